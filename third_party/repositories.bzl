@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+"""System libraries as Bazel repositories, and shims for what Bazel would otherwise fetch."""
+
+def _system_library(name, build_file, path = "/usr"):
+    native.new_local_repository(name = name, path = path, build_file = build_file)
+
+def pod_placement_repositories():
+    """Declares every external repository; none of them is fetched."""
+
+    # Libraries: headers and shared objects that Debian installed under /usr.
+    _system_library("boost", "//third_party/boost:boost.BUILD")
+    _system_library("boringssl", "//third_party/boringssl:boringssl.BUILD")
+    _system_library("com_google_protobuf", "//third_party/protobuf:protobuf.BUILD")
+    _system_library("system", "//third_party/system:system.BUILD")
+
+    # Bazel's own default repositories, which the WORKSPACE suffix would download.
+    native.local_repository(name = "rules_cc", path = "third_party/rules_cc")
+    native.local_repository(name = "remote_coverage_tools", path = "third_party/coverage_tools")
+    native.local_repository(name = "rules_java", path = "/usr/share/bazel/rules/java")
+    native.local_repository(name = "rules_proto", path = "/usr/share/bazel/rules/proto")
+    native.local_repository(name = "bazel_skylib", path = "/usr/share/bazel/tools/skylib")
+    native.local_repository(name = "platforms", path = "/usr/share/bazel/platforms")

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+// Async: what every coroutine of ours returns, and the completion token that keeps exceptions out.
+//
+//   Async<Pod> Read(Key key) {
+//     co_await IgnoreCancellation();                             // cancelled operations come back as error codes
+//     auto read = co_await http::async_read(stream, buffer, parser, kTuple);
+//     auto& [ec, size] = read;
+//     if (ec) co_return Error::Unavailable(ec.message());
+//   }
+//
+// One co_await per statement, on named locals: GCC 12 miscompiles temporaries that live across one.
+#pragma once
+
+#include <boost/asio/any_io_executor.hpp>
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/this_coro.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include "kube/base/error.h"
+
+namespace kube {
+
+namespace asio = boost::asio;
+
+using Executor = asio::any_io_executor;
+
+template <class T = void>
+using Async = asio::awaitable<Result<T>>;
+
+inline constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
+
+// Inside this coroutine a cancelled operation completes with operation_aborted instead of throwing at the next co_await.
+inline auto IgnoreCancellation() { return asio::this_coro::throw_if_cancelled(false); }
+
+}  // namespace kube

@@ -39,6 +39,9 @@ std::string_view CodeName(Code code);
 
 class Error {
  public:
+  // Only for containers that need one (Boost's result does): kInternal without a message.
+  Error() : Error(Code::kInternal, "") {}
+
   static Error NotFound(std::string message) { return {Code::kNotFound, std::move(message)}; }
   static Error AlreadyExists(std::string message) { return {Code::kAlreadyExists, std::move(message)}; }
   static Error Conflict(std::string message) { return {Code::kConflict, std::move(message)}; }

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Typed calls on API objects. T is a protobuf kind or a JSON kind (see kube/types/resource.h).
+//
+//   Result<core::Pod> pod = co_await Get<core::Pod>(client, {"ns", "web"});
+//   pod->mutable_metadata()->...;
+//   Result<core::Pod> written = co_await Update(client, *pod);       // PUT, guarded by the resourceVersion in it
+//
+// Errors, all calls: those of kube/base/error.h as the server's Status says; kUnavailable and kDeadlineExceeded from the
+// transport. Thread: the client's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/client/client.h"
+#include "kube/codec/codec.h"
+
+namespace kube {
+
+struct ListOptions {
+  std::string ns;               // empty: all namespaces
+  std::string label_selector;   // "a=b,c in (d,e)"
+  std::string field_selector;   // "spec.nodeName="
+  int limit = 500;              // a page; all pages are read
+  std::string resource_version; // "" newest, "0" whatever the server's cache has
+};
+
+struct DeleteOptions {
+  std::string uid;               // precondition, where not empty
+  std::string resource_version;  // precondition, where not empty
+  std::string propagation = "Background";
+};
+
+template <class T>
+struct TypedList {
+  std::string resource_version;
+  std::vector<T> items;
+};
+
+struct ApplyOptions {
+  std::string field_manager = "multiarch-tuning-operator";
+  bool force = true;
+  std::string subresource;
+};
+
+// Appends "key=value" with the right separator and percent-encoding.
+void AddQuery(std::string& target, std::string_view key, std::string_view value);
+
+// Calls on a resource given at run time, with JSON objects.
+Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key);
+Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options);
+Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object);
+// Server-side apply; creates what is not there. `object` names its apiVersion, kind and metadata.
+Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object, ApplyOptions options = {});
+// `content_type` is one of kJsonPatch, kMergePatch, kStrategicMergePatch.
+Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
+                                Json patch, std::string subresource = "");
+// kNotFound if there is none: deleting twice is for the caller to forgive.
+Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options = {});
+
+template <class T>
+Async<T> Get(Client& client, ObjectKey key) {
+  ApiRequest request{.target = ResourceOf<T>::value.Path(key.ns, key.name), .accept = std::string(kContentType<T>)};
+  Result<ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return Decode<T>(response->body);
+}
+
+template <class T>
+Async<T> Create(Client& client, T object) {
+  ApiRequest request{.method = Method::kPost,
+                     .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
+                     .content_type = std::string(kContentType<T>),
+                     .accept = std::string(kContentType<T>),
+                     .body = Encode(object)};
+  Result<ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return Decode<T>(response->body);
+}
+
+// PUT: replaces the object; kConflict unless its resourceVersion is the newest.
+template <class T>
+Async<T> Update(Client& client, T object) {
+  ApiRequest request{.method = Method::kPut,
+                     .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
+                     .content_type = std::string(kContentType<T>),
+                     .accept = std::string(kContentType<T>),
+                     .body = Encode(object)};
+  Result<ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return Decode<T>(response->body);
+}
+
+template <class T>
+Async<> Delete(Client& client, ObjectKey key, DeleteOptions options = {}) {
+  return DeleteObject(client, ResourceOf<T>::value, std::move(key), std::move(options));
+}
+
+// The target of a list or watch of `resource` under `options`, without paging.
+std::string ListTarget(const Resource& resource, const ListOptions& options);
+
+// All items, page by page.
+template <class T>
+Async<TypedList<T>> List(Client& client, ListOptions options) {
+  TypedList<T> all;
+  std::string continue_token;
+  do {
+    std::string target = ListTarget(ResourceOf<T>::value, options);
+    AddQuery(target, "limit", std::to_string(options.limit));
+    if (!continue_token.empty()) AddQuery(target, "continue", continue_token);
+    ApiRequest request{.target = std::move(target), .accept = std::string(kContentType<T>)};
+    Result<ApiResponse> response = co_await client.Call(std::move(request));
+    if (!response) co_return response.error();
+    Result<RawList> page = DecodeList<T>(response->body);
+    if (!page) co_return page.error();
+    for (const std::string& item : page->items) {
+      Result<T> object = DecodeBare<T>(item);
+      if (!object) co_return object.error();
+      all.items.push_back(std::move(*object));
+    }
+    all.resource_version = page->resource_version;
+    continue_token = page->continue_token;
+  } while (!continue_token.empty());
+  co_return all;
+}
+
+}  // namespace kube

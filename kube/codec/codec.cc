@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/codec/codec.h"
+
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <chrono>
+#include <limits>
+
+namespace kube {
+namespace {
+
+constexpr std::string_view kMagic("k8s\0", 4);
+
+Error StatusError(int http_status, const meta::Status& status) {
+  int code = status.has_code() && status.code() >= 400 ? status.code() : http_status;
+  std::string message = status.message().empty() ? "HTTP " + std::to_string(code) : status.message();
+  Error error = Error::FromHttpStatus(code, status.reason(), std::move(message));
+  int32_t retry = status.details().retry_after_seconds();
+  return retry > 0 ? error.WithRetryAfter(std::chrono::seconds(retry)) : error;
+}
+
+}  // namespace
+
+Result<void> ParseMessage(std::string_view bytes, google::protobuf::MessageLite& message) {
+  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
+      !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return Error::Invalid(message.GetTypeName() + " does not parse");
+  }
+  return Ok();
+}
+
+Result<meta::Unknown> OpenEnvelope(std::string_view body) {
+  if (!body.starts_with(kMagic)) return Error::Invalid("not a Kubernetes protobuf body");
+  meta::Unknown envelope;
+  Result<void> parsed = ParseMessage(body.substr(kMagic.size()), envelope);
+  if (!parsed) return parsed.error();
+  return envelope;
+}
+
+std::string SealEnvelope(const Resource& resource, const google::protobuf::MessageLite& message) {
+  meta::Unknown envelope;
+  envelope.mutable_type_meta()->set_api_version(resource.ApiVersion());
+  envelope.mutable_type_meta()->set_kind(std::string(resource.kind));
+  // Partial: our messages have no required fields, and this never fails for want of one.
+  message.SerializePartialToString(envelope.mutable_raw());
+  std::string body(kMagic);
+  envelope.AppendPartialToString(&body);
+  return body;
+}
+
+Result<RawList> DecodeProtobufList(std::string_view body) {
+  Result<meta::Unknown> envelope = OpenEnvelope(body);
+  if (!envelope) return envelope.error();
+  meta::List list;
+  Result<void> parsed = ParseMessage(envelope->raw(), list);
+  if (!parsed) return parsed.error();
+  RawList raw{.resource_version = list.metadata().resource_version(),
+              .continue_token = list.metadata().continue_token(),
+              .items = {}};
+  raw.items.reserve(static_cast<size_t>(list.items_size()));
+  for (std::string& item : *list.mutable_items()) raw.items.push_back(std::move(item));
+  return raw;
+}
+
+Result<RawList> DecodeJsonList(std::string_view body) {
+  Result<Json> json = ParseJson(body);
+  if (!json) return json.error();
+  RawList raw{.resource_version = StringAt(*json, "metadata.resourceVersion"),
+              .continue_token = StringAt(*json, "metadata.continue"),
+              .items = {}};
+  const Json* items = Find(*json, "items");
+  if (items == nullptr || items->is_null()) return raw;
+  if (!items->is_array()) return Error::Invalid("list without an items array");
+  for (const Json& item : *items) raw.items.push_back(item.dump());
+  return raw;
+}
+
+Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame) {
+  meta::WatchEvent event;
+  Result<void> parsed = ParseMessage(frame, event);
+  if (!parsed) return parsed.error();
+  Result<meta::Unknown> envelope = OpenEnvelope(event.object().raw());
+  if (!envelope) return envelope.error();
+  if (event.type() == "ERROR") {
+    meta::Status status;
+    Result<void> status_parsed = ParseMessage(envelope->raw(), status);
+    if (!status_parsed) return status_parsed.error();
+    return StatusError(500, status);
+  }
+  return RawWatchEvent{std::move(*event.mutable_type()), std::move(*envelope->mutable_raw())};
+}
+
+Error DecodeStatus(int http_status, std::string_view content_type, std::string_view body) {
+  meta::Status status;
+  if (content_type.starts_with(kProtobuf)) {
+    Result<meta::Unknown> envelope = OpenEnvelope(body);
+    if (envelope && ParseMessage(envelope->raw(), status)) return StatusError(http_status, status);
+  } else if (Result<Json> json = ParseJson(body); json && json->is_object()) {
+    status.set_message(StringAt(*json, "message"));
+    status.set_reason(StringAt(*json, "reason"));
+    status.set_code(static_cast<int32_t>(IntAt(*json, "code")));
+    status.mutable_details()->set_retry_after_seconds(static_cast<int32_t>(IntAt(*json, "details.retryAfterSeconds")));
+    return StatusError(http_status, status);
+  }
+  constexpr size_t kShown = 200;
+  std::string message = "HTTP " + std::to_string(http_status);
+  if (!body.empty() && content_type.starts_with("text/")) message += ": " + std::string(body.substr(0, kShown));
+  return Error::FromHttpStatus(http_status, "", std::move(message));
+}
+
+}  // namespace kube

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// Every name that leaves the process: gates, labels, annotations, event reasons, conditions, objects.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace api {
+
+inline constexpr std::string_view kGroup = "multiarch.openshift.io";
+inline constexpr std::string_view kClusterConfigName = "cluster";
+
+// Scheduling gates.
+inline constexpr std::string_view kClusterGate = "multiarch.openshift.io/scheduling-gate";
+inline constexpr std::string_view kLocalGate = "multiarch.openshift.io/local-scheduling-gate";
+
+// Pod labels; the gate labels have the gates' own names.
+inline constexpr std::string_view kLabelPrefix = "multiarch.openshift.io/";
+inline constexpr std::string_view kClusterGateLabel = kClusterGate;
+inline constexpr std::string_view kLocalGateLabel = kLocalGate;
+inline constexpr std::string_view kNodeAffinityLabel = "multiarch.openshift.io/node-affinity";
+inline constexpr std::string_view kPreferredNodeAffinityLabel = "multiarch.openshift.io/preferred-node-affinity";
+inline constexpr std::string_view kSingleArchLabel = "multiarch.openshift.io/single-arch";
+inline constexpr std::string_view kMultiArchLabel = "multiarch.openshift.io/multi-arch";
+inline constexpr std::string_view kNoSupportedArchLabel = "multiarch.openshift.io/no-supported-arch";
+inline constexpr std::string_view kFallbackArchLabel = "multiarch.openshift.io/fallback-arch";
+inline constexpr std::string_view kInspectErrorLabel = "multiarch.openshift.io/image-inspect-error";
+inline constexpr std::string_view kInspectErrorCountLabel = "multiarch.openshift.io/image-inspect-error-count";
+
+// Label values.
+inline constexpr std::string_view kGated = "gated";
+inline constexpr std::string_view kRemoved = "removed";
+inline constexpr std::string_view kNotSet = "not-set";
+inline constexpr std::string_view kSet = "set";
+
+// Pod annotations.
+inline constexpr std::string_view kLocalConfigsAnnotation = "multiarch.openshift.io/local-configs";
+inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
+    "multiarch.openshift.io/preferred-affinity-sources";
+inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift.io/image-inspect-error";
+
+// Node labels.
+inline constexpr std::string_view kArchLabel = "kubernetes.io/arch";
+inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
+
+// Our own operands carry this label (value: the binary's name) and are never gated.
+inline constexpr std::string_view kOperandLabel = "multiarch.openshift.io/operand";
+
+// Finalizers of the CPPC.
+inline constexpr std::string_view kPodPlacementFinalizer = "finalizers.multiarch.openshift.io/pod-placement";
+inline constexpr std::string_view kNoPodPlacementConfigFinalizer =
+    "finalizers.multiarch.openshift.io/no-pod-placement-config";
+
+// Events.
+inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";
+inline constexpr std::string_view kReasonPredicateSet = "ArchAwarePredicateSet";
+inline constexpr std::string_view kReasonGateAdded = "ArchAwareSchedGateAdded";
+inline constexpr std::string_view kReasonGateRemoved = "ArchAwareSchedGateRemovalSuccess";
+inline constexpr std::string_view kReasonGateRemovalFailed = "ArchAwareSchedGateRemovalFailed";
+inline constexpr std::string_view kReasonPredicatesConflict = "ArchAwarePredicatesConflict";
+inline constexpr std::string_view kReasonInspectionError = "ArchAwareInspectionError";
+inline constexpr std::string_view kReasonGatedPodIgnored = "ArchAwareGatedPodIgnored";
+inline constexpr std::string_view kReasonNoSupportedArchitectures = "NoSupportedArchitecturesFound";
+inline constexpr std::string_view kReasonPreferredDuplicates = "ArchAwarePreferredAffinityDuplicates";
+inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredicateSet";
+inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
+
+// Objects of the cluster's operands, in the operator's namespace (names as in clusters that run the Go operator).
+inline constexpr std::string_view kControllerName = "pod-placement-controller";
+inline constexpr std::string_view kWebhookName = "pod-placement-web-hook";
+inline constexpr std::string_view kMutatingWebhookConfigurationName = "pod-placement-mutating-webhook-configuration";
+inline constexpr std::string_view kDefaultOperatorNamespace = "openshift-multiarch-tuning-operator";
+
+// Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's name.
+inline constexpr std::string_view kShardControllerName = "pod-placement-shard-controller";
+inline constexpr std::string_view kShardWebhookName = "pod-placement-shard-web-hook";
+// Cluster-scoped, so the namespace is part of the name: "pod-placement-shard-NAMESPACE".
+inline std::string ShardWebhookConfigurationName(std::string_view ns) { return "pod-placement-shard-" + std::string(ns); }
+
+}  // namespace api

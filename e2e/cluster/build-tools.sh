@@ -1,0 +1,92 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok and CoreDNS. Prints the folder that
+# KUBEBUILDER_ASSETS should name. Does nothing when they are there.
+set -euo pipefail
+# shellcheck source=env.sh
+. "$(dirname "$0")/env.sh"
+
+# Nothing built here needs C: static binaries run in images of any kind.
+export CGO_ENABLED=0
+# A person's own workspace or flags must not change what is built.
+export GOWORK=off GOFLAGS=
+
+readonly version_package=k8s.io/component-base/version
+readonly kubernetes_ldflags="-s -w -X $version_package.gitVersion=$KUBERNETES_VERSION \
+-X $version_package.gitMajor=1 -X $version_package.gitMinor=36"
+
+# build TOOL HASH COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND with the file to write as its last argument.
+build() {
+  local tool=$1 file=$TOOLS/$1-$2
+  shift 2
+  if [[ ! -x $file ]]; then
+    command -v go >/dev/null || die "no Go found; run \`make setup\`"
+    # A temporary name first: an interrupted build leaves nothing that looks finished.
+    step "building $tool" "$@" "$file.tmp"
+    mv "$file.tmp" "$file"
+  fi
+  ln -sfn "../$(basename "$file")" "$BIN/$tool"
+}
+
+build_kubernetes() {
+  cd "$CLUSTER_DIR/k8s"
+  nice -n 10 go build -trimpath -ldflags "$kubernetes_ldflags" -o "$1" .
+}
+
+# install_module PACKAGE@VERSION FILE - go install has no option for the file's name, only for the folder.
+install_module() {
+  local folder
+  folder=$(mktemp -d "$TOOLS/install.XXXXXX")
+  GOBIN=$folder nice -n 10 go install -trimpath -ldflags '-s -w' "$1"
+  mv "$folder"/* "$2"
+  rmdir "$folder"
+}
+
+# write_kwok_stages FILE - how kwok lets nodes and pods live: at once, as its own "fast" stages say. The image of kwok
+# has them built in, the binary alone takes them as configuration.
+write_kwok_stages() {
+  local module
+  module=$(cd "$TOOLS" && go mod download -json "sigs.k8s.io/kwok@$KWOK_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  local -a stages=("$module"/kustomize/stage/{node/fast,node/heartbeat-with-lease,pod/fast}/*.yaml)
+  local file
+  for file in "${stages[@]}"; do
+    [[ $file == */kustomization.yaml ]] || { echo "---"; cat "$file"; }
+  done >"$1"
+  chmod 755 "$1" # build() tells a finished product by its x bit
+}
+
+# get_kind_files FOLDER - the files that kind's own node image is made with.
+get_kind_files() {
+  local module
+  module=$(cd "$TOOLS" && go mod download -json "sigs.k8s.io/kind@$KIND_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  rm -rf "$1"
+  cp -R "$module/images/base/files" "$1"
+  chmod -R u+w "$1"
+}
+
+build_pause() { gcc -Os -static -s -Wall -Wextra -o "$1" "$CLUSTER_DIR/images/pause.c"; }
+
+main() {
+  mkdir -p "$BIN" "$ASSETS"
+
+  local name
+  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" build_kubernetes
+  for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
+    ln -sfn ../bin/k8s "$ASSETS/$name"
+    ln -sfn k8s "$BIN/$name"
+  done
+  ln -sfn k8s "$BIN/kubeadm"
+
+  build kind "$KIND_VERSION" install_module "sigs.k8s.io/kind@$KIND_VERSION"
+  build kind-files "$KIND_VERSION" get_kind_files
+  build kwok "$KWOK_VERSION" install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
+  build kwok-stages.yaml "$KWOK_VERSION" write_kwok_stages
+  build coredns "$COREDNS_VERSION" install_module "github.com/coredns/coredns@$COREDNS_VERSION"
+
+  build pause "$(content_hash "$CLUSTER_DIR/images/pause.c")" build_pause
+
+  say "KUBEBUILDER_ASSETS=$ASSETS"
+}
+
+main "$@"

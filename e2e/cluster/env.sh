@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash disable=SC2034
+#
+# Names, versions, paths and small helpers of the cluster scripts; to be sourced after `set -euo pipefail`.
+#
+# Two folders, both outside the repository:
+#   $POD_PLACEMENT_CACHE   what is built: tools, node image. Every product carries the hash of what it is made from in
+#                          its name, so a changed script rebuilds just what it makes, and a second run finds all there.
+#   $STATE                 what runs: kubeconfig, pid files, logs; empty when nothing is up.
+
+: "${POD_PLACEMENT_CACHE:=$HOME/.cache/pod-placement}"
+export POD_PLACEMENT_CACHE
+
+CLUSTER_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+readonly CLUSTER_DIR
+
+# --- Versions. go.mod in k8s/ has the Kubernetes and etcd versions too.
+readonly KUBERNETES_VERSION=v1.36.3
+readonly COREDNS_VERSION=v1.14.2 # the one that kubeadm of this Kubernetes version asks for
+readonly KIND_VERSION=v0.33.0
+readonly KWOK_VERSION=v0.8.0
+
+# --- Paths
+readonly TOOLS=$POD_PLACEMENT_CACHE/tools
+readonly BIN=$TOOLS/bin       # kubectl, kind, kwok, coredns and the rest of Kubernetes by name
+readonly ASSETS=$TOOLS/assets # the control plane alone: for KUBEBUILDER_ASSETS
+readonly STATE=$POD_PLACEMENT_CACHE/run
+readonly LOGS=$POD_PLACEMENT_CACHE/log
+# In memory, as podman tells by it whether the machine was started again since.
+readonly PODMAN_RUN=/run/pod-placement
+readonly CLUSTER_KUBECONFIG=$STATE/kubeconfig
+
+# --- The cluster
+readonly CLUSTER=pod-placement
+readonly REAL_NODE=$CLUSTER-control-plane
+readonly FAKE_ARCHITECTURES=(arm64 ppc64le s390x)
+readonly REGISTRY_PORT=5000
+
+# The cluster lives in a network namespace of its own that has no way out: nothing in it can reach a real registry or
+# another host, and its addresses cannot collide with those of the machine. With an ordinary node image
+# (KIND_NODE_IMAGE), which has to be pulled, it is an ordinary kind cluster in the machine's network.
+readonly NETNS=pod-placement
+readonly POD_SUBNET=10.244.0.0/16
+readonly SERVICE_SUBNET=10.96.0.0/16
+# The namespace's own address, on a dummy device. It does not depend on the subnet that podman chooses for its bridge,
+# so that it can stand in the node's configuration before there is a bridge.
+readonly HOST_ADDRESS=10.251.0.1
+
+# The scripts in images/ share a module; Python must not leave its compiled form in the repository.
+export PYTHONDONTWRITEBYTECODE=1
+
+# Debian's own Go is told not to fetch newer toolchains; the modules we build need one.
+export GOTOOLCHAIN=auto
+
+# --- Helpers
+
+# uses_own_node_image - whether the cluster is the one made here from end to end.
+uses_own_node_image() { [[ -z ${KIND_NODE_IMAGE:-} ]]; }
+
+say() { printf '%s\n' "$*"; }
+
+die() {
+  printf '%s: %s\n' "$(basename "$0")" "$*" >&2
+  exit 1
+}
+
+# need_root ARGS... - runs the calling script again as root with ARGS, unless it is root. Namespaces, mounts and the
+# node's container need it; what is built with the user's Go does not and stays in the user's cache.
+need_root() {
+  [[ $EUID -eq 0 ]] && return
+  exec sudo env "PATH=$PATH" "HOME=$HOME" "POD_PLACEMENT_CACHE=$POD_PLACEMENT_CACHE" \
+    "KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-}" ${KUBECONFIG:+"KUBECONFIG=$KUBECONFIG"} bash "$0" "$@"
+}
+
+# content_hash WORD... - a short hash of the words, and of the contents of those that name files.
+content_hash() {
+  local word
+  for word in "$@"; do
+    printf '%s\n' "${word##*/}"
+    [[ ! -f $word ]] || cat "$word"
+  done | sha256sum | cut -c 1-12
+}
+
+# step TITLE COMMAND... - runs a long and noisy command: one line when it starts, one a minute, one with the time taken
+# when it ends. Its output goes to a log, the end of which is shown if it fails.
+step() {
+  local title=$1 start=$SECONDS status=0 log ticker
+  shift
+  mkdir -p "$LOGS"
+  log=$LOGS/$(tr -cs '[:alnum:].\n' - <<<"$title").log
+  printf '  ..     %s\n' "$title"
+  while sleep 60 && kill -0 $$ 2>/dev/null; do
+    printf '  .. %3ds %s\n' $((SECONDS - start)) "$title"
+  done &
+  ticker=$!
+  # In a subshell of its own, which is no condition of anything: `set -e` holds within functions passed as COMMAND.
+  set +e
+  (set -e; "$@") >"$log" 2>&1
+  status=$?
+  set -e
+  kill "$ticker" 2>/dev/null || true
+  wait "$ticker" 2>/dev/null || true
+  if [[ $status -ne 0 ]]; then
+    printf '  FAILED %s after %d s; the end of %s:\n' "$title" $((SECONDS - start)) "$log" >&2
+    tail -n 40 "$log" >&2
+    return "$status"
+  fi
+  printf '  ok %3ds %s\n' $((SECONDS - start)) "$title"
+}
+
+# own_node_image - the name of the node image made here, which says what it is made from.
+own_node_image() {
+  printf 'localhost/pod-placement-node:%s\n' "$(content_hash "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" \
+    "$CLUSTER_DIR"/{env.sh,node-image.sh} "$CLUSTER_DIR"/{node,images}/*)"
+}
+
+# use_own_podman - lets podman and kind in this process work on storage of their own in the cache, so that neither the
+# containers of the machine's podman nor its settings and ours meet.
+use_own_podman() {
+  mkdir -p "$POD_PLACEMENT_CACHE/podman/networks"
+  cat >"$POD_PLACEMENT_CACHE/podman/containers.conf" <<CONF
+[containers]
+# More than the machine's own hard limits cannot be given where CAP_SYS_RESOURCE is missing.
+default_ulimits = ["nofile=20000:20000", "nproc=4096:4096"]
+[engine]
+runtime = "runc"
+cgroup_manager = "cgroupfs"
+events_logger = "file"
+tmp_dir = "$PODMAN_RUN/libpod"
+[network]
+network_backend = "netavark"
+network_config_dir = "$POD_PLACEMENT_CACHE/podman/networks"
+CONF
+  cat >"$POD_PLACEMENT_CACHE/podman/storage.conf" <<CONF
+[storage]
+driver = "overlay"
+runroot = "$PODMAN_RUN/storage"
+graphroot = "$POD_PLACEMENT_CACHE/podman/storage"
+CONF
+  export CONTAINERS_CONF=$POD_PLACEMENT_CACHE/podman/containers.conf
+  export CONTAINERS_STORAGE_CONF=$POD_PLACEMENT_CACHE/podman/storage.conf
+  export KIND_EXPERIMENTAL_PROVIDER=podman
+}
+
+# in_netns COMMAND... - runs in the cluster's network. nsenter, because `ip netns exec` also mounts a new /sys, which
+# hides the cgroups that containers need.
+in_netns() {
+  if uses_own_node_image; then nsenter --net="/run/netns/$NETNS" -- "$@"; else "$@"; fi
+}
+
+# start_process NAME COMMAND... - starts a process of ours in the cluster's network, with pid file and log.
+start_process() {
+  local name=$1
+  shift
+  mkdir -p "$STATE" "$LOGS"
+  in_netns setsid "$@" >"$LOGS/$name.log" 2>&1 </dev/null &
+  printf '%d\n' $! >"$STATE/$name.pid"
+}
+
+# process_runs NAME - whether a process started by start_process lives. The command is compared too, as the pid may
+# have gone to another process after a reboot.
+process_runs() {
+  local pid
+  pid=$(cat "$STATE/$1.pid" 2>/dev/null) || return 1
+  [[ -r /proc/$pid/cmdline ]] && tr '\0' ' ' <"/proc/$pid/cmdline" | grep -q -- "$1"
+}
+
+stop_process() {
+  local pid
+  if process_runs "$1"; then
+    pid=$(cat "$STATE/$1.pid")
+    kill "$pid"
+    for _ in $(seq 50); do
+      kill -0 "$pid" 2>/dev/null || break
+      sleep 0.1
+    done
+    kill -9 "$pid" 2>/dev/null || true
+  fi
+  rm -f "$STATE/$1.pid"
+}

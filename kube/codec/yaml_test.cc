@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/codec/yaml.h"
+
+#include <gtest/gtest.h>
+
+namespace kube {
+namespace {
+
+TEST(YamlTest, ReadsPlainScalarsByType) {
+  auto documents = ParseYamlDocuments("a: true\nb: 8080\nc: \"8080\"\nd: 1.5\ne: 10m\nf: ~\ng: '*'\nh: 1e\n");
+  ASSERT_TRUE(documents);
+  ASSERT_EQ(documents->size(), 1u);
+  EXPECT_EQ((*documents)[0],
+            Json::parse(R"({"a":true,"b":8080,"c":"8080","d":1.5,"e":"10m","f":null,"g":"*","h":"1e"})"));
+}
+
+TEST(YamlTest, SkipsEmptyDocuments) {
+  auto documents = ParseYamlDocuments("---\n# nothing\n---\nkind: A\n---\nkind: B\nlist: [1, {x: y}]\n");
+  ASSERT_TRUE(documents);
+  ASSERT_EQ(documents->size(), 2u);
+  EXPECT_EQ((*documents)[1], Json::parse(R"({"kind":"B","list":[1,{"x":"y"}]})"));
+}
+
+TEST(YamlTest, NamesLineAndColumnOfAnError) {
+  auto documents = ParseYamlDocuments("a: [1,\nb: }");
+  ASSERT_TRUE(FailedWith(documents, Code::kInvalid));
+  EXPECT_NE(documents.error().message().find("line 2"), std::string::npos) << documents.error();
+}
+
+}  // namespace
+}  // namespace kube

@@ -2,6 +2,7 @@
 #include "kube/base/clock.h"
 
 #include <boost/asio/steady_timer.hpp>
+#include <charconv>
 #include <cstdio>
 #include <ctime>
 
@@ -57,6 +58,19 @@ Result<WallTime> ParseTime(std::string_view text) {
   }
   if (std::string_view(rest) != "Z") return Error::Invalid("not a UTC time: " + copy.substr(0, 40));
   return std::chrono::system_clock::from_time_t(timegm(&utc)) + fraction;
+}
+
+Result<Duration> ParseDuration(std::string_view text) {
+  // At most a year, so that no sum of a few durations overflows.
+  constexpr int64_t kMaxMilliseconds = int64_t{365} * 24 * 3600 * 1000;
+  int64_t number = 0;
+  auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  std::string_view unit(end, text.data() + text.size() - end);
+  int64_t milliseconds = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
+  if (error != std::errc() || milliseconds == 0 || number < 0 || number > kMaxMilliseconds / milliseconds) {
+    return Error::Invalid("not a duration such as 500ms, 20s, 5m or 1h: \"" + std::string(text.substr(0, 40)) + "\"");
+  }
+  return Duration(std::chrono::milliseconds(number * milliseconds));
 }
 
 }  // namespace kube

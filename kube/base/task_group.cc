@@ -53,7 +53,8 @@ Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
   // emit() may end a task and so erase it: step on first.
   for (auto task = state_->tasks.begin(); task != state_->tasks.end();) {
     auto next = std::next(task);
-    task->cancel.emit(asio::cancellation_type::total);
+    // The mildest type that Asio's composed operations (TLS, async_read) let through by default.
+    task->cancel.emit(asio::cancellation_type::terminal);
     task = next;
   }
   while (!state_->tasks.empty()) {

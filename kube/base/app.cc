@@ -1,0 +1,212 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/base/app.h"
+
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <malloc.h>
+
+#include <algorithm>
+#include <array>
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <vector>
+
+namespace {
+
+constexpr std::array<std::string_view, 4> kVerbosities = {"Normal", "Debug", "Trace", "TraceAll"};
+
+bool IsVerbosity(const char* flag, const std::string& value) {
+  if (std::find(kVerbosities.begin(), kVerbosities.end(), value) != kVerbosities.end()) return true;
+  std::fprintf(stderr, "--%s: not one of Normal, Debug, Trace, TraceAll\n", flag);
+  return false;
+}
+
+bool IsDuration(const char* flag, const std::string& value) {
+  auto parsed = kube::ParseDuration(value);
+  if (!parsed) std::fprintf(stderr, "--%s: %s\n", flag, parsed.error().message().c_str());
+  return parsed.has_value();
+}
+
+}  // namespace
+
+DEFINE_string(log_verbosity, "Normal", "How much to log: Normal, Debug, Trace or TraceAll.");
+DEFINE_validator(log_verbosity, &IsVerbosity);
+DEFINE_string(shutdown_grace, "20s", "How long to finish what is under way after SIGTERM, such as 20s or 1m.");
+DEFINE_validator(shutdown_grace, &IsDuration);
+
+// gflags keeps this hook out of its headers, though not out of its library: it is what the tests of gflags use.
+namespace google {
+extern void (*gflags_exitfunc)(int);
+}
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr int kUsageError = 2;
+
+// Flags of ours have hyphens on the command line; gflags reads both.
+std::string CommandLineName(std::string name) {
+  std::replace(name.begin(), name.end(), '_', '-');
+  return name;
+}
+
+void PrintHelp(const AppOptions& options) {
+  std::cout << options.name << ": " << options.summary << "\n\nFlags:\n";
+  std::vector<gflags::CommandLineFlagInfo> flags;
+  gflags::GetAllFlags(&flags);
+  for (const gflags::CommandLineFlagInfo& flag : flags) {
+    // The libraries' own flags come from their "src" folders.
+    if (flag.filename.find("src/") != std::string::npos) continue;
+    std::cout << "  --" << CommandLineName(flag.name) << "  " << flag.description << " Default: \""
+              << flag.default_value << "\".\n";
+  }
+  std::cout << "  --version  Prints the version.\n  --help  Prints this.\n";
+}
+
+bool IsSet(const char* flag) {
+  std::string value;
+  return gflags::GetCommandLineOption(flag, &value) && value == "true";
+}
+
+void StartLogging(const AppOptions& options) {
+  FLAGS_logtostderr = true;
+  FLAGS_v = static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
+                             kVerbosities.begin());
+  // glog keeps the pointer.
+  static std::string name;
+  name = options.name;
+  google::InitGoogleLogging(name.c_str());
+}
+
+// A process of ours lives for months at a few MB: one arena, and freed memory goes back to the system.
+void TuneMemory() {
+  mallopt(M_ARENA_MAX, 1);
+  mallopt(M_TRIM_THRESHOLD, 128 * 1024);
+  mallopt(M_MMAP_THRESHOLD, 64 * 1024);
+}
+
+[[noreturn]] void EndAtOnce(int code) {
+  google::FlushLogFiles(google::INFO);
+  std::_Exit(code);
+}
+
+asio::awaitable<void> ExitAfter(Clock& clock, Duration grace) {
+  Result<> slept = co_await clock.Sleep(grace);
+  if (!slept) co_return;
+  LOG(ERROR) << "not stopped within the grace period: giving up";
+  EndAtOnce(1);
+}
+
+asio::awaitable<Result<>> RunMain(App& app, std::function<Async<>(App&)> main_function) {
+  co_await IgnoreCancellation();
+  Result<> done = co_await main_function(app);
+  co_return done;
+}
+
+}  // namespace
+
+App::App(asio::io_context& context, Clock& clock, Duration grace)
+    : context_(context), clock_(clock), tasks_(context.get_executor()), grace_(grace) {}
+
+Async<> App::WaitForStop() {
+  co_await IgnoreCancellation();
+  while (!stopping_) {
+    Result<> slept = co_await clock_.Sleep(24h);
+    if (!slept) break;
+  }
+  co_return Ok();
+}
+
+Duration App::grace_left() const {
+  return stopping_ ? std::max(stop_deadline_ - clock_.Now(), Duration::zero()) : grace_;
+}
+
+void App::BeginStop() {
+  stopping_ = true;
+  stop_deadline_ = clock_.Now() + grace_;
+}
+
+void ParseFlags(const AppOptions& options) {
+  google::gflags_exitfunc = [](int code) { std::exit(code == 0 ? 0 : kUsageError); };
+  int argc = options.argc;
+  char** argv = options.argv;
+  gflags::SetVersionString(std::string(options.version));
+  gflags::ParseCommandLineNonHelpFlags(&argc, &argv, /*remove_flags=*/true);
+  if (IsSet("help")) {
+    PrintHelp(options);
+    std::exit(0);
+  }
+  if (IsSet("version")) {
+    std::cout << options.name << " " << options.version << "\n";
+    std::exit(0);
+  }
+  if (argc > 1) {
+    std::cerr << options.name << ": unexpected argument '" << argv[1] << "': everything is a --flag=value, see --help\n";
+    std::exit(kUsageError);
+  }
+}
+
+int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function) {
+  TuneMemory();
+  ParseFlags(options);
+  StartLogging(options);
+  std::signal(SIGPIPE, SIG_IGN);
+
+  // Never destroyed: coroutines that outlive the main function must not run destructors on what it has taken along.
+  static asio::io_context& context = *new asio::io_context(1);
+  static App& app = *new App(context, RealClock(), *ParseDuration(FLAGS_shutdown_grace));
+  static TaskGroup& guards = *new TaskGroup(context.get_executor());
+
+  std::optional<Result<>> outcome;
+  asio::cancellation_signal cancel_main;
+  auto finished = [&](std::exception_ptr failure, Result<> result) {
+    if (failure) {
+      try {
+        std::rethrow_exception(failure);
+      } catch (const std::exception& e) {
+        result = Error::Internal(std::string("unexpected exception: ") + e.what());
+      }
+    }
+    outcome = std::move(result);
+    context.stop();
+  };
+  asio::co_spawn(context, RunMain(app, std::move(main_function)),
+                 asio::bind_cancellation_slot(cancel_main.slot(), finished));
+
+  asio::signal_set signals(context, SIGTERM, SIGINT);
+  std::function<void(boost::system::error_code, int)> on_signal = [&](boost::system::error_code ec, int signal) {
+    if (ec) return;
+    if (app.stopping()) {
+      LOG(WARNING) << "second signal (" << strsignal(signal) << "): ending at once";
+      EndAtOnce(128 + signal);
+    }
+    LOG(INFO) << strsignal(signal) << ": stopping";
+    app.BeginStop();
+    // A little more than the main function has, so that its own account of what did not stop comes first.
+    guards.Spawn("shutdown-grace", ExitAfter(app.clock(), app.grace_left() + 1s));
+    signals.async_wait(on_signal);
+    cancel_main.emit(asio::cancellation_type::terminal);
+  };
+  signals.async_wait(on_signal);
+
+  LOG(INFO) << options.name << " " << options.version << " starts";
+  context.run();
+
+  bool failed = !*outcome && !(app.stopping() && outcome->error().code() == Code::kCancelled);
+  if (failed) LOG(ERROR) << options.name << ": " << outcome->error();
+  LOG_IF(INFO, !failed) << options.name << " ends";
+  google::FlushLogFiles(google::INFO);
+  return failed ? 1 : 0;
+}
+
+}  // namespace kube

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+// App: what every main() of ours shares - flags, logging, the event loop, signals, the exit code.
+//
+//   Async<> Serve(App& app) {
+//     Result<Server> server = ...;                     // an Error ends the process: exit code 1 and one line that says why
+//     if (!server) co_return server.error();
+//     app.tasks().Spawn("server", server->Run());
+//     co_await app.WaitForStop();                      // SIGTERM or SIGINT
+//     co_return co_await app.tasks().Stop(app.clock(), app.grace_left());
+//   }
+//   int main(int argc, char** argv) { return kube::RunApp({"webhook", "Gates pods.", api::kVersion, argc, argv}, Serve); }
+//
+// The first signal cancels what the main function waits for, once: that await ends with kCancelled, later ones work as
+// ever, so the function can drain, release its lease and return. A second signal, or --shutdown-grace running out, ends
+// the process at once. Once the main function has returned nothing runs any more, tasks that still exist included.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/base/task_group.h"
+
+namespace kube {
+
+struct AppOptions {
+  // The binary's name, for --help, --version and the log.
+  std::string_view name;
+  // One sentence for --help.
+  std::string_view summary;
+  std::string_view version;
+  int argc = 0;
+  char** argv = nullptr;
+};
+
+class App {
+ public:
+  App(asio::io_context& context, Clock& clock, Duration grace);
+
+  Executor executor() { return context_.get_executor(); }
+  Clock& clock() { return clock_; }
+  // Stop them before what they use goes out of scope.
+  TaskGroup& tasks() { return tasks_; }
+
+  // True from the first SIGTERM or SIGINT on.
+  bool stopping() const { return stopping_; }
+  // Resumes when the process is asked to stop; at once if it was already. For one caller: the main function.
+  Async<> WaitForStop();
+  // --shutdown-grace, or what is left of it once the process is stopping.
+  Duration grace_left() const;
+
+  // Called by RunApp on the first signal.
+  void BeginStop();
+
+ private:
+  asio::io_context& context_;
+  Clock& clock_;
+  TaskGroup tasks_;
+  Duration grace_;
+  bool stopping_ = false;
+  TimePoint stop_deadline_;
+};
+
+// Parses the command line, sets up logging and memory, then runs `main_function` on a single thread.
+// Returns the exit code: 0 good, 1 the main function failed, 2 the command line is wrong (the message names the flag).
+int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function);
+
+// Parses the command line into the gflags of this binary; what RunApp starts with. Besides unknown flags and bad values
+// it refuses positional arguments. Ends the process with code 2 and a message, or with 0 after --help and --version.
+void ParseFlags(const AppOptions& options);
+
+}  // namespace kube

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+#include "kube/base/subprocess.h"
+
+namespace kube {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kProgram[] = "kube/base/app_test_program";
+
+TEST(AppTest, TerminationDrainsAndEndsWell) {
+  for (int signal : {SIGTERM, SIGINT}) {
+    Subprocess program(kProgram, {});
+    ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
+    program.Signal(signal);
+    EXPECT_EQ(program.Wait(), 0) << program.output();
+    EXPECT_THAT(program.output(), HasSubstr("main drains"));
+  }
+}
+
+TEST(AppTest, TerminationCancelsWhatMainWaitsFor) {
+  Subprocess program(kProgram, {"--behaviour=sleep"});
+  ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.output();
+}
+
+TEST(AppTest, SecondSignalEndsAtOnce) {
+  Subprocess program(kProgram, {"--behaviour=hang"});
+  ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
+  program.Signal(SIGTERM);
+  ASSERT_TRUE(program.WaitForOutput("stopping")) << program.output();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 128 + SIGTERM) << program.output();
+}
+
+TEST(AppTest, GracePeriodIsTheLimit) {
+  Subprocess program(kProgram, {"--behaviour=hang", "--shutdown-grace=1ms"});
+  ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 1);
+  EXPECT_THAT(program.output(), HasSubstr("not stopped within the grace period"));
+}
+
+TEST(AppTest, ErrorOfMainEndsTheProcess) {
+  Subprocess program(kProgram, {"--behaviour=fail"});
+  EXPECT_EQ(program.Wait(), 1);
+  EXPECT_THAT(program.output(), HasSubstr("test-program: Unavailable: no server at example.test:443"));
+}
+
+TEST(AppTest, ExceptionOfMainIsAnErrorToo) {
+  Subprocess program(kProgram, {"--behaviour=throw"});
+  EXPECT_EQ(program.Wait(), 1);
+  EXPECT_THAT(program.output(), HasSubstr("out of cheese"));
+}
+
+TEST(AppTest, UnknownFlagIsNamed) {
+  Subprocess program(kProgram, {"--behavior=wait"});
+  EXPECT_EQ(program.Wait(), 2);
+  EXPECT_THAT(program.output(), HasSubstr("unknown command line flag 'behavior'"));
+}
+
+TEST(AppTest, BadValueIsNamed) {
+  Subprocess verbosity(kProgram, {"--log-verbosity=Loud"});
+  EXPECT_EQ(verbosity.Wait(), 2);
+  EXPECT_THAT(verbosity.output(), AllOf(HasSubstr("Loud"), HasSubstr("log_verbosity"), HasSubstr("TraceAll")));
+
+  Subprocess grace(kProgram, {"--shutdown-grace=20"});
+  EXPECT_EQ(grace.Wait(), 2);
+  EXPECT_THAT(grace.output(), AllOf(HasSubstr("not a duration"), HasSubstr("shutdown_grace")));
+}
+
+TEST(AppTest, StrayArgumentIsNamed) {
+  Subprocess program(kProgram, {"--log-verbosity=Debug", "wait"});
+  EXPECT_EQ(program.Wait(), 2);
+  EXPECT_THAT(program.output(), HasSubstr("unexpected argument 'wait'"));
+}
+
+TEST(AppTest, TellsVersionAndHelp) {
+  Subprocess version(kProgram, {"--version"});
+  EXPECT_EQ(version.Wait(), 0);
+  EXPECT_EQ(version.output(), "test-program 1.2.3\n");
+
+  Subprocess help(kProgram, {"--help"});
+  EXPECT_EQ(help.Wait(), 0);
+  EXPECT_THAT(help.output(), AllOf(HasSubstr("--behaviour"), HasSubstr("--shutdown-grace"), Not(HasSubstr("flagfile"))));
+}
+
+}  // namespace
+}  // namespace kube

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/base/task_group.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <optional>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+asio::awaitable<void> SleepFor(Duration duration, int& ended) {
+  Result<> slept = co_await RealClock().Sleep(duration);
+  (void)slept;
+  ++ended;
+}
+
+// Takes cancellation for a failure like any other, and goes on.
+asio::awaitable<void> NeverEnd() {
+  co_await IgnoreCancellation();
+  while (true) {
+    Result<> slept = co_await RealClock().Sleep(1h);
+    (void)slept;
+  }
+}
+
+class TaskGroupTest : public ::testing::Test {
+ protected:
+  Result<> Stop(Duration grace) {
+    std::optional<Result<>> result;
+    asio::co_spawn(context_, tasks_.Stop(RealClock(), grace), [&](std::exception_ptr, Result<> r) { result = std::move(r); });
+    while (!result) context_.run_one();
+    return *result;
+  }
+
+  asio::io_context context_{1};
+  TaskGroup tasks_{context_.get_executor()};
+};
+
+TEST_F(TaskGroupTest, StopCancelsSleepingTasksWithinTheGrace) {
+  int ended = 0;
+  tasks_.Spawn("a", SleepFor(1h, ended));
+  tasks_.Spawn("b", SleepFor(1h, ended));
+  context_.poll();
+  EXPECT_EQ(tasks_.size(), 2u);
+
+  TimePoint before = RealClock().Now();
+  EXPECT_TRUE(Stop(1h).has_value());
+  EXPECT_LT(RealClock().Now() - before, 1min);
+  EXPECT_EQ(ended, 2);
+  EXPECT_EQ(tasks_.size(), 0u);
+}
+
+TEST_F(TaskGroupTest, StopNamesTasksThatDoNotEnd) {
+  tasks_.Spawn("stubborn", NeverEnd());
+  context_.poll();
+  Result<> stopped = Stop(5ms);
+  ASSERT_TRUE(FailedWith(stopped, Code::kDeadlineExceeded));
+  EXPECT_NE(stopped.error().message().find("stubborn"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace kube

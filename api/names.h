@@ -42,6 +42,8 @@ inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift
 // Node labels.
 inline constexpr std::string_view kArchLabel = "kubernetes.io/arch";
 inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
+inline constexpr std::string_view kMasterNodeLabel = "node-role.kubernetes.io/master";
+inline constexpr std::string_view kControlPlaneNodeLabel = "node-role.kubernetes.io/control-plane";
 
 // Our own operands carry this label (value: the binary's name) and are never gated.
 inline constexpr std::string_view kOperandLabel = "multiarch.openshift.io/operand";

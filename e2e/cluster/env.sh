@@ -42,7 +42,7 @@ readonly REGISTRY_PORT=5000
 readonly NETNS=pod-placement
 readonly POD_SUBNET=10.244.0.0/16
 readonly SERVICE_SUBNET=10.96.0.0/16
-# The namespace's own address, on a dummy device. It does not depend on the subnet that podman chooses for its bridge,
+# The namespace's own address, on a device of its own. It does not depend on the subnet that podman chooses for its bridge,
 # so that it can stand in the node's configuration before there is a bridge.
 readonly HOST_ADDRESS=10.251.0.1
 
@@ -110,8 +110,9 @@ step() {
 
 # own_node_image - the name of the node image made here, which says what it is made from.
 own_node_image() {
-  printf 'localhost/pod-placement-node:%s\n' "$(content_hash "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" \
-    "$CLUSTER_DIR"/{env.sh,node-image.sh} "$CLUSTER_DIR"/{node,images}/*)"
+  printf 'localhost/pod-placement-node:%s\n' "$(content_hash "$REAL_NODE" "$KIND_VERSION" \
+    "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" "$CLUSTER_DIR/node-image.sh" "$CLUSTER_DIR"/node/* \
+    "$CLUSTER_DIR"/images/{oci.py,pack.py,pause.c})"
 }
 
 # use_own_podman - lets podman and kind in this process work on storage of their own in the cache, so that neither the
@@ -142,18 +143,22 @@ CONF
   export KIND_EXPERIMENTAL_PROVIDER=podman
 }
 
-# in_netns COMMAND... - runs in the cluster's network. nsenter, because `ip netns exec` also mounts a new /sys, which
-# hides the cgroups that containers need.
-in_netns() {
-  if uses_own_node_image; then nsenter --net="/run/netns/$NETNS" -- "$@"; else "$@"; fi
-}
+# What to put before a command that shall run in the cluster's network. nsenter, because `ip netns exec` also mounts a
+# new /sys, which hides the cgroups that containers need.
+ENTER_NETNS=()
+! uses_own_node_image || ENTER_NETNS=(nsenter "--net=/run/netns/$NETNS" --)
+readonly ENTER_NETNS
+
+# in_netns COMMAND... - runs in the cluster's network.
+in_netns() { "${ENTER_NETNS[@]}" "$@"; }
 
 # start_process NAME COMMAND... - starts a process of ours in the cluster's network, with pid file and log.
 start_process() {
   local name=$1
   shift
   mkdir -p "$STATE" "$LOGS"
-  in_netns setsid "$@" >"$LOGS/$name.log" 2>&1 </dev/null &
+  # No function of the shell in between, so that the pid is that of the process itself.
+  "${ENTER_NETNS[@]}" setsid "$@" >"$LOGS/$name.log" 2>&1 </dev/null &
   printf '%d\n' $! >"$STATE/$name.pid"
 }
 

@@ -1,0 +1,198 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# Brings up the cluster: one real node, by kind, and fake nodes of other architectures, by kwok. If it runs already and
+# is well, that is all it finds out.
+#
+# The real node's image is made here and the cluster has a network of its own, unless KIND_NODE_IMAGE names an image
+# (such as kindest/node:v1.36.1): then kind works as always, with Docker or KIND_EXPERIMENTAL_PROVIDER.
+set -euo pipefail
+# shellcheck source=env.sh
+. "$(dirname "$0")/env.sh"
+! uses_own_node_image || need_root "$@"
+
+readonly sysctls=(vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops)
+
+kubectl() { in_netns "$BIN/kubectl" --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
+
+# --- Network
+
+make_netns() {
+  ip netns add "$NETNS"
+  in_netns ip link set lo up
+  # A bridge without ports stands in for a dummy device, which not every kernel has.
+  in_netns ip link add host0 type bridge
+  in_netns ip address add "$HOST_ADDRESS/32" dev host0
+  in_netns ip link set host0 up
+}
+
+# Pods and Services are reached through the node, so that tests can call them without a port-forward, and so that the
+# answers of the registry find their way back.
+route_to_pods() {
+  local node
+  node=$(kubectl get node "$REAL_NODE" -o jsonpath='{.status.addresses[?(@.type=="InternalIP")].address}')
+  in_netns ip route replace "$POD_SUBNET" via "$node"
+  in_netns ip route replace "$SERVICE_SUBNET" via "$node"
+}
+
+# --- The real node
+
+# The node sets these for the whole machine, though they are in none of its namespaces. kind-down.sh puts them back.
+save_sysctls() {
+  local name
+  [[ ! -e $STATE/sysctls ]] || return 0
+  for name in "${sysctls[@]}"; do
+    printf '%s %s\n' "$name" "$(cat "/proc/sys/$name")"
+  done >"$STATE/sysctls"
+}
+
+own_cluster_config() {
+  cat <<YAML
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+name: $CLUSTER
+networking:
+  # Debian's nft is in the image of kube-proxy made here, iptables is not.
+  kubeProxyMode: nftables
+  podSubnet: $POD_SUBNET
+  serviceSubnet: $SERVICE_SUBNET
+  apiServerAddress: 127.0.0.1
+  apiServerPort: 26443
+nodes:
+- role: control-plane
+  image: $(own_node_image)
+containerdConfigPatches:
+- |-
+  [plugins."io.containerd.grpc.v1.cri"]
+    # Where CAP_SYS_RESOURCE is missing, a sandbox could not have the score that it asks for.
+    restrict_oom_score_adj = true
+  [plugins."io.containerd.grpc.v1.cri".registry]
+    config_path = "/etc/containerd/certs.d"
+  [plugins."io.containerd.grpc.v1.cri".containerd.runtimes.runc.options]
+    SystemdCgroup = false
+kubeadmConfigPatches:
+- |
+  kind: KubeletConfiguration
+  apiVersion: kubelet.config.k8s.io/v1beta1
+  # Machines with the old cgroups still exist.
+  failCgroupV1: false
+  cgroupDriver: cgroupfs
+  oomScoreAdj: 0
+YAML
+}
+
+pulled_cluster_config() {
+  cat <<YAML
+kind: Cluster
+apiVersion: kind.x-k8s.io/v1alpha4
+name: $CLUSTER
+nodes:
+- role: control-plane
+  image: $KIND_NODE_IMAGE
+YAML
+}
+
+create_cluster() {
+  local config=pulled_cluster_config
+  ! uses_own_node_image || config=own_cluster_config
+  "$config" >"$STATE/kind.yaml"
+  # kube-proxy mounts it into its container, whether or not the kernel has modules.
+  ! uses_own_node_image || mkdir -p /lib/modules
+  in_netns nice -n 5 "$BIN/kind" create cluster --config "$STATE/kind.yaml" --kubeconfig "$CLUSTER_KUBECONFIG" \
+    --wait 120s
+}
+
+# CoreDNS has an image for the real node only, and one copy of it is enough there. On a fake node it would seem to run.
+pin_coredns() {
+  kubectl --namespace kube-system patch deployment coredns --type merge --patch '{"spec": {
+    "replicas": 1, "template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "'"$REAL_NODE"'"}}}}}'
+  kubectl --namespace kube-system rollout status deployment coredns --timeout 120s
+}
+
+# There is no resolver to forward to: without this, each name outside of the cluster takes six seconds to fail.
+keep_dns_inside() {
+  kubectl --namespace kube-system get configmap coredns -o yaml |
+    sed -e '/^ *forward \. /,/^ *}$/d' -e '/^ *loop$/d' |
+    kubectl replace -f -
+}
+
+# --- The fake nodes
+
+start_kwok() {
+  process_runs kwok ||
+    start_process kwok "$BIN/kwok" --kubeconfig "$CLUSTER_KUBECONFIG" --config "$BIN/kwok-stages.yaml" \
+      --manage-all-nodes=false --manage-nodes-with-annotation-selector kwok.x-k8s.io/node=fake \
+      --node-ip "$HOST_ADDRESS" --node-lease-duration-seconds 40 --server-address 127.0.0.1:10247
+}
+
+# No taint: which node a pod goes to shall be decided by architecture alone, as in a real cluster of several.
+fake_node() {
+  cat <<YAML
+---
+apiVersion: v1
+kind: Node
+metadata:
+  name: fake-$1
+  annotations:
+    kwok.x-k8s.io/node: fake
+    node.alpha.kubernetes.io/ttl: "0"
+  labels:
+    kubernetes.io/arch: $1
+    kubernetes.io/hostname: fake-$1
+    kubernetes.io/os: linux
+    type: kwok
+status:
+  allocatable: {cpu: "32", memory: 256Gi, pods: "1000"}
+  capacity: {cpu: "32", memory: 256Gi, pods: "1000"}
+  nodeInfo:
+    architecture: $1
+    operatingSystem: linux
+    kubeletVersion: fake
+YAML
+}
+
+add_fake_nodes() {
+  local architecture
+  start_kwok
+  for architecture in "${FAKE_ARCHITECTURES[@]}"; do fake_node "$architecture"; done | kubectl apply -f -
+  kubectl wait --for condition=Ready node "${FAKE_ARCHITECTURES[@]/#/fake-}" --timeout 60s
+}
+
+# ---
+
+real_node_is_well() {
+  [[ -e $CLUSTER_KUBECONFIG ]] &&
+    kubectl --request-timeout 5s wait --for condition=Ready node "$REAL_NODE" --timeout 5s >/dev/null 2>&1
+}
+
+fake_nodes_are_well() {
+  process_runs kwok &&
+    kubectl --request-timeout 5s get node "${FAKE_ARCHITECTURES[@]/#/fake-}" >/dev/null 2>&1
+}
+
+create_real_node() {
+  # What is left of one that stopped half way, or that a reboot stopped, is not worth mending.
+  "$CLUSTER_DIR/kind-down.sh"
+
+  mkdir -p "$STATE"
+  if uses_own_node_image; then
+    "$CLUSTER_DIR/node-image.sh"
+    use_own_podman
+    make_netns
+  fi
+  save_sysctls
+  step "creating the cluster $CLUSTER" create_cluster
+  if uses_own_node_image; then
+    route_to_pods
+    keep_dns_inside >/dev/null
+  fi
+  step "CoreDNS on the real node" pin_coredns
+}
+
+main() {
+  real_node_is_well || create_real_node
+  fake_nodes_are_well || step "fake nodes: ${FAKE_ARCHITECTURES[*]}" add_fake_nodes
+  say "cluster $CLUSTER: up; KUBECONFIG=$CLUSTER_KUBECONFIG"
+}
+
+main

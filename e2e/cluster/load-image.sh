@@ -1,0 +1,14 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# load-image.sh ARCHIVE... - puts images of Docker or OCI archives on the real node, under the names that they carry.
+set -euo pipefail
+# shellcheck source=env.sh
+. "$(dirname "$0")/env.sh"
+[[ $# -gt 0 ]] || die "usage: load-image.sh ARCHIVE..."
+! uses_own_node_image || need_root "$@"
+
+! uses_own_node_image || use_own_podman
+for archive in "$@"; do
+  step "loading $(basename "$archive")" in_netns "$BIN/kind" load image-archive "$archive" --name "$CLUSTER"
+done

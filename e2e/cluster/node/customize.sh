@@ -1,0 +1,132 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# customize.sh ROOT - turns the Debian system in the folder ROOT into a kind node; called by mmdebstrap.
+#
+# Follows kind's images/base/Dockerfile and pkg/build/nodeimage, with Debian's containerd, runc and CNI plugins in place
+# of freshly built ones, and the images of Kubernetes' components packed from the binary that is on the node as well.
+set -euo pipefail
+# shellcheck source=../env.sh
+. "$(dirname "$0")/../env.sh"
+
+readonly root=$1
+readonly kind_files=$BIN/kind-files
+work=$(mktemp -d)
+readonly work
+
+install_kind_files() {
+  mkdir -p "$root"/kind/{bin,manifests} "$root/etc/systemd/system/kubelet.service.d"
+  install -m 755 -t "$root/usr/local/bin" "$kind_files"/usr/local/bin/*
+  install -m 755 -t "$root/kind/bin" "$kind_files"/kind/bin/*
+  install -m 644 -D -t "$root/etc/containerd" "$kind_files/etc/containerd/config.toml"
+  install -m 644 -D -t "$root/etc/default" "$kind_files/etc/default/kubelet"
+  install -m 644 -D -t "$root/etc/sysctl.d" "$kind_files"/etc/sysctl.d/*
+  install -m 644 -t "$root/etc/systemd/system" "$kind_files"/etc/systemd/system/*.{service,slice}
+  install -m 644 -t "$root/etc/systemd/system/kubelet.service.d" "$kind_files"/etc/systemd/system/kubelet.service.d/*
+  printf %s "$KUBERNETES_VERSION" >"$root/kind/version"
+  install -m 644 "$CLUSTER_DIR/node/storage.yaml" "$root/kind/manifests/default-storage.yaml"
+  sed "s/KUBERNETES_VERSION/$KUBERNETES_VERSION/; s/REAL_NODE/$REAL_NODE/" \
+    "$CLUSTER_DIR/node/minicni.yaml" >"$root/kind/manifests/default-cni.yaml"
+}
+
+# Only what a node in a container needs is started: nothing that waits for devices, consoles or kernel messages.
+trim_systemd() {
+  local system=$root/lib/systemd/system wanted=$root/etc/systemd/system/multi-user.target.wants unit
+  rm -f "$system/sysinit.target.wants/systemd-tmpfiles-setup.service" "$system"/multi-user.target.wants/* \
+    "$system"/local-fs.target.wants/* "$system"/sockets.target.wants/*{udev,initctl}* "$system"/basic.target.wants/* \
+    "$root"/etc/systemd/system/*.wants/*
+  echo ReadKMsg=no >>"$root/etc/systemd/journald.conf"
+  mkdir -p "$wanted"
+  for unit in kubelet containerd undo-mount-hacks; do
+    ln -sf "/etc/systemd/system/$unit.service" "$wanted/$unit.service"
+  done
+  # It would register its formats with the one kernel that all containers share.
+  ln -sf /dev/null "$root/etc/systemd/system/systemd-binfmt.service"
+  ln -sf /usr/lib/systemd/systemd "$root/sbin/init"
+}
+
+install_runtime() {
+  local plugin
+  mkdir -p "$root"/etc/{cni/net.d,kubernetes/manifests} "$root/opt/cni/bin"
+  rm -f "$root"/etc/cni/net.d/*
+  for plugin in host-local loopback portmap ptp; do
+    cp "$root/usr/lib/cni/$plugin" "$root/opt/cni/bin/"
+  done
+  # kind's unit file looks for containerd here.
+  ln -sf /usr/bin/containerd "$root/usr/local/bin/containerd"
+  chroot "$root" ctr oci spec | jq '
+    .hooks.createContainer += [{path: "/kind/bin/mount-product-files.sh"}] | del(.process.rlimits)' \
+    >"$root/etc/containerd/cri-base.json"
+}
+
+install_kubernetes() {
+  local name
+  install -m 755 "$(readlink -f "$BIN/k8s")" "$root/usr/local/bin/k8s"
+  for name in kubeadm kubectl kubelet; do
+    ln -sf /usr/local/bin/k8s "$root/usr/bin/$name"
+  done
+}
+
+# One image stands for all components of Kubernetes, under each of their names. kube-proxy needs nft in it.
+pack_images() {
+  local name library
+  local -a names=() files=("$root/usr/local/bin/k8s:/usr/local/bin/k8s" "$root/usr/sbin/nft:/usr/sbin/nft") links=()
+  while read -r name; do
+    case $name in
+      */coredns:*) python3 "$CLUSTER_DIR/images/pack.py" --name "$name" --entrypoint /coredns "$work/coredns.tar" \
+        "$(readlink -f "$BIN/coredns"):/coredns" ;;
+      */pause:*) python3 "$CLUSTER_DIR/images/pack.py" --name "$name" --name "$sandbox_image" --entrypoint /pause \
+        "$work/pause.tar" "$(readlink -f "$BIN/pause"):/pause" ;;
+      *) names+=(--name "$name") ;;
+    esac
+  done < <("$BIN/k8s" kubeadm config images list --kubernetes-version "$KUBERNETES_VERSION")
+  for name in etcd kube-apiserver kube-controller-manager kube-proxy kube-scheduler minicni; do
+    links+=(--link "/usr/local/bin/$name:k8s")
+  done
+  while read -r library; do
+    files+=("$root$library:$library")
+  done < <(chroot "$root" ldd /usr/sbin/nft | grep -o '/[^ ]*')
+  python3 "$CLUSTER_DIR/images/pack.py" "${names[@]}" "${links[@]}" "$work/kubernetes.tar" "${files[@]}"
+}
+
+# Puts the images into the store of the node's own containerd, run here for the purpose: a node without a network has
+# no other place to get them from. In a mount namespace, so that whatever it mounts goes away with it.
+preload_images() {
+  mkdir -p "$root/images"
+  mv "$work"/*.tar "$root/images/"
+  # Its CRI part would ask for a network configuration, and oom_score for a capability.
+  printf '%s\n' 'version = 2' 'oom_score = 0' 'state = "/tmp/containerd"' \
+    'disabled_plugins = ["io.containerd.grpc.v1.cri"]' '[grpc]' 'address = "/tmp/containerd.sock"' \
+    >"$root/images/containerd.toml"
+  # shellcheck disable=SC2016  # expanded by the inner shell
+  unshare --mount --pid --fork chroot "$root" bash -euc '
+    mountpoint -q /proc || mount -t proc proc /proc
+    ctr() { command ctr --address /tmp/containerd.sock --namespace k8s.io "$@"; }
+    containerd --config /images/containerd.toml --log-level warn & containerd=$!
+    for _ in $(seq 100); do ctr version >/dev/null 2>&1 && break; sleep 0.1; done
+    for archive in /images/*.tar; do ctr images import "$archive"; done
+    ctr images ls
+    kill "$containerd"
+    wait "$containerd" || true
+  '
+  rm -rf "$root/images" "$root"/tmp/*
+}
+
+finish() {
+  rm -rf "$root"/var/cache/apt/* "$root"/var/lib/apt/lists/* "$root"/usr/share/{doc,locale,man}/*
+  # Each node makes its own at its first start.
+  rm -f "$root/etc/machine-id" "$root/etc/resolv.conf"
+  touch "$root/etc/machine-id"
+}
+
+sandbox_image=$(sed -n 's/ *sandbox_image = "\(.*\)"/\1/p' "$kind_files/etc/containerd/config.toml")
+readonly sandbox_image
+
+trap 'rm -rf "$work"' EXIT
+install_kind_files
+trim_systemd
+install_runtime
+install_kubernetes
+pack_images
+preload_images
+finish

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# with-cluster.sh COMMAND... - runs COMMAND where it reaches the cluster: in its network, with KUBECONFIG, REGISTRY and
+# a PATH with kubectl. When KUBECONFIG is set already, that cluster is meant and COMMAND runs just so.
+#
+#   with-cluster.sh kubectl get nodes
+#   with-cluster.sh skopeo inspect --raw --tls-verify=false docker://$REGISTRY/demo/multi:1
+set -euo pipefail
+# shellcheck source=env.sh
+. "$(dirname "$0")/env.sh"
+[[ $# -gt 0 ]] || die "usage: with-cluster.sh COMMAND..."
+
+export PATH=$PATH:$BIN
+if [[ -n ${KUBECONFIG:-} ]]; then
+  exec "$@"
+fi
+[[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is up; run \`make cluster\`"
+! uses_own_node_image || need_root "$@"
+
+export KUBECONFIG=$CLUSTER_KUBECONFIG
+REGISTRY=$(cat "$STATE/registry" 2>/dev/null || true)
+export REGISTRY
+exec "${ENTER_NETNS[@]}" "$@"

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Connection: one TCP or TLS connection, as bytes with deadlines; what pool.h is made of, not for others.
+#pragma once
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/http/tls.h"
+#include "kube/http/url.h"
+
+namespace kube {
+
+// How to get to a server.
+struct Route {
+  std::string host;
+  std::string port;
+  std::shared_ptr<TlsContext> tls;  // null: plain TCP
+  std::optional<Url> proxy;
+  bool tunnel = false;  // CONNECT through the proxy, instead of asking it in the request line
+  std::chrono::milliseconds connect_timeout{10'000};  // an address
+};
+
+class Connection {
+ public:
+  virtual ~Connection() = default;
+
+  // Bounds the reads and writes that begin from now on.
+  virtual void ExpireAfter(Duration left) = 0;
+  // Sends all of `bytes`, which the caller keeps alive. bytes_sent() says how far it came.
+  virtual Async<> Write(std::string_view bytes) = 0;
+  // Adds what arrives next to buffer(); false when the peer has closed in good order.
+  // Errors of both: kUnavailable, kDeadlineExceeded, kCancelled; the connection is of no more use then.
+  virtual Async<bool> Read() = 0;
+  // Still open and silent: good for another request.
+  virtual bool Quiet() = 0;
+
+  // Received and not consumed yet. Empty while idle, when it gives its memory back.
+  boost::beast::flat_buffer& buffer() { return buffer_; }
+  // Since the connection was opened; plain bytes of TLS records that went out whole.
+  size_t bytes_sent() const { return bytes_sent_; }
+
+ protected:
+  boost::beast::flat_buffer buffer_;
+  size_t bytes_sent_ = 0;
+};
+
+// Resolves, connects address by address, tunnels and shakes hands, all before `deadline`.
+// Errors: kUnavailable (refused, broken, certificate not accepted), kDeadlineExceeded, kCancelled; each names its stage.
+Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline);
+
+}  // namespace kube

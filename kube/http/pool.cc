@@ -1,0 +1,336 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/http/pool.h"
+
+#include <boost/asio/steady_timer.hpp>
+#include <boost/beast/core/string.hpp>
+#include <list>
+
+#include "kube/http/connection.h"
+#include "kube/http/request_writer.h"
+#include "kube/http/response_reader.h"
+
+namespace kube {
+namespace {
+
+namespace beast = boost::beast;
+
+// Header and body up to this size go out as one.
+constexpr size_t kJoinedBody = 16 * 1024;
+
+HttpResponse ToResponse(const beast::http::response_header<>& header) {
+  HttpResponse response;
+  response.status = static_cast<int>(header.result_int());
+  for (auto& field : header) {
+    response.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
+  }
+  return response;
+}
+
+bool Repeatable(const HttpRequest& request) {
+  if (request.repeatable) return true;
+  for (std::string_view method : {"GET", "HEAD", "OPTIONS", "PUT", "DELETE"}) {
+    if (request.method == method) return true;
+  }
+  return false;
+}
+
+// The connections that nobody uses, and the line of those who wait for one.
+class Slots : public std::enable_shared_from_this<Slots> {
+ public:
+  Slots(const Executor& executor, Clock& clock, PoolOptions options)
+      : clock_(clock), options_(options), executor_(executor), reaper_(executor) {}
+
+  // The right to one connection; gives it back when it goes.
+  class Lease {
+   public:
+    explicit Lease(std::shared_ptr<Slots> slots) : slots_(std::move(slots)) {}
+    Lease(Lease&&) = default;
+    Lease& operator=(Lease&&) = delete;
+    ~Lease() {
+      if (slots_) slots_->Release();
+    }
+
+    // An idle connection that is still good, or null.
+    std::unique_ptr<Connection> TakeIdle() { return slots_->TakeIdle(); }
+    // Keeps `connection` for the next call.
+    void Keep(std::unique_ptr<Connection> connection) { slots_->Keep(std::move(connection)); }
+
+   private:
+    std::shared_ptr<Slots> slots_;
+  };
+
+  Async<Lease> Acquire(TimePoint deadline) {
+    if (busy_ < options_.max_connections) {
+      ++busy_;
+      co_return Lease(shared_from_this());
+    }
+    auto self = shared_from_this();
+    auto waiter = waiters_.emplace(waiters_.end(), executor_);
+    waiter->timer.expires_after(deadline - clock_.Now());
+    auto waited = co_await waiter->timer.async_wait(kTuple);
+    bool granted = waiter->granted;
+    bool cancelled = static_cast<bool>(std::get<0>(waited));
+    waiters_.erase(waiter);
+    if (granted) co_return Lease(std::move(self));
+    if (cancelled) co_return Error::Cancelled("wait for a connection");
+    co_return Error::DeadlineExceeded("wait for a connection");
+  }
+
+  void Close() {
+    closed_ = true;
+    idle_.clear();
+    reaper_.cancel();
+  }
+
+  size_t busy() const { return busy_; }
+  size_t idle() const { return idle_.size(); }
+
+ private:
+  struct Waiter {
+    explicit Waiter(const Executor& executor) : timer(executor) {}
+    asio::steady_timer timer;
+    bool granted = false;
+  };
+  struct Idle {
+    std::unique_ptr<Connection> connection;
+    TimePoint since;
+  };
+
+  void Release() {
+    // First come, first served: the right goes to the longest waiting, without becoming free in between.
+    for (Waiter& waiter : waiters_) {
+      if (waiter.granted) continue;
+      waiter.granted = true;
+      waiter.timer.cancel();
+      return;
+    }
+    --busy_;
+  }
+
+  std::unique_ptr<Connection> TakeIdle() {
+    while (!idle_.empty()) {
+      // The youngest: the others can grow old and go.
+      Idle idle = std::move(idle_.back());
+      idle_.pop_back();
+      if (clock_.Now() - idle.since < options_.idle_timeout && idle.connection->Quiet()) {
+        return std::move(idle.connection);
+      }
+    }
+    return nullptr;
+  }
+
+  void Keep(std::unique_ptr<Connection> connection) {
+    if (closed_) return;
+    connection->buffer().shrink_to_fit();
+    idle_.push_back({std::move(connection), clock_.Now()});
+    if (idle_.size() == 1) ScheduleReaper();
+  }
+
+  void ScheduleReaper() {
+    reaper_.expires_after(idle_.front().since + options_.idle_timeout - clock_.Now());
+    reaper_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
+      std::shared_ptr<Slots> self = weak.lock();
+      if (!ec && self != nullptr) self->Reap();
+    });
+  }
+
+  void Reap() {
+    TimePoint now = clock_.Now();
+    std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since >= options_.idle_timeout; });
+    if (!idle_.empty()) ScheduleReaper();
+  }
+
+  Clock& clock_;
+  PoolOptions options_;
+  Executor executor_;
+  asio::steady_timer reaper_;
+  bool closed_ = false;
+  size_t busy_ = 0;
+  std::vector<Idle> idle_;  // oldest first
+  std::list<Waiter> waiters_;
+};
+
+class BodyStream final : public HttpStream {
+ public:
+  BodyStream(std::unique_ptr<Connection> connection, ResponseReader::Limits limits,
+             std::chrono::milliseconds idle_timeout)
+      : connection_(std::move(connection)), reader_(*connection_, limits), idle_timeout_(idle_timeout) {}
+
+  ResponseReader& reader() { return reader_; }
+  Connection& connection() { return *connection_; }
+  void KeepHeader() { response_ = ToResponse(reader_.header()); }
+
+  // HttpStream
+  const HttpResponse& response() const override { return response_; }
+  Async<std::string> Next() override {
+    co_await IgnoreCancellation();
+    connection_->ExpireAfter(idle_timeout_);
+    Result<std::string> piece = co_await reader_.Next();
+    co_return piece;
+  }
+
+ private:
+  std::unique_ptr<Connection> connection_;
+  ResponseReader reader_;
+  std::chrono::milliseconds idle_timeout_;
+  HttpResponse response_;
+};
+
+class Pool final : public HttpPool {
+ public:
+  Pool(const Executor& executor, Clock& clock, Origin origin, PoolOptions options)
+      : clock_(clock), origin_(std::move(origin)), options_(options),
+        slots_(std::make_shared<Slots>(executor, clock, options)) {
+    if (origin_.scheme != "https") return;
+    Result<std::shared_ptr<TlsContext>> tls = TlsContext::New(origin_.tls);
+    if (tls) {
+      tls_ = std::move(*tls);
+    } else {
+      tls_failure_ = tls.error();
+    }
+  }
+  ~Pool() override { slots_->Close(); }
+
+  // HttpPool
+  Async<HttpResponse> Call(HttpRequest request) override;
+  Async<std::unique_ptr<HttpStream>> Stream(HttpRequest request) override;
+  size_t busy() const override { return slots_->busy(); }
+  size_t idle() const override { return slots_->idle(); }
+
+ private:
+  Async<std::unique_ptr<Connection>> Open(TimePoint deadline);
+  // Sends `request` and reads the header of its answer.
+  Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header, const std::string& body);
+  // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try can do no harm: the
+  // connection broke before a byte of the answer came, and nothing was sent or the request is repeatable.
+  Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
+                             const std::string& header, TimePoint deadline, Slots::Lease& lease, bool& lost);
+
+  ResponseReader::Limits LimitsOf(const HttpRequest& request) const {
+    return {.header_bytes = options_.max_header_bytes, .body_bytes = std::nullopt, .no_body = request.method == "HEAD"};
+  }
+
+  Clock& clock_;
+  Origin origin_;
+  PoolOptions options_;
+  std::shared_ptr<Slots> slots_;
+  std::shared_ptr<TlsContext> tls_;
+  std::optional<Error> tls_failure_;
+};
+
+Async<std::unique_ptr<Connection>> Pool::Open(TimePoint deadline) {
+  if (tls_failure_) co_return *tls_failure_;
+  Route route{.host = origin_.host,
+              .port = origin_.port,
+              .tls = tls_,
+              .proxy = origin_.proxy,
+              .tunnel = origin_.scheme == "https",
+              .connect_timeout = options_.connect_timeout};
+  Result<std::unique_ptr<Connection>> connection = co_await Connect(std::move(route), clock_, deadline);
+  co_return connection;
+}
+
+Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
+                       const std::string& body) {
+  bool joined = body.size() <= kJoinedBody;
+  std::string first = joined ? header + body : header;
+  Result<> written = co_await connection.Write(first);
+  if (written && !joined) written = co_await connection.Write(body);
+  // A server that refuses a large body may answer and close before it has read all of it.
+  if (!written && (joined || written.error().code() != Code::kUnavailable)) co_return written.error();
+  Result<> read = co_await reader.ReadHeader();
+  if (!read && !written) co_return written.error();
+  co_return read;
+}
+
+Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
+                                 const std::string& header, TimePoint deadline, Slots::Lease& lease, bool& lost) {
+  connection->ExpireAfter(deadline - clock_.Now());
+  ResponseReader::Limits limits = LimitsOf(request);
+  limits.body_bytes = request.max_body_bytes;
+  ResponseReader reader(*connection, limits);
+  size_t sent_before = connection->bytes_sent();
+  Result<> exchanged = co_await Exchange(*connection, reader, header, request.body);
+  if (!exchanged) {
+    bool untouched = connection->bytes_sent() == sent_before;
+    lost = exchanged.error().code() == Code::kUnavailable && !reader.begun() && (untouched || Repeatable(request));
+    co_return exchanged.error();
+  }
+  HttpResponse response = ToResponse(reader.header());
+  while (true) {
+    Result<std::string> piece = co_await reader.Next();
+    if (!piece) co_return piece.error();
+    if (piece->empty()) break;
+    if (response.body.empty()) {
+      response.body = std::move(*piece);
+    } else {
+      response.body += *piece;
+    }
+  }
+  bool all_sent = connection->bytes_sent() - sent_before == header.size() + request.body.size();
+  if (reader.reusable() && all_sent) lease.Keep(std::move(connection));
+  co_return response;
+}
+
+Async<HttpResponse> Pool::Call(HttpRequest request) {
+  co_await IgnoreCancellation();
+  TimePoint deadline = clock_.Now() + request.timeout;
+  Result<std::string> header = WriteRequestHeader(request, origin_);
+  if (!header) co_return header.error();
+  Result<Slots::Lease> lease = co_await slots_->Acquire(deadline);
+  if (!lease) co_return lease.error();
+
+  // On a kept connection, which the peer may be closing at this very moment.
+  std::unique_ptr<Connection> kept = lease->TakeIdle();
+  if (kept != nullptr) {
+    bool lost = false;
+    Result<HttpResponse> response = co_await CallOn(std::move(kept), request, *header, deadline, *lease, lost);
+    if (response || !lost) co_return response;
+  }
+
+  // On a new one.
+  Result<std::unique_ptr<Connection>> opened = co_await Open(deadline);
+  if (!opened) co_return opened.error();
+  bool lost = false;
+  Result<HttpResponse> response = co_await CallOn(std::move(*opened), request, *header, deadline, *lease, lost);
+  co_return response;
+}
+
+Async<std::unique_ptr<HttpStream>> Pool::Stream(HttpRequest request) {
+  co_await IgnoreCancellation();
+  TimePoint deadline = clock_.Now() + request.timeout;
+  Result<std::string> header = WriteRequestHeader(request, origin_);
+  if (!header) co_return header.error();
+  Result<std::unique_ptr<Connection>> opened = co_await Open(deadline);
+  if (!opened) co_return opened.error();
+  auto stream = std::make_unique<BodyStream>(std::move(*opened), LimitsOf(request), request.idle_timeout);
+  stream->connection().ExpireAfter(deadline - clock_.Now());
+  Result<> exchanged = co_await Exchange(stream->connection(), stream->reader(), *header, request.body);
+  if (!exchanged) co_return exchanged.error();
+  stream->KeepHeader();
+  std::unique_ptr<HttpStream> result = std::move(stream);
+  co_return std::move(result);
+}
+
+}  // namespace
+
+std::string_view HttpResponse::Header(std::string_view name) const {
+  for (auto& [key, value] : headers) {
+    if (beast::iequals(key, name)) return value;
+  }
+  return {};
+}
+
+std::vector<std::string_view> HttpResponse::Headers(std::string_view name) const {
+  std::vector<std::string_view> values;
+  for (auto& [key, value] : headers) {
+    if (beast::iequals(key, name)) values.push_back(value);
+  }
+  return values;
+}
+
+std::unique_ptr<HttpPool> HttpPool::New(Executor executor, Clock& clock, Origin origin, PoolOptions options) {
+  return std::make_unique<Pool>(executor, clock, std::move(origin), options);
+}
+
+}  // namespace kube

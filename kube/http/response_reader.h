@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// ResponseReader: one answer off a Connection, header first, then the body in pieces; internal to kube/http.
+//
+// The peer is not trusted: header and body are bounded, and what is no HTTP ends in kInvalid.
+#pragma once
+
+#include <boost/beast/http/parser.hpp>
+#include <optional>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/http/connection.h"
+
+namespace kube {
+
+// A body that hands out what has arrived; unlike Beast's string_body it believes no Content-Length.
+struct PieceBody {
+  using value_type = std::string;
+
+  class reader {
+   public:
+    template <bool kRequest, class Fields>
+    reader(boost::beast::http::header<kRequest, Fields>&, std::string& body) : body_(body) {}
+    void init(const boost::optional<std::uint64_t>&, boost::system::error_code& ec) { ec = {}; }
+    template <class Buffers>
+    size_t put(const Buffers& buffers, boost::system::error_code& ec) {
+      ec = {};
+      size_t size = 0;
+      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers); ++it) {
+        asio::const_buffer buffer = *it;
+        body_.append(static_cast<const char*>(buffer.data()), buffer.size());
+        size += buffer.size();
+      }
+      return size;
+    }
+    void finish(boost::system::error_code& ec) { ec = {}; }
+
+   private:
+    std::string& body_;
+  };
+};
+
+class ResponseReader {
+ public:
+  struct Limits {
+    size_t header_bytes = 64 * 1024;
+    std::optional<uint64_t> body_bytes;  // none: the caller bounds what it keeps
+    bool no_body = false;                // the answer to a HEAD
+  };
+
+  ResponseReader(Connection& connection, Limits limits);
+
+  // Errors, both: the connection's; kUnavailable if it closes too early; kInvalid for no HTTP or too much of it.
+  Async<> ReadHeader();
+  // The next piece of the body, "" after the last.
+  Async<std::string> Next();
+
+  const boost::beast::http::response_header<>& header() const { return parser_->get().base(); }
+  // Whether a byte of the answer has come.
+  bool begun() const { return begun_; }
+  // After the last piece: whether the connection can carry another request.
+  bool reusable() const;
+
+ private:
+  using Parser = boost::beast::http::response_parser<PieceBody>;
+
+  void Restart();
+  // Parses what is in the buffer; kInvalid if it is not acceptable.
+  Result<void> Parse();
+  // Reads more; kUnavailable when the peer closed and the answer has not thereby ended.
+  Async<> ReadMore();
+
+  Connection& connection_;
+  Limits limits_;
+  std::optional<Parser> parser_;
+  bool begun_ = false;
+};
+
+}  // namespace kube

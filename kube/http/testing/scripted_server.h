@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScriptedServer: a server on 127.0.0.1 that does to each connection exactly what the test says, misbehaviour included.
+//
+//   ScriptedServer server(executor, {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
+//     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
+//     if (request) co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
+//   });                                                    // the connection closes when the script ends
+//   Url url = server.url();
+//
+// Runs on the test's own io_context. Scripts must not capture what dies before the server.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/crypto/certificates.h"
+#include "kube/http/url.h"
+
+namespace kube {
+
+struct ScriptedRequest {
+  std::string method;
+  std::string target;
+  std::string head;  // request line and fields, as received
+  std::string body;
+
+  // The value of a field; "" where absent.
+  std::string Header(const std::string& name) const;
+};
+
+class ScriptedPeer {
+ public:
+  virtual ~ScriptedPeer() = default;
+
+  // Which connection this is, from 1 on.
+  virtual int number() const = 0;
+  // The next request; nullopt when the client has closed.
+  virtual asio::awaitable<std::optional<ScriptedRequest>> ReadRequest() = 0;
+  // Sends bytes; false once the client has closed.
+  virtual asio::awaitable<bool> Write(std::string bytes) = 0;
+  // "200 OK" with a length and `fields` ("Name: value\r\n" each).
+  virtual asio::awaitable<bool> Reply(int status, std::string body, std::string fields = "") = 0;
+  // Returns when the client has closed.
+  virtual asio::awaitable<void> UntilClosed() = 0;
+  // Ends the connection with a reset instead of a proper close.
+  virtual void Abort() = 0;
+};
+
+struct ScriptedServerOptions {
+  // With a certificate the server speaks TLS.
+  std::optional<KeyPair> certificate;
+  // Asks for a client certificate of this authority.
+  std::string client_ca_pem;
+};
+
+class ScriptedServer {
+ public:
+  using Script = std::function<asio::awaitable<void>(ScriptedPeer&)>;
+
+  ScriptedServer(Executor executor, ScriptedServerOptions options, Script script);
+  // Closes the listener and all connections.
+  ~ScriptedServer();
+
+  // "https://127.0.0.1:PORT/"
+  const Url& url() const { return url_; }
+  // Connections so far, those open now, and TLS sessions that were resumed.
+  int accepted() const;
+  int open() const;
+  int resumed() const;
+
+ private:
+  struct State;
+  std::shared_ptr<State> state_;
+  Url url_;
+};
+
+}  // namespace kube

@@ -124,6 +124,8 @@ Async<> App::WaitForStop() {
     Result<> slept = co_await clock_.Sleep(24h);
     if (!slept) break;
   }
+  // What the main function does from here on is cleaning up.
+  co_await ForgetCancellation();
   co_return Ok();
 }
 

@@ -14,6 +14,7 @@
 #include <boost/asio/any_io_executor.hpp>
 #include <boost/asio/as_tuple.hpp>
 #include <boost/asio/awaitable.hpp>
+#include <boost/asio/cancellation_state.hpp>
 #include <boost/asio/this_coro.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
@@ -32,5 +33,18 @@ inline constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 
 // Inside this coroutine a cancelled operation completes with operation_aborted instead of throwing at the next co_await.
 inline auto IgnoreCancellation() { return asio::this_coro::throw_if_cancelled(false); }
+
+// True once this coroutine's task was asked to stop, until ForgetCancellation(). A request that arrives between two
+// operations interrupts neither of them: a loop asks at its head, as Clock and Notifier do before they wait.
+inline asio::awaitable<bool> IsCancelled() {
+  asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  co_return state.cancelled() != asio::cancellation_type::none;
+}
+
+// From here on this coroutine's task goes on as if it had not been asked to stop (until it is asked again): for cleaning
+// up after a kCancelled.
+inline auto ForgetCancellation() {
+  return asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
+}
 
 }  // namespace kube

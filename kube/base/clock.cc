@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/base/clock.h"
 
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
 #include <cstdio>
@@ -17,6 +18,12 @@ class MachineClock final : public Clock {
   Async<> SleepUntil(TimePoint when) override {
     co_await IgnoreCancellation();
     auto executor = co_await asio::this_coro::executor;
+    bool cancelled = co_await IsCancelled();
+    if (cancelled) {
+      // Yields, so that a caller who goes on regardless does not starve the others.
+      co_await asio::post(executor, asio::use_awaitable);
+      co_return Error::Cancelled("sleep");
+    }
     asio::steady_timer timer(executor, when);
     auto waited = co_await timer.async_wait(kTuple);
     if (std::get<0>(waited)) co_return Error::Cancelled("sleep");

@@ -6,13 +6,13 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/post.hpp>
 #include <boost/system/system_error.hpp>
 #include <list>
 
-namespace kube {
+#include "kube/base/alarm.h"
+#include "kube/base/notifier.h"
 
-using namespace std::chrono_literals;
+namespace kube {
 
 struct TaskGroup::State {
   struct Task {
@@ -20,11 +20,22 @@ struct TaskGroup::State {
     asio::cancellation_signal cancel;
   };
 
+  // The mildest type that Asio's composed operations (TLS, async_read) let through by default.
+  // emit() may end a task and so erase it: step on first.
+  void CancelAll() {
+    for (auto task = tasks.begin(); task != tasks.end();) {
+      auto next = std::next(task);
+      task->cancel.emit(asio::cancellation_type::terminal);
+      task = next;
+    }
+  }
+
   Executor executor;
   std::list<Task> tasks;
+  Notifier ended;
 };
 
-TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>(State{std::move(executor), {}})) {}
+TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>()) { state_->executor = std::move(executor); }
 
 TaskGroup::~TaskGroup() = default;
 
@@ -42,36 +53,35 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
       }
     }
     state->tasks.erase(position);
+    state->ended.NotifyAll();
   };
   asio::co_spawn(state_->executor, std::move(task),
                  asio::bind_cancellation_slot(position->cancel.slot(), std::move(finished)));
 }
 
 Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
+  // Often called because the caller itself was cancelled.
+  co_await ForgetCancellation();
   co_await IgnoreCancellation();
-  TimePoint deadline = clock.Now() + grace;
-  // emit() may end a task and so erase it: step on first.
-  for (auto task = state_->tasks.begin(); task != state_->tasks.end();) {
-    auto next = std::next(task);
-    // The mildest type that Asio's composed operations (TLS, async_read) let through by default.
-    task->cancel.emit(asio::cancellation_type::terminal);
-    task = next;
+  std::shared_ptr<State> state = state_;
+  state->CancelAll();
+
+  bool late = false;
+  Alarm deadline(clock, [&late, state] {
+    late = true;
+    state->ended.NotifyAll();
+  });
+  deadline.Set(state->executor, clock.Now() + grace);
+  while (!state->tasks.empty() && !late) {
+    Result<> waited = co_await state->ended.Wait();
+    if (!waited) co_return waited.error();
   }
-  while (!state_->tasks.empty()) {
-    if (clock.Now() >= deadline) {
-      std::string names;
-      for (auto& task : state_->tasks) names += " " + task.name;
-      for (auto task = state_->tasks.begin(); task != state_->tasks.end();) {
-        auto next = std::next(task);
-        task->cancel.emit(asio::cancellation_type::terminal);
-        task = next;
-      }
-      co_return Error::DeadlineExceeded("tasks still running:" + names);
-    }
-    Result<> waited = co_await clock.Sleep(1ms);
-    (void)waited;
-  }
-  co_return Ok();
+  if (state->tasks.empty()) co_return Ok();
+
+  std::string names;
+  for (auto& task : state->tasks) names += " " + task.name;
+  state->CancelAll();
+  co_return Error::DeadlineExceeded("tasks still running:" + names);
 }
 
 size_t TaskGroup::size() const { return state_->tasks.size(); }

@@ -6,6 +6,9 @@
 //   ...
 //   co_await tasks.Stop(RealClock(), 10s);    // asks all to stop, waits, then gives up on those that don't
 //
+// A task is asked to stop once, by cancellation: what it waits for then fails with kCancelled, and so does each Sleep or
+// Wait after that, until it calls ForgetCancellation() to finish something first. A task that takes kCancelled for one
+// more failure and goes on is never stopped, and busy.
 // A task that ends by an exception is a bug: it is logged with its name and ends the process.
 #pragma once
 
@@ -29,7 +32,8 @@ class TaskGroup {
   // Starts `task` on the group's executor (a post: it does not run before the caller yields).
   void Spawn(std::string name, asio::awaitable<void> task);
 
-  // Cancels all tasks and waits until they have ended, at most `grace`. kDeadlineExceeded names those still running.
+  // Cancels all tasks and waits until they have ended, at most `grace`.
+  // Errors: kDeadlineExceeded names those that still run, kCancelled if the caller is asked to stop (again).
   Async<> Stop(Clock& clock, Duration grace);
 
   // Tasks that have not ended.

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/base/alarm.h"
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+
+namespace kube {
+
+// One setting. It outlives the alarm until its sleep has ended, but rings only while the alarm still points at it.
+struct Alarm::State {
+  TimePoint when;
+  asio::cancellation_signal cancel;
+  bool wanted = true;
+};
+
+Alarm::Alarm(Clock& clock, std::function<void()> ring) : clock_(clock), ring_(std::move(ring)) {}
+
+Alarm::~Alarm() { Cancel(); }
+
+void Alarm::Set(Executor executor, TimePoint when) {
+  Cancel();
+  state_ = std::make_shared<State>();
+  state_->when = when;
+  auto ended = [this, state = state_](std::exception_ptr, Result<> slept) {
+    if (!state->wanted) return;  // the alarm may be gone
+    state_.reset();
+    if (slept) ring_();
+  };
+  asio::co_spawn(std::move(executor), clock_.SleepUntil(when),
+                 asio::bind_cancellation_slot(state_->cancel.slot(), std::move(ended)));
+}
+
+void Alarm::Cancel() {
+  if (!state_) return;
+  std::shared_ptr<State> state = std::move(state_);
+  state_.reset();
+  state->wanted = false;
+  state->cancel.emit(asio::cancellation_type::terminal);
+}
+
+std::optional<TimePoint> Alarm::set_to() const {
+  if (!state_) return std::nullopt;
+  return state_->when;
+}
+
+}  // namespace kube

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/base/notifier.h"
+
+#include <boost/asio/post.hpp>
+
+namespace kube {
+
+Notifier::Notifier() : waiters_(std::make_shared<Waiters>()) {}
+
+Async<> Notifier::Wait() {
+  co_await IgnoreCancellation();
+
+  auto executor = co_await asio::this_coro::executor;
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) {
+    // Yields, so that a caller who goes on regardless does not starve the others.
+    co_await asio::post(executor, asio::use_awaitable);
+    co_return Error::Cancelled("wait");
+  }
+  asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
+  Waiter waiter{&timer};
+
+  // Leaves the list however this coroutine ends, by destruction too.
+  struct Registration {
+    std::shared_ptr<Waiters> waiters;
+    Waiter* waiter;
+    ~Registration() { waiters->remove(waiter); }
+  } registration{waiters_, &waiter};
+  registration.waiters->push_back(&waiter);
+
+  auto waited = co_await timer.async_wait(kTuple);
+  (void)waited;
+  if (!waiter.notified) co_return Error::Cancelled("wait");
+  co_return Ok();
+}
+
+void Notifier::NotifyOne() {
+  if (waiters_->empty()) return;
+  Waiter* waiter = waiters_->front();
+  waiters_->pop_front();
+  waiter->notified = true;
+  waiter->timer->cancel();
+}
+
+void Notifier::NotifyAll() {
+  while (!waiters_->empty()) NotifyOne();
+}
+
+}  // namespace kube

@@ -1,0 +1,450 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/testing/fake_api_server.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <boost/asio/post.hpp>
+#include <charconv>
+
+namespace kube {
+namespace {
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet: return "GET";
+    case Method::kPost: return "POST";
+    case Method::kPut: return "PUT";
+    case Method::kPatch: return "PATCH";
+    case Method::kDelete: return "DELETE";
+  }
+  return "?";
+}
+
+uint64_t ParseNumber(std::string_view text) {
+  uint64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+Error NotFound(const FakeTarget& target) {
+  return Error::FromHttpStatus(404, "NotFound", target.collection + " \"" + target.key.ToString() + "\" not found");
+}
+
+Error Conflict(const std::string& message) { return Error::FromHttpStatus(409, "Conflict", message); }
+
+// Objects are answered in the encoding they are stored in, or not at all.
+Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
+  bool wants_protobuf = request.accept.starts_with(kProtobuf);
+  if (wants_protobuf == object.protobuf()) return Ok();
+  return Error::FromHttpStatus(406, "NotAcceptable",
+                               object.kind() + " was written as " + (object.protobuf() ? "protobuf" : "JSON") +
+                                   " and is asked for as " + request.accept);
+}
+
+Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiRequest& request) {
+  Result<void> acceptable = CheckAccept(object, request);
+  if (!acceptable) return acceptable.error();
+  return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
+}
+
+}  // namespace
+
+FakeApiServer::FakeApiServer(Clock& clock) : clock_(clock) {}
+
+FakeApiServer::~FakeApiServer() = default;
+
+// --- Calls
+
+Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
+  co_await IgnoreCancellation();
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) co_return Error::Cancelled("call");
+  // A call never completes at once: the code under test has to live with what happens meanwhile.
+  auto executor = co_await asio::this_coro::executor;
+  co_await asio::post(executor, asio::use_awaitable);
+
+  std::string call = Record(MethodName(request.method), request);
+  if (before_each_) before_each_(call);
+  if (down_) co_return Error::Unavailable("connection refused");
+  if (std::optional<Error> failure = TakeFailure(call)) co_return *failure;
+  co_return Handle(request, /*trusted=*/false);
+}
+
+Async<std::unique_ptr<WatchStream>> FakeApiServer::Watch(ApiRequest request) {
+  co_await IgnoreCancellation();
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) co_return Error::Cancelled("watch");
+  auto executor = co_await asio::this_coro::executor;
+  co_await asio::post(executor, asio::use_awaitable);
+
+  std::string call = Record("WATCH", request);
+  if (before_each_) before_each_(call);
+  if (down_) co_return Error::Unavailable("connection refused");
+  if (std::optional<Error> failure = TakeFailure(call)) co_return *failure;
+  co_return OpenWatch(request);
+}
+
+std::string FakeApiServer::Record(std::string_view verb, const ApiRequest& request) {
+  calls_.push_back(std::string(verb) + " " + request.target);
+  bodies_.push_back(request.body);
+  return calls_.back();
+}
+
+std::optional<Error> FakeApiServer::TakeFailure(const std::string& call) {
+  auto found = std::find_if(failures_.begin(), failures_.end(),
+                            [&](const Failure& f) { return call.find(f.containing) != std::string::npos; });
+  if (found == failures_.end()) return std::nullopt;
+  Error error = found->error;
+  if (--found->times <= 0) failures_.erase(found);
+  return error;
+}
+
+Result<ApiResponse> FakeApiServer::Handle(const ApiRequest& request, bool trusted) {
+  Result<FakeTarget> target = FakeTarget::Parse(request.target);
+  if (!target) return target.error();
+  switch (request.method) {
+    case Method::kGet: return target->key.name.empty() ? HandleList(*target, request) : HandleGet(*target, request);
+    case Method::kPost: return HandlePost(*target, request);
+    case Method::kPut: return HandlePut(*target, request, trusted);
+    case Method::kPatch: return HandlePatch(*target, request);
+    case Method::kDelete: return HandleDelete(*target, request);
+  }
+  return Error::FromHttpStatus(405, "MethodNotAllowed", "no such method");
+}
+
+Result<ApiResponse> FakeApiServer::HandleGet(const FakeTarget& target, const ApiRequest& request) {
+  Collection& objects = collections_[target.collection];
+  auto found = objects.find(target.key);
+  if (found == objects.end()) return NotFound(target);
+  return Answer(200, found->second, request);
+}
+
+Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const ApiRequest& request) {
+  // A continue token is "version|ns/name": go on behind that key.
+  uint64_t version = version_;
+  std::optional<ObjectKey> after;
+  if (std::string token = target.Query("continue"); !token.empty()) {
+    version = ParseNumber(token);
+    if (version < oldest_) return Error::FromHttpStatus(410, "Expired", "the continue token is too old");
+    std::string name = token.substr(token.find('|') + 1);
+    after = ObjectKey{name.substr(0, name.find('/')), name.substr(name.find('/') + 1)};
+  }
+  size_t limit = ParseNumber(target.Query("limit"));
+
+  std::vector<const FakeObject*> items;
+  std::string next;
+  for (const auto& [key, object] : collections_[target.collection]) {
+    if (after && key <= *after) continue;
+    Result<bool> matches = target.Matches(key, object);
+    if (!matches) return matches.error();
+    if (!*matches) continue;
+    Result<void> acceptable = CheckAccept(object, request);
+    if (!acceptable) return acceptable.error();
+    if (limit > 0 && items.size() == limit) {
+      meta::ObjectMeta last = items.back()->metadata();
+      next = std::to_string(version) + "|" + last.namespace_() + "/" + last.name();
+      break;
+    }
+    items.push_back(&object);
+  }
+
+  if (request.accept.starts_with(kProtobuf)) {
+    meta::List list;
+    list.mutable_metadata()->set_resource_version(std::to_string(version));
+    list.mutable_metadata()->set_continue_token(next);
+    for (const FakeObject* item : items) list.add_items(item->Bare());
+    return ApiResponse{200, std::string(kProtobuf), SealFakeEnvelope("v1", "List", list.SerializeAsString())};
+  }
+  Json list = {{"kind", "List"}, {"metadata", {{"resourceVersion", std::to_string(version)}}}, {"items", Json::array()}};
+  if (!next.empty()) list["metadata"]["continue"] = next;
+  for (const FakeObject* item : items) list["items"].push_back(item->json());
+  return ApiResponse{200, std::string(kJson), list.dump()};
+}
+
+Result<ApiResponse> FakeApiServer::HandlePost(const FakeTarget& target, const ApiRequest& request) {
+  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
+  if (!object) return object.error();
+  Result<FakeObject> created = Insert(target, std::move(*object));
+  if (!created) return created.error();
+  return Answer(201, *created, request);
+}
+
+Result<ApiResponse> FakeApiServer::HandlePut(const FakeTarget& target, const ApiRequest& request, bool trusted) {
+  Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
+  if (!object) return object.error();
+  Result<FakeObject> replaced = Replace(target, std::move(*object), trusted);
+  if (!replaced) return replaced.error();
+  return Answer(200, *replaced, request);
+}
+
+Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target, const ApiRequest& request) {
+  Result<Json> patch = ParseJson(request.body);
+  if (!patch) return patch.error();
+  Collection& objects = collections_[target.collection];
+  auto found = objects.find(target.key);
+  if (found == objects.end()) {
+    if (request.content_type != kApplyPatch || !target.subresource.empty()) return NotFound(target);
+    Result<FakeObject> object = FakeObject::Parse(kJson, request.body);
+    if (!object) return object.error();
+    Result<FakeObject> created = Insert(target, std::move(*object));
+    if (!created) return created.error();
+    return Answer(201, *created, request);
+  }
+  if (found->second.protobuf()) {
+    return Error::FromHttpStatus(415, "UnsupportedMediaType", "this fake patches JSON objects only");
+  }
+
+  FakeObject object = found->second;
+  if (request.content_type == kJsonPatch) {
+    try {
+      object.mutable_json() = object.json().patch(*patch);
+    } catch (const Json::exception& e) {
+      return Error::FromHttpStatus(422, "Invalid", e.what());
+    }
+  } else {
+    object.mutable_json().merge_patch(*patch);
+  }
+  Result<FakeObject> replaced = Replace(target, std::move(object), /*trusted=*/false);
+  if (!replaced) return replaced.error();
+  return Answer(200, *replaced, request);
+}
+
+Result<ApiResponse> FakeApiServer::HandleDelete(const FakeTarget& target, const ApiRequest& request) {
+  Collection& objects = collections_[target.collection];
+  auto found = objects.find(target.key);
+  if (found == objects.end()) return NotFound(target);
+  FakeObject before = found->second;
+  meta::ObjectMeta meta = before.metadata();
+  if (Result<Json> options = ParseJson(request.body); options) {
+    std::string uid = StringAt(*options, "preconditions.uid", meta.uid());
+    std::string version = StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
+    if (uid != meta.uid() || version != meta.resource_version()) return Conflict("the precondition failed");
+  }
+  ApiResponse response{200, std::string(kJson), R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
+  if (meta.finalizers().empty()) {
+    objects.erase(found);
+    Commit(target.collection, target.key, std::move(before), std::nullopt);
+    return response;
+  }
+  if (meta.has_deletion_timestamp()) return response;
+  meta.mutable_deletion_timestamp()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow()));
+  FakeObject after = before;
+  after.SetMetadata(meta);
+  Commit(target.collection, target.key, std::move(before), std::move(after));
+  return response;
+}
+
+// --- Storage
+
+Result<FakeObject> FakeApiServer::Insert(const FakeTarget& target, FakeObject object) {
+  meta::ObjectMeta meta = object.metadata();
+  if (meta.name().empty() && !meta.generate_name().empty()) {
+    meta.set_name(meta.generate_name() + "x" + std::to_string(next_uid_));
+  }
+  if (meta.name().empty()) return Error::FromHttpStatus(422, "Invalid", "metadata.name: Required value");
+  if (!meta.namespace_().empty() && meta.namespace_() != target.key.ns) {
+    return Error::FromHttpStatus(400, "BadRequest", "the namespace of the object and of the request differ");
+  }
+  meta.set_namespace_(target.key.ns);
+  ObjectKey key{target.key.ns, meta.name()};
+  if (collections_[target.collection].contains(key)) {
+    return Error::FromHttpStatus(409, "AlreadyExists", target.collection + " \"" + key.ToString() + "\" already exists");
+  }
+  meta.set_uid("uid-" + std::to_string(next_uid_++));
+  meta.set_generation(1);
+  // The test may give an age to what it makes.
+  if (!meta.has_creation_timestamp()) {
+    meta.mutable_creation_timestamp()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow()));
+  }
+  object.SetMetadata(meta);
+  Commit(target.collection, key, std::nullopt, object);
+  return collections_[target.collection].at(key);
+}
+
+Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject object, bool trusted) {
+  Collection& objects = collections_[target.collection];
+  auto found = objects.find(target.key);
+  if (found == objects.end()) return NotFound(target);
+  FakeObject before = found->second;
+  meta::ObjectMeta old = before.metadata();
+  meta::ObjectMeta meta = object.metadata();
+  if (before.protobuf() != object.protobuf()) {
+    return Error::FromHttpStatus(415, "UnsupportedMediaType", before.kind() + " was written in the other encoding");
+  }
+  if (!trusted && !meta.resource_version().empty() && meta.resource_version() != old.resource_version()) {
+    return Conflict("the object has been modified; please apply your changes to the latest version and try again");
+  }
+  if (!trusted && !meta.uid().empty() && meta.uid() != old.uid()) return Conflict("the uid in the precondition differs");
+
+  // Of a JSON kind, the object and its status are written apart.
+  if (!object.protobuf() && !trusted) {
+    bool status_only = target.subresource == "status";
+    FakeObject merged = status_only ? before : object;
+    const Json& source = status_only ? object.json() : before.json();
+    merged.mutable_json().erase("status");
+    if (source.contains("status")) merged.mutable_json()["status"] = source["status"];
+    object = std::move(merged);
+    meta = object.metadata();
+  }
+  meta.set_name(old.name());
+  meta.set_namespace_(old.namespace_());
+  meta.set_uid(old.uid());
+  meta.set_resource_version(old.resource_version());
+  *meta.mutable_creation_timestamp() = old.creation_timestamp();
+  if (!trusted || old.has_deletion_timestamp()) {
+    meta.clear_deletion_timestamp();
+    if (old.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = old.deletion_timestamp();
+  }
+  bool new_spec = !object.protobuf() && object.json().value("spec", Json()) != before.json().value("spec", Json());
+  meta.set_generation(old.generation() + (new_spec ? 1 : 0));
+  object.SetMetadata(meta);
+  if (object == before) return before;  // nothing changed: no new version, no event
+
+  // The last finalizer of a deleted object went: so does the object.
+  if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
+    objects.erase(found);
+    Commit(target.collection, target.key, std::move(before), std::nullopt);
+    return object;
+  }
+  Commit(target.collection, target.key, std::move(before), std::move(object));
+  return objects.at(target.key);
+}
+
+void FakeApiServer::Commit(const std::string& collection, const ObjectKey& key, std::optional<FakeObject> before,
+                           std::optional<FakeObject> after) {
+  ++version_;
+  if (after) {
+    meta::ObjectMeta meta = after->metadata();
+    meta.set_resource_version(std::to_string(version_));
+    after->SetMetadata(meta);
+    collections_[collection].insert_or_assign(key, *after);
+  }
+  if (before) {
+    // A DELETED event carries the version of the deletion.
+    meta::ObjectMeta meta = before->metadata();
+    meta.set_resource_version(std::to_string(version_));
+    before->SetMetadata(meta);
+  }
+  history_.push_back({version_, collection, key, std::move(before), std::move(after)});
+  for (auto& watch : OpenWatches()) watch->Deliver(history_.back());
+}
+
+// --- Watches
+
+Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& request) {
+  Result<FakeTarget> target = FakeTarget::Parse(request.target);
+  if (!target) return target.error();
+  bool streaming = target->Query("sendInitialEvents") == "true";
+  if (streaming && !streaming_lists_) {
+    return Error::FromHttpStatus(422, "Invalid", "sendInitialEvents is forbidden for watch unless the feature is enabled");
+  }
+  if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
+    return Error::FromHttpStatus(422, "Invalid", "sendInitialEvents requires setting resourceVersionMatch");
+  }
+
+  auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf));
+  std::erase_if(watches_, [](const auto& watch) { return watch.expired(); });
+  watches_.push_back(watch);
+  uint64_t from = ParseNumber(target->Query("resourceVersion"));
+  if (streaming || from == 0) {
+    for (const auto& [key, object] : collections_[target->collection]) {
+      watch->Deliver({version_, target->collection, key, std::nullopt, object});
+    }
+    if (streaming) watch->SendBookmark(version_, /*end_of_initial_events=*/true);
+  } else if (from < oldest_) {
+    watch->SendExpired();
+  } else {
+    for (const FakeChange& change : history_) {
+      if (change.version > from) watch->Deliver(change);
+    }
+  }
+  return MakeFakeStream(watch);
+}
+
+std::vector<std::shared_ptr<FakeWatch>> FakeApiServer::OpenWatches() const {
+  std::vector<std::shared_ptr<FakeWatch>> open;
+  for (const auto& weak : watches_) {
+    if (auto watch = weak.lock(); watch && !watch->ended()) open.push_back(watch);
+  }
+  return open;
+}
+
+int FakeApiServer::open_watches() const { return static_cast<int>(OpenWatches().size()); }
+
+void FakeApiServer::CloseWatches() {
+  for (auto& watch : OpenWatches()) watch->End(std::nullopt);
+}
+
+void FakeApiServer::ExpireWatches() {
+  // Compaction reaches the newest version, so that every version a client may hold is too old.
+  oldest_ = ++version_;
+  history_.clear();
+  for (auto& watch : OpenWatches()) watch->SendExpired();
+}
+
+void FakeApiServer::SendBookmarks() {
+  for (auto& watch : OpenWatches()) watch->SendBookmark(version_, /*end_of_initial_events=*/false);
+}
+
+void FakeApiServer::Stop() {
+  down_ = true;
+  for (auto& watch : OpenWatches()) watch->End(Error::Unavailable("connection reset"));
+}
+
+void FakeApiServer::FailNext(Error error, std::string containing, int times) {
+  failures_.push_back({std::move(error), std::move(containing), times});
+}
+
+// --- The test's own calls
+
+Result<ApiResponse> FakeApiServer::Must(ApiRequest request) {
+  Result<ApiResponse> response = Handle(request, /*trusted=*/true);
+  CHECK(response) << "the test's own " << MethodName(request.method) << " " << request.target << ": " << response.error();
+  return response;
+}
+
+Json FakeApiServer::CreateJson(const Resource& resource, const Json& object) {
+  Result<ApiResponse> response = Must({.method = Method::kPost,
+                                       .target = resource.Path(StringAt(object, "metadata.namespace")),
+                                       .content_type = std::string(kJson),
+                                       .body = object.dump()});
+  return Json::parse(response->body);
+}
+
+Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
+  std::string path = resource.Path(StringAt(object, "metadata.namespace"), StringAt(object, "metadata.name"));
+  Result<ApiResponse> response = Must(
+      {.method = Method::kPut, .target = std::move(path), .content_type = std::string(kJson), .body = object.dump()});
+  return Json::parse(response->body);
+}
+
+std::optional<Json> FakeApiServer::GetJson(const Resource& resource, const ObjectKey& key) {
+  Result<ApiResponse> response = Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
+  if (IsNotFound(response)) return std::nullopt;
+  return Json::parse(response.value().body);
+}
+
+void FakeApiServer::DeleteJson(const Resource& resource, const ObjectKey& key) {
+  (void)Must({.method = Method::kDelete, .target = resource.Path(key.ns, key.name)});
+}
+
+std::vector<Json> FakeApiServer::ListJson(const Resource& resource, std::string_view ns) {
+  Result<ApiResponse> response = Must({.target = resource.Path(ns)});
+  return Json::parse(response->body)["items"].get<std::vector<Json>>();
+}
+
+int FakeApiServer::CountCalls(std::string_view containing) const {
+  return static_cast<int>(std::count_if(calls_.begin(), calls_.end(), [&](const std::string& call) {
+    return call.find(containing) != std::string::npos;
+  }));
+}
+
+std::string FakeApiServer::LastBody(std::string_view containing) const {
+  for (size_t i = calls_.size(); i-- > 0;) {
+    if (calls_[i].find(containing) != std::string::npos) return bodies_[i];
+  }
+  return "";
+}
+
+}  // namespace kube

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeObject: an API object as FakeApiServer holds it, in the encoding in which it was written. Part of that fake.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "kube/base/error.h"
+#include "kube/types/meta.pb.h"
+#include "kube/types/unstructured.h"
+
+namespace kube {
+
+class FakeObject {
+ public:
+  // From a request's body. kInvalid if it does not parse.
+  static Result<FakeObject> Parse(std::string_view content_type, std::string_view body);
+
+  bool protobuf() const { return protobuf_; }
+  const std::string& kind() const { return kind_; }
+  // JSON objects only.
+  const Json& json() const { return json_; }
+  Json& mutable_json() { return json_; }
+
+  meta::ObjectMeta metadata() const;
+  // Writes the fields that the server owns (name, namespace, uid, resourceVersion, generation, the two time stamps);
+  // of a JSON object, the others stay as they are. A protobuf object takes all of `metadata`.
+  void SetMetadata(const meta::ObjectMeta& metadata);
+
+  // True if spec.nodeName etc. have the wanted values; kInvalid for a field that the kind does not offer.
+  Result<bool> MatchesFields(std::string_view selector) const;
+  bool MatchesLabels(std::string_view selector) const;
+
+  // The object's own bytes: a bare message, or JSON text.
+  std::string Bare() const;
+  // As a GET answers: in its envelope, or JSON text.
+  std::string Body() const;
+
+  bool operator==(const FakeObject& other) const;
+
+ private:
+  bool protobuf_ = false;
+  std::string api_version_;
+  std::string kind_;
+  std::string bytes_;
+  Json json_;
+};
+
+// "k8s\0" + Unknown{type, raw}.
+std::string SealFakeEnvelope(std::string_view api_version, std::string_view kind, std::string raw);
+
+}  // namespace kube

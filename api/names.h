@@ -39,6 +39,9 @@ inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
 inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift.io/image-inspect-error";
 
+// On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has, as JSON (see api/conversion.h).
+inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.io/v1beta1-spec";
+
 // Node labels.
 inline constexpr std::string_view kArchLabel = "kubernetes.io/arch";
 inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
@@ -72,6 +75,9 @@ inline constexpr std::string_view kControllerName = "pod-placement-controller";
 inline constexpr std::string_view kWebhookName = "pod-placement-web-hook";
 inline constexpr std::string_view kMutatingWebhookConfigurationName = "pod-placement-mutating-webhook-configuration";
 inline constexpr std::string_view kDefaultOperatorNamespace = "openshift-multiarch-tuning-operator";
+// The Service of the operator's own webhooks: validation of both kinds, and the CRD's conversion (path below).
+inline constexpr std::string_view kOperatorServiceName = "multiarch-tuning-operator-controller-manager-service";
+inline constexpr std::string_view kConversionPath = "/convert";
 
 // Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's name.
 inline constexpr std::string_view kShardControllerName = "pod-placement-shard-controller";

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/cluster_pod_placement_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+using kube::Json;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using namespace std::chrono_literals;
+
+ClusterPodPlacementConfig Read(const char* text) {
+  auto config = ClusterPodPlacementConfig::FromJson(Json::parse(text));
+  EXPECT_TRUE(config) << text;
+  return config ? *config : ClusterPodPlacementConfig();
+}
+
+TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
+  const char* whole = R"({
+    "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig", "metadata": {"name": "cluster"},
+    "spec": {
+      "logVerbosity": "Trace",
+      "namespaceSelector": {"matchExpressions": [{"key": "exclude", "operator": "DoesNotExist"}]},
+      "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "s390x", "weight": 1}]},
+                  "execFormatErrorMonitor": {"enabled": false}},
+      "fallbackArchitecture": "amd64",
+      "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
+      "registriesConfigMapRef": {"name": "registries"}, "shardTakeoverAfter": "90s"},
+    "status": {"conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "",
+                               "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})";
+  ClusterPodPlacementConfig config = Read(whole);
+  EXPECT_THAT(config.problems, IsEmpty());
+  EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"s390x", 1}));
+  EXPECT_EQ(config.spec.shard_takeover_after, 90s);
+  EXPECT_EQ(config.ToJson(), Json::parse(whole));
+}
+
+TEST(ClusterPodPlacementConfigTest, HasDefaults) {
+  for (const char* text : {R"({})", R"({"spec": null})", R"({"spec": {}})", R"({"spec": {"fallbackArchitecture": ""}})"}) {
+    ClusterPodPlacementConfig config = Read(text);
+    EXPECT_THAT(config.problems, IsEmpty()) << text;
+    EXPECT_EQ(config.spec.log_verbosity, "Normal");
+    EXPECT_EQ(config.spec.shard_takeover_after, 30s);
+    EXPECT_EQ(config.spec.fallback_architecture, "");
+    EXPECT_THAT(config.Preferences(), IsEmpty());
+  }
+}
+
+TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault) {
+  ClusterPodPlacementConfig config = Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
+      "globalPullSecretRef": {}, "shardTakeoverAfter": "1d"}})");
+  EXPECT_EQ(Describe(config.problems),
+            "spec.logVerbosity: must be one of Normal, Debug, Trace, TraceAll; "
+            "spec.fallbackArchitecture: must be one of arm64, amd64, ppc64le, s390x; "
+            "spec.globalPullSecretRef.name: is required; "
+            "spec.shardTakeoverAfter: must be a duration from 5s to 1h, as in 30s or 1m30s");
+  EXPECT_EQ(config.spec.log_verbosity, "Normal");
+  EXPECT_EQ(config.spec.shard_takeover_after, 30s);
+}
+
+TEST(ClusterPodPlacementConfigTest, ReadsTakeoverDelays) {
+  const std::pair<const char*, std::chrono::seconds> good[] = {
+      {"5s", 5s}, {"30s", 30s}, {"1m30s", 90s}, {"60m", 3600s}, {"1h", 3600s}};
+  for (auto& [text, delay] : good) {
+    auto parsed = ParseTakeoverDelay(text);
+    ASSERT_TRUE(parsed) << text;
+    EXPECT_EQ(*parsed, delay) << text;
+  }
+  for (const char* text : {"", "s", "30", "-30s", "+30s", "4s", "1h1s", "99999999999s", "1d", "30 s", "1.5m"}) {
+    EXPECT_TRUE(kube::FailedWith(ParseTakeoverDelay(text), kube::Code::kInvalid)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace api

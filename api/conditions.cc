@@ -1,0 +1,90 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/conditions.h"
+
+#include <algorithm>
+
+#include "kube/base/clock.h"
+
+namespace api {
+namespace {
+
+using kube::Json;
+
+// The CRD's limits.
+constexpr size_t kMaxMessage = 32768;
+constexpr size_t kMaxReason = 1024;
+
+// ^[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?$
+bool IsReason(std::string_view reason) {
+  auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
+  auto word = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
+  return !reason.empty() && reason.size() <= kMaxReason && letter(reason.front()) && word(reason.back()) &&
+         std::all_of(reason.begin(), reason.end(), [&](char c) { return word(c) || c == ',' || c == ':'; });
+}
+
+// At most `size` bytes, cut between characters: half of one would make the status invalid UTF-8.
+void Truncate(std::string& text, size_t size) {
+  if (text.size() <= size) return;
+  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
+  text.resize(size);
+}
+
+}  // namespace
+
+bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::chrono::system_clock::time_point now) {
+  if (!IsReason(condition.reason)) condition.reason = "Unknown";
+  Truncate(condition.message, kMaxMessage);
+  auto at = std::find_if(conditions.begin(), conditions.end(),
+                         [&](const Condition& existing) { return existing.type == condition.type; });
+  if (at == conditions.end()) {
+    condition.last_transition_time = kube::FormatTime(now);
+    conditions.push_back(std::move(condition));
+    return true;
+  }
+  bool same_status = at->status == condition.status && !at->last_transition_time.empty();
+  condition.last_transition_time = same_status ? at->last_transition_time : kube::FormatTime(now);
+  if (*at == condition) return false;
+  *at = std::move(condition);
+  return true;
+}
+
+const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type) {
+  auto at = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.type == type; });
+  return at == conditions.end() ? nullptr : &*at;
+}
+
+bool IsTrue(const std::vector<Condition>& conditions, std::string_view type) {
+  const Condition* condition = FindCondition(conditions, type);
+  return condition != nullptr && condition->status == "True";
+}
+
+std::vector<Condition> ConditionsFromJson(const Json& status) {
+  std::vector<Condition> conditions;
+  const Json* list = kube::Find(status, "conditions");
+  if (list == nullptr || !list->is_array()) return conditions;
+  for (const Json& item : *list) {
+    Condition condition{.type = kube::StringAt(item, "type"),
+                        .status = kube::StringAt(item, "status"),
+                        .reason = kube::StringAt(item, "reason"),
+                        .message = kube::StringAt(item, "message"),
+                        .observed_generation = kube::IntAt(item, "observedGeneration"),
+                        .last_transition_time = kube::StringAt(item, "lastTransitionTime")};
+    if (!condition.type.empty()) conditions.push_back(std::move(condition));
+  }
+  return conditions;
+}
+
+Json ConditionsToJson(const std::vector<Condition>& conditions) {
+  Json list = Json::array();
+  for (const Condition& condition : conditions) {
+    list.push_back({{"type", condition.type},
+                    {"status", condition.status},
+                    {"reason", condition.reason},
+                    {"message", condition.message},
+                    {"observedGeneration", condition.observed_generation},
+                    {"lastTransitionTime", condition.last_transition_time}});
+  }
+  return list;
+}
+
+}  // namespace api

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/conditions.h"
+
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+using std::chrono::system_clock;
+constexpr system_clock::time_point kStart{std::chrono::hours(24 * 365 * 50)};
+
+Condition Available(std::string status, std::string reason = "Ready", int64_t generation = 1) {
+  return {.type = std::string(kAvailable),
+          .status = std::move(status),
+          .reason = std::move(reason),
+          .message = "",
+          .observed_generation = generation};
+}
+
+TEST(ConditionsTest, TransitionTimeMovesWithTheStatusOnly) {
+  std::vector<Condition> conditions;
+  EXPECT_TRUE(SetCondition(conditions, Available("True"), kStart));
+  std::string first = conditions[0].last_transition_time;
+  EXPECT_EQ(first, "2019-12-20T00:00:00Z");
+
+  EXPECT_TRUE(SetCondition(conditions, Available("True", "StillReady", 2), kStart + std::chrono::minutes(1)));
+  EXPECT_EQ(conditions[0].last_transition_time, first);
+  EXPECT_EQ(conditions[0].observed_generation, 2);
+
+  EXPECT_TRUE(SetCondition(conditions, Available("False"), kStart + std::chrono::minutes(2)));
+  EXPECT_EQ(conditions[0].last_transition_time, "2019-12-20T00:02:00Z");
+  EXPECT_EQ(conditions.size(), 1u);
+  EXPECT_FALSE(IsTrue(conditions, kAvailable));
+}
+
+TEST(ConditionsTest, SaysWhetherAnythingChanged) {
+  std::vector<Condition> conditions;
+  SetCondition(conditions, Available("True"), kStart);
+  EXPECT_FALSE(SetCondition(conditions, Available("True"), kStart + std::chrono::hours(1)));
+}
+
+TEST(ConditionsTest, KeepsWithinWhatTheApiAccepts) {
+  std::vector<Condition> conditions;
+  Condition condition = Available("True", "not a reason");
+  for (int i = 0; i < 20000; ++i) condition.message += "é";  // two bytes each
+  SetCondition(conditions, condition, kStart);
+  EXPECT_EQ(conditions[0].reason, "Unknown");
+  EXPECT_EQ(conditions[0].message.size(), 32768u);
+
+  condition.message = "x" + condition.message;  // the limit now falls into a character
+  SetCondition(conditions, condition, kStart);
+  EXPECT_EQ(conditions[0].message.size(), 32767u);
+  EXPECT_NO_FATAL_FAILURE(ConditionsToJson(conditions).dump());
+}
+
+TEST(ConditionsTest, RoundTrips) {
+  std::vector<Condition> conditions;
+  SetCondition(conditions, Available("True"), kStart);
+  kube::Json status = {{"conditions", ConditionsToJson(conditions)}};
+  EXPECT_EQ(ConditionsFromJson(status), conditions);
+  EXPECT_TRUE(ConditionsFromJson(kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})")).empty());
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/conversion.h"
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+
+namespace api {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::Result;
+
+constexpr std::string_view kV1alpha1 = "multiarch.openshift.io/v1alpha1";
+constexpr std::string_view kV1beta1 = "multiarch.openshift.io/v1beta1";
+
+bool InBothVersions(const std::string& spec_field) {
+  return spec_field == "logVerbosity" || spec_field == "namespaceSelector";
+}
+
+// Moves what v1alpha1 has no field for into the annotation.
+void HideNewFields(Json& object) {
+  auto spec = object.find("spec");
+  if (spec == object.end() || !spec->is_object()) return;
+  Json hidden = Json::object();
+  for (auto field = spec->begin(); field != spec->end();) {
+    if (InBothVersions(field.key())) {
+      ++field;
+    } else {
+      hidden[field.key()] = std::move(*field);
+      field = spec->erase(field);
+    }
+  }
+  if (hidden.empty()) return;
+  Json& metadata = object["metadata"];
+  if (!metadata.is_object()) metadata = Json::object();
+  Json& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = Json::object();
+  annotations[std::string(kV1beta1SpecAnnotation)] = hidden.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// The other way. Somebody may have edited the annotation: only a valid spec comes out of it.
+Result<void> RestoreNewFields(Json& object) {
+  auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return kube::Ok();
+  auto annotations = metadata->find("annotations");
+  if (annotations == metadata->end() || !annotations->is_object()) return kube::Ok();
+  auto hidden = annotations->find(std::string(kV1beta1SpecAnnotation));
+  if (hidden == annotations->end()) return kube::Ok();
+  Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) + " holds no valid spec");
+  if (!hidden->is_string()) return refused;
+  Result<Json> fields = kube::ParseJson(hidden->get_ref<const std::string&>());
+  if (!fields || !fields->is_object()) return refused;
+  annotations->erase(hidden);
+  if (annotations->empty()) metadata->erase(annotations);
+
+  Json& spec = object["spec"];
+  if (!spec.is_object()) spec = Json::object();
+  for (auto& [name, value] : fields->items()) {
+    if (!InBothVersions(name)) spec[name] = std::move(value);
+  }
+  Result<ClusterPodPlacementConfig> config = ClusterPodPlacementConfig::FromJson({{"spec", spec}});
+  if (!config) return config.error();
+  if (!config->problems.empty()) return refused.Prefix(Describe(config->problems));
+  return kube::Ok();
+}
+
+}  // namespace
+
+Result<Json> ConvertClusterPodPlacementConfig(Json object, std::string_view api_version) {
+  std::string from = kube::StringAt(object, "apiVersion");
+  if (kube::StringAt(object, "kind") != "ClusterPodPlacementConfig" || (from != kV1alpha1 && from != kV1beta1)) {
+    return Error::Invalid("cannot convert " + kube::StringAt(object, "kind") + " of " + from);
+  }
+  if (api_version != kV1alpha1 && api_version != kV1beta1) {
+    return Error::Invalid("cannot convert to " + std::string(api_version));
+  }
+  if (from == api_version) return object;
+  if (api_version == kV1alpha1) {
+    HideNewFields(object);
+  } else if (Result<void> restored = RestoreNewFields(object); !restored) {
+    return restored.error();
+  }
+  object["apiVersion"] = std::string(api_version);
+  return object;
+}
+
+Result<Json> AnswerConversionReview(const Json& review) {
+  std::string uid = kube::StringAt(review, "request.uid");
+  const Json* objects = kube::Find(review, "request.objects");
+  if (kube::StringAt(review, "kind") != "ConversionReview" || uid.empty() || objects == nullptr ||
+      !objects->is_array()) {
+    return Error::Invalid("not a ConversionReview");
+  }
+  std::string api_version = kube::StringAt(review, "request.desiredAPIVersion");
+  Json converted = Json::array();
+  Json result = {{"status", "Success"}};
+  for (const Json& object : *objects) {
+    Result<Json> answer = ConvertClusterPodPlacementConfig(object, api_version);
+    if (answer) {
+      converted.push_back(std::move(*answer));
+      continue;
+    }
+    std::string name = kube::StringAt(object, "metadata.name");
+    result = {{"status", "Failure"}, {"message", answer.error().Prefix(name).message()}};
+    converted = Json::array();
+    break;
+  }
+  return Json{{"apiVersion", "apiextensions.k8s.io/v1"},
+              {"kind", "ConversionReview"},
+              {"response", {{"uid", uid}, {"convertedObjects", std::move(converted)}, {"result", std::move(result)}}}};
+}
+
+}  // namespace api

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/conversion.h"
+
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+using kube::Code;
+using kube::FailedWith;
+using kube::Json;
+
+const char* kAlpha = "multiarch.openshift.io/v1alpha1";
+const char* kBeta = "multiarch.openshift.io/v1beta1";
+
+Json Whole() {
+  return Json::parse(R"({
+    "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
+    "metadata": {"name": "cluster", "uid": "u", "resourceVersion": "7", "managedFields": [{"manager": "x"}],
+                 "annotations": {"mine": "yes"}},
+    "spec": {"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}, "fallbackArchitecture": "arm64",
+             "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 5}]}}},
+    "status": {"conditions": [{"type": "Available"}]}})");
+}
+
+TEST(ConversionTest, NothingIsLostOverARoundTrip) {
+  auto alpha = ConvertClusterPodPlacementConfig(Whole(), kAlpha);
+  ASSERT_TRUE(alpha) << alpha.error();
+  EXPECT_EQ((*alpha)["apiVersion"], kAlpha);
+  EXPECT_EQ((*alpha)["spec"], Json::parse(R"({"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}})"));
+  EXPECT_EQ((*alpha)["status"], Whole()["status"]);
+  auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
+  ASSERT_TRUE(beta) << beta.error();
+  EXPECT_EQ(*beta, Whole());
+}
+
+TEST(ConversionTest, WhatIsChangedInTheOldVersionStaysChanged) {
+  auto alpha = ConvertClusterPodPlacementConfig(Whole(), kAlpha);
+  ASSERT_TRUE(alpha);
+  (*alpha)["spec"]["logVerbosity"] = "Normal";
+  auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
+  ASSERT_TRUE(beta);
+  EXPECT_EQ((*beta)["spec"]["logVerbosity"], "Normal");
+  EXPECT_EQ((*beta)["spec"]["fallbackArchitecture"], "arm64");
+}
+
+TEST(ConversionTest, AnObjectWithoutNewFieldsGetsNoAnnotation) {
+  Json plain = Json::parse(R"({"apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
+                               "metadata": {"name": "cluster"}, "spec": {"logVerbosity": "Normal"}})");
+  auto alpha = ConvertClusterPodPlacementConfig(plain, kAlpha);
+  ASSERT_TRUE(alpha);
+  EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
+  EXPECT_TRUE(ConvertClusterPodPlacementConfig(Json{{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}}, kBeta));
+}
+
+TEST(ConversionTest, AForgedAnnotationIsRefused) {
+  for (const char* hidden : {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"vax\"}")",
+                             R"("{\"plugins\": {\"nodeAffinityScoring\": {}}}")"}) {
+    Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
+    object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] = Json::parse(hidden);
+    EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid)) << hidden;
+  }
+  // It cannot change what the old version has fields for.
+  Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
+  object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] = R"({"logVerbosity": "Debug"})";
+  auto beta = ConvertClusterPodPlacementConfig(object, kBeta);
+  ASSERT_TRUE(beta);
+  EXPECT_FALSE((*beta)["spec"].contains("logVerbosity"));
+}
+
+TEST(ConversionTest, AnswersAReview) {
+  Json review = {{"apiVersion", "apiextensions.k8s.io/v1"},
+                 {"kind", "ConversionReview"},
+                 {"request", {{"uid", "123"}, {"desiredAPIVersion", kAlpha}, {"objects", {Whole(), Whole()}}}}};
+  auto answer = AnswerConversionReview(review);
+  ASSERT_TRUE(answer) << answer.error();
+  EXPECT_EQ((*answer)["response"]["uid"], "123");
+  EXPECT_EQ((*answer)["response"]["result"]["status"], "Success");
+  EXPECT_EQ((*answer)["response"]["convertedObjects"].size(), 2u);
+  EXPECT_EQ((*answer)["response"]["convertedObjects"][1]["apiVersion"], kAlpha);
+
+  review["request"]["objects"][1]["kind"] = "Pod";
+  answer = AnswerConversionReview(review);
+  ASSERT_TRUE(answer);
+  EXPECT_EQ((*answer)["response"]["result"],
+            Json::parse(R"({"status": "Failure",
+                            "message": "cluster: cannot convert Pod of multiarch.openshift.io/v1beta1"})"));
+  EXPECT_TRUE((*answer)["response"]["convertedObjects"].empty());
+}
+
+TEST(ConversionTest, WhatIsNoReviewHasNoAnswer) {
+  for (const char* text : {"{}", "[]", R"({"kind": "ConversionReview"})",
+                           R"({"kind": "ConversionReview", "request": {"uid": "1", "objects": {}}})"}) {
+    EXPECT_TRUE(FailedWith(AnswerConversionReview(Json::parse(text)), Code::kInvalid)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/label_selector.h"
+
+#include <algorithm>
+
+#include "api/json_reader.h"
+
+namespace api {
+namespace {
+
+using kube::Json;
+using kube::meta::LabelSelector;
+using kube::meta::LabelSelectorRequirement;
+
+// Far above what a person writes; bounds what one object costs us at every pod.
+constexpr size_t kMaxExpressions = 100;
+constexpr size_t kMaxValues = 1000;
+
+bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+
+bool IsLabelName(std::string_view name) {
+  constexpr size_t kMaxName = 63;
+  return !name.empty() && name.size() <= kMaxName && IsAlphanumeric(name.front()) && IsAlphanumeric(name.back()) &&
+         std::all_of(name.begin(), name.end(),
+                     [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+}
+
+// RFC 1123: dot-separated labels of lower-case letters, digits and inner '-'.
+bool IsDnsName(std::string_view name) {
+  constexpr size_t kMaxDnsName = 253;
+  if (name.size() > kMaxDnsName) return false;
+  while (true) {
+    std::string_view label = name.substr(0, name.find('.'));
+    auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
+    if (label.empty() || !plain(label.front()) || !plain(label.back())) return false;
+    if (!std::all_of(label.begin(), label.end(), [&](char c) { return plain(c) || c == '-'; })) return false;
+    if (label.size() == name.size()) return true;
+    name.remove_prefix(label.size() + 1);
+  }
+}
+
+}  // namespace
+
+bool IsLabelKey(std::string_view key) {
+  size_t slash = key.find('/');
+  if (slash == std::string_view::npos) return IsLabelName(key);
+  return IsDnsName(key.substr(0, slash)) && IsLabelName(key.substr(slash + 1));
+}
+
+bool IsLabelValue(std::string_view value) { return value.empty() || IsLabelName(value); }
+
+LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path, FieldErrors& problems) {
+  LabelSelector selector;
+  JsonReader reader(json, path, problems);
+  if (const Json* labels = reader.Object("matchLabels")) {
+    if (labels->size() > kMaxExpressions) {
+      reader.Problem("matchLabels", "must have at most " + std::to_string(kMaxExpressions) + " entries");
+    } else {
+      JsonReader entries(*labels, reader.PathOf("matchLabels"), problems);
+      for (const auto& [key, value] : labels->items()) {
+        // A null value is no absent entry here, so it is said to be of the wrong type.
+        if (value.is_string()) {
+          (*selector.mutable_match_labels())[key] = value.get_ref<const std::string&>();
+        } else {
+          entries.Problem(key, "must be a string");
+        }
+      }
+    }
+  }
+  if (const Json* expressions = reader.Array("matchExpressions", kMaxExpressions)) {
+    for (size_t i = 0; i < expressions->size(); ++i) {
+      JsonReader item((*expressions)[i], reader.PathOf("matchExpressions[" + std::to_string(i) + "]"), problems);
+      LabelSelectorRequirement& requirement = *selector.add_match_expressions();
+      requirement.set_key(item.String("key", kRequired));
+      requirement.set_operator_(item.String("operator", kRequired));
+      const Json* values = item.Array("values", kMaxValues);
+      if (values == nullptr) continue;
+      for (const Json& value : *values) {
+        if (value.is_string()) {
+          requirement.add_values(value.get_ref<const std::string&>());
+        } else {
+          item.Problem("values", "must be strings");
+        }
+      }
+    }
+  }
+  return selector;
+}
+
+Json LabelSelectorToJson(const LabelSelector& selector) {
+  Json json = Json::object();
+  for (const auto& [key, value] : selector.match_labels()) json["matchLabels"][key] = value;
+  for (const LabelSelectorRequirement& requirement : selector.match_expressions()) {
+    Json item = {{"key", requirement.key()}, {"operator", requirement.operator_()}};
+    for (const std::string& value : requirement.values()) item["values"].push_back(value);
+    json["matchExpressions"].push_back(std::move(item));
+  }
+  return json;
+}
+
+void ValidateLabelSelector(const LabelSelector& selector, const std::string& path, FieldErrors& problems) {
+  for (const auto& [key, value] : selector.match_labels()) {
+    if (!IsLabelKey(key)) AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a label key");
+    if (!IsLabelValue(value)) {
+      AddProblem(problems, path + ".matchLabels." + key, "\"" + value + "\" is not a label value");
+    }
+  }
+  for (int i = 0; i < selector.match_expressions_size(); ++i) {
+    const LabelSelectorRequirement& requirement = selector.match_expressions(i);
+    std::string at = path + ".matchExpressions[" + std::to_string(i) + "]";
+    if (!IsLabelKey(requirement.key())) {
+      AddProblem(problems, at + ".key", "\"" + requirement.key() + "\" is not a label key");
+    }
+    const std::string& op = requirement.operator_();
+    if (op == "In" || op == "NotIn") {
+      if (requirement.values().empty()) AddProblem(problems, at + ".values", "must not be empty for operator " + op);
+    } else if (op == "Exists" || op == "DoesNotExist") {
+      if (!requirement.values().empty()) AddProblem(problems, at + ".values", "must be empty for operator " + op);
+    } else {
+      AddProblem(problems, at + ".operator", "must be one of In, NotIn, Exists, DoesNotExist");
+    }
+    for (const std::string& value : requirement.values()) {
+      if (!IsLabelValue(value)) AddProblem(problems, at + ".values", "\"" + value + "\" is not a label value");
+    }
+  }
+}
+
+}  // namespace api

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/label_selector.h"
+
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+TEST(LabelSelectorTest, KnowsLabelKeys) {
+  std::string longest(63, 'a');
+  for (const std::string& key : {std::string("a"), std::string("A.b_c-9"), std::string("example.com/app"), longest,
+                                 std::string("kubernetes.io/arch"), std::string("x-y.z0/") + longest}) {
+    EXPECT_TRUE(IsLabelKey(key)) << key;
+  }
+  for (const std::string& key :
+       {std::string(), std::string("-a"), std::string("a-"), std::string("a b"), std::string("/a"), std::string("a/"),
+        std::string("a/b/c"), std::string("Example.com/a"), std::string("a..b/c"), std::string(".a/c"),
+        std::string("a./c"), std::string("-a.b/c"), longest + "a", std::string(254, 'a') + "/b", std::string("é")}) {
+    EXPECT_FALSE(IsLabelKey(key)) << key;
+  }
+}
+
+TEST(LabelSelectorTest, KnowsLabelValues) {
+  for (const char* value : {"", "a", "1.2_3-4"}) EXPECT_TRUE(IsLabelValue(value)) << value;
+  for (const char* value : {"-", "a/b", "a b", ".a"}) EXPECT_FALSE(IsLabelValue(value)) << value;
+  EXPECT_FALSE(IsLabelValue(std::string(64, 'a')));
+}
+
+TEST(LabelSelectorTest, RoundTrips) {
+  kube::Json json = kube::Json::parse(R"({"matchLabels": {"a": "b", "c": ""},
+      "matchExpressions": [{"key": "k", "operator": "NotIn", "values": ["x", "y"]}, {"key": "l", "operator": "Exists"}]})");
+  FieldErrors problems;
+  kube::meta::LabelSelector selector = LabelSelectorFromJson(json, "s", problems);
+  ValidateLabelSelector(selector, "s", problems);
+  EXPECT_EQ(Describe(problems), "");
+  EXPECT_EQ(LabelSelectorToJson(selector), json);
+}
+
+TEST(LabelSelectorTest, RefusesBadLabels) {
+  FieldErrors problems;
+  kube::meta::LabelSelector selector = LabelSelectorFromJson(
+      kube::Json::parse(R"({"matchLabels": {"a b": "c"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["-"]}]})"),
+      "s", problems);
+  ValidateLabelSelector(selector, "s", problems);
+  EXPECT_EQ(Describe(problems),
+            "s.matchLabels: \"a b\" is not a label key; s.matchExpressions[0].values: \"-\" is not a label value");
+}
+
+}  // namespace
+}  // namespace api

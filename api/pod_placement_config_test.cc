@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/pod_placement_config.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+using kube::Json;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+PodPlacementConfig Read(const char* text) {
+  auto config = PodPlacementConfig::FromJson(Json::parse(text));
+  EXPECT_TRUE(config) << text;
+  return config ? *config : PodPlacementConfig();
+}
+
+constexpr const char* kWhole = R"({
+  "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "PodPlacementConfig",
+  "metadata": {"name": "a", "namespace": "ns", "generation": 3},
+  "spec": {
+    "labelSelector": {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["x"]}]},
+    "priority": 100,
+    "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [
+      {"architecture": "arm64", "weight": 75}, {"architecture": "amd64", "weight": 25}]}}},
+  "status": {
+    "observedGeneration": 3,
+    "conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 3,
+                    "lastTransitionTime": "2026-01-01T00:00:00Z"}],
+    "controllers": [{"name": "c", "kind": "Controller", "replicas": 2, "readyReplicas": 1, "version": "v1"}]}})";
+
+TEST(PodPlacementConfigTest, ReadsAndWritesAllFields) {
+  PodPlacementConfig config = Read(kWhole);
+  EXPECT_THAT(config.problems, IsEmpty());
+  EXPECT_EQ(config.metadata().name(), "a");
+  EXPECT_EQ(config.spec.priority, 100);
+  EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"arm64", 75}, Platform{"amd64", 25}));
+  EXPECT_EQ(config.status.controllers.at(0).ready_replicas, 1);
+  EXPECT_EQ(config.ToJson(), Json::parse(kWhole));
+}
+
+TEST(PodPlacementConfigTest, PriorityIsZeroByDefault) {
+  EXPECT_EQ(Read(R"({"spec": {"plugins": {}}})").spec.priority, 0);
+  EXPECT_EQ(Read(R"({"spec": {"priority": null, "plugins": {}}})").spec.priority, 0);
+}
+
+TEST(PodPlacementConfigTest, ADisabledPluginPrefersNothing) {
+  PodPlacementConfig config = Read(R"({"spec": {"plugins": {"nodeAffinityScoring":
+      {"enabled": false, "platforms": [{"architecture": "arm64", "weight": 75}]}}}})");
+  EXPECT_THAT(config.problems, IsEmpty());
+  EXPECT_THAT(config.Preferences(), IsEmpty());
+}
+
+TEST(PodPlacementConfigTest, OnlyWhatIsNoObjectIsRefused) {
+  for (const char* text : {"[]", "null", "1", "\"x\""}) {
+    EXPECT_TRUE(kube::FailedWith(PodPlacementConfig::FromJson(Json::parse(text)), kube::Code::kInvalid)) << text;
+  }
+}
+
+struct Bad {
+  const char* spec;
+  FieldError error;
+};
+
+TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
+  const Bad cases[] = {
+      {R"("x")", {"spec", "must be an object"}},
+      {R"({})", {"spec.plugins", "is required"}},
+      {R"({"plugins": []})", {"spec.plugins", "must be an object"}},
+      {R"({"priority": 256, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": -1, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": 1.5, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": 18446744073709551615, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"platforms": [{"architecture": "arm64", "weight": 1}]}}})",
+       {"spec.plugins.nodeAffinityScoring.enabled", "is required"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": "yes", "platforms": [{"architecture": "arm64", "weight": 1}]}}})",
+       {"spec.plugins.nodeAffinityScoring.enabled", "must be true or false"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms", "is required"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": []}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms", "must have at least one item"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "mips", "weight": 1}]}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms[0].architecture", "must be one of arm64, amd64, ppc64le, s390x"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 101}]}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms[0].weight", "must be an integer from 1 to 100"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64"}]}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms[0].weight", "is required"}},
+      {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms":
+          [{"architecture": "arm64", "weight": 1}, {"architecture": "arm64", "weight": 2}]}}})",
+       {"spec.plugins.nodeAffinityScoring.platforms[1].architecture", "\"arm64\" is there twice"}},
+      {R"({"plugins": {}, "labelSelector": {"matchLabels": {"a": 1}}})",
+       {"spec.labelSelector.matchLabels.a", "must be a string"}},
+      {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}})",
+       {"spec.labelSelector.matchExpressions[0].operator", "must be one of In, NotIn, Exists, DoesNotExist"}},
+      {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}})",
+       {"spec.labelSelector.matchExpressions[0].values", "must not be empty for operator In"}},
+      {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}})",
+       {"spec.labelSelector.matchExpressions[0].values", "must be empty for operator Exists"}},
+  };
+  for (const Bad& bad : cases) {
+    Json object = {{"spec", Json::parse(bad.spec)}};
+    auto config = PodPlacementConfig::FromJson(object);
+    ASSERT_TRUE(config) << bad.spec;
+    EXPECT_THAT(config->problems, ElementsAre(bad.error)) << bad.spec << " " << Describe(config->problems);
+    EXPECT_THAT(config->Preferences(), IsEmpty()) << bad.spec;
+  }
+}
+
+TEST(PodPlacementConfigTest, ProblemsOfAHostileObjectAreBounded) {
+  Json expressions = Json::array();
+  for (int i = 0; i < 100; ++i) expressions.push_back({{"key", "!"}, {"operator", "?"}});
+  Json object = {{"spec", {{"plugins", Json::object()}, {"labelSelector", {{"matchExpressions", expressions}}}}}};
+  auto config = PodPlacementConfig::FromJson(object);
+  ASSERT_TRUE(config);
+  EXPECT_EQ(config->problems.size(), 20u);
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,108 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "api/validation.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+namespace api {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+PodPlacementConfig Config(const char* name, int priority, int64_t created = 0) {
+  PodPlacementConfig config;
+  config.mutable_metadata()->set_namespace_("ns");
+  config.mutable_metadata()->set_name(name);
+  if (created != 0) config.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
+  config.spec.priority = priority;
+  config.spec.plugins = Plugins{.node_affinity_scoring = NodeAffinityScoring{.enabled = true, .platforms = {{"arm64", 75}}}};
+  return config;
+}
+
+ClusterPodPlacementConfig ClusterConfig(const char* name) {
+  ClusterPodPlacementConfig config;
+  config.mutable_metadata()->set_name(name);
+  return config;
+}
+
+TEST(ValidationTest, AConfigNeedsTheClusterConfig) {
+  EXPECT_THAT(ValidateCreate(Config("a", 1), {}, true), IsEmpty());
+  EXPECT_THAT(Describe(ValidateCreate(Config("a", 1), {}, false)), HasSubstr("create that first"));
+}
+
+TEST(ValidationTest, APriorityIsThereOnceInANamespace) {
+  PodPlacementConfig first = Config("first", 7, 100);
+  EXPECT_EQ(Describe(ValidateCreate(Config("second", 7), {&first}, true)),
+            "spec.priority: 7 is already used by PodPlacementConfig first in this namespace");
+  EXPECT_THAT(ValidateCreate(Config("second", 8), {&first}, true), IsEmpty());
+  // Its own older self, as a watch may show it.
+  EXPECT_THAT(ValidateCreate(Config("first", 7), {&first}, true), IsEmpty());
+
+  PodPlacementConfig second = Config("second", 8, 200);
+  EXPECT_EQ(ValidateUpdate(second, Config("second", 7, 200), {&first, &second}).size(), 1u);
+  EXPECT_THAT(ValidateUpdate(second, Config("second", 9, 200), {&first, &second}), IsEmpty());
+}
+
+TEST(ValidationTest, UpdatesAreHeldToWhatTheyChange) {
+  PodPlacementConfig rival = Config("rival", 7, 100);
+  PodPlacementConfig old_config = Config("a", 7, 200);  // raced past the webhook
+  PodPlacementConfig labelled = old_config;
+  (*labelled.mutable_metadata()->mutable_labels())["x"] = "y";
+  EXPECT_THAT(ValidateUpdate(old_config, labelled, {&rival}), IsEmpty());
+
+  PodPlacementConfig other_weight = old_config;
+  other_weight.spec.plugins->node_affinity_scoring->platforms[0].weight = 1;
+  EXPECT_THAT(ValidateUpdate(old_config, other_weight, {&rival}), IsEmpty());
+
+  // What does not fit is not in the typed spec, so the specs look equal: the problem still counts.
+  PodPlacementConfig bad = old_config;
+  bad.problems.push_back({"spec.plugins.x", "is wrong"});
+  EXPECT_EQ(ValidateUpdate(old_config, bad, {}).size(), 1u);
+  EXPECT_THAT(ValidateUpdate(bad, bad, {}), IsEmpty());
+
+  bad.mutable_metadata()->mutable_deletion_timestamp()->set_seconds(1);
+  EXPECT_THAT(ValidateUpdate(old_config, bad, {}), IsEmpty());
+}
+
+TEST(ValidationTest, ThereIsOneClusterConfig) {
+  EXPECT_THAT(ValidateCreate(ClusterConfig("cluster")), IsEmpty());
+  EXPECT_THAT(Describe(ValidateCreate(ClusterConfig("other"))), HasSubstr("must be \"cluster\""));
+}
+
+TEST(ValidationTest, AClusterConfigIsHeldToWhatItChanges) {
+  ClusterPodPlacementConfig old_config = ClusterConfig("cluster");
+  ClusterPodPlacementConfig bad = old_config;
+  bad.problems.push_back({"spec.logVerbosity", "is wrong"});
+  EXPECT_EQ(ValidateUpdate(old_config, bad).size(), 1u);
+  EXPECT_THAT(ValidateUpdate(bad, bad), IsEmpty());
+}
+
+TEST(ValidationTest, TheClusterConfigCannotGoBeforeTheOthers) {
+  EXPECT_THAT(ValidateDelete(ClusterConfig("cluster"), {}), IsEmpty());
+  PodPlacementConfig a = Config("a", 1), b = Config("b", 2), c = Config("c", 3), d = Config("d", 4);
+  EXPECT_EQ(Describe(ValidateDelete(ClusterConfig("cluster"), {&a, &b, &c, &d})),
+            "metadata.name: cannot be deleted while there are PodPlacementConfigs: ns/a, ns/b, ns/c and 1 more");
+  // One that should not be there at all may go.
+  EXPECT_THAT(ValidateDelete(ClusterConfig("other"), {&a}), IsEmpty());
+}
+
+TEST(ValidationTest, OrdersByPriorityThenAgeThenName) {
+  EXPECT_TRUE(Precedes(Config("b", 2, 200), Config("a", 1, 100)));
+  EXPECT_TRUE(Precedes(Config("b", 1, 100), Config("a", 1, 200)));
+  EXPECT_TRUE(Precedes(Config("b", 1, 100), Config("a", 1)));
+  EXPECT_TRUE(Precedes(Config("a", 1, 100), Config("b", 1, 100)));
+  EXPECT_FALSE(Precedes(Config("a", 1, 100), Config("a", 1, 100)));
+}
+
+TEST(ValidationTest, TheOldestHoldsAPriority) {
+  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200), young = Config("a", 7, 300);
+  PodPlacementConfigs all = {&young, &old_config, &middle};
+  EXPECT_EQ(PriorityHolder(old_config, all), nullptr);
+  EXPECT_EQ(PriorityHolder(middle, all), &old_config);
+  EXPECT_EQ(PriorityHolder(young, all), &old_config);
+  EXPECT_EQ(PriorityHolder(Config("x", 8, 400), all), nullptr);
+}
+
+}  // namespace
+}  // namespace api

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/configs.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "api/validation.h"
+#include "placement/pod_metadata.h"
+#include "placement/selector.h"
+
+namespace placement {
+namespace {
+
+bool Selects(const api::PodPlacementConfig& config, const kube::core::Pod& pod) {
+  if (config.metadata().namespace_() != pod.metadata().namespace_()) return false;
+  if (!config.spec.label_selector) return true;
+  kube::Result<bool> matches = Matches(*config.spec.label_selector, pod.metadata().labels());
+  return matches && *matches;
+}
+
+// Loosely a DNS name: enough for a lookup that stays within the resource.
+bool IsObjectName(std::string_view name) {
+  constexpr size_t kMaxName = 253;
+  return !name.empty() && name.size() <= kMaxName && std::all_of(name.begin(), name.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+  });
+}
+
+}  // namespace
+
+Configs ConfigsFor(const kube::core::Pod& pod, const Configs& all) {
+  Configs matching;
+  for (const api::PodPlacementConfig* config : all) {
+    if (Selects(*config, pod)) matching.push_back(config);
+  }
+  std::sort(matching.begin(), matching.end(),
+            [](const api::PodPlacementConfig* a, const api::PodPlacementConfig* b) { return api::Precedes(*a, *b); });
+  return matching;
+}
+
+std::vector<PreferenceSource> SourcesOf(const Configs& configs, std::span<const api::Platform> cluster_platforms) {
+  std::vector<PreferenceSource> sources;
+  for (const api::PodPlacementConfig* config : configs) {
+    std::span<const api::Platform> platforms = config->Preferences();
+    if (platforms.empty()) continue;
+    sources.push_back({SourceOf(config->metadata().name()), {platforms.begin(), platforms.end()}});
+  }
+  if (!cluster_platforms.empty()) {
+    sources.push_back({std::string(kClusterSource), {cluster_platforms.begin(), cluster_platforms.end()}});
+  }
+  return sources;
+}
+
+std::vector<std::string> GatingConfigs(const kube::core::Pod& pod) {
+  constexpr size_t kMaxNames = 256;
+  std::vector<std::string> names;
+  std::string_view text = AnnotationOf(pod, api::kLocalConfigsAnnotation);
+  while (!text.empty() && names.size() < kMaxNames) {
+    std::string_view name = text.substr(0, text.find(','));
+    text.remove_prefix(std::min(text.size(), name.size() + 1));
+    if (IsObjectName(name) && std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+  }
+  return names;
+}
+
+}  // namespace placement

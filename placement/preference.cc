@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/preference.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/names.h"
+#include "placement/architecture.h"
+#include "placement/pod_metadata.h"
+
+namespace placement {
+namespace {
+
+using kube::core::NodeSelectorRequirement;
+using kube::core::Pod;
+using kube::core::PreferredSchedulingTerm;
+
+constexpr int32_t kMaxWeight = 100;
+constexpr size_t kMaxEntries = 256;
+
+struct Entry {
+  std::string architecture;
+  int32_t weight = 0;
+  std::string source;
+  bool skipped = false;
+};
+
+std::string_view NextField(std::string_view& text, char separator) {
+  std::string_view field = text.substr(0, text.find(separator));
+  text.remove_prefix(std::min(text.size(), field.size() + 1));
+  return field;
+}
+
+// The annotation, entry by entry. A user may have written it: what is no entry of ours is dropped.
+class Ledger {
+ public:
+  explicit Ledger(std::string_view text) {
+    while (!text.empty() && !full()) {
+      std::string_view rest = NextField(text, ',');
+      Entry entry;
+      entry.architecture = NextField(rest, ':');
+      std::string_view weight = NextField(rest, ':');
+      entry.source = NextField(rest, ':');
+      entry.skipped = rest == "skipped";
+      auto parsed = std::from_chars(weight.data(), weight.data() + weight.size(), entry.weight);
+      bool number = parsed.ec == std::errc() && parsed.ptr == weight.data() + weight.size();
+      if (number && IsArchitectureName(entry.architecture) && !entry.source.empty()) entries_.push_back(entry);
+    }
+  }
+
+  Entry* Find(std::string_view architecture, std::string_view source) {
+    auto at = std::find_if(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+      return entry.architecture == architecture && entry.source == source;
+    });
+    return at == entries_.end() ? nullptr : &*at;
+  }
+
+  bool Set(std::string_view architecture, int32_t weight) const {
+    return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
+      return !entry.skipped && entry.architecture == architecture && entry.weight == weight;
+    });
+  }
+
+  void Record(const api::Platform& platform, const std::string& source, bool skipped) {
+    Entry* entry = Find(platform.architecture, source);
+    if (entry == nullptr) entry = &entries_.emplace_back();
+    *entry = {platform.architecture, platform.weight, source, skipped};
+    changed_ = true;
+  }
+
+  bool changed() const { return changed_; }
+  // Where many configs select one pod, only the first that were skipped are recorded.
+  bool full() const { return entries_.size() >= kMaxEntries; }
+
+  std::string ToString(bool with_skipped) const {
+    std::string text;
+    for (const Entry& entry : entries_) {
+      if (entry.skipped && !with_skipped) continue;
+      if (!text.empty()) text += ',';
+      text += entry.architecture + ':' + std::to_string(entry.weight) + ':' + entry.source;
+      if (entry.skipped) text += ":skipped";
+    }
+    return text;
+  }
+
+ private:
+  std::vector<Entry> entries_;
+  bool changed_ = false;
+};
+
+const NodeSelectorRequirement* ArchitectureExpression(const PreferredSchedulingTerm& term) {
+  for (const NodeSelectorRequirement& expression : term.preference().match_expressions()) {
+    if (expression.key() == api::kArchLabel) return &expression;
+  }
+  return nullptr;
+}
+
+bool IsOurs(const PreferredSchedulingTerm& term, const NodeSelectorRequirement& expression, const Ledger& ledger) {
+  return term.preference().match_expressions_size() == 1 && term.preference().match_fields().empty() &&
+         expression.operator_() == "In" && expression.values_size() == 1 &&
+         ledger.Set(expression.values(0), term.weight());
+}
+
+void AddTerm(Pod& pod, const api::Platform& platform) {
+  auto& affinity = *pod.mutable_spec()->mutable_affinity()->mutable_node_affinity();
+  PreferredSchedulingTerm& term = *affinity.add_preferred_during_scheduling_ignored_during_execution();
+  term.set_weight(platform.weight);
+  NodeSelectorRequirement& expression = *term.mutable_preference()->add_match_expressions();
+  expression.set_key(std::string(api::kArchLabel));
+  expression.set_operator_("In");
+  expression.add_values(platform.architecture);
+}
+
+}  // namespace
+
+std::string SourceOf(std::string_view pod_placement_config_name) {
+  return "PodPlacementConfig-" + std::string(pod_placement_config_name);
+}
+
+PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> sources) {
+  PreferenceResult result;
+  if (sources.empty()) return result;
+
+  // Read what is there: ours, and the user's.
+  Ledger ledger(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
+  ArchitectureSet ours;
+  for (const PreferredSchedulingTerm& term :
+       pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution()) {
+    const NodeSelectorRequirement* expression = ArchitectureExpression(term);
+    if (expression == nullptr) continue;
+    if (IsOurs(term, *expression, ledger)) {
+      ours.insert(expression->values(0));
+    } else {
+      result.user_preferences = true;
+    }
+  }
+
+  // Add what is missing.
+  for (const PreferenceSource& source : sources) {
+    bool set_any = false;
+    for (const api::Platform& platform : source.platforms) {
+      bool valid = IsArchitectureName(platform.architecture) && platform.weight >= 1 && platform.weight <= kMaxWeight;
+      if (!valid) continue;
+      if (result.user_preferences || ours.contains(platform.architecture)) {
+        if (ledger.full() || ledger.Find(platform.architecture, source.name) != nullptr) continue;
+        ledger.Record(platform, source.name, /*skipped=*/true);
+        if (!result.user_preferences) result.duplicates.push_back(platform.architecture + " of " + source.name);
+        continue;
+      }
+      AddTerm(pod, platform);
+      ours.insert(platform.architecture);
+      ledger.Record(platform, source.name, /*skipped=*/false);
+      set_any = true;
+    }
+    if (set_any) result.set.push_back(source.name);
+  }
+
+  // Record it. What was skipped is dropped first where the annotations are nearly full.
+  if (ledger.changed() &&
+      !SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, ledger.ToString(/*with_skipped=*/true))) {
+    SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, ledger.ToString(/*with_skipped=*/false));
+  }
+  SetLabel(pod, api::kPreferredNodeAffinityLabel, ours.empty() ? api::kNotSet : api::kSet);
+  return result;
+}
+
+}  // namespace placement

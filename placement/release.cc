@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/release.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "placement/gate.h"
+#include "placement/pod_metadata.h"
+#include "placement/preference.h"
+#include "placement/requirement.h"
+
+namespace placement {
+namespace {
+
+using kube::core::Pod;
+
+// At most `kShown` of `items`: event messages are bounded, and so is what a reader takes in.
+std::string ListOf(const std::vector<std::string>& items) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  for (size_t i = 0; i < std::min(items.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + items[i];
+  if (items.size() > kShown) text += " and " + std::to_string(items.size() - kShown) + " more";
+  return text;
+}
+
+void AddDuplicatesEvent(const PreferenceResult& preferences, Release& release) {
+  if (preferences.duplicates.empty()) return;
+  release.events.push_back({api::kReasonPreferredDuplicates,
+                            "Preferences left out because a configuration before set that architecture: " +
+                                ListOf(preferences.duplicates)});
+}
+
+void AddGateRemovedEvent(std::string_view gate, Release& release) {
+  release.events.push_back({api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
+}
+
+void AddRequirementEvent(RequirementResult result, std::string_view reason, std::string message, Release& release) {
+  switch (result) {
+    case RequirementResult::kSet: release.events.push_back({reason, std::move(message)}); return;
+    case RequirementResult::kNowhere:
+      release.events.push_back({api::kReasonNoSupportedArchitectures,
+                                "The container images have no architecture in common: no node can run this pod"});
+      return;
+    case RequirementResult::kConflict:
+      release.events.push_back(
+          {api::kReasonPredicatesConflict, "The pod says its architecture itself: no requirement was added"});
+      return;
+    case RequirementResult::kKept: return;
+  }
+}
+
+// The requirement, from what the inspection gave.
+void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
+  if (decision.architectures || !NeedsRequirement(pod)) {
+    ArchitectureSet architectures = OnlyNames(decision.architectures.value_or(ArchitectureSet()));
+    ClearInspectionError(pod);
+    RequirementResult result = ApplyRequirement(pod, architectures);
+    AddRequirementEvent(result, api::kReasonPredicateSet,
+                        "Required one of the architectures {" + Join(architectures) + "}", release);
+    return;
+  }
+  release.events.push_back(
+      {api::kReasonInspectionError, "Gave up inspecting the container images: " + decision.inspection_error, true});
+  if (!IsArchitectureName(decision.fallback_architecture)) {
+    // Whatever node the scheduler picks: better than waiting for ever.
+    SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
+    return;
+  }
+  RequirementResult result = ApplyFallback(pod, decision.fallback_architecture);
+  AddRequirementEvent(result, api::kReasonFallbackSet,
+                      "Required the fallback architecture " + decision.fallback_architecture, release);
+}
+
+}  // namespace
+
+Release ReleaseLocal(Pod& pod, const Configs& configs) {
+  Release release;
+  if (!HasGate(pod, api::kLocalGate)) return release;
+  PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
+  AddDuplicatesEvent(preferences, release);
+  RemoveGate(pod, api::kLocalGate);
+  SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
+  AddGateRemovedEvent(api::kLocalGate, release);
+  release.released = true;
+  return release;
+}
+
+Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
+  Release release;
+  bool local_gate = HasGate(pod, api::kLocalGate);
+  if (!HasGate(pod, api::kClusterGate) || (local_gate && !decision.take_over_shard)) return release;
+
+  // Preferences: the shard's share comes first, here as there.
+  PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
+  if (!preferences.set.empty()) {
+    release.events.push_back({api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
+  }
+  AddDuplicatesEvent(preferences, release);
+  if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {
+    SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
+  }
+
+  ApplyInspection(pod, decision, release);
+
+  if (local_gate) {
+    RemoveGate(pod, api::kLocalGate);
+    SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
+    release.events.push_back({api::kReasonShardTakeover,
+                              "The namespace's own controller does not answer; its work was done for it", true});
+  }
+  RemoveGate(pod, api::kClusterGate);
+  SetLabel(pod, api::kClusterGateLabel, api::kRemoved);
+  AddGateRemovedEvent(api::kClusterGate, release);
+  release.released = true;
+  return release;
+}
+
+Release ReleaseIgnored(Pod& pod) {
+  Release release;
+  if (HasGate(pod, api::kLocalGate)) return release;
+  release = ReleaseBare(pod, api::kClusterGate);
+  if (release.released) {
+    release.events.insert(release.events.begin(),
+                          {api::kReasonGatedPodIgnored, "The pod is not one to be placed by architecture (any more)",
+                           true});
+  }
+  return release;
+}
+
+Release ReleaseBare(Pod& pod, std::string_view gate) {
+  Release release;
+  if (!HasGate(pod, gate)) return release;
+  RemoveGate(pod, gate);
+  SetLabel(pod, gate, api::kRemoved);
+  AddGateRemovedEvent(gate, release);
+  release.released = true;
+  return release;
+}
+
+}  // namespace placement

@@ -11,14 +11,15 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 [[ $# -gt 0 ]] || die "usage: with-cluster.sh COMMAND..."
 
-export PATH=$PATH:$BIN
+# A person's own kubectl goes with their own cluster, ours with ours.
 if [[ -n ${KUBECONFIG:-} ]]; then
+  export PATH=$PATH:$BIN
   exec "$@"
 fi
 [[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is up; run \`make cluster\`"
 ! uses_own_node_image || need_root "$@"
 
-export KUBECONFIG=$CLUSTER_KUBECONFIG
+export PATH=$BIN:$PATH KUBECONFIG=$CLUSTER_KUBECONFIG
 REGISTRY=$(cat "$STATE/registry" 2>/dev/null || true)
 export REGISTRY
 exec "${ENTER_NETNS[@]}" "$@"

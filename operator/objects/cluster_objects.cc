@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/cluster_objects.h"
+
+#include "api/names.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+constexpr int kReplicas = 2;
+
+Json Alert(const char* name, const std::string& selector, const char* severity, const char* summary,
+           const char* description) {
+  return {{"alert", name},
+          {"expr", "kube_deployment_status_replicas_available{" + selector + "} == 0"},
+          {"for", "1m"},
+          {"labels", {{"severity", severity}}},
+          {"annotations", {{"summary", summary}, {"description", description}}}};
+}
+
+std::string DeploymentSelector(std::string_view name) { return "deployment=\"" + std::string(name) + "\""; }
+
+}  // namespace
+
+Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options) {
+  return {.ns = options.ns,
+          .name = std::string(api::kControllerName),
+          .binary = "cluster-controller",
+          .image = options.controller_image,
+          .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
+          .replicas = kReplicas,
+          .critical = true,
+          .memory_limit = "256Mi"};
+}
+
+Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& options) {
+  return {.ns = options.ns,
+          .name = std::string(api::kWebhookName),
+          .binary = "webhook",
+          .image = options.webhook_image,
+          .args = {"--gate=cluster", "--namespace=" + options.ns, "--cert-dir=" + std::string(kCertificateDirectory),
+                   "--log-verbosity=" + log_verbosity},
+          .replicas = kReplicas,
+          .webhook = true,
+          .critical = true};
+}
+
+DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options) {
+  Operand controller = ClusterController(log_verbosity, options);
+  Operand webhook = ClusterWebhook(log_verbosity, options);
+  return {
+      {kServiceAccounts, OperandServiceAccount(controller)},
+      {kServiceAccounts, OperandServiceAccount(webhook)},
+      {kPodDisruptionBudgets, OperandDisruptionBudget(controller)},
+      {kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
+      {kDeployments, OperandDeployment(controller, options)},
+      {kDeployments, OperandDeployment(webhook, options)},
+      {kServices, OperandService(controller)},
+      {kServices, OperandService(webhook)},
+  };
+}
+
+DesiredObject ClusterAlerts(const OperandOptions& options) {
+  std::string here = "namespace=\"" + options.ns + "\",";
+  Json rule = NewObject(kPrometheusRules, options.ns, "multiarch-tuning-operator-alerts");
+  rule["spec"]["groups"] = Json::array(
+      {{{"name", "pod-placement.rules"},
+        {"rules",
+         Json::array({
+             Alert("PodPlacementControllerDown", here + DeploymentSelector(api::kControllerName), "critical",
+                   "The pod placement controller is not running.",
+                   "Pods that wait with the scheduling gate multiarch.openshift.io/scheduling-gate are not scheduled."),
+             Alert("PodPlacementWebhookDown", here + DeploymentSelector(api::kWebhookName), "warning",
+                   "The pod placement webhook is not running.",
+                   "New pods are scheduled without regard to the architectures of their images."),
+             Alert("PodPlacementShardControllerDown", DeploymentSelector(api::kShardControllerName), "warning",
+                   "The pod placement controller of namespace {{ $labels.namespace }} is not running.",
+                   "The cluster's pod placement controller does its work, with a delay. The status of the namespace's "
+                   "PodPlacementConfigs says why."),
+             Alert("PodPlacementShardWebhookDown", DeploymentSelector(api::kShardWebhookName), "warning",
+                   "The pod placement webhook of namespace {{ $labels.namespace }} is not running.",
+                   "The cluster's pod placement controller applies the namespace's PodPlacementConfigs. Their status "
+                   "says why."),
+         })}}});
+  return {kPrometheusRules, std::move(rule)};
+}
+
+}  // namespace operator_

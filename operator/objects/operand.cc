@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/operand.h"
+
+#include "api/names.h"
+#include "api/version.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+constexpr int kUser = 65532;
+
+Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
+
+Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
+  Json object = NewObject(resource, operand.ns, operand.name);
+  SetLabel(object, kNameLabel, operand.name);
+  SetLabel(object, api::kOperandLabel, operand.binary);
+  return object;
+}
+
+Json Probe(const char* path, int delay, int period) {
+  return {{"httpGet", {{"path", path}, {"port", "metrics"}, {"scheme", "HTTP"}}},
+          {"initialDelaySeconds", delay},
+          {"periodSeconds", period},
+          {"timeoutSeconds", 3},
+          {"failureThreshold", 3}};
+}
+
+Json Affinity(const Operand& operand, const OperandOptions& options) {
+  Json expressions = Json::array();
+  expressions.push_back({{"key", std::string(api::kOsLabel)}, {"operator", "In"}, {"values", {"linux"}}});
+  expressions.push_back(
+      {{"key", std::string(api::kArchLabel)}, {"operator", "In"}, {"values", Json(options.architectures)}});
+  Json affinity;
+  affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
+      Json::array({{{"matchExpressions", expressions}}});
+  if (operand.critical) {
+    Json term = {{"topologyKey", "kubernetes.io/hostname"}, {"labelSelector", {{"matchLabels", Selector(operand)}}}};
+    affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
+        Json::array({{{"weight", 100}, {"podAffinityTerm", term}}});
+  }
+  return affinity;
+}
+
+Json ContainerOf(const Operand& operand) {
+  Json ports = Json::array({{{"name", "metrics"}, {"containerPort", 8080}, {"protocol", "TCP"}}});
+  if (operand.webhook) ports.push_back({{"name", "webhook"}, {"containerPort", 9443}, {"protocol", "TCP"}});
+  Json container = {
+      {"name", operand.binary},
+      {"image", operand.image},
+      {"imagePullPolicy", "IfNotPresent"},
+      {"args", operand.args},
+      {"ports", ports},
+      {"readinessProbe", Probe("/readyz", 0, 2)},
+      {"livenessProbe", Probe("/healthz", 10, 20)},
+      {"resources",
+       {{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
+        {"limits", {{"cpu", "500m"}, {"memory", operand.memory_limit}}}}},
+      {"securityContext",
+       {{"allowPrivilegeEscalation", false},
+        {"readOnlyRootFilesystem", true},
+        {"capabilities", {{"drop", {"ALL"}}}}}},
+  };
+  if (operand.webhook) {
+    container["volumeMounts"] = Json::array(
+        {{{"name", "certificate"}, {"mountPath", std::string(kCertificateDirectory)}, {"readOnly", true}}});
+  }
+  return container;
+}
+
+Json PodSpec(const Operand& operand, const OperandOptions& options) {
+  Json spec = {
+      {"serviceAccountName", operand.name},
+      {"automountServiceAccountToken", !operand.webhook},
+      {"terminationGracePeriodSeconds", 30},
+      {"affinity", Affinity(operand, options)},
+      {"securityContext",
+       {{"runAsNonRoot", true},
+        {"runAsUser", kUser},
+        {"runAsGroup", kUser},
+        {"fsGroup", kUser},
+        {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      {"containers", Json::array({ContainerOf(operand)})},
+  };
+  if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
+  if (operand.webhook) {
+    // 0440: readable through fsGroup by the container's user, by nobody else.
+    spec["volumes"] = Json::array(
+        {{{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0440}}}}});
+  }
+  for (const std::string& secret : options.image_pull_secrets) {
+    spec["imagePullSecrets"].push_back({{"name", secret}});
+  }
+  return spec;
+}
+
+}  // namespace
+
+Json OperandServiceAccount(const Operand& operand) {
+  Json account = NewOperandObject(kServiceAccounts, operand);
+  account["automountServiceAccountToken"] = false;
+  return account;
+}
+
+Json OperandService(const Operand& operand) {
+  Json service = NewOperandObject(kServices, operand);
+  Json ports = Json::array({{{"name", "metrics"}, {"port", 8080}, {"targetPort", "metrics"}, {"protocol", "TCP"}}});
+  if (operand.webhook) {
+    ports.push_back({{"name", "webhook"}, {"port", 443}, {"targetPort", "webhook"}, {"protocol", "TCP"}});
+  }
+  service["spec"] = {{"selector", Selector(operand)}, {"ports", ports}};
+  return service;
+}
+
+Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
+  Json deployment = NewOperandObject(kDeployments, operand);
+  SetLabel(deployment, kVersionLabel, api::kVersion);
+  Json labels = Selector(operand);
+  labels[std::string(kManagedByLabel)] = std::string(kManagedBy);
+  labels[std::string(api::kOperandLabel)] = operand.binary;
+  // A shard's old pod may go before the new one is there: where a quota leaves no room for both, an update would never
+  // end otherwise, and the gap costs nothing but a moment (the API server ignores a webhook that is away).
+  Json surge = {{"maxSurge", 1}, {"maxUnavailable", operand.critical ? 0 : 1}};
+  deployment["spec"] = {
+      {"replicas", operand.replicas},
+      {"revisionHistoryLimit", 1},
+      {"progressDeadlineSeconds", 120},
+      {"selector", {{"matchLabels", Selector(operand)}}},
+      {"strategy", {{"type", "RollingUpdate"}, {"rollingUpdate", surge}}},
+      {"template", {{"metadata", {{"labels", labels}}}, {"spec", PodSpec(operand, options)}}},
+  };
+  return deployment;
+}
+
+Json OperandDisruptionBudget(const Operand& operand) {
+  Json budget = NewOperandObject(kPodDisruptionBudgets, operand);
+  budget["spec"] = {{"minAvailable", 1}, {"selector", {{"matchLabels", Selector(operand)}}}};
+  return budget;
+}
+
+std::string ServiceDnsName(const std::string& name, const std::string& ns) { return name + "." + ns + ".svc"; }
+
+}  // namespace operator_

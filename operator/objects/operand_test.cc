@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/operand.h"
+
+#include <gtest/gtest.h>
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+const OperandOptions kOptions{.ns = "ops", .ns_uid = "u", .architectures = {"amd64", "arm64"}};
+
+Operand Shard() { return {.ns = "shop", .name = "ctl", .binary = "shard", .image = "r.io/shard:1", .args = {"--x"}}; }
+Operand Webhook() {
+  return {.ns = "shop", .name = "hook", .binary = "webhook", .image = "r.io/webhook:1", .webhook = true};
+}
+
+Json PodSpecOf(const Operand& operand, const OperandOptions& options = kOptions) {
+  return OperandDeployment(operand, options)["spec"]["template"]["spec"];
+}
+
+TEST(OperandTest, MeetsTheRestrictedPodSecurityStandard) {
+  for (const Operand& operand : {Shard(), Webhook()}) {
+    Json pod = PodSpecOf(operand);
+    EXPECT_EQ(pod["securityContext"]["runAsNonRoot"], true);
+    EXPECT_EQ(pod["securityContext"]["runAsUser"], 65532);
+    EXPECT_EQ(pod["securityContext"]["seccompProfile"]["type"], "RuntimeDefault");
+    ASSERT_EQ(pod["containers"].size(), 1u);
+    Json container = pod["containers"][0];
+    EXPECT_EQ(container["securityContext"]["allowPrivilegeEscalation"], false);
+    EXPECT_EQ(container["securityContext"]["readOnlyRootFilesystem"], true);
+    EXPECT_EQ(container["securityContext"]["capabilities"]["drop"], Json::array({"ALL"}));
+  }
+}
+
+TEST(OperandTest, StatesRequestsAndLimitsForAResourceQuota) {
+  Json resources = PodSpecOf(Shard())["containers"][0]["resources"];
+  for (const char* kind : {"requests", "limits"}) {
+    EXPECT_TRUE(resources[kind].contains("cpu")) << kind;
+    EXPECT_TRUE(resources[kind].contains("memory")) << kind;
+  }
+}
+
+TEST(OperandTest, RunsOnlyWhereItsImageCan) {
+  Json terms = PodSpecOf(Shard())["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+                                 ["nodeSelectorTerms"];
+  ASSERT_EQ(terms.size(), 1u);
+  Json expressions = terms[0]["matchExpressions"];
+  ASSERT_EQ(expressions.size(), 2u);
+  EXPECT_EQ(expressions[0], (Json{{"key", "kubernetes.io/os"}, {"operator", "In"}, {"values", Json::array({"linux"})}}));
+  EXPECT_EQ(expressions[1]["key"], "kubernetes.io/arch");
+  EXPECT_EQ(expressions[1]["values"], Json::array({"amd64", "arm64"}));
+}
+
+TEST(OperandTest, AWebhookHasItsCertificateAndNoToken) {
+  Json pod = PodSpecOf(Webhook());
+  EXPECT_EQ(pod["automountServiceAccountToken"], false);
+  EXPECT_EQ(pod["volumes"][0]["secret"]["secretName"], "hook");
+  EXPECT_EQ(pod["containers"][0]["volumeMounts"][0]["mountPath"], "/etc/webhook/certs");
+  EXPECT_EQ(PodSpecOf(Shard())["automountServiceAccountToken"], true);
+  EXPECT_FALSE(PodSpecOf(Shard()).contains("volumes"));
+}
+
+TEST(OperandTest, OnlyTheClustersOperandsMayDisplaceOthers) {
+  EXPECT_FALSE(PodSpecOf(Shard()).contains("priorityClassName"));
+  Operand critical = Shard();
+  critical.critical = true;
+  EXPECT_EQ(PodSpecOf(critical)["priorityClassName"], "system-cluster-critical");
+}
+
+TEST(OperandTest, PodsAreSelectedByNameSoThatTwoWebhooksOfOneNamespaceStayApart) {
+  Json deployment = OperandDeployment(Webhook(), kOptions);
+  Json selector = deployment["spec"]["selector"]["matchLabels"];
+  EXPECT_EQ(selector, (Json{{"app.kubernetes.io/name", "hook"}}));
+  Json labels = deployment["spec"]["template"]["metadata"]["labels"];
+  EXPECT_EQ(labels["app.kubernetes.io/name"], "hook");
+  EXPECT_EQ(labels["multiarch.openshift.io/operand"], "webhook");
+  EXPECT_EQ(OperandService(Webhook())["spec"]["selector"], selector);
+}
+
+TEST(OperandTest, NamesPullSecrets) {
+  OperandOptions options = kOptions;
+  options.image_pull_secrets = {"mine"};
+  EXPECT_EQ(PodSpecOf(Shard(), options)["imagePullSecrets"], Json::array({Json{{"name", "mine"}}}));
+  EXPECT_FALSE(PodSpecOf(Shard()).contains("imagePullSecrets"));
+}
+
+TEST(OperandTest, AnUpdateFitsIntoAQuotaThatHasRoomForOnePod) {
+  EXPECT_EQ(OperandDeployment(Shard(), kOptions)["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 1);
+}
+
+}  // namespace
+}  // namespace operator_

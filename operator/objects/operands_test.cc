@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <set>
+
+#include "operator/objects/cluster_objects.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+#include "operator/objects/shard_objects.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+const OperandOptions kOptions{.ns = "ops",
+                              .ns_uid = "u",
+                              .webhook_image = "r.io/webhook:1",
+                              .shard_image = "r.io/shard:1",
+                              .controller_image = "r.io/controller:1",
+                              .architectures = {"amd64"}};
+
+Json Find(const DesiredObjects& objects, const kube::Resource& resource, std::string_view name) {
+  for (const DesiredObject& object : objects) {
+    if (object.resource.kind == resource.kind && object.Key().name == name) return object.body;
+  }
+  ADD_FAILURE() << "no " << resource.kind << " " << name;
+  return {};
+}
+
+std::vector<std::string> ArgsOf(const Json& deployment) {
+  return deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+}
+
+TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
+  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+    EXPECT_EQ(object.Key().ns, "shop") << object.body;
+    EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"], "multiarch-tuning-operator");
+    EXPECT_EQ(object.body["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"], "shop");
+    EXPECT_FALSE(object.body["metadata"].contains("ownerReferences")) << object.body;
+  }
+}
+
+// I6
+TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
+  Json role = Find(ShardObjects("shop", "Normal", kOptions), kRoles, "pod-placement-shard-controller");
+  std::set<std::string> resources;
+  for (const Json& rule : role["rules"]) {
+    for (const Json& resource : rule["resources"]) resources.insert(resource.get<std::string>());
+    for (const Json& verb : rule["verbs"]) EXPECT_NE(verb, "*");
+    if (rule["resources"][0] == "leases" && rule["verbs"] != Json::array({"create"})) {
+      EXPECT_EQ(rule["resourceNames"], Json::array({"pod-placement-shard-controller"}));
+    }
+  }
+  EXPECT_EQ(resources, (std::set<std::string>{"pods", "podplacementconfigs", "events", "leases"}));
+}
+
+TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
+  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+    if (object.resource.kind != kRoleBindings.kind) continue;
+    ASSERT_EQ(object.body["subjects"].size(), 1u);
+    EXPECT_EQ(object.body["subjects"][0]["name"], "pod-placement-shard-controller");
+  }
+}
+
+TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
+  DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
+  EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-controller")),
+            (std::vector<std::string>{"--namespace=shop", "--log-verbosity=Debug"}));
+  EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
+            (std::vector<std::string>{"--gate=local", "--namespace=shop", "--cert-dir=/etc/webhook/certs",
+                                      "--log-verbosity=Debug"}));
+}
+
+TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
+  DesiredObjects objects = ClusterObjects("Normal", kOptions);
+  for (const char* name : {"pod-placement-controller", "pod-placement-web-hook"}) {
+    Json deployment = Find(objects, kDeployments, name);
+    EXPECT_EQ(deployment["spec"]["replicas"], 2);
+    EXPECT_EQ(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0);
+    EXPECT_FALSE(deployment["metadata"]["labels"].contains(std::string(kShardNamespaceLabel)));
+    EXPECT_EQ(Find(objects, kPodDisruptionBudgets, name)["spec"]["minAvailable"], 1);
+    Find(objects, kServices, name);
+  }
+}
+
+TEST(ClusterObjectsTest, AlertsNameEveryOperand) {
+  std::string rules = ClusterAlerts(kOptions).body.dump();
+  for (const char* alert : {"PodPlacementControllerDown", "PodPlacementWebhookDown", "PodPlacementShardControllerDown",
+                            "PodPlacementShardWebhookDown"}) {
+    EXPECT_NE(rules.find(alert), std::string::npos) << alert;
+  }
+}
+
+}  // namespace
+}  // namespace operator_

@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/shard_objects.h"
+
+#include "api/names.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+Json Rule(Json groups, Json resources, Json verbs) {
+  return {{"apiGroups", std::move(groups)}, {"resources", std::move(resources)}, {"verbs", std::move(verbs)}};
+}
+
+Json ShardRole(const Operand& shard) {
+  Json own_lease = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}),
+                        Json::array({"get", "update", "delete"}));
+  own_lease["resourceNames"] = Json::array({shard.name});
+  Json role = NewObject(kRoles, shard.ns, shard.name);
+  role["rules"] = Json::array({
+      Rule(Json::array({""}), Json::array({"pods"}), Json::array({"get", "list", "watch", "update"})),
+      Rule(Json::array({std::string(api::kGroup)}), Json::array({"podplacementconfigs"}),
+           Json::array({"get", "list", "watch"})),
+      Rule(Json::array({""}), Json::array({"events"}), Json::array({"create", "patch"})),
+      Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"create"})),
+      std::move(own_lease),
+  });
+  return role;
+}
+
+Json ShardRoleBinding(const Operand& shard) {
+  Json binding = NewObject(kRoleBindings, shard.ns, shard.name);
+  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", shard.name}};
+  binding["subjects"] =
+      Json::array({{{"kind", "ServiceAccount"}, {"name", shard.name}, {"namespace", shard.ns}}});
+  return binding;
+}
+
+}  // namespace
+
+Operand ShardController(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+  return {.ns = ns,
+          .name = std::string(api::kShardControllerName),
+          .binary = "shard",
+          .image = options.shard_image,
+          .args = {"--namespace=" + ns, "--log-verbosity=" + log_verbosity}};
+}
+
+Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+  return {.ns = ns,
+          .name = std::string(api::kShardWebhookName),
+          .binary = "webhook",
+          .image = options.webhook_image,
+          .args = {"--gate=local", "--namespace=" + ns, "--cert-dir=" + std::string(kCertificateDirectory),
+                   "--log-verbosity=" + log_verbosity},
+          .webhook = true};
+}
+
+DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+  Operand controller = ShardController(ns, log_verbosity, options);
+  Operand webhook = ShardWebhook(ns, log_verbosity, options);
+  DesiredObjects objects = {
+      {kServiceAccounts, OperandServiceAccount(controller)},
+      {kServiceAccounts, OperandServiceAccount(webhook)},
+      {kRoles, ShardRole(controller)},
+      {kRoleBindings, ShardRoleBinding(controller)},
+      {kDeployments, OperandDeployment(controller, options)},
+      {kDeployments, OperandDeployment(webhook, options)},
+      {kServices, OperandService(webhook)},
+  };
+  for (DesiredObject& object : objects) SetLabel(object.body, kShardNamespaceLabel, ns);
+  return objects;
+}
+
+}  // namespace operator_

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/webhook_configurations.h"
+
+#include "api/label_selector.h"
+#include "api/names.h"
+#include "kube/base/base64.h"
+#include "operator/objects/hash.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
+
+Json Condition(const char* name, std::string expression) { return {{"name", name}, {"expression", expression}}; }
+
+// What is true of every pod that may be gated.
+Json PodMatchConditions() {
+  std::string operand_label(api::kOperandLabel);
+  Json conditions = Json::array();
+  conditions.push_back(Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
+  conditions.push_back(Condition("not-of-a-daemonset",
+                                 "!has(object.metadata.ownerReferences) || "
+                                 "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
+                                 "has(o.controller) && o.controller)"));
+  conditions.push_back(Condition("not-for-the-control-plane",
+                                 "!has(object.spec.nodeSelector) || !('" + std::string(api::kControlPlaneNodeLabel) +
+                                     "' in object.spec.nodeSelector || '" + std::string(api::kMasterNodeLabel) +
+                                     "' in object.spec.nodeSelector)"));
+  conditions.push_back(Condition("not-an-operand", "!has(object.metadata.labels) || !('" + operand_label +
+                                                       "' in object.metadata.labels)"));
+  return conditions;
+}
+
+Json ClientConfig(const std::string& ns, std::string_view service, const std::string& path,
+                  const std::string& ca_bundle_pem) {
+  return {{"service", {{"namespace", ns}, {"name", std::string(service)}, {"path", path}, {"port", 443}}},
+          {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
+}
+
+Json PodRule() {
+  return {{"operations", Json::array({"CREATE"})},
+          {"apiGroups", Json::array({""})},
+          {"apiVersions", Json::array({"v1"})},
+          {"resources", Json::array({"pods"})},
+          {"scope", "Namespaced"}};
+}
+
+// A webhook that gates pods: it never keeps a pod from being created (failurePolicy), nor changes anything else.
+Json GatingWebhook(const std::string& name, Json client_config) {
+  return {{"name", name},
+          {"clientConfig", std::move(client_config)},
+          {"rules", Json::array({PodRule()})},
+          {"matchConditions", PodMatchConditions()},
+          {"matchPolicy", "Equivalent"},
+          {"failurePolicy", "Ignore"},
+          {"sideEffects", "None"},
+          {"reinvocationPolicy", "Never"},
+          {"timeoutSeconds", 5},
+          {"admissionReviewVersions", Json::array({"v1"})}};
+}
+
+Json NewClusterScoped(const kube::Resource& resource, std::string_view name, const OperandOptions& options) {
+  Json object = NewObject(resource, "", name);
+  object["metadata"]["ownerReferences"] =
+      Json::array({{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"name", options.ns}, {"uid", options.ns_uid}}});
+  return object;
+}
+
+Json NamespaceIn(const char* op, std::vector<std::string> namespaces) {
+  return {{"key", std::string(kNamespaceNameLabel)}, {"operator", op}, {"values", Json(std::move(namespaces))}};
+}
+
+Json ValidatingWebhook(const char* name, std::string_view path, const char* plural, Json operations,
+                       const std::string& ca_bundle_pem, const OperandOptions& options) {
+  std::string self = "system:serviceaccount:" + options.ns + ":" + std::string(kManagedBy);
+  Json rule = {{"operations", std::move(operations)},
+               {"apiGroups", Json::array({std::string(api::kGroup)})},
+               {"apiVersions", Json::array({"v1beta1"})},
+               {"resources", Json::array({plural})},
+               {"scope", "*"}};
+  return {{"name", name},
+          {"clientConfig", ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
+          {"rules", Json::array({std::move(rule)})},
+          {"matchConditions", Json::array({Condition("not-by-the-operator",
+                                                     "request.userInfo.username != '" + self + "'")})},
+          {"matchPolicy", "Equivalent"},
+          {"failurePolicy", "Fail"},
+          {"sideEffects", "None"},
+          {"timeoutSeconds", 10},
+          {"admissionReviewVersions", Json::array({"v1"})}};
+}
+
+}  // namespace
+
+bool IsReservedNamespace(std::string_view ns, const OperandOptions& options) {
+  return ns == options.ns || ns.starts_with("kube-");
+}
+
+Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config, const std::string& ca_bundle_pem,
+                                 const OperandOptions& options) {
+  Json webhook = GatingWebhook(
+      "pod-placement-scheduling-gate.multiarch.openshift.io",
+      ClientConfig(options.ns, api::kWebhookName, std::string(kClusterGatePath), ca_bundle_pem));
+  Json selector = Json::object();
+  if (config.spec.namespace_selector) selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
+  selector["matchExpressions"].push_back(
+      NamespaceIn("NotIn", {options.ns, "kube-node-lease", "kube-public", "kube-system"}));
+  webhook["namespaceSelector"] = std::move(selector);
+  webhook["objectSelector"] = Json::object();
+  webhook["matchConditions"].push_back(
+      Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"));
+
+  Json object = NewClusterScoped(kMutatingWebhookConfigurations, api::kMutatingWebhookConfigurationName, options);
+  object["webhooks"] = Json::array({std::move(webhook)});
+  return object;
+}
+
+std::string ShardWebhookEntryName(const std::string& ns, const std::string& name) {
+  constexpr size_t kMaxName = 253;
+  std::string suffix = "." + ns + "." + std::string(api::kGroup);
+  if (name.size() + suffix.size() <= kMaxName) return name + suffix;
+  std::string shortened = name.substr(0, 100);
+  while (!shortened.empty() && (shortened.back() == '.' || shortened.back() == '-')) shortened.pop_back();
+  return shortened + "-" + HashOf(name) + suffix;
+}
+
+Json ShardWebhookConfiguration(const std::string& ns, const std::vector<const api::PodPlacementConfig*>& configs,
+                               const std::string& ca_bundle_pem, const OperandOptions& options) {
+  Json webhooks = Json::array();
+  for (const api::PodPlacementConfig* config : configs) {
+    if (config->Preferences().empty()) continue;
+    const std::string& name = config->metadata().name();
+    Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name),
+                                 ClientConfig(ns, api::kShardWebhookName, "/local/" + name, ca_bundle_pem));
+    webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
+    webhook["objectSelector"] =
+        config->spec.label_selector ? api::LabelSelectorToJson(*config->spec.label_selector) : Json::object();
+    webhooks.push_back(std::move(webhook));
+  }
+  Json object =
+      NewClusterScoped(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns), options);
+  SetLabel(object, kShardNamespaceLabel, ns);
+  object["webhooks"] = std::move(webhooks);
+  return object;
+}
+
+Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem, const OperandOptions& options) {
+  Json object = NewClusterScoped(kValidatingWebhookConfigurations, kValidatingWebhookConfigurationName, options);
+  object["webhooks"] = Json::array(
+      {ValidatingWebhook("validate-podplacementconfig.multiarch.openshift.io", kValidateConfigPath,
+                         "podplacementconfigs", Json::array({"CREATE", "UPDATE"}), ca_bundle_pem, options),
+       ValidatingWebhook("validate-clusterpodplacementconfig.multiarch.openshift.io", kValidateClusterConfigPath,
+                         "clusterpodplacementconfigs", Json::array({"CREATE", "UPDATE", "DELETE"}), ca_bundle_pem,
+                         options)});
+  return object;
+}
+
+}  // namespace operator_

@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// WebhookConfigurations: which requests the API server sends to which of our webhooks.
+//
+// What the API server can decide by itself is said in matchConditions (CEL), so that no call is made for a pod that is
+// never gated. All of them repeat rules of placement/gate.h: the webhook decides the same way when it is asked.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/pod_placement_config.h"
+#include "kube/types/unstructured.h"
+#include "operator/objects/options.h"
+
+namespace operator_ {
+
+inline constexpr std::string_view kClusterGatePath = "/add-pod-scheduling-gate";
+inline constexpr std::string_view kValidateConfigPath = "/validate-multiarch-openshift-io-v1beta1-podplacementconfig";
+inline constexpr std::string_view kValidateClusterConfigPath =
+    "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig";
+inline constexpr std::string_view kValidatingWebhookConfigurationName =
+    "multiarch-tuning-operator-validating-webhook-configuration";
+
+// Namespaces whose pods are never gated, whatever the selectors say: kube-* and the operator's own.
+bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
+
+// All pods of the namespaces that `config` selects, without the reserved ones.
+kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config, const std::string& ca_bundle_pem,
+                                       const OperandOptions& options);
+
+// One entry for each of `configs` that prefers something; the API server calls them in this order. A config whose plugin
+// is off, or whose spec has problems, has no entry: its webhook would have nothing to wait for.
+kube::Json ShardWebhookConfiguration(const std::string& ns, const std::vector<const api::PodPlacementConfig*>& configs,
+                                     const std::string& ca_bundle_pem, const OperandOptions& options);
+
+// The name of the entry of PodPlacementConfig ns/name: a DNS name, at most 253 characters.
+std::string ShardWebhookEntryName(const std::string& ns, const std::string& name);
+
+// Validation of both kinds by the operator. PodPlacementConfigs can always be deleted, so that no namespace's deletion
+// waits for an operator that has gone; the operator's own writes are not sent to itself.
+kube::Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem, const OperandOptions& options);
+
+}  // namespace operator_

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/webhook_configurations.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
+
+api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr, bool enabled = true) {
+  Json json = {{"metadata", {{"name", name}, {"namespace", "shop"}}}};
+  json["spec"]["priority"] = priority;
+  if (!selector.is_null()) json["spec"]["labelSelector"] = selector;
+  json["spec"]["plugins"]["nodeAffinityScoring"] = {
+      {"enabled", enabled}, {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
+  return *api::PodPlacementConfig::FromJson(json);
+}
+
+std::set<std::string> ConditionNames(const Json& webhook) {
+  std::set<std::string> names;
+  for (const Json& condition : webhook["matchConditions"]) names.insert(condition["name"].get<std::string>());
+  return names;
+}
+
+TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
+  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig b = Config("b", 1);
+  Json object = ShardWebhookConfiguration("shop", {&a, &b}, "PEM", kOptions);
+  EXPECT_EQ(object["metadata"]["name"], "pod-placement-shard-shop");
+  ASSERT_EQ(object["webhooks"].size(), 2u);
+  Json first = object["webhooks"][0];
+  EXPECT_EQ(first["name"], "a.shop.multiarch.openshift.io");
+  EXPECT_EQ(first["clientConfig"]["service"],
+            (Json{{"namespace", "shop"}, {"name", "pod-placement-shard-web-hook"}, {"path", "/local/a"}, {"port", 443}}));
+  EXPECT_EQ(first["clientConfig"]["caBundle"], "UEVN");
+  EXPECT_EQ(first["objectSelector"], (Json{{"matchLabels", {{"app", "web"}}}}));
+  EXPECT_EQ(first["namespaceSelector"]["matchExpressions"][0]["values"], Json::array({"shop"}));
+  EXPECT_EQ(first["failurePolicy"], "Ignore");
+  EXPECT_EQ(object["webhooks"][1]["name"], "b.shop.multiarch.openshift.io");
+  EXPECT_EQ(object["webhooks"][1]["objectSelector"], Json::object());
+}
+
+TEST(ShardWebhookConfigurationTest, LeavesOutConfigsThatPreferNothing) {
+  api::PodPlacementConfig off = Config("off", 1, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig broken = Config("broken", 999);
+  Json object = ShardWebhookConfiguration("shop", {&off, &broken}, "PEM", kOptions);
+  EXPECT_EQ(object["webhooks"], Json::array());
+}
+
+TEST(ShardWebhookConfigurationTest, GoesWithTheOperatorsNamespace) {
+  Json owners = ShardWebhookConfiguration("shop", {}, "PEM", kOptions)["metadata"]["ownerReferences"];
+  ASSERT_EQ(owners.size(), 1u);
+  EXPECT_EQ(owners[0]["kind"], "Namespace");
+  EXPECT_EQ(owners[0]["uid"], "uid-of-ops");
+}
+
+TEST(ShardWebhookConfigurationTest, EntryNamesStayWithinTheApisLimitAndApart) {
+  std::string ns(63, 'n');
+  std::string a = std::string(252, 'a') + "1";
+  std::string b = std::string(252, 'a') + "2";
+  EXPECT_LE(ShardWebhookEntryName(ns, a).size(), 253u);
+  EXPECT_NE(ShardWebhookEntryName(ns, a), ShardWebhookEntryName(ns, b));
+}
+
+// I8, and what the API server can decide without a call
+TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
+  api::PodPlacementConfig config = Config("a", 1);
+  Json shard = ShardWebhookConfiguration("shop", {&config}, "PEM", kOptions)["webhooks"][0];
+  std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node", "not-for-the-control-plane",
+                                  "not-of-a-daemonset"};
+  EXPECT_EQ(ConditionNames(shard), common);
+  Json cluster = ClusterWebhookConfiguration({}, "PEM", kOptions)["webhooks"][0];
+  common.insert("not-in-a-reserved-namespace");
+  EXPECT_EQ(ConditionNames(cluster), common);
+}
+
+TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelector) {
+  Json json = {{"metadata", {{"name", "cluster"}}}};
+  json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
+  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), "PEM",
+                                             kOptions)["webhooks"][0];
+  EXPECT_EQ(webhook["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
+  Json expressions = webhook["namespaceSelector"]["matchExpressions"];
+  ASSERT_EQ(expressions.size(), 1u);
+  EXPECT_EQ(expressions[0]["operator"], "NotIn");
+  EXPECT_EQ(expressions[0]["values"], Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));
+  EXPECT_EQ(webhook["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
+}
+
+TEST(ReservedNamespaceTest, IsTheSystemsOrTheOperators) {
+  EXPECT_TRUE(IsReservedNamespace("kube-system", kOptions));
+  EXPECT_TRUE(IsReservedNamespace("ops", kOptions));
+  EXPECT_FALSE(IsReservedNamespace("kubernetes", kOptions));
+}
+
+// I7
+TEST(ValidatingWebhookConfigurationTest, NeverKeepsAPodPlacementConfigFromBeingDeleted) {
+  Json object = ValidatingWebhookConfiguration("PEM", kOptions);
+  for (const Json& webhook : object["webhooks"]) {
+    const Json& rule = webhook["rules"][0];
+    bool cluster = rule["resources"] == Json::array({"clusterpodplacementconfigs"});
+    EXPECT_EQ(rule["operations"], cluster ? Json::array({"CREATE", "UPDATE", "DELETE"}) : Json::array({"CREATE", "UPDATE"}));
+    EXPECT_EQ(webhook["failurePolicy"], "Fail");
+  }
+}
+
+}  // namespace
+}  // namespace operator_

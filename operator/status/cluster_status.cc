@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/cluster_status.h"
+
+namespace operator_ {
+
+api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacementConfig& config,
+                                                   const ClusterView& view, kube::WallTime now) {
+  api::ClusterPodPlacementConfigStatus status = config.status;
+  auto set = [&](std::string_view type, bool value, std::string reason, std::string message) {
+    api::SetCondition(status.conditions,
+                      {.type = std::string(type),
+                       .status = value ? "True" : "False",
+                       .reason = std::move(reason),
+                       .message = std::move(message),
+                       .observed_generation = config.metadata().generation()},
+                      now);
+  };
+  auto set_not_rolled_out = [&](std::string_view type, const Rollout& rollout) {
+    if (rollout.complete) {
+      set(type, false, "AsExpected", "all replicas are up to date and available");
+    } else {
+      set(type, true, rollout.available ? "RollingOut" : "NotAvailable",
+          std::to_string(rollout.ready_replicas) + " of " + std::to_string(rollout.replicas) + " replicas are ready");
+    }
+  };
+
+  bool deprovisioning = !view.deprovisioning.empty();
+  bool available = view.controller.available && view.webhook.available && view.webhook_configured;
+  bool complete = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  if (available) {
+    set(api::kAvailable, true, "AllComponentsReady", "controller and webhook run");
+  } else {
+    set(api::kAvailable, false, deprovisioning ? "Deprovisioning" : "NotAllComponentsReady",
+        deprovisioning ? "the operands are being removed" : "not all components run");
+  }
+  if (complete && !deprovisioning) {
+    set(api::kProgressing, false, "AllComponentsReady", "everything is rolled out");
+  } else {
+    set(api::kProgressing, true, deprovisioning ? "Deprovisioning" : "RollingOut",
+        deprovisioning ? "the operands are being removed" : "the operands are being rolled out");
+  }
+  if (!config.problems.empty()) {
+    set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));
+  } else if (view.trouble) {
+    set(api::kDegraded, true, view.trouble->reason, view.trouble->message);
+  } else {
+    set(api::kDegraded, false, "AsExpected", "no trouble is known");
+  }
+  if (deprovisioning) {
+    set(api::kDeprovisioning, true, "Deleted", view.deprovisioning);
+  } else {
+    set(api::kDeprovisioning, false, "NotDeleted", "the configuration is in force");
+  }
+  set_not_rolled_out(api::kControllerNotRolledOut, view.controller);
+  set_not_rolled_out(api::kWebhookNotRolledOut, view.webhook);
+  if (view.webhook_configured) {
+    set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected", "the API server calls the webhook");
+  } else {
+    set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
+        "the API server does not call the webhook: it is told to as soon as controller and webhook run");
+  }
+  return status;
+}
+
+}  // namespace operator_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/cluster_status.h"
+
+#include <gtest/gtest.h>
+
+#include "api/conditions.h"
+
+namespace operator_ {
+namespace {
+
+using namespace std::chrono_literals;
+
+const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
+
+ClusterView Running() {
+  Rollout done{.exists = true, .replicas = 2, .ready_replicas = 2, .available = true, .complete = true};
+  return {.controller = done, .webhook = done, .webhook_configured = true};
+}
+
+// The condition types that are True, sorted.
+std::string TrueOnes(const ClusterView& view) {
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_EQ(status.conditions.size(), 7u);
+  std::string types;
+  for (const api::Condition& condition : status.conditions) {
+    EXPECT_FALSE(condition.reason.empty()) << condition.type;
+    if (condition.status == "True") types += condition.type + " ";
+  }
+  return types;
+}
+
+TEST(ClusterStatusTest, EveryConditionIsAlwaysThere) {
+  EXPECT_EQ(TrueOnes(Running()), "Available ");
+  EXPECT_EQ(TrueOnes({}),
+            "Progressing PodPlacementControllerNotRolledOut PodPlacementWebhookNotRolledOut "
+            "MutatingWebhookConfigurationNotAvailable ");
+}
+
+TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
+  ClusterView view = Running();
+  view.webhook.complete = false;
+  EXPECT_EQ(TrueOnes(view), "Available Progressing PodPlacementWebhookNotRolledOut ");
+}
+
+TEST(ClusterStatusTest, TroubleIsDegraded) {
+  ClusterView view = Running();
+  view.trouble = Trouble{"ImagePullBackOff", "pod p: no"};
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kDegraded)->reason, "ImagePullBackOff");
+}
+
+TEST(ClusterStatusTest, DeletionSaysWhatItWaitsFor) {
+  ClusterView view = Running();
+  view.deprovisioning = "3 pods";
+  EXPECT_EQ(TrueOnes(view), "Available Progressing Deprovisioning ");
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
+}
+
+TEST(ClusterStatusTest, NothingNewIsTheSameStatus) {
+  api::ClusterPodPlacementConfig config;
+  config.status = ClusterStatus(config, Running(), kNow);
+  EXPECT_EQ(ClusterStatus(config, Running(), kNow + 1h), config.status);
+}
+
+}  // namespace
+}  // namespace operator_

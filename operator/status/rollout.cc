@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/rollout.h"
+
+#include <algorithm>
+#include <array>
+
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+const Json* ConditionOf(const Json& object, std::string_view type) {
+  const Json* conditions = kube::Find(object, "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return nullptr;
+  for (const Json& condition : *conditions) {
+    if (kube::StringAt(condition, "type") == type) return &condition;
+  }
+  return nullptr;
+}
+
+Trouble TroubleFrom(const Json& condition) {
+  return {kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")};
+}
+
+// States in which a container waits because something is wrong, not because it has just begun.
+bool IsTroubled(std::string_view waiting_reason) {
+  constexpr std::array<std::string_view, 8> kReasons = {
+      "CrashLoopBackOff",           "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
+      "ErrImagePull",               "ImagePullBackOff",           "InvalidImageName",     "RunContainerError"};
+  return std::find(kReasons.begin(), kReasons.end(), waiting_reason) != kReasons.end();
+}
+
+std::optional<Trouble> TroubleOfPod(const Json& pod) {
+  std::string name = "pod " + kube::StringAt(pod, "metadata.name");
+  const Json* scheduled = ConditionOf(pod, "PodScheduled");
+  if (scheduled != nullptr && kube::StringAt(*scheduled, "status") == "False") {
+    Trouble trouble = TroubleFrom(*scheduled);
+    return Trouble{trouble.reason, name + ": " + trouble.message};
+  }
+  const Json* containers = kube::Find(pod, "status.containerStatuses");
+  if (containers == nullptr || !containers->is_array()) return std::nullopt;
+  for (const Json& container : *containers) {
+    std::string reason = kube::StringAt(container, "state.waiting.reason");
+    if (IsTroubled(reason)) return Trouble{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Rollout RolloutOf(const Json* deployment) {
+  Rollout rollout;
+  if (deployment == nullptr) return rollout;
+  rollout.exists = true;
+  rollout.replicas = kube::IntAt(*deployment, "spec.replicas", 1);
+  rollout.ready_replicas = kube::IntAt(*deployment, "status.readyReplicas");
+  int64_t available = kube::IntAt(*deployment, "status.availableReplicas");
+  rollout.available = available > 0;
+  rollout.complete =
+      kube::IntAt(*deployment, "status.observedGeneration") >= kube::IntAt(*deployment, "metadata.generation") &&
+      kube::IntAt(*deployment, "status.updatedReplicas") == rollout.replicas &&
+      kube::IntAt(*deployment, "status.replicas") == rollout.replicas && available == rollout.replicas;
+  // A label's key has dots of its own: not a dotted path.
+  if (const Json* labels = kube::Find(*deployment, "metadata.labels"); labels != nullptr && labels->is_object()) {
+    auto version = labels->find(std::string(kVersionLabel));
+    if (version != labels->end() && version->is_string()) rollout.version = version->get<std::string>();
+  }
+
+  const Json* condition = ConditionOf(*deployment, "Available");
+  if (!rollout.available && condition != nullptr && kube::StringAt(*condition, "status") == "False") {
+    kube::Result<kube::WallTime> since = kube::ParseTime(kube::StringAt(*condition, "lastTransitionTime"));
+    if (since) rollout.unavailable_since = *since;
+  }
+  condition = ConditionOf(*deployment, "ReplicaFailure");
+  if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
+    rollout.trouble = TroubleFrom(*condition);
+    return rollout;
+  }
+  condition = ConditionOf(*deployment, "Progressing");
+  if (condition != nullptr && kube::StringAt(*condition, "status") == "False") rollout.trouble = TroubleFrom(*condition);
+  return rollout;
+}
+
+std::optional<Trouble> TroubleOfPods(const std::vector<kube::Unstructured>& pods) {
+  for (const kube::Unstructured& pod : pods) {
+    if (pod.metadata().has_deletion_timestamp()) continue;
+    if (std::optional<Trouble> trouble = TroubleOfPod(pod.body())) return trouble;
+  }
+  return std::nullopt;
+}
+
+std::optional<Trouble> TroubleOf(const kube::Error& error) {
+  switch (error.code()) {
+    case kube::Code::kPermissionDenied:
+    case kube::Code::kInvalid:
+    case kube::Code::kNotFound:
+    case kube::Code::kInternal: break;
+    default: return std::nullopt;
+  }
+  return Trouble{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(), error.message()};
+}
+
+std::optional<Trouble> WorstTrouble(const Rollout& rollout, const std::optional<Trouble>& pods) {
+  if (rollout.trouble && rollout.trouble->reason == "FailedCreate") return rollout.trouble;
+  return pods ? pods : rollout.trouble;
+}
+
+}  // namespace operator_

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/rollout.h"
+
+#include <gtest/gtest.h>
+
+namespace operator_ {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::Unstructured;
+
+Json Deployment(const char* status, int generation = 1) {
+  Json json = {{"kind", "Deployment"}, {"metadata", {{"name", "d"}, {"generation", generation}}}};
+  json["metadata"]["labels"]["app.kubernetes.io/version"] = "1.2";
+  json["spec"]["replicas"] = 1;
+  json["status"] = *kube::ParseJson(status);
+  return json;
+}
+
+Unstructured Pod(const char* status) {
+  return Unstructured(Json{{"metadata", {{"name", "p"}}}, {"status", *kube::ParseJson(status)}});
+}
+
+constexpr char kDone[] =
+    R"({"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1})";
+
+TEST(RolloutTest, ADeploymentThatIsNotThereHasNothing) {
+  Rollout rollout = RolloutOf(nullptr);
+  EXPECT_FALSE(rollout.exists);
+  EXPECT_FALSE(rollout.available);
+  EXPECT_FALSE(rollout.complete);
+}
+
+TEST(RolloutTest, IsCompleteWhenAllReplicasAreNewAndAvailable) {
+  Json deployment = Deployment(kDone);
+  Rollout rollout = RolloutOf(&deployment);
+  EXPECT_TRUE(rollout.available);
+  EXPECT_TRUE(rollout.complete);
+  EXPECT_EQ(rollout.ready_replicas, 1);
+  EXPECT_EQ(rollout.version, "1.2");
+}
+
+TEST(RolloutTest, IsNotCompleteForAGenerationThatNobodyHasSeen) {
+  Json deployment = Deployment(kDone, /*generation=*/2);
+  EXPECT_FALSE(RolloutOf(&deployment).complete);
+  EXPECT_TRUE(RolloutOf(&deployment).available);
+}
+
+TEST(RolloutTest, TellsAQuotaFromTheDeployment) {
+  Json deployment = Deployment(R"({"conditions": [
+      {"type": "Available", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"},
+      {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: q"},
+      {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]})");
+  Rollout rollout = RolloutOf(&deployment);
+  EXPECT_EQ(rollout.trouble, (Trouble{"FailedCreate", "exceeded quota: q"}));
+  ASSERT_TRUE(rollout.unavailable_since);
+  EXPECT_EQ(*rollout.unavailable_since, *kube::ParseTime("2026-01-01T00:00:00Z"));
+}
+
+TEST(RolloutTest, SurvivesAStatusOfTheWrongShape) {
+  Json deployment = Deployment(R"({"conditions": {"a": 1}, "replicas": "x"})");
+  EXPECT_FALSE(RolloutOf(&deployment).trouble);
+  deployment["status"] = 3;
+  EXPECT_FALSE(RolloutOf(&deployment).complete);
+}
+
+TEST(TroubleOfPodsTest, NamesPodReasonAndMessage) {
+  struct Row {
+    const char* status;
+    std::optional<Trouble> trouble;
+  };
+  const Row rows[] = {
+      {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]})",
+       Trouble{"ImagePullBackOff", "pod p: no such image"}},
+      {R"({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}]})",
+       Trouble{"CrashLoopBackOff", "pod p: back-off"}},
+      {R"({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3"}]})",
+       Trouble{"Unschedulable", "pod p: 0/3"}},
+      // Just started.
+      {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]})", std::nullopt},
+      {R"({"containerStatuses": [{"state": {"running": {}}}]})", std::nullopt},
+      {R"({})", std::nullopt},
+  };
+  for (const Row& row : rows) EXPECT_EQ(TroubleOfPods({Pod(row.status)}), row.trouble) << row.status;
+}
+
+TEST(TroubleOfPodsTest, PassesOverPodsThatAreBeingDeleted) {
+  Json json = {{"metadata", {{"name", "p"}, {"deletionTimestamp", "2026-01-01T00:00:00Z"}}}};
+  json["status"] = *kube::ParseJson(
+      R"({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]})");
+  EXPECT_FALSE(TroubleOfPods({Unstructured(json)}));
+}
+
+TEST(TroubleOfTest, OnlyWhatDoesNotPassByItself) {
+  EXPECT_EQ(TroubleOf(Error::FromHttpStatus(403, "Forbidden", "exceeded quota")),
+            (Trouble{"Forbidden", "exceeded quota"}));
+  EXPECT_EQ(TroubleOf(Error::FromHttpStatus(409, "Conflict", "newer")), std::nullopt);
+  EXPECT_EQ(TroubleOf(Error::Unavailable("refused")), std::nullopt);
+}
+
+TEST(WorstTroubleTest, ThePodsKnowBestUnlessTheyCannotBeCreated) {
+  Rollout slow{.trouble = Trouble{"ProgressDeadlineExceeded", ""}};
+  Rollout quota{.trouble = Trouble{"FailedCreate", ""}};
+  Trouble crash{"CrashLoopBackOff", ""};
+  EXPECT_EQ(WorstTrouble(slow, crash)->reason, "CrashLoopBackOff");
+  EXPECT_EQ(WorstTrouble(slow, std::nullopt)->reason, "ProgressDeadlineExceeded");
+  EXPECT_EQ(WorstTrouble(quota, crash)->reason, "FailedCreate");
+  EXPECT_FALSE(WorstTrouble(Rollout(), std::nullopt));
+}
+
+}  // namespace
+}  // namespace operator_

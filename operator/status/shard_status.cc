@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/shard_status.h"
+
+#include "api/names.h"
+
+namespace operator_ {
+namespace {
+
+struct Verdict {
+  bool status;
+  std::string reason;
+  std::string message;
+};
+
+Verdict AvailableOf(const ShardView& shard) {
+  if (shard.none == NoShard::kNoClusterConfig) {
+    return {false, "ClusterPodPlacementConfigMissing", "there is no ClusterPodPlacementConfig \"cluster\""};
+  }
+  if (shard.none == NoShard::kReservedNamespace) {
+    return {false, "ReservedNamespace", "the pods of this namespace are left alone"};
+  }
+  if (!shard.controller.available) return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
+  if (!shard.webhook.available) return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
+  if (!shard.webhook_configured) {
+    return {false, "WebhookNotConfigured", "the API server does not call the namespace's webhook yet"};
+  }
+  return {true, "AsExpected", "controller and webhook of this namespace run"};
+}
+
+Verdict ProgressingOf(const ShardView& shard) {
+  if (shard.none) return {false, "NoShard", "nothing runs for this namespace"};
+  if (!shard.controller.complete) return {true, "RollingOut", "the namespace's controller is being rolled out"};
+  if (!shard.webhook.complete) return {true, "RollingOut", "the namespace's webhook is being rolled out"};
+  if (!shard.webhook_configured) return {true, "RollingOut", "the webhook configuration is being written"};
+  return {false, "AsExpected", "everything is rolled out"};
+}
+
+Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard,
+                   const api::PodPlacementConfig* priority_holder) {
+  if (!config.problems.empty()) return {true, "InvalidSpec", api::Describe(config.problems)};
+  if (priority_holder != nullptr) {
+    return {true, "PriorityConflict",
+            "PodPlacementConfig " + priority_holder->metadata().name() + " had priority " +
+                std::to_string(config.spec.priority) + " before this one and goes first"};
+  }
+  if (shard.trouble) return {true, shard.trouble->reason, shard.trouble->message};
+  return {false, "AsExpected", "no trouble is known"};
+}
+
+}  // namespace
+
+api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config, const ShardView& shard,
+                                          const api::PodPlacementConfig* priority_holder, kube::WallTime now) {
+  api::PodPlacementConfigStatus status = config.status;
+  int64_t generation = config.metadata().generation();
+  auto set = [&](std::string_view type, Verdict verdict) {
+    api::SetCondition(status.conditions,
+                      {.type = std::string(type),
+                       .status = verdict.status ? "True" : "False",
+                       .reason = std::move(verdict.reason),
+                       .message = std::move(verdict.message),
+                       .observed_generation = generation},
+                      now);
+  };
+  set(api::kAvailable, AvailableOf(shard));
+  set(api::kProgressing, ProgressingOf(shard));
+  set(api::kDegraded, DegradedOf(config, shard, priority_holder));
+  status.observed_generation = generation;
+
+  status.controllers.clear();
+  auto add = [&](std::string_view name, const char* kind, const Rollout& rollout) {
+    if (!rollout.exists) return;
+    status.controllers.push_back({.name = std::string(name),
+                                  .kind = kind,
+                                  .replicas = rollout.replicas,
+                                  .ready_replicas = rollout.ready_replicas,
+                                  .version = rollout.version});
+  };
+  if (!shard.none) {
+    add(api::kShardControllerName, "Controller", shard.controller);
+    add(api::kShardWebhookName, "Webhook", shard.webhook);
+  }
+  return status;
+}
+
+}  // namespace operator_

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/shard_status.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "api/conditions.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using namespace std::chrono_literals;
+
+const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
+
+api::PodPlacementConfig Config(int priority = 0) {
+  Json json = {{"metadata", {{"name", "a"}, {"namespace", "ns"}, {"generation", 3}}}};
+  json["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
+  return *api::PodPlacementConfig::FromJson(json);
+}
+
+ShardView Running() {
+  Rollout done{.exists = true, .replicas = 1, .ready_replicas = 1, .available = true, .complete = true, .version = "1.2"};
+  return {.controller = done, .webhook = done, .webhook_configured = true};
+}
+
+std::string Reason(const api::PodPlacementConfigStatus& status, std::string_view type) {
+  const api::Condition* condition = api::FindCondition(status.conditions, type);
+  return condition == nullptr ? "none" : condition->status + " " + condition->reason;
+}
+
+TEST(ShardStatusTest, SaysWhatRuns) {
+  api::PodPlacementConfigStatus status = ShardStatus(Config(), Running(), nullptr, kNow);
+  EXPECT_EQ(Reason(status, api::kAvailable), "True AsExpected");
+  EXPECT_EQ(Reason(status, api::kProgressing), "False AsExpected");
+  EXPECT_EQ(Reason(status, api::kDegraded), "False AsExpected");
+  EXPECT_EQ(status.observed_generation, 3);
+  ASSERT_EQ(status.controllers.size(), 2u);
+  EXPECT_EQ(status.controllers[0], (api::ShardController{"pod-placement-shard-controller", "Controller", 1, 1, "1.2"}));
+  EXPECT_EQ(status.controllers[1].kind, "Webhook");
+}
+
+TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
+  struct Row {
+    std::string name;
+    std::function<void(ShardView&)> change;
+    std::string available;
+    std::string progressing;
+  };
+  const Row rows[] = {
+      {"nothing yet", [](ShardView& view) { view = {}; }, "False ControllerNotAvailable", "True RollingOut"},
+      {"no webhook", [](ShardView& view) { view.webhook = {}; }, "False WebhookNotAvailable", "True RollingOut"},
+      {"not configured", [](ShardView& view) { view.webhook_configured = false; }, "False WebhookNotConfigured",
+       "True RollingOut"},
+      {"update", [](ShardView& view) { view.controller.complete = false; }, "True AsExpected", "True RollingOut"},
+      {"no cluster config", [](ShardView& view) { view = {.none = NoShard::kNoClusterConfig}; },
+       "False ClusterPodPlacementConfigMissing", "False NoShard"},
+      {"reserved", [](ShardView& view) { view = {.none = NoShard::kReservedNamespace}; }, "False ReservedNamespace",
+       "False NoShard"},
+  };
+  for (const Row& row : rows) {
+    ShardView view = Running();
+    row.change(view);
+    api::PodPlacementConfigStatus status = ShardStatus(Config(), view, nullptr, kNow);
+    EXPECT_EQ(Reason(status, api::kAvailable), row.available) << row.name;
+    EXPECT_EQ(Reason(status, api::kProgressing), row.progressing) << row.name;
+  }
+}
+
+TEST(ShardStatusTest, DegradedSaysWhoIsToBlame) {
+  ShardView view = Running();
+  view.trouble = Trouble{"FailedCreate", "exceeded quota: q"};
+  EXPECT_EQ(Reason(ShardStatus(Config(), view, nullptr, kNow), api::kDegraded), "True FailedCreate");
+  // A conflict is this config's own, whatever the shard does.
+  api::PodPlacementConfig older = Config();
+  EXPECT_EQ(Reason(ShardStatus(Config(), view, &older, kNow), api::kDegraded), "True PriorityConflict");
+  EXPECT_EQ(Reason(ShardStatus(Config(999), view, &older, kNow), api::kDegraded), "True InvalidSpec");
+}
+
+TEST(ShardStatusTest, NothingNewIsTheSameStatus) {
+  api::PodPlacementConfig config = Config();
+  config.status = ShardStatus(config, Running(), nullptr, kNow);
+  EXPECT_EQ(ShardStatus(config, Running(), nullptr, kNow + 1h), config.status);
+}
+
+}  // namespace
+}  // namespace operator_

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/release.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "kube/testing/make_pod.h"
+#include "placement/gate.h"
+#include "placement/pod_metadata.h"
+
+namespace placement {
+namespace {
+
+using kube::MakePod;
+using kube::core::Pod;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+api::PodPlacementConfig Config(const char* name, std::vector<api::Platform> platforms) {
+  api::PodPlacementConfig config;
+  config.mutable_metadata()->set_name(name);
+  config.mutable_metadata()->set_namespace_("ns");
+  config.spec.plugins = api::Plugins{
+      .node_affinity_scoring = api::NodeAffinityScoring{.enabled = true, .platforms = std::move(platforms)}};
+  return config;
+}
+
+MakePod Gated() {
+  return std::move(MakePod("web").Gate("other").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("a:1"));
+}
+MakePod ClusterGated() { return std::move(MakePod("web").Gate("other").Gate(api::kClusterGate).Image("a:1")); }
+
+std::vector<std::string> Reasons(const Release& release) {
+  std::vector<std::string> reasons;
+  for (const PodEvent& event : release.events) reasons.emplace_back(event.reason);
+  return reasons;
+}
+
+std::string Label(const Pod& pod, std::string_view key) { return std::string(LabelOf(pod, key)); }
+
+int Preferences(const Pod& pod) {
+  return pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution_size();
+}
+std::string Required(const Pod& pod) {
+  std::string text;
+  auto& affinity = pod.spec().affinity().node_affinity();
+  for (auto& term : affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
+    for (auto& expression : term.match_expressions()) {
+      text += expression.key() + " " + expression.operator_();
+      for (auto& value : expression.values()) text += " " + value;
+      text += ";";
+    }
+  }
+  return text;
+}
+
+TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
+  Pod pod = Gated();
+  auto high = Config("high", {{"arm64", 75}}), low = Config("low", {{"arm64", 5}, {"amd64", 25}});
+  Release release = ReleaseLocal(pod, {&high, &low});
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_TRUE(HasGate(pod, api::kClusterGate));
+  EXPECT_TRUE(HasGate(pod, "other"));
+  EXPECT_EQ(Preferences(pod), 2);
+  EXPECT_EQ(Label(pod, api::kLocalGateLabel), "removed");
+  EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "set");
+  EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
+  Pod pod = Gated();
+  EXPECT_TRUE(ReleaseLocal(pod, {}).released);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_EQ(Preferences(pod), 0);
+}
+
+TEST(ReleaseTest, WhatHasNoGateIsUntouched) {
+  auto config = Config("a", {{"arm64", 75}});
+  for (Pod pod : {MakePod("web").Build(), MakePod("web").Gate("other").Build(), Pod()}) {
+    std::string before = pod.SerializeAsString();
+    EXPECT_FALSE(ReleaseLocal(pod, {&config}).released);
+    EXPECT_FALSE(ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}}).released);
+    EXPECT_FALSE(ReleaseIgnored(pod).released);
+    EXPECT_FALSE(ReleaseBare(pod, api::kLocalGate).released);
+    EXPECT_EQ(pod.SerializeAsString(), before);
+  }
+}
+
+TEST(ReleaseTest, TheClusterGateStaysWhileTheLocalOneIsThere) {
+  Pod pod = Gated();
+  std::string before = pod.SerializeAsString();
+  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}});
+  EXPECT_FALSE(release.released);
+  EXPECT_THAT(release.events, IsEmpty());
+  EXPECT_EQ(pod.SerializeAsString(), before);
+  EXPECT_FALSE(ReleaseIgnored(pod).released);
+}
+
+TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
+  Pod pod = ClusterGated();
+  api::Platform platforms[] = {{"arm64", 10}};
+  Release release =
+      ReleaseCluster(pod, {.cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}});
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_TRUE(HasGate(pod, "other"));
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Label(pod, api::kClusterGateLabel), "removed");
+  EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "set");
+  EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "set");
+  EXPECT_TRUE(pod.metadata().labels().contains(std::string(api::kMultiArchLabel)));
+  EXPECT_THAT(Reasons(release),
+              ElementsAre(api::kReasonPredicateSet, api::kReasonPredicateSet, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, NoConfigLeavesNoPreference) {
+  Pod pod = ClusterGated();
+  ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}});
+  EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "not-set");
+  EXPECT_EQ(Preferences(pod), 0);
+}
+
+TEST(ReleaseTest, ClusterMakesUpForAMissedShard) {
+  auto config = Config("a", {{"arm64", 75}});
+  api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
+  Pod missed = ClusterGated();
+  ReleaseCluster(missed, {.configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"arm64"}});
+
+  Pod done = Gated();
+  ReleaseLocal(done, {&config});
+  ReleaseCluster(done, {.configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"arm64"}});
+
+  for (const Pod& pod : {missed, done}) {
+    EXPECT_EQ(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation),
+              "arm64:75:PodPlacementConfig-a,arm64:10:ClusterPodPlacementConfig:skipped,amd64:5:ClusterPodPlacementConfig");
+    EXPECT_EQ(Preferences(pod), 2);
+  }
+}
+
+TEST(ReleaseTest, ATakeoverDoesTheShardsWorkAndSaysSo) {
+  auto config = Config("a", {{"arm64", 75}});
+  Pod pod = Gated();
+  Release release =
+      ReleaseCluster(pod, {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_EQ(Label(pod, api::kLocalGateLabel), "removed");
+  EXPECT_EQ(Label(pod, api::kClusterGateLabel), "removed");
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_THAT(Reasons(release), ::testing::Contains(api::kReasonShardTakeover));
+
+  // Without a local gate there is nothing to take over.
+  Pod own = ClusterGated();
+  EXPECT_THAT(Reasons(ReleaseCluster(own, {.architectures = ArchitectureSet{"arm64"}, .take_over_shard = true})),
+              ::testing::Not(::testing::Contains(api::kReasonShardTakeover)));
+}
+
+TEST(ReleaseTest, TheUsersArchitectureWinsAndPreferencesStillApply) {
+  auto config = Config("a", {{"arm64", 75}});
+  Pod pod = ClusterGated().NodeSelector("kubernetes.io/arch", "arm64");
+  Release release = ReleaseCluster(pod, {.configs = {&config}});
+  EXPECT_EQ(Required(pod), "");
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "not-set");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonPredicatesConflict, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, NoCommonArchitectureIsSaid) {
+  Pod pod = ClusterGated();
+  Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{}});
+  EXPECT_EQ(Required(pod), "multiarch.openshift.io/no-supported-arch Exists;");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonNoSupportedArchitectures, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, AFailedInspectionFallsBack) {
+  Pod pod = ClusterGated();
+  Release release = ReleaseCluster(pod, {.inspection_error = "503", .fallback_architecture = "amd64"});
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64;");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonFallbackSet, api::kReasonGateRemoved));
+  EXPECT_TRUE(release.events[0].warning);
+  EXPECT_THAT(release.events[0].message, HasSubstr("503"));
+
+  Pod anywhere = ClusterGated();
+  release = ReleaseCluster(anywhere, {.inspection_error = "503"});
+  EXPECT_TRUE(release.released);
+  EXPECT_EQ(Required(anywhere), "");
+  EXPECT_EQ(Label(anywhere, api::kNodeAffinityLabel), "not-set");
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, IgnoredPodsLoseTheGateAlone) {
+  Pod pod = ClusterGated();
+  Release release = ReleaseIgnored(pod);
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_FALSE(pod.spec().has_affinity());
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonGatedPodIgnored, api::kReasonGateRemoved));
+}
+
+TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {
+  auto config = Config("a", {{"arm64", 75}});
+  api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
+  ClusterDecision decision{
+      .configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}};
+  Pod pod = ClusterGated().Requires("zone", "In", {"a"});
+  ReleaseCluster(pod, decision);
+  Pod once = pod;
+  // As if somebody had put the gate back.
+  pod.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kClusterGate));
+  Release again = ReleaseCluster(pod, decision);
+  EXPECT_THAT(Reasons(again), ElementsAre(api::kReasonGateRemoved));
+  EXPECT_EQ(Required(pod), Required(once));
+  EXPECT_EQ(Preferences(pod), Preferences(once));
+  EXPECT_EQ(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation),
+            AnnotationOf(once, api::kPreferredAffinitySourcesAnnotation));
+  EXPECT_EQ(pod.metadata().labels().size(), once.metadata().labels().size());
+}
+
+// Field 1000 of a message, as a newer API could have it.
+const std::string kUnknown = "\xc2\x3e\x05newer";
+
+TEST(ReleaseTest, FieldsThatWeDoNotKnowSurvive) {
+  Pod pod = ClusterGated().Gate(api::kLocalGate).Requires("zone", "In", {"a"}).Prefers(3, "disk", {"ssd"});
+  auto add_unknown = [](google::protobuf::MessageLite* message) { return message->MergeFromString(kUnknown); };
+  auto* affinity = pod.mutable_spec()->mutable_affinity();
+  auto* required = affinity->mutable_node_affinity()->mutable_required_during_scheduling_ignored_during_execution();
+  ASSERT_TRUE(add_unknown(&pod));
+  ASSERT_TRUE(add_unknown(pod.mutable_metadata()));
+  ASSERT_TRUE(add_unknown(pod.mutable_spec()));
+  ASSERT_TRUE(add_unknown(affinity));
+  ASSERT_TRUE(add_unknown(affinity->mutable_node_affinity()));
+  ASSERT_TRUE(add_unknown(required));
+  ASSERT_TRUE(add_unknown(required->mutable_node_selector_terms(0)));
+  ASSERT_TRUE(add_unknown(affinity->mutable_node_affinity()->mutable_preferred_during_scheduling_ignored_during_execution(0)));
+  ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_containers(0)));
+  ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays
+  constexpr int kPlaces = 10;
+
+  auto config = Config("a", {{"arm64", 75}});
+  Pod read;
+  ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
+  ReleaseLocal(read, {&config});
+  ReleaseCluster(read, {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}});
+  std::string written = read.SerializeAsString();
+  int found = 0;
+  for (size_t at = written.find(kUnknown); at != std::string::npos; at = written.find(kUnknown, at + 1)) ++found;
+  EXPECT_EQ(found, kPlaces);
+  EXPECT_FALSE(HasGate(read, api::kClusterGate));
+}
+
+}  // namespace
+}  // namespace placement

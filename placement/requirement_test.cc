@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/requirement.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "placement/pod_metadata.h"
+
+namespace placement {
+namespace {
+
+using kube::core::NodeSelectorRequirement;
+using kube::core::NodeSelectorTerm;
+using kube::core::Pod;
+
+// Terms as text: terms are separated by "|", expressions by "&", fields have a "@" in front: "zone In a & @name In n".
+void Write(google::protobuf::RepeatedPtrField<NodeSelectorRequirement>* out, std::string_view text) {
+  NodeSelectorRequirement& requirement = *out->Add();
+  int word_index = 0;
+  while (!text.empty()) {
+    std::string word(text.substr(0, text.find(' ')));
+    text.remove_prefix(std::min(text.size(), word.size() + 1));
+    if (word.empty()) continue;
+    if (word_index == 0) requirement.set_key(word);
+    if (word_index == 1) requirement.set_operator_(word);
+    if (word_index >= 2) requirement.add_values(word);
+    ++word_index;
+  }
+}
+
+std::vector<std::string_view> Split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    std::string_view part = text.substr(0, text.find(separator));
+    parts.push_back(part);
+    if (part.size() == text.size()) return parts;
+    text.remove_prefix(part.size() + 1);
+  }
+}
+
+std::string_view Trim(std::string_view text) {
+  while (text.starts_with(' ')) text.remove_prefix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  return text;
+}
+
+Pod PodWithTerms(std::string_view terms) {
+  Pod pod;
+  auto& selector = *pod.mutable_spec()
+                        ->mutable_affinity()
+                        ->mutable_node_affinity()
+                        ->mutable_required_during_scheduling_ignored_during_execution();
+  for (std::string_view text : Split(terms, '|')) {
+    NodeSelectorTerm& term = *selector.add_node_selector_terms();
+    for (std::string_view expression : Split(text, '&')) {
+      expression = Trim(expression);
+      if (expression.empty()) continue;
+      if (expression.starts_with('@')) {
+        Write(term.mutable_match_fields(), expression.substr(1));
+      } else {
+        Write(term.mutable_match_expressions(), expression);
+      }
+    }
+  }
+  return pod;
+}
+
+std::string Text(const NodeSelectorRequirement& requirement) {
+  std::string text = requirement.key() + " " + requirement.operator_();
+  for (auto& value : requirement.values()) text += " " + value;
+  return text;
+}
+
+std::string TermsOf(const Pod& pod) {
+  std::string text;
+  auto& terms =
+      pod.spec().affinity().node_affinity().required_during_scheduling_ignored_during_execution().node_selector_terms();
+  for (int i = 0; i < terms.size(); ++i) {
+    if (i > 0) text += " | ";
+    bool first = true;
+    for (auto& field : terms[i].match_fields()) text += std::exchange(first, false) ? "@" + Text(field) : " & @" + Text(field);
+    for (auto& expression : terms[i].match_expressions()) {
+      text += std::exchange(first, false) ? Text(expression) : " & " + Text(expression);
+    }
+  }
+  return text;
+}
+
+std::string LabelsOf(const Pod& pod) {
+  std::map<std::string, std::string> sorted(pod.metadata().labels().begin(), pod.metadata().labels().end());
+  std::string text;
+  for (auto& [key, value] : sorted) {
+    text += (text.empty() ? "" : " ") + key.substr(api::kLabelPrefix.size()) + "=" + value;
+  }
+  return text;
+}
+
+const ArchitectureSet kTwo = {"amd64", "arm64"};
+const std::string kExpression = "kubernetes.io/arch In amd64 arm64";
+
+struct Case {
+  std::string name;
+  std::string before;
+  std::string after;
+  RequirementResult result = RequirementResult::kSet;
+};
+
+TEST(RequirementTest, FollowsTheRulesForEachTerm) {
+  const Case cases[] = {
+      {"one term", "zone In a", "zone In a & " + kExpression},
+      {"several terms", "zone In a | disk In ssd", "zone In a & " + kExpression + " | disk In ssd & " + kExpression},
+      {"only matchFields", "@metadata.name In n", "@metadata.name In n & " + kExpression},
+      {"fields and expressions", "@metadata.name In n & zone In a", "@metadata.name In n & zone In a & " + kExpression},
+      {"one term has it", "zone In a | kubernetes.io/arch In s390x",
+       "zone In a & " + kExpression + " | kubernetes.io/arch In s390x"},
+      {"a null term matches nothing and stays so", " | zone In a", " | zone In a & " + kExpression},
+      {"only null terms", " | ", " | ", RequirementResult::kConflict},
+      {"In", "kubernetes.io/arch In s390x", "kubernetes.io/arch In s390x", RequirementResult::kConflict},
+      {"NotIn", "kubernetes.io/arch NotIn s390x", "kubernetes.io/arch NotIn s390x", RequirementResult::kConflict},
+      {"Exists", "kubernetes.io/arch Exists", "kubernetes.io/arch Exists", RequirementResult::kConflict},
+      {"DoesNotExist", "kubernetes.io/arch DoesNotExist", "kubernetes.io/arch DoesNotExist",
+       RequirementResult::kConflict},
+      {"beside others", "zone In a & kubernetes.io/arch In s390x", "zone In a & kubernetes.io/arch In s390x",
+       RequirementResult::kConflict},
+      {"a field of that name is no label", "@kubernetes.io/arch In x", "@kubernetes.io/arch In x & " + kExpression},
+  };
+  for (const Case& c : cases) {
+    Pod pod = PodWithTerms(c.before);
+    EXPECT_EQ(NeedsRequirement(pod), c.result == RequirementResult::kSet) << c.name;
+    EXPECT_EQ(ApplyRequirement(pod, kTwo), c.result) << c.name;
+    EXPECT_EQ(TermsOf(pod), c.after) << c.name;
+    EXPECT_EQ(LabelsOf(pod), c.result == RequirementResult::kSet ? "amd64= arm64= multi-arch= node-affinity=set"
+                                                                 : "node-affinity=not-set")
+        << c.name;
+    EXPECT_FALSE(NeedsRequirement(pod)) << c.name;
+  }
+}
+
+TEST(RequirementTest, APodWithoutTermsGetsOne) {
+  Pod bare, affinity, empty_selector;
+  affinity.mutable_spec()->mutable_affinity();
+  empty_selector.mutable_spec()
+      ->mutable_affinity()
+      ->mutable_node_affinity()
+      ->mutable_required_during_scheduling_ignored_during_execution();
+  for (Pod* pod : {&bare, &affinity, &empty_selector}) {
+    EXPECT_TRUE(NeedsRequirement(*pod));
+    EXPECT_EQ(ApplyRequirement(*pod, {"s390x"}), RequirementResult::kSet);
+    EXPECT_EQ(TermsOf(*pod), "kubernetes.io/arch In s390x");
+    EXPECT_EQ(LabelsOf(*pod), "node-affinity=set s390x= single-arch=");
+  }
+}
+
+TEST(RequirementTest, TheNodeSelectorWins) {
+  Pod pod = PodWithTerms("zone In a");
+  (*pod.mutable_spec()->mutable_node_selector())["kubernetes.io/arch"] = "s390x";
+  EXPECT_FALSE(NeedsRequirement(pod));
+  EXPECT_EQ(ApplyRequirement(pod, kTwo), RequirementResult::kConflict);
+  EXPECT_EQ(TermsOf(pod), "zone In a");
+  EXPECT_EQ(LabelsOf(pod), "node-affinity=not-set");
+}
+
+TEST(RequirementTest, OtherNodeSelectorsDoNotMatter) {
+  Pod pod;
+  (*pod.mutable_spec()->mutable_node_selector())["kubernetes.io/os"] = "linux";
+  EXPECT_EQ(ApplyRequirement(pod, kTwo), RequirementResult::kSet);
+}
+
+TEST(RequirementTest, ApplyingTwiceIsApplyingOnce) {
+  for (const ArchitectureSet& architectures : {kTwo, ArchitectureSet{}}) {
+    Pod pod = PodWithTerms("zone In a | disk In ssd");
+    ApplyRequirement(pod, architectures);
+    std::string terms = TermsOf(pod), labels = LabelsOf(pod);
+    EXPECT_EQ(ApplyRequirement(pod, architectures), RequirementResult::kKept);
+    EXPECT_EQ(TermsOf(pod), terms);
+    EXPECT_EQ(LabelsOf(pod), labels);
+  }
+}
+
+TEST(RequirementTest, NoCommonArchitectureRequiresWhatNoNodeHas) {
+  Pod pod = PodWithTerms("zone In a | kubernetes.io/arch In s390x");
+  EXPECT_EQ(ApplyRequirement(pod, {}), RequirementResult::kNowhere);
+  EXPECT_EQ(TermsOf(pod), "zone In a & multiarch.openshift.io/no-supported-arch Exists | kubernetes.io/arch In s390x");
+  EXPECT_EQ(LabelsOf(pod), "no-supported-arch= node-affinity=set");
+}
+
+TEST(RequirementTest, WhatAnImageCallsAnArchitectureIsNotTrusted) {
+  Pod pod;
+  ArchitectureSet hostile = {"", "scheduling-gate", "a b", std::string(64, 'a'), "ARM", "amd64/../x", "amd64"};
+  for (int i = 0; i < 100; ++i) hostile.insert("zz" + std::to_string(i));
+  EXPECT_EQ(ApplyRequirement(pod, hostile), RequirementResult::kSet);
+  EXPECT_EQ(pod.metadata().labels().size(), 32u + 2);
+  EXPECT_TRUE(pod.metadata().labels().contains("multiarch.openshift.io/amd64"));
+  EXPECT_FALSE(pod.metadata().labels().contains("multiarch.openshift.io/scheduling-gate"));
+
+  Pod nothing;
+  EXPECT_EQ(ApplyRequirement(nothing, {"", "a b"}), RequirementResult::kNowhere);
+}
+
+TEST(RequirementTest, TheFallbackSaysThatItIsOne) {
+  Pod pod = PodWithTerms("zone In a");
+  EXPECT_EQ(ApplyFallback(pod, "amd64"), RequirementResult::kSet);
+  EXPECT_EQ(TermsOf(pod), "zone In a & kubernetes.io/arch In amd64");
+  EXPECT_EQ(LabelsOf(pod), "fallback-arch= node-affinity=set");
+
+  Pod own = PodWithTerms("kubernetes.io/arch In arm64");
+  EXPECT_EQ(ApplyFallback(own, "amd64"), RequirementResult::kConflict);
+  EXPECT_EQ(LabelsOf(own), "node-affinity=not-set");
+}
+
+TEST(RequirementTest, CountsFailedInspections) {
+  Pod pod;
+  EXPECT_EQ(InspectionTries(pod), 0);
+  ApplyInspectionError(pod, std::string(1023, 'x') + "é", 2);
+  EXPECT_EQ(LabelsOf(pod), "image-inspect-error= image-inspect-error-count=2");
+  EXPECT_EQ(AnnotationOf(pod, api::kInspectErrorAnnotation), std::string(1023, 'x'));
+  EXPECT_EQ(InspectionTries(pod), 2);
+  ClearInspectionError(pod);
+  EXPECT_EQ(LabelsOf(pod), "image-inspect-error-count=2");
+  EXPECT_TRUE(pod.metadata().annotations().empty());
+  for (const char* nonsense : {"", "x", "-3", "2x", "99999999999"}) {
+    SetLabel(pod, api::kInspectErrorCountLabel, nonsense);
+    EXPECT_EQ(InspectionTries(pod), 0) << nonsense;
+  }
+}
+
+}  // namespace
+}  // namespace placement

@@ -1,0 +1,177 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/pod_reconciler.h"
+
+#include <algorithm>
+#include <array>
+#include <optional>
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "placement/configs.h"
+#include "placement/gate.h"
+#include "placement/pod_metadata.h"
+#include "placement/requirement.h"
+
+namespace cluster_controller {
+namespace {
+
+using kube::Async;
+using kube::Code;
+using kube::Error;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+// After the n-th failed inspection; together about a minute, to outlast a registry's short outage.
+constexpr std::array<std::chrono::milliseconds, 4> kRetryDelays = {2s, 6s, 18s, 36s};
+constexpr int kMaxTries = kRetryDelays.size() + 1;
+
+bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved; }
+
+kube::core::ObjectReference ReferenceTo(const Pod& pod) {
+  kube::core::ObjectReference reference;
+  reference.set_kind("Pod");
+  reference.set_api_version("v1");
+  reference.set_namespace_(pod.metadata().namespace_());
+  reference.set_name(pod.metadata().name());
+  reference.set_uid(pod.metadata().uid());
+  reference.set_resource_version(pod.metadata().resource_version());
+  return reference;
+}
+
+}  // namespace
+
+Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
+  std::optional<Pod> pod = parts_.pod(request.key);
+  if (!pod || !placement::HasGate(*pod, api::kClusterGate)) {
+    waiting_.erase(request.key);
+    parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
+    co_return Outcome::Done();  // deleted, or released by an earlier pass
+  }
+  Waiting& waiting = Remember(request.key, *pod);
+  if (waiting.released) co_return Outcome::Done();
+
+  // The shard goes first; its time is used to inspect the images.
+  bool take_over = false;
+  if (placement::HasGate(*pod, api::kLocalGate)) {
+    kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), waiting.first_seen);
+    if (left > kube::Duration::zero()) {
+      Prefetch(request.key, *pod, waiting);
+      co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(left));
+    }
+    take_over = true;
+  }
+  if (kube::TimePoint now = parts_.clock.Now(); now < waiting.next_try) {
+    co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(waiting.next_try - now));
+  }
+  kube::Stopwatch watch(parts_.metrics.time_to_process_pod, parts_.clock);
+
+  // What a shard would have set, for a pod that has not passed one.
+  Configs configs;
+  if (take_over || !ShardIsDone(*pod)) {
+    Result<Configs> read = co_await parts_.configs.Read(pod->metadata().namespace_());
+    if (!read) co_return read.error();
+    configs = *read;
+  }
+
+  // What the images support.
+  placement::ClusterDecision decision;
+  if (placement::NeedsRequirement(*pod)) {
+    auto architectures = co_await parts_.inspector.Architectures(*pod);
+    if (!architectures && placement::InspectionTries(*pod) + 1 < kMaxTries) {
+      Result<Outcome> later = co_await RecordFailure(request.key, std::move(*pod), architectures.error());
+      co_return later;
+    }
+    if (architectures) {
+      decision.architectures = std::move(*architectures);
+    } else {
+      decision.inspection_error = architectures.error().message();
+    }
+  }
+
+  // Decide: pure, no I/O.
+  placement::Configs all;
+  if (configs != nullptr) {
+    for (const api::PodPlacementConfig& config : *configs) all.push_back(&config);
+  }
+  decision.configs = placement::ConfigsFor(*pod, all);
+  decision.take_over_shard = take_over;
+  if (const api::ClusterPodPlacementConfig* cluster = parts_.cluster_config(); cluster != nullptr) {
+    decision.cluster_platforms = cluster->Preferences();
+    decision.fallback_architecture = cluster->spec.fallback_architecture;
+  }
+  placement::Release release = placement::ReleaseCluster(*pod, decision);
+
+  Result<Outcome> written = co_await Write(request.key, std::move(*pod), std::move(release));
+  co_return written;
+}
+
+PodReconciler::Waiting& PodReconciler::Remember(const kube::ObjectKey& key, const Pod& pod) {
+  auto [entry, is_new] = waiting_.try_emplace(key);
+  Waiting& waiting = entry->second;
+  if (!is_new && waiting.uid == pod.metadata().uid()) return waiting;
+  waiting = {.uid = pod.metadata().uid(), .first_seen = parts_.clock.Now(), .next_try = {}};
+  parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
+  parts_.events.Record(ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
+                       "Waiting for the images' architectures to be known.");
+  return waiting;
+}
+
+void PodReconciler::Prefetch(const kube::ObjectKey& key, const Pod& pod, Waiting& waiting) {
+  if (waiting.prefetching || !placement::NeedsRequirement(pod)) return;
+  waiting.prefetching = true;
+  parts_.tasks.Spawn("prefetch", RunPrefetch(key, pod));
+}
+
+asio::awaitable<void> PodReconciler::RunPrefetch(kube::ObjectKey key, Pod pod) {
+  // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
+  auto ignored = co_await parts_.inspector.Architectures(pod);
+  (void)ignored;
+  (void)key;
+}
+
+Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error error) {
+  int tries = placement::InspectionTries(pod) + 1;
+  parts_.metrics.failed_image_inspections.Increment();
+  parts_.events.Record(ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError, error.message());
+  placement::ApplyInspectionError(pod, error.message(), tries);
+  Result<Pod> written = co_await kube::Update(parts_.client, std::move(pod));
+  if (!written) co_return written.error().Prefix("record a failed inspection");
+
+  std::chrono::milliseconds delay = kRetryDelays[static_cast<size_t>(tries - 1)];
+  if (auto waiting = waiting_.find(key); waiting != waiting_.end()) {
+    waiting->second.next_try = parts_.clock.Now() + delay;
+  }
+  co_return Outcome::After(delay);
+}
+
+Async<Outcome> PodReconciler::Write(kube::ObjectKey key, Pod pod, placement::Release release) {
+  if (!release.released) co_return Outcome::Done();
+  kube::core::ObjectReference reference = ReferenceTo(pod);
+  Result<Pod> written = co_await kube::Update(parts_.client, pod);
+  if (FailedWith(written, Code::kInvalid)) {
+    // The API server will never take this pod as decided; without the gate it still runs somewhere.
+    parts_.events.Record(reference, /*warning=*/true, api::kReasonGateRemovalFailed, written.error().message());
+    std::optional<Pod> bare = parts_.pod(key);
+    if (!bare) co_return Outcome::Done();
+    bool local = placement::HasGate(*bare, api::kLocalGate);
+    if (local) placement::ReleaseBare(*bare, api::kLocalGate);
+    release = placement::ReleaseBare(*bare, api::kClusterGate);
+    written = co_await kube::Update(parts_.client, std::move(*bare));
+  }
+  if (IsNotFound(written)) co_return Outcome::Done();
+  if (!written) co_return written.error().Prefix("release the cluster gate");
+  for (const placement::PodEvent& event : release.events) {
+    parts_.events.Record(reference, event.warning, event.reason, event.message);
+  }
+  parts_.metrics.processed_pods.Increment();
+  if (auto waiting = waiting_.find(key); waiting != waiting_.end()) {
+    waiting->second.released = true;
+    std::chrono::duration<double> waited = parts_.clock.Now() - waiting->second.first_seen;
+    parts_.metrics.time_to_process_gated_pod.Observe(waited.count());
+  }
+  co_return Outcome::Done();
+}
+
+}  // namespace cluster_controller

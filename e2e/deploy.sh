@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+# shellcheck shell=bash
+#
+# deploy_operator: builds the images of this tree and deploys them on the cluster that is up; to be sourced at the root of
+# the repository.
+
+readonly IMAGES=(operator webhook shard cluster-controller)
+
+# Which images this cluster has been given, a name and tag a line; gone with the cluster.
+loaded_tags_file() { printf '%s/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/run"; }
+
+# load_images - brings those images to the kind node whose content it does not have yet.
+load_images() {
+  local image archive tag loaded
+  loaded=$(loaded_tags_file)
+  touch "$loaded"
+  for image in "${IMAGES[@]}"; do
+    archive=$PWD/bazel-bin/$image/image.tar
+    tag=$image:$(sed -n 's/^TAG=//p' "bazel-bin/$image/image.ref")
+    if grep -qxF "$tag" "$loaded"; then continue; fi
+    e2e/cluster/load-image.sh "$archive"
+    printf '%s\n' "$tag" >>"$loaded"
+  done
+}
+
+deploy_operator() {
+  echo "building the images and the deploy tool"
+  bazel build "${IMAGES[@]/%/:image}" //operator:deploy //e2e:demo
+  if [[ -n ${KUBECONFIG:-} ]]; then
+    : "${REGISTRY:?with KUBECONFIG set, REGISTRY must name a registry that this machine and the cluster reach}"
+    bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure}
+    bazel run //operator:deploy -- --registry="$REGISTRY"
+  else
+    load_images
+    bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //operator:deploy
+  fi
+}

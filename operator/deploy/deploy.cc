@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/deploy/deploy.h"
+
+#include <iostream>
+
+#include "kube/client/typed.h"
+#include "operator/deploy/manifests.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Clock;
+using kube::Client;
+using kube::Error;
+using kube::Json;
+using kube::Ok;
+using kube::Resource;
+using kube::Result;
+using kube::TimePoint;
+using kube::Unstructured;
+using namespace std::chrono_literals;
+
+constexpr auto kPollEvery = 500ms;
+constexpr auto kReportEvery = 10s;
+constexpr Resource kPods = kube::ResourceOf<kube::core::Pod>::value;
+
+bool ConditionTrue(const Unstructured& object, std::string_view type) {
+  const Json* conditions = kube::Find(object.body(), "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  for (const Json& condition : *conditions) {
+    if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "status") == "True";
+  }
+  return false;
+}
+
+// Whether `object`, as it is in the cluster, does its work.
+bool Ready(const Unstructured& object) {
+  const Json& body = object.body();
+  std::string kind = kube::StringAt(body, "kind");
+  if (kind == "CustomResourceDefinition") return ConditionTrue(object, "Established");
+  if (kind != "Deployment") return true;
+  int64_t wanted = kube::IntAt(body, "spec.replicas", 1);
+  return kube::IntAt(body, "status.observedGeneration") >= object.metadata().generation() &&
+         kube::IntAt(body, "status.updatedReplicas") == wanted &&
+         kube::IntAt(body, "status.availableReplicas") == wanted && kube::IntAt(body, "status.replicas") == wanted;
+}
+
+// Why the pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
+Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
+  auto pods = co_await kube::ListObjects(client, kPods, {.ns = std::move(ns)});
+  if (!pods) co_return pods.error();
+  std::vector<std::string> troubles;
+  for (const Unstructured& pod : pods->items) {
+    std::string name = "pod " + kube::KeyOf(pod).ToString() + ": ";
+    for (const char* list : {"status.conditions", "status.containerStatuses"}) {
+      const Json* entries = kube::Find(pod.body(), list);
+      if (entries == nullptr || !entries->is_array()) continue;
+      for (const Json& entry : *entries) {
+        std::string reason = kube::StringAt(entry, "state.waiting.reason");
+        std::string message = kube::StringAt(entry, "state.waiting.message");
+        if (kube::StringAt(entry, "type") == "PodScheduled" && kube::StringAt(entry, "status") == "False") {
+          reason = kube::StringAt(entry, "reason");
+          message = kube::StringAt(entry, "message");
+        }
+        if (!reason.empty()) troubles.push_back(name + reason + ": " + message);
+      }
+    }
+  }
+  co_return troubles;
+}
+
+Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource resource, TimePoint deadline) {
+  kube::ObjectKey key = kube::KeyOf(object);
+  TimePoint report = clock.Now() + kReportEvery;
+  while (true) {
+    auto current = co_await kube::GetObject(client, resource, key);
+    if (current && Ready(*current)) co_return Ok();
+    if (clock.Now() >= deadline) {
+      std::string reason;
+      auto troubles = co_await PodTroubles(client, key.ns);
+      if (troubles && !key.ns.empty()) {
+        for (const std::string& trouble : *troubles) reason += "\n  " + trouble;
+      }
+      co_return Error::DeadlineExceeded(Describe(object) + " is not ready" + reason);
+    }
+    if (clock.Now() >= report) {
+      std::cout << "  waiting for " << Describe(object) << std::endl;
+      report = clock.Now() + kReportEvery;
+    }
+    auto slept = co_await clock.Sleep(kPollEvery);
+    if (!slept) co_return slept.error();
+  }
+}
+
+}  // namespace
+
+Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, DeployOptions options) {
+  TimePoint deadline = clock.Now() + options.timeout;
+  for (const Unstructured& object : objects) {
+    Result<Resource> resource = ResourceOfObject(object);
+    if (!resource) co_return resource.error();
+    auto applied = co_await kube::ApplyObject(client, *resource, object, {.field_manager = "pod-placement-deploy"});
+    if (!applied) co_return applied.error().Prefix("apply " + Describe(object));
+    std::cout << "applied " << Describe(object) << std::endl;
+  }
+  for (const Unstructured& object : objects) {
+    Result<Resource> resource = ResourceOfObject(object);
+    if (!resource) co_return resource.error();
+    auto ready = co_await AwaitReady(client, clock, object, *resource, deadline);
+    if (!ready) co_return ready.error();
+  }
+  std::cout << "the operator is ready" << std::endl;
+  co_return Ok();
+}
+
+}  // namespace operator_

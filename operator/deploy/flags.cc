@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/deploy/flags.h"
+
+#include <gflags/gflags.h>
+
+#include <map>
+#include <string>
+
+#include "api/names.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/new_client.h"
+#include "operator/deploy/manifests.h"
+
+DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else ~/.kube/config.");
+DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace), "Namespace of the operator and its operands.");
+DEFINE_string(registry, "",
+              "Where //operator:push put the images, \"registry.example.com/placement\"; empty: images that were loaded "
+              "into the nodes.");
+DEFINE_string(architecture, "amd64", "Architecture of the images, so of the nodes that the operator itself runs on.");
+DEFINE_int32(timeout, 180, "Seconds to wait for the result.");
+
+namespace operator_ {
+
+using kube::Result;
+
+kube::Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
+  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  if (!config) return config.error();
+  return kube::NewClient(app.executor(), app.clock(), std::move(*config));
+}
+
+kube::Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
+  std::map<std::string, std::string> values{{"NAMESPACE", FLAGS_namespace}, {"ARCHITECTURE", FLAGS_architecture}};
+  const std::pair<const char*, const char*> kImages[] = {{"OPERATOR_IMAGE", "operator"},
+                                                         {"WEBHOOK_IMAGE", "webhook"},
+                                                         {"SHARD_IMAGE", "shard"},
+                                                         {"CONTROLLER_IMAGE", "cluster-controller"}};
+  for (auto& [variable, folder] : kImages) {
+    Result<ImageReference> image = ReadImageReference(std::string(folder) + "/image.ref");
+    if (!image) return image.error();
+    std::string registry = FLAGS_registry.empty() ? "localhost" : FLAGS_registry;
+    values[variable] = registry + "/" + image->name + ":" + image->tag;
+  }
+  return LoadManifests({"operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
+                        "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml",
+                        "operator/manifests/operator.yaml"},
+                       values);
+}
+
+std::chrono::seconds TimeoutFromFlags() { return std::chrono::seconds(FLAGS_timeout); }
+
+}  // namespace operator_

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/deploy/undeploy.h"
+
+#include <iostream>
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "operator/deploy/manifests.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Client;
+using kube::Clock;
+using kube::Error;
+using kube::Json;
+using kube::Ok;
+using kube::Resource;
+using kube::Result;
+using kube::TimePoint;
+using kube::Unstructured;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+constexpr auto kPollEvery = 500ms;
+constexpr std::string_view kManaged = "app.kubernetes.io/managed-by=multiarch-tuning-operator";
+constexpr Resource kConfigs{"multiarch.openshift.io", "v1beta1", "podplacementconfigs", "PodPlacementConfig"};
+constexpr Resource kClusterConfigs{"multiarch.openshift.io", "v1beta1", "clusterpodplacementconfigs",
+                                   "ClusterPodPlacementConfig", false};
+
+// What the operator makes, in the order in which it is safe to remove: first what gates or refuses, last what ungates.
+constexpr Resource kOperands[] = {
+    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false},
+    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
+    {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
+    {"apps", "v1", "deployments", "Deployment"},
+    {"", "v1", "services", "Service"},
+    {"", "v1", "secrets", "Secret"},
+    {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
+    {"rbac.authorization.k8s.io", "v1", "roles", "Role"},
+    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
+    {"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
+    {"", "v1", "serviceaccounts", "ServiceAccount"},
+};
+constexpr size_t kWebhookConfigurations = 2;
+
+// A Deployment of the operator that has an available replica can be left to do the clean-up.
+Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& objects) {
+  for (const Unstructured& object : objects) {
+    if (kube::StringAt(object.body(), "kind") != "Deployment") continue;
+    Result<Resource> resource = ResourceOfObject(object);
+    if (!resource) co_return resource.error();
+    auto current = co_await kube::GetObject(client, *resource, kube::KeyOf(object));
+    if (IsNotFound(current)) co_return false;
+    if (!current) co_return current.error();
+    co_return kube::IntAt(current->body(), "status.availableReplicas") > 0;
+  }
+  co_return false;
+}
+
+// Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the manifests) names.
+Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
+  auto found = co_await kube::ListObjects(client, resource, {.label_selector = std::string(kManaged)});
+  if (!found) co_return found.error();
+  for (const Unstructured& object : found->items) {
+    auto kept = [&](const Unstructured& other) {
+      return kube::StringAt(other.body(), "kind") == resource.kind && KeyOf(other) == KeyOf(object);
+    };
+    if (std::any_of(keep.begin(), keep.end(), kept)) continue;
+    auto deleted = co_await kube::DeleteObject(client, resource, kube::KeyOf(object));
+    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
+    std::cout << "deleted " << resource.kind << " " << KeyOf(object).ToString() << std::endl;
+  }
+  co_return Ok();
+}
+
+// Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
+Async<> UngatePods(Client& client) {
+  auto pods = co_await kube::List<Pod>(client, {.field_selector = "spec.nodeName=,status.phase=Pending"});
+  if (!pods) co_return pods.error();
+  for (Pod& listed : pods->items) {
+    kube::ObjectKey key = KeyOf(listed);
+    Result<Pod> pod = std::move(listed);
+    while (pod && (placement::HasGate(*pod, api::kClusterGate) || placement::HasGate(*pod, api::kLocalGate))) {
+      for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
+        if (!placement::RemoveGate(*pod, gate)) continue;
+        (*pod->mutable_metadata()->mutable_labels())[std::string(gate)] = api::kRemoved;
+      }
+      auto written = co_await kube::Update(client, *pod);
+      if (written) {
+        std::cout << "ungated pod " << key.ToString() << std::endl;
+        break;
+      }
+      if (!IsConflict(written) && !IsNotFound(written)) co_return written.error().Prefix("ungate pod " + key.ToString());
+      pod = co_await kube::Get<Pod>(client, key);
+    }
+  }
+  co_return Ok();
+}
+
+Async<> RemoveOperands(Client& client, const std::vector<Unstructured>& keep) {
+  for (size_t i = 0; i < std::size(kOperands); ++i) {
+    if (i == kWebhookConfigurations) {
+      auto ungated = co_await UngatePods(client);
+      if (!ungated) co_return ungated.error();
+    }
+    auto deleted = co_await DeleteManaged(client, kOperands[i], keep);
+    if (!deleted) co_return deleted.error();
+  }
+  // Nobody is left to answer the finalizers.
+  auto patched = co_await kube::PatchObject(client, kClusterConfigs, {"", std::string(api::kClusterConfigName)},
+                                            kube::kMergePatch, {{"metadata", {{"finalizers", nullptr}}}});
+  if (!patched && !IsNotFound(patched)) co_return patched.error();
+  co_return Ok();
+}
+
+Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectKey key, TimePoint deadline) {
+  while (true) {
+    auto current = co_await kube::GetObject(client, resource, key);
+    if (IsNotFound(current)) co_return Ok();
+    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("still there");
+    auto slept = co_await clock.Sleep(kPollEvery);
+    if (!slept) co_return slept.error();
+  }
+}
+
+Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
+  auto configs = co_await kube::ListObjects(client, kConfigs, {});
+  if (IsNotFound(configs)) co_return Ok();  // the CRDs have gone already
+  if (!configs) co_return configs.error();
+  for (const Unstructured& config : configs->items) {
+    auto deleted = co_await kube::DeleteObject(client, kConfigs, kube::KeyOf(config));
+    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
+    std::cout << "deleted PodPlacementConfig " << KeyOf(config).ToString() << std::endl;
+  }
+  kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
+  auto deleted = co_await kube::DeleteObject(client, kClusterConfigs, cluster);
+  if (IsNotFound(deleted)) co_return Ok();
+  if (!deleted) co_return deleted.error();
+  std::cout << "waiting until every pod is ungated and the operands are gone" << std::endl;
+  auto gone = co_await AwaitGone(client, clock, kClusterConfigs, cluster, deadline);
+  if (!gone) co_return gone.error().Prefix("ClusterPodPlacementConfig");
+  co_return Ok();
+}
+
+}  // namespace
+
+Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects, UndeployOptions options) {
+  TimePoint deadline = clock.Now() + options.timeout;
+  auto answers = co_await OperatorAnswers(client, objects);
+  if (!answers) co_return answers.error();
+  if (!*answers) {
+    std::cout << "no operator answers: removing its operands here" << std::endl;
+    auto removed = co_await RemoveOperands(client, objects);
+    if (!removed) co_return removed.error();
+  }
+  auto configs = co_await DeleteConfigs(client, clock, deadline);
+  if (!configs) co_return configs.error();
+  auto rest = co_await RemoveOperands(client, objects);  // what a crash of the operator may have left
+  if (!rest) co_return rest.error();
+
+  for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
+    Result<Resource> resource = ResourceOfObject(*object);
+    if (!resource) co_return resource.error();
+    auto deleted = co_await kube::DeleteObject(client, *resource, kube::KeyOf(*object));
+    if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + Describe(*object));
+    std::cout << "deleted " << Describe(*object) << std::endl;
+  }
+  for (const Unstructured& object : objects) {
+    Result<Resource> resource = ResourceOfObject(object);
+    if (!resource) co_return resource.error();
+    auto gone = co_await AwaitGone(client, clock, *resource, kube::KeyOf(object), deadline);
+    if (!gone) co_return gone.error().Prefix(Describe(object));
+  }
+  std::cout << "the operator is gone" << std::endl;
+  co_return Ok();
+}
+
+}  // namespace operator_

@@ -29,17 +29,6 @@ constexpr int kMaxTries = kRetryDelays.size() + 1;
 
 bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved; }
 
-kube::core::ObjectReference ReferenceTo(const Pod& pod) {
-  kube::core::ObjectReference reference;
-  reference.set_kind("Pod");
-  reference.set_api_version("v1");
-  reference.set_namespace_(pod.metadata().namespace_());
-  reference.set_name(pod.metadata().name());
-  reference.set_uid(pod.metadata().uid());
-  reference.set_resource_version(pod.metadata().resource_version());
-  return reference;
-}
-
 }  // namespace
 
 Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
@@ -113,7 +102,7 @@ PodReconciler::Waiting& PodReconciler::Remember(const kube::ObjectKey& key, cons
   if (!is_new && waiting.uid == pod.metadata().uid()) return waiting;
   waiting = {.uid = pod.metadata().uid(), .first_seen = parts_.clock.Now(), .next_try = {}};
   parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
-  parts_.events.Record(ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
+  parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
                        "Waiting for the images' architectures to be known.");
   return waiting;
 }
@@ -134,7 +123,7 @@ asio::awaitable<void> PodReconciler::RunPrefetch(kube::ObjectKey key, Pod pod) {
 Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error error) {
   int tries = placement::InspectionTries(pod) + 1;
   parts_.metrics.failed_image_inspections.Increment();
-  parts_.events.Record(ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError, error.message());
+  parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError, error.message());
   placement::ApplyInspectionError(pod, error.message(), tries);
   Result<Pod> written = co_await kube::Update(parts_.client, std::move(pod));
   if (!written) co_return written.error().Prefix("record a failed inspection");
@@ -148,7 +137,7 @@ Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error 
 
 Async<Outcome> PodReconciler::Write(kube::ObjectKey key, Pod pod, placement::Release release) {
   if (!release.released) co_return Outcome::Done();
-  kube::core::ObjectReference reference = ReferenceTo(pod);
+  kube::core::ObjectReference reference = kube::ReferenceTo(pod);
   Result<Pod> written = co_await kube::Update(parts_.client, pod);
   if (FailedWith(written, Code::kInvalid)) {
     // The API server will never take this pod as decided; without the gate it still runs somewhere.

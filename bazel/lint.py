@@ -5,6 +5,7 @@
 - Every `#include "..."` of ours is a header of the target itself or of a direct dependency (layering_check needs clang).
 - Folders use only the folders that the architecture allows (ALLOWED below; see CONTRIBUTING.md).
 - No asio::detached: every coroutine belongs to a TaskGroup.
+- No brace between a co_await and the end of its statement: GCC 12 destroys such a temporary twice.
 - Every source file names its licence; none is longer than 800 lines.
 """
 
@@ -129,6 +130,22 @@ def check_files(findings):
             for number, line in enumerate(lines, 1):
                 if "asio::detached" in line and not line.lstrip().startswith("//"):
                     findings.append(f"{path}:{number}: asio::detached; spawn it in a TaskGroup")
+            check_co_await(path, lines, findings)
+
+
+def check_co_await(path, lines, findings):
+    code = "\n".join(re.sub(r"//.*", "", line) for line in lines)
+    for found in re.finditer(r"\bco_await\b", code):
+        # Up to the end of the statement, or of the condition that it stands in.
+        depth = 0
+        for at in range(found.end(), len(code)):
+            depth += {"(": 1, ")": -1}.get(code[at], 0)
+            if code[at] == ";" or depth < 0:
+                break
+            if code[at] == "{":
+                number = code.count("\n", 0, found.start()) + 1
+                findings.append(f"{path}:{number}: a braced temporary or lambda in a co_await expression; name it first")
+                break
 
 
 def main():

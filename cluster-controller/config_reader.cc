@@ -67,7 +67,8 @@ Async<Configs> ConfigReader::RunRound(std::string ns, std::shared_ptr<Round> rou
   lanes_[ns].open = nullptr;
   lanes_[ns].running = round;
   lanes_[ns].last_start = clock_.Now();
-  auto listed = co_await kube::List<api::PodPlacementConfig>(client_, {.ns = ns});
+  kube::ListOptions options{.ns = ns};
+  auto listed = co_await kube::List<api::PodPlacementConfig>(client_, std::move(options));
   if (listed) {
     round->result = std::make_shared<const std::vector<api::PodPlacementConfig>>(std::move(listed->items));
   } else {

@@ -12,6 +12,8 @@
 namespace cluster_controller {
 namespace {
 
+namespace asio = boost::asio;
+
 using kube::Async;
 using kube::Code;
 using kube::Error;

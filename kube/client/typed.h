@@ -51,12 +51,19 @@ Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key);
 Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options);
 Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object);
 // Server-side apply; creates what is not there. `object` names its apiVersion, kind and metadata.
-Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object, ApplyOptions options = {});
+Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object, ApplyOptions options);
+// Overloads instead of default arguments: GCC 12 miscompiles a braced temporary inside a co_await expression.
+inline Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object) {
+  return ApplyObject(client, resource, std::move(object), ApplyOptions());
+}
 // `content_type` is one of kJsonPatch, kMergePatch, kStrategicMergePatch.
 Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
                                 Json patch, std::string subresource = "");
 // kNotFound if there is none: deleting twice is for the caller to forgive.
-Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options = {});
+Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options);
+inline Async<> DeleteObject(Client& client, Resource resource, ObjectKey key) {
+  return DeleteObject(client, resource, std::move(key), DeleteOptions());
+}
 
 template <class T>
 Async<T> Get(Client& client, ObjectKey key) {
@@ -92,7 +99,11 @@ Async<T> Update(Client& client, T object) {
 }
 
 template <class T>
-Async<> Delete(Client& client, ObjectKey key, DeleteOptions options = {}) {
+Async<> Delete(Client& client, ObjectKey key) {
+  return DeleteObject(client, ResourceOf<T>::value, std::move(key));
+}
+template <class T>
+Async<> Delete(Client& client, ObjectKey key, DeleteOptions options) {
   return DeleteObject(client, ResourceOf<T>::value, std::move(key), std::move(options));
 }
 

@@ -48,7 +48,8 @@ bool Ready(const Unstructured& object) {
 
 // Why the pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
 Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
-  auto pods = co_await kube::ListObjects(client, kPods, {.ns = std::move(ns)});
+  kube::ListOptions options{.ns = std::move(ns)};
+  auto pods = co_await kube::ListObjects(client, kPods, std::move(options));
   if (!pods) co_return pods.error();
   std::vector<std::string> troubles;
   for (const Unstructured& pod : pods->items) {
@@ -100,7 +101,8 @@ Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, 
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();
-    auto applied = co_await kube::ApplyObject(client, *resource, object, {.field_manager = "pod-placement-deploy"});
+    kube::ApplyOptions as_deployer{.field_manager = "pod-placement-deploy"};
+    auto applied = co_await kube::ApplyObject(client, *resource, object, std::move(as_deployer));
     if (!applied) co_return applied.error().Prefix("apply " + Describe(object));
     std::cout << "applied " << Describe(object) << std::endl;
   }

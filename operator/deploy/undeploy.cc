@@ -62,7 +62,8 @@ Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& obj
 
 // Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the manifests) names.
 Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
-  auto found = co_await kube::ListObjects(client, resource, {.label_selector = std::string(kManaged)});
+  kube::ListOptions options{.label_selector = std::string(kManaged)};
+  auto found = co_await kube::ListObjects(client, resource, std::move(options));
   if (!found) co_return found.error();
   for (const Unstructured& object : found->items) {
     auto kept = [&](const Unstructured& other) {
@@ -78,7 +79,8 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
 
 // Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
 Async<> UngatePods(Client& client) {
-  auto pods = co_await kube::List<Pod>(client, {.field_selector = "spec.nodeName=,status.phase=Pending"});
+  kube::ListOptions options{.field_selector = "spec.nodeName=,status.phase=Pending"};
+  auto pods = co_await kube::List<Pod>(client, std::move(options));
   if (!pods) co_return pods.error();
   for (Pod& listed : pods->items) {
     kube::ObjectKey key = KeyOf(listed);
@@ -110,8 +112,9 @@ Async<> RemoveOperands(Client& client, const std::vector<Unstructured>& keep) {
     if (!deleted) co_return deleted.error();
   }
   // Nobody is left to answer the finalizers.
-  auto patched = co_await kube::PatchObject(client, kClusterConfigs, {"", std::string(api::kClusterConfigName)},
-                                            kube::kMergePatch, {{"metadata", {{"finalizers", nullptr}}}});
+  kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
+  Json patch = {{"metadata", {{"finalizers", nullptr}}}};
+  auto patched = co_await kube::PatchObject(client, kClusterConfigs, cluster, kube::kMergePatch, std::move(patch));
   if (!patched && !IsNotFound(patched)) co_return patched.error();
   co_return Ok();
 }
@@ -127,7 +130,8 @@ Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectK
 }
 
 Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
-  auto configs = co_await kube::ListObjects(client, kConfigs, {});
+  kube::ListOptions everywhere;
+  auto configs = co_await kube::ListObjects(client, kConfigs, std::move(everywhere));
   if (IsNotFound(configs)) co_return Ok();  // the CRDs have gone already
   if (!configs) co_return configs.error();
   for (const Unstructured& config : configs->items) {

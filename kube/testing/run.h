@@ -2,6 +2,7 @@
 // Turns the event loop for a test.
 //
 //   Result<core::Pod> pod = Run(io, Get<core::Pod>(api, {"ns", "web"}));
+//   (in a TEST_F: kube::Run, as testing::Test has a Run of its own)
 //   Drain(io);                                         // until nothing can go on without time or network
 //   ASSERT_TRUE(RunUntil(io, [&] { return informer.synced(); }));
 #pragma once

@@ -1,0 +1,338 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/cache/informer.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+constexpr Resource kWidgets{"example.com", "v1", "widgets", "Widget"};
+
+Json Widget(const std::string& name, int size) {
+  return {{"apiVersion", "example.com/v1"},
+          {"kind", "Widget"},
+          {"metadata", {{"name", name}, {"namespace", "ns"}}},
+          {"spec", {{"size", size}}}};
+}
+
+std::string Describe(EventType type, const std::string& name) {
+  const char* names[] = {"added ", "modified ", "deleted "};
+  return names[static_cast<int>(type)] + name;
+}
+
+class InformerTest : public testing::Test {
+ protected:
+  ~InformerTest() override {
+    Result<> stopped = kube::Run(io_, tasks_.Stop(clock_, 1s));
+    EXPECT_THAT(stopped, IsOk());
+  }
+
+  template <class T = core::Pod>
+  void Start(InformerOptions<T> options = {}) {
+    auto informer = std::make_unique<Informer<T>>(api_, clock_, std::move(options));
+    informer->OnEvent([this](EventType type, const T& object) { events_.push_back(Describe(type, object.metadata().name())); });
+    tasks_.Spawn("informer", informer->Run());
+    Drain(io_);
+    if constexpr (std::is_same_v<T, core::Pod>) {
+      pods_ = std::move(informer);
+    } else {
+      widgets_ = std::move(informer);
+    }
+  }
+  void AddPods(std::initializer_list<const char*> names) {
+    for (const char* name : names) api_.Create<core::Pod>(MakePod(name).Image("r.io/app:1"));
+  }
+  // The events since the last call.
+  std::vector<std::string> Events() {
+    Drain(io_);
+    return std::exchange(events_, {});
+  }
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    pods_->ForEach([&](const core::Pod& pod) { names.push_back(pod.metadata().name()); });
+    return names;
+  }
+
+  FakeClock clock_;
+  asio::io_context io_;
+  FakeApiServer api_{clock_};
+  TaskGroup tasks_{io_.get_executor()};
+  std::vector<std::string> events_;
+  std::unique_ptr<Informer<core::Pod>> pods_;
+  std::unique_ptr<Informer<Unstructured>> widgets_;
+};
+
+TEST_F(InformerTest, BeginsWithWhatIsThereInOneStream) {
+  AddPods({"a", "b"});
+  Start();
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_THAT(Events(), ElementsAre("added a", "added b"));
+  EXPECT_EQ(pods_->size(), 2u);
+  EXPECT_EQ(pods_->Get({"ns", "a"})->spec().containers(0).image(), "r.io/app:1");
+  EXPECT_FALSE(pods_->Get({"ns", "c"}));
+  EXPECT_EQ(api_.CountCalls("GET "), 0) << "streaming lists need no LIST";
+}
+
+TEST_F(InformerTest, IsSyncedWithNothingThere) {
+  Start();
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_EQ(pods_->size(), 0u);
+}
+
+TEST_F(InformerTest, WaitForSyncWaitsForTheWholeList) {
+  api_.Stop();
+  Start();
+  std::optional<Result<>> synced;
+  asio::co_spawn(io_, pods_->WaitForSync(), [&](std::exception_ptr, Result<> result) { synced = std::move(result); });
+  Drain(io_);
+  EXPECT_FALSE(synced);
+  api_.Start();
+  clock_.Advance(1s);
+  Drain(io_);
+  ASSERT_TRUE(synced);
+  EXPECT_THAT(*synced, IsOk());
+}
+
+TEST_F(InformerTest, FollowsChanges) {
+  AddPods({"a"});
+  Start();
+  Events();
+  AddPods({"b"});
+  EXPECT_THAT(Events(), ElementsAre("added b"));
+  api_.Update<core::Pod>(MakePod("a").Label("k", "v"));
+  EXPECT_THAT(Events(), ElementsAre("modified a"));
+  EXPECT_EQ(pods_->Get({"ns", "a"})->metadata().labels().at("k"), "v");
+  api_.Delete<core::Pod>({"ns", "b"});
+  EXPECT_THAT(Events(), ElementsAre("deleted b"));
+  EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
+TEST_F(InformerTest, LateHandlersAreToldWhatIsThere) {
+  AddPods({"a"});
+  Start();
+  std::vector<std::string> late;
+  pods_->OnEvent([&](EventType type, const core::Pod& pod) { late.push_back(Describe(type, pod.metadata().name())); });
+  EXPECT_THAT(late, ElementsAre("added a"));
+}
+
+TEST_F(InformerTest, ResumesWhereTheWatchEnded) {
+  AddPods({"a"});
+  Start();
+  Events();
+  api_.CloseWatches();
+  AddPods({"b"});
+  EXPECT_THAT(Events(), ElementsAre("added b"));
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 1) << "no second list";
+}
+
+TEST_F(InformerTest, ResumesFromBookmarks) {
+  Start();
+  // Other kinds move the server's version on; a bookmark says so.
+  api_.CreateJson(kWidgets, Widget("w", 1));
+  api_.SendBookmarks();
+  Drain(io_);
+  std::string version = std::to_string(api_.resource_version());
+  api_.CloseWatches();
+  Drain(io_);
+  EXPECT_EQ(api_.CountCalls("resourceVersion=" + version), 1) << api_.calls().back();
+}
+
+TEST_F(InformerTest, ListsAgainWhenItsVersionIsTooOld) {
+  AddPods({"a", "b"});
+  Start();
+  Events();
+  api_.ExpireWatches();
+  AddPods({"c"});
+  EXPECT_THAT(Events(), ElementsAre("added c")) << "a and b have not changed";
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 2);
+}
+
+TEST_F(InformerTest, CatchesUpAfterAnOutage) {
+  AddPods({"stays", "changes", "goes"});
+  Start();
+  Events();
+  api_.Stop();
+  Drain(io_);
+  api_.Delete<core::Pod>({"ns", "goes"});
+  api_.Update<core::Pod>(MakePod("changes").Label("k", "v"));
+  AddPods({"comes"});
+  api_.ExpireWatches();
+  EXPECT_THAT(Events(), IsEmpty());
+  EXPECT_EQ(pods_->size(), 3u) << "what was known stays known meanwhile";
+  api_.Start();
+  clock_.Advance(30s);
+  EXPECT_THAT(Events(), UnorderedElementsAre("deleted goes", "modified changes", "added comes"));
+}
+
+TEST_F(InformerTest, ReplacesObjectsThatCameBackUnderTheirNames) {
+  AddPods({"a"});
+  Start();
+  std::string uid = pods_->Get({"ns", "a"})->metadata().uid();
+  api_.Stop();
+  Drain(io_);
+  api_.Delete<core::Pod>({"ns", "a"});
+  AddPods({"a"});
+  api_.ExpireWatches();
+  api_.Start();
+  clock_.Advance(30s);
+  Drain(io_);
+  EXPECT_NE(pods_->Get({"ns", "a"})->metadata().uid(), uid);
+}
+
+TEST_F(InformerTest, BacksOffWhileTheServerIsAway) {
+  api_.Stop();
+  Start();
+  int tries = api_.CountCalls("WATCH");
+  for (int i = 0; i < 60; ++i) {
+    clock_.Advance(1s);
+    Drain(io_);
+  }
+  int in_a_minute = api_.CountCalls("WATCH") - tries;
+  EXPECT_GE(in_a_minute, 5);
+  EXPECT_LE(in_a_minute, 15);
+  clock_.Advance(10min);
+  Drain(io_);
+  // The cap: half a minute later at most it has tried again.
+  tries = api_.CountCalls("WATCH");
+  api_.Start();
+  clock_.Advance(30s);
+  Drain(io_);
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_EQ(api_.CountCalls("WATCH"), tries + 1);
+}
+
+TEST_F(InformerTest, HonoursRetryAfter) {
+  api_.FailNext(Error::Throttled("slow down").WithRetryAfter(90s), "WATCH");
+  Start();
+  clock_.Advance(89s);
+  Drain(io_);
+  EXPECT_FALSE(pods_->synced());
+  clock_.Advance(1s);
+  Drain(io_);
+  EXPECT_TRUE(pods_->synced());
+}
+
+TEST_F(InformerTest, ListsByPagesWhereStreamingIsRefused) {
+  api_.RefuseStreamingLists();
+  for (int i = 0; i < 501; ++i) AddPods({("p" + std::to_string(i)).c_str()});
+  Start();
+  EXPECT_TRUE(pods_->synced()) << "at once, without a backoff";
+  EXPECT_EQ(pods_->size(), 501u);
+  EXPECT_EQ(api_.CountCalls("GET "), 2);
+  Events();
+  api_.Delete<core::Pod>({"ns", "p7"});
+  EXPECT_THAT(Events(), ElementsAre("deleted p7"));
+  api_.ExpireWatches();
+  api_.Delete<core::Pod>({"ns", "p8"});
+  EXPECT_THAT(Events(), ElementsAre("deleted p8")) << "from the pages of the second list";
+}
+
+TEST_F(InformerTest, ObjectsThatLeaveTheSelectorAreDeleted) {
+  AddPods({"a", "b"});
+  Start({.field_selector = "spec.nodeName="});
+  Events();
+  api_.Update<core::Pod>(MakePod("a").Node("n1"));
+  EXPECT_THAT(Events(), ElementsAre("deleted a"));
+  EXPECT_THAT(Names(), ElementsAre("b"));
+}
+
+TEST_F(InformerTest, KeepsOneNamespaceAndLabel) {
+  api_.Create<core::Pod>(MakePod("a").Label("app", "x"));
+  api_.Create<core::Pod>(MakePod("b").Label("app", "y"));
+  api_.Create<core::Pod>(MakePod("c").Namespace("other").Label("app", "x"));
+  Start({.ns = "ns", .label_selector = "app in (x,z)"});
+  EXPECT_THAT(Names(), ElementsAre("a"));
+}
+
+TEST_F(InformerTest, KeepPredicateDropsAndDeletes) {
+  api_.Create<core::Pod>(MakePod("gated").Gate("g"));
+  api_.Create<core::Pod>(MakePod("free"));
+  Start({.keep = [](const core::Pod& pod) { return pod.spec().scheduling_gates_size() > 0; }});
+  EXPECT_THAT(Events(), ElementsAre("added gated"));
+  api_.Update<core::Pod>(MakePod("free").Label("k", "v"));
+  EXPECT_THAT(Events(), IsEmpty()) << "never was in the cache";
+  api_.Update<core::Pod>(MakePod("gated"));
+  EXPECT_THAT(Events(), ElementsAre("deleted gated"));
+  EXPECT_EQ(pods_->size(), 0u);
+  api_.Delete<core::Pod>({"ns", "gated"});
+  EXPECT_THAT(Events(), IsEmpty()) << "deleted once";
+}
+
+TEST_F(InformerTest, TrimsWhatItHolds) {
+  core::Pod pod = MakePod("a");
+  pod.mutable_metadata()->add_managed_fields("much");
+  api_.Create(pod);
+  Start({.trim = [](core::Pod& pod) { pod.mutable_metadata()->clear_managed_fields(); }});
+  EXPECT_EQ(pods_->Get({"ns", "a"})->metadata().managed_fields_size(), 0);
+}
+
+TEST_F(InformerTest, FieldsThatWeDoNotNameSurviveTheCache) {
+  // PodSpec.hostname is field 16, which our message leaves out: "web-host".
+  std::string hostname("\x82\x01\x08web-host");
+  core::Pod pod = MakePod("a");
+  pod.mutable_spec()->mutable_unknown_fields()->append(hostname);
+  api_.Create(pod);
+  Start();
+  EXPECT_NE(pods_->Get({"ns", "a"})->SerializeAsString().find(hostname), std::string::npos);
+}
+
+TEST_F(InformerTest, HoldsJsonKindsAsObjects) {
+  api_.CreateJson(kWidgets, Widget("w", 1));
+  Start<Unstructured>({.resource = kWidgets});
+  EXPECT_THAT(Events(), ElementsAre("added w"));
+  Json changed = Widget("w", 2);
+  api_.UpdateJson(kWidgets, changed);
+  EXPECT_THAT(Events(), ElementsAre("modified w"));
+  EXPECT_EQ(IntAt(widgets_->Get({"ns", "w"})->body(), "spec.size"), 2);
+  api_.ExpireWatches();
+  api_.DeleteJson(kWidgets, {"ns", "w"});
+  EXPECT_THAT(Events(), ElementsAre("deleted w"));
+}
+
+// A JSON kind with a strict decoder.
+struct Gadget {
+  static Result<Gadget> FromJson(Json body) {
+    if (IntAt(body, "spec.size") < 0) return Error::Invalid("size");
+    return Gadget{MetadataFromJson(body)};
+  }
+  Json ToJson() const { return {}; }
+  const meta::ObjectMeta& metadata() const { return meta; }
+  meta::ObjectMeta meta;
+};
+
+TEST_F(InformerTest, OneBadObjectDoesNotStopTheOthers) {
+  api_.CreateJson(kWidgets, Widget("bad", -1));
+  api_.CreateJson(kWidgets, Widget("good", 1));
+  Informer<Gadget> gadgets(api_, clock_, {.resource = kWidgets});
+  tasks_.Spawn("gadgets", gadgets.Run());
+  Drain(io_);
+  EXPECT_TRUE(gadgets.synced());
+  EXPECT_EQ(gadgets.size(), 1u);
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
+}
+
+TEST_F(InformerTest, StopsWhenCancelledWhereverItWaits) {
+  api_.Stop();
+  Start();                                              // waits for its backoff
+  api_.Start();
+  Informer<core::Pod> watching(api_, clock_, {});
+  tasks_.Spawn("watching", watching.Run());
+  Drain(io_);                                           // waits for a frame
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
+  EXPECT_EQ(tasks_.size(), 0u);
+}
+
+}  // namespace
+}  // namespace kube

@@ -1,0 +1,309 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/cache/reflector.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "kube/client/typed.h"
+#include "kube/codec/codec.h"
+
+namespace kube {
+namespace {
+
+constexpr char kInitialEventsEnd[] = "k8s.io/initial-events-end";
+// The server ends each watch after a random time in this range, so that watches spread over its replicas.
+constexpr int kMinWatchSeconds = 300;
+constexpr int kMaxWatchSeconds = 600;
+constexpr std::chrono::seconds kListTimeout{60};
+constexpr std::chrono::seconds kShortWatch{1};
+
+// True if going on from the last resourceVersion cannot help.
+bool NeedsRelist(const Error& error) {
+  switch (error.code()) {
+    case Code::kUnavailable:
+      // The server's storage was set back to before what we have seen.
+      return error.message().find("Too large resource version") != std::string::npos;
+    case Code::kDeadlineExceeded:
+    case Code::kThrottled:
+    case Code::kUnauthenticated:
+    case Code::kPermissionDenied:
+    case Code::kCancelled: return false;
+    default: return true;
+  }
+}
+
+}  // namespace
+
+struct Reflector::Frame {
+  std::string type;
+  ObjectKey key;
+  std::string version;
+  bool initial_events_end = false;
+  WireObject object;
+};
+
+Reflector::Reflector(Client& client, Clock& clock, ReflectorOptions options, Kind& kind)
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      kind_(kind),
+      backoff_(options_.backoff),
+      random_(std::random_device()()) {}
+
+asio::awaitable<void> Reflector::Run() {
+  co_await IgnoreCancellation();
+  while (true) {
+    bool cancelled = co_await IsCancelled();
+    if (cancelled) co_return;
+    received_ = false;
+    TimePoint begin = clock_.Now();
+    Result<> ended = co_await ListAndWatch();
+    if (received_) {
+      backoff_.Reset();
+      expired_ = false;
+    }
+    if (ended && (received_ || clock_.Now() - begin > kShortWatch)) continue;
+    cancelled = co_await IsCancelled();
+    if (cancelled) co_return;
+    // A watch that ends at once and without a word counts as a failure: no busy loop.
+    Error error = ended ? Error::Unavailable("the watch ended without an event") : ended.error();
+    Duration pause = AfterFailure(error);
+    Result<> slept = co_await clock_.Sleep(pause);
+    (void)slept;
+  }
+}
+
+Duration Reflector::AfterFailure(const Error& error) {
+  bool was_listing = std::exchange(listing_, false);
+  bool refused = error.code() == Code::kInvalid || error.code() == Code::kDeadlineExceeded;
+  if (was_listing && streaming_lists_ && refused) {
+    // Refused as unknown, or taken for an ordinary watch whose initial events have no end.
+    LOG(INFO) << options_.resource.plural << ": no streaming lists here, listing by pages: " << error;
+    streaming_lists_ = false;
+    resource_version_.clear();
+    return Duration::zero();
+  }
+  if (NeedsRelist(error)) resource_version_.clear();
+  // At once, but not again if the new list is too old as well.
+  bool expired_before = std::exchange(expired_, error.code() == Code::kExpired);
+  if (expired_ && !expired_before) {
+    VLOG(1) << options_.resource.plural << ": listing again: " << error;
+    return Duration::zero();
+  }
+  Duration pause = backoff_.Next();
+  if (error.retry_after()) pause = std::max<Duration>(pause, *error.retry_after());
+  // One line when trouble begins, not one a try.
+  auto seconds = std::chrono::duration<double>(pause).count();
+  if (backoff_.failures() <= 2) {
+    LOG(WARNING) << options_.resource.plural << ": trying again in " << seconds << " s: " << error;
+  } else {
+    VLOG(1) << options_.resource.plural << ": trying again in " << seconds << " s: " << error;
+  }
+  return pause;
+}
+
+Async<> Reflector::ListAndWatch() {
+  bool list = resource_version_.empty();
+  if (list && !streaming_lists_) {
+    Result<> listed = co_await ListPages();
+    if (!listed) co_return listed.error();
+    list = false;
+  }
+  Result<> watched = co_await Watch(/*streaming_list=*/list);
+  co_return watched;
+}
+
+std::string Reflector::Target() const {
+  ListOptions list{.ns = options_.ns,
+                   .label_selector = options_.label_selector,
+                   .field_selector = options_.field_selector,
+                   .resource_version = ""};
+  return ListTarget(options_.resource, list);
+}
+
+Async<> Reflector::ListPages() {
+  ++generation_;
+  std::string continue_token;
+  std::string version;
+  do {
+    std::string target = Target();
+    AddQuery(target, "limit", std::to_string(options_.page));
+    if (!continue_token.empty()) AddQuery(target, "continue", continue_token);
+    ApiRequest request{.target = std::move(target),
+                       .accept = std::string(options_.protobuf ? kProtobuf : kJson),
+                       .timeout = kListTimeout};
+    Result<ApiResponse> response = co_await client_.Call(std::move(request));
+    if (!response) co_return response.error();
+    Result<RawList> page = options_.protobuf ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+    if (!page) co_return page.error();
+    response->body = std::string();  // decoded: not held twice
+    for (std::string& item : page->items) {
+      Frame frame{.type = "ADDED"};
+      if (options_.protobuf) {
+        meta::PartialObject partial;
+        Result<void> parsed = ParseMessage(item, partial);
+        if (!parsed) co_return parsed.error();
+        frame.key = KeyOf(partial);
+        frame.version = partial.metadata().resource_version();
+        frame.object.bytes = std::move(item);
+      } else {
+        Result<Json> json = ParseJson(item);
+        if (!json) co_return json.error();
+        frame.key = {StringAt(*json, "metadata.namespace"), StringAt(*json, "metadata.name")};
+        frame.version = StringAt(*json, "metadata.resourceVersion");
+        frame.object.json = std::move(*json);
+      }
+      Put(frame.key, frame.version, std::move(frame.object));
+    }
+    version = page->resource_version;
+    continue_token = page->continue_token;
+  } while (!continue_token.empty());
+  resource_version_ = version;
+  FinishList();
+  co_return Ok();
+}
+
+Async<> Reflector::Watch(bool streaming_list) {
+  std::string target = Target();
+  AddQuery(target, "watch", "true");
+  AddQuery(target, "allowWatchBookmarks", "true");
+  std::uniform_int_distribution<int> seconds(kMinWatchSeconds, kMaxWatchSeconds);
+  AddQuery(target, "timeoutSeconds", std::to_string(seconds(random_)));
+  if (streaming_list) {
+    // Without a resourceVersion: the newest state, not what a lagging server happens to have.
+    AddQuery(target, "sendInitialEvents", "true");
+    AddQuery(target, "resourceVersionMatch", "NotOlderThan");
+    ++generation_;
+  } else {
+    AddQuery(target, "resourceVersion", resource_version_);
+  }
+  listing_ = streaming_list;
+  ApiRequest request{.target = std::move(target),
+                     .accept = std::string(options_.protobuf ? kWatchAccept<core::Pod> : kWatchAccept<Unstructured>)};
+  Result<std::unique_ptr<WatchStream>> stream = co_await client_.Watch(std::move(request));
+  if (!stream) co_return stream.error();
+  while (true) {
+    Result<std::optional<std::string>> text = co_await (*stream)->Next();
+    if (!text) co_return text.error();
+    if (!*text) break;
+    Result<Frame> frame = ParseFrame(**text);
+    if (!frame) co_return frame.error();
+    received_ = true;
+    Result<void> taken = Take(std::move(*frame));
+    if (!taken) co_return taken.error();
+  }
+  if (listing_) co_return Error::DeadlineExceeded("the watch ended before its initial events did");
+  co_return Ok();
+}
+
+Result<Reflector::Frame> Reflector::ParseFrame(const std::string& text) const {
+  Frame frame;
+  if (options_.protobuf) {
+    Result<RawWatchEvent> raw = DecodeProtobufFrame(text);
+    if (!raw) return raw.error();
+    meta::PartialObject partial;
+    Result<void> parsed = ParseMessage(raw->object, partial);
+    if (!parsed) return parsed.error();
+    frame.type = std::move(raw->type);
+    frame.key = KeyOf(partial);
+    frame.version = partial.metadata().resource_version();
+    frame.initial_events_end = partial.metadata().annotations().contains(kInitialEventsEnd);
+    frame.object.bytes = std::move(raw->object);
+    return frame;
+  }
+  Result<Json> json = ParseJson(text);
+  if (!json) return json.error();
+  auto object = json->is_object() ? json->find("object") : json->end();
+  if (object == json->end()) return Error::Invalid("watch event without object");
+  frame.type = StringAt(*json, "type");
+  if (frame.type == "ERROR") return DecodeStatus(static_cast<int>(IntAt(*object, "code", 500)), kJson, object->dump());
+  frame.key = {StringAt(*object, "metadata.namespace"), StringAt(*object, "metadata.name")};
+  frame.version = StringAt(*object, "metadata.resourceVersion");
+  const Json* annotations = kube::Find(*object, "metadata.annotations");
+  frame.initial_events_end = annotations != nullptr && annotations->is_object() && annotations->contains(kInitialEventsEnd);
+  frame.object.json = std::move(*object);
+  return frame;
+}
+
+Result<void> Reflector::Take(Frame frame) {
+  std::string version = std::move(frame.version);
+  bool list_ended = false;
+  if (frame.type == "ADDED" || frame.type == "MODIFIED") {
+    Put(frame.key, version, std::move(frame.object));
+  } else if (frame.type == "DELETED") {
+    Remove(frame.key, kind_.Decode(std::move(frame.object)));
+  } else if (frame.type == "BOOKMARK") {
+    list_ended = listing_ && frame.initial_events_end;
+  } else {
+    return Error::Invalid("watch event of type \"" + frame.type.substr(0, 40) + "\"");
+  }
+  // While initial events come, their versions are in no order: a watch must not resume at one of them.
+  if (!listing_ || list_ended) resource_version_ = std::move(version);
+  if (list_ended) FinishList();
+  return Ok();
+}
+
+void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject wire) {
+  size_t hash = std::hash<std::string_view>()(version);
+  auto found = entries_.find(key);
+  if (found != entries_.end() && found->second.version_hash == hash) {
+    found->second.generation = generation_;  // a list that brings what we have
+    return;
+  }
+  Result<Decoded> decoded = kind_.Decode(std::move(wire));
+  if (!decoded) {
+    // Bad input must not stop all others. What we had of it stays until it is deleted.
+    LOG(WARNING) << options_.resource.plural << " " << key.ToString() << " is left out: " << decoded.error();
+    if (found != entries_.end()) found->second.generation = generation_;
+    return;
+  }
+  if (!decoded->keep) {
+    Remove(key, std::move(decoded));
+    return;
+  }
+  Entry entry{std::move(decoded->held), hash, generation_};
+  bool added = entries_.insert_or_assign(key, std::move(entry)).second;
+  kind_.Emit(added ? EventType::kAdded : EventType::kModified, decoded->object.get());
+}
+
+void Reflector::Remove(const ObjectKey& key, Result<Decoded> last) {
+  auto found = entries_.find(key);
+  if (found == entries_.end()) return;
+  // The last state, or what we had where it is not known.
+  std::shared_ptr<const void> object = last ? last->object : kind_.Unpack(found->second.held);
+  entries_.erase(found);
+  kind_.Emit(EventType::kDeleted, object.get());
+}
+
+void Reflector::FinishList() {
+  listing_ = false;
+  std::vector<ObjectKey> gone;
+  for (const auto& [key, entry] : entries_) {
+    if (entry.generation != generation_) gone.push_back(key);
+  }
+  for (const ObjectKey& key : gone) Remove(key, Error::NotFound("gone while not watched"));
+  VLOG(1) << options_.resource.plural << ": " << entries_.size() << " objects at " << resource_version_;
+  if (synced_) return;
+  synced_ = true;
+  synced_changed_.NotifyAll();
+}
+
+Async<> Reflector::WaitForSync() {
+  while (!synced_) {
+    Result<> waited = co_await synced_changed_.Wait();
+    if (!waited) co_return waited.error();
+  }
+  co_return Ok();
+}
+
+const Reflector::Held* Reflector::Find(const ObjectKey& key) const {
+  auto found = entries_.find(key);
+  return found == entries_.end() ? nullptr : &found->second.held;
+}
+
+void Reflector::ForEach(const std::function<void(const Held&)>& visit) const {
+  for (const auto& [key, entry] : entries_) visit(entry.held);
+}
+
+}  // namespace kube

@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reflector: keeps a copy of one collection of the API by list and watch. The machinery under Informer<T>, which is what
+// other code uses; not a template, so that it is compiled once.
+//
+// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST where the server refuses
+// that. A watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by then is told
+// as deleted. It never gives up.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "kube/base/async.h"
+#include "kube/base/backoff.h"
+#include "kube/base/clock.h"
+#include "kube/base/notifier.h"
+#include "kube/client/client.h"
+#include "kube/types/resource.h"
+#include "kube/types/unstructured.h"
+
+namespace kube {
+
+enum class EventType { kAdded, kModified, kDeleted };
+
+struct ReflectorOptions {
+  Resource resource;
+  bool protobuf = false;
+  std::string ns;              // empty: all namespaces, or cluster-scoped
+  std::string label_selector;  // "a=b,c in (d,e)"
+  std::string field_selector;  // "spec.nodeName=,status.phase=Pending"
+  // Objects a page of the fallback.
+  int page = 500;
+  // Between tries while the API server is away or refuses.
+  BackoffOptions backoff;
+};
+
+// An object on its way into the cache: a bare message, or JSON.
+struct WireObject {
+  std::string bytes;
+  Json json;
+};
+
+class Reflector {
+ public:
+  // An object as the cache holds it: serialised if it is a protobuf kind, else decoded (a T).
+  struct Held {
+    std::string bytes;
+    std::shared_ptr<const void> object;
+  };
+  // A decoded object, `keep` if it belongs into the cache; `object` points to a T.
+  struct Decoded {
+    bool keep = true;
+    std::shared_ptr<const void> object;
+    Held held;
+  };
+  // The typed part.
+  class Kind {
+   public:
+    virtual ~Kind() = default;
+    // Errors: kInvalid for an object that is none of this kind; it is logged and left out.
+    virtual Result<Decoded> Decode(WireObject wire) = 0;
+    virtual std::shared_ptr<const void> Unpack(const Held& held) const = 0;
+    virtual void Emit(EventType type, const void* object) = 0;
+  };
+
+  // `client`, `clock` and `kind` outlive the reflector.
+  Reflector(Client& client, Clock& clock, ReflectorOptions options, Kind& kind);
+
+  // Lists and watches until cancelled.
+  asio::awaitable<void> Run();
+
+  bool synced() const { return synced_; }
+  // Errors: kCancelled.
+  Async<> WaitForSync();
+
+  const Held* Find(const ObjectKey& key) const;
+  void ForEach(const std::function<void(const Held&)>& visit) const;
+  size_t size() const { return entries_.size(); }
+
+  // Where the next watch would begin; "" before the first list.
+  const std::string& resource_version() const { return resource_version_; }
+
+ private:
+  struct Entry {
+    Held held;
+    // Of the resourceVersion: a relist tells what has changed.
+    size_t version_hash;
+    // The list that saw the object last: what a complete list did not see is gone.
+    uint32_t generation;
+  };
+  struct Frame;
+
+  Async<> ListAndWatch();
+  Async<> ListPages();
+  Async<> Watch(bool streaming_list);
+  std::string Target() const;
+  Result<Frame> ParseFrame(const std::string& text) const;
+  Result<void> Take(Frame frame);
+  void Put(const ObjectKey& key, std::string_view version, WireObject wire);
+  void Remove(const ObjectKey& key, Result<Decoded> last);
+  void FinishList();
+  Duration AfterFailure(const Error& error);
+
+  Client& client_;
+  Clock& clock_;
+  ReflectorOptions options_;
+  Kind& kind_;
+  Backoff backoff_;
+  std::minstd_rand random_;
+
+  std::unordered_map<ObjectKey, Entry> entries_;
+  std::string resource_version_;
+  uint32_t generation_ = 0;
+  bool synced_ = false;
+  bool streaming_lists_ = true;
+  // Of the watch under way: its initial events have not ended, and whether a frame has come.
+  bool listing_ = false;
+  bool received_ = false;
+  // The last failure was a 410.
+  bool expired_ = false;
+  Notifier synced_changed_;
+};
+
+}  // namespace kube

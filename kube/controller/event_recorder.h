@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0
+// EventRecorder: core/v1 Events about objects, at a low priority. An event costs the API server as much as a write, so
+// events wait in a bounded queue, go out one at a time while nothing urgent is going on, and what overflows is counted.
+//
+//   EventRecorder events(client, clock, {.component = "shard", .busy = [&] { return pods.queue().size() > 0; }});
+//   tasks.Spawn("events", events.Run());
+//   events.Record(ReferenceTo(pod), /*warning=*/false, "Placed", "on arm64");      // never waits
+#pragma once
+
+#include <functional>
+#include <list>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/notifier.h"
+#include "kube/client/client.h"
+#include "kube/types/resource.h"
+
+namespace kube {
+
+struct EventRecorderOptions {
+  // Source of the events.
+  std::string component;
+  // Events that wait; one more is dropped.
+  size_t capacity = 1000;
+  // True while there is more urgent work; empty: never. Asked each `poll`.
+  std::function<bool()> busy;
+  Duration poll = std::chrono::milliseconds(100);
+  // An event waits no longer than this for `busy` to end.
+  Duration max_wait = std::chrono::seconds(5);
+  // How long a stop takes at most to send what is left.
+  Duration flush = std::chrono::seconds(2);
+};
+
+class EventRecorder {
+ public:
+  // `client` and `clock` outlive the recorder.
+  EventRecorder(Client& client, Clock& clock, EventRecorderOptions options);
+
+  // Queues an event, or counts one more of an equal event that still waits. `message` is cut to 1,024 bytes.
+  void Record(const core::ObjectReference& about, bool warning, std::string_view reason, std::string message);
+
+  // Sends until cancelled, then flushes. Failures are logged at verbosity 1 and not tried again.
+  asio::awaitable<void> Run();
+
+  size_t size() const { return queue_.size(); }
+  // Events that found the queue full, or were refused by the API server, or left at the end.
+  uint64_t dropped() const { return dropped_; }
+
+ private:
+  struct Waiting {
+    std::string signature;
+    core::Event event;
+    TimePoint since;
+  };
+  Async<> SendFirst(Duration timeout);
+  std::string NewName(const std::string& object_name);
+
+  Client& client_;
+  Clock& clock_;
+  EventRecorderOptions options_;
+  std::list<Waiting> queue_;
+  std::unordered_map<std::string, std::list<Waiting>::iterator> by_signature_;
+  uint64_t dropped_ = 0;
+  uint64_t last_suffix_ = 0;
+  Notifier added_;
+};
+
+// A reference to `object`, complete enough for kubectl to list the event under it.
+template <class T>
+core::ObjectReference ReferenceTo(const T& object) {
+  core::ObjectReference reference;
+  reference.set_api_version(ResourceOf<T>::value.ApiVersion());
+  reference.set_kind(std::string(ResourceOf<T>::value.kind));
+  reference.set_namespace_(object.metadata().namespace_());
+  reference.set_name(object.metadata().name());
+  reference.set_uid(object.metadata().uid());
+  reference.set_resource_version(object.metadata().resource_version());
+  return reference;
+}
+
+}  // namespace kube

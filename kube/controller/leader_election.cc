@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/controller/leader_election.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "kube/codec/codec.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using coordination::Lease;
+
+constexpr Duration kReleaseTimeout = 3s;
+// client-go's JitterFactor: candidates wait between one and 2.2 retry periods.
+constexpr double kJitter = 1.2;
+
+void SetTime(meta::Time& out, WallTime time) {
+  auto micros = std::chrono::duration_cast<std::chrono::microseconds>(time.time_since_epoch());
+  out.set_seconds(micros / 1s);
+  out.set_nanos(static_cast<int32_t>((micros % 1s) / 1ns));
+}
+
+}  // namespace
+
+LeaderElector::LeaderElector(Client& client, Clock& clock, LeaseOptions options)
+    : client_(client), clock_(clock), options_(std::move(options)), random_(std::random_device()()) {}
+
+Async<> LeaderElector::Acquire() {
+  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": waiting to become the leader as "
+            << options_.identity;
+  std::string last_holder;
+  while (true) {
+    Result<bool> ours = co_await Try(clock_.Now() + options_.renew_deadline);
+    if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
+    LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": " << ours.error();
+    if (ours && *ours) break;
+    if (ours && holder() != last_holder) {
+      last_holder = holder();
+      LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": held by " << last_holder;
+    }
+    std::uniform_real_distribution<double> chance(1.0, 1.0 + kJitter);
+    Duration pause = std::chrono::duration_cast<Duration>(options_.retry * chance(random_));
+    Result<> slept = co_await clock_.Sleep(pause);
+    if (!slept) co_return slept.error();
+  }
+  SetLeader(true);
+  co_return Ok();
+}
+
+Async<> LeaderElector::Hold() {
+  while (leader_) {
+    TimePoint deadline = renewed_at_ + options_.renew_deadline;
+    Result<> slept = co_await clock_.SleepUntil(std::min(clock_.Now() + options_.retry, deadline));
+    if (!slept) co_return slept.error();
+    if (!leader_) co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
+    Result<bool> ours = co_await Try(std::max(deadline, clock_.Now() + 1ms));
+    if (ours && *ours) continue;
+    if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
+    if (ours) {
+      SetLeader(false);
+      co_return Error::Conflict("lease " + options_.ns + "/" + options_.name + " was taken by " + holder());
+    }
+    LOG(WARNING) << "lease " << options_.ns << "/" << options_.name << ": not renewed: " << ours.error();
+    if (clock_.Now() >= deadline) SetLeader(false);
+  }
+  co_return Error::DeadlineExceeded("lease " + options_.ns + "/" + options_.name + " was not renewed in time");
+}
+
+Async<> LeaderElector::Release() {
+  co_await ForgetCancellation();
+  co_await IgnoreCancellation();
+  if (!leader_ || !seen_) co_return Ok();
+  SetLeader(false);
+  Lease lease = *seen_;
+  lease.mutable_spec()->set_holder_identity("");
+  lease.mutable_spec()->set_lease_duration_seconds(1);
+  SetTime(*lease.mutable_spec()->mutable_renew_time(), clock_.WallNow());
+  SetTime(*lease.mutable_spec()->mutable_acquire_time(), clock_.WallNow());
+  Result<Lease> written = co_await Send(Method::kPut, std::move(lease), clock_.Now() + kReleaseTimeout);
+  if (!written) co_return written.error().Prefix("release lease");
+  See(*written);
+  co_return Ok();
+}
+
+Async<bool> LeaderElector::Try(TimePoint deadline) {
+  co_await IgnoreCancellation();
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) co_return Error::Cancelled("lease");
+
+  // The leader writes what it wrote last; only when that fails it looks who was there.
+  if (leader()) {
+    Result<Lease> renewed = co_await Write(seen_, deadline);
+    if (renewed) co_return true;
+    if (renewed.error().code() == Code::kCancelled) co_return renewed.error();
+  }
+
+  ApiRequest get{.target = ResourceOf<Lease>::value.Path(options_.ns, options_.name),
+                 .accept = std::string(kProtobuf),
+                 .timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now())};
+  Result<ApiResponse> response = co_await client_.Call(std::move(get));
+  if (IsNotFound(response)) {
+    seen_.reset();
+  } else if (!response) {
+    co_return response.error();
+  } else {
+    Result<Lease> lease = Decode<Lease>(response->body);
+    if (!lease) co_return lease.error();
+    See(*lease);
+    if (HeldByAnother()) co_return false;
+  }
+  Result<Lease> written = co_await Write(seen_, deadline);
+  // Another candidate was faster.
+  if (FailedWith(written, Code::kConflict) || FailedWith(written, Code::kAlreadyExists)) co_return false;
+  if (!written) co_return written.error();
+  co_return true;
+}
+
+Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadline) {
+  Method method = current ? Method::kPut : Method::kPost;
+  Lease lease = current ? std::move(*current) : Lease();
+  lease.mutable_metadata()->set_namespace_(options_.ns);
+  lease.mutable_metadata()->set_name(options_.name);
+  coordination::LeaseSpec& spec = *lease.mutable_spec();
+  WallTime now = clock_.WallNow();
+  TimePoint sent_at = clock_.Now();
+  if (spec.holder_identity() != options_.identity) {
+    spec.set_lease_transitions(method == Method::kPut ? spec.lease_transitions() + 1 : 0);
+    SetTime(*spec.mutable_acquire_time(), now);
+  }
+  spec.set_holder_identity(options_.identity);
+  spec.set_lease_duration_seconds(static_cast<int32_t>(options_.duration.count()));
+  SetTime(*spec.mutable_renew_time(), now);
+  Result<Lease> written = co_await Send(method, std::move(lease), deadline);
+  if (!written) co_return written.error();
+  renewed_at_ = sent_at;
+  See(*written);
+  co_return written;
+}
+
+Async<Lease> LeaderElector::Send(Method method, Lease lease, TimePoint deadline) {
+  std::string name = method == Method::kPut ? options_.name : "";
+  ApiRequest request{.method = method,
+                     .target = ResourceOf<Lease>::value.Path(options_.ns, name),
+                     .content_type = std::string(kProtobuf),
+                     .accept = std::string(kProtobuf),
+                     .body = Encode(lease),
+                     .timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now())};
+  Result<ApiResponse> response = co_await client_.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return Decode<Lease>(response->body);
+}
+
+void LeaderElector::See(const Lease& lease) {
+  if (!seen_ || seen_->spec().SerializeAsString() != lease.spec().SerializeAsString()) seen_at_ = clock_.Now();
+  seen_ = lease;
+}
+
+bool LeaderElector::HeldByAnother() const {
+  const std::string& holder = seen_->spec().holder_identity();
+  if (holder.empty() || holder == options_.identity) return false;
+  return clock_.Now() < seen_at_ + std::chrono::seconds(seen_->spec().lease_duration_seconds());
+}
+
+void LeaderElector::SetLeader(bool leader) {
+  if (leader_ == leader) return;
+  leader_ = leader;
+  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": " << (leader ? "leader now" : "not the leader any more");
+  if (options_.on_change) options_.on_change(leader);
+}
+
+}  // namespace kube

@@ -1,0 +1,181 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/controller/leader_election.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using coordination::Lease;
+using testing::HasSubstr;
+
+const ObjectKey kKey{"ours", "operator"};
+
+// One candidate: acquires, holds, and says what happened.
+struct Candidate {
+  Candidate(FakeApiServer& api, Clock& clock, const std::string& identity)
+      : elector(api, clock, {.ns = "ours", .name = "operator", .identity = identity, .on_change = [this](bool) { ++changes; }}) {}
+
+  asio::awaitable<void> Run() {
+    Result<> acquired = co_await elector.Acquire();
+    if (!acquired) co_return;
+    lost = co_await elector.Hold();
+  }
+
+  LeaderElector elector;
+  std::optional<Result<>> lost;
+  int changes = 0;
+};
+
+class LeaderElectionTest : public testing::Test {
+ protected:
+  ~LeaderElectionTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk()); }
+
+  void Start(Candidate& candidate) {
+    tasks_.Spawn("candidate", candidate.Run());
+    Drain(io_);
+  }
+  // In small steps, as time goes.
+  void Advance(Duration time) {
+    for (Duration passed{}; passed < time; passed += 500ms) {
+      clock_.Advance(500ms);
+      Drain(io_);
+    }
+  }
+  Lease Stored() { return *api_.Get<Lease>(kKey); }
+
+  FakeClock clock_;
+  asio::io_context io_;
+  FakeApiServer api_{clock_};
+  TaskGroup tasks_{io_.get_executor()};
+  Candidate a_{api_, clock_, "a"};
+  Candidate b_{api_, clock_, "b"};
+};
+
+TEST_F(LeaderElectionTest, FirstCandidateMakesTheLease) {
+  Start(a_);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_EQ(a_.changes, 1);
+  Lease lease = Stored();
+  EXPECT_EQ(lease.spec().holder_identity(), "a");
+  EXPECT_EQ(lease.spec().lease_duration_seconds(), 15);
+  EXPECT_EQ(lease.spec().lease_transitions(), 0);
+  EXPECT_EQ(lease.spec().acquire_time().seconds(), lease.spec().renew_time().seconds());
+}
+
+TEST_F(LeaderElectionTest, OneLeadsWhileItRenews) {
+  Start(a_);
+  Start(b_);
+  Advance(5min);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_FALSE(b_.elector.leader());
+  EXPECT_EQ(b_.elector.holder(), "a");
+  EXPECT_GT(Stored().spec().renew_time().seconds(), Stored().spec().acquire_time().seconds() + 290);
+  EXPECT_EQ(api_.CountCalls("POST"), 1);
+}
+
+TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseRanOutAsSeenFromThere) {
+  // A holder that is gone, whose clock was a day ahead.
+  Lease lease;
+  lease.mutable_metadata()->set_namespace_("ours");
+  lease.mutable_metadata()->set_name("operator");
+  lease.mutable_spec()->set_holder_identity("gone");
+  lease.mutable_spec()->set_lease_duration_seconds(15);
+  lease.mutable_spec()->set_lease_transitions(4);
+  lease.mutable_spec()->mutable_renew_time()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow() + 24h));
+  api_.Create(lease);
+  Start(b_);
+  Advance(14s);
+  EXPECT_FALSE(b_.elector.leader()) << "it has been watched for less than its duration";
+  Advance(6s);
+  EXPECT_TRUE(b_.elector.leader());
+  EXPECT_EQ(Stored().spec().holder_identity(), "b");
+  EXPECT_EQ(Stored().spec().lease_transitions(), 5);
+}
+
+TEST_F(LeaderElectionTest, ReleasedLeaseIsTakenWithoutWaitingForItsEnd) {
+  Start(a_);
+  Start(b_);
+  EXPECT_THAT(kube::Run(io_, a_.elector.Release()), IsOk());
+  EXPECT_FALSE(a_.elector.leader());
+  EXPECT_EQ(Stored().spec().holder_identity(), "");
+  Advance(5s);  // one try of b
+  EXPECT_TRUE(b_.elector.leader());
+  EXPECT_EQ(Stored().spec().lease_transitions(), 1);
+  ASSERT_TRUE(a_.lost) << "who released does not take it back";
+  EXPECT_THAT(*a_.lost, FailsWith(Code::kCancelled));
+}
+
+TEST_F(LeaderElectionTest, ReleaseByWhoDoesNotLeadChangesNothing) {
+  Start(a_);
+  Start(b_);
+  EXPECT_THAT(kube::Run(io_, b_.elector.Release()), IsOk());
+  EXPECT_EQ(Stored().spec().holder_identity(), "a");
+}
+
+TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnyOtherStarts) {
+  Start(a_);
+  Start(b_);
+  api_.FailNext(Error::Unavailable("a is cut off"), "", 1000);
+  Advance(9s);
+  EXPECT_FALSE(a_.lost) << "short trouble is lived through";
+  Advance(3s);
+  ASSERT_TRUE(a_.lost);
+  EXPECT_THAT(*a_.lost, FailsWith(Code::kDeadlineExceeded));
+  EXPECT_FALSE(a_.elector.leader());
+  EXPECT_FALSE(b_.elector.leader());
+  EXPECT_EQ(a_.changes, 2);
+}
+
+TEST_F(LeaderElectionTest, ShortTroubleDoesNotCostTheLead) {
+  Start(a_);
+  api_.Stop();
+  Advance(6s);
+  api_.Start();
+  Advance(1min);
+  EXPECT_FALSE(a_.lost);
+  EXPECT_TRUE(a_.elector.leader());
+}
+
+TEST_F(LeaderElectionTest, LeaderNoticesThatTheLeaseWasTaken) {
+  Start(a_);
+  Lease lease = Stored();
+  lease.mutable_spec()->set_holder_identity("usurper");
+  api_.Update(lease);
+  Advance(3s);
+  ASSERT_TRUE(a_.lost);
+  EXPECT_THAT(*a_.lost, FailsWith(Code::kConflict, HasSubstr("usurper")));
+}
+
+TEST_F(LeaderElectionTest, LeaderSurvivesDeletionOfTheLeaseAndEditsOfItsMetadata) {
+  Start(a_);
+  Lease lease = Stored();
+  (*lease.mutable_metadata()->mutable_labels())["team"] = "x";
+  api_.Update(lease);
+  Advance(3s);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_EQ(Stored().metadata().labels().at("team"), "x") << "a renewal must not undo what others wrote";
+  api_.Delete<Lease>(kKey);
+  Advance(3s);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_EQ(Stored().spec().holder_identity(), "a");
+}
+
+TEST_F(LeaderElectionTest, StopEndsHoldingAndTheReleaseAfterItWorks) {
+  Start(a_);
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
+  ASSERT_TRUE(a_.lost);
+  EXPECT_THAT(*a_.lost, FailsWith(Code::kCancelled));
+  EXPECT_THAT(kube::Run(io_, a_.elector.Release()), IsOk());
+  EXPECT_EQ(Stored().spec().holder_identity(), "");
+}
+
+}  // namespace
+}  // namespace kube

@@ -168,6 +168,7 @@ class BodyStream final : public HttpStream {
     Result<std::string> piece = co_await reader_.Next();
     co_return piece;
   }
+  void SetIdleTimeout(std::chrono::milliseconds timeout) override { idle_timeout_ = timeout; }
 
  private:
   std::unique_ptr<Connection> connection_;

@@ -63,6 +63,8 @@ class HttpStream {
   // The next piece, at most 16 KiB or so; "" at the end.
   // Errors: kUnavailable (closed too early), kDeadlineExceeded (idle_timeout), kInvalid (no HTTP), kCancelled.
   virtual Async<std::string> Next() = 0;
+  // Instead of the request's, from the next Next() on.
+  virtual void SetIdleTimeout(std::chrono::milliseconds timeout) = 0;
 };
 
 // Where a pool connects to.

@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/client/new_client.h"
+
+#include <algorithm>
+#include <charconv>
+#include <random>
+#include <utility>
+
+#include "kube/client/credentials.h"
+#include "kube/client/frame_reader.h"
+#include "kube/codec/codec.h"
+#include "kube/http/pool.h"
+#include "kube/http/proxy.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+// A failed watch carries a Status; more than this is none.
+constexpr size_t kMaxStatus = 64 * 1024;
+// For a 429 that says no time.
+constexpr std::chrono::seconds kDefaultRetry = 1s;
+constexpr std::chrono::seconds kMaxRetryAfter = 1h;
+
+std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet: return "GET";
+    case Method::kPost: return "POST";
+    case Method::kPut: return "PUT";
+    case Method::kPatch: return "PATCH";
+    case Method::kDelete: return "DELETE";
+  }
+  return "GET";
+}
+
+// "GET /api/v1/pods": queries are long and say little.
+std::string Describe(const ApiRequest& request) {
+  return std::string(MethodName(request.method)) + " " + request.target.substr(0, request.target.find('?'));
+}
+
+std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
+  std::string_view text = response.Header("Retry-After");
+  long seconds = 0;
+  auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (text.empty() || ec != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
+}
+
+Error ToError(const HttpResponse& response, std::string_view body) {
+  Error error = DecodeStatus(response.status, response.Header("Content-Type"), body);
+  std::optional<std::chrono::seconds> wait = RetryAfter(response);
+  return wait && !error.retry_after() ? error.WithRetryAfter(*wait) : error;
+}
+
+class Frames final : public WatchStream {
+ public:
+  Frames(std::unique_ptr<HttpStream> stream, FrameReader reader) : stream_(std::move(stream)), reader_(reader) {}
+
+  Async<std::optional<std::string>> Next() override {
+    while (true) {
+      Result<std::optional<std::string>> frame = reader_.Next();
+      if (!frame || *frame) co_return frame;
+      Result<std::string> piece = co_await stream_->Next();
+      if (!piece) co_return piece.error().Prefix("watch");
+      if (!piece->empty()) {
+        reader_.Append(*piece);
+        continue;
+      }
+      if (!reader_.empty()) co_return Error::Unavailable("watch: ended within a frame");
+      co_return std::optional<std::string>();
+    }
+  }
+
+ private:
+  std::unique_ptr<HttpStream> stream_;
+  FrameReader reader_;
+};
+
+// Decides whether a call that was refused is worth another try, and when.
+class Tries {
+ public:
+  Tries(Clock& clock, int max_tries, TimePoint deadline) : clock_(clock), left_(max_tries - 1), deadline_(deadline) {}
+
+  TimePoint deadline() const { return deadline_; }
+  // At least a millisecond: the transport says what it was late for.
+  milliseconds TimeLeft() const {
+    return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - clock_.Now()), milliseconds(1));
+  }
+
+  // How long to wait before trying again after `error`; nullopt if the error stands.
+  std::optional<Duration> Pause(const Error& error, int status, Credentials& credentials, std::minstd_rand& random) {
+    if (status == 401 && !rejected_) {
+      rejected_ = true;
+      return credentials.Reject() ? std::optional<Duration>(Duration(0)) : std::nullopt;
+    }
+    bool throttled = status == 429 || (status == 503 && error.retry_after());
+    if (!throttled || left_-- <= 0) return std::nullopt;
+    // Up to a quarter more, so that those who were refused together do not come back together.
+    milliseconds wait = error.retry_after().value_or(kDefaultRetry);
+    wait += milliseconds(random() % (std::max<milliseconds>(wait, 100ms).count() / 4 + 1));
+    if (clock_.Now() + wait >= deadline_) return std::nullopt;
+    return wait;
+  }
+
+ private:
+  Clock& clock_;
+  int left_;
+  TimePoint deadline_;
+  bool rejected_ = false;
+};
+
+class HttpClient final : public Client {
+ public:
+  HttpClient(Executor executor, Clock& clock, Origin origin, std::string prefix, ClientConfig config,
+             ClientOptions options)
+      : executor_(executor),
+        clock_(clock),
+        origin_(std::move(origin)),
+        authority_(Url{origin_.scheme, origin_.host, origin_.port, "/", ""}.Authority()),
+        prefix_(std::move(prefix)),
+        user_agent_("multiarch-pod-placement/" + options.name),
+        options_(std::move(options)),
+        credentials_(executor, clock, std::move(config)),
+        random_(std::random_device()()) {}
+
+  Result<void> Load() {
+    Result<void> loaded = credentials_.Load();
+    if (!loaded || origin_.scheme != "https") return loaded;
+    // Wrong certificates are to be known now, not with the first call.
+    Result<std::shared_ptr<TlsContext>> tls = TlsContext::New(credentials_.tls());
+    if (!tls) return tls.error();
+    return Ok();
+  }
+
+  // Client
+  Async<ApiResponse> Call(ApiRequest request) override;
+  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override;
+
+ private:
+  // The pool for the certificates of now. Callers hold on to it: a rotation must not end their calls.
+  std::shared_ptr<HttpPool> CurrentPool() {
+    if (pool_ == nullptr || pool_version_ != credentials_.tls_version()) {
+      Origin origin = origin_;
+      origin.tls = credentials_.tls();
+      pool_ = HttpPool::New(executor_, clock_, std::move(origin), {.max_connections = options_.max_connections});
+      pool_version_ = credentials_.tls_version();
+    }
+    return pool_;
+  }
+
+  HttpRequest ToHttp(const ApiRequest& request, milliseconds timeout) const {
+    HttpRequest http{.method = std::string(MethodName(request.method)),
+                     .target = prefix_ + request.target,
+                     .headers = {{"User-Agent", user_agent_}, {"Accept", request.accept}},
+                     .body = request.body,
+                     .timeout = timeout,
+                     .max_body_bytes = options_.max_body_bytes,
+                     .idle_timeout = timeout,
+                     // Applying or merging the same again changes nothing.
+                     .repeatable = request.content_type == kApplyPatch || request.content_type == kMergePatch};
+    if (!request.content_type.empty()) http.headers.emplace_back("Content-Type", request.content_type);
+    if (!credentials_.authorization().empty()) http.headers.emplace_back("Authorization", credentials_.authorization());
+    return http;
+  }
+
+  void Observe(const ApiRequest& request, int status, TimePoint begun) {
+    if (options_.observer == nullptr) return;
+    options_.observer->OnCall(MethodName(request.method), authority_, status, clock_.Now() - begun);
+  }
+
+  Executor executor_;
+  Clock& clock_;
+  Origin origin_;
+  std::string authority_;
+  std::string prefix_;
+  std::string user_agent_;
+  ClientOptions options_;
+  Credentials credentials_;
+  std::shared_ptr<HttpPool> pool_;
+  uint64_t pool_version_ = 0;
+  std::minstd_rand random_;
+};
+
+Async<ApiResponse> HttpClient::Call(ApiRequest request) {
+  Tries tries(clock_, options_.max_tries, clock_.Now() + request.timeout);
+  while (true) {
+    Result<> known = co_await credentials_.Refresh(tries.deadline());
+    if (!known) co_return known.error().Prefix(Describe(request));
+    HttpRequest http = ToHttp(request, tries.TimeLeft());
+    std::shared_ptr<HttpPool> pool = CurrentPool();
+    TimePoint begun = clock_.Now();
+    Result<HttpResponse> response = co_await pool->Call(std::move(http));
+    Observe(request, response ? response->status : 0, begun);
+    if (!response) co_return response.error().Prefix(Describe(request));
+    if (response->status >= 200 && response->status < 300) {
+      std::string content_type(response->Header("Content-Type"));
+      co_return ApiResponse{response->status, std::move(content_type), std::move(response->body)};
+    }
+
+    Error error = ToError(*response, response->body);
+    std::optional<Duration> pause = tries.Pause(error, response->status, credentials_, random_);
+    if (!pause) co_return error;
+    Result<> slept = co_await clock_.Sleep(*pause);
+    if (!slept) co_return slept.error().Prefix(Describe(request));
+  }
+}
+
+Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
+  Tries tries(clock_, options_.max_tries, clock_.Now() + request.timeout);
+  while (true) {
+    Result<> known = co_await credentials_.Refresh(tries.deadline());
+    if (!known) co_return known.error().Prefix(Describe(request));
+    HttpRequest http = ToHttp(request, tries.TimeLeft());
+    std::shared_ptr<HttpPool> pool = CurrentPool();
+    TimePoint begun = clock_.Now();
+    Result<std::unique_ptr<HttpStream>> opened = co_await pool->Stream(std::move(http));
+    int status = opened ? (*opened)->response().status : 0;
+    Observe(request, status, begun);
+    if (!opened) co_return opened.error().Prefix(Describe(request));
+    std::unique_ptr<HttpStream> stream = std::move(*opened);
+    if (status >= 200 && status < 300) {
+      stream->SetIdleTimeout(options_.watch_idle_timeout);
+      bool protobuf = stream->response().Header("Content-Type").starts_with(kProtobuf);
+      FrameReader reader(protobuf ? FrameReader::Format::kLengthPrefixed : FrameReader::Format::kLines,
+                         options_.max_frame_bytes);
+      std::unique_ptr<WatchStream> frames = std::make_unique<Frames>(std::move(stream), std::move(reader));
+      co_return std::move(frames);
+    }
+
+    // The Status.
+    std::string body;
+    while (body.size() < kMaxStatus && clock_.Now() < tries.deadline()) {
+      Result<std::string> piece = co_await stream->Next();
+      if (!piece || piece->empty()) break;
+      body += *piece;
+    }
+    Error error = ToError(stream->response(), body);
+    std::optional<Duration> pause = tries.Pause(error, status, credentials_, random_);
+    if (!pause) co_return error;
+    stream.reset();
+    Result<> slept = co_await clock_.Sleep(*pause);
+    if (!slept) co_return slept.error().Prefix(Describe(request));
+  }
+}
+
+Result<std::optional<Url>> ProxyOf(const ClientConfig& config, const Url& server) {
+  if (config.proxy_url.empty()) return ProxySettings::FromEnvironment().For(server);
+  // The kubeconfig's own proxy counts whatever NO_PROXY says.
+  Result<Url> proxy = Url::Parse(config.proxy_url);
+  if (!proxy) return proxy.error().Prefix("proxy-url");
+  if (proxy->scheme != "http") return Error::Invalid("proxy-url: only http proxies are spoken to");
+  return std::optional<Url>(std::move(*proxy));
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Client>> NewClient(Executor executor, Clock& clock, ClientConfig config, ClientOptions options) {
+  if (config.server.find("://") == std::string::npos) config.server = "https://" + config.server;
+  Result<Url> server = Url::Parse(config.server);
+  if (!server) return server.error().Prefix("server");
+  Result<std::optional<Url>> proxy = ProxyOf(config, *server);
+  if (!proxy) return proxy.error();
+  Origin origin = Origin::Of(*server);
+  origin.proxy = std::move(*proxy);
+  std::string prefix = server->target.substr(0, server->target.find('?'));
+  while (prefix.ends_with('/')) prefix.pop_back();
+
+  auto client = std::make_unique<HttpClient>(executor, clock, std::move(origin), std::move(prefix), std::move(config),
+                                             std::move(options));
+  Result<void> loaded = client->Load();
+  if (!loaded) return loaded.error();
+  std::unique_ptr<Client> result = std::move(client);
+  return result;
+}
+
+}  // namespace kube

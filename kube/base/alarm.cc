@@ -4,11 +4,13 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/asio/dispatch.hpp>
 
 namespace kube {
 
 // One setting. It outlives the alarm until its sleep has ended, but rings only while the alarm still points at it.
 struct Alarm::State {
+  Executor executor;
   TimePoint when;
   asio::cancellation_signal cancel;
   bool wanted = true;
@@ -21,6 +23,7 @@ Alarm::~Alarm() { Cancel(); }
 void Alarm::Set(Executor executor, TimePoint when) {
   Cancel();
   state_ = std::make_shared<State>();
+  state_->executor = executor;
   state_->when = when;
   auto ended = [this, state = state_](std::exception_ptr, Result<> slept) {
     if (!state->wanted) return;  // the alarm may be gone
@@ -36,7 +39,9 @@ void Alarm::Cancel() {
   std::shared_ptr<State> state = std::move(state_);
   state_.reset();
   state->wanted = false;
-  state->cancel.emit(asio::cancellation_type::terminal);
+  // co_spawn's handler posts what is emitted outside of the executor, and would find the signal gone: go there with it.
+  Executor executor = state->executor;
+  asio::dispatch(executor, [state] { state->cancel.emit(asio::cancellation_type::terminal); });
 }
 
 std::optional<TimePoint> Alarm::set_to() const {

@@ -3,7 +3,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
-#include <sys/pidfd.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -128,7 +128,8 @@ Async<std::string> RunCommand(Command command) {
 
   // Wait; it may have closed its output long before its end.
   if (!late && end == asio::error::eof) {
-    int handle = ::pidfd_open(child.pid(), 0);
+    // By number: the C library declares its wrapper for C alone.
+    int handle = static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0));
     if (handle < 0) co_return Error::Unavailable(name + ": no pidfd");
     asio::posix::stream_descriptor exited(executor, handle);
     auto waited = co_await exited.async_wait(asio::posix::stream_descriptor::wait_read, kTuple);

@@ -10,9 +10,9 @@
 //   }
 //   int main(int argc, char** argv) { return kube::RunApp({"webhook", "Gates pods.", api::kVersion, argc, argv}, Serve); }
 //
-// The first signal cancels what the main function waits for, once: that await ends with kCancelled, later ones work as
-// ever, so the function can drain, release its lease and return. A second signal, or --shutdown-grace running out, ends
-// the process at once. Once the main function has returned nothing runs any more, tasks that still exist included.
+// The first signal cancels what the main function waits for: that ends with kCancelled, and after ForgetCancellation()
+// the function can wait again, to drain, release its lease and return. A second signal, or --shutdown-grace running out,
+// ends the process at once. Once the main function has returned nothing runs any more, tasks that still exist included.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -49,7 +49,8 @@ class App {
 
   // True from the first SIGTERM or SIGINT on.
   bool stopping() const { return stopping_; }
-  // Resumes when the process is asked to stop; at once if it was already. For one caller: the main function.
+  // Resumes when the process is asked to stop; at once if it was already. Forgets the cancellation, so that the caller
+  // can wait for its own cleaning up. For one caller: the main function.
   Async<> WaitForStop();
   // --shutdown-grace, or what is left of it once the process is stopping.
   Duration grace_left() const;

@@ -30,6 +30,15 @@ asio::awaitable<void> NeverEnd() {
   }
 }
 
+// Has a timer that has fired already, though nobody has run since, whenever it is cancelled.
+asio::awaitable<void> SleepAgainAndAgain() {
+  co_await IgnoreCancellation();
+  while (true) {
+    Result<> slept = co_await RealClock().Sleep(-1ms);
+    if (!slept) co_return;
+  }
+}
+
 class TaskGroupTest : public ::testing::Test {
  protected:
   Result<> Stop(Duration grace) {
@@ -55,6 +64,12 @@ TEST_F(TaskGroupTest, StopCancelsSleepingTasksWithinTheGrace) {
   EXPECT_LT(RealClock().Now() - before, 1min);
   EXPECT_EQ(ended, 2);
   EXPECT_EQ(tasks_.size(), 0u);
+}
+
+TEST_F(TaskGroupTest, CancellationIsNotLostOnATimerThatHasFired) {
+  for (int i = 0; i < 20; ++i) tasks_.Spawn("restless", SleepAgainAndAgain());
+  for (int i = 0; i < 30; ++i) context_.run_one();
+  EXPECT_TRUE(Stop(1min).has_value());
 }
 
 TEST_F(TaskGroupTest, StopNamesTasksThatDoNotEnd) {

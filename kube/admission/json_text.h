@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+// JSON written by hand, for the few answers that are written thousands of times a second.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace kube {
+
+// Appends `text` as a JSON string, quotes included. Bytes that are not UTF-8 become U+FFFD.
+void AppendJsonString(std::string& out, std::string_view text);
+
+// `text` as a JSON string, quotes included.
+std::string JsonString(std::string_view text);
+
+}  // namespace kube

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/admission/ops_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "kube/admission/health.h"
+#include "kube/admission/metrics.h"
+#include "kube/admission/server.h"
+#include "kube/admission/test_client.h"
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/run.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+TEST(OpsServerTest, TellsHealthReadinessAndMetrics) {
+  asio::io_context context(1);
+  TaskGroup tasks(context.get_executor());
+  HealthRegistry health;
+  bool ready = false;
+  health.AddReadiness("webhook", [&]() -> Result<void> {
+    if (!ready) return Error::Unavailable("draining");
+    return Ok();
+  });
+  Metrics metrics;
+  metrics.AddCounter("x_total", "Counts x").Increment();
+
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, metrics);
+  ASSERT_TRUE(server) << server.error();
+  tasks.Spawn("ops", (*server)->Run());
+  TestClient client(context, (*server)->port());
+  ASSERT_TRUE(client.Connect());
+
+  EXPECT_EQ(client.Request("GET", "/healthz").status, 200);
+  TestReply not_ready = client.Request("GET", "/readyz");
+  EXPECT_EQ(not_ready.status, 503);
+  EXPECT_THAT(not_ready.body, HasSubstr("[-]webhook failed: draining"));
+  ready = true;
+  EXPECT_EQ(client.Request("GET", "/readyz").status, 200);
+  TestReply text = client.Request("GET", "/metrics");
+  EXPECT_THAT(text.content_type, HasSubstr("text/plain; version=0.0.4"));
+  EXPECT_THAT(text.body, HasSubstr("x_total 1\n"));
+
+  EXPECT_TRUE(kube::Run(context, (*server)->Drain(1s)).has_value());
+  EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
+}
+
+TEST(OpsServerTest, WrongAddressNamesTheFlag) {
+  asio::io_context context(1);
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), Metrics());
+  ASSERT_TRUE(FailedWith(server, Code::kInvalid));
+  EXPECT_THAT(server.error().message(), HasSubstr("--health-address"));
+}
+
+}  // namespace
+}  // namespace kube

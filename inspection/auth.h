@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+// Auth: what a registry asks for (WWW-Authenticate), and the tokens that a token server gave.
+// Source: RFC 9110 chapter 11, distribution's "Token Authentication Specification". Secrets are never in an Error.
+#pragma once
+
+#include <list>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+
+namespace inspection {
+
+struct Challenge {
+  std::string scheme;                         // lower case: "bearer", "basic"
+  std::map<std::string, std::string> params;  // names in lower case: realm, service, scope, error
+
+  std::string Param(const std::string& name) const;
+};
+
+// The challenges of one header value, in order; what does not parse ends the list. At most 8 with 16 parameters each.
+std::vector<Challenge> ParseChallenges(std::string_view header);
+
+// "Basic dXNlcjpwYXNz"
+std::string BasicAuthorization(std::string_view username, std::string_view password);
+
+struct Token {
+  std::string value;
+  std::chrono::seconds lifetime{60};
+};
+// kInvalid without "token" or "access_token". A lifetime that is absent or shorter than a minute is a minute.
+kube::Result<Token> ParseTokenResponse(std::string_view body);
+
+// Bearer tokens until a little before they expire; the oldest goes when there are too many. Thread: one.
+class TokenCache {
+ public:
+  TokenCache(kube::Clock& clock, size_t capacity) : clock_(clock), capacity_(capacity) {}
+
+  std::optional<std::string> Get(const std::string& key);
+  void Put(const std::string& key, Token token);
+  void Erase(const std::string& key);
+  void Clear();
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string token;
+    kube::TimePoint expires;
+    std::list<std::string>::iterator age;
+  };
+
+  kube::Clock& clock_;
+  size_t capacity_;
+  std::unordered_map<std::string, Entry> entries_;
+  std::list<std::string> ages_;  // oldest first
+};
+
+}  // namespace inspection

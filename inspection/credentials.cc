@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/credentials.h"
+
+#include <algorithm>
+#include <optional>
+#include <tuple>
+
+#include "kube/base/base64.h"
+#include "inspection/digest.h"
+#include "inspection/reference.h"
+#include "kube/types/unstructured.h"
+
+namespace inspection {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::Result;
+
+constexpr size_t kMaxSecret = 1u << 20;  // the API server's own limit
+constexpr size_t kMaxEntries = 1024;
+constexpr size_t kMaxMatches = 16;
+
+std::string Lower(std::string_view text) {
+  std::string lower(text);
+  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  return lower;
+}
+
+struct HostPort {
+  std::string host, port;
+};
+
+HostPort SplitHost(std::string_view authority) {
+  size_t from = authority.starts_with('[') ? authority.find(']') : 0;
+  size_t colon = authority.find(':', from == std::string_view::npos ? 0 : from);
+  std::string host = Lower(authority.substr(0, colon));
+  std::string port(colon == std::string_view::npos ? "" : authority.substr(colon + 1));
+  if (host == "index.docker.io" || host == "registry-1.docker.io") host = kDockerHub;
+  return {std::move(host), std::move(port)};
+}
+
+// '*' stands for any number of characters of one part.
+bool PartMatches(std::string_view pattern, std::string_view text) {
+  size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
+  while (t < text.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      mark = t;
+    } else if (p < pattern.size() && pattern[p] == text[t]) {
+      ++p, ++t;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      t = ++mark;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+bool HostMatches(std::string_view pattern, std::string_view host) {
+  if (pattern.find('*') == std::string_view::npos) return pattern == host;
+  while (true) {
+    size_t pattern_dot = pattern.find('.');
+    size_t host_dot = host.find('.');
+    if (!PartMatches(pattern.substr(0, pattern_dot), host.substr(0, host_dot))) return false;
+    if ((pattern_dot == std::string_view::npos) != (host_dot == std::string_view::npos)) return false;
+    if (pattern_dot == std::string_view::npos) return true;
+    pattern.remove_prefix(pattern_dot + 1);
+    host.remove_prefix(host_dot + 1);
+  }
+}
+
+// Whole components: "team" covers "team" and "team/app", not "teams".
+bool PathCovers(std::string_view path, std::string_view repository) {
+  if (path.empty()) return true;
+  if (!repository.starts_with(path)) return false;
+  return repository.size() == path.size() || repository[path.size()] == '/';
+}
+
+bool Sendable(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7f; });
+}
+
+std::optional<Credential> ParseEntry(const Json& json) {
+  if (!json.is_object()) return std::nullopt;
+  Credential credential;
+  credential.username = kube::StringAt(json, "username");
+  credential.password = kube::StringAt(json, "password");
+  credential.identity_token = kube::StringAt(json, "identitytoken");
+  credential.registry_token = kube::StringAt(json, "registrytoken");
+  if (std::string auth = kube::StringAt(json, "auth"); !auth.empty()) {
+    kube::Result<std::string> pair = kube::Base64Decode(auth);
+    size_t colon = pair ? pair->find(':') : std::string::npos;
+    // `auth` wins over the two fields, as in docker and in the kubelet.
+    if (colon != std::string::npos) {
+      credential.username = pair->substr(0, colon);
+      credential.password = pair->substr(colon + 1);
+      // Docker pads with zero bytes.
+      credential.password.erase(credential.password.find_last_not_of('\0') + 1);
+    } else if (credential.username.empty()) {
+      return std::nullopt;
+    }
+  }
+  if (!Sendable(credential.registry_token)) return std::nullopt;
+  if (credential.username.find(':') != std::string::npos) return std::nullopt;
+  bool empty = credential.username.empty() && credential.identity_token.empty() && credential.registry_token.empty();
+  if (empty) return std::nullopt;
+  return credential;
+}
+
+}  // namespace
+
+std::string Credential::Identity() const {
+  std::string all;
+  for (const std::string* part : {&username, &password, &identity_token, &registry_token}) {
+    all += std::to_string(part->size()) + ":" + *part;
+  }
+  return Sha256Digest(all);
+}
+
+Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, std::string_view data) {
+  std::string about = "pull secret " + std::string(name);
+  if (type != kDockerConfigJsonType && type != kDockerCfgType) return Error::Invalid(about + " is of another type");
+  if (data.size() > kMaxSecret) return Error::Invalid(about + " is larger than 1 MiB");
+  Result<Json> json = kube::ParseJson(data);
+  // The parser's message may quote the secret.
+  if (!json || !json->is_object()) return Error::Invalid(about + " is not a JSON object");
+  const Json* auths = type == kDockerConfigJsonType ? kube::Find(*json, "auths") : &*json;
+  if (auths == nullptr || !auths->is_object()) return Error::Invalid(about + " has no auths");
+
+  for (const auto& [key, value] : auths->items()) {
+    if (entries_.size() == kMaxEntries) break;
+    std::optional<Credential> credential = ParseEntry(value);
+    if (!credential) continue;
+    std::string_view rest = key;
+    if (size_t scheme = rest.find("://"); scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
+    size_t slash = rest.find('/');
+    HostPort authority = SplitHost(rest.substr(0, slash));
+    if (authority.host.empty()) continue;
+    std::string_view path = slash == std::string_view::npos ? "" : rest.substr(slash);
+    for (std::string_view version : {"/v1/", "/v2/"}) {
+      if (path.starts_with(version) || path == version.substr(0, 3)) path.remove_prefix(3);
+    }
+    while (path.starts_with('/')) path.remove_prefix(1);
+    while (path.ends_with('/')) path.remove_suffix(1);
+    credential->source = std::string(name) + " key " + std::string(rest.substr(0, 200));
+    entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path), std::move(*credential)});
+  }
+  return kube::Ok();
+}
+
+void Keyring::Append(const Keyring& other) {
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+}
+
+std::vector<Credential> Keyring::Match(std::string_view registry, std::string_view repository) const {
+  HostPort target = SplitHost(registry);
+  std::vector<const Entry*> matches;
+  for (const Entry& entry : entries_) {
+    if (entry.port == target.port && HostMatches(entry.host, target.host) && PathCovers(entry.path, repository)) {
+      matches.push_back(&entry);
+    }
+  }
+  // Longest path, then a plain host before one with '*', then the longest host.
+  auto rank = [](const Entry* entry) {
+    return std::tuple(entry->path.size(), entry->host.find('*') == std::string::npos, entry->host.size());
+  };
+  std::stable_sort(matches.begin(), matches.end(), [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
+  std::vector<Credential> credentials;
+  std::vector<std::string> seen;
+  for (const Entry* entry : matches) {
+    std::string identity = entry->credential.Identity();
+    if (std::find(seen.begin(), seen.end(), identity) != seen.end()) continue;
+    seen.push_back(std::move(identity));
+    credentials.push_back(entry->credential);
+    if (credentials.size() == kMaxMatches) break;
+  }
+  return credentials;
+}
+
+}  // namespace inspection

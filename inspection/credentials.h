@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// Keyring: the credentials of pull secrets, and which of them are for an image.
+//
+//   Keyring keyring;
+//   keyring.AddSecret("ns/regcred", "kubernetes.io/dockerconfigjson", data);
+//   for (const Credential& credential : keyring.Match("quay.io", "team/app")) ...
+//
+// Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/", "quay.io/team" (a path covers what
+// is below it), "*.example.com" (each '*' stands within one part of the host). The longest key comes first, keys of one
+// length in the order in which they were added. Secrets never appear in an Error.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/error.h"
+
+namespace inspection {
+
+inline constexpr std::string_view kDockerConfigJsonType = "kubernetes.io/dockerconfigjson";
+inline constexpr std::string_view kDockerCfgType = "kubernetes.io/dockercfg";
+
+struct Credential {
+  std::string username;
+  std::string password;
+  std::string identity_token;  // an OAuth2 refresh token, in place of a password
+  std::string registry_token;  // a bearer token that is sent as it is
+  std::string source;          // "ns/regcred key quay.io/team": safe to show
+
+  // A digest of the secret parts: equal for credentials that open the same doors, of no use to anybody else.
+  std::string Identity() const;
+};
+
+class Keyring {
+ public:
+  // The data of a Secret of either type: {"auths":{key:{...}}}, or {key:{...}} for dockercfg. A broken entry is left
+  // out, the others count. kInvalid for data that is not such a document, or another type.
+  kube::Result<void> AddSecret(std::string_view name, std::string_view type, std::string_view data);
+
+  // All that is in `other`, after what is here already.
+  void Append(const Keyring& other);
+
+  // Best match first; at most 16. `registry` is Reference::registry.
+  std::vector<Credential> Match(std::string_view registry, std::string_view repository) const;
+
+  bool empty() const { return entries_.empty(); }
+  size_t size() const { return entries_.size(); }
+
+ private:
+  struct Entry {
+    std::string host;  // without port, may have '*'
+    std::string port;
+    std::string path;  // without slashes around it
+    Credential credential;
+  };
+
+  std::vector<Entry> entries_;
+};
+
+}  // namespace inspection

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/digest.h"
+
+#include <openssl/sha.h>
+
+namespace inspection {
+namespace {
+
+std::string Hex(const uint8_t* bytes, size_t size) {
+  static constexpr char kDigits[] = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * size);
+  for (size_t i = 0; i < size; ++i) {
+    text += kDigits[bytes[i] >> 4];
+    text += kDigits[bytes[i] & 15];
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string Sha256Digest(std::string_view content) {
+  uint8_t hash[SHA256_DIGEST_LENGTH];
+  SHA256(reinterpret_cast<const uint8_t*>(content.data()), content.size(), hash);
+  return "sha256:" + Hex(hash, sizeof hash);
+}
+
+kube::Result<void> VerifyDigest(std::string_view wanted, std::string_view content) {
+  std::string got;
+  if (wanted.starts_with("sha256:")) {
+    got = Sha256Digest(content);
+  } else if (wanted.starts_with("sha512:")) {
+    uint8_t hash[SHA512_DIGEST_LENGTH];
+    SHA512(reinterpret_cast<const uint8_t*>(content.data()), content.size(), hash);
+    got = "sha512:" + Hex(hash, sizeof hash);
+  } else {
+    return kube::Error::Invalid("unknown digest algorithm");
+  }
+  if (got != wanted) return kube::Error::Invalid("content is " + got + ", not " + std::string(wanted));
+  return kube::Ok();
+}
+
+}  // namespace inspection

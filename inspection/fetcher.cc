@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/fetcher.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "kube/types/unstructured.h"
+
+namespace inspection {
+namespace {
+
+using kube::Async;
+using kube::Code;
+using kube::Error;
+using kube::HttpRequest;
+using kube::HttpResponse;
+using kube::Json;
+using kube::Result;
+using kube::Url;
+
+constexpr size_t kMaxLocation = 8192;
+
+bool MayPass(const Result<HttpResponse>& response) {
+  if (!response) return response.error().code() == Code::kUnavailable;
+  return response->status == 429 || response->status == 500 || response->status == 502 || response->status == 503 ||
+         response->status == 504;
+}
+
+bool IsRedirect(int status) {
+  return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
+}
+
+bool SameOrigin(const Url& a, const Url& b) { return a.scheme == b.scheme && a.host == b.host && a.port == b.port; }
+
+std::string_view ReasonOf(int status) {
+  switch (status) {
+    case 400: return "400 Bad Request";
+    case 401: return "401 Unauthorized";
+    case 403: return "403 Forbidden";
+    case 404: return "404 Not Found";
+    case 405: return "405 Method Not Allowed";
+    case 406: return "406 Not Acceptable";
+    case 429: return "429 Too Many Requests";
+    case 500: return "500 Internal Server Error";
+    case 502: return "502 Bad Gateway";
+    case 503: return "503 Service Unavailable";
+    case 504: return "504 Gateway Timeout";
+    default: return "";
+  }
+}
+
+}  // namespace
+
+Result<Url> ResolveLocation(const Url& base, std::string_view location) {
+  if (location.empty() || location.size() > kMaxLocation) return Error::Invalid("a redirect without a usable Location");
+  std::string absolute;
+  if (location.find("://") != std::string_view::npos && location.find("://") < location.find_first_of("/?#")) {
+    absolute = location;
+  } else if (location.starts_with("//")) {
+    absolute = base.scheme + ":" + std::string(location);
+  } else {
+    std::string path = base.target.substr(0, base.target.find('?'));
+    std::string folder = location.starts_with('/') ? "" : path.substr(0, path.rfind('/') + 1);
+    absolute = base.scheme + "://" + base.Authority() + folder + std::string(location);
+  }
+  Result<Url> url = Url::Parse(absolute);
+  if (!url) return Error::Invalid("a redirect without a usable Location");
+  return url;
+}
+
+std::string DescribeStatus(int status, std::string_view body) {
+  std::string text(ReasonOf(status));
+  if (text.empty()) text = std::to_string(status);
+  if (body.empty() || body.size() > 64u << 10) return text;
+  Result<Json> json = kube::ParseJson(body);
+  const Json* errors = json ? kube::Find(*json, "errors") : nullptr;
+  if (errors == nullptr || !errors->is_array() || errors->empty()) return text;
+  std::string code = kube::StringAt(errors->front(), "code");
+  bool plain = std::all_of(code.begin(), code.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+  if (!code.empty() && code.size() <= 64 && plain) text += " (" + code + ")";
+  return text;
+}
+
+std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
+  std::string_view text = response.Header("Retry-After");
+  int64_t seconds = 0;
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
+  if (failure != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  return std::chrono::seconds(std::min<int64_t>(seconds, 3600));
+}
+
+Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by) {
+  std::chrono::milliseconds backoff = options_.backoff;
+  for (int tries = 1;; ++tries) {
+    kube::Duration left = request.deadline - clock_.Now();
+    if (left <= kube::Duration::zero()) co_return Error::DeadlineExceeded("no time left for " + request.url.host);
+    HttpRequest http{.method = request.method, .headers = request.headers, .body = request.body};
+    if (!request.authorization.empty()) http.headers.emplace_back("Authorization", request.authorization);
+    http.timeout = std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
+    http.max_body_bytes = request.max_body_bytes;
+    Result<HttpResponse> response = co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
+    if (!MayPass(response) || tries >= options_.tries) co_return response;
+
+    std::chrono::milliseconds wait = backoff;
+    backoff *= 2;
+    if (response) {
+      std::optional<std::chrono::seconds> wanted = RetryAfter(*response);
+      if (wanted) wait = std::max<std::chrono::milliseconds>(wait, *wanted);
+    }
+    // Too late by then: the caller hears of it now.
+    if (clock_.Now() + wait >= request.deadline) co_return response;
+    Result<> slept = co_await clock_.Sleep(wait);
+    if (!slept) co_return slept.error();
+  }
+}
+
+Async<HttpResponse> Fetcher::Fetch(FetchRequest request, const Url* sent_by) {
+  co_await kube::IgnoreCancellation();
+  Url first = request.url;
+  for (int hops = 0; hops <= options_.redirects; ++hops) {
+    // After a redirect, it is the registry that sent us there.
+    const Url* sender = sent_by != nullptr ? sent_by : hops > 0 ? &first : nullptr;
+    Result<HttpResponse> response = co_await Try(request, sender);
+    if (!response || !IsRedirect(response->status)) co_return response;
+
+    Result<Url> next = ResolveLocation(request.url, response->Header("Location"));
+    if (!next) co_return next.error();
+    if (request.url.scheme == "https" && next->scheme != "https" && !request.insecure) {
+      co_return Error::PermissionDenied("a redirect from HTTPS to plain HTTP, at " + next->host);
+    }
+    if (!SameOrigin(request.url, *next)) request.authorization.clear();
+    request.url = std::move(*next);
+  }
+  co_return Error::Invalid("more than " + std::to_string(options_.redirects) + " redirects");
+}
+
+}  // namespace inspection

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/image_reader.h"
+
+#include <algorithm>
+
+namespace inspection {
+namespace {
+
+using kube::Async;
+using kube::Error;
+using kube::Result;
+
+constexpr int kMaxDepth = 3;
+constexpr size_t kMaxNested = 8;
+
+void SortUnique(std::vector<Platform>& platforms) {
+  std::sort(platforms.begin(), platforms.end());
+  platforms.erase(std::unique(platforms.begin(), platforms.end()), platforms.end());
+}
+
+}  // namespace
+
+Async<ImagePlatforms> ImageReader::Read(Repository repository, std::string version, kube::TimePoint deadline) {
+  Result<ImagePlatforms> image = co_await ReadAt(std::move(repository), std::move(version), 0, deadline);
+  if (image && image->platforms.empty() && !image->bundle) co_return Error::Invalid("the image names no platform");
+  co_return image;
+}
+
+Async<ImagePlatforms> ImageReader::ReadAt(Repository repository, std::string version, int depth,
+                                          kube::TimePoint deadline) {
+  Result<Document> document = co_await client_.Manifest(repository, std::move(version), deadline);
+  if (!document) co_return document.error();
+  Result<Manifest> manifest = ParseManifest(document->body, document->content_type);
+  if (!manifest) co_return manifest.error();
+
+  Result<ImagePlatforms> image = ImagePlatforms();
+  switch (manifest->kind) {
+    case Manifest::Kind::kSchema1: image->platforms = manifest->platforms; break;
+    case Manifest::Kind::kImage:
+      image = co_await ReadConfig(std::move(repository), manifest->config, deadline);
+      break;
+    case Manifest::Kind::kIndex:
+      image = co_await ReadIndex(std::move(repository), std::move(*manifest), depth, deadline);
+      break;
+  }
+  if (image) image->digest = document->digest;
+  co_return image;
+}
+
+Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest index, int depth,
+                                             kube::TimePoint deadline) {
+  ImagePlatforms image;
+  image.platforms = index.platforms;
+  if (!index.nested.empty() && depth + 1 >= kMaxDepth) co_return Error::Invalid("indexes nested too deep");
+  if (index.nested.size() > kMaxNested) co_return Error::Invalid("too many nested indexes");
+  for (const Descriptor& nested : index.nested) {
+    Result<ImagePlatforms> inner = co_await ReadAt(repository, nested.digest, depth + 1, deadline);
+    if (!inner) co_return inner.error();
+    image.platforms.insert(image.platforms.end(), inner->platforms.begin(), inner->platforms.end());
+    image.bundle |= inner->bundle;
+  }
+  SortUnique(image.platforms);
+  // An index of one image may be an operator bundle's; two architectures never are.
+  if (index.only_image && index.nested.empty()) {
+    Result<ImagePlatforms> only = co_await ReadAt(std::move(repository), index.only_image->digest, depth + 1, deadline);
+    if (!only) co_return only.error();
+    image.bundle = only->bundle;
+    if (image.platforms.empty()) image.platforms = std::move(only->platforms);
+  }
+  co_return image;
+}
+
+Async<ImagePlatforms> ImageReader::ReadConfig(Repository repository, Descriptor config, kube::TimePoint deadline) {
+  Result<std::string> blob = co_await client_.Blob(std::move(repository), std::move(config.digest), deadline);
+  if (!blob) co_return blob.error();
+  Result<ImageConfig> parsed = ParseImageConfig(*blob);
+  if (!parsed) co_return parsed.error();
+  ImagePlatforms image;
+  image.bundle = parsed->bundle;
+  if (!parsed->platform.architecture.empty()) image.platforms.push_back(std::move(parsed->platform));
+  co_return image;
+}
+
+}  // namespace inspection

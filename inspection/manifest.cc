@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/manifest.h"
+
+#include <algorithm>
+
+#include "inspection/reference.h"
+#include "kube/base/base64.h"
+#include "kube/types/unstructured.h"
+
+namespace inspection {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::Result;
+
+// An index of honest makers has tens of entries, attestations included.
+constexpr size_t kMaxEntries = 1024;
+constexpr size_t kMaxPlatforms = 64;
+constexpr size_t kMaxNested = 16;
+
+// Keys hold dots, so kube::Find() does not serve.
+const Json* Member(const Json& object, std::string_view key) {
+  if (!object.is_object()) return nullptr;
+  auto found = object.find(key);
+  return found == object.end() ? nullptr : &*found;
+}
+
+std::string Text(const Json& object, std::string_view key) {
+  const Json* value = Member(object, key);
+  return value != nullptr && value->is_string() ? value->get<std::string>() : std::string();
+}
+
+Result<Descriptor> ParseDescriptor(const Json& json, std::string_view what) {
+  Descriptor descriptor{Text(json, "mediaType"), Text(json, "digest"), 0};
+  if (!IsDigest(descriptor.digest)) return Error::Invalid(std::string(what) + " without a digest");
+  const Json* size = Member(json, "size");
+  if (size != nullptr && size->is_number_unsigned()) descriptor.size = size->get<size_t>();
+  return descriptor;
+}
+
+std::optional<std::string> NormalizeOs(std::string_view os) {
+  if (os.empty() || os.size() > 32 || os == "unknown") return std::nullopt;
+  if (!std::all_of(os.begin(), os.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); })) {
+    return std::nullopt;
+  }
+  return std::string(os);
+}
+
+// JOSE's alphabet.
+Result<std::string> DecodeBase64Url(std::string text) {
+  std::replace(text.begin(), text.end(), '-', '+');
+  std::replace(text.begin(), text.end(), '_', '/');
+  return kube::Base64Decode(text);
+}
+
+bool IsIndexType(std::string_view media_type) { return media_type == kOciIndex || media_type == kDockerList; }
+
+// Attestations and signatures that buildkit puts beside the images.
+bool IsAnnotatedReference(const Json& entry) {
+  const Json* annotations = Member(entry, "annotations");
+  if (annotations == nullptr || !annotations->is_object()) return false;
+  for (const auto& [key, value] : annotations->items()) {
+    if (key.starts_with("vnd.docker.reference.")) return true;
+  }
+  return false;
+}
+
+Result<Manifest> ParseIndex(const Json& json) {
+  Manifest manifest;
+  manifest.kind = Manifest::Kind::kIndex;
+  const Json* entries = Member(json, "manifests");
+  if (entries == nullptr || !entries->is_array()) return Error::Invalid("index without manifests");
+  if (entries->size() > kMaxEntries) return Error::Invalid("index with more than 1024 entries");
+  for (const Json& entry : *entries) {
+    if (!entry.is_object() || IsAnnotatedReference(entry)) continue;
+    if (IsIndexType(Text(entry, "mediaType"))) {
+      Result<Descriptor> nested = ParseDescriptor(entry, "nested index");
+      if (!nested) return nested.error();
+      if (manifest.nested.size() == kMaxNested) return Error::Invalid("index with more than 16 nested ones");
+      manifest.nested.push_back(std::move(*nested));
+      continue;
+    }
+    const Json* platform = Member(entry, "platform");
+    if (platform == nullptr) continue;
+    std::optional<std::string> os = NormalizeOs(Text(*platform, "os"));
+    std::optional<std::string> architecture = NormalizeArchitecture(Text(*platform, "architecture"));
+    if (!os || !architecture) continue;
+    manifest.platforms.push_back({*os, *architecture});
+    Result<Descriptor> image = ParseDescriptor(entry, "index entry");
+    manifest.only_image = manifest.platforms.size() == 1 && image ? std::optional(std::move(*image)) : std::nullopt;
+  }
+  if (!manifest.nested.empty()) manifest.only_image.reset();
+  std::sort(manifest.platforms.begin(), manifest.platforms.end());
+  manifest.platforms.erase(std::unique(manifest.platforms.begin(), manifest.platforms.end()),
+                           manifest.platforms.end());
+  if (manifest.platforms.size() > kMaxPlatforms) return Error::Invalid("index with more than 64 platforms");
+  return manifest;
+}
+
+Result<Manifest> ParseSchema1(const Json& json) {
+  std::optional<std::string> architecture = NormalizeArchitecture(Text(json, "architecture"));
+  if (!architecture) return Error::Invalid("schema 1 manifest without an architecture");
+  Manifest manifest;
+  manifest.kind = Manifest::Kind::kSchema1;
+  manifest.platforms.push_back({"linux", *architecture});
+  return manifest;
+}
+
+Result<Manifest> ParseImage(const Json& json) {
+  const Json* config = Member(json, "config");
+  if (config == nullptr) return Error::Invalid("manifest without config");
+  Result<Descriptor> descriptor = ParseDescriptor(*config, "manifest's config");
+  if (!descriptor) return descriptor.error();
+  if (descriptor->size > kMaxManifestBytes) return Error::Invalid("config blob larger than 4 MiB");
+  Manifest manifest;
+  manifest.kind = Manifest::Kind::kImage;
+  manifest.config = std::move(*descriptor);
+  return manifest;
+}
+
+}  // namespace
+
+std::optional<std::string> NormalizeArchitecture(std::string_view name) {
+  std::string text(name);
+  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  if (text == "x86_64" || text == "x86-64") return "amd64";
+  if (text == "aarch64") return "arm64";
+  if (text == "i386" || text == "i686") return "386";
+  if (text == "armhf" || text == "armel") return "arm";
+  if (text.empty() || text.size() > 32 || text == "unknown") return std::nullopt;
+  bool plain = std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  if (!plain) return std::nullopt;
+  return text;
+}
+
+Result<Manifest> ParseManifest(std::string_view body, std::string_view content_type) {
+  if (body.size() > kMaxManifestBytes) return Error::Invalid("manifest larger than 4 MiB");
+  Result<Json> json = kube::ParseJson(body);
+  if (!json) return json.error().Prefix("manifest");
+  if (!json->is_object()) return Error::Invalid("manifest is not an object");
+
+  const Json* version = Member(*json, "schemaVersion");
+  bool schema1 = version != nullptr && version->is_number() && *version == 1;
+  std::string media_type = Text(*json, "mediaType");
+  if (media_type.empty()) media_type = content_type.substr(0, content_type.find_first_of("; "));
+
+  if (IsIndexType(media_type)) return ParseIndex(*json);
+  if (media_type == kOciManifest || media_type == kDockerManifest) return ParseImage(*json);
+  if (media_type == kDockerSchema1 || media_type == kDockerSchema1Signed || schema1) return ParseSchema1(*json);
+  if (Member(*json, "manifests") != nullptr) return ParseIndex(*json);
+  if (Member(*json, "config") != nullptr) return ParseImage(*json);
+  return Error::Invalid("neither an index nor a manifest");
+}
+
+std::string Schema1Payload(std::string_view body) {
+  if (body.size() > kMaxManifestBytes) return "";
+  Result<Json> json = kube::ParseJson(body);
+  const Json* signatures = json ? Member(*json, "signatures") : nullptr;
+  if (signatures == nullptr || !signatures->is_array() || signatures->empty()) return "";
+  // The protected header says how much of the document was signed, and what closed it.
+  Result<std::string> protected_text = DecodeBase64Url(Text(signatures->front(), "protected"));
+  if (!protected_text) return "";
+  Result<Json> header = kube::ParseJson(*protected_text);
+  if (!header) return "";
+  int64_t length = kube::IntAt(*header, "formatLength", -1);
+  Result<std::string> tail = DecodeBase64Url(kube::StringAt(*header, "formatTail"));
+  if (length < 0 || static_cast<size_t>(length) > body.size() || !tail) return "";
+  return std::string(body.substr(0, static_cast<size_t>(length))) + *tail;
+}
+
+Result<ImageConfig> ParseImageConfig(std::string_view body) {
+  if (body.size() > kMaxManifestBytes) return Error::Invalid("config blob larger than 4 MiB");
+  Result<Json> json = kube::ParseJson(body);
+  if (!json) return json.error().Prefix("image config");
+  ImageConfig config;
+  const Json* run = Member(*json, "config");
+  const Json* labels = run == nullptr ? nullptr : Member(*run, "Labels");
+  config.bundle = labels != nullptr && !Text(*labels, "operators.operatorframework.io.bundle.mediatype.v1").empty();
+
+  std::string os = Text(*json, "os");
+  std::optional<std::string> known_os = NormalizeOs(os.empty() ? "linux" : os);
+  std::optional<std::string> architecture = NormalizeArchitecture(Text(*json, "architecture"));
+  if (config.bundle) {
+    config.platform = {known_os.value_or("linux"), architecture.value_or("")};
+    return config;
+  }
+  if (!architecture) return Error::Invalid("image config names no architecture");
+  if (!known_os) return Error::Invalid("image config names no operating system");
+  config.platform = {*known_os, *architecture};
+  return config;
+}
+
+}  // namespace inspection

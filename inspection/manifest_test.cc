@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/manifest.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "inspection/testing/mutate.h"
+#include "kube/base/base64.h"
+
+namespace inspection {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+const std::string kDigest = "sha256:" + std::string(64, 'b');
+
+std::string Entry(const std::string& platform, const std::string& more = "") {
+  return R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","size":1,"digest":")" + kDigest + "\"" +
+         (platform.empty() ? "" : R"(,"platform":)" + platform) + more + "}";
+}
+std::string Index(const std::string& entries, std::string_view media_type = kOciIndex) {
+  return R"({"schemaVersion":2,"mediaType":")" + std::string(media_type) + R"(","manifests":[)" + entries + "]}";
+}
+const std::string kAmd64 = Entry(R"({"os":"linux","architecture":"amd64"})");
+const std::string kArm64 = Entry(R"({"os":"linux","architecture":"arm64","variant":"v8"})");
+const std::string kImage = R"({"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",
+    "size":7,"digest":")" + kDigest + R"("},"layers":[]})";
+
+TEST(ManifestTest, AnIndexNamesItsPlatforms) {
+  for (std::string_view type : {kOciIndex, kDockerList}) {
+    auto got = ParseManifest(Index(kArm64 + "," + kAmd64 + "," + kArm64, type), "");
+    ASSERT_TRUE(got) << got.error();
+    EXPECT_EQ(got->kind, Manifest::Kind::kIndex);
+    EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}, Platform{"linux", "arm64"}));
+  }
+}
+
+TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
+  const std::string rows[] = {
+      Entry(""),                                                   // no platform
+      Entry("null"),
+      Entry("[]"),
+      Entry(R"({"os":"unknown","architecture":"unknown"})"),       // attestation
+      Entry(R"({"os":"linux"})"),
+      Entry(R"({"os":"linux","architecture":""})"),
+      Entry(R"({"architecture":"amd64"})"),
+      Entry(R"({"os":"linux","architecture":7})"),
+      Entry(R"({"os":"linux","architecture":"no/label value"})"),  // would be refused as a label
+      Entry(R"({"os":"linux","architecture":"s390x"})", R"(,"annotations":{"vnd.docker.reference.type":"x"})"),
+      "7",
+      "null",
+  };
+  for (const std::string& row : rows) {
+    auto got = ParseManifest(Index(row + "," + kAmd64), "");
+    ASSERT_TRUE(got) << row << got.error();
+    EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"})) << row;
+  }
+}
+
+TEST(ManifestTest, TheOnlyImageOfAnIndexIsNamed) {
+  auto one = ParseManifest(Index(kAmd64 + "," + Entry("")), "");
+  ASSERT_TRUE(one && one->only_image);
+  EXPECT_EQ(one->only_image->digest, kDigest);
+  auto two = ParseManifest(Index(kAmd64 + "," + kArm64), "");
+  ASSERT_TRUE(two);
+  EXPECT_FALSE(two->only_image);
+}
+
+TEST(ManifestTest, OtherSystemsAreKeptApart) {
+  auto got = ParseManifest(Index(kArm64 + "," + Entry(R"({"os":"windows","architecture":"amd64"})")), "");
+  ASSERT_TRUE(got);
+  EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "arm64"}, Platform{"windows", "amd64"}));
+}
+
+TEST(ManifestTest, NestedIndexesAreForTheCallerToFetch) {
+  std::string nested = R"({"mediaType":")" + std::string(kOciIndex) + R"(","digest":")" + kDigest + R"(","size":3})";
+  auto got = ParseManifest(Index(nested), "");
+  ASSERT_TRUE(got) << got.error();
+  ASSERT_EQ(got->nested.size(), 1u);
+  EXPECT_EQ(got->nested[0].digest, kDigest);
+  EXPECT_THAT(got->platforms, IsEmpty());
+}
+
+TEST(ManifestTest, AnImageNamesItsConfig) {
+  // By content, by the answer's type, by its own.
+  for (std::string_view type : {std::string_view(""), kOciManifest, kDockerManifest}) {
+    auto got = ParseManifest(kImage, type);
+    ASSERT_TRUE(got) << got.error();
+    EXPECT_EQ(got->kind, Manifest::Kind::kImage);
+    EXPECT_EQ(got->config.digest, kDigest);
+    EXPECT_EQ(got->config.size, 7u);
+  }
+}
+
+TEST(ManifestTest, AnIndexIsKnownByItsContentToo) {
+  auto got = ParseManifest(R"({"schemaVersion":2,"manifests":[)" + kAmd64 + "]}", "application/json; charset=utf-8");
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_EQ(got->kind, Manifest::Kind::kIndex);
+}
+
+TEST(ManifestTest, Schema1NamesItsArchitecture) {
+  auto got = ParseManifest(R"({"schemaVersion":1,"name":"a","tag":"b","architecture":"amd64","fsLayers":[]})",
+                           kDockerSchema1Signed);
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_EQ(got->kind, Manifest::Kind::kSchema1);
+  EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}));
+}
+
+TEST(ManifestTest, ASignedSchema1DocumentIsNamedByItsPayload) {
+  std::string payload = R"({"schemaVersion":1,"architecture":"amd64"})";
+  std::string head = payload.substr(0, payload.size() - 1);
+  std::string header = kube::Base64Encode(R"({"formatLength":)" + std::to_string(head.size()) + R"(,"formatTail":"fQ"})");
+  EXPECT_EQ(Schema1Payload(head + R"(,"signatures":[{"protected":")" + header + R"("}]})"), payload);
+  EXPECT_EQ(Schema1Payload(payload), "");
+  EXPECT_EQ(Schema1Payload(R"({"signatures":[{"protected":")" +
+                           kube::Base64Encode(R"({"formatLength":99999,"formatTail":"fQ"})") + R"("}]})"),
+            "");
+}
+
+TEST(ManifestTest, RefusesWhatIsNoManifest) {
+  std::string many;
+  for (int i = 0; i < 1025; ++i) many += (i == 0 ? "" : ",") + kAmd64;
+  const std::string rows[] = {
+      "", "null", "[]", "7", "{}", "{", R"({"manifests":7})", R"({"config":{}})", R"({"config":{"digest":"md5:1"}})",
+      R"({"schemaVersion":1})", R"({"schemaVersion":1,"architecture":""})", Index(many), std::string(5u << 20, ' '),
+      R"({"config":{"digest":")" + kDigest + R"(","size":9000000}})", R"({"errors":[{"code":"DENIED"}]})",
+  };
+  for (const std::string& row : rows) {
+    auto got = ParseManifest(row, "");
+    ASSERT_FALSE(got) << row.substr(0, 100);
+    EXPECT_EQ(got.error().code(), kube::Code::kInvalid);
+  }
+}
+
+TEST(ImageConfigTest, NamesThePlatform) {
+  auto got = ParseImageConfig(R"({"architecture":"s390x","os":"linux","rootfs":{}})");
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_EQ(got->platform, (Platform{"linux", "s390x"}));
+  EXPECT_FALSE(got->bundle);
+}
+
+TEST(ImageConfigTest, WithoutAnArchitectureItIsAnError) {
+  for (const char* row : {R"({})", R"({"architecture":"","os":"linux"})", R"({"architecture":null})", "[]", "x",
+                          R"({"architecture":"unknown","os":"linux"})", R"({"architecture":"amd64","os":"a b"})"}) {
+    EXPECT_TRUE(FailedWith(ParseImageConfig(row), kube::Code::kInvalid)) << row;
+  }
+}
+
+TEST(ImageConfigTest, AnOperatorBundleNeedsNoArchitecture) {
+  auto got = ParseImageConfig(
+      R"({"config":{"Labels":{"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"}}})");
+  ASSERT_TRUE(got) << got.error();
+  EXPECT_TRUE(got->bundle);
+}
+
+TEST(ManifestTest, NamesOfOtherWorldsAreReadAsGo) {
+  EXPECT_EQ(NormalizeArchitecture("x86_64"), "amd64");
+  EXPECT_EQ(NormalizeArchitecture("aarch64"), "arm64");
+  EXPECT_EQ(NormalizeArchitecture("AMD64"), "amd64");
+  EXPECT_EQ(NormalizeArchitecture("riscv64"), "riscv64");
+  EXPECT_EQ(NormalizeArchitecture(""), std::nullopt);
+  EXPECT_EQ(NormalizeArchitecture("amd64,arm64"), std::nullopt);
+}
+
+TEST(ManifestTest, DamageNeverYieldsAnOddArchitecture) {
+  auto check = [](const std::string& text) {
+    auto manifest = ParseManifest(text, "");
+    if (manifest) {
+      for (const Platform& platform : manifest->platforms) {
+        EXPECT_EQ(NormalizeArchitecture(platform.architecture), platform.architecture) << text;
+      }
+    }
+    auto config = ParseImageConfig(text);
+    if (config && !config->bundle) {
+      EXPECT_FALSE(config->platform.architecture.empty()) << text;
+    }
+  };
+  ForMutations({Index(kAmd64 + "," + kArm64), kImage, R"({"architecture":"s390x","os":"linux"})"}, 5'000, check);
+}
+
+}  // namespace
+}  // namespace inspection

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/registries_config.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+namespace inspection {
+
+using kube::Error;
+using kube::Result;
+
+namespace {
+
+constexpr size_t kMaxFile = 1u << 20;
+constexpr size_t kMaxRegistries = 4096;
+constexpr size_t kMaxSources = 32;
+
+// What may follow a prefix in a name: the prefix ends at the end of a component.
+bool EndsThere(std::string_view name, size_t at) {
+  return at == name.size() || name[at] == ':' || name[at] == '/' || name[at] == '@';
+}
+
+// The characters of `name` that `prefix` covers; 0 for no match.
+size_t MatchLength(std::string_view prefix, std::string_view name) {
+  if (!prefix.starts_with("*.")) return name.starts_with(prefix) && EndsThere(name, prefix.size()) ? prefix.size() : 0;
+  // "*.example.com" stands for hosts below example.com, of any depth.
+  std::string_view tail = prefix.substr(1);
+  size_t at = name.find(tail);
+  if (at == 0 || at == std::string_view::npos || name.substr(0, at).find('/') != std::string_view::npos) return 0;
+  return EndsThere(name, at + tail.size()) ? at + tail.size() : 0;
+}
+
+bool IsLocation(std::string_view text) {
+  size_t slash = text.find('/');
+  if (!IsRegistryHost(text.substr(0, slash))) return false;
+  return slash == std::string_view::npos || IsRepository(text.substr(slash + 1));
+}
+
+bool IsPrefix(std::string_view text) {
+  return text.starts_with("*.") ? IsLocation("x" + std::string(text.substr(1))) : IsLocation(text);
+}
+
+std::string_view HostOf(std::string_view name) { return name.substr(0, name.find('/')); }
+
+}  // namespace
+
+class RegistriesConfig::Parser {
+ public:
+  Result<RegistriesConfig> Parse(std::string_view text) {
+    if (text.size() > kMaxFile) return Error::Invalid("registries.conf is larger than 1 MiB");
+    toml::parse_result parsed = toml::parse(text);
+    if (!parsed) return Fail(parsed.error().source(), std::string(parsed.error().description()));
+    const toml::table& file = parsed.table();
+    if (file.contains("registries")) return Fail(file.source(), "version 1 of the format is not supported");
+    ReadShortNames(file);
+    ReadRegistries(file);
+    if (error_) return *error_;
+    return std::move(config_);
+  }
+
+ private:
+  void ReadShortNames(const toml::table& file) {
+    if (const toml::array* search = ArrayAt(file, "unqualified-search-registries")) {
+      for (const toml::node& node : *search) {
+        std::optional<std::string> host = node.value_exact<std::string>();
+        if (!host || !IsRegistryHost(*host)) return Refuse(node, "unqualified-search-registries: not a registry");
+        config_.search_.push_back(std::move(*host));
+      }
+    }
+    std::string mode = StringAt(file, "short-name-mode");
+    if (mode == "disabled") {
+      config_.short_name_mode_ = ShortNameMode::kDisabled;
+    } else if (mode == "enforcing") {
+      config_.short_name_mode_ = ShortNameMode::kEnforcing;
+    } else if (!mode.empty() && mode != "permissive") {
+      Refuse(file, "short-name-mode: not disabled, permissive or enforcing");
+    }
+    const toml::node* aliases = file.get("aliases");
+    if (aliases == nullptr) return;
+    if (!aliases->is_table()) return Refuse(*aliases, "aliases: not a table");
+    for (const auto& [name, value] : *aliases->as_table()) {
+      std::optional<std::string> target = value.value_exact<std::string>();
+      if (!target || (!target->empty() && !IsLocation(*target))) return Refuse(value, "aliases: not an image name");
+      if (!target->empty()) config_.aliases_.emplace(std::string(name.str()), std::move(*target));
+    }
+  }
+
+  void ReadRegistries(const toml::table& file) {
+    const toml::array* list = ArrayAt(file, "registry");
+    if (list == nullptr) return;
+    if (list->size() > kMaxRegistries) return Refuse(*list, "more than 4096 registries");
+    for (const toml::node& node : *list) {
+      const toml::table* table = node.as_table();
+      if (table == nullptr) return Refuse(node, "registry: not a table");
+      Registry registry;
+      registry.location = LocationAt(*table);
+      registry.prefix = StringAt(*table, "prefix");
+      while (registry.prefix.ends_with('/')) registry.prefix.pop_back();
+      if (registry.prefix.empty()) registry.prefix = registry.location;
+      if (!IsPrefix(registry.prefix)) return Refuse(node, "registry: neither a good prefix nor a location");
+      if (registry.location.empty() && !registry.prefix.starts_with("*.")) registry.location = registry.prefix;
+      registry.insecure = BoolAt(*table, "insecure");
+      registry.blocked = BoolAt(*table, "blocked");
+      registry.mirror_by_digest_only = BoolAt(*table, "mirror-by-digest-only");
+      ReadMirrors(*table, registry);
+      config_.registries_.push_back(std::move(registry));
+    }
+  }
+
+  void ReadMirrors(const toml::table& table, Registry& registry) {
+    const toml::array* list = ArrayAt(table, "mirror");
+    if (list == nullptr) return;
+    for (const toml::node& node : *list) {
+      const toml::table* item = node.as_table();
+      if (item == nullptr) return Refuse(node, "mirror: not a table");
+      Mirror mirror;
+      mirror.location = LocationAt(*item);
+      if (mirror.location.empty()) return Refuse(node, "mirror without location");
+      mirror.insecure = BoolAt(*item, "insecure");
+      std::string pull_from = StringAt(*item, "pull-from-mirror");
+      if (pull_from == "digest-only" || registry.mirror_by_digest_only) {
+        mirror.pull_from = PullFrom::kDigestOnly;
+      } else if (pull_from == "tag-only") {
+        mirror.pull_from = PullFrom::kTagOnly;
+      } else if (!pull_from.empty() && pull_from != "all") {
+        return Refuse(node, "pull-from-mirror: not all, digest-only or tag-only");
+      }
+      registry.mirrors.push_back(std::move(mirror));
+    }
+  }
+
+  // Values of a wrong type are errors: a misread "blocked" would open what was meant to be closed.
+  std::string StringAt(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return "";
+    std::optional<std::string> value = node->value_exact<std::string>();
+    if (!value) Refuse(*node, std::string(key) + ": not a string");
+    return value.value_or("");
+  }
+  bool BoolAt(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return false;
+    std::optional<bool> value = node->value_exact<bool>();
+    if (!value) Refuse(*node, std::string(key) + ": not true or false");
+    return value.value_or(false);
+  }
+  const toml::array* ArrayAt(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return nullptr;
+    if (!node->is_array()) Refuse(*node, std::string(key) + ": not a list");
+    return node->as_array();
+  }
+  std::string LocationAt(const toml::table& table) {
+    std::string location = StringAt(table, "location");
+    while (location.ends_with('/')) location.pop_back();
+    if (!location.empty() && !IsLocation(location)) Refuse(table, "location: not host[:port][/path]");
+    return location;
+  }
+
+  static Error Fail(const toml::source_region& where, const std::string& why) {
+    return Error::Invalid("registries.conf line " + std::to_string(where.begin.line) + ": " + why);
+  }
+  void Refuse(const toml::node& node, const std::string& why) {
+    if (!error_) error_ = Fail(node.source(), why);
+  }
+
+  RegistriesConfig config_;
+  std::optional<Error> error_;
+};
+
+Result<RegistriesConfig> RegistriesConfig::Parse(std::string_view toml) { return Parser().Parse(toml); }
+
+// The entry with the longest prefix; of two as long, a plain host before a wildcard.
+const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, size_t* matched) const {
+  const Registry* best = nullptr;
+  for (const Registry& registry : registries_) {
+    size_t length = MatchLength(registry.prefix, name);
+    auto rank = [](const Registry& entry) { return std::pair(entry.prefix.size(), !entry.prefix.starts_with('*')); };
+    if (length == 0 || (best != nullptr && rank(registry) <= rank(*best))) continue;
+    best = &registry;
+    *matched = length;
+  }
+  return best;
+}
+
+void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const {
+  auto add = [&](const std::string& physical, bool insecure, std::string why) {
+    size_t slash = physical.find('/');
+    if (slash == std::string::npos || sources.size() == kMaxSources) return;
+    PullSource source{physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why)};
+    if (source.registry == kDockerHub && source.repository.find('/') == std::string::npos) {
+      source.repository.insert(0, "library/");
+    }
+    sources.push_back(std::move(source));
+  };
+  size_t matched = 0;
+  const Registry* registry = Find(name, &matched);
+  if (registry == nullptr) {
+    add(name, false, "named by the image");
+    return;
+  }
+  std::string rest = name.substr(matched);
+  for (const Mirror& mirror : registry->mirrors) {
+    if (mirror.pull_from == (by_digest ? PullFrom::kTagOnly : PullFrom::kDigestOnly)) continue;
+    std::string physical = mirror.location + rest;
+    size_t ignored = 0;
+    const Registry* own = Find(physical, &ignored);
+    if (own != nullptr && own->blocked) continue;
+    add(physical, mirror.insecure, "mirror of " + registry->prefix);
+  }
+  if (registry->blocked) return;
+  if (registry->location.empty()) {
+    add(name, registry->insecure, "named by the image");
+  } else {
+    bool moved = registry->location != registry->prefix;
+    add(registry->location + rest, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
+  }
+}
+
+// The full names that `reference` may stand for.
+Result<std::vector<std::string>> RegistriesConfig::Candidates(const Reference& reference) const {
+  if (!reference.short_name) return std::vector<std::string>{reference.Name()};
+  std::string path = reference.repository;
+  // The default that Reference added is Docker Hub's alone.
+  if (path.starts_with("library/") && path.find('/', 8) == std::string::npos) path.erase(0, 8);
+  auto alias = aliases_.find(path);
+  if (alias != aliases_.end()) return std::vector<std::string>{alias->second};
+  if (search_.empty()) return std::vector<std::string>{reference.Name()};
+  if (search_.size() > 1 && short_name_mode_ == ShortNameMode::kEnforcing) {
+    return Error::Invalid("short name " + path + " is ambiguous: short-name-mode is enforcing, with " +
+                          std::to_string(search_.size()) + " search registries");
+  }
+  std::vector<std::string> names;
+  for (const std::string& host : search_) names.push_back(host + "/" + path);
+  return names;
+}
+
+Result<std::vector<PullSource>> RegistriesConfig::Sources(const Reference& reference) const {
+  Result<std::vector<std::string>> names = Candidates(reference);
+  if (!names) return names.error();
+  std::vector<PullSource> sources;
+  for (const std::string& name : *names) AddSources(name, !reference.digest.empty(), sources);
+  if (sources.empty()) {
+    return Error::PermissionDenied("registry " + std::string(HostOf(names->front())) + " is blocked by registries.conf");
+  }
+  return sources;
+}
+
+}  // namespace inspection

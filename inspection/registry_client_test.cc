@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/registry_client.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "inspection/digest.h"
+#include "inspection/testing/fake_registry.h"
+#include "kube/crypto/certificates.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace inspection {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Code;
+using kube::FailsWith;
+using kube::IsOk;
+using ::testing::AllOf;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Trouble = FakeRegistry::Trouble;
+
+class RegistryClientTest : public ::testing::Test {
+ protected:
+  RegistryClientTest() {
+    options_.fetch.backoff = 1ms;
+    registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  }
+
+  Repository App(std::vector<Credential> credentials = {}) {
+    return {{registry_.host(), "app", true, "test"}, std::move(credentials)};
+  }
+  static Credential User(const std::string& name, const std::string& password) {
+    return {.username = name, .password = password, .source = "ns/" + name};
+  }
+  RegistryClient& client() {
+    if (!client_) client_.emplace(io_.get_executor(), kube::RealClock(), options_);
+    return *client_;
+  }
+  kube::Result<Document> Manifest(Repository repository, std::string version = "1", kube::Duration timeout = 10s) {
+    return kube::Run(io_, client().Manifest(repository, version, kube::RealClock().Now() + timeout));
+  }
+  kube::Result<std::string> Blob(std::string digest) {
+    return kube::Run(io_, client().Blob(App(), digest, kube::RealClock().Now() + 10s));
+  }
+
+  kube::asio::io_context io_;
+  FakeRegistry registry_{io_.get_executor(), {}};
+  RegistryClientOptions options_;
+  std::optional<RegistryClient> client_;
+};
+
+TEST_F(RegistryClientTest, AKnownOpenRegistryCostsOneRequest) {
+  ASSERT_THAT(Manifest(App()), IsOk());
+  registry_.ClearLog();
+  auto got = Manifest(App());
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(got->content_type, kOciIndex);
+  EXPECT_EQ(got->digest, Sha256Digest(got->body));
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
+}
+
+TEST_F(RegistryClientTest, HeadNamesTheDigestWithoutTheBody) {
+  auto manifest = Manifest(App());
+  ASSERT_THAT(manifest, IsOk());
+  registry_.ClearLog();
+  auto got = kube::Run(io_, client().ManifestDigest(App(), "1", kube::RealClock().Now() + 10s));
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(*got, manifest->digest);
+  EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
+}
+
+TEST_F(RegistryClientTest, BasicIsAnsweredAndRemembered) {
+  registry_.RequireBasic("u", "p");
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_EQ(registry_.Count("manifests"), 2);
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_EQ(registry_.Count("manifests"), 3);
+}
+
+TEST_F(RegistryClientTest, TheNextCredentialIsTriedAfterA401) {
+  registry_.RequireToken("right", "p");
+  auto got = Manifest(App({User("wrong", "hunter2"), User("right", "p"), User("unused", "x")}));
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(registry_.Count("/token"), 2);
+}
+
+TEST_F(RegistryClientTest, AnErrorCountsCredentialsAndHidesThem) {
+  registry_.RequireToken("right", "p");
+  auto got = Manifest(App({User("wrong", "hunter2"), User("other", "hunter2")}));
+  EXPECT_THAT(got, FailsWith(Code::kUnauthenticated,
+                             AllOf(HasSubstr("registry " + registry_.host() + ": 401 Unauthorized with 2 credentials tried"),
+                                   Not(HasSubstr("hunter2")))));
+}
+
+TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
+  registry_.RequireToken("u", "p");
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  registry_.ClearLog();
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
+  registry_.RevokeTokens();
+  registry_.ClearLog();
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
+}
+
+TEST_F(RegistryClientTest, OneUsersTokenIsNotAnothers) {
+  registry_.RequireToken("u", "p");
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(Manifest(App({User("u", "other")})), FailsWith(Code::kUnauthenticated));
+}
+
+TEST_F(RegistryClientTest, AnybodyMayHaveATokenOfAPublicRepository) {
+  registry_.RequireToken("", "");
+  EXPECT_THAT(Manifest(App()), IsOk());
+}
+
+TEST_F(RegistryClientTest, AnIdentityTokenIsExchanged) {
+  registry_.AcceptRefreshToken("refresh");
+  Credential credential{.username = "00000000-0000-0000-0000-000000000000", .identity_token = "refresh", .source = "ns/s"};
+  EXPECT_THAT(Manifest(App({credential})), IsOk());
+  EXPECT_EQ(registry_.Count("POST /token"), 1);
+}
+
+TEST_F(RegistryClientTest, WhatMayPassIsTriedAgain) {
+  for (Trouble trouble : {Trouble::kBroken, Trouble::kReset}) {
+    registry_.Misbehave("manifests/", trouble, 2);
+    EXPECT_THAT(Manifest(App()), IsOk());
+  }
+  registry_.Misbehave("manifests/", Trouble::kBroken);
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable, HasSubstr("503")));
+}
+
+TEST_F(RegistryClientTest, RetryAfterIsHeededIfThereIsTime) {
+  ASSERT_THAT(Manifest(App()), IsOk());
+  registry_.Misbehave("manifests/", Trouble::kThrottled, 1);
+  EXPECT_THAT(Manifest(App()), IsOk());
+  registry_.Misbehave("manifests/", Trouble::kThrottled);
+  auto got = Manifest(App(), "1", 500ms);
+  ASSERT_THAT(got, FailsWith(Code::kThrottled));
+  EXPECT_EQ(got.error().retry_after(), 1s);
+}
+
+TEST_F(RegistryClientTest, HostileBodiesAreRefused) {
+  ASSERT_THAT(Manifest(App()), IsOk());
+  registry_.Misbehave("manifests/", Trouble::kEndlessBody, 1);
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kInvalid));
+  registry_.Misbehave("manifests/", Trouble::kShortBody, 3);
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable));
+  registry_.Misbehave("manifests/", Trouble::kLyingDigest, 1);
+  EXPECT_THAT(Manifest(App()), FailsWith(Code::kInvalid, HasSubstr("manifest 1")));
+  registry_.Behave();
+  registry_.Misbehave("manifests/", Trouble::kOtherBody, 1);
+  std::string digest = Manifest(App())->digest;
+  EXPECT_THAT(Manifest(App(), "sha256:" + std::string(64, '0')), FailsWith(Code::kNotFound, HasSubstr("MANIFEST_UNKNOWN")));
+}
+
+TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
+  std::string manifest = registry_.PutImage("app", "2", {"linux", "s390x"});
+  std::string blob = registry_.PutBlob("content");
+  EXPECT_THAT(Manifest(App(), manifest), IsOk());
+  EXPECT_THAT(Blob(blob), IsOk());
+  registry_.Misbehave("/v2/", Trouble::kOtherBody);
+  EXPECT_THAT(Manifest(App(), manifest), FailsWith(Code::kInvalid));
+  EXPECT_THAT(Blob(blob), FailsWith(Code::kInvalid));
+}
+
+TEST_F(RegistryClientTest, ASilentRegistryCostsNoMoreThanTheDeadline) {
+  ASSERT_THAT(Manifest(App()), IsOk());
+  registry_.Misbehave("manifests/", Trouble::kSilent);
+  EXPECT_THAT(Manifest(App(), "1", 50ms), FailsWith(Code::kDeadlineExceeded));
+}
+
+TEST_F(RegistryClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
+  registry_.RequireBasic("u", "p");
+  FakeRegistry store(io_.get_executor(), {});
+  std::string digest = store.PutBlob("content");
+  registry_.Redirect("blobs/", store.url() + "/v2/app/blobs/" + digest + "?signature=x");
+  ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  auto got = kube::Run(io_, client().Blob(App({User("u", "p")}), digest, kube::RealClock().Now() + 10s));
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(*got, "content");
+  EXPECT_THAT(store.authorizations(), ElementsAre(""));
+}
+
+TEST_F(RegistryClientTest, RedirectsEndAndStayAwayFromPrivateAddresses) {
+  std::string digest = registry_.PutBlob("content");
+  registry_.Redirect("blobs/", "/v2/app/blobs/" + digest);
+  EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid, HasSubstr("redirects")));
+  registry_.Behave();
+  registry_.Redirect("blobs/", "http://169.254.169.254/latest/meta-data/");
+  EXPECT_THAT(Blob(digest), FailsWith(Code::kPermissionDenied, HasSubstr("169.254.169.254")));
+  registry_.Behave();
+  registry_.Redirect("blobs/", "file:///etc/passwd");
+  EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid));
+}
+
+class TlsTest : public RegistryClientTest {
+ protected:
+  TlsTest() {
+    auto authority = kube::NewCertificateAuthority("test", std::chrono::hours(1), kube::RealClock());
+    ca_ = *authority;
+    auto serving = kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
+    tls_ = std::make_unique<FakeRegistry>(io_.get_executor(), FakeRegistryOptions{*serving});
+    tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  }
+  Repository Secure(bool insecure = false) {
+    std::string host = tls_->host();
+    return {{"localhost" + host.substr(host.find(':')), "app", insecure, "test"}, {}};
+  }
+
+  kube::KeyPair ca_;
+  std::unique_ptr<FakeRegistry> tls_;
+};
+
+TEST_F(TlsTest, AnUnknownAuthorityIsRefusedUnlessInsecure) {
+  options_.fetch.tries = 1;
+  EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(tls_->log(), IsEmpty());
+  EXPECT_THAT(Manifest(Secure(true)), IsOk());
+}
+
+TEST_F(TlsTest, ABundleMakesTheAuthorityKnown) {
+  options_.transport.ca_pem = ca_.certificate_pem;
+  EXPECT_THAT(Manifest(Secure()), IsOk());
+}
+
+TEST_F(TlsTest, ABundleMayBeForOneRegistry) {
+  options_.transport.host_ca_pem["localhost"] = ca_.certificate_pem;
+  EXPECT_THAT(Manifest(Secure()), IsOk());
+}
+
+TEST_F(TlsTest, HttpsIsNotLeftForARedirect) {
+  options_.transport.ca_pem = ca_.certificate_pem;
+  tls_->Redirect("manifests/", registry_.url() + "/v2/app/manifests/1");
+  EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+TEST_F(TlsTest, PlainHttpIsForInsecureRegistriesOnly) {
+  options_.fetch.tries = 1;
+  Repository plain = App();
+  plain.source.insecure = false;
+  EXPECT_FALSE(Manifest(plain));
+  EXPECT_EQ(registry_.Count("manifests"), 0);
+}
+
+}  // namespace
+}  // namespace inspection

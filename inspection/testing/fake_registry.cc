@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/testing/fake_registry.h"
+
+#include <algorithm>
+#include <set>
+
+#include "inspection/auth.h"
+#include "inspection/digest.h"
+
+namespace inspection {
+
+namespace asio = kube::asio;
+
+struct FakeRegistry::State {
+  struct Stored {
+    std::string content;
+    std::string media_type;
+  };
+  struct Answer {
+    int status = 200;
+    std::string body;
+    std::string fields;
+  };
+  struct Mischief {
+    std::string part;
+    Trouble trouble;
+    int times;
+  };
+
+  std::string url;
+  std::map<std::string, Stored> manifests;  // "app/manifests/1"
+  std::map<std::string, std::string> blobs;
+  bool basic = false;
+  bool bearer = false;
+  std::set<std::string> logins;  // "Basic …"; "" for anybody
+  std::set<std::string> refresh_tokens;
+  int token_generation = 1;
+  std::vector<Mischief> mischief;
+  std::vector<std::pair<std::string, std::string>> redirects;
+  std::vector<std::string> log;
+  std::vector<std::string> authorizations;
+
+  Answer Find(const kube::ScriptedRequest& request, const std::string& path);
+  Answer GiveToken(const kube::ScriptedRequest& request, const std::string& authorization);
+  std::optional<Answer> Challenge(const std::string& authorization, const std::string& path);
+  std::string TokenFor(const std::string& repository) const {
+    return "token-" + std::to_string(token_generation) + "-" + std::to_string(std::hash<std::string>()(repository));
+  }
+  std::optional<Trouble> TroubleFor(const std::string& target);
+};
+
+namespace {
+
+// "app" of "/v2/app/manifests/1".
+std::string RepositoryOf(const std::string& path) {
+  size_t end = std::min(path.find("/manifests/"), path.find("/blobs/"));
+  return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
+}
+
+std::string ErrorBody(const std::string& code) { return R"({"errors":[{"code":")" + code + R"("}]})"; }
+
+}  // namespace
+
+FakeRegistry::State::Answer FakeRegistry::State::GiveToken(const kube::ScriptedRequest& request,
+                                                           const std::string& authorization) {
+  std::string query = request.method == "POST" ? request.body : request.target;
+  bool allowed = logins.contains(authorization) || (authorization.empty() && logins.contains(""));
+  for (const std::string& token : refresh_tokens) allowed |= query.find("refresh_token=" + token) != std::string::npos;
+  if (!allowed) return {401, "", ""};
+  size_t scope = query.find("scope=repository%3A");
+  if (scope == std::string::npos) return {400, "", ""};
+  scope += std::string_view("scope=repository%3A").size();
+  std::string repository = query.substr(scope, query.find("%3Apull", scope) - scope);
+  for (size_t slash = repository.find("%2F"); slash != std::string::npos; slash = repository.find("%2F")) {
+    repository.replace(slash, 3, "/");
+  }
+  return {200, R"({"token":")" + TokenFor(repository) + R"(","expires_in":300})", ""};
+}
+
+std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const std::string& authorization,
+                                                                          const std::string& path) {
+  if (basic) {
+    if (logins.contains(authorization)) return std::nullopt;
+    return Answer{401, ErrorBody("UNAUTHORIZED"), "WWW-Authenticate: Basic realm=\"fake\"\r\n"};
+  }
+  if (bearer) {
+    std::string repository = RepositoryOf(path);
+    if (authorization == "Bearer " + TokenFor(repository)) return std::nullopt;
+    return Answer{401, ErrorBody("UNAUTHORIZED"),
+                  "WWW-Authenticate: Bearer realm=\"" + url + "/token\",service=\"fake\",scope=\"repository:" + repository +
+                      ":pull\"\r\n"};
+  }
+  return std::nullopt;
+}
+
+FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedRequest& request, const std::string& path) {
+  std::string authorization = request.Header("Authorization");
+  if (path == "/token") return GiveToken(request, authorization);
+  for (const auto& [part, location] : redirects) {
+    if (path.find(part) != std::string::npos) return {307, "", "Location: " + location + "\r\n"};
+  }
+  std::optional<Answer> challenge = Challenge(authorization, path);
+  if (challenge) return *challenge;
+  if (size_t blob = path.find("/blobs/"); blob != std::string::npos) {
+    auto found = blobs.find(path.substr(blob + 7));
+    if (found == blobs.end()) return {404, ErrorBody("BLOB_UNKNOWN"), ""};
+    return {200, found->second, ""};
+  }
+  auto found = path.starts_with("/v2/") ? manifests.find(path.substr(4)) : manifests.end();
+  if (found == manifests.end()) return {404, ErrorBody("MANIFEST_UNKNOWN"), ""};
+  return {200, found->second.content, "Content-Type: " + found->second.media_type + "\r\n"};
+}
+
+std::optional<FakeRegistry::Trouble> FakeRegistry::State::TroubleFor(const std::string& target) {
+  for (Mischief& one : mischief) {
+    if (one.times == 0 || target.find(one.part) == std::string::npos) continue;
+    --one.times;
+    return one.trouble;
+  }
+  return std::nullopt;
+}
+
+asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::ScriptedPeer& peer) {
+  while (true) {
+    std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+    if (!request) co_return;
+    std::string path = request->target.substr(0, request->target.find('?'));
+    state->log.push_back(request->method + " " + path);
+    state->authorizations.push_back(request->Header("Authorization"));
+    State::Answer answer = state->Find(*request, path);
+    std::optional<Trouble> trouble = state->TroubleFor(path);
+    bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
+    if (manifest && trouble != Trouble::kNoDigest) {
+      std::string digest = Sha256Digest(trouble == Trouble::kLyingDigest ? "something else" : answer.body);
+      answer.fields += "Docker-Content-Digest: " + digest + "\r\n";
+    }
+    if (trouble == Trouble::kReset) {
+      peer.Abort();
+      co_return;
+    }
+    if (trouble == Trouble::kSilent) {
+      co_await peer.UntilClosed();
+      co_return;
+    }
+    if (trouble == Trouble::kEndlessBody) {
+      std::string piece(64u << 10, ' ');
+      bool open = co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
+      while (open) open = co_await peer.Write(piece);
+      co_return;
+    }
+    if (trouble == Trouble::kThrottled) answer = {429, "", "Retry-After: 1\r\n"};
+    if (trouble == Trouble::kBroken) answer = {503, "", ""};
+    if (trouble == Trouble::kOtherBody) answer.body += " ";
+    size_t length = answer.body.size() + (trouble == Trouble::kShortBody ? 10 : 0);
+    std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " Status\r\nContent-Length: " + std::to_string(length) +
+                       "\r\n" + answer.fields + "\r\n" + (request->method == "HEAD" ? "" : answer.body);
+    bool sent = co_await peer.Write(text);
+    if (!sent || trouble == Trouble::kShortBody) co_return;
+  }
+}
+
+FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options) : state_(std::make_shared<State>()) {
+  kube::ScriptedServerOptions server_options;
+  server_options.certificate = std::move(options.certificate);
+  server_ = std::make_unique<kube::ScriptedServer>(
+      executor, server_options, [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
+  state_->url = url();
+}
+
+FakeRegistry::~FakeRegistry() = default;
+
+std::string FakeRegistry::host() const { return server_->url().Authority(); }
+std::string FakeRegistry::url() const { return server_->url().scheme + "://" + host(); }
+
+std::string FakeRegistry::PutBlob(std::string content) {
+  std::string digest = Sha256Digest(content);
+  state_->blobs[digest] = std::move(content);
+  return digest;
+}
+
+std::string FakeRegistry::PutManifest(const std::string& repository, const std::string& tag, std::string content,
+                                      std::string_view media_type) {
+  std::string digest = Sha256Digest(content);
+  State::Stored stored{std::move(content), std::string(media_type)};
+  if (!tag.empty()) state_->manifests[repository + "/manifests/" + tag] = stored;
+  state_->manifests[repository + "/manifests/" + digest] = std::move(stored);
+  return digest;
+}
+
+std::string FakeRegistry::PutImage(const std::string& repository, const std::string& tag, const Platform& platform,
+                                   const std::string& labels) {
+  std::string config = PutBlob(R"({"architecture":")" + platform.architecture + R"(","os":")" + platform.os +
+                               R"(","config":{"Labels":)" + labels + "}}");
+  return PutManifest(repository, tag,
+                     R"({"schemaVersion":2,"mediaType":")" + std::string(kOciManifest) +
+                         R"(","config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":1,"digest":")" +
+                         config + R"("},"layers":[]})",
+                     kOciManifest);
+}
+
+std::string FakeRegistry::PutIndex(const std::string& repository, const std::string& tag,
+                                   const std::vector<Platform>& platforms) {
+  std::string entries;
+  for (const Platform& platform : platforms) {
+    std::string image = PutImage(repository, "", platform);
+    entries += (entries.empty() ? "" : ",") + (R"({"mediaType":")" + std::string(kOciManifest)) +
+               R"(","size":1,"digest":")" + image + R"(","platform":{"os":")" + platform.os + R"(","architecture":")" +
+               platform.architecture + R"("}})";
+  }
+  return PutManifest(repository, tag,
+                     R"({"schemaVersion":2,"mediaType":")" + std::string(kOciIndex) + R"(","manifests":[)" + entries + "]}",
+                     kOciIndex);
+}
+
+void FakeRegistry::Remove(const std::string& repository, const std::string& tag) {
+  state_->manifests.erase(repository + "/manifests/" + tag);
+}
+
+void FakeRegistry::RequireBasic(const std::string& user, const std::string& password) {
+  state_->basic = true;
+  state_->logins.insert(BasicAuthorization(user, password));
+}
+
+void FakeRegistry::RequireToken(const std::string& user, const std::string& password) {
+  state_->bearer = true;
+  state_->logins.insert(user.empty() ? "" : BasicAuthorization(user, password));
+}
+
+void FakeRegistry::AcceptRefreshToken(const std::string& refresh_token) {
+  state_->bearer = true;
+  state_->refresh_tokens.insert(refresh_token);
+}
+
+void FakeRegistry::RevokeTokens() { ++state_->token_generation; }
+
+void FakeRegistry::Misbehave(const std::string& part, Trouble trouble, int times) {
+  state_->mischief.push_back({part, trouble, times});
+}
+
+void FakeRegistry::Redirect(const std::string& part, const std::string& location) {
+  state_->redirects.emplace_back(part, location);
+}
+
+void FakeRegistry::Behave() {
+  state_->mischief.clear();
+  state_->redirects.clear();
+}
+
+const std::vector<std::string>& FakeRegistry::log() const { return state_->log; }
+
+int FakeRegistry::Count(std::string_view part) const {
+  return static_cast<int>(std::count_if(state_->log.begin(), state_->log.end(), [&](const std::string& line) {
+    return line.find(part) != std::string::npos;
+  }));
+}
+
+const std::vector<std::string>& FakeRegistry::authorizations() const { return state_->authorizations; }
+
+void FakeRegistry::ClearLog() {
+  state_->log.clear();
+  state_->authorizations.clear();
+}
+
+}  // namespace inspection

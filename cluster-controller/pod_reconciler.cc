@@ -32,7 +32,7 @@ bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGat
 }  // namespace
 
 Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
-  std::optional<Pod> pod = parts_.pod(request.key);
+  std::optional<Pod> pod = parts_.pods.Get(request.key);
   if (!pod || !placement::HasGate(*pod, api::kClusterGate)) {
     waiting_.erase(request.key);
     parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
@@ -86,7 +86,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   }
   decision.configs = placement::ConfigsFor(*pod, all);
   decision.take_over_shard = take_over;
-  if (const api::ClusterPodPlacementConfig* cluster = parts_.cluster_config(); cluster != nullptr) {
+  auto cluster = parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)});
+  if (cluster) {
     decision.cluster_platforms = cluster->Preferences();
     decision.fallback_architecture = cluster->spec.fallback_architecture;
   }
@@ -142,7 +143,7 @@ Async<Outcome> PodReconciler::Write(kube::ObjectKey key, Pod pod, placement::Rel
   if (FailedWith(written, Code::kInvalid)) {
     // The API server will never take this pod as decided; without the gate it still runs somewhere.
     parts_.events.Record(reference, /*warning=*/true, api::kReasonGateRemovalFailed, written.error().message());
-    std::optional<Pod> bare = parts_.pod(key);
+    std::optional<Pod> bare = parts_.pods.Get(key);
     if (!bare) co_return Outcome::Done();
     bool local = placement::HasGate(*bare, api::kLocalGate);
     if (local) placement::ReleaseBare(*bare, api::kLocalGate);

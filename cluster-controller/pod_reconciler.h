@@ -8,7 +8,6 @@
 #pragma once
 
 #include <chrono>
-#include <functional>
 #include <string>
 #include <unordered_map>
 
@@ -19,6 +18,7 @@
 #include "cluster-controller/shard_watch.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
+#include "kube/cache/reader.h"
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
@@ -37,10 +37,10 @@ struct PodReconcilerParts {
   PodInspector& inspector;
   ShardWatch& shards;
   ControllerMetrics& metrics;
-  // The pod as the informer has it; nullopt when it is gone or has no gate.
-  std::function<std::optional<kube::core::Pod>(const kube::ObjectKey&)> pod;
-  // The ClusterPodPlacementConfig in force; nullptr if there is none (any more).
-  std::function<const api::ClusterPodPlacementConfig*()> cluster_config;
+  // Pods with the cluster gate, complete but for status and managedFields, which a PUT need not have.
+  const kube::PodReader& pods;
+  // The ClusterPodPlacementConfig, as long as there is one.
+  const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs;
 };
 
 class PodReconciler final : public kube::Reconciler {

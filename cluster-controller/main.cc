@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include <string>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+#include "api/version.h"
+#include "cluster-controller/config_reader.h"
+#include "cluster-controller/controller_metrics.h"
+#include "cluster-controller/pod_inspector.h"
+#include "cluster-controller/pod_reconciler.h"
+#include "cluster-controller/pull_secrets.h"
+#include "cluster-controller/shard_watch.h"
+#include "cluster-controller/system_config.h"
+#include "inspection/inspector.h"
+#include "kube/admission/health.h"
+#include "kube/admission/metrics.h"
+#include "kube/admission/ops_server.h"
+#include "kube/base/app.h"
+#include "kube/cache/informer.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/new_client.h"
+#include "kube/controller/controller.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/leader_election.h"
+#include "kube/types/resource.h"
+#include "placement/gate.h"
+
+DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
+DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
+              "The operator's namespace: the Lease, and the objects that the ClusterPodPlacementConfig names.");
+DEFINE_int32(workers, 64, "Pods at a time, most of them waiting for a registry.");
+
+namespace cluster_controller {
+namespace {
+
+using kube::Async;
+using kube::EventType;
+using kube::Result;
+using kube::core::Pod;
+
+// Pods that wait for the scheduler; the gate itself cannot be selected by.
+constexpr char kUnscheduled[] = "spec.nodeName=,status.phase=Pending";
+
+std::string Identity() {
+  char host[256] = "";
+  gethostname(host, sizeof host - 1);
+  return std::string(host) + "_" + std::to_string(getpid());
+}
+
+kube::InformerOptions<Pod> GatedPods() {
+  return {.field_selector = kUnscheduled,
+          .trim =
+              [](Pod& pod) {
+                pod.clear_status();
+                pod.mutable_metadata()->clear_managed_fields();
+              },
+          .keep = [](const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }};
+}
+
+// Works as the leader until the process stops or leadership is lost.
+Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, kube::LeaderElector& elector) {
+  kube::Clock& clock = app.clock();
+  kube::TaskGroup tasks(app.executor());
+
+  // What is watched.
+  kube::Informer<Pod> pods(client, clock, GatedPods());
+  kube::Informer<api::ClusterPodPlacementConfig> cluster_configs(client, clock, {});
+  kube::Informer<kube::core::ConfigMap> config_maps(client, clock, {.ns = FLAGS_namespace});
+  kube::Informer<kube::coordination::Lease> leases(
+      client, clock, {.field_selector = "metadata.name=" + std::string(api::kShardControllerName)});
+
+  // What works.
+  auto images = inspection::NewImageInspector(app.executor(), clock);
+  PullSecrets secrets(client, clock);
+  PodInspector inspector(*images, secrets, metrics, clock);
+  ConfigReader configs(client, clock);
+  ShardWatch shards(clock, api::kDefaultShardTakeoverAfter);
+  SystemConfig system_config(FLAGS_namespace, cluster_configs, config_maps, *images, secrets, shards);
+  kube::Controller* busy = nullptr;
+  kube::EventRecorder events(client, clock,
+                             {.component = std::string(api::kEventComponent),
+                              .busy = [&busy] { return busy != nullptr && busy->queue().size() > 0; }});
+  PodReconciler reconciler({client, clock, tasks, events, configs, inspector, shards, metrics, pods, cluster_configs});
+  kube::Controller controller({.name = "pod-placement", .workers = FLAGS_workers}, reconciler, clock);
+  busy = &controller;
+
+  // What wakes what.
+  pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(KeyOf(pod)); });
+  cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig&) { system_config.Apply(); });
+  config_maps.OnEvent([&](EventType, const kube::core::ConfigMap&) { system_config.Apply(); });
+  leases.OnEvent([&](EventType type, const kube::coordination::Lease& lease) { shards.OnLease(type, lease); });
+
+  tasks.Spawn("events", events.Run());
+  tasks.Spawn("cluster-configs", cluster_configs.Run());
+  tasks.Spawn("config-maps", config_maps.Run());
+  tasks.Spawn("leases", leases.Run());
+  tasks.Spawn("pods", pods.Run());
+
+  // The configuration comes before the first pod.
+  Result<> synced = co_await cluster_configs.WaitForSync();
+  if (synced) synced = co_await config_maps.WaitForSync();
+  if (synced) tasks.Spawn("pod-placement", controller.Run(tasks));
+  Result<> held = synced;
+  if (synced) held = co_await elector.Hold();
+
+  Result<> stopped = co_await tasks.Stop(clock, app.grace_left());
+  LOG_IF(WARNING, !stopped) << stopped.error();
+  if (app.stopping()) co_return kube::Ok();
+  co_return held;
+}
+
+Async<> Main(kube::App& app) {
+  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  if (!config) co_return config.error();
+  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config), {.name = "cluster-controller"});
+  if (!client) co_return client.error();
+
+  kube::Metrics metrics;
+  ControllerMetrics controller_metrics(metrics);
+  kube::HealthRegistry health;
+  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  if (!ops) co_return ops.error();
+  app.tasks().Spawn("ops", (*ops)->Run());
+
+  kube::LeaderElector elector(
+      **client, app.clock(),
+      {.ns = FLAGS_namespace, .name = std::string(api::kControllerName), .identity = Identity()});
+  Result<> acquired = co_await elector.Acquire();
+  Result<> led = kube::Ok();
+  if (acquired) led = co_await Lead(app, **client, controller_metrics, elector);
+  Result<> released = co_await elector.Release();
+  LOG_IF(WARNING, !released) << "release the lease: " << released.error();
+
+  Result<> stopped = co_await app.tasks().Stop(app.clock(), app.grace_left());
+  LOG_IF(WARNING, !stopped) << stopped.error();
+  if (!acquired && !app.stopping()) co_return acquired.error();
+  co_return led;
+}
+
+}  // namespace
+}  // namespace cluster_controller
+
+int main(int argc, char** argv) {
+  return kube::RunApp({"cluster-controller", "Requires the architectures that a pod's images run on, and drops the gate.",
+                       api::kVersion, argc, argv},
+                      cluster_controller::Main);
+}

@@ -72,8 +72,6 @@ class PodReconciler final : public kube::Reconciler {
   // The write that was decided. A pod that the API server refuses with it goes on without it.
   kube::Async<kube::Outcome> Write(kube::ObjectKey key, kube::core::Pod pod, placement::Release release);
 
-  void RecordEvents(const kube::core::Pod& pod, const std::vector<placement::PodEvent>& events);
-
   PodReconcilerParts parts_;
   std::unordered_map<kube::ObjectKey, Waiting> waiting_;
 };

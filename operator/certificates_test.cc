@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/certificates.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Code;
+using kube::FailsWith;
+using kube::KeyPair;
+using kube::ObjectKey;
+using kube::Result;
+using kube::core::Secret;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+const ObjectKey kAuthority{"ops", "pod-placement-shard-ca-shop"};
+const ObjectKey kServing{"shop", "web-hook"};
+
+class CertificatesTest : public testing::Test {
+ protected:
+  CertificateRequest Request() {
+    return {.authority = kAuthority, .serving = kServing, .dns_names = {"web-hook.shop.svc"}, .labels = {{"a", "b"}}};
+  }
+  IssuedCertificate Ensure() {
+    Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
+    EXPECT_THAT(issued, kube::IsOk());
+    return issued ? *issued : IssuedCertificate();
+  }
+  std::string Data(const ObjectKey& key, const char* name) {
+    std::optional<Secret> secret = api_.Get<Secret>(key);
+    if (!secret) return "no secret";
+    auto found = secret->data().find(name);
+    return found == secret->data().end() ? "none" : found->second;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+};
+
+TEST_F(CertificatesTest, MakesAnAuthorityAndACertificateThatItSigned) {
+  IssuedCertificate issued = Ensure();
+  std::string certificate = Data(kServing, "tls.crt");
+  EXPECT_TRUE(kube::SignedBy(certificate, issued.ca_bundle_pem));
+  EXPECT_EQ(issued.serving.certificate_pem, certificate);
+  EXPECT_TRUE(IsPair(KeyPair{certificate, Data(kServing, "tls.key")}));
+  EXPECT_THAT(*kube::DnsNames(certificate), ElementsAre("web-hook.shop.svc"));
+  EXPECT_EQ(api_.Get<Secret>(kServing)->type(), "kubernetes.io/tls");
+  EXPECT_EQ(api_.Get<Secret>(kServing)->metadata().labels().at("a"), "b");
+}
+
+// I6
+TEST_F(CertificatesTest, TheAuthoritysKeyStaysInTheOperatorsNamespace) {
+  Ensure();
+  std::string key = Data(kAuthority, "tls.key");
+  for (auto& [name, value] : api_.Get<Secret>(kServing)->data()) EXPECT_THAT(value, Not(HasSubstr(key))) << name;
+}
+
+TEST_F(CertificatesTest, WhatIsGoodIsNotWritten) {
+  IssuedCertificate first = Ensure();
+  clock_.Advance(59 * 24h);
+  int writes = api_.CountCalls("PUT") + api_.CountCalls("POST");
+  IssuedCertificate second = Ensure();
+  EXPECT_EQ(first.serving.certificate_pem, second.serving.certificate_pem);
+  EXPECT_EQ(api_.CountCalls("PUT") + api_.CountCalls("POST"), writes);
+}
+
+TEST_F(CertificatesTest, RenewsAfterTwoThirdsOfTheTime) {
+  IssuedCertificate first = Ensure();
+  clock_.Advance(61 * 24h);
+  IssuedCertificate second = Ensure();
+  EXPECT_NE(first.serving.certificate_pem, second.serving.certificate_pem);
+  EXPECT_EQ(first.ca_bundle_pem, second.ca_bundle_pem);
+  EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), second.ca_bundle_pem));
+}
+
+TEST_F(CertificatesTest, TwoAuthoritiesAreTrustedWhileOneFollowsTheOther) {
+  IssuedCertificate first = Ensure();
+  std::string old_serving = Data(kServing, "tls.crt");
+  clock_.Advance(kAuthorityValidity - kAuthorityRenewal + 1h);
+  IssuedCertificate second = Ensure();
+  std::string new_authority = Data(kAuthority, "tls.crt");
+  EXPECT_NE(new_authority, first.ca_bundle_pem);
+  EXPECT_EQ(second.ca_bundle_pem, new_authority + first.ca_bundle_pem);
+  EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), new_authority));
+  // Once the old one has ended, it is trusted no more.
+  clock_.Advance(kAuthorityRenewal);
+  EXPECT_EQ(Ensure().ca_bundle_pem, new_authority);
+}
+
+TEST_F(CertificatesTest, ALostAuthorityIsReplacedTogetherWithItsCertificate) {
+  IssuedCertificate first = Ensure();
+  api_.Delete<Secret>(kAuthority);
+  IssuedCertificate second = Ensure();
+  EXPECT_NE(first.ca_bundle_pem, second.ca_bundle_pem);
+  EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), second.ca_bundle_pem));
+}
+
+TEST_F(CertificatesTest, ACertificateThatSomebodyBrokeIsReplaced) {
+  Ensure();
+  Secret broken = *api_.Get<Secret>(kServing);
+  (*broken.mutable_data())["tls.key"] = "nonsense";
+  api_.Update(broken);
+  IssuedCertificate issued = Ensure();
+  EXPECT_TRUE(IsPair(KeyPair{Data(kServing, "tls.crt"), Data(kServing, "tls.key")}));
+  EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), issued.ca_bundle_pem));
+}
+
+TEST_F(CertificatesTest, ACertificateForOtherNamesIsReplaced) {
+  Ensure();
+  CertificateRequest request = Request();
+  request.dns_names = {"other.shop.svc"};
+  ASSERT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, request)), kube::IsOk());
+  EXPECT_THAT(*kube::DnsNames(Data(kServing, "tls.crt")), ElementsAre("other.shop.svc"));
+}
+
+TEST_F(CertificatesTest, TwoOperatorsDoNotOverwriteEachOther) {
+  Ensure();
+  clock_.Advance(kAuthorityValidity - kAuthorityRenewal + 1h);
+  bool first = true;
+  api_.BeforeEach([&](const std::string& call) {
+    if (!first || !call.starts_with("PUT")) return;
+    first = false;
+    api_.Update(*api_.Get<Secret>(kAuthority));  // the other one was faster
+  });
+  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())), FailsWith(Code::kConflict));
+}
+
+TEST_F(CertificatesTest, AnApiServerThatIsAwayIsAnError) {
+  api_.FailNext(kube::Error::Unavailable("503"));
+  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())), FailsWith(Code::kUnavailable));
+}
+
+}  // namespace
+}  // namespace operator_

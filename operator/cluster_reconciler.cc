@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/cluster_reconciler.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "operator/certificates.h"
+#include "operator/gates.h"
+#include "operator/objects/cluster_objects.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/webhook_configurations.h"
+#include "operator/status/pod_trouble.h"
+#include "operator/status/write_status.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+
+constexpr char kAuthorityName[] = "pod-placement-ca";
+
+ObjectKey WebhookConfigurationKey() { return {"", std::string(api::kMutatingWebhookConfigurationName)}; }
+
+std::vector<std::string> FinalizersOf(const api::ClusterPodPlacementConfig& config) {
+  return {config.metadata().finalizers().begin(), config.metadata().finalizers().end()};
+}
+
+bool Contains(const std::vector<std::string>& list, std::string_view item) {
+  return std::find(list.begin(), list.end(), item) != list.end();
+}
+
+std::vector<std::string> Without(std::vector<std::string> list, std::string_view item) {
+  list.erase(std::remove(list.begin(), list.end(), item), list.end());
+  return list;
+}
+
+}  // namespace
+
+ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                                     const Configs& configs, OperandStore& store, ClusterTiming timing)
+    : client_(client), clock_(clock), options_(std::move(options)), configs_(configs), store_(store), timing_(timing) {}
+
+Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
+  std::optional<Config> config = configs_.Cluster();
+  if (!config) {
+    Result<std::string> waits = co_await Deprovision();
+    if (!waits) co_return waits.error();
+    co_return waits->empty() ? Outcome::Done() : Outcome::After(timing_.poll);
+  }
+  if (config->metadata().has_deletion_timestamp()) co_return co_await Delete(std::move(*config));
+
+  removing_since_.reset();
+  std::vector<std::string> finalizers = FinalizersOf(*config);
+  size_t before = finalizers.size();
+  for (std::string_view ours : {api::kPodPlacementFinalizer, api::kNoPodPlacementConfigFinalizer}) {
+    if (!Contains(finalizers, ours)) finalizers.emplace_back(ours);
+  }
+  if (finalizers.size() != before) {
+    Result<> written = co_await WriteFinalizers(*config, std::move(finalizers));
+    if (!written) co_return written.error();
+  }
+  co_return co_await Provision(std::move(*config), "");
+}
+
+Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisioning) {
+  ClusterView view{.deprovisioning = std::move(deprovisioning)};
+  Result<> applied = co_await ApplyOperands(config, view);
+  if (!applied) {
+    view.trouble = TroubleOf(applied.error());
+    if (!view.trouble) co_return applied.error();
+  }
+  if (applied && !(view.controller.available && view.webhook.available)) {
+    std::string_view stuck = view.controller.available ? api::kWebhookName : api::kControllerName;
+    Result<std::optional<Trouble>> pods = co_await PodTrouble(client_, options_.ns, std::string(stuck));
+    if (!pods) co_return pods.error();
+    view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
+  }
+  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  Result<> written = co_await WriteClusterStatus(std::move(config), std::move(view));
+  if (!applied) co_return applied.error();
+  if (!written) co_return written.error();
+  co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
+}
+
+Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view) {
+  view.controller = RolloutOfOperand(api::kControllerName);
+  view.webhook = RolloutOfOperand(api::kWebhookName);
+  view.webhook_configured = store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey()).has_value();
+
+  CertificateRequest request{
+      .authority = {options_.ns, kAuthorityName},
+      .serving = {options_.ns, std::string(api::kWebhookName)},
+      .dns_names = {ServiceDnsName(std::string(api::kWebhookName), options_.ns)},
+      .labels = {},
+  };
+  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  if (!issued) co_return issued.error();
+  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  for (DesiredObject& object : objects) {
+    Result<> applied = co_await store_.Ensure(std::move(object));
+    if (!applied) co_return applied.error();
+  }
+  Result<> alerts = co_await store_.Ensure(ClusterAlerts(options_));
+  // Clusters without the Prometheus operator don't know the kind.
+  if (!alerts && !IsNotFound(alerts)) co_return alerts.error();
+
+  Result<bool> stopped = co_await StopGating(view.controller);
+  if (!stopped) co_return stopped.error();
+  if (*stopped) {
+    view.webhook_configured = false;
+    co_return Ok();
+  }
+  bool runs = view.controller.available && view.webhook.available;
+  if (!runs && !view.webhook_configured) co_return Ok();
+  DesiredObject configuration{kMutatingWebhookConfigurations,
+                              ClusterWebhookConfiguration(config, issued->ca_bundle_pem, options_)};
+  Result<> applied = co_await store_.Ensure(std::move(configuration));
+  if (!applied) co_return applied.error();
+  view.webhook_configured = true;
+  co_return Ok();
+}
+
+Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
+  if (!controller.unavailable_since) co_return false;
+  auto waited = clock_.WallNow() - *controller.unavailable_since;
+  if (waited < timing_.stop_gating) co_return false;
+  if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey())) {
+    LOG(WARNING) << "no controller has run for long: new pods are not gated";
+    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
+    if (!removed) co_return removed.error();
+  }
+  if (waited < timing_.release) co_return true;
+  Result<std::vector<Pod>> pods = co_await GatedPods(client_, "", std::string(api::kClusterGate));
+  if (!pods) co_return pods.error();
+  std::vector<std::string> gates = {std::string(api::kClusterGate), std::string(api::kLocalGate)};
+  Result<> dropped = co_await DropGates(client_, std::move(*pods), std::move(gates));
+  if (!dropped) co_return dropped.error();
+  co_return true;
+}
+
+Async<Outcome> ClusterReconciler::Delete(Config config) {
+  if (!configs_.empty()) {
+    // Woken again when a PodPlacementConfig goes.
+    std::string waits = "PodPlacementConfigs are left, the first in namespace " + configs_.Namespaces().front();
+    co_return co_await Provision(std::move(config), std::move(waits));
+  }
+  Result<std::string> waits = co_await Deprovision();
+  if (!waits) co_return waits.error();
+  if (!waits->empty()) {
+    ClusterView view{.controller = RolloutOfOperand(api::kControllerName),
+                     .webhook = RolloutOfOperand(api::kWebhookName),
+                     .deprovisioning = std::move(*waits)};
+    Result<> written = co_await WriteClusterStatus(std::move(config), std::move(view));
+    if (!written) co_return written.error();
+    co_return Outcome::After(timing_.poll);
+  }
+  std::vector<std::string> others = FinalizersOf(config);
+  size_t before = others.size();
+  others = Without(std::move(others), api::kPodPlacementFinalizer);
+  others = Without(std::move(others), api::kNoPodPlacementConfigFinalizer);
+  if (others.size() == before) co_return Outcome::Done();
+  Result<> written = co_await WriteFinalizers(config, std::move(others));
+  if (!written) co_return written.error();
+  co_return Outcome::Done();
+}
+
+Async<std::string> ClusterReconciler::Deprovision() {
+  Result<bool> left = co_await AnythingLeft();
+  if (!left) co_return left.error();
+  if (!*left) {
+    removing_since_.reset();
+    co_return std::string();
+  }
+
+  // From here on no pod is gated any more.
+  if (!removing_since_) {
+    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
+    if (!removed) co_return removed.error();
+    removing_since_ = clock_.Now();
+    LOG(INFO) << "removing the cluster's operands";
+  }
+
+  // The controller drains what is; the pods that it leaves are let go.
+  Result<std::vector<Pod>> pods = co_await GatedPods(client_, "", std::string(api::kClusterGate));
+  if (!pods) co_return pods.error();
+  kube::Duration waited = clock_.Now() - *removing_since_;
+  if (!pods->empty()) {
+    size_t count = pods->size();
+    Result<> dropped = co_await LetPodsGo(std::move(*pods), waited);
+    if (!dropped) co_return dropped.error();
+    co_return "at least " + std::to_string(count) + " pods still have the scheduling gate";
+  }
+  if (waited < timing_.settle) co_return std::string("the webhook may still be called");
+
+  Result<> removed = co_await RemoveObjects();
+  if (!removed) co_return removed.error();
+  removing_since_.reset();
+  LOG(INFO) << "the cluster's operands are removed";
+  co_return std::string();
+}
+
+Async<> ClusterReconciler::LetPodsGo(std::vector<Pod> pods, kube::Duration waited) {
+  std::vector<std::string> gates = {std::string(api::kClusterGate)};
+  if (waited >= timing_.drain) {
+    // Whatever their shard was about to do: a gate of it that is left now would stay for ever.
+    gates.push_back(std::string(api::kLocalGate));
+  } else if (RolloutOfOperand(api::kControllerName).available) {
+    co_return Ok();
+  } else {
+    std::erase_if(pods, [](const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); });
+  }
+  co_return co_await DropGates(client_, std::move(pods), std::move(gates));
+}
+
+Async<bool> ClusterReconciler::AnythingLeft() {
+  if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey())) co_return true;
+  for (const DesiredObject& object : ClusterObjects("", options_)) {
+    if (store_.Get(object.resource, object.Key())) co_return true;
+  }
+  ObjectKey authority{options_.ns, kAuthorityName};
+  Result<kube::core::Secret> secret = co_await kube::Get<kube::core::Secret>(client_, authority);
+  if (!secret && !IsNotFound(secret)) co_return secret.error();
+  co_return secret.has_value();
+}
+
+Async<> ClusterReconciler::RemoveObjects() {
+  DesiredObjects objects = ClusterObjects("", options_);
+  objects.push_back(ClusterAlerts(options_));
+  for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
+    Result<> removed = co_await store_.Remove(object->resource, object->Key());
+    if (!removed) co_return removed.error();
+  }
+  ObjectKey certificate{options_.ns, std::string(api::kWebhookName)};
+  Result<> removed = co_await store_.Remove(kSecrets, std::move(certificate));
+  if (!removed) co_return removed.error();
+  // The authority last: it is the sign that something is left.
+  ObjectKey authority{options_.ns, kAuthorityName};
+  co_return co_await store_.Remove(kSecrets, std::move(authority));
+}
+
+Async<> ClusterReconciler::WriteFinalizers(const Config& config, std::vector<std::string> finalizers) {
+  kube::Json patch;
+  patch["metadata"]["resourceVersion"] = config.metadata().resource_version();
+  patch["metadata"]["finalizers"] = std::move(finalizers);
+  Result<kube::Unstructured> written = co_await kube::PatchObject(
+      client_, kube::ResourceOf<Config>::value, kube::KeyOf(config), kube::kMergePatch, std::move(patch));
+  if (!written && !IsNotFound(written)) co_return written.error().Prefix("write finalizers");
+  co_return Ok();
+}
+
+Async<> ClusterReconciler::WriteClusterStatus(Config config, ClusterView view) {
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus(config, view, clock_.WallNow());
+  if (status == config.status) co_return Ok();
+  co_return co_await WriteStatus(client_, kube::ResourceOf<Config>::value, kube::KeyOf(config), api::StatusToJson(status));
+}
+
+Rollout ClusterReconciler::RolloutOfOperand(std::string_view deployment) const {
+  std::optional<kube::Unstructured> found = store_.Get(kDeployments, {options_.ns, std::string(deployment)});
+  return RolloutOf(found ? &found->body() : nullptr);
+}
+
+}  // namespace operator_

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+// ClusterReconciler: brings the operator's namespace to what the ClusterPodPlacementConfig says. There is one request,
+// {"", "cluster"}.
+//
+// With the config: certificate, controller, webhook; and once both run, the webhook configuration. It is taken back while
+// no controller has run for a while, so that new pods do not queue up behind a controller that is not coming; pods that
+// waited for much longer are let go as they are (I3).
+// Config being deleted: nothing is removed while there are PodPlacementConfigs. Then the webhook configuration goes, the
+// controller drains what waits, the rest is let go here; the operands go, and at last the finalizers. The same order
+// holds if somebody took the finalizers off and the config is gone already.
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/controller/reconciler.h"
+#include "operator/configs.h"
+#include "operator/objects/options.h"
+#include "operator/operand_store.h"
+#include "operator/status/cluster_status.h"
+
+namespace operator_ {
+
+struct ClusterTiming {
+  // API servers may call a webhook for a moment after its configuration is gone: pods are looked for that long.
+  std::chrono::milliseconds settle{2'000};
+  // How long a controller that runs may take to drain the pods before they are ungated here.
+  std::chrono::milliseconds drain{30'000};
+  // Between two looks at pods that still wait.
+  std::chrono::milliseconds poll{1'000};
+  // Between two looks at operands that do not run.
+  std::chrono::milliseconds recheck{10'000};
+  std::chrono::milliseconds resync{3'600'000};
+  // How long no controller has run before new pods are gated no more, and before those that wait are let go.
+  std::chrono::minutes stop_gating{2};
+  std::chrono::minutes release{10};
+};
+
+class ClusterReconciler final : public kube::Reconciler {
+ public:
+  // Everything but `options` and `timing` is used while this lives.
+  ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, const Configs& configs,
+                    OperandStore& store, ClusterTiming timing = {});
+
+  // Reconciler
+  kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
+
+ private:
+  using Config = api::ClusterPodPlacementConfig;
+
+  kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning);
+  kube::Async<> ApplyOperands(const Config& config, ClusterView& view);
+  // Ends what a controller that has not run for long would make worse; true if pods must not be gated now.
+  kube::Async<bool> StopGating(const Rollout& controller);
+  kube::Async<kube::Outcome> Delete(Config config);
+  // Takes everything away, in order. Done() when nothing is left, After() while something is waited for.
+  // Returns: what is waited for, "" for nothing.
+  kube::Async<std::string> Deprovision();
+  kube::Async<> LetPodsGo(std::vector<kube::core::Pod> pods, kube::Duration waited);
+  kube::Async<bool> AnythingLeft();
+  kube::Async<> RemoveObjects();
+  kube::Async<> WriteFinalizers(const Config& config, std::vector<std::string> finalizers);
+  kube::Async<> WriteClusterStatus(Config config, ClusterView view);
+  Rollout RolloutOfOperand(std::string_view deployment) const;
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  OperandOptions options_;
+  const Configs& configs_;
+  OperandStore& store_;
+  ClusterTiming timing_;
+  // When the webhook configuration went, while the operands are being taken away.
+  std::optional<kube::TimePoint> removing_since_;
+};
+
+}  // namespace operator_

@@ -1,0 +1,154 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/cluster_reconciler.h"
+
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "kube/testing/make_pod.h"
+#include "operator/testing/harness.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using kube::MakePod;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+const kube::ObjectKey kConfiguration{"", std::string(api::kMutatingWebhookConfigurationName)};
+
+class ClusterReconcilerTest : public testing::Test {
+ protected:
+  void SetUp() override { h_.StartOperator(); }
+  bool IsGated(const std::string& ns, const std::string& name, std::string_view gate) {
+    return placement::HasGate(*h_.api.Get<Pod>({ns, name}), gate);
+  }
+  bool ConfigGone() { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }
+  void DeleteConfig() { h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"}); }
+
+  Harness h_;
+};
+
+TEST_F(ClusterReconcilerTest, NothingRunsWithoutAConfig) {
+  h_.Pass(5s);
+  EXPECT_TRUE(h_.ClusterGone());
+}
+
+TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
+  h_.CreateClusterConfig();
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); }));
+  h_.Pass(2s);
+  // No pod is gated for a controller that never came up.
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_EQ(h_.ClusterCondition("Available"), "False NotAllComponentsReady");
+  EXPECT_EQ(h_.ClusterCondition("MutatingWebhookConfigurationNotAvailable"), "True NotConfigured");
+  h_.RollOutCluster();
+  ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Available") == "True AllComponentsReady"; }));
+  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_EQ(h_.ClusterCondition("PodPlacementControllerNotRolledOut"), "False AsExpected");
+  EXPECT_EQ(h_.ClusterCondition("Deprovisioning"), "False NotDeleted");
+  Json finalizers = (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
+  EXPECT_EQ(finalizers, Json::array({"finalizers.multiarch.openshift.io/pod-placement",
+                                     "finalizers.multiarch.openshift.io/no-pod-placement-config"}));
+}
+
+TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  ASSERT_TRUE(h_.BringUp("shop"));
+  DeleteConfig();
+  ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Deprovisioning") == "True Deleted"; }));
+  h_.Pass(30s);
+  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_FALSE(h_.ShardGone("shop"));
+  h_.DeleteConfig("shop", "a");
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ClusterGone() && h_.ShardGone("shop"); }));
+}
+
+TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  DeleteConfig();
+  h_.Pass(10s);
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kDeployments, {"ops", std::string(api::kControllerName)}));
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
+  EXPECT_FALSE(ConfigGone());
+  h_.api.Update<Pod>(MakePod("web").Namespace("any").Phase("Pending"));
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+}
+
+TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  h_.api.Create<Pod>(MakePod("both").Namespace("any").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  h_.Pass(1s);
+  DeleteConfig();
+  h_.Pass(3s);
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+  // I1: not the cluster gate alone. A shard may still be at work on it.
+  EXPECT_TRUE(IsGated("any", "both", api::kClusterGate));
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_FALSE(IsGated("any", "both", api::kClusterGate));
+  EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
+}
+
+TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["metadata"]["finalizers"].push_back("example.com/mine");
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  DeleteConfig();
+  ASSERT_TRUE(h_.Await([&] { return h_.ClusterGone(); }));
+  h_.Pass(5s);
+  Json left = (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
+  EXPECT_EQ(left, Json::array({"example.com/mine"}));
+}
+
+TEST_F(ClusterReconcilerTest, AnotherOperatorFinishesTheRemoval) {
+  for (auto after : {0ms, 1000ms, 2500ms}) {
+    ASSERT_TRUE(h_.BringUpCluster());
+    DeleteConfig();
+    h_.Pass(after);
+    h_.StopOperator();
+    h_.StartOperator();
+    EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); })) << after.count();
+  }
+}
+
+// I3
+TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+  h_.Pass(60s);
+  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  h_.Pass(90s);
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
+  h_.Pass(9min);
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+  // And all is well again once it does.
+  h_.RollOut("ops", api::kControllerName);
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
+}
+
+TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreTold) {
+  ASSERT_TRUE(h_.Await([&] {
+    return h_.Exists(kValidatingWebhookConfigurations,
+                     {"", "multiarch-tuning-operator-validating-webhook-configuration"});
+  }));
+  kube::ObjectKey crd{"", "clusterpodplacementconfigs.multiarch.openshift.io"};
+  ASSERT_TRUE(h_.Await([&] {
+    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.conversion.strategy") == "Webhook";
+  }));
+  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd),
+                           "spec.conversion.webhook.clientConfig.service.namespace"),
+            "ops");
+  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.scope"), "Cluster");
+}
+
+}  // namespace
+}  // namespace operator_

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/configs.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "api/validation.h"
+
+namespace operator_ {
+
+using kube::Async;
+using kube::EventType;
+using kube::Result;
+
+Configs::Configs(kube::Client& client, kube::Clock& clock)
+    : configs_(client, clock, {}), cluster_(client, clock, {}) {
+  configs_.OnEvent([this](EventType type, const api::PodPlacementConfig& config) {
+    const std::string& ns = config.metadata().namespace_();
+    if (type == EventType::kDeleted) {
+      auto names = names_.find(ns);
+      if (names != names_.end() && names->second.erase(config.metadata().name()) > 0 && names->second.empty()) {
+        names_.erase(names);
+      }
+    } else {
+      names_[ns].insert(config.metadata().name());
+    }
+    if (on_namespace_) on_namespace_(ns);
+  });
+  cluster_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig&) {
+    if (on_cluster_) on_cluster_();
+  });
+}
+
+void Configs::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("watch-podplacementconfigs", configs_.Run());
+  tasks.Spawn("watch-clusterpodplacementconfigs", cluster_.Run());
+}
+
+Async<> Configs::WaitForSync() {
+  Result<> synced = co_await configs_.WaitForSync();
+  if (!synced) co_return synced.error();
+  co_return co_await cluster_.WaitForSync();
+}
+
+std::optional<api::ClusterPodPlacementConfig> Configs::Cluster() const {
+  return cluster_.Get({"", std::string(api::kClusterConfigName)});
+}
+
+std::vector<api::PodPlacementConfig> Configs::In(const std::string& ns) const {
+  std::vector<api::PodPlacementConfig> configs;
+  auto names = names_.find(ns);
+  if (names == names_.end()) return configs;
+  for (const std::string& name : names->second) {
+    if (std::optional<api::PodPlacementConfig> config = configs_.Get({ns, name})) configs.push_back(std::move(*config));
+  }
+  std::sort(configs.begin(), configs.end(), api::Precedes);
+  return configs;
+}
+
+std::vector<std::string> Configs::Namespaces() const {
+  std::vector<std::string> namespaces;
+  namespaces.reserve(names_.size());
+  for (auto& [ns, names] : names_) namespaces.push_back(ns);
+  return namespaces;
+}
+
+}  // namespace operator_

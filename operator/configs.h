@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an index by namespace: an
+// event in one namespace never makes the operator look at another one.
+// Thread: the client's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/pod_placement_config.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+
+namespace operator_ {
+
+class Configs {
+ public:
+  Configs(kube::Client& client, kube::Clock& clock);
+
+  // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before Start().
+  void OnNamespace(std::function<void(const std::string& ns)> listener) { on_namespace_ = std::move(listener); }
+  // Called when the ClusterPodPlacementConfig appeared, changed or went. Before Start().
+  void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
+
+  // Watches begin; `tasks` must be stopped before this goes.
+  void Start(kube::TaskGroup& tasks);
+  kube::Async<> WaitForSync();
+
+  // The singleton, nullopt if there is none.
+  std::optional<api::ClusterPodPlacementConfig> Cluster() const;
+  // The PodPlacementConfigs of `ns` in the order in which they are applied.
+  std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
+  // Where there is at least one.
+  std::vector<std::string> Namespaces() const;
+  // True if there is none anywhere.
+  bool empty() const { return names_.empty(); }
+
+ private:
+  kube::Informer<api::PodPlacementConfig> configs_;
+  kube::Informer<api::ClusterPodPlacementConfig> cluster_;
+  std::map<std::string, std::set<std::string>> names_;  // by namespace
+  std::function<void(const std::string&)> on_namespace_;
+  std::function<void()> on_cluster_;
+};
+
+}  // namespace operator_

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/leader.h"
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Result;
+using namespace std::chrono_literals;
+
+constexpr int kShardWorkers = 4;
+// A quota or a registry that is put right again is noticed within that time.
+constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
+
+const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
+
+ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
+
+}  // namespace
+
+Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate)
+    : client_(client),
+      options_(std::move(options)),
+      configs_(client, clock),
+      store_(client, clock),
+      shard_reconciler_(client, clock, options_.operands, configs_, store_, options_.shard_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, options_.cluster_timing),
+      own_webhooks_reconciler_(client, options_.operands, store_, certificate),
+      shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_, clock,
+              options_.shard_observer),
+      cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
+               options_.cluster_observer),
+      own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries}, own_webhooks_reconciler_, clock) {
+  configs_.OnNamespace([this](const std::string& ns) {
+    shards_.Enqueue(ShardKey(ns));
+    // The deletion of the ClusterPodPlacementConfig waits for the last of them.
+    if (configs_.empty()) cluster_.Enqueue(kClusterKey);
+  });
+  configs_.OnCluster([this] { OnCluster(); });
+  store_.OnChange([this](const kube::Unstructured& object) {
+    std::string ns = ShardNamespaceOf(object);
+    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, options_.burst)
+               : shards_.EnqueueAfter(ShardKey(std::move(ns)), options_.burst);
+  });
+}
+
+Async<> Leader::Start(kube::TaskGroup& tasks) {
+  configs_.Start(tasks);
+  store_.Start(tasks);
+  Result<> configs_synced = co_await configs_.WaitForSync();
+  if (!configs_synced) co_return configs_synced.error();
+  Result<> store_synced = co_await store_.WaitForSync();
+  if (!store_synced) co_return store_synced.error();
+
+  // What was left half done, by whatever operator, is taken up again.
+  Result<> enqueued = co_await EnqueueAuthorities();
+  if (!enqueued) co_return enqueued.error();
+  EnqueueAllShards();
+  for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
+  cluster_.Enqueue(kClusterKey);
+  own_webhooks_.Enqueue({"", "webhooks"});
+
+  tasks.Spawn(shards_.name(), shards_.Run(tasks));
+  tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
+  tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
+  co_return Ok();
+}
+
+void Leader::OnCluster() {
+  cluster_.Enqueue(kClusterKey);
+  std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
+  std::string now = config ? config->spec.log_verbosity : "";
+  if (now == told_) return;
+  told_ = std::move(now);
+  EnqueueAllShards();
+}
+
+void Leader::EnqueueAllShards() {
+  for (std::string& ns : configs_.Namespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
+}
+
+Async<> Leader::EnqueueAuthorities() {
+  kube::ListOptions options{.ns = options_.operands.ns, .label_selector = std::string(kShardNamespaceLabel)};
+  Result<kube::TypedList<kube::core::Secret>> secrets =
+      co_await kube::List<kube::core::Secret>(client_, std::move(options));
+  if (!secrets) co_return secrets.error().Prefix("list the authorities");
+  for (const kube::core::Secret& secret : secrets->items) {
+    auto ns = secret.metadata().labels().find(std::string(kShardNamespaceLabel));
+    if (ns != secret.metadata().labels().end()) shards_.Enqueue(ShardKey(ns->second));
+  }
+  co_return Ok();
+}
+
+}  // namespace operator_

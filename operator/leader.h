@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leader: what the one operator that holds the Lease does. Watches, reconcilers, and which event wakes which of them.
+//
+// An event in a namespace wakes that namespace's reconcile alone. All of them are woken at the start, and when a change of
+// the ClusterPodPlacementConfig concerns them (it came, it goes, its log verbosity).
+#pragma once
+
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/client/client.h"
+#include "kube/controller/controller.h"
+#include "operator/cluster_reconciler.h"
+#include "operator/configs.h"
+#include "operator/objects/options.h"
+#include "operator/operand_store.h"
+#include "operator/own_certificate.h"
+#include "operator/own_webhooks_reconciler.h"
+#include "operator/shard_reconciler.h"
+
+namespace operator_ {
+
+struct LeaderOptions {
+  OperandOptions operands;
+  ShardTiming shard_timing;
+  ClusterTiming cluster_timing;
+  // Changes of operands come in bursts: how long to wait for the rest of one.
+  std::chrono::milliseconds burst{200};
+  // Told what the controllers do, for metrics; may be null.
+  kube::ControllerObserver* shard_observer = nullptr;
+  kube::ControllerObserver* cluster_observer = nullptr;
+};
+
+class Leader {
+ public:
+  // `client`, `clock` and `certificate` outlive this.
+  Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate);
+
+  // Starts everything in `tasks`, which must be stopped before this goes. Returns when it runs.
+  // Errors: kCancelled; the API server's where it answers that this operator may not do its work.
+  kube::Async<> Start(kube::TaskGroup& tasks);
+
+ private:
+  void OnCluster();
+  void EnqueueAllShards();
+  // The namespaces of which an authority is kept: something of ours may be left there.
+  kube::Async<> EnqueueAuthorities();
+
+  kube::Client& client_;
+  LeaderOptions options_;
+  Configs configs_;
+  OperandStore store_;
+  ShardReconciler shard_reconciler_;
+  ClusterReconciler cluster_reconciler_;
+  OwnWebhooksReconciler own_webhooks_reconciler_;
+  kube::Controller shards_;
+  kube::Controller cluster_;
+  kube::Controller own_webhooks_;
+  // What the shards were last told of the ClusterPodPlacementConfig.
+  std::string told_;
+};
+
+}  // namespace operator_

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/operand_store.h"
+
+#include <glog/logging.h>
+
+#include <set>
+
+#include "kube/client/typed.h"
+#include "operator/objects/hash.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+#include "operator/objects/trim.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Json;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Resource;
+using kube::Result;
+using kube::Unstructured;
+
+constexpr std::chrono::hours kUnwatchedApplyEvery{1};
+
+constexpr Resource kWatched[] = {kDeployments, kServices,     kServiceAccounts,
+                                 kRoles,       kRoleBindings, kMutatingWebhookConfigurations};
+
+std::string VersionOf(const Unstructured& object) {
+  int64_t generation = object.metadata().generation();
+  return generation > 0 ? "g" + std::to_string(generation) : "r" + object.metadata().resource_version();
+}
+
+std::string HashAnnotationOf(const Unstructured& object) {
+  auto hash = object.metadata().annotations().find(std::string(kAppliedHashAnnotation));
+  return hash == object.metadata().annotations().end() ? "" : hash->second;
+}
+
+}  // namespace
+
+std::string ShardNamespaceOf(const Unstructured& object) {
+  auto label = object.metadata().labels().find(std::string(kShardNamespaceLabel));
+  return label == object.metadata().labels().end() ? "" : label->second;
+}
+
+OperandStore::OperandStore(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {
+  for (const Resource& resource : kWatched) {
+    kube::InformerOptions<Unstructured> options;
+    options.label_selector = std::string(kManagedBySelector);
+    options.resource = resource;
+    options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
+    auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
+    informer->OnEvent([this](kube::EventType, const Unstructured& object) {
+      if (listener_) listener_(object);
+    });
+    informers_.emplace(std::string(resource.plural), std::move(informer));
+  }
+}
+
+void OperandStore::Start(kube::TaskGroup& tasks) {
+  for (auto& [plural, informer] : informers_) tasks.Spawn("watch-" + plural, informer->Run());
+}
+
+Async<> OperandStore::WaitForSync() {
+  for (auto& [plural, informer] : informers_) {
+    Result<> synced = co_await informer->WaitForSync();
+    if (!synced) co_return synced.error();
+  }
+  co_return Ok();
+}
+
+const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource) const {
+  auto found = informers_.find(resource.plural);
+  return found == informers_.end() ? nullptr : found->second.get();
+}
+
+std::optional<Unstructured> OperandStore::Get(const Resource& resource, const ObjectKey& key) const {
+  const Informer* informer = InformerOf(resource);
+  return informer == nullptr ? std::nullopt : informer->Get(key);
+}
+
+std::vector<std::string> OperandStore::ShardNamespaces() const {
+  std::set<std::string> namespaces;
+  for (auto& [plural, informer] : informers_) {
+    informer->ForEach([&](const Unstructured& object) {
+      std::string ns = ShardNamespaceOf(object);
+      if (!ns.empty()) namespaces.insert(std::move(ns));
+    });
+  }
+  return {namespaces.begin(), namespaces.end()};
+}
+
+Async<> OperandStore::Ensure(DesiredObject object) {
+  ObjectKey key = object.Key();
+  std::string hash = HashOf(object.body.dump());
+  object.body["metadata"]["annotations"][std::string(kAppliedHashAnnotation)] = hash;
+  auto id = std::make_pair(std::string(object.resource.plural), key);
+  auto known = applied_.find(id);
+
+  if (InformerOf(object.resource) == nullptr) {
+    bool fresh = known != applied_.end() && known->second.hash == hash &&
+                 clock_.Now() < known->second.at + kUnwatchedApplyEvery;
+    if (fresh) co_return Ok();
+  } else if (std::optional<Unstructured> current = Get(object.resource, key);
+             current && HashAnnotationOf(*current) == hash) {
+    std::string version = VersionOf(*current);
+    // First seen with the right hash: the operator before this one left it so.
+    if (known == applied_.end()) {
+      applied_[id] = {hash, version, clock_.Now()};
+      co_return Ok();
+    }
+    if (known->second.hash == hash && known->second.version == version) co_return Ok();
+  }
+
+  std::string name = std::string(object.resource.kind) + " " + key.ToString();
+  Result<Unstructured> applied =
+      co_await kube::ApplyObject(client_, object.resource, Unstructured(std::move(object.body)));
+  if (!applied) co_return applied.error().Prefix("apply " + name);
+  applied_[id] = {hash, VersionOf(*applied), clock_.Now()};
+  VLOG(1) << "applied " << name;
+  co_return Ok();
+}
+
+Async<> OperandStore::Remove(Resource resource, ObjectKey key) {
+  applied_.erase(std::make_pair(std::string(resource.plural), key));
+  std::string name = std::string(resource.kind) + " " + key.ToString();
+  Result<> deleted = co_await kube::DeleteObject(client_, resource, std::move(key));
+  if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
+  VLOG(1) << "deleted " << name;
+  co_return Ok();
+}
+
+}  // namespace operator_

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/own_certificate.h"
+
+#include <fcntl.h>
+#include <glog/logging.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+
+#include "api/names.h"
+#include "operator/certificates.h"
+#include "operator/objects/operand.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+using namespace std::chrono_literals;
+
+constexpr auto kRefreshEvery = 60s;
+
+Error FileError(const std::string& path) { return Error::Internal("cannot write " + path + ": " + std::strerror(errno)); }
+
+// Replaces `path` at once: a reader sees the old content or the new one.
+Result<void> WriteFile(const std::string& path, const std::string& content) {
+  std::string temporary = path + ".new";
+  int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+  if (file < 0) return FileError(temporary);
+  size_t done = 0;
+  while (done < content.size()) {
+    ssize_t count = write(file, content.data() + done, content.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) break;
+    done += static_cast<size_t>(count);
+  }
+  bool closed = close(file) == 0;
+  if (done < content.size() || !closed || std::rename(temporary.c_str(), path.c_str()) != 0) return FileError(path);
+  return Ok();
+}
+
+}  // namespace
+
+OwnCertificate::OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory)
+    : client_(client), clock_(clock), ns_(std::move(ns)), directory_(std::move(directory)) {}
+
+Async<> OwnCertificate::Refresh() {
+  CertificateRequest request{
+      .authority = {ns_, "multiarch-tuning-operator-ca"},
+      .serving = {ns_, std::string(api::kOperatorServiceName)},
+      .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_)},
+      .labels = {},
+  };
+  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  if (!issued) co_return issued.error();
+  ca_bundle_pem_ = issued->ca_bundle_pem;
+  if (issued->serving.certificate_pem == written_) co_return Ok();
+
+  if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) co_return FileError(directory_);
+  Result<void> written = WriteFile(key_file(), issued->serving.private_key_pem);
+  if (written) written = WriteFile(certificate_file(), issued->serving.certificate_pem);
+  if (!written) co_return written.error();
+  written_ = issued->serving.certificate_pem;
+  co_return Ok();
+}
+
+boost::asio::awaitable<void> OwnCertificate::Run() {
+  co_await kube::IgnoreCancellation();
+  while (true) {
+    Result<> slept = co_await clock_.Sleep(kRefreshEvery);
+    if (!slept) co_return;
+    Result<> refreshed = co_await Refresh();
+    if (!refreshed) LOG(WARNING) << "the operator's own certificate: " << refreshed.error();
+  }
+}
+
+}  // namespace operator_

@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/own_webhooks_reconciler.h"
+
+#include "api/names.h"
+#include "kube/base/base64.h"
+#include "kube/client/typed.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/webhook_configurations.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Json;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+
+// Neither object is watched: a deployment of the CRDs, or somebody's hand, is made good after that time.
+constexpr std::chrono::minutes kLookEvery{5};
+
+Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options) {
+  Json service = {{"namespace", options.ns},
+                  {"name", std::string(api::kOperatorServiceName)},
+                  {"path", std::string(api::kConversionPath)},
+                  {"port", 443}};
+  Json client_config = {{"service", std::move(service)}, {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
+  Json webhook = {{"conversionReviewVersions", Json::array({"v1"})}, {"clientConfig", std::move(client_config)}};
+  return {{"strategy", "Webhook"}, {"webhook", std::move(webhook)}};
+}
+
+}  // namespace
+
+OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, OperandOptions options, OperandStore& store,
+                                             const OwnCertificate& certificate)
+    : client_(client), options_(std::move(options)), store_(store), certificate_(certificate) {}
+
+Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
+  DesiredObject validation{kValidatingWebhookConfigurations,
+                           ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
+  Result<> applied = co_await store_.Ensure(std::move(validation));
+  if (!applied) co_return applied.error();
+  Result<> patched = co_await PatchConversion();
+  if (!patched) co_return patched.error();
+  co_return Outcome::After(kLookEvery);
+}
+
+Async<> OwnWebhooksReconciler::PatchConversion() {
+  kube::ObjectKey key{"", "clusterpodplacementconfigs.multiarch.openshift.io"};
+  Result<kube::Unstructured> crd = co_await kube::GetObject(client_, kCustomResourceDefinitions, key);
+  if (!crd) co_return crd.error().Prefix("read the CRD " + key.name);
+  Json wanted = Conversion(certificate_.ca_bundle_pem(), options_);
+  const Json* current = kube::Find(crd->body(), "spec.conversion");
+  if (current != nullptr && *current == wanted) co_return Ok();
+  Json patch = {{"spec", {{"conversion", std::move(wanted)}}}};
+  Result<kube::Unstructured> patched =
+      co_await kube::PatchObject(client_, kCustomResourceDefinitions, key, kube::kMergePatch, std::move(patch));
+  if (!patched) co_return patched.error().Prefix("patch the CRD " + key.name);
+  co_return Ok();
+}
+
+}  // namespace operator_

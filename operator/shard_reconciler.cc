@@ -1,0 +1,216 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/shard_reconciler.h"
+
+#include <glog/logging.h>
+
+#include <optional>
+
+#include "api/names.h"
+#include "api/validation.h"
+#include "kube/client/typed.h"
+#include "operator/certificates.h"
+#include "operator/gates.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+#include "operator/objects/shard_objects.h"
+#include "operator/objects/webhook_configurations.h"
+#include "operator/status/pod_trouble.h"
+#include "operator/status/write_status.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Error;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+
+ObjectKey WebhookConfigurationKey(const std::string& ns) { return {"", api::ShardWebhookConfigurationName(ns)}; }
+
+std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodPlacementConfig>& configs) {
+  std::vector<const api::PodPlacementConfig*> pointers;
+  for (const api::PodPlacementConfig& config : configs) pointers.push_back(&config);
+  return pointers;
+}
+
+}  // namespace
+
+ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                                 const Configs& configs, OperandStore& store, ShardTiming timing)
+    : client_(client), clock_(clock), options_(std::move(options)), configs_(configs), store_(store), timing_(timing) {}
+
+Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
+  std::string ns = request.key.name;
+  ConfigList configs = configs_.In(ns);
+  std::optional<api::ClusterPodPlacementConfig> cluster = configs_.Cluster();
+
+  std::optional<NoShard> none;
+  if (IsReservedNamespace(ns, options_)) {
+    none = NoShard::kReservedNamespace;
+  } else if (!cluster) {
+    none = NoShard::kNoClusterConfig;
+  }
+  if (!configs.empty() && !none) {
+    removals_.erase(ns);
+    co_return co_await Provision(std::move(ns), std::move(configs), cluster->spec.log_verbosity);
+  }
+
+  ShardView view{.none = none};
+  Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
+  if (!written) co_return written.error();
+  co_return co_await Deprovision(std::move(ns));
+}
+
+Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs, std::string log_verbosity) {
+  ShardView view;
+  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, view);
+  if (!applied && applied.error().reason() == "Forbidden" &&
+      applied.error().message().find("being terminated") != std::string::npos) {
+    co_return Outcome::Done();  // the namespace is being deleted: its PodPlacementConfigs go next
+  }
+  if (!applied) {
+    view.trouble = TroubleOf(applied.error());
+    if (!view.trouble) co_return applied.error();
+  }
+
+  // Why something does not run is asked of its pods, and only then.
+  if (applied && !(view.controller.available && view.webhook.available)) {
+    std::string_view stuck = view.controller.available ? api::kShardWebhookName : api::kShardControllerName;
+    Result<std::optional<Trouble>> pods = co_await PodTrouble(client_, ns, std::string(stuck));
+    if (!pods) co_return pods.error();
+    view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
+  }
+  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
+  if (!applied) co_return applied.error();
+  if (!written) co_return written.error();
+  co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
+}
+
+Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs, const std::string& log_verbosity,
+                                    ShardView& view) {
+  view.controller = RolloutIn(ns, api::kShardControllerName);
+  view.webhook = RolloutIn(ns, api::kShardWebhookName);
+  view.webhook_configured = store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns)).has_value();
+
+  Result<std::string> ca_bundle = co_await CaBundle(ns, /*look=*/!view.webhook.available);
+  if (!ca_bundle) co_return ca_bundle.error();
+  DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
+  for (DesiredObject& object : objects) {
+    Result<> applied = co_await store_.Ensure(std::move(object));
+    if (!applied) co_return applied.error();
+  }
+  bool runs = view.controller.available && view.webhook.available;
+  if (!runs && !view.webhook_configured) co_return Ok();
+  DesiredObject configuration{kMutatingWebhookConfigurations,
+                              ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
+  Result<> applied = co_await store_.Ensure(std::move(configuration));
+  if (!applied) co_return applied.error();
+  view.webhook_configured = true;
+  co_return Ok();
+}
+
+Async<std::string> ShardReconciler::CaBundle(std::string ns, bool look) {
+  auto known = bundles_.find(ns);
+  if (!look && known != bundles_.end() && clock_.Now() < known->second.checked + timing_.resync) {
+    co_return known->second.ca_pem;
+  }
+  CertificateRequest request{
+      .authority = {options_.ns, ShardAuthorityName(ns)},
+      .serving = {ns, std::string(api::kShardWebhookName)},
+      .dns_names = {ServiceDnsName(std::string(api::kShardWebhookName), ns)},
+      .labels = {{std::string(kShardNamespaceLabel), ns}},
+  };
+  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  if (!issued) co_return issued.error();
+  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now()};
+  co_return issued->ca_bundle_pem;
+}
+
+Async<Outcome> ShardReconciler::Deprovision(std::string ns) {
+  Result<bool> left = co_await AnythingLeft(ns);
+  if (!left) co_return left.error();
+  if (!*left) {
+    removals_.erase(ns);
+    co_return Outcome::Done();
+  }
+
+  // From here on no pod is gated any more.
+  Removal& removal = removals_[ns];
+  if (!removal.webhook_gone) {
+    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns));
+    if (!removed) co_return removed.error();
+    removal = {.since = clock_.Now(), .webhook_gone = true};
+    LOG(INFO) << "namespace=" << ns << " removing its shard";
+  }
+
+  // The shard drains what is; those that it leaves are let go.
+  Result<std::vector<Pod>> pods = co_await GatedPods(client_, ns, std::string(api::kLocalGate));
+  if (!pods) co_return pods.error();
+  kube::Duration waited = clock_.Now() - removal.since;
+  if (!pods->empty()) {
+    bool shard_runs = RolloutIn(ns, api::kShardControllerName).available;
+    if (!shard_runs || waited >= timing_.drain) {
+      std::vector<std::string> gates = {std::string(api::kLocalGate)};
+      Result<> dropped = co_await DropGates(client_, std::move(*pods), std::move(gates));
+      if (!dropped) co_return dropped.error();
+    }
+    co_return Outcome::After(timing_.poll);
+  }
+  if (waited < timing_.settle) co_return Outcome::After(timing_.poll);
+
+  Result<> removed = co_await RemoveObjects(ns);
+  if (!removed) co_return removed.error();
+  removals_.erase(ns);
+  bundles_.erase(ns);
+  LOG(INFO) << "namespace=" << ns << " its shard is removed";
+  co_return Outcome::Done();
+}
+
+Async<bool> ShardReconciler::AnythingLeft(std::string ns) {
+  if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns))) co_return true;
+  DesiredObjects objects = ShardObjects(ns, "", options_);
+  for (const DesiredObject& object : objects) {
+    if (store_.Get(object.resource, object.Key())) co_return true;
+  }
+  ObjectKey authority{options_.ns, ShardAuthorityName(ns)};
+  Result<kube::core::Secret> secret = co_await kube::Get<kube::core::Secret>(client_, authority);
+  if (!secret && !IsNotFound(secret)) co_return secret.error();
+  co_return secret.has_value();
+}
+
+Async<> ShardReconciler::RemoveObjects(std::string ns) {
+  DesiredObjects objects = ShardObjects(ns, "", options_);
+  for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
+    Result<> removed = co_await store_.Remove(object->resource, object->Key());
+    if (!removed) co_return removed.error();
+  }
+  ObjectKey certificate{ns, std::string(api::kShardWebhookName)};
+  Result<> removed = co_await store_.Remove(kSecrets, std::move(certificate));
+  if (!removed) co_return removed.error();
+  ObjectKey authority{options_.ns, ShardAuthorityName(ns)};
+  co_return co_await store_.Remove(kSecrets, std::move(authority));
+}
+
+Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
+  std::vector<const api::PodPlacementConfig*> all = Pointers(configs);
+  for (const api::PodPlacementConfig& config : configs) {
+    const api::PodPlacementConfig* holder = api::PriorityHolder(config, all);
+    api::PodPlacementConfigStatus status = ShardStatus(config, view, holder, clock_.WallNow());
+    if (status == config.status) continue;
+    Result<> written = co_await WriteStatus(client_, kube::ResourceOf<api::PodPlacementConfig>::value, kube::KeyOf(config),
+                                            api::StatusToJson(status));
+    if (!written) co_return written.error();
+  }
+  co_return Ok();
+}
+
+Rollout ShardReconciler::RolloutIn(const std::string& ns, std::string_view deployment) const {
+  std::optional<kube::Unstructured> found = store_.Get(kDeployments, {ns, std::string(deployment)});
+  return RolloutOf(found ? &found->body() : nullptr);
+}
+
+}  // namespace operator_

@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// ShardReconciler: brings one namespace to what its PodPlacementConfigs say. A request's key is {"", NAMESPACE}.
+//
+// With a PodPlacementConfig, and a ClusterPodPlacementConfig beside it: certificate, permissions, controller, webhook;
+// and once both run, the webhook configuration, so that no pod waits for a shard that never came up.
+// Without: the webhook configuration goes first, so that no pod is gated any more; then the shard may drain the pods that
+// are; those that it leaves behind are ungated here; then the rest goes, the authority last, as it is the sign that
+// something is left. Nothing of that hangs on what an operator remembers: another one takes over at any point. A
+// namespace that is being deleted, or has gone, is such a namespace too; nothing of ours holds it up.
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/controller/reconciler.h"
+#include "operator/configs.h"
+#include "operator/objects/options.h"
+#include "operator/operand_store.h"
+#include "operator/status/shard_status.h"
+
+namespace operator_ {
+
+struct ShardTiming {
+  // API servers may call a webhook for a moment after its configuration is gone: pods are looked for that long.
+  std::chrono::milliseconds settle{2'000};
+  // How long a shard that runs may take to drain its pods before they are ungated here.
+  std::chrono::milliseconds drain{10'000};
+  // Between two looks at pods that still wait.
+  std::chrono::milliseconds poll{1'000};
+  // Between two looks at a shard that does not run; its Deployments' changes are seen at once.
+  std::chrono::milliseconds recheck{10'000};
+  // Between two looks at a shard that runs, for its certificate.
+  std::chrono::milliseconds resync{3'600'000};
+};
+
+class ShardReconciler final : public kube::Reconciler {
+ public:
+  // Everything but `options` and `timing` is used while this lives.
+  ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, const Configs& configs,
+                  OperandStore& store, ShardTiming timing = {});
+
+  // Reconciler
+  kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
+
+ private:
+  struct Removal {
+    kube::TimePoint since;
+    bool webhook_gone = false;
+  };
+  struct Bundle {
+    std::string ca_pem;
+    kube::TimePoint checked;
+  };
+  using ConfigList = std::vector<api::PodPlacementConfig>;
+
+  kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs, std::string log_verbosity);
+  kube::Async<kube::Outcome> Deprovision(std::string ns);
+  // Brings the objects of `ns` to what they shall be; `view` says how far they are, also after an error.
+  kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs, const std::string& log_verbosity,
+                           ShardView& view);
+  // What API servers shall trust in `ns`. Looks into the Secrets once in `resync`, or now if `look`.
+  kube::Async<std::string> CaBundle(std::string ns, bool look);
+  kube::Async<bool> AnythingLeft(std::string ns);
+  kube::Async<> RemoveObjects(std::string ns);
+  kube::Async<> WriteStatuses(ConfigList configs, ShardView view);
+  Rollout RolloutIn(const std::string& ns, std::string_view deployment) const;
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  OperandOptions options_;
+  const Configs& configs_;
+  OperandStore& store_;
+  ShardTiming timing_;
+  std::map<std::string, Removal> removals_;  // by namespace
+  std::map<std::string, Bundle> bundles_;    // by namespace
+};
+
+}  // namespace operator_

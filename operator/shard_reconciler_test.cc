@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/shard_reconciler.h"
+
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "kube/testing/make_pod.h"
+#include "operator/testing/harness.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::MakePod;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+const kube::ObjectKey kController{"shop", std::string(api::kShardControllerName)};
+const kube::ObjectKey kWebhook{"shop", std::string(api::kShardWebhookName)};
+
+class ShardReconcilerTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    h_.StartOperator();
+    ASSERT_TRUE(h_.BringUpCluster());
+  }
+  // The names of the entries of the namespace's webhook configuration.
+  std::string Entries() {
+    std::optional<Json> configuration = h_.WebhookConfiguration("shop");
+    if (!configuration) return "none";
+    std::string names;
+    for (const Json& webhook : (*configuration)["webhooks"]) {
+      names += (names.empty() ? "" : " ") + kube::StringAt(webhook, "clientConfig.service.path");
+    }
+    return names;
+  }
+  bool IsGated(const kube::ObjectKey& pod) { return placement::HasGate(*h_.api.Get<Pod>(pod), api::kLocalGate); }
+
+  Harness h_;
+};
+
+TEST_F(ShardReconcilerTest, TheFirstConfigBringsUpTheShard) {
+  h_.CreateConfig("shop", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  h_.Pass(5s);
+  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kServices, kWebhook));
+  EXPECT_TRUE(h_.Exists(kRoles, kController));
+  EXPECT_TRUE(h_.Exists(kRoleBindings, kController));
+  EXPECT_TRUE(h_.Exists(kServiceAccounts, kWebhook));
+  EXPECT_TRUE(h_.SecretExists(kWebhook));
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ControllerNotAvailable");
+
+  // No pod is gated for a shard that never came up.
+  EXPECT_EQ(Entries(), "none");
+  h_.RollOutShard("shop");
+  ASSERT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
+  EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False AsExpected");
+}
+
+TEST_F(ShardReconcilerTest, EntriesComeAndGoWithTheirConfigs) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.CreateConfig("shop", "b", 9);
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
+  h_.DeleteConfig("shop", "a");
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b"; })) << Entries();
+  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+}
+
+TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
+  h_.Pass(4s);
+  // A shard that runs is left to drain its pods.
+  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(IsGated({"shop", "web"}));
+
+  h_.api.Update<Pod>(MakePod("web").Namespace("shop").Phase("Pending"));
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_LT(h_.CallIndex("DELETE /apis/admissionregistration.k8s.io"), h_.CallIndex("DELETE /apis/apps/v1"));
+  EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"), h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
+}
+
+TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.RollOut("shop", api::kShardControllerName, /*runs=*/false);
+  h_.Pass(1s);
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(2s);
+  EXPECT_FALSE(IsGated({"shop", "web"}));
+  EXPECT_TRUE(placement::HasGate(*h_.api.Get<Pod>({"shop", "web"}), api::kClusterGate));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+}
+
+TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreLetGoInTheEnd) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  h_.DeleteConfig("shop", "a");
+  EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "web"}); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+}
+
+TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
+  h_.Pass(1s);
+  h_.api.Create<Pod>(MakePod("late").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  h_.Pass(3s);
+  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "late"}); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+}
+
+// I7: whatever the point at which the operator was replaced.
+TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheRemoval) {
+  for (auto after : {0ms, 300ms, 1000ms, 2500ms}) {
+    ASSERT_TRUE(h_.BringUp("shop"));
+    h_.DeleteConfig("shop", "a");
+    h_.Pass(after);
+    h_.StopOperator();
+    h_.StartOperator();
+    EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); })) << after.count();
+  }
+}
+
+TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.StopOperator();
+  // Somebody deleted the config and all but the authority while no operator ran.
+  h_.DeleteConfig("shop", "a");
+  for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
+    for (const Json& object : h_.api.ListJson(resource, "shop")) {
+      h_.api.DeleteJson(resource, {"shop", kube::StringAt(object, "metadata.name")});
+    }
+  }
+  h_.api.DeleteJson(kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
+  h_.StartOperator();
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+}
+
+TEST_F(ShardReconcilerTest, AConfigThatComesBackKeepsTheShard) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(1s);
+  h_.CreateConfig("shop", "b", 1);
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b"; }));
+  h_.Pass(20s);
+  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+}
+
+TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  // Taken away by force: without its finalizers.
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["metadata"].erase("finalizers");
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ClusterGone(); }));
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ClusterPodPlacementConfigMissing");
+  // And it comes back with it.
+  ASSERT_TRUE(h_.BringUpCluster());
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kController); }));
+}
+
+TEST_F(ShardReconcilerTest, ReservedNamespacesHaveNoShard) {
+  h_.CreateConfig("kube-system", "a", 1);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("kube-system", "a", "Available") == "False ReservedNamespace"; }));
+  h_.Pass(5s);
+  EXPECT_TRUE(h_.ShardGone("kube-system"));
+}
+
+TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
+  h_.CreateConfig("shop", "a", 1);
+  h_.CreateConfig("shop", "b", 2);
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  h_.RollOut("shop", api::kShardWebhookName);
+  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json condition = {{"type", "ReplicaFailure"}, {"status", "True"}, {"reason", "FailedCreate"}, {"message", "quota"}};
+  deployment["status"]["conditions"] = Json::array({condition});
+  h_.api.UpdateJson(kDeployments, deployment);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True FailedCreate"; }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True FailedCreate"; }));
+  // And taken back when it is over.
+  h_.RollOut("shop", api::kShardControllerName);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
+}
+
+TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
+  h_.CreateConfig("shop", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  Json pod = *kube::ParseJson(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop",
+      "labels": {"app.kubernetes.io/managed-by": "multiarch-tuning-operator",
+                 "app.kubernetes.io/name": "pod-placement-shard-controller"}},
+      "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})");
+  h_.api.CreateJson(kPods, pod);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ImagePullBackOff"; }));
+}
+
+TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"), "/services/", 8);
+  h_.CreateConfig("shop", "a", 1);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True Forbidden"; }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kServices, kWebhook); }));
+}
+
+TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
+  h_.api.FailNext(Error::Unavailable("503"), "/services/", 3);
+  h_.CreateConfig("shop", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kServices, kWebhook); }));
+  h_.Pass(1s);
+  EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
+}
+
+TEST_F(ShardReconcilerTest, OfTwoConfigsWithOnePriorityTheYoungerSaysSo) {
+  h_.CreateConfig("shop", "z", 5);
+  h_.Pass(2s);
+  h_.CreateConfig("shop", "a", 5);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True PriorityConflict"; }));
+  EXPECT_EQ(h_.Condition("shop", "z", "Degraded"), "False AsExpected");
+  h_.DeleteConfig("shop", "z");
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
+}
+
+TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.DeleteJson(kRoles, kController);
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kRoles, kController); }));
+  h_.api.DeleteJson(kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
+}
+
+TEST_F(ShardReconcilerTest, WhatSomebodyChangesIsPutRight) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  deployment["spec"]["replicas"] = 0;
+  h_.api.UpdateJson(kDeployments, deployment);
+  EXPECT_TRUE(h_.Await([&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
+}
+
+TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["logVerbosity"] = "Trace";
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  EXPECT_TRUE(h_.Await([&] {
+    return (*h_.api.GetJson(kDeployments, kController)).dump().find("--log-verbosity=Trace") != std::string::npos;
+  }));
+}
+
+TEST_F(ShardReconcilerTest, ANewOperatorWritesNothingWhereAllIsRight) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  ASSERT_TRUE(h_.BringUp("farm"));
+  h_.Pass(5s);
+  h_.StopOperator();
+  int applied = h_.api.CountCalls("PATCH /apis/apps") + h_.api.CountCalls("PATCH /apis/rbac") +
+                h_.api.CountCalls("PATCH /api/v1") + h_.api.CountCalls("mutatingwebhookconfigurations/");
+  int statuses = h_.api.CountCalls("/status");
+  h_.StartOperator();
+  h_.Pass(10s);
+  EXPECT_EQ(h_.api.CountCalls("PATCH /apis/apps") + h_.api.CountCalls("PATCH /apis/rbac") +
+                h_.api.CountCalls("PATCH /api/v1") + h_.api.CountCalls("mutatingwebhookconfigurations/"),
+            applied);
+  EXPECT_EQ(h_.api.CountCalls("/status"), statuses);
+}
+
+TEST_F(ShardReconcilerTest, ANamespaceCostsNoCallsInAnother) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.Pass(5s);
+  int before = h_.api.CountCalls("shop");
+  ASSERT_TRUE(h_.BringUp("farm"));
+  h_.Pass(5s);
+  EXPECT_EQ(h_.api.CountCalls("shop"), before);
+}
+
+TEST_F(ShardReconcilerTest, ANamespaceThatIsBeingDeletedIsNotFought) {
+  Error terminating = Error::FromHttpStatus(
+      403, "Forbidden", "unable to create new content in namespace shop because it is being terminated");
+  h_.api.FailNext(terminating, "namespaces/shop", 1000);
+  h_.CreateConfig("shop", "a", 1);
+  h_.Pass(10s);
+  EXPECT_LT(h_.api.CountCalls("namespaces/shop"), 5);
+}
+
+}  // namespace
+}  // namespace operator_

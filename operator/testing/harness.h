@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0
+// Harness: a whole leading operator against a fake API server and a clock that is turned by hand. Nothing rolls out by
+// itself: the test plays the Deployment controller, the shards and the pods.
+//
+//   Harness harness;
+//   harness.CreateClusterConfig();
+//   harness.CreateConfig("shop", "a", 1);
+//   ASSERT_TRUE(harness.Await([&] { return harness.Exists(kDeployments, {"shop", "..."}); }));
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/names.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/run.h"
+#include "operator/leader.h"
+#include "operator/objects/kinds.h"
+
+namespace operator_ {
+
+class Harness {
+ public:
+  Harness() {
+    kube::Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ops"}}}};
+    api.CreateJson(kNamespaces, ns);
+    kube::Json crd = {{"kind", "CustomResourceDefinition"},
+                      {"metadata", {{"name", "clusterpodplacementconfigs.multiarch.openshift.io"}}},
+                      {"spec", {{"scope", "Cluster"}}}};
+    api.CreateJson(kCustomResourceDefinitions, crd);
+  }
+  ~Harness() { StopOperator(); }
+
+  // A new operator process takes the lead; it remembers nothing.
+  void StartOperator() {
+    tasks_ = std::make_unique<kube::TaskGroup>(io.get_executor());
+    LeaderOptions options;
+    options.operands = {.ns = "ops",
+                        .ns_uid = "uid",
+                        .webhook_image = "r.io/webhook:1",
+                        .shard_image = "r.io/shard:1",
+                        .controller_image = "r.io/controller:1",
+                        .architectures = {"amd64"}};
+    leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
+    kube::Result<> started = kube::Run(io, leader_->Start(*tasks_));
+    if (!started) throw std::runtime_error(started.error().ToString());
+    kube::Drain(io);
+  }
+  void StopOperator() {
+    if (tasks_ == nullptr) return;
+    kube::Result<> stopped = kube::Run(io, tasks_->Stop(kube::RealClock(), std::chrono::seconds(5)));
+    (void)stopped;
+    leader_.reset();
+    tasks_.reset();
+  }
+
+  // Lets `time` pass, in small steps.
+  void Pass(std::chrono::milliseconds time) {
+    constexpr std::chrono::milliseconds kStep{100};
+    kube::Drain(io);
+    for (; time.count() > 0; time -= kStep) {
+      clock.Advance(kStep);
+      kube::Drain(io);
+    }
+  }
+  // Lets time pass until `condition` holds, at most 60 s.
+  bool Await(const std::function<bool()>& condition) {
+    kube::Drain(io);
+    for (int i = 0; i < 600 && !condition(); ++i) Pass(std::chrono::milliseconds(100));
+    return condition();
+  }
+
+  void CreateClusterConfig() {
+    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                         {"kind", "ClusterPodPlacementConfig"},
+                         {"metadata", {{"name", "cluster"}}},
+                         {"spec", {{"logVerbosity", "Normal"}}}};
+    api.CreateJson(kClusterConfigs, config);
+  }
+  void CreateConfig(const std::string& ns, const std::string& name, int priority) {
+    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                         {"kind", "PodPlacementConfig"},
+                         {"metadata", {{"name", name}, {"namespace", ns}}}};
+    kube::Json platform = {{"architecture", "arm64"}, {"weight", 50}};
+    kube::Json scoring = {{"enabled", true}, {"platforms", kube::Json::array({platform})}};
+    config["spec"] = {{"priority", priority}, {"plugins", {{"nodeAffinityScoring", scoring}}}};
+    api.CreateJson(kConfigs, config);
+  }
+  void DeleteConfig(const std::string& ns, const std::string& name) { api.DeleteJson(kConfigs, {ns, name}); }
+
+  // What the Deployment controller does for a Deployment whose pods run, or don't.
+  void RollOut(const std::string& ns, std::string_view name, bool runs = true) {
+    std::optional<kube::Json> deployment = api.GetJson(kDeployments, {ns, std::string(name)});
+    if (!deployment) throw std::runtime_error("no Deployment " + ns + "/" + std::string(name));
+    int64_t replicas = runs ? (*deployment)["spec"]["replicas"].get<int64_t>() : 0;
+    (*deployment)["status"] = {{"observedGeneration", (*deployment)["metadata"]["generation"]},
+                               {"replicas", replicas},
+                               {"updatedReplicas", replicas},
+                               {"readyReplicas", replicas},
+                               {"availableReplicas", replicas}};
+    kube::Json condition = {{"type", "Available"},
+                            {"status", runs ? "True" : "False"},
+                            {"lastTransitionTime", kube::FormatTime(clock.WallNow())}};
+    (*deployment)["status"]["conditions"] = kube::Json::array({condition});
+    api.UpdateJson(kDeployments, *deployment);
+  }
+  void RollOutShard(const std::string& ns) {
+    RollOut(ns, api::kShardControllerName);
+    RollOut(ns, api::kShardWebhookName);
+  }
+  void RollOutCluster() {
+    RollOut("ops", api::kControllerName);
+    RollOut("ops", api::kWebhookName);
+  }
+  // Up to the point where everything of namespace `ns` runs, with one config "a".
+  bool BringUp(const std::string& ns) {
+    CreateConfig(ns, "a", 1);
+    if (!Await([&] { return Exists(kDeployments, {ns, std::string(api::kShardWebhookName)}); })) return false;
+    RollOutShard(ns);
+    return Await([&] { return Condition(ns, "a", "Available").starts_with("True"); });
+  }
+  bool BringUpCluster() {
+    CreateClusterConfig();
+    if (!Await([&] { return Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); })) return false;
+    RollOutCluster();
+    return Await([&] { return ClusterCondition("Available").starts_with("True"); });
+  }
+
+  bool Exists(const kube::Resource& resource, const kube::ObjectKey& key) {
+    return api.GetJson(resource, key).has_value();
+  }
+  // Secrets are kept in protobuf.
+  bool SecretExists(const kube::ObjectKey& key) { return api.Get<kube::core::Secret>(key).has_value(); }
+  std::optional<kube::Json> WebhookConfiguration(const std::string& ns) {
+    return api.GetJson(kMutatingWebhookConfigurations, {"", api::ShardWebhookConfigurationName(ns)});
+  }
+  // "True AsExpected", or "none".
+  std::string Condition(const std::string& ns, const std::string& name, std::string_view type) {
+    return ConditionOf(api.GetJson(kConfigs, {ns, name}), type);
+  }
+  std::string ClusterCondition(std::string_view type) {
+    return ConditionOf(api.GetJson(kClusterConfigs, {"", "cluster"}), type);
+  }
+  // Everything of a shard, outside the namespace too.
+  bool ShardGone(const std::string& ns) {
+    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
+      if (!api.ListJson(resource, ns).empty()) return false;
+    }
+    return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
+           !SecretExists({"ops", "pod-placement-shard-ca-" + ns});
+  }
+  bool ClusterGone() {
+    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets}) {
+      if (!api.ListJson(resource, "ops").empty()) return false;
+    }
+    return !Exists(kMutatingWebhookConfigurations, {"", std::string(api::kMutatingWebhookConfigurationName)}) &&
+           !SecretExists({"ops", "pod-placement-ca"});
+  }
+  // The position of the first call that contains `text`, or -1.
+  int CallIndex(std::string_view text) {
+    for (size_t i = 0; i < api.calls().size(); ++i) {
+      if (api.calls()[i].find(text) != std::string::npos) return static_cast<int>(i);
+    }
+    return -1;
+  }
+  int Writes() {
+    return api.CountCalls("POST /") + api.CountCalls("PUT /") + api.CountCalls("PATCH /") + api.CountCalls("DELETE /");
+  }
+
+  static constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
+  static constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+
+  boost::asio::io_context io;
+  kube::FakeClock clock;
+  kube::FakeApiServer api{clock};
+
+ private:
+  static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {
+    if (!object) return "gone";
+    const kube::Json* conditions = kube::Find(*object, "status.conditions");
+    if (conditions == nullptr) return "none";
+    for (const kube::Json& condition : *conditions) {
+      if (kube::StringAt(condition, "type") != type) continue;
+      return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
+    }
+    return "none";
+  }
+
+  OwnCertificate certificate_{api, clock, "ops", "/nonexistent"};
+  std::unique_ptr<kube::TaskGroup> tasks_;
+  std::unique_ptr<Leader> leader_;
+};
+
+}  // namespace operator_

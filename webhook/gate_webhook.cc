@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "webhook/gate_webhook.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+
+#include "kube/base/error.h"
+#include "placement/gating.h"
+#include "webhook/gate_patch.h"
+
+namespace webhook {
+namespace {
+
+using kube::AdmissionResponse;
+using placement::GateDecision;
+
+// As object names are: it goes into a comma separated list.
+bool IsObjectName(std::string_view name) {
+  auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
+  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), allowed);
+}
+
+std::string_view DecisionName(GateDecision decision) {
+  switch (decision) {
+    case GateDecision::kGate: return "gated";
+    case GateDecision::kAlreadyGated: return "has the gate";
+    case GateDecision::kIgnore: return "ignored";
+    case GateDecision::kOffLimits: return "off limits";
+  }
+  return "";
+}
+
+}  // namespace
+
+GateWebhook::GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kube::Clock& clock)
+    : options_(std::move(options)),
+      clock_(clock),
+      processed_(metrics.AddCounter("mto_ppo_wh_pods_processed_total",
+                                    "The total number of pods processed by the webhook")),
+      gated_(metrics.AddCounter("mto_ppo_wh_pods_gated_total", "The total number of pods gated by the webhook")),
+      response_time_(metrics.AddHistogram("mto_ppo_wh_response_time_seconds", "The response time of the webhook")) {}
+
+void GateWebhook::AddTo(kube::HttpsServer& server) {
+  std::string_view path = options_.shard_namespace.empty() ? kClusterPath : kLocalPathPrefix;
+  server.Handle("POST", std::string(path), [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
+}
+
+kube::Async<kube::HttpReply> GateWebhook::AnswerLater(kube::HttpCall call) { co_return Answer(call); }
+
+kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
+  kube::Stopwatch watch(response_time_, clock_);
+  std::string_view config;
+  if (!options_.shard_namespace.empty()) {
+    config = std::string_view(call.path).substr(std::min(kLocalPathPrefix.size(), call.path.size()));
+    if (!IsObjectName(config)) return kube::FailureReply(404, "the path names no PodPlacementConfig");
+  }
+  kube::Result<PodReview> review = reader_.Read(call.body);
+  if (!review) {
+    LOG(WARNING) << "not a review of a pod: " << review.error();
+    return kube::FailureReply(400, review.error().message());
+  }
+  kube::HttpReply reply;
+  reply.body = WriteReview(review->uid, Decide(*review, config));
+  return reply;
+}
+
+AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view config) {
+  if (!review.creates_pod) return AdmissionResponse::Allowed();
+  processed_.Increment();
+  if (!review.readable) {
+    LOG(WARNING) << "pod in " << review.pod.ns << " has no metadata or no spec: not gated";
+    return AdmissionResponse::Allowed().Warn("the pod has no metadata or no spec: its placement is not tuned");
+  }
+  bool local = !options_.shard_namespace.empty();
+  GateDecision decision =
+      local ? placement::ShouldGateLocally(review.pod, options_.shard_namespace, options_.operator_namespace)
+            : placement::ShouldGateForCluster(review.pod, options_.operator_namespace);
+  VLOG(2) << "pod " << review.pod.ns << "/" << review.name << ": " << DecisionName(decision);
+  if (decision == GateDecision::kGate) gated_.Increment();
+  return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config) : ClusterPatch(review, decision));
+}
+
+}  // namespace webhook

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// GateWebhook answers the AdmissionReviews of new pods. It keeps no pods, calls nobody, and never refuses one: what it
+// cannot read it lets pass, with a warning.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kube/admission/http_message.h"
+#include "kube/admission/metrics.h"
+#include "kube/admission/response.h"
+#include "kube/admission/server.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "webhook/pod_review.h"
+
+namespace webhook {
+
+// The cluster's webhook; the path is the Go operator's.
+inline constexpr std::string_view kClusterPath = "/add-pod-scheduling-gate";
+// A shard's, followed by the name of the PodPlacementConfig whose entry in the configuration made the call.
+inline constexpr std::string_view kLocalPathPrefix = "/local/";
+
+struct GateWebhookOptions {
+  // Empty: adds the cluster gate to pods of any namespace. Else: adds the local gate to those of this one.
+  std::string shard_namespace;
+  // Where the operator and its operands live, which are never gated.
+  std::string operator_namespace;
+};
+
+class GateWebhook {
+ public:
+  // `metrics` and `clock` outlive the webhook.
+  GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kube::Clock& clock);
+
+  // Serves its path on `server`, which the webhook must outlive.
+  void AddTo(kube::HttpsServer& server);
+
+  // 200 with an AdmissionReview; 400 for a body that is none, 404 for a path that names no PodPlacementConfig.
+  kube::HttpReply Answer(const kube::HttpCall& call);
+
+ private:
+  kube::AdmissionResponse Decide(const PodReview& review, std::string_view config);
+  kube::Async<kube::HttpReply> AnswerLater(kube::HttpCall call);
+
+  GateWebhookOptions options_;
+  kube::Clock& clock_;
+  kube::Counter& processed_;
+  kube::Counter& gated_;
+  kube::Histogram& response_time_;
+  PodReviewReader reader_;
+};
+
+}  // namespace webhook

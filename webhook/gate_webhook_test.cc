@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "webhook/gate_webhook.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "kube/admission/http_message.h"
+#include "kube/admission/metrics.h"
+#include "kube/base/base64.h"
+#include "kube/base/clock.h"
+#include "kube/types/unstructured.h"
+#include "webhook/golden.h"
+
+namespace webhook {
+namespace {
+
+using kube::Json;
+using ::testing::HasSubstr;
+
+constexpr char kOperatorNamespace[] = "openshift-multiarch-tuning-operator";
+
+kube::HttpCall Call(std::string path, std::string body) { return {"POST", std::move(path), std::move(body)}; }
+
+class GateWebhookTest : public ::testing::Test {
+ protected:
+  kube::HttpReply AnswerForCluster(std::string body) { return cluster_.Answer(Call("/add-pod-scheduling-gate", std::move(body))); }
+  std::string PlainPod() { return ReadTestFile(std::filesystem::path(kTestdata) / "cluster_plain_pod_is_gated.input.json"); }
+
+  kube::Metrics metrics_;
+  GateWebhook cluster_{{"", kOperatorNamespace}, metrics_, kube::RealClock()};
+  kube::Metrics shard_metrics_;
+  GateWebhook shard_{{"web", kOperatorNamespace}, shard_metrics_, kube::RealClock()};
+};
+
+// The golden pairs.
+class GoldenTest : public GateWebhookTest, public ::testing::WithParamInterface<std::string> {};
+
+TEST_P(GoldenTest, PatchIsAsWritten) {
+  std::filesystem::path folder(kTestdata);
+  std::string input = ReadTestFile(folder / (GetParam() + ".input.json"));
+  kube::Result<Json> expected = kube::ParseJson(ReadTestFile(folder / (GetParam() + ".output.json")));
+  ASSERT_TRUE(expected) << "no good " << GetParam() << ".output.json";
+
+  bool local = GetParam().starts_with("local_");
+  kube::HttpReply reply = local ? shard_.Answer(Call("/local/prefs", input)) : AnswerForCluster(input);
+  ASSERT_EQ(reply.status, 200) << reply.body;
+  Json review = *kube::ParseJson(reply.body);
+  EXPECT_TRUE(kube::BoolAt(review, "response.allowed")) << "a pod is never refused";
+  EXPECT_EQ(kube::StringAt(review, "response.uid"), "705ab4f5-6393-11e8-b7cc-42010a800002");
+
+  std::string text = kube::StringAt(review, "response.patch");
+  Json patch = text.empty() ? Json::array() : *kube::ParseJson(*kube::Base64Decode(text));
+  EXPECT_EQ(patch, expected->at("patch"));
+  const Json* warnings = kube::Find(review, "response.warnings");
+  EXPECT_EQ(warnings == nullptr ? Json::array() : *warnings, expected->value("warnings", Json::array()));
+  // Throws if an operation does not fit the object.
+  EXPECT_NO_THROW((void)kube::ParseJson(input)->at("request").at("object").patch(patch));
+}
+
+std::vector<std::string> GoldenNames() {
+  std::vector<std::string> names;
+  for (auto& file : std::filesystem::directory_iterator(kTestdata)) {
+    std::string name = file.path().filename();
+    if (name.ends_with(".input.json")) names.push_back(name.substr(0, name.find('.')));
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+INSTANTIATE_TEST_SUITE_P(Testdata, GoldenTest, ::testing::ValuesIn(GoldenNames()),
+                         [](const auto& info) { return info.param; });
+
+TEST_F(GateWebhookTest, ApplyingThePatchTwiceIsApplyingItOnce) {
+  Json review = *kube::ParseJson(PlainPod());
+  Json& object = review["request"]["object"];
+  for (int i = 0; i < 2; ++i) {
+    kube::HttpReply reply = AnswerForCluster(review.dump());
+    std::string patch = *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    EXPECT_EQ(patch.empty(), i == 1);
+    if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
+  }
+  EXPECT_EQ(object["spec"]["schedulingGates"].size(), 1u);
+}
+
+TEST_F(GateWebhookTest, EachConfigAddsItsNameOnce) {
+  Json review = *kube::ParseJson(PlainPod());
+  Json& object = review["request"]["object"];
+  for (const char* path : {"/local/a", "/local/b", "/local/a"}) {
+    kube::HttpReply reply = shard_.Answer(Call(path, review.dump()));
+    std::string patch = *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
+  }
+  EXPECT_EQ(object["spec"]["schedulingGates"], Json::parse(R"([{"name":"multiarch.openshift.io/local-scheduling-gate"}])"));
+  EXPECT_EQ(object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"], "a,b");
+}
+
+TEST_F(GateWebhookTest, BrokenReviewsAreBadRequests) {
+  std::string deep(100'000, '[');
+  std::string whole = PlainPod();
+  struct Case {
+    std::string body;
+    const char* message;
+  };
+  for (const Case& c : {Case{"", "not valid JSON"}, Case{"\xFF\xFE", "not valid JSON"}, Case{deep, "not valid JSON"},
+                        Case{whole.substr(0, whole.size() / 2), "not valid JSON"}, Case{whole + "{}", "not valid JSON"},
+                        Case{"null", "not an AdmissionReview"},
+                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"})", "of admission.k8s.io/v1"},
+                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[]})", "without a request"},
+                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}})", "request.uid"}}) {
+    kube::HttpReply reply = AnswerForCluster(c.body);
+    EXPECT_EQ(reply.status, 400) << c.body.substr(0, 80);
+    EXPECT_THAT(reply.body, HasSubstr(c.message));
+    EXPECT_TRUE(kube::ParseJson(reply.body).has_value());
+  }
+}
+
+TEST_F(GateWebhookTest, EveryPrefixOfAReviewIsAnswered) {
+  std::string whole = PlainPod();
+  for (size_t size = 0; size < whole.size() - 2; ++size) EXPECT_EQ(AnswerForCluster(whole.substr(0, size)).status, 400) << size;
+}
+
+TEST_F(GateWebhookTest, EveryFlippedByteIsAnswered) {
+  std::string whole = PlainPod();
+  for (size_t i = 0; i < whole.size(); ++i) {
+    for (char flip : {'\x01', '\x20', '\x80'}) {
+      std::string broken = whole;
+      broken[i] = static_cast<char>(broken[i] ^ flip);
+      kube::HttpReply reply = AnswerForCluster(broken);
+      EXPECT_TRUE(reply.status == 200 || reply.status == 400) << reply.status;
+      EXPECT_TRUE(kube::ParseJson(reply.body).has_value()) << reply.body;
+    }
+  }
+}
+
+TEST_F(GateWebhookTest, PathMustNameAConfig) {
+  for (const char* path : {"/local/", "/local/a/b", "/local/a,b", "/local/A", "/local/%61", "/x"}) {
+    EXPECT_EQ(shard_.Answer(Call(path, PlainPod())).status, 404) << path;
+  }
+  EXPECT_EQ(shard_.Answer(Call("/local/" + std::string(254, 'a'), PlainPod())).status, 404);
+}
+
+TEST_F(GateWebhookTest, LargePodLeavesNothingBehindButItsAnswer) {
+  Json review = *kube::ParseJson(PlainPod());
+  review["request"]["object"]["metadata"]["annotations"]["blob"] = std::string(2'000'000, 'x');
+  EXPECT_EQ(AnswerForCluster(review.dump()).status, 200);
+  EXPECT_EQ(AnswerForCluster(PlainPod()).status, 200);
+}
+
+TEST_F(GateWebhookTest, CountsPodsFromZero) {
+  EXPECT_THAT(metrics_.Render(), HasSubstr("mto_ppo_wh_pods_processed_total 0\n"));
+  EXPECT_THAT(metrics_.Render(), HasSubstr("mto_ppo_wh_pods_gated_total 0\n"));
+  AnswerForCluster(PlainPod());
+  AnswerForCluster(ReadTestFile(std::filesystem::path(kTestdata) / "cluster_daemonset_is_ignored.input.json"));
+  AnswerForCluster(ReadTestFile(std::filesystem::path(kTestdata) / "cluster_update_is_let_pass.input.json"));
+  std::string text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_processed_total 2\n"));
+  EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_gated_total 1\n"));
+  EXPECT_THAT(text, HasSubstr("mto_ppo_wh_response_time_seconds_count 3\n"));
+}
+
+}  // namespace
+}  // namespace webhook

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "webhook/pod_review.h"
+
+#include <simdjson.h>
+
+#include "api/names.h"
+
+namespace webhook {
+namespace {
+
+namespace dom = simdjson::dom;
+
+// Kubernetes' own limit is far lower; simdjson does not recurse, so this is about sense, not about the stack.
+constexpr size_t kMaxDepth = 200;
+// The parser keeps about fifteen times this; for the rare larger pod it is given back afterwards.
+constexpr size_t kKeptBytes = 64 * 1024;
+
+// "" for what is absent or no string.
+std::string_view StringAt(dom::element parent, std::string_view key) {
+  std::string_view value;
+  return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
+}
+
+// False where it is absent, null or of another type.
+bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
+  return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
+}
+
+bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
+  return parent[key].get(out) == simdjson::SUCCESS;
+}
+
+// True if a NodeSelectorTerm has an expression on the architecture.
+bool IsOnArchitecture(dom::element term) {
+  dom::array expressions;
+  if (!ArrayAt(term, "matchExpressions", expressions)) return false;
+  for (dom::element expression : expressions) {
+    if (StringAt(expression, "key") == api::kArchLabel) return true;
+  }
+  return false;
+}
+
+void ReadAffinity(dom::element spec, placement::PodView& pod) {
+  dom::element affinity;
+  dom::element node_affinity;
+  if (!ObjectAt(spec, "affinity", affinity) || !ObjectAt(affinity, "nodeAffinity", node_affinity)) return;
+  dom::element required;
+  dom::array terms;
+  if (ObjectAt(node_affinity, "requiredDuringSchedulingIgnoredDuringExecution", required) &&
+      ArrayAt(required, "nodeSelectorTerms", terms)) {
+    for (dom::element term : terms) pod.required_terms_on_architecture.push_back(IsOnArchitecture(term));
+  }
+  dom::array preferred;
+  if (ArrayAt(node_affinity, "preferredDuringSchedulingIgnoredDuringExecution", preferred)) {
+    for (dom::element weighted : preferred) {
+      dom::element term;
+      pod.prefers_architecture |= ObjectAt(weighted, "preference", term) && IsOnArchitecture(term);
+    }
+  }
+}
+
+void ReadMetadata(dom::element metadata, PodReview& review) {
+  review.name = StringAt(metadata, "name");
+  if (review.name.empty()) review.name = StringAt(metadata, "generateName");
+
+  dom::element labels;
+  review.has_labels = ObjectAt(metadata, "labels", labels);
+  if (review.has_labels) {
+    dom::element operand;
+    review.pod.operand = labels[api::kOperandLabel].get(operand) == simdjson::SUCCESS;
+    review.cluster_gate_label = StringAt(labels, api::kClusterGateLabel);
+    review.local_gate_label = StringAt(labels, api::kLocalGateLabel);
+    review.node_affinity_label = StringAt(labels, api::kNodeAffinityLabel);
+  }
+  dom::element annotations;
+  review.has_annotations = ObjectAt(metadata, "annotations", annotations);
+  if (review.has_annotations) review.local_configs = StringAt(annotations, api::kLocalConfigsAnnotation);
+
+  dom::array owners;
+  if (ArrayAt(metadata, "ownerReferences", owners)) {
+    for (dom::element owner : owners) {
+      bool controls = false;
+      if (owner["controller"].get(controls) != simdjson::SUCCESS || !controls) continue;
+      review.pod.owned_by_daemon_set |=
+          StringAt(owner, "kind") == "DaemonSet" && StringAt(owner, "apiVersion").starts_with("apps/");
+    }
+  }
+}
+
+void ReadSpec(dom::element spec, PodReview& review) {
+  review.pod.node_name = StringAt(spec, "nodeName");
+  dom::object selector;
+  if (spec["nodeSelector"].get(selector) == simdjson::SUCCESS) {
+    for (dom::key_value_pair field : selector) review.pod.node_selector_keys.push_back(field.key);
+  }
+  dom::array gates;
+  review.has_gates = ArrayAt(spec, "schedulingGates", gates);
+  if (review.has_gates) {
+    for (dom::element gate : gates) review.pod.gates.push_back(StringAt(gate, "name"));
+  }
+  ReadAffinity(spec, review.pod);
+}
+
+}  // namespace
+
+struct PodReviewReader::Parser {
+  dom::parser dom;
+};
+
+PodReviewReader::PodReviewReader() = default;
+PodReviewReader::~PodReviewReader() = default;
+
+kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
+  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
+    parser_ = std::make_unique<Parser>();
+    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS) return kube::Error::Internal("out of memory");
+  }
+  dom::element root;
+  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
+  if (error != simdjson::SUCCESS) {
+    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") + simdjson::error_message(error));
+  }
+  if (StringAt(root, "kind") != "AdmissionReview" || StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
+    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
+  }
+  dom::element request;
+  if (!ObjectAt(root, "request", request)) return kube::Error::Invalid("AdmissionReview without a request");
+
+  PodReview review;
+  review.uid = StringAt(request, "uid");
+  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  review.pod.ns = StringAt(request, "namespace");
+  dom::element kind;
+  review.creates_pod = StringAt(request, "operation") == "CREATE" && ObjectAt(request, "kind", kind) &&
+                       StringAt(kind, "kind") == "Pod" && StringAt(kind, "group").empty() &&
+                       StringAt(request, "subResource").empty();
+  dom::element object;
+  dom::element metadata;
+  dom::element spec;
+  review.readable = ObjectAt(request, "object", object) && ObjectAt(object, "metadata", metadata) &&
+                    ObjectAt(object, "spec", spec);
+  if (review.readable) {
+    ReadMetadata(metadata, review);
+    ReadSpec(spec, review);
+  }
+  return review;
+}
+
+}  // namespace webhook

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+// ControllerMetrics: what a controller, its queue and a leader election count, under controller-runtime's names, so that
+// the dashboards for those fit. All of them are there, at zero, from the start.
+//
+//   ControllerMetrics observer(metrics, "shard-pod", /*workers=*/4);
+//   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &observer);
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "kube/admission/metrics.h"
+#include "kube/controller/controller.h"
+
+namespace kube {
+
+class ControllerMetrics final : public ControllerObserver {
+ public:
+  // `metrics` outlives this object.
+  ControllerMetrics(Metrics& metrics, const std::string& controller, int workers);
+
+  // WorkQueueObserver
+  void OnDepth(size_t depth) override;
+  void OnAdded() override;
+  void OnRetried() override;
+  void OnWaited(Duration in_queue) override;
+  void OnWorked(Duration in_work) override;
+  // ControllerObserver
+  void OnActiveWorkers(int workers) override;
+  void OnReconciled(Ending ending, bool panicked, Duration took) override;
+
+ private:
+  // controller_runtime_reconcile_total by result; kError and kTerminalError are both "error".
+  Counter& success_;
+  Counter& requeue_after_;
+  Counter& requeue_;
+  Counter& error_;
+  Counter& errors_;
+  Counter& terminal_errors_;
+  Counter& panics_;
+  Histogram& time_;
+  Gauge& active_workers_;
+  Gauge& depth_;
+  Counter& adds_;
+  Counter& retries_;
+  Histogram& queue_duration_;
+  Histogram& work_duration_;
+};
+
+// For LeaseOptions::on_change: leader_election_master_status{name}.
+std::function<void(bool)> LeaderMetric(Metrics& metrics, const std::string& name);
+
+}  // namespace kube

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/controller/controller_metrics.h"
+
+#include <gmock/gmock.h>
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using Ending = ControllerObserver::Ending;
+
+TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
+  Metrics metrics;
+  ControllerMetrics observer(metrics, "shard-pod", 4);
+  std::string text = metrics.Render();
+  for (const char* line : {
+           R"(controller_runtime_reconcile_total{controller="shard-pod",result="success"} 0)",
+           R"(controller_runtime_reconcile_total{controller="shard-pod",result="error"} 0)",
+           R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue"} 0)",
+           R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue_after"} 0)",
+           R"(controller_runtime_reconcile_errors_total{controller="shard-pod"} 0)",
+           R"(controller_runtime_reconcile_time_seconds_count{controller="shard-pod"} 0)",
+           R"(controller_runtime_active_workers{controller="shard-pod"} 0)",
+           R"(controller_runtime_max_concurrent_reconciles{controller="shard-pod"} 4)",
+           R"(workqueue_depth{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_adds_total{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_retries_total{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_queue_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_work_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(ControllerMetricsTest, CountsWhatHappens) {
+  Metrics metrics;
+  ControllerMetrics observer(metrics, "c", 1);
+  observer.OnAdded();
+  observer.OnDepth(3);
+  observer.OnRetried();
+  observer.OnWaited(2s);
+  observer.OnWorked(1s);
+  observer.OnActiveWorkers(1);
+  observer.OnReconciled(Ending::kSuccess, false, 20ms);
+  observer.OnReconciled(Ending::kRequeue, false, 20ms);
+  observer.OnReconciled(Ending::kError, true, 20ms);
+  observer.OnReconciled(Ending::kTerminalError, false, 20ms);
+  std::string text = metrics.Render();
+  for (const char* line : {
+           R"(reconcile_total{controller="c",result="success"} 1)",
+           R"(reconcile_total{controller="c",result="requeue"} 1)",
+           R"(reconcile_total{controller="c",result="error"} 2)",
+           R"(reconcile_errors_total{controller="c"} 2)",
+           R"(terminal_reconcile_errors_total{controller="c"} 1)",
+           R"(reconcile_panics_total{controller="c"} 1)",
+           R"(reconcile_time_seconds_bucket{controller="c",le="0.025"} 4)",
+           R"(workqueue_depth{controller="c",name="c"} 3)",
+           R"(workqueue_queue_duration_seconds_sum{controller="c",name="c"} 2)",
+           R"(workqueue_work_duration_seconds_sum{controller="c",name="c"} 1)",
+       }) {
+    EXPECT_THAT(text, HasSubstr(line));
+  }
+}
+
+TEST(ControllerMetricsTest, SaysWhoLeads) {
+  Metrics metrics;
+  std::function<void(bool)> on_change = LeaderMetric(metrics, "operator");
+  EXPECT_THAT(metrics.Render(), HasSubstr(R"(leader_election_master_status{name="operator"} 0)"));
+  on_change(true);
+  EXPECT_THAT(metrics.Render(), HasSubstr(R"(leader_election_master_status{name="operator"} 1)"));
+}
+
+}  // namespace
+}  // namespace kube

@@ -89,7 +89,7 @@ Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, k
   busy = &controller;
 
   // What wakes what.
-  pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(KeyOf(pod)); });
+  pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
   cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig&) { system_config.Apply(); });
   config_maps.OnEvent([&](EventType, const kube::core::ConfigMap&) { system_config.Apply(); });
   leases.OnEvent([&](EventType type, const kube::coordination::Lease& lease) { shards.OnLease(type, lease); });

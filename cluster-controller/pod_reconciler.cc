@@ -46,7 +46,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   if (placement::HasGate(*pod, api::kLocalGate)) {
     kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), waiting.first_seen);
     if (left > kube::Duration::zero()) {
-      Prefetch(request.key, *pod, waiting);
+      Prefetch(*pod, waiting);
       co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(left));
     }
     take_over = true;
@@ -108,17 +108,16 @@ PodReconciler::Waiting& PodReconciler::Remember(const kube::ObjectKey& key, cons
   return waiting;
 }
 
-void PodReconciler::Prefetch(const kube::ObjectKey& key, const Pod& pod, Waiting& waiting) {
+void PodReconciler::Prefetch(const Pod& pod, Waiting& waiting) {
   if (waiting.prefetching || !placement::NeedsRequirement(pod)) return;
   waiting.prefetching = true;
-  parts_.tasks.Spawn("prefetch", RunPrefetch(key, pod));
+  parts_.tasks.Spawn("prefetch", RunPrefetch(pod));
 }
 
-asio::awaitable<void> PodReconciler::RunPrefetch(kube::ObjectKey key, Pod pod) {
+kube::asio::awaitable<void> PodReconciler::RunPrefetch(Pod pod) {
   // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
   auto ignored = co_await parts_.inspector.Architectures(pod);
   (void)ignored;
-  (void)key;
 }
 
 Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error error) {

@@ -64,8 +64,8 @@ class PodReconciler final : public kube::Reconciler {
   };
 
   Waiting& Remember(const kube::ObjectKey& key, const kube::core::Pod& pod);
-  void Prefetch(const kube::ObjectKey& key, const kube::core::Pod& pod, Waiting& waiting);
-  asio::awaitable<void> RunPrefetch(kube::ObjectKey key, kube::core::Pod pod);
+  void Prefetch(const kube::core::Pod& pod, Waiting& waiting);
+  kube::asio::awaitable<void> RunPrefetch(kube::core::Pod pod);
 
   // Counts the failure on the pod and says when to try again.
   kube::Async<kube::Outcome> RecordFailure(kube::ObjectKey key, kube::core::Pod pod, kube::Error error);

@@ -39,6 +39,7 @@ class FakeImages : public inspection::ImageInspector {
     co_return answer_;
   }
   Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
+  inspection::InspectorStats stats() const override { return {}; }
 
   ArchitectureSet answer_ = {"amd64", "arm64"};
   std::optional<Error> error_;

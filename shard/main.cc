@@ -1,0 +1,196 @@
+// SPDX-License-Identifier: Apache-2.0
+// shard: the pod placement controller of one namespace. Gives gated pods the preferences of the namespace's
+// PodPlacementConfigs and drops their local gate. Of several replicas one works, the others watch along and wait.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <unistd.h>
+
+#include "api/names.h"
+#include "api/pod_placement_config.h"
+#include "api/version.h"
+#include "kube/admission/health.h"
+#include "kube/admission/metrics.h"
+#include "kube/admission/ops_server.h"
+#include "kube/base/app.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client_metrics.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/new_client.h"
+#include "kube/controller/controller.h"
+#include "kube/controller/controller_metrics.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/leader_election.h"
+#include "kube/types/core.pb.h"
+#include "placement/gate.h"
+#include "shard/config_cache.h"
+#include "shard/metrics.h"
+#include "shard/pod_reconciler.h"
+
+DEFINE_string(namespace, "", "The namespace to serve, and where the Lease is. Required.");
+DEFINE_string(kubeconfig, "", "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_bool(leader_elect, true, "Whether to work only while holding the Lease.");
+
+namespace shard {
+namespace {
+
+using kube::App;
+using kube::Async;
+using kube::EventType;
+using kube::Ok;
+using kube::Result;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+constexpr std::string_view kName = "shard";
+constexpr int kWorkers = 8;
+
+Result<void> CheckFlags() {
+  constexpr size_t kMaxLength = 63;
+  bool plain = FLAGS_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  if (plain && !FLAGS_namespace.empty() && FLAGS_namespace.size() <= kMaxLength) return Ok();
+  return kube::Error::Invalid("--namespace must name the namespace to serve");
+}
+
+std::string Identity() {
+  // In a cluster the host's name is the pod's; the process id tells several on one host apart.
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return std::string(host) + "_" + std::to_string(getpid());
+}
+
+kube::InformerOptions<Pod> GatedPods(const std::string& ns) {
+  return {.ns = ns,
+          .field_selector = "spec.nodeName=,status.phase=Pending",
+          // A PUT of the pod ignores its status, and keeps the managed fields where it has none.
+          .trim =
+              [](Pod& pod) {
+                pod.clear_status();
+                pod.mutable_metadata()->clear_managed_fields();
+              },
+          .keep = [](const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); }};
+}
+
+// What runs from start to end of the process, and what only the leader runs.
+struct Shard {
+  Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
+      : app(app),
+        metrics(registry),
+        controller_metrics(registry, "shard-pod", kWorkers),
+        pods(client, app.clock(), GatedPods(ns)),
+        config_watch(client, app.clock(), {.ns = ns}),
+        configs(client, app.clock(), ns),
+        events(client, app.clock(),
+               {.component = std::string(api::kEventComponent),
+                .busy = [this] { return controller.queue().size() > 0; }}),
+        reconciler({.client = client,
+                    .clock = app.clock(),
+                    .pods = pods,
+                    .wait_for_configs = [this] { return config_watch.WaitForSync(); },
+                    .configs = configs,
+                    .events = events,
+                    .metrics = metrics}),
+        controller({.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(), &controller_metrics),
+        elector(client, app.clock(),
+                {.ns = ns,
+                 .name = std::string(api::kShardControllerName),
+                 .identity = Identity(),
+                 .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName))}),
+        workers(app.executor()) {
+    config_watch.OnEvent(
+        [this](EventType type, const api::PodPlacementConfig& config) { configs.OnEvent(type, config); });
+    pods.OnEvent([this](EventType type, const Pod& pod) {
+      metrics.pods_gated.Set(static_cast<double>(pods.size()));
+      // A replica that waits keeps no queue: it looks at all pods when it leads.
+      if (working && type != EventType::kDeleted) controller.Enqueue(kube::KeyOf(pod));
+    });
+  }
+
+  void StartWorking() {
+    working = true;
+    workers.Spawn("shard-pod", controller.Run(workers));
+    pods.ForEach([this](const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+  }
+
+  App& app;
+  ShardMetrics metrics;
+  kube::ControllerMetrics controller_metrics;
+  kube::Informer<Pod> pods;
+  kube::Informer<api::PodPlacementConfig> config_watch;
+  ConfigCache configs;
+  kube::EventRecorder events;
+  PodReconciler reconciler;
+  kube::Controller controller;
+  kube::LeaderElector elector;
+  kube::TaskGroup workers;
+  bool working = false;
+};
+
+// Leads and works until the process is to stop (Ok), or leadership is lost (the elector's error).
+Async<> Work(App& app, Shard& shard) {
+  if (!FLAGS_leader_elect) {
+    shard.StartWorking();
+    Result<> stopped = co_await app.WaitForStop();
+    (void)stopped;
+    co_return Ok();
+  }
+  Result<> acquired = co_await shard.elector.Acquire();
+  if (app.stopping()) co_return Ok();
+  if (!acquired) co_return acquired.error().Prefix("leader election");
+  LOG(INFO) << "leads namespace " << FLAGS_namespace;
+  shard.StartWorking();
+  Result<> held = co_await shard.elector.Hold();
+  if (app.stopping()) co_return Ok();
+  co_return held ? kube::Error::Internal("leadership ended") : held.error().Prefix("leadership lost");
+}
+
+Async<> Serve(App& app) {
+  if (Result<void> flags = CheckFlags(); !flags) co_return flags.error();
+
+  // The API server.
+  kube::Metrics registry;
+  kube::ClientMetrics client_metrics(registry);
+  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  if (!config) co_return config.error();
+  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
+                                {.name = std::string(kName), .observer = &client_metrics});
+  if (!client) co_return client.error();
+
+  // The caches, and what is told about them.
+  Shard shard(app, **client, registry, FLAGS_namespace);
+  kube::HealthRegistry health;
+  health.AddReadiness("caches", [&shard]() -> Result<void> {
+    if (shard.pods.synced() && shard.config_watch.synced()) return Ok();
+    return kube::Error::Unavailable("not synced yet");
+  });
+  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
+  if (!ops) co_return ops.error().Prefix("--health-address");
+  app.tasks().Spawn("ops-server", (*ops)->Run());
+  app.tasks().Spawn("pod-watch", shard.pods.Run());
+  app.tasks().Spawn("config-watch", shard.config_watch.Run());
+  app.tasks().Spawn("events", shard.events.Run());
+
+  Result<> worked = co_await Work(app, shard);
+
+  // Drain: what is under way is finished, then the next leader need not wait, then the rest.
+  kube::Duration grace = app.grace_left();
+  Result<> drained = co_await shard.workers.Stop(app.clock(), grace);
+  if (!drained) LOG(WARNING) << drained.error();
+  Result<> released = co_await shard.elector.Release();
+  if (!released) LOG(WARNING) << released.error();
+  grace = app.grace_left();
+  Result<> stopped = co_await app.tasks().Stop(app.clock(), grace);
+  if (!stopped) LOG(WARNING) << stopped.error();
+  co_return worked;
+}
+
+}  // namespace
+}  // namespace shard
+
+int main(int argc, char** argv) {
+  return kube::RunApp({.name = shard::kName,
+                       .summary = "Gives the pods of one namespace the preferences of its PodPlacementConfigs.",
+                       .version = api::kVersion,
+                       .argc = argc,
+                       .argv = argv},
+                      shard::Serve);
+}

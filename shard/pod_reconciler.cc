@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shard/pod_reconciler.h"
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "placement/configs.h"
+#include "placement/gate.h"
+#include "placement/release.h"
+
+namespace shard {
+
+using kube::Async;
+using kube::Code;
+using kube::Error;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+
+namespace {
+
+// A pod that still conflicts after these goes back to the queue, behind the others.
+constexpr int kTries = 4;
+
+}  // namespace
+
+Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
+  kube::Stopwatch any_pod(deps_.metrics.time_to_process_pod, deps_.clock);
+  std::optional<Pod> pod = deps_.pods.Get(request.key);
+  if (!pod || !placement::HasGate(*pod, api::kLocalGate)) co_return Outcome::Done();
+
+  Result<> synced = co_await deps_.wait_for_configs();
+  if (!synced) co_return synced.error();
+
+  kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
+  Result<> released = co_await Release(*pod);
+  if (!released) {
+    if (released.error().code() != Code::kCancelled) RecordFailure(*pod, released.error());
+    co_return released.error();
+  }
+  co_return Outcome::Done();
+}
+
+Async<> PodReconciler::Release(Pod pod) {
+  bool refused = false;
+  for (int tries = 1;; ++tries) {
+    std::vector<std::string> gating = placement::GatingConfigs(pod);
+    Result<> learned = co_await deps_.configs.Learn(std::move(gating));
+    if (!learned) co_return learned.error();
+
+    // Decide: pure, no I/O.
+    placement::Release release =
+        refused ? placement::ReleaseBare(pod, api::kLocalGate)
+                : placement::ReleaseLocal(pod, placement::ConfigsFor(pod, deps_.configs.All()));
+    if (!release.released) co_return Ok();  // another pass, or the cluster's controller, was faster
+
+    // Write: guarded by the resourceVersion that it was decided on.
+    Result<Pod> written = co_await kube::Update(deps_.client, pod);
+    if (written) {
+      deps_.metrics.processed_pods.Increment();
+      kube::core::ObjectReference about = kube::ReferenceTo(pod);
+      for (placement::PodEvent& event : release.events) {
+        deps_.events.Record(about, event.warning, event.reason, std::move(event.message));
+      }
+      co_return Ok();
+    }
+    if (kube::IsNotFound(written)) co_return Ok();  // deleted: nothing left to place
+
+    // A pod for which the API server, or a policy in it, refuses our words loses the gate without them: it must not
+    // wait for ever.
+    Code code = written.error().code();
+    bool words_refused = !refused && (code == Code::kInvalid || code == Code::kPermissionDenied);
+    if ((!words_refused && code != Code::kConflict) || tries == kTries) {
+      co_return written.error().Prefix("drop the local gate");
+    }
+    if (words_refused) RecordFailure(pod, written.error());
+    refused |= words_refused;
+    Result<Pod> live = co_await ReadLive(pod);
+    if (kube::IsNotFound(live)) co_return Ok();
+    if (!live) co_return live.error();
+    pod = std::move(*live);
+  }
+}
+
+Async<Pod> PodReconciler::ReadLive(const Pod& pod) {
+  kube::ObjectKey key = kube::KeyOf(pod);
+  Result<Pod> live = co_await kube::Get<Pod>(deps_.client, key);
+  if (!live) co_return live.error().Prefix("read the pod again");
+  // Of the same name, but another one: its own event brings it.
+  if (live->metadata().uid() != pod.metadata().uid()) co_return Error::NotFound("pod " + key.ToString());
+  co_return live;
+}
+
+void PodReconciler::RecordFailure(const Pod& pod, const Error& error) {
+  deps_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,
+                      "Could not remove the scheduling gate " + std::string(api::kLocalGate) + ": " + error.message());
+}
+
+}  // namespace shard

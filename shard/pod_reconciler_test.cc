@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shard/pod_reconciler.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "kube/base/task_group.h"
+#include "kube/cache/reader.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "placement/gate.h"
+#include "placement/pod_metadata.h"
+
+namespace shard {
+namespace {
+
+using api::PodPlacementConfig;
+using kube::Code;
+using kube::Error;
+using kube::FailsWith;
+using kube::MakePod;
+using kube::Outcome;
+using kube::core::Pod;
+using ::testing::HasSubstr;
+using namespace std::chrono_literals;
+
+// The pods as a watch showed them: the newest, or those of before `Freeze()`.
+class Pods final : public kube::PodReader {
+ public:
+  explicit Pods(kube::FakeApiServer& api) : api_(api) {}
+
+  void Freeze(Pod pod) { frozen_ = std::move(pod); }
+
+  // Reader
+  std::optional<Pod> Get(const kube::ObjectKey& key) const override {
+    return frozen_ ? frozen_ : api_.Get<Pod>(key);
+  }
+  void ForEach(const std::function<void(const Pod&)>&) const override {}
+  size_t size() const override { return 0; }
+  bool synced() const override { return true; }
+
+ private:
+  kube::FakeApiServer& api_;
+  std::optional<Pod> frozen_;
+};
+
+class PodReconcilerTest : public ::testing::Test {
+ protected:
+  PodPlacementConfig Config(const char* name, int priority, const char* architecture, int weight) {
+    PodPlacementConfig config;
+    config.mutable_metadata()->set_name(name);
+    config.mutable_metadata()->set_namespace_("ns");
+    config.spec.priority = priority;
+    config.spec.plugins = api::Plugins{
+        .node_affinity_scoring = api::NodeAffinityScoring{.enabled = true, .platforms = {{architecture, weight}}}};
+    return config;
+  }
+
+  // In the API server and in the cache.
+  void CreateKnown(const PodPlacementConfig& config) {
+    configs_.OnEvent(kube::EventType::kAdded, api_.Create(config));
+  }
+
+  MakePod Gated() {
+    return std::move(MakePod("web").Namespace("ns").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("r.io/app:1"));
+  }
+
+  kube::Result<Outcome> Reconcile() { return kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}})); }
+
+  Pod Web() { return api_.Get<Pod>({"ns", "web"}).value(); }
+  std::string Sources() { return std::string(placement::AnnotationOf(Web(), api::kPreferredAffinitySourcesAnnotation)); }
+  int Preferences() {
+    return Web().spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution_size();
+  }
+
+  std::vector<std::string> Events() {
+    kube::TaskGroup tasks(io_.get_executor());
+    tasks.Spawn("events", events_.Run());
+    kube::Drain(io_);
+    (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
+    std::vector<std::string> reasons;
+    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns")) reasons.push_back(event.reason());
+    return reasons;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  Pods pods_{api_};
+  kube::Metrics registry_;
+  ShardMetrics metrics_{registry_};
+  ConfigCache configs_{api_, clock_, "ns"};
+  kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
+  int syncs_ = 0;
+  kube::Result<> sync_result_ = kube::Ok();
+  PodReconciler reconciler_{{.client = api_,
+                             .clock = clock_,
+                             .pods = pods_,
+                             .wait_for_configs = [this] { return WaitForConfigs(); },
+                             .configs = configs_,
+                             .events = events_,
+                             .metrics = metrics_}};
+
+  kube::Async<> WaitForConfigs() {
+    ++syncs_;
+    co_return sync_result_;
+  }
+};
+
+TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
+  CreateKnown(Config("low", 1, "arm64", 5));
+  CreateKnown(Config("high", 9, "arm64", 75));
+  CreateKnown(Config("other", 5, "amd64", 25));
+  api_.Create<Pod>(Gated());
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_TRUE(placement::HasGate(Web(), api::kClusterGate));
+  EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-high,amd64:25:PodPlacementConfig-other,"
+                       "arm64:5:PodPlacementConfig-low:skipped");
+  EXPECT_EQ(api_.calls().size(), 1u);
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_EQ(metrics_.processed_pods.Value(), 1);
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+}
+
+TEST_F(PodReconcilerTest, LeavesOtherPodsAlone) {
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  api_.Create<Pod>(MakePod("web").Namespace("ns").Gate(api::kClusterGate));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_TRUE(api_.calls().empty());
+  EXPECT_EQ(syncs_, 0);
+}
+
+TEST_F(PodReconcilerTest, DecidesNothingBeforeItKnowsTheConfigs) {
+  api_.Create<Pod>(Gated());
+  sync_result_ = Error::Cancelled("stopping");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kCancelled));
+  EXPECT_TRUE(api_.calls().empty());
+  EXPECT_TRUE(Events().empty());
+}
+
+TEST_F(PodReconcilerTest, ReadsAConfigThatTheWatchHasNotBroughtYet) {
+  api_.Create(Config("new", 1, "arm64", 75));
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-new");
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+}
+
+TEST_F(PodReconcilerTest, ReadsSeveralUnknownConfigsWithOneCall) {
+  api_.Create(Config("new", 1, "arm64", 75));
+  api_.Create(Config("newer", 2, "amd64", 7));
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new,newer,gone"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Sources(), "amd64:7:PodPlacementConfig-newer,arm64:75:PodPlacementConfig-new");
+  EXPECT_EQ(api_.CountCalls("podplacementconfigs"), 1);
+}
+
+TEST_F(PodReconcilerTest, AConfigThatIsGoneHoldsNobodyUp) {
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "gone"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+}
+
+TEST_F(PodReconcilerTest, WaitsWhileAnUnknownConfigCannotBeRead) {
+  api_.Create(Config("new", 1, "arm64", 75));
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new"));
+  api_.FailNext(Error::Unavailable("503"), "podplacementconfigs");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
+  EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Preferences(), 1);
+}
+
+TEST_F(PodReconcilerTest, AConflictIsDecidedAgainFromTheNewestPod) {
+  CreateKnown(Config("a", 1, "arm64", 75));
+  Pod old_pod = api_.Create<Pod>(Gated());
+  pods_.Freeze(old_pod);
+  // Meanwhile its author said what it prefers.
+  Pod newer = Gated().Prefers(1, "kubernetes.io/arch", {"amd64"});
+  newer.mutable_metadata()->set_uid(old_pod.metadata().uid());
+  api_.Update<Pod>(newer);
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(Preferences(), 1);
+  EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-a:skipped");
+}
+
+TEST_F(PodReconcilerTest, AConflictWithTheOneWhoWasFasterEndsThere) {
+  pods_.Freeze(api_.Create<Pod>(Gated()));
+  Pod released = Web();
+  placement::RemoveGate(released, api::kLocalGate);
+  api_.Update<Pod>(released);
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_EQ(metrics_.processed_pods.Value(), 0);
+}
+
+TEST_F(PodReconcilerTest, EndlessConflictsGoBackToTheQueue) {
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::Conflict("again"), "PUT", 100);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
+  EXPECT_EQ(api_.CountCalls("PUT"), 4);
+}
+
+TEST_F(PodReconcilerTest, ADeletedPodIsDone) {
+  pods_.Freeze(api_.Create<Pod>(Gated()));
+  api_.Delete<Pod>({"ns", "web"});
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+}
+
+TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotMistakenForIt) {
+  pods_.Freeze(api_.Create<Pod>(Gated()));
+  api_.Delete<Pod>({"ns", "web"});
+  api_.Create<Pod>(Gated());
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
+}
+
+TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
+  CreateKnown(Config("a", 1, "arm64", 75));
+  for (Error refused : {Error::Invalid("no such field"), Error::PermissionDenied("a policy says no")}) {
+    api_.Create<Pod>(Gated());
+    api_.FailNext(refused, "PUT");
+    EXPECT_THAT(Reconcile(), kube::IsOk());
+    EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+    EXPECT_EQ(Preferences(), 0);
+    api_.Delete<Pod>({"ns", "web"});
+  }
+  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonGateRemovalFailed));
+}
+
+TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
+  CreateKnown(Config("a", 1, "arm64", 75));
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::Unavailable("503"), "PUT");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("drop the local gate")));
+  EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Preferences(), 1);
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed, api::kReasonGateRemoved));
+}
+
+}  // namespace
+}  // namespace shard

@@ -78,12 +78,9 @@ class PodReconcilerTest : public testing::Test {
   bool Gated() { return placement::HasGate(Web(), api::kClusterGate); }
   ArchitectureSet Required() {
     ArchitectureSet required;
-    for (auto& term : Web()
-                          .spec()
-                          .affinity()
-                          .node_affinity()
-                          .required_during_scheduling_ignored_during_execution()
-                          .node_selector_terms()) {
+    Pod web = Web();
+    const auto& affinity = web.spec().affinity().node_affinity();
+    for (auto& term : affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
       for (auto& expression : term.match_expressions()) {
         if (expression.key() == api::kArchLabel) required.insert(expression.values().begin(), expression.values().end());
       }

@@ -22,7 +22,7 @@ ALLOWED = {
     "kube": {"third_party"},
     "api": {"kube"},
     "placement": {"kube", "api"},
-    "inspection": {"kube", "placement"},
+    "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement"},
     "shard": {"kube", "api", "placement"},
     "cluster-controller": {"kube", "api", "placement", "inspection"},

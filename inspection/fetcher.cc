@@ -99,7 +99,7 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by
     http.timeout = std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
     Result<HttpResponse> response = co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
-    if (!MayPass(response) || tries >= options_.tries) co_return response;
+    if (!MayPass(response) || tries >= std::min(options_.tries, request.max_tries)) co_return response;
 
     std::chrono::milliseconds wait = backoff;
     backoff *= 2;

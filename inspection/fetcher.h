@@ -38,6 +38,8 @@ struct FetchRequest {
   // Any certificate will do, and redirects may leave HTTPS.
   bool insecure = false;
   kube::TimePoint deadline;
+  // At most so many tries, where that is less than the options say.
+  int max_tries = 100;
 };
 
 class Fetcher {

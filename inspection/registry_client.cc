@@ -64,7 +64,8 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .authorization = std::move(authorization),
                        .max_body_bytes = kMaxManifestBytes,
                        .insecure = repository.source.insecure,
-                       .deadline = call.deadline};
+                       .deadline = call.deadline,
+                       .max_tries = call.max_tries};
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), nullptr);
   if (response && response->status == 401) {
@@ -101,7 +102,8 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   // Without a header, until the registry is known to want one.
   Habits known = HabitsOf(repository.source);
   if (!known.challenge) {
-    Result<HttpResponse> response = co_await Send(repository, call, *url, "");
+    std::string nobody;
+    Result<HttpResponse> response = co_await Send(repository, call, *url, nobody);
     if (response && response->status != 401) HabitsOf(repository.source).scheme = scheme;
     if (!response || response->status != 401) co_return response;
     if (!HabitsOf(repository.source).challenge) {
@@ -135,11 +137,19 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   co_await kube::IgnoreCancellation();
   std::string about = "registry " + repository.source.registry;
   std::string scheme = HabitsOf(repository.source).scheme;
-  Result<HttpResponse> response = co_await WithScheme(repository, call, scheme.empty() ? "https" : scheme);
-  // An insecure registry may speak plain HTTP.
-  bool try_http = scheme.empty() && repository.source.insecure &&
-                  (FailedWith(response, Code::kUnavailable) || FailedWith(response, Code::kInvalid));
-  if (try_http) response = co_await WithScheme(repository, call, "http");
+  bool known = !scheme.empty();
+  if (!known) scheme = "https";
+  // Behind an insecure registry's port there may be somebody who waits for ever for plain HTTP: leave time to try that.
+  bool try_http = !known && repository.source.insecure;
+  Call first = call;
+  if (try_http) first.max_tries = 1;
+  if (try_http) first.deadline = std::min(first.deadline, clock_.Now() + (first.deadline - clock_.Now()) / 3);
+  Result<HttpResponse> response = co_await WithScheme(repository, first, scheme);
+  bool spoke = response || FailedWith(response, Code::kUnauthenticated) || FailedWith(response, Code::kPermissionDenied);
+  if (try_http && !spoke && !FailedWith(response, Code::kCancelled)) {
+    scheme = "http";
+    response = co_await WithScheme(repository, call, scheme);
+  }
   if (!response) co_return response.error().Prefix(about);
   if (response->status == 200) co_return response;
 

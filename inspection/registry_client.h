@@ -78,6 +78,7 @@ class RegistryClient {
     std::string path;  // "manifests/v1", below the repository
     std::string accept;
     kube::TimePoint deadline;
+    int max_tries = 100;
   };
 
   // A 2xx answer.

@@ -45,7 +45,9 @@ class Peer : public ScriptedPeer {
     size_t end;
     while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
       bool more = co_await Receive();
-      if (!more) co_return std::nullopt;
+      // A TLS greeting to a plain server: as real ones do, don't wait for what will never be HTTP.
+      bool greeting = received_.starts_with('\x16');
+      if (!more || greeting) co_return std::nullopt;
     }
     ScriptedRequest request;
     request.head = received_.substr(0, end + 2);

@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/inspector.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "inspection/manifest.h"
+#include "inspection/testing/fake_registry.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace inspection {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Code;
+using kube::FailsWith;
+using kube::IsOk;
+using kube::Result;
+using placement::ArchitectureSet;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+using Trouble = FakeRegistry::Trouble;
+
+// The machine's time, moved on by a test.
+class OffsetClock final : public kube::Clock {
+ public:
+  void Advance(kube::Duration by) { offset_ += by; }
+  kube::TimePoint Now() const override { return kube::RealClock().Now() + offset_; }
+  kube::WallTime WallNow() const override { return kube::RealClock().WallNow(); }
+  kube::Async<> SleepUntil(kube::TimePoint when) override { return kube::RealClock().SleepUntil(when - offset_); }
+
+ private:
+  kube::Duration offset_{};
+};
+
+std::string Insecure(const FakeRegistry& registry) {
+  return "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n";
+}
+
+class InspectorTest : public ::testing::Test {
+ protected:
+  InspectorTest() {
+    InspectorOptions options;
+    options.timeout = 10s;
+    options.trace = [this](const std::string& line) { trace_.push_back(line); };
+    inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
+    config_.registries_conf = Insecure(registry_);
+    Result<void> set = inspector_->SetConfig(config_);
+    EXPECT_TRUE(set) << set.error();
+    // The registry's scheme becomes known, so that the tests count requests only.
+    registry_.PutIndex("known", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+    EXPECT_THAT(Inspect("known:1"), IsOk());
+    registry_.ClearLog();
+  }
+
+  ImageRequest Request(const std::string& image) const { return {.image = registry_.host() + "/" + image}; }
+  Result<ArchitectureSet> Inspect(const std::string& image) { return Inspect(Request(image)); }
+  Result<ArchitectureSet> Inspect(ImageRequest request) {
+    return kube::Run(io_, inspector_->Architectures(std::move(request)));
+  }
+  Keyring KeyringFor(const std::string& user, const std::string& password) {
+    Keyring keyring;
+    Result<void> added = keyring.AddSecret("ns/" + user, kDockerConfigJsonType,
+                                           R"({"auths":{")" + registry_.host() + R"(":{"username":")" + user +
+                                               R"(","password":")" + password + R"("}}})");
+    EXPECT_TRUE(added);
+    return keyring;
+  }
+
+  kube::asio::io_context io_;
+  OffsetClock clock_;
+  FakeRegistry registry_{io_.get_executor(), {}};
+  InspectorConfig config_;
+  std::vector<std::string> trace_;
+  std::unique_ptr<ImageInspector> inspector_;
+};
+
+TEST_F(InspectorTest, AnImageOfSeveralArchitecturesCostsOneRequest) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}, {"windows", "amd64"}});
+  Result<ArchitectureSet> got = Inspect("app:1");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(*got, ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
+}
+
+TEST_F(InspectorTest, ASingleImageCostsTwo) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  Result<ArchitectureSet> got = Inspect("app:1");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(*got, ElementsAre("s390x"));
+  EXPECT_EQ(registry_.log().size(), 2u);
+}
+
+TEST_F(InspectorTest, WhatIsKnownCostsNothing) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  registry_.ClearLog();
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+TEST_F(InspectorTest, AlwaysCostsOneHeadWhileTheTagStays) {
+  registry_.PutImage("app", "1", {"linux", "s390x"});
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  ASSERT_THAT(Inspect(always), IsOk());
+  registry_.ClearLog();
+  ASSERT_THAT(Inspect(always), IsOk());
+  EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
+}
+
+TEST_F(InspectorTest, AMovedTagIsNoticed) {
+  registry_.PutImage("app", "1", {"linux", "amd64"});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  registry_.PutImage("app", "1", {"linux", "arm64"});
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("amd64"));
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  EXPECT_THAT(*Inspect(always), ElementsAre("arm64"));
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64"));
+
+  registry_.PutImage("app", "1", {"linux", "ppc64le"});
+  clock_.Advance(1h);
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("ppc64le"));
+}
+
+TEST_F(InspectorTest, ADigestIsReadOnceForAllTags) {
+  std::string digest = registry_.PutImage("app", "1", {"linux", "s390x"});
+  ASSERT_THAT(Inspect("app@" + digest), IsOk());
+  registry_.ClearLog();
+  EXPECT_THAT(*Inspect("app:other@" + digest), ElementsAre("s390x"));
+  clock_.Advance(24h);
+  EXPECT_THAT(*Inspect("app@" + digest), ElementsAre("s390x"));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+TEST_F(InspectorTest, ManyAtOnceAskOnce) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  int good = 0;
+  kube::TaskGroup tasks(io_.get_executor());
+  struct Ask {
+    static kube::asio::awaitable<void> Once(ImageInspector& inspector, ImageRequest request, int& good) {
+      Result<ArchitectureSet> got = co_await inspector.Architectures(std::move(request));
+      good += got.has_value() ? 1 : 0;
+    }
+  };
+  for (int i = 0; i < 20; ++i) tasks.Spawn("ask", Ask::Once(*inspector_, Request("app:1"), good));
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
+  EXPECT_EQ(good, 20);
+  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
+}
+
+TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
+  registry_.PutIndex("secret", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  registry_.RequireToken("u", "p");
+  ImageRequest allowed = Request("secret:1");
+  allowed.keyring = KeyringFor("u", "p");
+  ASSERT_THAT(Inspect(allowed), IsOk());
+  EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated));
+  ImageRequest other = Request("secret:1");
+  other.keyring = KeyringFor("v", "hunter2");
+  EXPECT_THAT(Inspect(other), FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("inspect " + registry_.host() + "/secret:1: "),
+                                                                      HasSubstr("1 credential tried"),
+                                                                      Not(HasSubstr("hunter2")))));
+  for (const std::string& line : trace_) EXPECT_THAT(line, Not(HasSubstr("hunter2")));
+}
+
+TEST_F(InspectorTest, AFailureIsBelievedForAMoment) {
+  EXPECT_THAT(Inspect("absent:1"), FailsWith(Code::kNotFound));
+  registry_.ClearLog();
+  EXPECT_THAT(Inspect("absent:1"), FailsWith(Code::kNotFound));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+  registry_.PutImage("absent", "1", {"linux", "amd64"});
+  clock_.Advance(5s);
+  EXPECT_THAT(Inspect("absent:1"), IsOk());
+}
+
+TEST_F(InspectorTest, AnIndexInAnIndexCounts) {
+  std::string inner = registry_.PutIndex("app", "", {{"linux", "arm64"}, {"linux", "s390x"}});
+  registry_.PutManifest("app", "1",
+                        R"({"schemaVersion":2,"manifests":[{"mediaType":")" + std::string(kOciIndex) + R"(","digest":")" +
+                            inner + R"(","size":1}]})",
+                        kOciIndex);
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
+}
+
+TEST_F(InspectorTest, AnOperatorBundleRunsNowhereAndSuitsAll) {
+  registry_.PutImage("bundle", "1", {"linux", "amd64"},
+                     R"({"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"})");
+  EXPECT_EQ(*Inspect("bundle:1"), placement::AllArchitectures());
+}
+
+TEST_F(InspectorTest, NothingWithoutAnArchitectureIsAnAnswer) {
+  registry_.PutImage("app", "1", {"linux", ""});
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kInvalid, HasSubstr("names no architecture")));
+  registry_.PutIndex("app", "2", {{"unknown", "unknown"}});
+  EXPECT_THAT(Inspect("app:2"), FailsWith(Code::kInvalid));
+}
+
+TEST_F(InspectorTest, AMirrorIsAskedFirstAndLeavesTheRestToTheRegistry) {
+  FakeRegistry mirror(io_.get_executor(), {});
+  mirror.PutIndex("cache/app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  registry_.PutIndex("app", "2", {{"linux", "amd64"}, {"linux", "arm64"}});
+  config_.registries_conf += "mirror = [{location = \"" + mirror.host() + "/cache\", insecure = true}]\n";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
+  EXPECT_THAT(*Inspect("app:2"), ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(trace_, ::testing::Contains(HasSubstr("mirror of " + registry_.host())));
+}
+
+TEST_F(InspectorTest, ANewConfigurationForgetsWhatTheOldOneLearnt) {
+  registry_.PutImage("app", "1", {"linux", "amd64"});
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  config_.registries_conf = "[[registry]]\nlocation = \"" + registry_.host() + "\"\nblocked = true\n";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kPermissionDenied, HasSubstr("blocked")));
+}
+
+TEST_F(InspectorTest, ABadConfigurationChangesNothing) {
+  registry_.PutImage("app", "1", {"linux", "amd64"});
+  for (InspectorConfig bad : {InspectorConfig{.registries_conf = "["}, InspectorConfig{.ca_bundle_pem = "x"},
+                              InspectorConfig{.policy_json = "["}}) {
+    EXPECT_THAT(inspector_->SetConfig(bad), FailsWith(Code::kInvalid));
+  }
+  EXPECT_THAT(Inspect("app:1"), IsOk());
+}
+
+TEST_F(InspectorTest, APolicyRefusesBeforeAnybodyIsAsked) {
+  config_.policy_json = R"({"default":[{"type":"reject"}]})";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+TEST_F(InspectorTest, ABadNameCostsNothing) {
+  EXPECT_THAT(Inspect(ImageRequest{.image = "Not A Name"}), FailsWith(Code::kInvalid, HasSubstr("Not A Name")));
+  EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+}  // namespace
+}  // namespace inspection

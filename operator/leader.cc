@@ -14,7 +14,6 @@ using kube::Ok;
 using kube::Result;
 using namespace std::chrono_literals;
 
-constexpr int kShardWorkers = 4;
 // A quota or a registry that is put right again is noticed within that time.
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 

@@ -22,6 +22,9 @@
 
 namespace operator_ {
 
+// Namespaces at a time.
+inline constexpr int kShardWorkers = 4;
+
 struct LeaderOptions {
   OperandOptions operands;
   ShardTiming shard_timing;

@@ -41,8 +41,8 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
           .name = std::string(api::kWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
-          .args = {"--gate=cluster", "--operator-namespace=" + options.ns, "--cert-dir=" + std::string(kCertificateDirectory),
-                   "--log-verbosity=" + log_verbosity},
+          .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
+                   "--cert-dir=" + std::string(kCertificateDirectory), "--log-verbosity=" + log_verbosity},
           .replicas = kReplicas,
           .webhook = true,
           .critical = true};

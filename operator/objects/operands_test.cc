@@ -69,8 +69,8 @@ TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) 
   EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-controller")),
             (std::vector<std::string>{"--namespace=shop", "--log-verbosity=Debug"}));
   EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
-            (std::vector<std::string>{"--gate=local", "--namespace=shop", "--cert-dir=/etc/webhook/certs",
-                                      "--log-verbosity=Debug"}));
+            (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
+                                      "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
 }
 
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {

@@ -53,8 +53,8 @@ Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity, co
           .name = std::string(api::kShardWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
-          .args = {"--gate=local", "--namespace=" + ns, "--cert-dir=" + std::string(kCertificateDirectory),
-                   "--log-verbosity=" + log_verbosity},
+          .args = {"--gate=local", "--namespace=" + ns, "--operator-namespace=" + options.ns,
+                   "--cert-dir=" + std::string(kCertificateDirectory), "--log-verbosity=" + log_verbosity},
           .webhook = true};
 }
 

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/config_webhooks.h"
+
+#include <vector>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/conversion.h"
+#include "api/names.h"
+#include "api/pod_placement_config.h"
+#include "api/validation.h"
+#include "kube/client/typed.h"
+#include "operator/objects/webhook_configurations.h"
+
+namespace operator_ {
+namespace {
+
+using api::ClusterPodPlacementConfig;
+using api::PodPlacementConfig;
+using kube::AdmissionRequest;
+using kube::AdmissionResponse;
+using kube::Async;
+using kube::HttpCall;
+using kube::HttpReply;
+using kube::Json;
+using kube::Result;
+
+template <class T>
+Result<T> Read(const std::string& text, const AdmissionRequest& request) {
+  Result<Json> json = kube::ParseJson(text);
+  if (!json) return json.error();
+  Result<T> object = T::FromJson(std::move(*json));
+  if (object) object->mutable_metadata()->set_namespace_(request.ns);
+  return object;
+}
+
+AdmissionResponse Answer(const api::FieldErrors& errors) {
+  return errors.empty() ? AdmissionResponse::Allowed()
+                        : AdmissionResponse::Denied(422, "Invalid", api::Describe(errors));
+}
+
+// The PodPlacementConfigs of `ns`, or of all namespaces.
+Async<std::vector<PodPlacementConfig>> ListConfigs(kube::Client& client, std::string ns) {
+  kube::ListOptions options{.ns = std::move(ns)};
+  Result<kube::TypedList<PodPlacementConfig>> list = co_await kube::List<PodPlacementConfig>(client, std::move(options));
+  if (!list) co_return list.error();
+  co_return std::move(list->items);
+}
+
+api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs) {
+  api::PodPlacementConfigs pointers;
+  for (const PodPlacementConfig& config : configs) pointers.push_back(&config);
+  return pointers;
+}
+
+Async<bool> ClusterConfigExists(kube::Client& client) {
+  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
+  Result<ClusterPodPlacementConfig> config = co_await kube::Get<ClusterPodPlacementConfig>(client, key);
+  if (IsNotFound(config)) co_return false;
+  if (!config) co_return config.error();
+  co_return !config->metadata().has_deletion_timestamp();
+}
+
+Async<HttpReply> Convert(HttpCall call) {
+  Result<Json> review = kube::ParseJson(call.body);
+  if (!review) co_return kube::FailureReply(400, review.error().message());
+  Result<Json> answer = api::AnswerConversionReview(*review);
+  if (!answer) co_return kube::FailureReply(400, answer.error().message());
+  co_return HttpReply{.body = answer->dump(-1, ' ', false, Json::error_handler_t::replace)};
+}
+
+}  // namespace
+
+void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
+  server.Handle("POST", std::string(kValidateConfigPath), kube::ReviewHandler([this](AdmissionRequest request) {
+                  return ValidateConfig(std::move(request));
+                }));
+  server.Handle("POST", std::string(kValidateClusterConfigPath), kube::ReviewHandler([this](AdmissionRequest request) {
+                  return ValidateClusterConfig(std::move(request));
+                }));
+  server.Handle("POST", std::string(api::kConversionPath), Convert);
+}
+
+Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request) {
+  if (request.operation != "CREATE" && request.operation != "UPDATE") co_return AdmissionResponse::Allowed();
+  Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
+  if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
+  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, request.ns);
+  if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
+
+  if (request.operation == "UPDATE") {
+    Result<PodPlacementConfig> old_config = Read<PodPlacementConfig>(request.old_object_json, request);
+    if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+    co_return Answer(api::ValidateUpdate(*old_config, *config, Pointers(*existing)));
+  }
+  Result<bool> cluster_config = co_await ClusterConfigExists(client_);
+  if (!cluster_config) co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
+  co_return Answer(api::ValidateCreate(*config, Pointers(*existing), *cluster_config));
+}
+
+Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest request) {
+  bool deleted = request.operation == "DELETE";
+  Result<ClusterPodPlacementConfig> config =
+      Read<ClusterPodPlacementConfig>(deleted ? request.old_object_json : request.object_json, request);
+  if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
+  if (request.operation == "CREATE") co_return Answer(api::ValidateCreate(*config));
+  if (request.operation == "UPDATE") {
+    Result<ClusterPodPlacementConfig> old_config = Read<ClusterPodPlacementConfig>(request.old_object_json, request);
+    if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+    co_return Answer(api::ValidateUpdate(*old_config, *config));
+  }
+  if (!deleted) co_return AdmissionResponse::Allowed();
+
+  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, "");
+  if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
+  api::FieldErrors errors = api::ValidateDelete(*config, Pointers(*existing));
+  if (errors.empty()) co_return AdmissionResponse::Allowed();
+  co_return AdmissionResponse::Denied(403, "Forbidden", api::Describe(errors));
+}
+
+}  // namespace operator_

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConfigWebhooks: what the API server asks the operator about its own two kinds - may this one be created, changed,
+// deleted - and the conversion between the versions of the ClusterPodPlacementConfig. The rules are in api/validation.h;
+// what they need to know is read live: these questions are rare, and a cache would let two creates in a row pass.
+// Thread: the client's.
+#pragma once
+
+#include <string>
+
+#include "kube/admission/http_message.h"
+#include "kube/admission/response.h"
+#include "kube/admission/review.h"
+#include "kube/admission/server.h"
+#include "kube/base/async.h"
+#include "kube/client/client.h"
+
+namespace operator_ {
+
+class ConfigWebhooks {
+ public:
+  explicit ConfigWebhooks(kube::Client& client) : client_(client) {}
+
+  // The routes of all three; `server` must stop before this goes.
+  void AddTo(kube::HttpsServer& server);
+
+  // Errors: the API server's, so that the request fails rather than passes unseen.
+  kube::Async<kube::AdmissionResponse> ValidateConfig(kube::AdmissionRequest request);
+  kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
+
+ private:
+  kube::Client& client_;
+};
+
+}  // namespace operator_

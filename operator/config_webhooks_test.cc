@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/config_webhooks.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/pod_placement_config.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace operator_ {
+namespace {
+
+using kube::AdmissionRequest;
+using kube::AdmissionResponse;
+using kube::Json;
+using kube::Result;
+using testing::HasSubstr;
+
+constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
+constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+
+class ConfigWebhooksTest : public testing::Test {
+ protected:
+  static Json Config(const std::string& name, int priority) {
+    Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                   {"kind", "PodPlacementConfig"},
+                   {"metadata", {{"name", name}, {"namespace", "shop"}}}};
+    config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
+    return config;
+  }
+  static Json ClusterConfig(const std::string& name = "cluster") {
+    return {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+            {"kind", "ClusterPodPlacementConfig"},
+            {"metadata", {{"name", name}}},
+            {"spec", Json::object()}};
+  }
+  static AdmissionRequest Request(const char* operation, const Json& object, const Json& old_object) {
+    AdmissionRequest request;
+    request.operation = operation;
+    request.ns = kube::StringAt(object.is_null() ? old_object : object, "metadata.namespace");
+    request.object_json = object.is_null() ? "" : object.dump();
+    request.old_object_json = old_object.is_null() ? "" : old_object.dump();
+    return request;
+  }
+  AdmissionResponse Ask(const char* operation, const Json& object, const Json& old_object = nullptr) {
+    return Must(kube::Run(io_, webhooks_.ValidateConfig(Request(operation, object, old_object))));
+  }
+  AdmissionResponse AskCluster(const char* operation, const Json& object, const Json& old_object = nullptr) {
+    return Must(kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
+  }
+  static AdmissionResponse Must(Result<AdmissionResponse> response) {
+    EXPECT_THAT(response, kube::IsOk());
+    return response ? *response : AdmissionResponse::Errored(500, "");
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeApiServer api_;
+  ConfigWebhooks webhooks_{api_};
+};
+
+TEST_F(ConfigWebhooksTest, NoConfigWithoutAClusterConfig) {
+  AdmissionResponse response = Ask("CREATE", Config("a", 1));
+  EXPECT_FALSE(response.allowed());
+  EXPECT_THAT(response.message(), HasSubstr("ClusterPodPlacementConfig"));
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, NoConfigWhileTheClusterConfigIsBeingDeleted) {
+  Json cluster = ClusterConfig();
+  cluster["metadata"]["finalizers"] = Json::array({"a.b/c"});
+  api_.CreateJson(kClusterConfigs, cluster);
+  api_.DeleteJson(kClusterConfigs, {"", "cluster"});
+  EXPECT_FALSE(Ask("CREATE", Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  api_.CreateJson(kConfigs, Config("a", 1));
+  AdmissionResponse taken = Ask("CREATE", Config("b", 1));
+  EXPECT_FALSE(taken.allowed());
+  EXPECT_EQ(taken.code(), 422);
+  EXPECT_TRUE(Ask("CREATE", Config("b", 2)).allowed());
+  Json elsewhere = Config("b", 1);
+  elsewhere["metadata"]["namespace"] = "farm";
+  EXPECT_TRUE(Ask("CREATE", elsewhere).allowed());
+  EXPECT_FALSE(Ask("UPDATE", Config("b", 1), Config("b", 2)).allowed());
+  EXPECT_TRUE(Ask("UPDATE", Config("a", 1), Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {
+  EXPECT_TRUE(Ask("DELETE", nullptr, Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, TheClusterConfigStaysWhileThereAreConfigs) {
+  api_.CreateJson(kConfigs, Config("a", 1));
+  AdmissionResponse response = AskCluster("DELETE", nullptr, ClusterConfig());
+  EXPECT_FALSE(response.allowed());
+  EXPECT_THAT(response.message(), HasSubstr("shop/a"));
+  api_.DeleteJson(kConfigs, {"shop", "a"});
+  EXPECT_TRUE(AskCluster("DELETE", nullptr, ClusterConfig()).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, ThereIsOneClusterConfig) {
+  EXPECT_TRUE(AskCluster("CREATE", ClusterConfig()).allowed());
+  EXPECT_FALSE(AskCluster("CREATE", ClusterConfig("other")).allowed());
+  EXPECT_TRUE(AskCluster("UPDATE", ClusterConfig(), ClusterConfig()).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, WhatIsNoObjectIsRefusedAndNothingElseHappens) {
+  AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
+  request.object_json = "[";
+  Result<AdmissionResponse> response = kube::Run(io_, webhooks_.ValidateConfig(request));
+  ASSERT_THAT(response, kube::IsOk());
+  EXPECT_FALSE(response->allowed());
+  EXPECT_EQ(api_.CountCalls(""), 0);
+}
+
+TEST_F(ConfigWebhooksTest, WithoutTheApiServerNothingIsDecided) {
+  api_.FailNext(kube::Error::Unavailable("503"));
+  AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
+  EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)), kube::FailsWith(kube::Code::kUnavailable));
+}
+
+}  // namespace
+}  // namespace operator_

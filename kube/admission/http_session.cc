@@ -21,8 +21,9 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// Room to read into: most reviews come in two or three reads, and an idle connection holds no more than this.
-constexpr size_t kReadBytes = 4096;
+// Room to read into while there is a request (a TLS record holds no more), and while there is none.
+constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kIdleBytes = 1024;
 // What is read and thrown away of a request that was refused, so that its sender gets to see why.
 constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
@@ -144,14 +145,14 @@ class Session final : public HttpSession {
   // False if the connection ended or was silent for too long.
   asio::awaitable<bool> WaitForRequest() {
     if (buffer_.size() > 0) co_return true;
-    // A large header leaves a large buffer behind.
-    if (buffer_.capacity() > kReadBytes) buffer_.shrink_to_fit();
+    buffer_.shrink_to_fit();
     BecomeIdle();
     Tcp().expires_after(context_.limits.idle_timeout);
-    auto read = co_await stream_.async_read_some(buffer_.prepare(kReadBytes), kTuple);
+    auto read = co_await stream_.async_read_some(buffer_.prepare(kIdleBytes), kTuple);
     auto& [ec, size] = read;
     idle_ = false;
     buffer_.commit(size);
+    buffer_.reserve(kReadBytes);
     co_return !ec;
   }
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
+bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
+
 // The length of the UTF-8 sequence at the start of `text`, 0 if there is none (overlong forms and surrogates included).
 size_t SequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
@@ -31,6 +33,13 @@ size_t SequenceLength(std::string_view text) {
 void AppendJsonString(std::string& out, std::string_view text) {
   out.push_back('"');
   for (size_t i = 0; i < text.size();) {
+    // What needs no escape goes over in runs.
+    size_t plain = i;
+    while (plain < text.size() && IsPlain(static_cast<uint8_t>(text[plain]))) ++plain;
+    out.append(text, i, plain - i);
+    i = plain;
+    if (i == text.size()) break;
+
     uint8_t byte = static_cast<uint8_t>(text[i]);
     if (byte == '"' || byte == '\\') {
       out.push_back('\\');

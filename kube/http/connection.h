@@ -39,7 +39,7 @@ class Connection {
   // Still open and silent: good for another request.
   virtual bool Quiet() = 0;
 
-  // Received and not consumed yet. Empty while idle, when it gives its memory back.
+  // Received and not consumed yet.
   boost::beast::flat_buffer& buffer() { return buffer_; }
   // Since the connection was opened; plain bytes of TLS records that went out whole.
   size_t bytes_sent() const { return bytes_sent_; }

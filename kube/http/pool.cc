@@ -16,6 +16,7 @@ namespace beast = boost::beast;
 
 // Header and body up to this size go out as one.
 constexpr size_t kJoinedBody = 16 * 1024;
+constexpr size_t kKeptBuffer = 32 * 1024;
 
 HttpResponse ToResponse(const beast::http::response_header<>& header) {
   HttpResponse response;
@@ -121,7 +122,8 @@ class Slots : public std::enable_shared_from_this<Slots> {
 
   void Keep(std::unique_ptr<Connection> connection) {
     if (closed_) return;
-    connection->buffer().shrink_to_fit();
+    // What one read needs is kept: calls follow each other, and the connection goes when they don't.
+    if (connection->buffer().capacity() > kKeptBuffer) connection->buffer().shrink_to_fit();
     idle_.push_back({std::move(connection), clock_.Now()});
     if (idle_.size() == 1) ScheduleReaper();
   }

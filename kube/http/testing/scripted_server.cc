@@ -66,6 +66,11 @@ class Peer : public ScriptedPeer {
     co_return request;
   }
 
+  asio::awaitable<std::string> ReadSome() override {
+    if (received_.empty()) co_await Receive();
+    co_return std::exchange(received_, std::string());
+  }
+
   asio::awaitable<bool> Write(std::string bytes) override {
     if (secure_) {
       auto written = co_await asio::async_write(*secure_, asio::buffer(bytes), kTuple);

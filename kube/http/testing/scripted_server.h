@@ -39,6 +39,8 @@ class ScriptedPeer {
   virtual int number() const = 0;
   // The next request; nullopt when the client has closed.
   virtual asio::awaitable<std::optional<ScriptedRequest>> ReadRequest() = 0;
+  // Bytes as they come, at least one; "" when the client has closed.
+  virtual asio::awaitable<std::string> ReadSome() = 0;
   // Sends bytes; false once the client has closed.
   virtual asio::awaitable<bool> Write(std::string bytes) = 0;
   // "200 OK" with a length and `fields` ("Name: value\r\n" each).

@@ -5,7 +5,7 @@
 - Every `#include "..."` of ours is a header of the target itself or of a direct dependency (layering_check needs clang).
 - Folders use only the folders that the architecture allows (ALLOWED below; see CONTRIBUTING.md).
 - No asio::detached: every coroutine belongs to a TaskGroup.
-- No brace between a co_await and the end of its statement: GCC 12 destroys such a temporary twice.
+- No brace, string literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary twice.
 - Every source file names its licence; none is longer than 800 lines.
 """
 
@@ -142,9 +142,9 @@ def check_co_await(path, lines, findings):
             depth += {"(": 1, ")": -1}.get(code[at], 0)
             if code[at] == ";" or depth < 0:
                 break
-            if code[at] == "{":
+            if code[at] in '{"?':
                 number = code.count("\n", 0, found.start()) + 1
-                findings.append(f"{path}:{number}: a braced temporary or lambda in a co_await expression; name it first")
+                findings.append(f"{path}:{number}: a temporary ({code[at]}) in a co_await expression; name it first")
                 break
 
 

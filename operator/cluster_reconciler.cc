@@ -68,7 +68,8 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
     Result<> written = co_await WriteFinalizers(*config, std::move(finalizers));
     if (!written) co_return written.error();
   }
-  co_return co_await Provision(std::move(*config), "");
+  std::string not_deprovisioning;
+  co_return co_await Provision(std::move(*config), std::move(not_deprovisioning));
 }
 
 Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisioning) {
@@ -139,7 +140,9 @@ Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
     if (!removed) co_return removed.error();
   }
   if (waited < timing_.release) co_return true;
-  Result<std::vector<Pod>> pods = co_await GatedPods(client_, "", std::string(api::kClusterGate));
+  std::string everywhere;
+  std::string gate(api::kClusterGate);
+  Result<std::vector<Pod>> pods = co_await GatedPods(client_, std::move(everywhere), std::move(gate));
   if (!pods) co_return pods.error();
   std::vector<std::string> gates = {std::string(api::kClusterGate), std::string(api::kLocalGate)};
   Result<> dropped = co_await DropGates(client_, std::move(*pods), std::move(gates));
@@ -190,7 +193,9 @@ Async<std::string> ClusterReconciler::Deprovision() {
   }
 
   // The controller drains what is; the pods that it leaves are let go.
-  Result<std::vector<Pod>> pods = co_await GatedPods(client_, "", std::string(api::kClusterGate));
+  std::string everywhere;
+  std::string gate(api::kClusterGate);
+  Result<std::vector<Pod>> pods = co_await GatedPods(client_, std::move(everywhere), std::move(gate));
   if (!pods) co_return pods.error();
   kube::Duration waited = clock_.Now() - *removing_since_;
   if (!pods->empty()) {

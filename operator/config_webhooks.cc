@@ -110,7 +110,8 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest 
   }
   if (!deleted) co_return AdmissionResponse::Allowed();
 
-  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, "");
+  std::string everywhere;
+  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, std::move(everywhere));
   if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
   api::FieldErrors errors = api::ValidateDelete(*config, Pointers(*existing));
   if (errors.empty()) co_return AdmissionResponse::Allowed();

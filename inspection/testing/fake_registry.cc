@@ -144,7 +144,8 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     }
     if (trouble == Trouble::kEndlessBody) {
       std::string piece(64u << 10, ' ');
-      bool open = co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
+      std::string header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+      bool open = co_await peer.Write(std::move(header));
       while (open) open = co_await peer.Write(piece);
       co_return;
     }

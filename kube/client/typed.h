@@ -58,7 +58,11 @@ inline Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstru
 }
 // `content_type` is one of kJsonPatch, kMergePatch, kStrategicMergePatch.
 Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
-                                Json patch, std::string subresource = "");
+                                Json patch, std::string subresource);
+inline Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
+                                       Json patch) {
+  return PatchObject(client, resource, std::move(key), content_type, std::move(patch), std::string());
+}
 // kNotFound if there is none: deleting twice is for the caller to forgive.
 Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options);
 inline Async<> DeleteObject(Client& client, Resource resource, ObjectKey key) {

@@ -67,12 +67,12 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
   if (!found) co_return found.error();
   for (const Unstructured& object : found->items) {
     auto kept = [&](const Unstructured& other) {
-      return kube::StringAt(other.body(), "kind") == resource.kind && KeyOf(other) == KeyOf(object);
+      return kube::StringAt(other.body(), "kind") == resource.kind && kube::KeyOf(other) == kube::KeyOf(object);
     };
     if (std::any_of(keep.begin(), keep.end(), kept)) continue;
     auto deleted = co_await kube::DeleteObject(client, resource, kube::KeyOf(object));
     if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-    std::cout << "deleted " << resource.kind << " " << KeyOf(object).ToString() << std::endl;
+    std::cout << "deleted " << resource.kind << " " << kube::KeyOf(object).ToString() << std::endl;
   }
   co_return Ok();
 }
@@ -83,7 +83,7 @@ Async<> UngatePods(Client& client) {
   auto pods = co_await kube::List<Pod>(client, std::move(options));
   if (!pods) co_return pods.error();
   for (Pod& listed : pods->items) {
-    kube::ObjectKey key = KeyOf(listed);
+    kube::ObjectKey key = kube::KeyOf(listed);
     Result<Pod> pod = std::move(listed);
     while (pod && (placement::HasGate(*pod, api::kClusterGate) || placement::HasGate(*pod, api::kLocalGate))) {
       for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
@@ -137,7 +137,7 @@ Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
   for (const Unstructured& config : configs->items) {
     auto deleted = co_await kube::DeleteObject(client, kConfigs, kube::KeyOf(config));
     if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-    std::cout << "deleted PodPlacementConfig " << KeyOf(config).ToString() << std::endl;
+    std::cout << "deleted PodPlacementConfig " << kube::KeyOf(config).ToString() << std::endl;
   }
   kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
   auto deleted = co_await kube::DeleteObject(client, kClusterConfigs, cluster);

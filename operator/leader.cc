@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/leader.h"
 
+#include <glog/logging.h>
+
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
@@ -14,6 +16,7 @@ using kube::Ok;
 using kube::Result;
 using namespace std::chrono_literals;
 
+constexpr auto kRetryEvery = 2s;
 // A quota or a registry that is put right again is noticed within that time.
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
@@ -25,6 +28,7 @@ ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
 
 Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate)
     : client_(client),
+      clock_(clock),
       options_(std::move(options)),
       configs_(client, clock),
       store_(client, clock),
@@ -49,17 +53,23 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
   });
 }
 
-Async<> Leader::Start(kube::TaskGroup& tasks) {
+boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
+  co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
   store_.Start(tasks);
   Result<> configs_synced = co_await configs_.WaitForSync();
-  if (!configs_synced) co_return configs_synced.error();
+  if (!configs_synced) co_return;
   Result<> store_synced = co_await store_.WaitForSync();
-  if (!store_synced) co_return store_synced.error();
+  if (!store_synced) co_return;
 
   // What was left half done, by whatever operator, is taken up again.
-  Result<> enqueued = co_await EnqueueAuthorities();
-  if (!enqueued) co_return enqueued.error();
+  while (true) {
+    Result<> enqueued = co_await EnqueueAuthorities();
+    if (enqueued) break;
+    LOG(WARNING) << enqueued.error();
+    Result<> slept = co_await clock_.Sleep(kRetryEvery);
+    if (!slept) co_return;
+  }
   EnqueueAllShards();
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
@@ -68,7 +78,6 @@ Async<> Leader::Start(kube::TaskGroup& tasks) {
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
-  co_return Ok();
 }
 
 void Leader::OnCluster() {

@@ -41,9 +41,9 @@ class Leader {
   // `client`, `clock` and `certificate` outlive this.
   Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate);
 
-  // Starts everything in `tasks`, which must be stopped before this goes. Returns when it runs.
-  // Errors: kCancelled; the API server's where it answers that this operator may not do its work.
-  kube::Async<> Start(kube::TaskGroup& tasks);
+  // Starts everything in `tasks`, which must be stopped before this goes. Ends when all of it runs, or when cancelled;
+  // trouble with the API server is logged and tried again.
+  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks);
 
  private:
   void OnCluster();
@@ -52,6 +52,7 @@ class Leader {
   kube::Async<> EnqueueAuthorities();
 
   kube::Client& client_;
+  kube::Clock& clock_;
   LeaderOptions options_;
   Configs configs_;
   OperandStore store_;

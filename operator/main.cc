@@ -51,7 +51,6 @@ DEFINE_string(image_pull_secrets, "",
               "Pull secrets of these images, comma separated; each namespace with a shard needs its own of that name.");
 DEFINE_string(address, ":9443", "Where to serve the operator's own webhooks, as host:port over TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs", "Folder for this process alone, where its certificate is kept.");
-DEFINE_bool(leader_elect, true, "Whether to work only while holding the Lease.");
 
 namespace operator_ {
 namespace {
@@ -65,6 +64,8 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
 constexpr auto kRetryEvery = 2s;
+// How long a call that is under way may take when the Lease is lost: a call's own timeout.
+constexpr auto kEndOfTerm = 35s;
 
 std::vector<std::string> SplitList(const std::string& text) {
   std::vector<std::string> items;
@@ -117,21 +118,27 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, Ope
   }
 }
 
-// Leads until the process is to stop (Ok), or leadership is lost (the elector's error).
-Async<> Lead(App& app, kube::TaskGroup& tasks, Leader& leader, kube::LeaderElector& elector) {
-  if (FLAGS_leader_elect) {
-    Result<> acquired = co_await elector.Acquire();
-    if (app.stopping()) co_return Ok();
-    if (!acquired) co_return acquired.error().Prefix("leader election");
-  }
+// One term: waits for the Lease, leads while it is ours, and ends what it began.
+// Returns: Ok when the process is to stop or the Lease was lost; an Error if work of this term could not be ended, so that
+// only the end of the process does.
+Async<> LeadOnce(App& app, kube::Client& client, LeaderOptions options, const OwnCertificate& certificate,
+                 kube::LeaderElector& elector) {
+  Result<> acquired = co_await elector.Acquire();
+  if (app.stopping() || !acquired) co_return Ok();
   LOG(INFO) << "leads";
-  Result<> started = co_await leader.Start(tasks);
-  if (app.stopping()) co_return Ok();
-  if (!started) co_return started.error();
-  if (!FLAGS_leader_elect) co_return co_await app.WaitForStop();
+  Leader leader(client, app.clock(), std::move(options), certificate);
+  kube::TaskGroup workers(app.executor());
+  // An API server that is away keeps the start waiting; the Lease is to be renewed, or lost, meanwhile.
+  workers.Spawn("leader", leader.Run(workers));
   Result<> held = co_await elector.Hold();
-  if (app.stopping()) co_return Ok();
-  co_return held ? Error::Internal("leadership ended") : held.error().Prefix("leadership lost");
+  LOG_IF(WARNING, !app.stopping() && !held) << "leads no more: " << held.error();
+
+  // What is under way is finished, then the next leader need not wait.
+  kube::Duration grace = app.stopping() ? app.grace_left() : kEndOfTerm;
+  Result<> stopped = co_await workers.Stop(app.clock(), grace);
+  Result<> released = co_await elector.Release();
+  LOG_IF(WARNING, !released) << "release the Lease: " << released.error();
+  co_return stopped;
 }
 
 // Answers the API server, and leads when it is our turn, until the process is to stop. `serving` tells when it answers.
@@ -165,17 +172,11 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   LeaderOptions leader_options{.operands = std::move(operands),
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics};
-  Leader leader(client, app.clock(), std::move(leader_options), certificate);
-  kube::TaskGroup workers(app.executor());
-  Result<> led = co_await Lead(app, workers, leader, elector);
+  Result<> led = Ok();
+  while (led && !app.stopping()) led = co_await LeadOnce(app, client, leader_options, certificate, elector);
 
-  // Drain: what is under way is finished, then the next leader need not wait, then the webhooks.
+  // Drain: the webhooks last.
   kube::Duration grace = app.grace_left();
-  Result<> stopped = co_await workers.Stop(app.clock(), grace);
-  LOG_IF(WARNING, !stopped) << stopped.error();
-  Result<> released = co_await elector.Release();
-  LOG_IF(WARNING, !released) << "release the Lease: " << released.error();
-  grace = app.grace_left();
   Result<> drained = co_await (*server)->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
   grace = app.grace_left();

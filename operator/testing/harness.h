@@ -47,8 +47,7 @@ class Harness {
                         .controller_image = "r.io/controller:1",
                         .architectures = {"amd64"}};
     leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
-    kube::Result<> started = kube::Run(io, leader_->Start(*tasks_));
-    if (!started) throw std::runtime_error(started.error().ToString());
+    tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
   }
   void StopOperator() {

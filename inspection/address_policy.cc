@@ -13,7 +13,9 @@ AddressClass ClassOfV4(uint32_t address) {
   auto in = [address](uint32_t network, int bits) { return address >> (32 - bits) == network >> (32 - bits); };
   if (in(0x7f000000, 8)) return AddressClass::kLoopback;
   if (in(0xa9fe0000, 16)) return AddressClass::kLinkLocal;
-  if (in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0x64400000, 10)) return AddressClass::kPrivate;
+  if (in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0x64400000, 10)) {
+    return AddressClass::kPrivate;
+  }
   if (in(0x00000000, 8) || in(0xe0000000, 4) || in(0xf0000000, 4)) return AddressClass::kReserved;
   return AddressClass::kPublic;
 }
@@ -37,7 +39,9 @@ AddressClass ClassOf(const ip::address& address) {
   if (std::equal(std::begin(kNat64), std::end(kNat64), bytes.begin())) return ClassOfV4(V4At(bytes, 12));
   if (bytes[0] == 0x20 && bytes[1] == 0x02) return ClassOfV4(V4At(bytes, 2));
   // ::, and the deprecated ::a.b.c.d.
-  if (std::all_of(bytes.begin(), bytes.begin() + 12, [](uint8_t byte) { return byte == 0; })) return AddressClass::kReserved;
+  if (std::all_of(bytes.begin(), bytes.begin() + 12, [](uint8_t byte) { return byte == 0; })) {
+    return AddressClass::kReserved;
+  }
   return AddressClass::kPublic;
 }
 

@@ -49,7 +49,8 @@ class Scanner {
   // A token in lower case; empty if there is none.
   std::string Name() {
     std::string name = Token();
-    std::transform(name.begin(), name.end(), name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+    std::transform(name.begin(), name.end(), name.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
     return name;
   }
   // A token or a quoted string; nullopt for an open quote.

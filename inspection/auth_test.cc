@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 TEST(ChallengeTest, ReadsABearerChallenge) {
   auto got = ParseChallenges(
-      R"(Bearer realm="https://auth.r.io/token",service="r.io",scope="repository:a/b:pull,push",error="invalid_token")");
+      R"(Bearer realm="https://auth.r.io/token",service="r.io",scope="repository:a/b:pull,push",error="expired")");
   ASSERT_EQ(got.size(), 1u);
   EXPECT_EQ(got[0].scheme, "bearer");
   EXPECT_EQ(got[0].Param("realm"), "https://auth.r.io/token");

@@ -28,7 +28,8 @@ struct AuthQuestion {
 
 class Authenticator {
  public:
-  Authenticator(Fetcher& fetcher, kube::Clock& clock, size_t max_tokens) : fetcher_(fetcher), tokens_(clock, max_tokens) {}
+  Authenticator(Fetcher& fetcher, kube::Clock& clock, size_t max_tokens)
+      : fetcher_(fetcher), tokens_(clock, max_tokens) {}
 
   // Errors: kUnauthenticated if this credential cannot answer this challenge, or the token server refused it; else as
   // Fetcher::Fetch().

@@ -23,7 +23,8 @@ constexpr size_t kMaxMatches = 16;
 
 std::string Lower(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   return lower;
 }
 
@@ -147,7 +148,8 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
     credential->source = std::string(name) + " key " + std::string(rest.substr(0, 200));
-    entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path), std::move(*credential)});
+    entries_.push_back(
+        {std::move(authority.host), std::move(authority.port), std::string(path), std::move(*credential)});
   }
   return kube::Ok();
 }

@@ -5,9 +5,9 @@
 //   keyring.AddSecret("ns/regcred", "kubernetes.io/dockerconfigjson", data);
 //   for (const Credential& credential : keyring.Match("quay.io", "team/app")) ...
 //
-// Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/", "quay.io/team" (a path covers what
-// is below it), "*.example.com" (each '*' stands within one part of the host). The longest key comes first, keys of one
-// length in the order in which they were added. Secrets never appear in an Error.
+// Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/", "quay.io/team" (a path covers
+// what is below it), "*.example.com" (each '*' stands within one part of the host). The longest key comes first, keys
+// of one length in the order in which they were added. Secrets never appear in an Error.
 #pragma once
 
 #include <string>

@@ -97,9 +97,11 @@ TEST(KeyringTest, OneCredentialIsTriedOnce) {
 TEST(KeyringTest, ReadsEveryFormOfEntry) {
   Keyring keyring = KeyringOf(R"("a.io":{"auth":")" + kube::Base64Encode("u:p:with:colons") + R"("},
       "b.io":{"username":"u","password":"p"},
-      "c.io":{"auth":")" + kube::Base64Encode("00000000-0000-0000-0000-000000000000:") + R"(","identitytoken":"refresh"},
+      "c.io":{"auth":")" + kube::Base64Encode("00000000-0000-0000-0000-000000000000:") +
+                              R"(","identitytoken":"refresh"},
       "d.io":{"registrytoken":"bearer"},
-      "e.io":{"auth":")" + kube::Base64Encode("winner:x") + R"(","username":"loser","password":"y"})");
+      "e.io":{"auth":")" + kube::Base64Encode("winner:x") +
+                              R"(","username":"loser","password":"y"})");
   auto a = keyring.Match("a.io", "x");
   ASSERT_EQ(a.size(), 1u);
   EXPECT_EQ(a[0].password, "p:with:colons");

@@ -49,7 +49,8 @@ class Fetcher {
 
   // Any status but a followed redirect is an answer; 429 and 5xx only after the last try.
   // `sent_by`: the registry that named this URL, where it is not the registry itself.
-  // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a redirect from HTTPS to HTTP).
+  // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a redirect from HTTPS to
+  // HTTP).
   kube::Async<kube::HttpResponse> Fetch(FetchRequest request, const kube::Url* sent_by);
 
  private:

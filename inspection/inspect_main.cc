@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect: prints the architectures that an image can run on, and on standard error how that was found out: each request,
-// and why a mirror or a credential was taken.
+// inspect: prints the architectures that an image can run on, and on standard error how that was found out: each
+// request, and why a mirror or a credential was taken.
 //
 //   bazel run //inspection:inspect -- quay.io/team/app:1 --authfile=$HOME/.docker/config.json
 #include <gflags/gflags.h>

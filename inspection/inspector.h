@@ -2,7 +2,8 @@
 // ImageInspector: which architectures can an image run on?
 //
 //   auto inspector = NewImageInspector(executor, clock);
-//   Result<ArchitectureSet> runs_on = co_await inspector->Architectures({.image = "quay.io/team/app:1", .os = "linux"});
+//   ImageRequest request{.image = "quay.io/team/app:1", .os = "linux"};
+//   Result<ArchitectureSet> runs_on = co_await inspector->Architectures(std::move(request));
 //
 // What an image says is kept: by digest as long as there is room, by tag for a while and per credentials, so that no
 // namespace profits from another's. Questions about one image at one time are asked once.

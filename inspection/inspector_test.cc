@@ -166,9 +166,9 @@ TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
   EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated));
   ImageRequest other = Request("secret:1");
   other.keyring = KeyringFor("v", "hunter2");
-  EXPECT_THAT(Inspect(other), FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("inspect " + registry_.host() + "/secret:1: "),
-                                                                      HasSubstr("1 credential tried"),
-                                                                      Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(Inspect(other),
+              FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("inspect " + registry_.host() + "/secret:1: "),
+                                                      HasSubstr("1 credential tried"), Not(HasSubstr("hunter2")))));
   for (const std::string& line : trace_) EXPECT_THAT(line, Not(HasSubstr("hunter2")));
 }
 
@@ -185,8 +185,8 @@ TEST_F(InspectorTest, AFailureIsBelievedForAMoment) {
 TEST_F(InspectorTest, AnIndexInAnIndexCounts) {
   std::string inner = registry_.PutIndex("app", "", {{"linux", "arm64"}, {"linux", "s390x"}});
   registry_.PutManifest("app", "1",
-                        R"({"schemaVersion":2,"manifests":[{"mediaType":")" + std::string(kOciIndex) + R"(","digest":")" +
-                            inner + R"(","size":1}]})",
+                        R"({"schemaVersion":2,"manifests":[{"mediaType":")" + std::string(kOciIndex) +
+                            R"(","digest":")" + inner + R"(","size":1}]})",
                         kOciIndex);
   EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
 }

@@ -123,13 +123,15 @@ Result<Manifest> ParseImage(const Json& json) {
 
 std::optional<std::string> NormalizeArchitecture(std::string_view name) {
   std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
   if (text == "x86_64" || text == "x86-64") return "amd64";
   if (text == "aarch64") return "arm64";
   if (text == "i386" || text == "i686") return "386";
   if (text == "armhf" || text == "armel") return "arm";
   if (text.empty() || text.size() > 32 || text == "unknown") return std::nullopt;
-  bool plain = std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  bool plain =
+      std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
   if (!plain) return std::nullopt;
   return text;
 }

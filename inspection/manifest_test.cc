@@ -110,7 +110,8 @@ TEST(ManifestTest, Schema1NamesItsArchitecture) {
 TEST(ManifestTest, ASignedSchema1DocumentIsNamedByItsPayload) {
   std::string payload = R"({"schemaVersion":1,"architecture":"amd64"})";
   std::string head = payload.substr(0, payload.size() - 1);
-  std::string header = kube::Base64Encode(R"({"formatLength":)" + std::to_string(head.size()) + R"(,"formatTail":"fQ"})");
+  std::string header =
+      kube::Base64Encode(R"({"formatLength":)" + std::to_string(head.size()) + R"(,"formatTail":"fQ"})");
   EXPECT_EQ(Schema1Payload(head + R"(,"signatures":[{"protected":")" + header + R"("}]})"), payload);
   EXPECT_EQ(Schema1Payload(payload), "");
   EXPECT_EQ(Schema1Payload(R"({"signatures":[{"protected":")" +

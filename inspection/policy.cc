@@ -26,7 +26,8 @@ std::vector<std::string> ScopesOf(const Reference& reference) {
     if (slash == std::string::npos) break;
     path.resize(slash);
   }
-  for (size_t dot = reference.registry.find('.'); dot != std::string::npos; dot = reference.registry.find('.', dot + 1)) {
+  for (size_t dot = reference.registry.find('.'); dot != std::string::npos;
+       dot = reference.registry.find('.', dot + 1)) {
     scopes.push_back("*" + reference.registry.substr(dot));
   }
   return scopes;

@@ -47,8 +47,8 @@ TEST(PolicyTest, ADemandForSignaturesIsNeverMetSilently) {
 }
 
 TEST(PolicyTest, RefusesWhatIsNoPolicy) {
-  for (std::string_view row : {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})", R"({"default":[7]})",
-                               R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
+  for (std::string_view row : {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})",
+                               R"({"default":[7]})", R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
                                R"({"default":[{"type":"reject"}],"transports":{"docker":{"a":{}}}})"}) {
     EXPECT_THAT(Check(row, "r.io/a"), FailsWith(Code::kInvalid)) << row;
   }

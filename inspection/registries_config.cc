@@ -216,7 +216,8 @@ void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::
     add(name, registry->insecure, "named by the image");
   } else {
     bool moved = registry->location != registry->prefix;
-    add(registry->location + rest, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
+    add(registry->location + rest, registry->insecure,
+        moved ? "location of " + registry->prefix : "named by the image");
   }
 }
 
@@ -244,7 +245,8 @@ Result<std::vector<PullSource>> RegistriesConfig::Sources(const Reference& refer
   std::vector<PullSource> sources;
   for (const std::string& name : *names) AddSources(name, !reference.digest.empty(), sources);
   if (sources.empty()) {
-    return Error::PermissionDenied("registry " + std::string(HostOf(names->front())) + " is blocked by registries.conf");
+    return Error::PermissionDenied("registry " + std::string(HostOf(names->front())) +
+                                   " is blocked by registries.conf");
   }
   return sources;
 }

@@ -34,8 +34,8 @@ class RegistriesConfig {
   // kInvalid with the line, for bad TOML, values of a wrong type, bad locations and version 1 files.
   static kube::Result<RegistriesConfig> Parse(std::string_view toml);
 
-  // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is left; kInvalid for a
-  // short name that short-name-mode forbids.
+  // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is left; kInvalid for
+  // a short name that short-name-mode forbids.
   kube::Result<std::vector<PullSource>> Sources(const Reference& reference) const;
 
  private:

@@ -107,7 +107,8 @@ location = "gone.io"
 blocked = true
 mirror = [{location = "bad.io/gone"}, {location = "kept.io"}]
 )";
-  EXPECT_THAT(Sources(kToml, "bad.io/a"), ElementsAre("PermissionDenied: registry bad.io is blocked by registries.conf"));
+  EXPECT_THAT(Sources(kToml, "bad.io/a"),
+              ElementsAre("PermissionDenied: registry bad.io is blocked by registries.conf"));
   EXPECT_THAT(Sources(kToml, "gone.io/a"), ElementsAre("kept.io/a"));
 }
 
@@ -127,12 +128,13 @@ unqualified-search-registries = ["one.io", "docker.io"]
 }
 
 TEST(RegistriesConfigTest, ErrorsNameTheLine) {
-  for (std::string_view row : {"x", "[[registry]]\nblocked = \"true\"\nlocation = \"a.io\"", "[[registry]]\n",
-                               "[[registry]]\nlocation = \"https://a.io\"", "registry = 7", "[aliases]\na = 7",
-                               "[[registry]]\nlocation = \"a.io\"\n[[registry.mirror]]\ninsecure = true",
-                               "[registries.search]\nregistries = [\"a\"]", "short-name-mode = \"odd\"",
-                               "unqualified-search-registries = [\"a b\"]",
-                               "[[registry]]\nlocation=\"a.io\"\nmirror=[{location=\"b.io\", pull-from-mirror=\"x\"}]"}) {
+  for (std::string_view row :
+       {"x", "[[registry]]\nblocked = \"true\"\nlocation = \"a.io\"", "[[registry]]\n",
+        "[[registry]]\nlocation = \"https://a.io\"", "registry = 7", "[aliases]\na = 7",
+        "[[registry]]\nlocation = \"a.io\"\n[[registry.mirror]]\ninsecure = true",
+        "[registries.search]\nregistries = [\"a\"]", "short-name-mode = \"odd\"",
+        "unqualified-search-registries = [\"a b\"]",
+        "[[registry]]\nlocation=\"a.io\"\nmirror=[{location=\"b.io\", pull-from-mirror=\"x\"}]"}) {
     kube::Result<RegistriesConfig> got = RegistriesConfig::Parse(row);
     ASSERT_FALSE(got) << row;
     EXPECT_EQ(got.error().code(), kube::Code::kInvalid);

@@ -145,7 +145,8 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   if (try_http) first.max_tries = 1;
   if (try_http) first.deadline = std::min(first.deadline, clock_.Now() + (first.deadline - clock_.Now()) / 3);
   Result<HttpResponse> response = co_await WithScheme(repository, first, scheme);
-  bool spoke = response || FailedWith(response, Code::kUnauthenticated) || FailedWith(response, Code::kPermissionDenied);
+  bool spoke =
+      response || FailedWith(response, Code::kUnauthenticated) || FailedWith(response, Code::kPermissionDenied);
   if (try_http && !spoke && !FailedWith(response, Code::kCancelled)) {
     scheme = "http";
     response = co_await WithScheme(repository, call, scheme);

@@ -5,10 +5,10 @@
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
 //   Result<std::string> config = co_await client.Blob(repository, digest, deadline);
 //
-// Answers challenges, goes on to the next credential after a 401, and learns how each registry wants to be asked, so that
-// a known one costs one request (and a token where none is kept). Whatever was asked for by digest has that digest.
-// Errors begin with "registry HOST: "; secrets are never in them. Thread: one.
-// Source: OCI Distribution Spec 1.1.
+// Answers challenges, goes on to the next credential after a 401, and learns how each registry wants to be asked, so
+// that a known one costs one request (and a token where none is kept). Whatever was asked for by digest has that
+// digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI Distribution
+// Spec 1.1.
 #pragma once
 
 #include <cstdint>

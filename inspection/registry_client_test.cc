@@ -95,9 +95,9 @@ TEST_F(RegistryClientTest, TheNextCredentialIsTriedAfterA401) {
 TEST_F(RegistryClientTest, AnErrorCountsCredentialsAndHidesThem) {
   registry_.RequireToken("right", "p");
   auto got = Manifest(App({User("wrong", "hunter2"), User("other", "hunter2")}));
-  EXPECT_THAT(got, FailsWith(Code::kUnauthenticated,
-                             AllOf(HasSubstr("registry " + registry_.host() + ": 401 Unauthorized with 2 credentials tried"),
-                                   Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(got, FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("registry " + registry_.host() +
+                                                                     ": 401 Unauthorized with 2 credentials tried"),
+                                                           Not(HasSubstr("hunter2")))));
 }
 
 TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
@@ -126,7 +126,8 @@ TEST_F(RegistryClientTest, AnybodyMayHaveATokenOfAPublicRepository) {
 
 TEST_F(RegistryClientTest, AnIdentityTokenIsExchanged) {
   registry_.AcceptRefreshToken("refresh");
-  Credential credential{.username = "00000000-0000-0000-0000-000000000000", .identity_token = "refresh", .source = "ns/s"};
+  Credential credential{
+      .username = "00000000-0000-0000-0000-000000000000", .identity_token = "refresh", .source = "ns/s"};
   EXPECT_THAT(Manifest(App({credential})), IsOk());
   EXPECT_EQ(registry_.Count("POST /token"), 1);
 }
@@ -163,7 +164,8 @@ TEST_F(RegistryClientTest, HostileBodiesAreRefused) {
 }
 
 TEST_F(RegistryClientTest, TheRegistrysOwnErrorCodeIsShown) {
-  EXPECT_THAT(Manifest(App(), "sha256:" + std::string(64, '0')), FailsWith(Code::kNotFound, HasSubstr("MANIFEST_UNKNOWN")));
+  EXPECT_THAT(Manifest(App(), "sha256:" + std::string(64, '0')),
+              FailsWith(Code::kNotFound, HasSubstr("MANIFEST_UNKNOWN")));
 }
 
 TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
@@ -211,7 +213,8 @@ class TlsTest : public RegistryClientTest {
   TlsTest() {
     auto authority = kube::NewCertificateAuthority("test", std::chrono::hours(1), kube::RealClock());
     ca_ = *authority;
-    auto serving = kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
+    auto serving =
+        kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
     tls_ = std::make_unique<FakeRegistry>(io_.get_executor(), FakeRegistryOptions{*serving});
     tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transport: HTTP calls to any registry, blob store or token server, over one pool for each.
 //
-// What the caller was sent to by a registry (a redirect, a token realm) goes through AddressPolicy: its name is resolved
-// here, and the connection goes to the very address that was allowed. Thread: one.
+// What the caller was sent to by a registry (a redirect, a token realm) goes through AddressPolicy: its name is
+// resolved here, and the connection goes to the very address that was allowed. Thread: one.
 #pragma once
 
 #include <cstdint>
@@ -42,7 +42,8 @@ class Transport {
   // Calls url.target; `request.target` is not used. `insecure`: any certificate will do.
   // `sent_by`: the registry that named this URL, where it is not the registry itself.
   // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host.
-  kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure, const kube::Url* sent_by);
+  kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure,
+                                       const kube::Url* sent_by);
 
   // Calls so far, of every kind.
   uint64_t calls() const { return calls_; }

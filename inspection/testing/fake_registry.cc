@@ -87,8 +87,8 @@ std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const 
     std::string repository = RepositoryOf(path);
     if (authorization == "Bearer " + TokenFor(repository)) return std::nullopt;
     return Answer{401, ErrorBody("UNAUTHORIZED"),
-                  "WWW-Authenticate: Bearer realm=\"" + url + "/token\",service=\"fake\",scope=\"repository:" + repository +
-                      ":pull\"\r\n"};
+                  "WWW-Authenticate: Bearer realm=\"" + url +
+                      "/token\",service=\"fake\",scope=\"repository:" + repository + ":pull\"\r\n"};
   }
   return std::nullopt;
 }
@@ -153,8 +153,9 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     if (trouble == Trouble::kBroken) answer = {503, "", ""};
     if (trouble == Trouble::kOtherBody) answer.body += " ";
     size_t length = answer.body.size() + (trouble == Trouble::kShortBody ? 10 : 0);
-    std::string text = "HTTP/1.1 " + std::to_string(answer.status) + " Status\r\nContent-Length: " + std::to_string(length) +
-                       "\r\n" + answer.fields + "\r\n" + (request->method == "HEAD" ? "" : answer.body);
+    std::string text = "HTTP/1.1 " + std::to_string(answer.status) +
+                       " Status\r\nContent-Length: " + std::to_string(length) + "\r\n" + answer.fields + "\r\n" +
+                       (request->method == "HEAD" ? "" : answer.body);
     bool sent = co_await peer.Write(text);
     if (!sent || trouble == Trouble::kShortBody) co_return;
   }
@@ -208,9 +209,10 @@ std::string FakeRegistry::PutIndex(const std::string& repository, const std::str
                R"(","size":1,"digest":")" + image + R"(","platform":{"os":")" + platform.os + R"(","architecture":")" +
                platform.architecture + R"("}})";
   }
-  return PutManifest(repository, tag,
-                     R"({"schemaVersion":2,"mediaType":")" + std::string(kOciIndex) + R"(","manifests":[)" + entries + "]}",
-                     kOciIndex);
+  return PutManifest(
+      repository, tag,
+      R"({"schemaVersion":2,"mediaType":")" + std::string(kOciIndex) + R"(","manifests":[)" + entries + "]}",
+      kOciIndex);
 }
 
 void FakeRegistry::Remove(const std::string& repository, const std::string& tag) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeRegistry: an OCI registry with its token server and its blob store, on 127.0.0.1 and on the test's own event loop.
+// FakeRegistry: an OCI registry with its token server and its blob store, on 127.0.0.1 and on the test's own event
+// loop.
 //
 //   FakeRegistry registry(io.get_executor(), {});
 //   registry.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});

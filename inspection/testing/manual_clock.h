@@ -11,7 +11,9 @@ class ManualClock final : public kube::Clock {
   void Advance(kube::Duration by) { now_ += by; }
 
   kube::TimePoint Now() const override { return now_; }
-  kube::WallTime WallNow() const override { return kube::WallTime(std::chrono::duration_cast<kube::WallTime::duration>(now_.time_since_epoch())); }
+  kube::WallTime WallNow() const override {
+    return kube::WallTime(std::chrono::duration_cast<kube::WallTime::duration>(now_.time_since_epoch()));
+  }
   kube::Async<> SleepUntil(kube::TimePoint when) override {
     if (when > now_) now_ = when;
     co_return kube::Ok();

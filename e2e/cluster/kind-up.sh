@@ -189,8 +189,29 @@ create_real_node() {
   step "CoreDNS on the real node" pin_coredns
 }
 
+# Kernels of the 6.18 line lose elements of a map that is flushed and filled again in one transaction, which is what
+# kube-proxy does every hour: from then on Services come and go with each change. Without its table it starts from nothing,
+# and all is well for another hour.
+renew_service_rules() {
+  local proxy
+  proxy=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-proxy \
+    --field-selector "spec.nodeName=$REAL_NODE" --output name)
+  kubectl --namespace kube-system exec "$proxy" -- nft delete table ip kube-proxy
+  kubectl --namespace kube-system delete "$proxy"
+  kubectl --namespace kube-system rollout status daemonset kube-proxy --timeout 60s
+}
+
+# proxy_older_than MINUTES - whether kube-proxy has run for so long.
+proxy_older_than() {
+  local started
+  started=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-proxy \
+    --field-selector "spec.nodeName=$REAL_NODE" --output jsonpath='{.items[0].status.startTime}')
+  (($(date +%s) - $(date --date "$started" +%s) > $1 * 60))
+}
+
 main() {
   real_node_is_well || create_real_node
+  if uses_own_node_image && proxy_older_than 30; then step "new rules for Services" renew_service_rules; fi
   fake_nodes_are_well || step "fake nodes: ${FAKE_ARCHITECTURES[*]}" add_fake_nodes
   say "cluster $CLUSTER: up; KUBECONFIG=$CLUSTER_KUBECONFIG"
 }

@@ -5,6 +5,9 @@
 #include <glog/logging.h>
 #include <unistd.h>
 
+#include <optional>
+#include <string>
+
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/version.h"
@@ -81,7 +84,7 @@ struct Shard {
         configs(client, app.clock(), ns),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
-                .busy = [this] { return controller.queue().size() > 0; }}),
+                .busy = [this] { return controller && controller->queue().size() > 0; }}),
         reconciler({.client = client,
                     .clock = app.clock(),
                     .pods = pods,
@@ -89,7 +92,6 @@ struct Shard {
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
-        controller({.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(), &controller_metrics),
         elector(client, app.clock(),
                 {.ns = ns,
                  .name = std::string(api::kShardControllerName),
@@ -101,14 +103,22 @@ struct Shard {
     pods.OnEvent([this](EventType type, const Pod& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
       // A replica that waits keeps no queue: it looks at all pods when it leads.
-      if (working && type != EventType::kDeleted) controller.Enqueue(kube::KeyOf(pod));
+      if (controller && type != EventType::kDeleted) controller->Enqueue(kube::KeyOf(pod));
     });
   }
 
   void StartWorking() {
-    working = true;
-    workers.Spawn("shard-pod", controller.Run(workers));
-    pods.ForEach([this](const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+    controller.emplace(kube::ControllerOptions{.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(),
+                       &controller_metrics);
+    workers.Spawn("shard-pod", controller->Run(workers));
+    pods.ForEach([this](const Pod& pod) { controller->Enqueue(kube::KeyOf(pod)); });
+  }
+
+  // Lets what is under way end. Errors: kDeadlineExceeded if it does not within `grace`; then the process must end.
+  Async<> StopWorking(kube::Duration grace) {
+    Result<> stopped = co_await workers.Stop(app.clock(), grace);
+    if (stopped) controller.reset();
+    co_return stopped;
   }
 
   App& app;
@@ -119,28 +129,35 @@ struct Shard {
   ConfigCache configs;
   kube::EventRecorder events;
   PodReconciler reconciler;
-  kube::Controller controller;
   kube::LeaderElector elector;
+  // While this replica works.
+  std::optional<kube::Controller> controller;
   kube::TaskGroup workers;
-  bool working = false;
 };
 
-// Leads and works until the process is to stop (Ok), or leadership is lost (the elector's error).
+// Works until the process is to stop; with other replicas, in terms of leadership. A term that ends because the API server
+// is away is no reason to end the process: the caches are good, and the next term may begin when it is back.
 Async<> Work(App& app, Shard& shard) {
+  // Longer than any call takes.
+  constexpr kube::Duration kEndOfTerm = 35s;
   if (!FLAGS_leader_elect) {
     shard.StartWorking();
     Result<> stopped = co_await app.WaitForStop();
     (void)stopped;
     co_return Ok();
   }
-  Result<> acquired = co_await shard.elector.Acquire();
-  if (app.stopping()) co_return Ok();
-  if (!acquired) co_return acquired.error().Prefix("leader election");
-  LOG(INFO) << "leads namespace " << FLAGS_namespace;
-  shard.StartWorking();
-  Result<> held = co_await shard.elector.Hold();
-  if (app.stopping()) co_return Ok();
-  co_return held ? kube::Error::Internal("leadership ended") : held.error().Prefix("leadership lost");
+  while (!app.stopping()) {
+    Result<> acquired = co_await shard.elector.Acquire();
+    if (app.stopping()) break;
+    if (!acquired) co_return acquired.error().Prefix("leader election");
+    shard.StartWorking();
+    Result<> held = co_await shard.elector.Hold();
+    if (app.stopping()) break;
+    if (!held) LOG(WARNING) << "leadership ended: " << held.error();
+    Result<> ended = co_await shard.StopWorking(kEndOfTerm);
+    if (!ended) co_return ended.error();
+  }
+  co_return Ok();
 }
 
 Async<> Serve(App& app) {
@@ -173,7 +190,7 @@ Async<> Serve(App& app) {
 
   // Drain: what is under way is finished, then the next leader need not wait, then the rest.
   kube::Duration grace = app.grace_left();
-  Result<> drained = co_await shard.workers.Stop(app.clock(), grace);
+  Result<> drained = co_await shard.StopWorking(grace);
   if (!drained) LOG(WARNING) << drained.error();
   Result<> released = co_await shard.elector.Release();
   if (!released) LOG(WARNING) << released.error();

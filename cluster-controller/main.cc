@@ -21,9 +21,11 @@
 #include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
 #include "kube/cache/informer.h"
+#include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/controller/controller.h"
+#include "kube/controller/controller_metrics.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leader_election.h"
 #include "kube/types/resource.h"
@@ -41,6 +43,8 @@ using kube::Async;
 using kube::EventType;
 using kube::Result;
 using kube::core::Pod;
+
+constexpr char kController[] = "pod-placement";
 
 // Pods that wait for the scheduler; the gate itself cannot be selected by.
 constexpr char kUnscheduled[] = "spec.nodeName=,status.phase=Pending";
@@ -61,8 +65,18 @@ kube::InformerOptions<Pod> GatedPods() {
           .keep = [](const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }};
 }
 
-// Works as the leader until the process stops or leadership is lost.
-Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, kube::LeaderElector& elector) {
+// What is counted, over all terms of leadership.
+struct Counted {
+  explicit Counted(kube::Metrics& metrics)
+      : client(metrics), pods(metrics), controller(metrics, kController, FLAGS_workers) {}
+
+  kube::ClientMetrics client;
+  ControllerMetrics pods;
+  kube::ControllerMetrics controller;
+};
+
+// Works as the leader until the process stops (Ok) or leadership is lost (the elector's error).
+Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::LeaderElector& elector) {
   kube::Clock& clock = app.clock();
   kube::TaskGroup tasks(app.executor());
 
@@ -76,7 +90,7 @@ Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, k
   // What works.
   auto images = inspection::NewImageInspector(app.executor(), clock);
   PullSecrets secrets(client, clock);
-  PodInspector inspector(*images, secrets, metrics, clock);
+  PodInspector inspector(*images, secrets, counted.pods, clock);
   ConfigReader configs(client, clock);
   ShardWatch shards(clock, api::kDefaultShardTakeoverAfter);
   SystemConfig system_config(FLAGS_namespace, cluster_configs, config_maps, *images, secrets, shards);
@@ -84,8 +98,9 @@ Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, k
   kube::EventRecorder events(client, clock,
                              {.component = std::string(api::kEventComponent),
                               .busy = [&busy] { return busy != nullptr && busy->queue().size() > 0; }});
-  PodReconciler reconciler({client, clock, tasks, events, configs, inspector, shards, metrics, pods, cluster_configs});
-  kube::Controller controller({.name = "pod-placement", .workers = FLAGS_workers}, reconciler, clock);
+  PodReconciler reconciler({client, clock, tasks, events, configs, inspector, shards, counted.pods, pods,
+                            cluster_configs});
+  kube::Controller controller({.name = kController, .workers = FLAGS_workers}, reconciler, clock, &counted.controller);
   busy = &controller;
 
   // What wakes what.
@@ -103,7 +118,7 @@ Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, k
   // The configuration comes before the first pod.
   Result<> synced = co_await cluster_configs.WaitForSync();
   if (synced) synced = co_await config_maps.WaitForSync();
-  if (synced) tasks.Spawn("pod-placement", controller.Run(tasks));
+  if (synced) tasks.Spawn(kController, controller.Run(tasks));
   Result<> held = synced;
   if (synced) held = co_await elector.Hold();
 
@@ -116,29 +131,35 @@ Async<> Lead(kube::App& app, kube::Client& client, ControllerMetrics& metrics, k
 Async<> Main(kube::App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
-  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config), {.name = "cluster-controller"});
+  kube::Metrics metrics;
+  Counted counted(metrics);
+  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
+                                {.name = "cluster-controller", .observer = &counted.client});
   if (!client) co_return client.error();
 
-  kube::Metrics metrics;
-  ControllerMetrics controller_metrics(metrics);
   kube::HealthRegistry health;
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
   if (!ops) co_return ops.error();
   app.tasks().Spawn("ops", (*ops)->Run());
 
-  kube::LeaderElector elector(
-      **client, app.clock(),
-      {.ns = FLAGS_namespace, .name = std::string(api::kControllerName), .identity = Identity()});
-  Result<> acquired = co_await elector.Acquire();
+  kube::LeaderElector elector(**client, app.clock(),
+                              {.ns = FLAGS_namespace,
+                               .name = std::string(api::kControllerName),
+                               .identity = Identity(),
+                               .on_change = kube::LeaderMetric(metrics, std::string(api::kControllerName))});
+  // A lost term ends the work, not the process: an API server that was away costs no restart.
   Result<> led = kube::Ok();
-  if (acquired) led = co_await Lead(app, **client, controller_metrics, elector);
+  while (!app.stopping()) {
+    led = co_await elector.Acquire();
+    if (led) led = co_await Lead(app, **client, counted, elector);
+    LOG_IF(WARNING, !led && !app.stopping()) << "not leading: " << led.error();
+  }
   Result<> released = co_await elector.Release();
   LOG_IF(WARNING, !released) << "release the lease: " << released.error();
 
   Result<> stopped = co_await app.tasks().Stop(app.clock(), app.grace_left());
   LOG_IF(WARNING, !stopped) << stopped.error();
-  if (!acquired && !app.stopping()) co_return acquired.error();
-  co_return led;
+  co_return kube::Ok();
 }
 
 }  // namespace

@@ -3,8 +3,8 @@
 //
 // Everything is bounded: an answer by max_body_bytes, a call by its timeout, a watch's silence by its idle timeout.
 // A call that the server throttled (429, or 503 with Retry-After) is tried again within its timeout. A call whose
-// kept-alive connection was closed before a byte of the answer came is tried once more on a new one, unless it is a POST
-// or a JSON or strategic merge patch that the server may have carried out.
+// kept-alive connection was closed before a byte of the answer came is tried once more on a new one, unless it is a
+// POST or a JSON or strategic merge patch that the server may have carried out.
 // Thread: the executor that the client was made with; not thread-safe.
 #pragma once
 

@@ -139,7 +139,8 @@ Async<std::string> RunCommand(Command command) {
   if (end == asio::error::operation_aborted) co_return Error::Cancelled(name);
   int status = child.Reap();
   if (WIFSIGNALED(status)) co_return Error::Unavailable(name + ": signal " + std::to_string(WTERMSIG(status)));
-  if (WEXITSTATUS(status) != 0) co_return Error::Unavailable(name + ": exit code " + std::to_string(WEXITSTATUS(status)));
+  if (WEXITSTATUS(status) != 0)
+    co_return Error::Unavailable(name + ": exit code " + std::to_string(WEXITSTATUS(status)));
   co_return text;
 }
 

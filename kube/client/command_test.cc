@@ -40,7 +40,8 @@ TEST_F(CommandTest, FailuresAreErrors) {
 }
 
 TEST_F(CommandTest, TheExitCodeIsWaitedForAfterTheOutput) {
-  EXPECT_THAT(RunIt(Shell("exec >&-; sleep 0.05; exit 4")), FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 4")));
+  EXPECT_THAT(RunIt(Shell("exec >&-; sleep 0.05; exit 4")),
+              FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 4")));
 }
 
 TEST_F(CommandTest, EndlessOutputIsCutOff) {
@@ -62,7 +63,8 @@ TEST_F(CommandTest, CancellingEndsTheCommand) {
   std::optional<Result<std::string>> result;
   Command command = Shell("sleep 60");
   asio::co_spawn(io_, RunCommand(command),
-                 asio::bind_cancellation_slot(stop.slot(), [&](std::exception_ptr, Result<std::string> value) { result = value; }));
+                 asio::bind_cancellation_slot(stop.slot(),
+                                              [&](std::exception_ptr, Result<std::string> value) { result = value; }));
   Drain(io_);
   stop.emit(asio::cancellation_type::terminal);
   ASSERT_TRUE(RunUntil(io_, [&] { return result.has_value(); }));

@@ -9,7 +9,8 @@ namespace kube {
 namespace {
 
 std::string ExecInfo(const ClientConfig& config) {
-  Json info = {{"apiVersion", config.exec->api_version}, {"kind", "ExecCredential"}, {"spec", {{"interactive", false}}}};
+  Json info = {
+      {"apiVersion", config.exec->api_version}, {"kind", "ExecCredential"}, {"spec", {{"interactive", false}}}};
   if (config.exec->provide_cluster_info) {
     Json& cluster = info["spec"]["cluster"];
     cluster["server"] = config.server;

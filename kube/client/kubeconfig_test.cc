@@ -81,7 +81,8 @@ TEST_F(KubeconfigTest, InlinedDataWinsOverFiles) {
 TEST_F(KubeconfigTest, ReadsExecPlugins) {
   Result<ClientConfig> config = LoadKubeconfig(WriteOne(
       "server: 'https://h'",
-      "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: [get, '1'], interactiveMode: Never, "
+      "exec: {apiVersion: client.authentication.k8s.io/v1, command: ./bin/login, args: [get, '1'], "
+      "interactiveMode: Never, "
       "env: [{name: A, value: b}], provideClusterInfo: true, installHint: install it}"));
   ASSERT_THAT(config, IsOk());
   ASSERT_TRUE(config->exec);
@@ -106,16 +107,23 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndField) {
   const Row kRows[] = {
       {"", "", "clusters[c].cluster.server is missing"},
       {"server: 5", "", "clusters[c].cluster.server is not a string"},
-      {"server: 'https://h', certificate-authority-data: '%%'", "", "clusters[c].cluster.certificate-authority-data is not base64"},
-      {"server: 'https://h', insecure-skip-tls-verify: maybe", "", "insecure-skip-tls-verify is neither true nor false"},
-      {"server: 'https://h', insecure-skip-tls-verify: true, certificate-authority: x", "", "beside a certificate authority"},
+      {"server: 'https://h', certificate-authority-data: '%%'", "",
+       "clusters[c].cluster.certificate-authority-data is not base64"},
+      {"server: 'https://h', insecure-skip-tls-verify: maybe", "",
+       "insecure-skip-tls-verify is neither true nor false"},
+      {"server: 'https://h', insecure-skip-tls-verify: true, certificate-authority: x", "",
+       "beside a certificate authority"},
       {"server: 'https://h'", "token: [secret]", "users[u].user.token is not a string"},
       {"server: 'https://h'", "auth-provider: {name: gcp}", "users[u].user.auth-provider is not supported"},
       {"server: 'https://h'", "as: admin", "users[u].user.as is not supported"},
       {"server: 'https://h'", "exec: {command: x}", "users[u].user.exec.apiVersion is neither"},
-      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1}", "users[u].user.exec.command is missing"},
-      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, args: [1]}", "exec.args has an entry that is not a string"},
-      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}", "exec.interactiveMode is Always"},
+      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1}",
+       "users[u].user.exec.command is missing"},
+      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, args: [1]}",
+       "exec.args has an entry that is not a string"},
+      {"server: 'https://h'",
+       "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}",
+       "exec.interactiveMode is Always"},
       {"server: 'https://h'", "exec: text", "users[u].user.exec is not a map"},
   };
   for (const Row& row : kRows) {
@@ -131,16 +139,20 @@ TEST_F(KubeconfigTest, ReferencesThatLeadNowhereAreNamed) {
   EXPECT_THAT(LoadKubeconfig(path), FailsWith(Code::kInvalid, HasSubstr("no cluster named \"gone\"")));
   EXPECT_THAT(LoadKubeconfig(path, "other"), FailsWith(Code::kInvalid, HasSubstr("no context named \"other\"")));
   EXPECT_THAT(LoadKubeconfig(Write("empty", "")), FailsWith(Code::kInvalid, HasSubstr("current-context is missing")));
-  EXPECT_THAT(LoadKubeconfig(Write("list", "[1, 2]")), FailsWith(Code::kInvalid, HasSubstr("the document is not a map")));
+  EXPECT_THAT(LoadKubeconfig(Write("list", "[1, 2]")),
+              FailsWith(Code::kInvalid, HasSubstr("the document is not a map")));
   EXPECT_THAT(LoadKubeconfig(Write("bad", "a: [")), FailsWith(Code::kInvalid, HasSubstr("YAML")));
   EXPECT_THAT(LoadKubeconfig(folder_ / "none"), FailsWith(Code::kNotFound, HasSubstr("none")));
 }
 
 TEST_F(KubeconfigTest, FilesAreMergedAndTheFirstWins) {
-  std::string first = Write("a/one", "current-context: t\nclusters:\n- name: c\n  cluster: {server: 'https://first', certificate-authority: ca}\n");
-  std::string second = Write("b/two",
-                             "current-context: x\nclusters:\n- name: c\n  cluster: {server: 'https://second'}\n"
-                             "contexts:\n- name: t\n  context: {cluster: c, user: u}\nusers:\n- name: u\n  user: {tokenFile: tok}\n");
+  std::string first = Write(
+      "a/one",
+      "current-context: t\nclusters:\n- name: c\n  cluster: {server: 'https://first', certificate-authority: ca}\n");
+  std::string second =
+      Write("b/two",
+            "current-context: x\nclusters:\n- name: c\n  cluster: {server: 'https://second'}\n"
+            "contexts:\n- name: t\n  context: {cluster: c, user: u}\nusers:\n- name: u\n  user: {tokenFile: tok}\n");
   Result<ClientConfig> config = LoadKubeconfig(first + ":" + (folder_ / "none").string() + "::" + second);
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->server, "https://first");
@@ -150,7 +162,8 @@ TEST_F(KubeconfigTest, FilesAreMergedAndTheFirstWins) {
 
 TEST_F(KubeconfigTest, TheSearchGoesFlagVariableClusterHome) {
   EXPECT_THAT(LoadClientConfig(""), FailsWith(Code::kNotFound, HasSubstr(".kube/config")));
-  std::string context = "current-context: t\ncontexts:\n- name: t\n  context: {cluster: c}\nclusters:\n- name: c\n  cluster: {server: ";
+  std::string context =
+      "current-context: t\ncontexts:\n- name: t\n  context: {cluster: c}\nclusters:\n- name: c\n  cluster: {server: ";
   Write(".kube/config", context + "home}\n");
   EXPECT_EQ(LoadClientConfig("")->server, "home");
   ::setenv("KUBECONFIG", Write("variable", context + "variable}\n").c_str(), 1);

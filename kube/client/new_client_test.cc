@@ -78,7 +78,8 @@ class NewClientTest : public testing::Test {
   std::shared_ptr<std::optional<Result<ApiResponse>>> StartGet(std::chrono::milliseconds timeout = 30s) {
     auto place = std::make_shared<std::optional<Result<ApiResponse>>>();
     ApiRequest request{.target = "/x", .timeout = timeout};
-    asio::co_spawn(io_, client().Call(request), [place](std::exception_ptr, Result<ApiResponse> r) { *place = std::move(r); });
+    asio::co_spawn(io_, client().Call(request),
+                   [place](std::exception_ptr, Result<ApiResponse> r) { *place = std::move(r); });
     return place;
   }
   bool Done(const std::shared_ptr<std::optional<Result<ApiResponse>>>& call) {
@@ -103,11 +104,13 @@ class NewClientTest : public testing::Test {
             .command = "sh",
             .args = {"-c", ": > " + folder_.string() + "/run.$$; printf '%s' \"$CREDENTIAL\""},
             .env = {{"CREDENTIAL",
-                     "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":" + status + "}"}}};
+                     "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":" +
+                         status + "}"}}};
   }
   int PluginRuns() const {
     int runs = 0;
-    for (auto& entry : std::filesystem::directory_iterator(folder_)) runs += entry.path().filename().string().starts_with("run.");
+    for (auto& entry : std::filesystem::directory_iterator(folder_))
+      runs += entry.path().filename().string().starts_with("run.");
     return runs;
   }
 
@@ -138,8 +141,11 @@ TEST_F(NewClientTest, SaysWhatItWantsAndWhoItIs) {
   Serve({{.status = 201, .body = "{}"}});
   config_.server += "k8s/clusters/c-1/";
   config_.token = "secret";
-  Result<ApiResponse> response =
-      Call({.method = Method::kPatch, .target = "/api/v1/x?y=z", .content_type = std::string(kApplyPatch), .accept = "a/b", .body = "body"});
+  Result<ApiResponse> response = Call({.method = Method::kPatch,
+                                       .target = "/api/v1/x?y=z",
+                                       .content_type = std::string(kApplyPatch),
+                                       .accept = "a/b",
+                                       .body = "body"});
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(response->status, 201);
   EXPECT_EQ(response->content_type, "application/json");
@@ -323,7 +329,8 @@ TEST_F(NewClientTest, APluginThatFailsIsNotRunForEveryCall) {
 
 TEST_F(NewClientTest, APluginThatIsNotThereSaysHowToGetIt) {
   Serve({{.body = "{}"}});
-  config_.exec = ExecConfig{.api_version = "client.authentication.k8s.io/v1", .command = "/no/such/plugin", .install_hint = "get it there"};
+  config_.exec = ExecConfig{
+      .api_version = "client.authentication.k8s.io/v1", .command = "/no/such/plugin", .install_hint = "get it there"};
   EXPECT_THAT(Get(), FailsWith(Code::kNotFound, HasSubstr("get it there")));
 }
 
@@ -357,8 +364,10 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
 TEST_F(NewClientTest, ConfigsThatCannotWorkAreKnownAtOnce) {
   auto make = [&](ClientConfig config) { return NewClient(io_.get_executor(), clock_, config, options_); };
   EXPECT_THAT(make({.server = "ftp://h"}), FailsWith(Code::kInvalid, HasSubstr("server")));
-  EXPECT_THAT(make({.server = "https://h", .tls = {.insecure = true}, .proxy_url = "socks5://p"}), FailsWith(Code::kInvalid, HasSubstr("proxy-url")));
-  EXPECT_THAT(make({.server = "https://h", .ca_file = "/no/such/file"}), FailsWith(Code::kNotFound, HasSubstr("certificate authority: /no/such/file")));
+  EXPECT_THAT(make({.server = "https://h", .tls = {.insecure = true}, .proxy_url = "socks5://p"}),
+              FailsWith(Code::kInvalid, HasSubstr("proxy-url")));
+  EXPECT_THAT(make({.server = "https://h", .ca_file = "/no/such/file"}),
+              FailsWith(Code::kNotFound, HasSubstr("certificate authority: /no/such/file")));
   EXPECT_THAT(make({.server = "https://h", .tls = {.ca_pem = "nonsense"}}), FailsWith(Code::kInvalid));
 }
 
@@ -415,7 +424,8 @@ TEST_F(NewClientTest, ABrokenWatchIsAnError) {
 TEST_F(NewClientTest, AWatchThatFallsSilentIsGivenUp) {
   Serve([](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n");
+    std::string header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
+    co_await peer.Write(header);
     co_await peer.UntilClosed();
   });
   options_.watch_idle_timeout = 30ms;
@@ -447,7 +457,8 @@ TEST_F(NewClientTest, WatchesLeaveTheConnectionsOfCallsAlone) {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
     std::string empty = "{}";
     if (request && request->target == "/call") co_await peer.Reply(200, empty);
-    co_await peer.Write("HTTP/1.1 200 OK\r\n\r\n");
+    std::string header = "HTTP/1.1 200 OK\r\n\r\n";
+    co_await peer.Write(header);
     co_await peer.UntilClosed();
   });
   options_.max_connections = 1;

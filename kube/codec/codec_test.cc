@@ -34,7 +34,9 @@ std::string Field(int number, const std::string& value) {
 }
 
 // An object in an envelope, as a watch or an answer carries it.
-std::string Sealed(const google::protobuf::MessageLite& message) { return SealEnvelope(ResourceOf<core::Pod>::value, message); }
+std::string Sealed(const google::protobuf::MessageLite& message) {
+  return SealEnvelope(ResourceOf<core::Pod>::value, message);
+}
 
 std::string Frame(const std::string& type, const google::protobuf::MessageLite& message) {
   meta::WatchEvent event;
@@ -133,8 +135,9 @@ TEST(CodecTest, AnErrorFrameIsItsStatus) {
   status.set_reason("Expired");
   status.set_message("too old resource version");
   EXPECT_THAT(DecodeFrame<core::Pod>(Frame("ERROR", status)), FailsWith(Code::kExpired, "too old resource version"));
-  EXPECT_THAT(DecodeFrame<Unstructured>(R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"),
-              FailsWith(Code::kExpired, "too old"));
+  EXPECT_THAT(
+      DecodeFrame<Unstructured>(R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"),
+      FailsWith(Code::kExpired, "too old"));
 }
 
 TEST(CodecTest, FramesThatAreNoneAreInvalid) {
@@ -151,7 +154,8 @@ TEST(CodecTest, AStatusIsReadInEitherEncoding) {
   status.set_message("slow down");
   status.mutable_details()->set_retry_after_seconds(3);
   Error protobuf = DecodeStatus(429, kProtobuf, Sealed(status));
-  Error json = DecodeStatus(429, kJson,
+  Error json = DecodeStatus(
+      429, kJson,
       R"({"kind":"Status","code":429,"reason":"TooManyRequests","message":"slow down","details":{"retryAfterSeconds":3}})");
   for (const Error& error : {protobuf, json}) {
     EXPECT_EQ(error.code(), Code::kThrottled);

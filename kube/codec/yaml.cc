@@ -17,10 +17,12 @@ Json ScalarToJson(const YAML::Node& node) {
   if (text == "null" || text == "~" || text.empty()) return nullptr;
   const char* end = text.data() + text.size();
   int64_t integer = 0;
-  if (auto parsed = std::from_chars(text.data(), end, integer); parsed.ec == std::errc() && parsed.ptr == end) return integer;
+  if (auto parsed = std::from_chars(text.data(), end, integer); parsed.ec == std::errc() && parsed.ptr == end)
+    return integer;
   double number = 0;
   bool numeric = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  if (auto parsed = std::from_chars(text.data(), end, number); numeric && parsed.ec == std::errc() && parsed.ptr == end) return number;
+  if (auto parsed = std::from_chars(text.data(), end, number); numeric && parsed.ec == std::errc() && parsed.ptr == end)
+    return number;
   return text;
 }
 

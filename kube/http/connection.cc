@@ -113,7 +113,8 @@ Async<std::unique_ptr<TcpStream>> ConnectTcp(std::string host, std::string port,
 
 // Asks the proxy at the other end of `stream` for a tunnel to the origin.
 Async<> OpenTunnel(TcpStream& stream, const Route& route) {
-  std::string authority = (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" + route.port;
+  std::string authority =
+      (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" + route.port;
   std::string request = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
   if (!route.proxy->userinfo.empty()) {
     request += "Proxy-Authorization: Basic " + Base64Encode(route.proxy->userinfo) + "\r\n";

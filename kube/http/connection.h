@@ -50,7 +50,8 @@ class Connection {
 };
 
 // Resolves, connects address by address, tunnels and shakes hands, all before `deadline`.
-// Errors: kUnavailable (refused, broken, certificate not accepted), kDeadlineExceeded, kCancelled; each names its stage.
+// Errors: kUnavailable (refused, broken, certificate not accepted), kDeadlineExceeded, kCancelled; each names its
+// stage.
 Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline);
 
 }  // namespace kube

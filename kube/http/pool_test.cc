@@ -34,7 +34,9 @@ asio::awaitable<void> Silent(ScriptedPeer& peer) { return peer.UntilClosed(); }
 
 class HttpPoolTest : public testing::Test {
  protected:
-  Result<HttpResponse> Call(HttpPool& pool, HttpRequest request) { return kube::Run(io_, pool.Call(std::move(request))); }
+  Result<HttpResponse> Call(HttpPool& pool, HttpRequest request) {
+    return kube::Run(io_, pool.Call(std::move(request)));
+  }
 
   std::unique_ptr<HttpPool> PoolFor(const ScriptedServer& server, PoolOptions options = {}) {
     return HttpPool::New(io_.get_executor(), RealClock(), Origin::Of(server.url()), options);
@@ -101,13 +103,16 @@ TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
     int status;
   };
   const Row kRows[] = {
-      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: u\r\n\r\n", "abcde", 200},
+      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: u\r\n\r\n",
+       "abcde", 200},
       {"GET", "HTTP/1.1 200 OK\r\n\r\nuntil the end", "until the end", 200},
       {"GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", 200},
       {"GET", "HTTP/1.1 204 No Content\r\n\r\n", "", 204},
       {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", "", 304},
       {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", "", 200},
-      {"GET", "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nhi", "hi", 500},
+      {"GET",
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nhi",
+       "hi", 500},
   };
   for (const Row& row : kRows) {
     Result<HttpResponse> response = CallAgainst(row.bytes, {.method = row.method});
@@ -180,10 +185,13 @@ TEST_F(HttpPoolTest, EndlessAnswersAreCutOff) {
 TEST_F(HttpPoolTest, ADeadlineEndsEverythingThatTakesTooLong) {
   auto drip = [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    bool open = co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n");
+    std::string header = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
+    bool open = co_await peer.Write(header);
     while (open) {
       Result<> slept = co_await RealClock().Sleep(1ms);
-      open = slept && co_await peer.Write("y");
+      std::string drop = "y";
+      open = slept.has_value();
+      if (open) open = co_await peer.Write(drop);
     }
   };
   for (ScriptedServer::Script script : {ScriptedServer::Script(Silent), ScriptedServer::Script(drip)}) {
@@ -228,7 +236,8 @@ TEST_F(HttpPoolTest, RequestsThatWouldSmuggleAreRefused) {
 TEST_F(HttpPoolTest, AKeptConnectionThatTheServerClosedIsNotUsed) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    co_await peer.Reply(200, "once");
+    std::string body = "once";
+    co_await peer.Reply(200, body);
   });
   std::unique_ptr<HttpPool> pool = PoolFor(server);
   for (int i = 0; i < 2; ++i) {
@@ -241,7 +250,8 @@ TEST_F(HttpPoolTest, AKeptConnectionThatTheServerClosedIsNotUsed) {
 // The first connection dies on its second request, without an answer; later ones live.
 asio::awaitable<void> DieOnSecond(ScriptedPeer& peer) {
   co_await peer.ReadRequest();
-  co_await peer.Reply(200, "first");
+  std::string first = "first";
+  co_await peer.Reply(200, first);
   std::optional<ScriptedRequest> second = co_await peer.ReadRequest();
   if (second) peer.Abort();
 }
@@ -278,7 +288,10 @@ TEST_F(HttpPoolTest, ANewConnectionThatDiesIsNotReplaced) {
 TEST_F(HttpPoolTest, BytesAfterAnAnswerCostTheConnection) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil");
+    std::string two =
+        "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi"
+        "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\nevil";
+    co_await peer.Write(two);
     co_await peer.UntilClosed();
   });
   std::unique_ptr<HttpPool> pool = PoolFor(server);
@@ -355,7 +368,8 @@ TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndMakesRoom) {
 TEST_F(HttpPoolTest, AStreamHandsOutPiecesAsTheyComeAndOutlivesThePool) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    co_await peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/x\r\n\r\n3\r\nabc\r\n");
+    std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/x\r\n\r\n3\r\nabc\r\n";
+    co_await peer.Write(begin);
     co_await peer.UntilClosed();
   });
   std::unique_ptr<HttpPool> pool = PoolFor(server);
@@ -381,7 +395,8 @@ TEST_F(HttpPoolTest, AStreamEndsWithItsBodyOrWithAnError) {
   for (const Row& row : kRows) {
     ScriptedServer server(io_.get_executor(), {}, [row](ScriptedPeer& peer) -> asio::awaitable<void> {
       co_await peer.ReadRequest();
-      co_await peer.Write("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n" + row.rest);
+      std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n" + row.rest;
+      co_await peer.Write(answer);
     });
     std::unique_ptr<HttpPool> pool = PoolFor(server);
     HttpRequest request;
@@ -404,7 +419,8 @@ TEST_F(HttpPoolTest, AStreamEndsWithItsBodyOrWithAnError) {
 TEST_F(HttpPoolTest, AStreamIsNotWaitedForBeyondItsIdleTimeout) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    co_await peer.Write("HTTP/1.1 200 OK\r\n\r\n");
+    std::string header = "HTTP/1.1 200 OK\r\n\r\n";
+    co_await peer.Write(header);
     co_await peer.UntilClosed();
   });
   std::unique_ptr<HttpPool> pool = PoolFor(server);
@@ -419,7 +435,8 @@ TEST_F(HttpPoolTest, AStreamIsNotWaitedForBeyondItsIdleTimeout) {
 TEST_F(HttpPoolTest, AProxyIsAskedForTheWholeUrlOfAPlainOrigin) {
   ScriptedServer proxy(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
-    co_await peer.Reply(200, request->target + " " + request->Header("Proxy-Authorization"));
+    std::string body = request->target + " " + request->Header("Proxy-Authorization");
+    co_await peer.Reply(200, body);
   });
   Origin origin = Origin::Of(*Url::Parse("http://far.example:8080/"));
   origin.proxy = proxy.url();
@@ -435,7 +452,8 @@ TEST_F(HttpPoolTest, AProxyTunnelsToATlsOrigin) {
   ScriptedServer proxy(io_.get_executor(), {}, [seen](ScriptedPeer& peer) -> asio::awaitable<void> {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
     *seen = request->method + " " + request->target + "|";
-    co_await peer.Write("HTTP/1.1 200 Connection established\r\n\r\n");
+    std::string established = "HTTP/1.1 200 Connection established\r\n\r\n";
+    co_await peer.Write(established);
     std::string hello = co_await peer.ReadSome();
     *seen += hello;
   });

@@ -22,7 +22,8 @@ TEST(ProxyTest, EachSchemeHasItsOwn) {
 }
 
 TEST(ProxyTest, UpperCaseVariablesWin) {
-  std::map<std::string, std::string> env{{"HTTPS_PROXY", "http://a:1"}, {"https_proxy", "http://b:1"}, {"no_proxy", "x"}};
+  std::map<std::string, std::string> env{
+      {"HTTPS_PROXY", "http://a:1"}, {"https_proxy", "http://b:1"}, {"no_proxy", "x"}};
   ProxySettings settings = ProxySettings::From([&](const char* name) -> const char* {
     auto found = env.find(name);
     return found == env.end() ? nullptr : found->second.c_str();
@@ -64,13 +65,16 @@ TEST(ProxyTest, NoProxyIsReadAsGoReadsIt) {
   };
   for (const Row& row : kRows) {
     ProxySettings settings{.https_proxy = "http://p:1", .no_proxy = row.no_proxy};
-    EXPECT_EQ(ProxyOf(settings, row.origin), row.direct ? "direct" : "http://p:1/") << row.no_proxy << " " << row.origin;
+    EXPECT_EQ(ProxyOf(settings, row.origin), row.direct ? "direct" : "http://p:1/")
+        << row.no_proxy << " " << row.origin;
   }
 }
 
 TEST(ProxyTest, AProxyThatWeCannotSpeakToIsAnErrorAndNotIgnored) {
-  EXPECT_EQ(ProxySettings{.https_proxy = "socks5://p:1"}.For(*Url::Parse("https://e.com")).error().code(), Code::kInvalid);
-  EXPECT_EQ(ProxySettings{.https_proxy = "https://p:1"}.For(*Url::Parse("https://e.com")).error().code(), Code::kInvalid);
+  EXPECT_EQ(ProxySettings{.https_proxy = "socks5://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
+            Code::kInvalid);
+  EXPECT_EQ(ProxySettings{.https_proxy = "https://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
+            Code::kInvalid);
 }
 
 }  // namespace

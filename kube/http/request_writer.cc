@@ -41,7 +41,8 @@ Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin&
   };
   bool has_host = false;
   for (auto& [name, value] : request.headers) {
-    if (!IsToken(name) || !IsFieldValue(value)) return Error::Invalid("not an HTTP header field: " + name.substr(0, 40));
+    if (!IsToken(name) || !IsFieldValue(value))
+      return Error::Invalid("not an HTTP header field: " + name.substr(0, 40));
     has_host |= name.size() == 4 && (name == "Host" || name == "host");
     add(name, value);
   }

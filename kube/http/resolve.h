@@ -13,6 +13,7 @@ namespace kube {
 
 // At most 16 endpoints, in the resolver's order; never empty. Addresses come back as they are, without a look-up.
 // Errors: kUnavailable, kDeadlineExceeded, kCancelled.
-Async<std::vector<asio::ip::tcp::endpoint>> Resolve(std::string host, std::string port, Clock& clock, TimePoint deadline);
+Async<std::vector<asio::ip::tcp::endpoint>> Resolve(std::string host, std::string port, Clock& clock,
+                                                    TimePoint deadline);
 
 }  // namespace kube

@@ -21,7 +21,9 @@ using testing::HasSubstr;
 
 asio::awaitable<void> Once(ScriptedPeer& peer) {
   std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
-  if (request) co_await peer.Reply(200, "hi", "Connection: close\r\n");
+  std::string body = "hi";
+  std::string fields = "Connection: close\r\n";
+  if (request) co_await peer.Reply(200, body, fields);
 }
 
 class TlsTest : public testing::Test {
@@ -50,7 +52,8 @@ TEST_F(TlsTest, ACertificateForAnotherNameIsNot) {
   EXPECT_THAT(CallWith({"other.example"}, trusting_), FailsWith(Code::kUnavailable, HasSubstr("IP address mismatch")));
   TlsOptions named = trusting_;
   named.server_name = "right.example";
-  EXPECT_THAT(CallWith({"wrong.example", "127.0.0.1"}, named), FailsWith(Code::kUnavailable, HasSubstr("ostname mismatch")));
+  EXPECT_THAT(CallWith({"wrong.example", "127.0.0.1"}, named),
+              FailsWith(Code::kUnavailable, HasSubstr("ostname mismatch")));
 }
 
 TEST_F(TlsTest, TheServerNameReplacesTheHost) {
@@ -63,7 +66,8 @@ TEST_F(TlsTest, TheServerNameReplacesTheHost) {
 
 TEST_F(TlsTest, AnUnknownAuthorityIsRefused) {
   KeyPair other = *NewCertificateAuthority("other", 24h, RealClock());
-  EXPECT_THAT(CallWith({"127.0.0.1"}, {.ca_pem = other.certificate_pem}), FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
+  EXPECT_THAT(CallWith({"127.0.0.1"}, {.ca_pem = other.certificate_pem}),
+              FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
   EXPECT_THAT(CallWith({"127.0.0.1"}, {}), FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
 }
 
@@ -100,7 +104,8 @@ TEST_F(TlsTest, ResumesItsSessions) {
 
 TEST_F(TlsTest, APlainServerIsNoTlsServer) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
-    co_await peer.Write("HTTP/1.1 400 Bad Request\r\n\r\n");
+    std::string refusal = "HTTP/1.1 400 Bad Request\r\n\r\n";
+    co_await peer.Write(refusal);
     co_await peer.UntilClosed();
   });
   Origin origin = Origin::Of(server.url());

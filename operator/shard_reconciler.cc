@@ -188,8 +188,12 @@ Async<> ShardReconciler::RemoveObjects(std::string ns) {
     Result<> removed = co_await store_.Remove(object->resource, object->Key());
     if (!removed) co_return removed.error();
   }
+  // The shard made it itself, and without its Role cannot make it again.
+  ObjectKey lease{ns, std::string(api::kShardControllerName)};
+  Result<> removed = co_await store_.Remove(kLeases, std::move(lease));
+  if (!removed) co_return removed.error();
   ObjectKey certificate{ns, std::string(api::kShardWebhookName)};
-  Result<> removed = co_await store_.Remove(kSecrets, std::move(certificate));
+  removed = co_await store_.Remove(kSecrets, std::move(certificate));
   if (!removed) co_return removed.error();
   ObjectKey authority{options_.ns, ShardAuthorityName(ns)};
   co_return co_await store_.Remove(kSecrets, std::move(authority));

@@ -84,6 +84,11 @@ TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
   ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
   EXPECT_LT(h_.CallIndex("DELETE /apis/admissionregistration.k8s.io"), h_.CallIndex("DELETE /apis/apps/v1"));
   EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"), h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
+  // The Lease, which the shard made, after the Role with which it could make it again.
+  EXPECT_LT(h_.CallIndex("DELETE /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles"),
+            h_.CallIndex("DELETE /apis/coordination.k8s.io/v1/namespaces/shop/leases"));
+  EXPECT_LT(h_.CallIndex("DELETE /apis/coordination.k8s.io/v1/namespaces/shop/leases"),
+            h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
 }
 
 TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {

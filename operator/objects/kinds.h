@@ -16,6 +16,7 @@ inline constexpr kube::Resource kRoles{"rbac.authorization.k8s.io", "v1", "roles
 inline constexpr kube::Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"};
 inline constexpr kube::Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
                                                      "ClusterRoleBinding", false};
+inline constexpr kube::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr kube::Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
 inline constexpr kube::Resource kMutatingWebhookConfigurations{"admissionregistration.k8s.io", "v1",
                                                                "mutatingwebhookconfigurations",

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/cluster_harness/child_process.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <fstream>
+
+namespace e2e {
+
+using kube::Error;
+using kube::Result;
+
+namespace {
+
+// What exec needs, made before fork(): between the two only a few system calls are safe.
+struct ExecArguments {
+  explicit ExecArguments(const ProcessSpec& spec) {
+    strings.push_back(spec.path);
+    strings.insert(strings.end(), spec.args.begin(), spec.args.end());
+    argc = strings.size();
+    for (const char* name : {"PATH", "HOME"}) {
+      const char* value = std::getenv(name);
+      if (value != nullptr && !spec.env.contains(name)) strings.push_back(std::string(name) + "=" + value);
+    }
+    for (const auto& [name, value] : spec.env) strings.push_back(name + "=" + value);
+    for (size_t i = 0; i < strings.size(); ++i) (i < argc ? argv : envp).push_back(strings[i].data());
+    argv.push_back(nullptr);
+    envp.push_back(nullptr);
+  }
+
+  std::vector<std::string> strings;
+  size_t argc = 0;
+  std::vector<char*> argv;
+  std::vector<char*> envp;
+};
+
+// In the child: `output` becomes its standard output and error.
+[[noreturn]] void BecomeProgram(ExecArguments& arguments, int output, pid_t parent) {
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != parent) _exit(127);
+  setpgid(0, 0);
+  signal(SIGPIPE, SIG_DFL);
+  int input = open("/dev/null", O_RDONLY);
+  dup2(input, STDIN_FILENO);
+  dup2(output, STDOUT_FILENO);
+  dup2(output, STDERR_FILENO);
+  execvpe(arguments.argv[0], arguments.argv.data(), arguments.envp.data());
+  _exit(127);
+}
+
+Result<pid_t> Fork(const ProcessSpec& spec, int output) {
+  ExecArguments arguments(spec);
+  pid_t parent = getpid();
+  pid_t pid = fork();
+  if (pid == 0) BecomeProgram(arguments, output, parent);
+  if (pid < 0) return Error::Unavailable("fork for " + spec.path + ": " + std::strerror(errno));
+  return pid;
+}
+
+int StatusOf(int wait_status) {
+  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ProcessSpec& spec) {
+  std::string log = spec.log_file.empty() ? "/dev/null" : spec.log_file;
+  int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
+  if (output < 0) return Error::Unavailable("open " + log + ": " + std::strerror(errno));
+  Result<pid_t> pid = Fork(spec, output);
+  close(output);
+  if (!pid) return pid.error();
+  return std::unique_ptr<ChildProcess>(new ChildProcess(*pid));
+}
+
+ChildProcess::~ChildProcess() {
+  if (ExitStatus()) return;
+  kill(pid_, SIGKILL);
+  int wait_status = 0;
+  waitpid(pid_, &wait_status, 0);
+}
+
+void ChildProcess::Signal(int signal) {
+  if (!ExitStatus()) kill(pid_, signal);
+}
+
+std::optional<int> ChildProcess::ExitStatus() {
+  int wait_status = 0;
+  if (!status_ && waitpid(pid_, &wait_status, WNOHANG) == pid_) status_ = StatusOf(wait_status);
+  return status_;
+}
+
+Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds limit) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return Error::Unavailable(std::string("pipe: ") + std::strerror(errno));
+  Result<pid_t> pid = Fork(spec, ends[1]);
+  close(ends[1]);
+  if (!pid) {
+    close(ends[0]);
+    return pid.error();
+  }
+
+  // Read until the pipe closes, which is when the program and all that it started have ended.
+  Finished finished;
+  bool late = false;
+  auto deadline = std::chrono::steady_clock::now() + limit;
+  while (true) {
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    pollfd readable{ends[0], POLLIN, 0};
+    int events = poll(&readable, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (events < 0 && errno == EINTR) continue;
+    late = events == 0;
+    if (late) break;
+    char buffer[4096];
+    ssize_t size = read(ends[0], buffer, sizeof buffer);
+    if (size <= 0) break;
+    finished.output.append(buffer, size);
+  }
+  close(ends[0]);
+  if (late) kill(-*pid, SIGKILL);
+  int wait_status = 0;
+  waitpid(*pid, &wait_status, 0);
+  finished.status = StatusOf(wait_status);
+  if (late) return Error::DeadlineExceeded(spec.path + " still ran; it said: " + finished.output);
+  return finished;
+}
+
+std::string TailOfFile(const std::string& path, size_t bytes) {
+  std::ifstream in(path, std::ios::binary | std::ios::ate);
+  if (!in) return "";
+  size_t size = in.tellg();
+  size_t from = size > bytes ? size - bytes : 0;
+  in.seekg(from);
+  std::string text(size - from, '\0');
+  in.read(text.data(), text.size());
+  return text;
+}
+
+}  // namespace e2e

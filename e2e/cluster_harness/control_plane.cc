@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/cluster_harness/control_plane.h"
+
+#include <cstdio>
+#include <fstream>
+
+#include "kube/types/unstructured.h"
+
+namespace e2e {
+
+using kube::Error;
+using kube::Json;
+using kube::Ok;
+using kube::Result;
+
+namespace {
+
+constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
+// Known to the API server by --token-auth-file; the network namespace keeps everybody else away from it.
+constexpr std::string_view kAdminToken = "integration-test-admin";
+constexpr std::string_view kEtcd = "http://127.0.0.1:2379";
+
+// What makes pods, Services and namespaces live. Left out: all that would judge or change our hand-made nodes.
+constexpr std::string_view kControllers =
+    "serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-controller,"
+    "endpointslice-controller,namespace-controller,garbage-collector-controller,pod-garbage-collector-controller,"
+    "resourcequota-controller,deployment-controller,replicaset-controller,daemonset-controller,"
+    "statefulset-controller,job-controller,disruption-controller,clusterrole-aggregation-controller";
+
+Result<> OpenSsl(std::vector<std::string> args) {
+  Result<Finished> finished = RunToEnd({.path = "openssl", .args = std::move(args)});
+  if (!finished) return finished.error();
+  if (finished->status != 0) return Error::Unavailable("openssl: " + finished->output);
+  return Ok();
+}
+
+}  // namespace
+
+Result<> WriteFile(const std::string& path, const std::string& text) {
+  std::string temporary = path + ".new";
+  std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
+  out << text;
+  out.close();
+  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) return Error::Unavailable("cannot write " + path);
+  return Ok();
+}
+
+Result<std::unique_ptr<ControlPlane>> ControlPlane::Start(ControlPlaneOptions options) {
+  std::unique_ptr<ControlPlane> plane(new ControlPlane(std::move(options)));
+  Result<> keys = plane->MakeKeys();
+  if (!keys) return keys.error().Prefix("keys of the control plane");
+
+  const std::string& folder = plane->options_.folder;
+  Result<> started = plane->StartProgram("etcd", {"--data-dir=" + folder + "/etcd",
+                                                  // Nothing here has to survive a power cut.
+                                                  "--unsafe-no-fsync",
+                                                  "--listen-client-urls=" + std::string(kEtcd),
+                                                  "--advertise-client-urls=" + std::string(kEtcd),
+                                                  "--listen-peer-urls=http://127.0.0.1:2380"});
+  if (!started) return started.error();
+  started = plane->StartApiServer();
+  if (!started) return started.error();
+
+  std::string kubeconfig = plane->admin_kubeconfig();
+  started = plane->StartProgram(
+      "kube-controller-manager",
+      {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--controllers=" + std::string(kControllers),
+       "--service-account-private-key-file=" + folder + "/sa.key", "--root-ca-file=" + plane->ca_file(),
+       "--kube-api-qps=300", "--kube-api-burst=600", "--bind-address=127.0.0.1"});
+  if (!started) return started.error();
+  started = plane->StartProgram("kube-scheduler", {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
+                                                   "--kube-api-qps=300", "--kube-api-burst=600",
+                                                   "--bind-address=127.0.0.1"});
+  if (!started) return started.error();
+  return plane;
+}
+
+Result<> ControlPlane::MakeKeys() {
+  const std::string& folder = options_.folder;
+  const std::vector<std::string> new_key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"};
+
+  std::vector<std::string> ca = {"req",          "-x509",          "-days", "2",  "-subj", "/CN=integration-test-ca",
+                                 "-keyout",      folder + "/ca.key", "-out",  ca_file()};
+  ca.insert(ca.end(), new_key.begin(), new_key.end());
+  Result<> made = OpenSsl(ca);
+  if (!made) return made;
+
+  std::vector<std::string> server = {"req",    "-x509",   "-days",
+                                     "2",      "-subj",   "/CN=kube-apiserver",
+                                     "-CA",    ca_file(), "-CAkey",
+                                     folder + "/ca.key",  "-keyout",
+                                     folder + "/apiserver.key", "-out",
+                                     folder + "/apiserver.crt", "-addext",
+                                     "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes.default.svc", "-addext",
+                                     "basicConstraints=critical,CA:FALSE"};
+  server.insert(server.end(), new_key.begin(), new_key.end());
+  made = OpenSsl(server);
+  if (!made) return made;
+
+  made = OpenSsl({"ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder + "/sa.key"});
+  if (!made) return made;
+
+  made = WriteFile(folder + "/tokens.csv", std::string(kAdminToken) + ",integration-test,1,\"system:masters\"\n");
+  if (!made) return made;
+  made = WriteFile(folder + "/admin.token", std::string(kAdminToken));
+  if (!made) return made;
+  return WriteKubeconfig(admin_kubeconfig(), folder + "/admin.token");
+}
+
+Result<> ControlPlane::WriteKubeconfig(const std::string& path, const std::string& token_file) const {
+  Json config = {
+      {"apiVersion", "v1"},
+      {"kind", "Config"},
+      {"current-context", "test"},
+      {"clusters", {{{"name", "test"}, {"cluster", {{"server", url()}, {"certificate-authority", ca_file()}}}}}},
+      {"users", {{{"name", "test"}, {"user", {{"tokenFile", token_file}}}}}},
+      {"contexts", {{{"name", "test"}, {"context", {{"cluster", "test"}, {"user", "test"}}}}}},
+  };
+  return WriteFile(path, config.dump(2));
+}
+
+Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::string> args) {
+  auto started = ChildProcess::Start(
+      {.path = options_.assets + "/" + name, .args = std::move(args), .log_file = options_.folder + "/" + name + ".log"});
+  if (!started) return started.error();
+  programs_[name] = std::move(*started);
+  return Ok();
+}
+
+Result<> ControlPlane::StartApiServer() {
+  const std::string& folder = options_.folder;
+  return StartProgram("kube-apiserver", {
+      "--etcd-servers=" + std::string(kEtcd),
+      "--bind-address=" + host(),
+      "--secure-port=" + std::to_string(port()),
+      // Nobody calls it here, but a loopback address is refused.
+      "--advertise-address=10.250.255.254",
+      "--endpoint-reconciler-type=none",
+      "--enable-aggregator-routing",
+      "--service-cluster-ip-range=" + std::string(kServiceNetwork),
+      "--tls-cert-file=" + folder + "/apiserver.crt",
+      "--tls-private-key-file=" + folder + "/apiserver.key",
+      "--token-auth-file=" + folder + "/tokens.csv",
+      "--authorization-mode=RBAC",
+      "--service-account-issuer=https://kubernetes.default.svc",
+      "--service-account-key-file=" + folder + "/sa.key",
+      "--service-account-signing-key-file=" + folder + "/sa.key",
+      // New nodes would be tainted as not ready, which only the node lifecycle controller takes away again.
+      "--disable-admission-plugins=TaintNodesByCondition",
+      "--allow-privileged=true",
+  });
+}
+
+Result<> ControlPlane::KillApiServer() {
+  auto api_server = programs_.find("kube-apiserver");
+  if (api_server == programs_.end()) return Error::NotFound("the API server does not run");
+  programs_.erase(api_server);
+  return Ok();
+}
+
+Result<> ControlPlane::AllRun() {
+  for (auto& [name, program] : programs_) {
+    std::optional<int> status = program->ExitStatus();
+    if (status) {
+      return Error::Unavailable(name + " ended with status " + std::to_string(*status) + ": " +
+                                TailOfFile(options_.folder + "/" + name + ".log"));
+    }
+  }
+  return Ok();
+}
+
+}  // namespace e2e

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodProcess: one pod of ours, run as a process of this machine by what its spec says: arguments, environment, volumes,
+// service account, readiness, restarts, grace. Its status goes to the API server as a kubelet would send it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "e2e/cluster_harness/child_process.h"
+#include "e2e/cluster_harness/control_plane.h"
+#include "e2e/cluster_harness/pod_volumes.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+
+namespace e2e {
+
+class PodProcess {
+ public:
+  struct Options {
+    // The file that stands for the image, and its name.
+    std::string program;
+    std::string program_name;
+    // One of kPodNetwork. In arguments it takes the place of "any address".
+    std::string ip;
+    // For volumes and log; made here.
+    std::string folder;
+  };
+
+  PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod, Options options);
+
+  // Runs the pod until it is deleted, restarting its process whenever that ends.
+  boost::asio::awaitable<void> Run();
+
+  // The pod is being deleted: SIGTERM, then SIGKILL after `grace`, then the object goes.
+  void Terminate(std::chrono::seconds grace);
+  // The object is gone already: so goes the process.
+  void Vanish() { vanished_ = true; }
+  // Kills the process; it will be restarted.
+  void Crash();
+
+  // kNotFound while no process runs.
+  kube::Result<pid_t> pid() const;
+  const std::string& ns() const { return ns_; }
+  const std::string& name() const { return name_; }
+  const std::string& program_name() const { return options_.program_name; }
+  const std::string& ip() const { return options_.ip; }
+  bool ready() const { return ready_; }
+  int restarts() const { return restarts_; }
+  // How the process ended when it was last asked to.
+  std::optional<int> last_stop() const { return last_stop_; }
+  std::string LogTail() const { return TailOfFile(log_file(), 3000); }
+
+ private:
+  std::string log_file() const { return options_.folder + "/log"; }
+  const Json& container() const { return pod_["spec"]["containers"][0]; }
+  kube::Result<> Start();
+  std::vector<std::string> Arguments() const;
+  std::string AtOwnAddress(std::string argument) const;
+  std::map<std::string, std::string> Environment() const;
+  kube::Async<> Stop();
+  kube::Async<bool> Probe();
+  void ReapIfEnded();
+  kube::Async<> Report();
+  Json Status() const;
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  const ControlPlane& plane_;
+  Json pod_;
+  Options options_;
+  std::string ns_;
+  std::string name_;
+  PodVolumes volumes_;
+  std::unique_ptr<ChildProcess> process_;
+  std::string started_at_;
+  kube::TimePoint start_after_{};
+  std::string waiting_for_ = "ContainerCreating";
+  std::string waiting_message_;
+  bool ready_ = false;
+  int restarts_ = 0;
+  std::optional<std::chrono::seconds> grace_;
+  bool vanished_ = false;
+  std::optional<int> last_stop_;
+  Json reported_;
+};
+
+}  // namespace e2e

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// PodVolumes: the volumes of one pod as folders of this machine, kept up to date as a kubelet does.
+//
+// Secret, ConfigMap, downward API and projected volumes (with service account tokens) have their files, any other kind
+// is an empty folder.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/client/client.h"
+#include "kube/types/resource.h"
+#include "kube/types/unstructured.h"
+
+namespace e2e {
+
+using kube::Json;
+
+class PodVolumes {
+ public:
+  PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::string folder);
+
+  // Writes what has changed since the last time. kNotFound while a Secret or ConfigMap is missing that is not optional.
+  kube::Async<> Refresh();
+
+  // `text` with the paths inside the container replaced by ours.
+  std::string Translate(std::string text) const;
+  // Where the container has its service account's token; empty where it has none.
+  std::string TokenFolder() const;
+  // The value of a downward API field ("metadata.name", "status.podIP"); "" for those we do not know.
+  std::string FieldOfPod(const std::string& path) const;
+
+ private:
+  kube::Async<> WriteSource(std::string folder, Json source);
+  kube::Async<> WriteObject(std::string folder, kube::Resource resource, Json source);
+  kube::Async<> WriteToken(std::string folder, Json source);
+  void WriteFields(const std::string& folder, const Json& source);
+  kube::Result<> WriteIfNew(const std::string& path, const std::string& text);
+
+  kube::Client& client_;
+  Json pod_;
+  std::string pod_ip_;
+  std::string folder_;
+  std::map<std::string, std::string> mounts_;   // path in the container -> our folder
+  std::map<std::string, std::string> written_;  // file -> content
+};
+
+}  // namespace e2e

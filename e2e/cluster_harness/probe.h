@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+// Probe: what a kubelet asks a container over plain HTTP.
+#pragma once
+
+#include <chrono>
+#include <string>
+
+#include "kube/base/async.h"
+
+namespace e2e {
+
+// The status of GET http://ip:port/path. kUnavailable where nobody listens or no HTTP comes back within `limit`.
+kube::Async<int> ProbeHttp(std::string ip, int port, std::string path, std::chrono::milliseconds limit);
+
+}  // namespace e2e

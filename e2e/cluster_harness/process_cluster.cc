@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/cluster_harness/process_cluster.h"
+
+#include "api/names.h"
+#include "e2e/cluster_harness/nodes.h"
+#include "e2e/framework/resources.h"
+#include "kube/client/kubeconfig.h"
+#include "kube/client/new_client.h"
+#include "kube/client/typed.h"
+#include "operator/deploy/deploy.h"
+#include "operator/deploy/manifests.h"
+
+namespace e2e {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Result;
+
+namespace {
+
+// The image of a program: nobody pulls it, the process kubelet goes by its name.
+std::string ImageOf(const std::string& program) { return "integration.test/pod-placement/" + program + ":test"; }
+
+std::map<std::string, std::string> Programs() {
+  std::map<std::string, std::string> programs;
+  // Where Bazel puts them in the runfiles, which are the working directory of a test.
+  for (const char* name : {"operator", "webhook", "shard", "cluster-controller"}) {
+    programs[name] = std::string(name) + "/" + name;
+  }
+  return programs;
+}
+
+}  // namespace
+
+ProcessCluster::ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
+                               Options options, std::unique_ptr<ControlPlane> plane,
+                               std::unique_ptr<TestRegistry> registry)
+    : Cluster(std::move(io), std::move(client), std::move(options)),
+      plane_(std::move(plane)),
+      test_registry_(std::move(registry)),
+      tasks_(this->io().get_executor()) {}
+
+ProcessCluster::~ProcessCluster() { (void)Run(tasks_.Stop(clock(), 10s)); }
+
+Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(const std::string& assets, const std::string& folder) {
+  auto plane = ControlPlane::Start({.assets = assets, .folder = folder});
+  if (!plane) return plane.error();
+  auto registry = TestRegistry::Start(folder);
+  if (!registry) return registry.error();
+  auto config = kube::LoadKubeconfig((*plane)->admin_kubeconfig());
+  if (!config) return config.error();
+  auto io = std::make_unique<boost::asio::io_context>(1);
+  auto client = kube::NewClient(io->get_executor(), kube::RealClock(), *config, {.name = "integration-test"});
+  if (!client) return client.error();
+
+  Options options{.tier = Tier::kIntegration,
+                  .registry = TestRegistry::address(),
+                  .operator_namespace = std::string(api::kDefaultOperatorNamespace),
+                  // Generous for a machine that does other things as well; what is right is there in a second.
+                  .patience = 60s};
+  std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client), std::move(options),
+                                                             std::move(*plane), std::move(*registry)));
+  Result<> ready = cluster->AwaitApiServer();
+  if (!ready) return ready.error();
+  Result<> nodes = cluster->CreateNodes();
+  if (!nodes) return nodes.error();
+  cluster->kubelet_ = std::make_unique<ProcessKubelet>(
+      cluster->client(), cluster->clock(), cluster->io().get_executor(), *cluster->plane_,
+      ProcessKubelet::Options{.programs = Programs(), .folder = folder + "/pods"});
+  cluster->tasks_.Spawn("process-kubelet", cluster->kubelet_->Run());
+  return cluster;
+}
+
+Result<> ProcessCluster::AwaitApiServer() {
+  auto deadline = clock().Now() + patience();
+  while (true) {
+    kube::ApiRequest request{.target = "/readyz", .accept = "*/*", .timeout = 2s};
+    auto answer = Run(client().Call(std::move(request)));
+    if (answer) return Ok();
+    Result<> running = plane_->AllRun();
+    if (!running) return running.error();
+    if (clock().Now() > deadline) return answer.error().Prefix("the API server is not ready");
+    Pause(50ms);
+  }
+}
+
+Result<> ProcessCluster::CreateNodes() {
+  for (const Json& node : NodesOfEveryArchitecture()) {
+    auto created = Run(kube::CreateObject(client(), kNodes, kube::Unstructured(node)));
+    if (!created) return created.error().Prefix("create a node");
+  }
+  return Ok();
+}
+
+Result<> ProcessCluster::DeployOperator() {
+  auto objects = operator_::LoadManifests(
+      {"operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
+       "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml", "operator/manifests/operator.yaml"},
+      {{"NAMESPACE", operator_namespace()},
+       {"ARCHITECTURE", kOwnArchitecture},
+       {"OPERATOR_IMAGE", ImageOf("operator")},
+       {"WEBHOOK_IMAGE", ImageOf("webhook")},
+       {"SHARD_IMAGE", ImageOf("shard")},
+       {"CONTROLLER_IMAGE", ImageOf("cluster-controller")}});
+  if (!objects) return objects.error();
+  operator_::DeployOptions options{.timeout = patience()};
+  return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));
+}
+
+Result<> ProcessCluster::Crash(ObjectKey pod) {
+  PodProcess* process = kubelet_->Find(pod);
+  if (process == nullptr) return Error::NotFound("no process runs for pod " + pod.ToString());
+  process->Crash();
+  return Ok();
+}
+
+std::string ProcessCluster::Describe(const std::string& ns) {
+  return kubelet_->Describe(ns) + kubelet_->Describe(operator_namespace());
+}
+
+ProcessCluster& TheProcessCluster() { return static_cast<ProcessCluster&>(TheCluster()); }
+
+}  // namespace e2e

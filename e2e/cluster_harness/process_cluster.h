@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// ProcessCluster: the cluster of the integration tier, all of it children of this process.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "e2e/cluster_harness/control_plane.h"
+#include "e2e/cluster_harness/process_kubelet.h"
+#include "e2e/cluster_harness/registry.h"
+#include "e2e/framework/cluster.h"
+#include "kube/base/task_group.h"
+
+namespace e2e {
+
+class ProcessCluster : public Cluster {
+ public:
+  // Starts control plane, registry, nodes and process kubelet, with work and logs in `folder`. This process must be in
+  // its own network already.
+  static kube::Result<std::unique_ptr<ProcessCluster>> Start(const std::string& assets, const std::string& folder);
+  ~ProcessCluster() override;
+
+  kube::Result<> Crash(kube::ObjectKey pod) override;
+  std::string Describe(const std::string& ns) override;
+
+  // Installs the operator from its own manifests and waits until it is ready.
+  kube::Result<> DeployOperator();
+
+  ProcessKubelet& kubelet() { return *kubelet_; }
+  ControlPlane& control_plane() { return *plane_; }
+  TestRegistry& test_registry() { return *test_registry_; }
+  // Until /readyz says ok.
+  kube::Result<> AwaitApiServer();
+
+ private:
+  ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client, Options options,
+                 std::unique_ptr<ControlPlane> plane, std::unique_ptr<TestRegistry> registry);
+  kube::Result<> CreateNodes();
+
+  std::unique_ptr<ControlPlane> plane_;
+  std::unique_ptr<TestRegistry> test_registry_;
+  std::unique_ptr<ProcessKubelet> kubelet_;
+  kube::TaskGroup tasks_;
+};
+
+// TheCluster() of the integration tier.
+ProcessCluster& TheProcessCluster();
+
+}  // namespace e2e

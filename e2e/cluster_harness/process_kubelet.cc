@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/cluster_harness/process_kubelet.h"
+
+#include <sstream>
+
+#include "e2e/framework/resources.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+
+using namespace std::chrono_literals;
+using kube::ObjectKey;
+using kube::Result;
+
+namespace {
+
+// "registry:5000/pod-placement/shard:0123" -> "shard"
+std::string ProgramOfImage(const std::string& image) {
+  size_t name = image.rfind('/') + 1;
+  return image.substr(name, image.find_first_of(":@", name) - name);
+}
+
+std::string ImageOf(const Json& pod) {
+  const Json* containers = kube::Find(pod, "spec.containers");
+  return containers == nullptr || containers->empty() ? "" : kube::StringAt((*containers)[0], "image");
+}
+
+}  // namespace
+
+ProcessKubelet::ProcessKubelet(kube::Client& client, kube::Clock& clock, kube::Executor executor,
+                               const ControlPlane& plane, Options options)
+    : client_(client),
+      clock_(clock),
+      plane_(plane),
+      options_(std::move(options)),
+      follower_(client, clock, kPods, {.field_selector = "spec.nodeName!="},
+                [this](const std::string& type, const Json& pod) { OnPod(type, pod); }),
+      tasks_(std::move(executor)) {}
+
+boost::asio::awaitable<void> ProcessKubelet::Run() {
+  co_await kube::IgnoreCancellation();
+  tasks_.Spawn("other-pods", ReportOtherPods());
+  co_await follower_.Run();
+  Result<> stopped = co_await tasks_.Stop(clock_, 5s);
+  (void)stopped;
+  by_uid_.clear();
+}
+
+void ProcessKubelet::OnPod(const std::string& type, const Json& pod) {
+  std::string program = ProgramOfImage(ImageOf(pod));
+  if (options_.programs.contains(program)) {
+    OnPodOfOurs(type, kube::StringAt(pod, "metadata.uid"), pod, program);
+  } else if (type != "DELETED") {
+    OnOtherPod(pod);
+  }
+}
+
+void ProcessKubelet::OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod,
+                                 const std::string& program) {
+  auto known = by_uid_.find(uid);
+  if (type == "DELETED") {
+    ended_.erase(uid);
+    if (known != by_uid_.end()) known->second->Vanish();
+    return;
+  }
+  bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
+  if (known == by_uid_.end() && !ended_.contains(uid)) {
+    std::string ns = kube::StringAt(pod, "metadata.namespace");
+    if (held_.contains({program, ns})) {
+      if (deleting) OnOtherPod(pod);
+      return;
+    }
+    PodProcess::Options options{.program = options_.programs.at(program),
+                                .program_name = program,
+                                .ip = NextAddress(),
+                                .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name")};
+    auto process = std::make_unique<PodProcess>(client_, clock_, plane_, pod, std::move(options));
+    known = by_uid_.emplace(uid, std::move(process)).first;
+    tasks_.Spawn("pod " + ns + "/" + known->second->name(), RunPod(uid));
+  }
+  if (deleting && known != by_uid_.end()) {
+    known->second->Terminate(std::chrono::seconds(kube::IntAt(pod, "metadata.deletionGracePeriodSeconds", 30)));
+  }
+}
+
+boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
+  PodProcess& process = *by_uid_.at(uid);
+  co_await process.Run();
+  if (process.last_stop()) stops_.emplace_back(process.ns() + "/" + process.name(), *process.last_stop());
+  ended_.insert(uid);
+  by_uid_.erase(uid);
+}
+
+void ProcessKubelet::OnOtherPod(const Json& pod) {
+  bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
+  if (deleting || kube::StringAt(pod, "status.phase") == "Pending") to_report_.push_back(pod);
+}
+
+boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
+  co_await kube::IgnoreCancellation();
+  while (true) {
+    if (to_report_.empty()) {
+      Result<> slept = co_await clock_.Sleep(20ms);
+      if (!slept) co_return;
+      continue;
+    }
+    Json pod = std::move(to_report_.front());
+    to_report_.pop_front();
+    ObjectKey key{kube::StringAt(pod, "metadata.namespace"), kube::StringAt(pod, "metadata.name")};
+    if (!kube::StringAt(pod, "metadata.deletionTimestamp").empty()) {
+      kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(key.ns, key.name)};
+      kube::AddQuery(request.target, "gracePeriodSeconds", "0");
+      auto deleted = co_await client_.Call(std::move(request));
+      (void)deleted;  // gone already, or the API server is away and the object comes again
+      continue;
+    }
+    Json ready = {{"type", "Ready"}, {"status", "True"}};
+    Json containers_ready = {{"type", "ContainersReady"}, {"status", "True"}};
+    Json patch;
+    patch["status"]["phase"] = "Running";
+    patch["status"]["conditions"] = Json::array({ready, containers_ready});
+    std::string subresource = "status";
+    auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch, std::move(patch),
+                                              std::move(subresource));
+    (void)patched;
+  }
+}
+
+std::string ProcessKubelet::NextAddress() {
+  ++addresses_;
+  return "10.250." + std::to_string(addresses_ / 250) + "." + std::to_string(1 + addresses_ % 250);
+}
+
+PodProcess* ProcessKubelet::Find(const ObjectKey& pod) {
+  for (auto& [uid, process] : by_uid_) {
+    if (process->ns() == pod.ns && process->name() == pod.name) return process.get();
+  }
+  return nullptr;
+}
+
+std::vector<PodProcess*> ProcessKubelet::OfProgram(const std::string& program, const std::string& ns) {
+  std::vector<PodProcess*> found;
+  for (auto& [uid, process] : by_uid_) {
+    if (process->program_name() == program && (ns.empty() || process->ns() == ns)) found.push_back(process.get());
+  }
+  return found;
+}
+
+void ProcessKubelet::HoldImage(const std::string& program, const std::string& ns, bool hold) {
+  if (hold) {
+    held_.insert({program, ns});
+  } else {
+    held_.erase({program, ns});
+  }
+}
+
+std::string ProcessKubelet::Describe(const std::string& ns) {
+  std::ostringstream out;
+  for (auto& [uid, process] : by_uid_) {
+    if (process->ns() != ns) continue;
+    out << "process of pod " << process->name() << " at " << process->ip() << ", " << process->restarts()
+        << " restarts, " << (process->ready() ? "ready" : "not ready") << "; its log ends:\n"
+        << process->LogTail() << "\n";
+  }
+  return out.str();
+}
+
+}  // namespace e2e

@@ -1,0 +1,265 @@
+// SPDX-License-Identifier: Apache-2.0
+// The show of `make demo`: on the cluster of KUBECONFIG, where the operator is deployed, two configs and six
+// Deployments whose images (in REGISTRY) are for different architectures; each pod's way is told as it happens. Exits
+// with 1 if a pod went where it must not, or not where it would have liked to.
+#include <algorithm>
+#include <iomanip>
+#include <iostream>
+
+#include "e2e/demo/pod_story.h"
+#include "e2e/framework/conditions.h"
+#include "e2e/framework/given_cluster.h"
+#include "e2e/framework/objects.h"
+#include "e2e/framework/resources.h"
+#include "e2e/framework/scene.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::IsNotFound;
+using kube::Ok;
+using kube::Result;
+
+constexpr const char* kNamespace = "demo";
+constexpr const char* kRegistriesName = "demo-registries";
+
+struct Workload {
+  const char* name;
+  const char* tier;
+  const char* image;
+  int replicas;
+};
+
+constexpr Workload kWorkloads[] = {
+    {"shop", "web", "demo/multi:1", 2},          {"search", "web", "demo/arm64-amd64:1", 2},
+    {"reports", "batch", "demo/multi:1", 2},     {"ledger", "batch", "demo/ppc64le-s390x:1", 2},
+    {"legacy", "web", "demo/amd64:1", 1},        {"mainframe", "batch", "demo/s390x:1", 1},
+};
+
+void Title(const std::string& text) { std::cout << "\n== " << text << std::endl; }
+
+int PodsInAll() {
+  int pods = 0;
+  for (const Workload& workload : kWorkloads) pods += workload.replicas;
+  return pods;
+}
+
+// A demo that ran before leaves its namespace for people to look at; a namespace of that name that is not ours stays.
+Result<> ClearStage(Cluster& cluster) {
+  kube::ObjectKey key{"", kNamespace};
+  auto found = cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key));
+  if (IsNotFound(found)) return Ok();
+  if (!found) return found.error();
+  if (LabelOf(found->body(), kSceneLabel).empty()) {
+    return Error::AlreadyExists("there is a namespace demo that this program did not make");
+  }
+  std::cout << "taking the namespace of an earlier demo away" << std::endl;
+  auto deleted = cluster.Run(kube::DeleteObject(cluster.client(), kNamespaces, key));
+  auto deadline = cluster.clock().Now() + cluster.patience();
+  while (!IsNotFound(cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key)))) {
+    if (cluster.clock().Now() > deadline) return Error::DeadlineExceeded("namespace demo does not go away");
+    cluster.Pause(100ms);
+  }
+  return Ok();
+}
+
+// The cluster's config, unless there is one: what people have configured is theirs.
+Result<> EnsureClusterConfig(Scene& scene) {
+  Result<Json> found = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
+  if (found) {
+    std::cout << "ClusterPodPlacementConfig cluster: is there already" << std::endl;
+    return Ok();
+  }
+  Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
+  registries["metadata"] = {{"name", kRegistriesName}, {"namespace", scene.cluster().operator_namespace()}};
+  registries["data"]["registries.conf"] =
+      "[[registry]]\nlocation = \"" + scene.cluster().registry() + "\"\ninsecure = true\n";
+  auto applied = scene.cluster().Run(
+      kube::ApplyObject(scene.cluster().client(), kConfigMaps, kube::Unstructured(std::move(registries))));
+  if (!applied) return applied.error();
+  Json config = MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", kRegistriesName).Build();
+  Result<Json> created = scene.Create(kClusterConfigs, config);
+  if (!created) return created.error();
+  std::cout << "ClusterPodPlacementConfig cluster: created" << std::endl;
+  return Ok();
+}
+
+Result<> Await(Scene& scene, const Condition& condition) {
+  auto start = scene.cluster().clock().Now();
+  Result<> holds = condition.holds(scene);
+  while (!holds) {
+    if (scene.cluster().clock().Now() > start + scene.cluster().patience()) {
+      return holds.error().Prefix("waited in vain until " + condition.name);
+    }
+    scene.cluster().Pause(50ms);
+    holds = condition.holds(scene);
+  }
+  std::chrono::duration<double> took = scene.cluster().clock().Now() - start;
+  std::cout << condition.name << " (after " << std::fixed << std::setprecision(1) << took.count() << " s)" << std::endl;
+  return Ok();
+}
+
+Result<> CreateConfigs(Scene& scene) {
+  for (const ConfigBuilder& config : {MakeConfig("prefer-arm64").Priority(100).ForLabel("tier", "web").Prefer("arm64", 100),
+                                      MakeConfig("prefer-ppc64le").Priority(10).Prefer("ppc64le", 50)}) {
+    Result<Json> created = scene.Create(kConfigs, config.Build());
+    if (!created) return created.error();
+    const Json* selector = kube::Find(config.Build(), "spec.labelSelector");
+    std::cout << "PodPlacementConfig " << kube::StringAt(*created, "metadata.name") << ": priority "
+              << kube::IntAt(*created, "spec.priority") << ", for pods with " << selector->dump() << std::endl;
+  }
+  return Await(scene, ShardReady());
+}
+
+Result<> CreateWorkloads(Scene& scene) {
+  for (const Workload& workload : kWorkloads) {
+    PodBuilder pod = MakePod("").Label("tier", workload.tier).Image(scene.cluster().Image(workload.image));
+    Result<Json> created =
+        scene.Create(kDeployments, MakeDeployment(workload.name, pod).Replicas(workload.replicas).Build());
+    if (!created) return created.error();
+  }
+  return Ok();
+}
+
+// node -> architecture
+std::map<std::string, std::string> NodeArchitectures(Scene& scene) {
+  std::map<std::string, std::string> architectures;
+  Result<std::vector<Json>> nodes = scene.List(kNodes);
+  for (const Json& node : nodes ? *nodes : std::vector<Json>()) {
+    architectures[kube::StringAt(node, "metadata.name")] = LabelOf(node, std::string(api::kArchLabel));
+  }
+  return architectures;
+}
+
+// Tells what is new of every pod, and returns how many of ours are on a node.
+class Narrator {
+ public:
+  explicit Narrator(std::map<std::string, std::string> node_architectures)
+      : node_architectures_(std::move(node_architectures)) {}
+
+  int TellNews(const PodWatcher& pods) {
+    int bound = 0;
+    for (const PodHistory* pod : pods.All()) {
+      if (IsOperand(pod->last())) continue;
+      size_t& told = told_[kube::StringAt(pod->last(), "metadata.uid")];
+      for (; told < pod->events.size(); ++told) Tell(*pod, told);
+      bound += NodeOf(pod->last()).empty() ? 0 : 1;
+    }
+    return bound;
+  }
+
+ private:
+  void Tell(const PodHistory& pod, size_t index) {
+    static const Json kNothing;
+    const Json& before = index == 0 ? kNothing : pod.events[index - 1].pod;
+    std::chrono::duration<double> age = pod.events[index].seen - pod.events[0].seen;
+    for (const std::string& turn : TurnsBetween(before, pod.events[index].pod, node_architectures_)) {
+      std::cout << "  +" << std::fixed << std::setprecision(3) << age.count() << "s  " << std::left << std::setw(28)
+                << pod.name << turn << std::endl;
+    }
+  }
+
+  std::map<std::string, std::string> node_architectures_;
+  std::map<std::string, size_t> told_;  // by uid
+};
+
+bool Contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// Prints the table; true if every pod went where it must and would like to.
+bool Judge(Scene& scene) {
+  std::map<std::string, std::string> architectures = NodeArchitectures(scene);
+  bool all_good = true;
+  std::cout << std::left << std::setw(28) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26) << "PREFERS"
+            << std::setw(10) << "LANDED" << "VERDICT" << std::endl;
+  for (const PodHistory* pod : scene.pods().All()) {
+    if (IsOperand(pod->last())) continue;
+    std::string landed = architectures[NodeOf(pod->last())];
+    Expectation expected = ExpectationOf(pod->last());
+    std::string verdict = "ok: as its image needs";
+    bool good = true;
+    if (!Contains(expected.supported, landed)) {
+      verdict = "WRONG: its image is not for that";
+      good = false;
+    } else if (!expected.preferred.empty()) {
+      good = Contains(expected.preferred, landed);
+      verdict = good ? "ok: as it prefers" : "NOT AS IT PREFERS";
+    }
+    all_good = all_good && good;
+    std::cout << std::setw(28) << pod->name << std::setw(30) << RequirementText(pod->last()) << std::setw(26)
+              << PreferencesText(pod->last()) << std::setw(10) << (landed.empty() ? "nowhere" : landed) << verdict
+              << std::endl;
+  }
+  return all_good;
+}
+
+void PrintHints() {
+  Title("to try");
+  for (const char* line : {
+           "kubectl get podplacementconfigs --namespace demo",
+           "kubectl get clusterpodplacementconfig cluster -o yaml",
+           "kubectl get pods --namespace demo -o wide -L kubernetes.io/arch",
+           "kubectl get events --namespace demo --field-selector source=multiarch-tuning-operator",
+           "kubectl delete podplacementconfigs --all --namespace demo   # the shard goes with the last",
+           "kubectl delete namespace demo",
+       }) {
+    std::cout << "  " << line << std::endl;
+  }
+  std::cout << "  (on the cluster of `make cluster`: e2e/cluster/with-cluster.sh kubectl ...)" << std::endl;
+}
+
+Result<bool> Show(Cluster& cluster) {
+  Result<> cleared = ClearStage(cluster);
+  if (!cleared) return cleared.error();
+  auto opened = Scene::Open(cluster, kNamespace);
+  if (!opened) return opened.error();
+  Scene& scene = **opened;
+  scene.KeepNamespace();
+
+  Title("what is configured");
+  Result<> done = EnsureClusterConfig(scene);
+  if (done) done = Await(scene, ClusterConfigReady());
+  if (done) done = CreateConfigs(scene);
+  if (!done) return done.error();
+
+  Title("nodes");
+  for (const auto& [node, architecture] : NodeArchitectures(scene)) {
+    std::cout << "  " << std::left << std::setw(36) << node << architecture << std::endl;
+  }
+
+  Title("pods on their way, in seconds since each was created");
+  done = CreateWorkloads(scene);
+  if (!done) return done.error();
+  Narrator narrator(NodeArchitectures(scene));
+  auto deadline = cluster.clock().Now() + cluster.patience();
+  while (narrator.TellNews(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline) cluster.Pause(20ms);
+
+  Title("where they are");
+  bool good = Judge(scene);
+  if (!good) std::cout << "\n" << scene.Describe("") << std::endl;
+  PrintHints();
+  return good;
+}
+
+}  // namespace
+}  // namespace e2e
+
+int main() {
+  auto cluster = e2e::OpenGivenCluster("demo");
+  if (!cluster) {
+    std::cerr << "demo: " << cluster.error() << std::endl;
+    return 2;
+  }
+  kube::Result<bool> good = e2e::Show(**cluster);
+  if (!good) {
+    std::cerr << "demo: " << good.error() << std::endl;
+    return 1;
+  }
+  std::cout << (*good ? "\nAll pods are where they must be and would like to be." : "\nNot all pods are where they should be.")
+            << std::endl;
+  return *good ? 0 : 1;
+}

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/demo/pod_story.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+
+namespace e2e {
+namespace {
+
+bool GateWent(const Json& before, const Json& after, std::string_view gate) {
+  return HasGate(before, gate) && !HasGate(after, gate);
+}
+
+std::string Join(const std::vector<std::string>& words, const char* separator) {
+  std::string joined;
+  for (const std::string& word : words) joined += (joined.empty() ? "" : separator) + word;
+  return joined.empty() ? "-" : joined;
+}
+
+std::string GatesText(const Json& pod) {
+  std::vector<std::string> gates;
+  if (HasGate(pod, api::kLocalGate)) gates.push_back("local gate");
+  if (HasGate(pod, api::kClusterGate)) gates.push_back("cluster gate");
+  return gates.empty() ? "no gate of ours" : Join(gates, " + ");
+}
+
+// Who set the preferences: the annotation without those that were skipped.
+std::string SourcesText(const Json& pod) {
+  std::vector<std::string> sources;
+  std::string text = AnnotationOf(pod, std::string(api::kPreferredAffinitySourcesAnnotation));
+  while (!text.empty()) {
+    std::string entry = text.substr(0, text.find(','));
+    text.erase(0, entry.size() + 1);
+    if (!entry.ends_with(":skipped")) sources.push_back(entry.substr(entry.rfind(':') + 1));
+  }
+  sources.erase(std::unique(sources.begin(), sources.end()), sources.end());
+  return Join(sources, ", then ");
+}
+
+}  // namespace
+
+std::string PreferencesText(const Json& pod) {
+  std::vector<std::pair<int, std::string>> by_weight;
+  for (const auto& [architecture, weight] : PreferencesOf(pod)) by_weight.emplace_back(-weight, architecture);
+  std::sort(by_weight.begin(), by_weight.end());
+  std::vector<std::string> words;
+  for (const auto& [weight, architecture] : by_weight) words.push_back(architecture + ":" + std::to_string(-weight));
+  return Join(words, ", ");
+}
+
+std::string RequirementText(const Json& pod) {
+  std::vector<std::vector<std::string>> terms = RequirementsOf(pod);
+  return terms.empty() ? "-" : Join(terms.front(), "|");
+}
+
+std::vector<std::string> TurnsBetween(const Json& before, const Json& after,
+                                      const std::map<std::string, std::string>& node_architectures) {
+  std::vector<std::string> turns;
+  if (before.is_null()) {
+    turns.push_back("created, held by " + GatesText(after));
+    return turns;
+  }
+  if (GateWent(before, after, api::kLocalGate)) {
+    turns.push_back("shard:      prefers " + PreferencesText(after) + " (" + SourcesText(after) + "); local gate gone");
+  }
+  if (GateWent(before, after, api::kClusterGate)) {
+    std::string preferences = PreferencesText(before) == PreferencesText(after)
+                                  ? ""
+                                  : "; prefers " + PreferencesText(after) + " (" + SourcesText(after) + ")";
+    turns.push_back("controller: requires " + RequirementText(after) + preferences + "; cluster gate gone");
+  }
+  if (NodeOf(before).empty() && !NodeOf(after).empty()) {
+    auto architecture = node_architectures.find(NodeOf(after));
+    turns.push_back("scheduler:  on node " + NodeOf(after) + " (" +
+                    (architecture == node_architectures.end() ? "?" : architecture->second) + ")");
+  }
+  return turns;
+}
+
+Expectation ExpectationOf(const Json& pod) {
+  Expectation expected;
+  std::vector<std::vector<std::string>> terms = RequirementsOf(pod);
+  if (!terms.empty()) expected.supported = terms.front();
+  int highest = 0;
+  std::map<std::string, int> weights = PreferencesOf(pod);
+  for (const std::string& architecture : expected.supported) {
+    auto weight = weights.find(architecture);
+    if (weight == weights.end() || weight->second < highest) continue;
+    if (weight->second > highest) expected.preferred.clear();
+    highest = weight->second;
+    expected.preferred.push_back(architecture);
+  }
+  return expected;
+}
+
+}  // namespace e2e

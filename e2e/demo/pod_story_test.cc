@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/demo/pod_story.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "e2e/framework/objects.h"
+
+namespace e2e {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+Json Gates(std::vector<std::string_view> names) {
+  Json gates = Json::array();
+  for (std::string_view name : names) gates.push_back({{"name", name}});
+  return gates;
+}
+
+TEST(PodStoryTest, TellsOfTheGatesAtCreation) {
+  Json pod = MakePod("web").Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate})).Build();
+  EXPECT_THAT(TurnsBetween(nullptr, pod, {}), ElementsAre("created, held by local gate + cluster gate"));
+  EXPECT_THAT(TurnsBetween(nullptr, MakePod("web").Build(), {}), ElementsAre(HasSubstr("no gate of ours")));
+}
+
+TEST(PodStoryTest, TellsOfEachTurnOnce) {
+  Json both = MakePod("web").Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate})).Build();
+  Json one = MakePod("web")
+                 .Prefer("ppc64le", 5)
+                 .Prefer("arm64", 75)
+                 .Annotation(std::string(api::kPreferredAffinitySourcesAnnotation),
+                             "arm64:75:PodPlacementConfig-a,arm64:9:PodPlacementConfig-b:skipped")
+                 .Set("/spec/schedulingGates", Gates({api::kClusterGate}))
+                 .Build();
+  Json none = one;
+  none["spec"].erase("schedulingGates");
+  Json bound = none;
+  bound["spec"]["nodeName"] = "n1";
+
+  EXPECT_THAT(TurnsBetween(both, one, {}),
+              ElementsAre("shard:      prefers arm64:75, ppc64le:5 (PodPlacementConfig-a); local gate gone"));
+  EXPECT_THAT(TurnsBetween(one, none, {}), ElementsAre("controller: requires -; cluster gate gone"));
+  EXPECT_THAT(TurnsBetween(none, bound, {{"n1", "arm64"}}), ElementsAre("scheduler:  on node n1 (arm64)"));
+  EXPECT_THAT(TurnsBetween(bound, bound, {}), IsEmpty());
+}
+
+TEST(PodStoryTest, ExpectsThePreferredOfTheSupported) {
+  Json pod = MakePod("web")
+                 .Require(std::string(api::kArchLabel), {"amd64", "arm64"})
+                 .Prefer("ppc64le", 90)
+                 .Prefer("arm64", 40)
+                 .Prefer("amd64", 10)
+                 .Build();
+  EXPECT_THAT(ExpectationOf(pod).supported, ElementsAre("amd64", "arm64"));
+  EXPECT_THAT(ExpectationOf(pod).preferred, ElementsAre("arm64"));
+  EXPECT_THAT(ExpectationOf(MakePod("none").Build()).preferred, IsEmpty());
+}
+
+}  // namespace
+}  // namespace e2e

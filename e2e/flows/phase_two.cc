@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// The functional test plan of the PodPlacementConfig enhancement, Phase 2: the life of a shard. What the shard does to
+// pods is in local_gate_goes_first.cc.
+#include <set>
+
+#include "e2e/framework/flow_test.h"
+
+namespace e2e {
+namespace {
+
+class ShardFlow : public FlowTest {};
+
+const std::string kController(api::kShardControllerName);
+const std::string kWebhook(api::kShardWebhookName);
+
+// "The operator should deploy a local pod placement controller and mutating webhook in the namespace where the first
+// namespace-scoped PodPlacementConfig CRD is created."
+TEST_F(ShardFlow, ComesWithTheFirstConfig) {
+  Flow(scene(), "a shard comes with the first config")
+      .Check(ShardGone())
+      .Do(Create(MakeConfig("first").Priority(1).Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Check(RolledOut(kController))
+      .Check(RolledOut(kWebhook))
+      .Check(Exists(kServices, kWebhook))
+      .Check(Exists(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns())))
+      .Check(Says(kConfigs, "first", "Available", "True"));
+  auto config = scene().Get(kConfigs, "first");
+  ASSERT_TRUE(config) << config.error();
+  const Json* controllers = kube::Find(*config, "status.controllers");
+  ASSERT_NE(controllers, nullptr) << *config;
+  EXPECT_EQ(controllers->size(), 2u) << *controllers;
+  for (const Json& controller : *controllers) EXPECT_GE(kube::IntAt(controller, "readyReplicas"), 1) << controller;
+  EXPECT_EQ(kube::IntAt(*config, "status.observedGeneration"), kube::IntAt(*config, "metadata.generation"));
+}
+
+// Each config has an entry of its own, which selects what the config selects.
+TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
+  Flow(scene(), "a webhook entry for each config")
+      .Do(Create(MakeConfig("web").Priority(1).ForLabel("tier", "web").Prefer("arm64", 10)))
+      .Do(Create(MakeConfig("db").Priority(2).ForLabel("tier", "db").Prefer("amd64", 10)))
+      .Await(ShardReady());
+  auto configuration = scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
+  ASSERT_TRUE(configuration) << configuration.error();
+  std::set<std::string> tiers;
+  for (const Json& entry : (*configuration)["webhooks"]) {
+    tiers.insert(kube::StringAt(entry, "objectSelector.matchLabels.tier"));
+    EXPECT_EQ(kube::StringAt(entry, "failurePolicy"), "Ignore") << entry;
+    EXPECT_EQ(kube::StringAt(entry, "sideEffects"), "None") << entry;
+    // Only this namespace, whoever may write the configuration's name.
+    EXPECT_NE(entry["namespaceSelector"].dump().find(scene().ns()), std::string::npos) << entry;
+  }
+  EXPECT_EQ(tiers, (std::set<std::string>{"db", "web"}));
+  Flow(scene(), "an entry goes with its config").Do(Delete(kConfigs, "db")).Await(ShardReady());
+}
+
+// "The operator should delete the resources deployed in the namespace when the last namespace-scoped PodPlacementConfig
+// CRD is deleted": with the last, and not before.
+TEST_F(ShardFlow, GoesWithTheLastConfig) {
+  Flow(scene(), "a shard goes with the last config")
+      .Do(Create(MakeConfig("one").Priority(1).Prefer("arm64", 10)))
+      .Do(Create(MakeConfig("two").Priority(2).Prefer("arm64", 20)))
+      .Await(ShardReady())
+      .Do(Delete(kConfigs, "one"))
+      .Await(ShardReady())
+      .Do(Create(MakePod("served").Image(Image("demo/multi:1"))))
+      .Await(Prefers("served", {{"arm64", 20}}))
+      .Do(Delete(kConfigs, "two"))
+      .Await(Gone(kConfigs, "two"))
+      .Await(ShardGone())
+      .Do(Create(MakePod("unserved").Image(Image("demo/multi:1"))))
+      .Await(Prefers("unserved", {}))
+      .Check(Requires("unserved", {"amd64", "arm64", "ppc64le", "s390x"}));
+}
+
+// What somebody deletes or changes of a shard comes back.
+TEST_F(ShardFlow, IsRepaired) {
+  Flow(scene(), "a shard is repaired")
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Do(Delete(kDeployments, kController))
+      .Do(Delete(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns())))
+      .Await(ShardReady())
+      .Do(Change(kDeployments, kController, {{"spec", {{"replicas", 0}}}}))
+      .Await(RolledOut(kController))
+      .Await(ShardReady())
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"arm64", 10}}));
+}
+
+// A change of a config is in force for the pods that come after.
+TEST_F(ShardFlow, FollowsAChangeOfItsConfig) {
+  Json platforms = Json::array({{{"architecture", "s390x"}, {"weight", 33}}});
+  Flow(scene(), "a config changes")
+      .Do(Create(MakeConfig("moving").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Do(Create(MakePod("before").Image(Image("demo/multi:1"))))
+      .Await(Prefers("before", {{"arm64", 10}}))
+      .Do(Change(kConfigs, "moving", {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", platforms}}}}}}}}))
+      .Do(Create(MakePod("after").Image(Image("demo/multi:1"))))
+      .Await(Prefers("after", {{"s390x", 33}}))
+      .Check(Prefers("before", {{"arm64", 10}}));
+}
+
+// A crash loses no pod and no preference.
+TEST_F(ShardFlow, SurvivesACrash) {
+  Flow(scene(), "a shard crashes")
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Do(CrashPods(std::string(api::kOperandLabel)))
+      .Do(Create(MakePod("meanwhile").Image(Image("demo/multi:1"))))
+      .Await(Prefers("meanwhile", {{"arm64", 10}}))
+      .Await(ShardReady())
+      .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
+      .Await(Prefers("later", {{"arm64", 10}}))
+      .Never(ClusterGateGoesBeforeLocal())
+      .Never(GateAndItsWorkGoApart());
+}
+
+}  // namespace
+}  // namespace e2e

@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0
+// What can only be seen where our programs are processes of this machine: memory, exit codes, a frozen registry, an API
+// server that goes away. Integration tier only.
+#include <csignal>
+#include <fstream>
+#include <iomanip>
+#include <iostream>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/framework/flow_test.h"
+#include "kube/http/pool.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Ok;
+using kube::Result;
+
+class ProcessFlow : public FlowTest {
+ protected:
+  ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
+
+  // All our processes of the scene and of the operator's namespace.
+  std::vector<PodProcess*> Processes(const std::string& ns) {
+    std::vector<PodProcess*> all;
+    for (const char* program : {"operator", "webhook", "shard", "cluster-controller"}) {
+      for (PodProcess* process : kubelet().OfProgram(program, ns)) all.push_back(process);
+    }
+    return all;
+  }
+};
+
+// A line of /proc/PID/status, in kB.
+int64_t MemoryOf(pid_t pid, const std::string& field) {
+  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with(field + ":")) return std::strtoll(line.c_str() + field.size() + 1, nullptr, 10);
+  }
+  return 0;
+}
+
+// The budget of the design: idle RSS at most 10 MB a process, and of shard and webhook of a namespace together at most
+// 20 MB. A sanitizer's build has other needs.
+TEST_F(ProcessFlow, IdleMemoryIsWithinItsBudget) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "built with AddressSanitizer";
+#endif
+  constexpr int64_t kProcessBudget = 10 * 1024;
+  constexpr int64_t kNamespaceBudget = 20 * 1024;
+  Flow flow(scene(), "idle memory");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  if (flow.failed()) return;
+  cluster().Pause(1s);
+
+  int64_t of_namespace = 0;
+  for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
+    for (PodProcess* process : Processes(ns)) {
+      auto pid = process->pid();
+      ASSERT_TRUE(pid) << pid.error();
+      int64_t rss = MemoryOf(*pid, "VmRSS");
+      int64_t own = MemoryOf(*pid, "RssAnon") + MemoryOf(*pid, "RssShmem");
+      std::cout << std::left << std::setw(20) << process->program_name() << " VmRSS " << rss << " kB, of its own " << own
+                << " kB (" << process->name() << ")" << std::endl;
+      // Pages of shared libraries count once for all processes; what is the process's own is what it costs.
+      EXPECT_LE(own, kProcessBudget) << process->name();
+      if (ns == scene().ns()) of_namespace += own;
+    }
+  }
+  EXPECT_GT(of_namespace, 0);
+  EXPECT_LE(of_namespace, kNamespaceBudget);
+}
+
+// SIGTERM, as from a kubelet, ends each program with 0 and soon.
+TEST_F(ProcessFlow, SigtermEndsThemWell) {
+  Flow flow(scene(), "shards come and go");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  if (flow.failed()) return;
+  size_t before = kubelet().stops().size();
+  flow.Do(Delete(kConfigs, "only")).Await(ShardGone());
+  ASSERT_GE(kubelet().stops().size(), before + 2) << "shard and webhook were not stopped";
+  for (size_t i = before; i < kubelet().stops().size(); ++i) {
+    EXPECT_EQ(kubelet().stops()[i].second, 0) << kubelet().stops()[i].first;
+  }
+}
+
+// I3: a dead shard is taken over, the config's status says what is wrong with it, and a shard that is back goes on.
+TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
+  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+  ASSERT_TRUE(used) << used.error();
+  const std::string shard_pods = std::string(api::kOperandLabel) + "=shard";
+  Flow flow(scene(), "a dead shard is taken over");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
+  kubelet().HoldImage("shard", scene().ns(), true);
+  flow.Do(DeletePods(shard_pods))
+      .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(5)))
+      .Await(AllUngated(5))
+      .Await(Says(kConfigs, "only", "Degraded", "True"))
+      .Never(GateAndItsWorkGoApart())
+      .Never(ClusterGateGoesBeforeLocal());
+  for (const PodHistory* pod : scene().pods().All()) {
+    if (IsOperand(pod->last())) continue;
+    EXPECT_TRUE(HasGate(pod->events.front().pod, api::kLocalGate)) << pod->name;
+    EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"arm64", 77}})) << scene().Describe(pod->name);
+    flow.Await(EventAbout(pod->name, std::string(api::kReasonShardTakeover)));
+  }
+  kubelet().HoldImage("shard", scene().ns(), false);
+  flow.Do(DeletePods(shard_pods))
+      .Await(ShardReady())
+      .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
+      .Await(Prefers("later", {{"arm64", 77}}));
+}
+
+// A registry that hangs holds up only the pods that need it, and none for ever.
+TEST_F(ProcessFlow, AFrozenRegistryHoldsNoPodForEver) {
+  TestRegistry& registry = TheProcessCluster().test_registry();
+  registry.Freeze();
+  Flow(scene(), "a frozen registry")
+      // Another tag than any other test's, so that no cache knows it.
+      .Do(Create(MakePod("stuck").Image(Image("demo/multi:frozen"))))
+      .Await(EventAbout("stuck", std::string(api::kReasonInspectionError)), 240s);
+  registry.Thaw();
+  Flow(scene(), "the registry is back").Await(Ungated("stuck"), 240s).Never(GateAndItsWorkGoApart());
+}
+
+// Watches resume, nobody exits, no pod is lost.
+TEST_F(ProcessFlow, TheApiServerMayGoAway) {
+  Flow flow(scene(), "the API server goes away");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  if (flow.failed()) return;
+  std::map<std::string, int> restarts;
+  for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
+    for (PodProcess* process : Processes(ns)) restarts[process->name()] = process->restarts();
+  }
+
+  ControlPlane& plane = TheProcessCluster().control_plane();
+  ASSERT_TRUE(plane.KillApiServer());
+  cluster().Pause(3s);
+  ASSERT_TRUE(plane.StartApiServer());
+  auto back = TheProcessCluster().AwaitApiServer();
+  ASSERT_TRUE(back) << back.error();
+
+  flow.Do(Create(MakeDeployment("after", MakePod("").Image(Image("demo/multi:1"))).Replicas(10)))
+      .Await(AllUngated(10));
+  for (const PodHistory* pod : scene().pods().All()) {
+    if (IsOperand(pod->last())) continue;
+    EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"arm64", 10}})) << scene().Describe(pod->name);
+  }
+  for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
+    for (PodProcess* process : Processes(ns)) {
+      EXPECT_EQ(process->restarts(), restarts[process->name()]) << process->name() << "\n" << process->LogTail();
+    }
+  }
+}
+
+// What comes to a webhook's port that is no AdmissionReview is answered, never believed, and hurts nobody.
+TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
+  Flow flow(scene(), "a webhook");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  if (flow.failed()) return;
+  auto configuration = scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
+  ASSERT_TRUE(configuration) << configuration.error();
+  std::string path = kube::StringAt((*configuration)["webhooks"][0], "clientConfig.service.path", "/");
+  std::vector<PodProcess*> webhooks = kubelet().OfProgram("webhook", scene().ns());
+  ASSERT_FALSE(webhooks.empty());
+
+  kube::Origin origin{.scheme = "https", .host = webhooks[0]->ip(), .port = "9443", .tls = {.insecure = true}};
+  auto pool = kube::HttpPool::New(cluster().io().get_executor(), cluster().clock(), origin, {});
+  std::string deep(100'000, '[');
+  std::string huge = "{\"request\":\"" + std::string(8 * 1024 * 1024, 'x') + "\"}";
+  for (const std::string& body :
+       {std::string(), std::string("{"), std::string("null"), std::string("[]"), std::string("{\"request\":7}"),
+        std::string("{\"request\":{\"uid\":\"u\",\"object\":{\"spec\":\"pod\"}}}"),
+        std::string("{\"request\":{\"uid\":7,\"object\":null}}"), std::string("\xff\xfe{}"), deep, huge}) {
+    kube::HttpRequest request{.method = "POST", .target = path, .headers = {{"Content-Type", "application/json"}},
+                              .body = body, .timeout = 5s};
+    auto answer = cluster().Run(pool->Call(request));
+    // A body that is too large may be cut off before it was all sent.
+    if (!answer) {
+      EXPECT_GT(body.size(), 1024u * 1024) << answer.error();
+      continue;
+    }
+    EXPECT_TRUE(answer->status == 200 || (answer->status >= 400 && answer->status < 500))
+        << answer->status << " for " << body.substr(0, 80) << "\n" << answer->body;
+    EXPECT_EQ(answer->body.find("\"patch\""), std::string::npos) << answer->body;
+  }
+  EXPECT_EQ(webhooks[0]->restarts(), 0) << webhooks[0]->LogTail();
+  flow.Do(Create(MakePod("web").Image(Image("demo/multi:1")))).Await(Prefers("web", {{"arm64", 10}}));
+  if (flow.failed()) return;
+  EXPECT_TRUE(HasGate(scene().pods().Find("web")->events.front().pod, api::kLocalGate));
+}
+
+}  // namespace
+}  // namespace e2e

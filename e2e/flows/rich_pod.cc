@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+// I5: fields that we do not know survive both gates. A pod with every field of core/v1 that the API server accepts, and
+// its twin in a namespace that is none of ours, must differ in nothing but what we mean to set.
+#include <fstream>
+#include <sstream>
+
+#include "e2e/framework/flow_test.h"
+#include "kube/client/typed.h"
+#include "kube/codec/yaml.h"
+
+namespace e2e {
+namespace {
+
+constexpr kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false};
+
+Json RichPod(const std::string& image) {
+  std::ifstream in("e2e/flows/testdata/rich_pod.yaml");
+  std::stringstream text;
+  text << in.rdbuf();
+  std::string yaml = text.str();
+  for (size_t at = yaml.find("${IMAGE}"); at != std::string::npos; at = yaml.find("${IMAGE}")) {
+    yaml.replace(at, 8, image);
+  }
+  auto documents = kube::ParseYamlDocuments(yaml);
+  EXPECT_TRUE(documents) << documents.error();
+  return documents && !documents->empty() ? documents->front() : Json::object();
+}
+
+// What no two pods share, what a write always changes, and what is ours to set.
+Json WithoutOurs(Json pod) {
+  pod.erase("status");
+  Json& metadata = pod["metadata"];
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "namespace"}) {
+    metadata.erase(field);
+  }
+  for (const char* map : {"labels", "annotations"}) {
+    Json theirs = Json::object();
+    const Json all = metadata.value(map, Json::object());
+    for (const auto& [key, value] : all.items()) {
+      if (!key.starts_with(api::kLabelPrefix)) theirs[key] = value;
+    }
+    metadata[map] = theirs;
+  }
+  Json gates = Json::array();
+  for (const Json& gate : pod["spec"].value("schedulingGates", Json::array())) {
+    if (!kube::StringAt(gate, "name").starts_with(api::kLabelPrefix)) gates.push_back(gate);
+  }
+  pod["spec"]["schedulingGates"] = gates;
+  // Our expressions and terms go, each by itself: everything around them must be as it was.
+  Json& node_affinity = pod["spec"]["affinity"]["nodeAffinity"];
+  for (Json& term : node_affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]) {
+    Json expressions = Json::array();
+    for (const Json& expression : term.value("matchExpressions", Json::array())) {
+      if (kube::StringAt(expression, "key") != api::kArchLabel) expressions.push_back(expression);
+    }
+    term["matchExpressions"] = expressions;
+  }
+  Json preferences = Json::array();
+  for (const Json& term : node_affinity["preferredDuringSchedulingIgnoredDuringExecution"]) {
+    if (term.dump().find(api::kArchLabel) == std::string::npos) preferences.push_back(term);
+  }
+  node_affinity["preferredDuringSchedulingIgnoredDuringExecution"] = preferences;
+  return pod;
+}
+
+class RichPodFlow : public FlowTest {
+ protected:
+  void TearDown() override {
+    // Its finalizer would keep the namespace.
+    (void)scene().Patch(kPods, "rich", {{"metadata", {{"finalizers", nullptr}}}});
+    FlowTest::TearDown();
+  }
+};
+
+TEST_F(RichPodFlow, GoesThroughBothGatesUnchanged) {
+  Json runtime_class = {{"apiVersion", "node.k8s.io/v1"}, {"kind", "RuntimeClass"}, {"handler", "none"}};
+  runtime_class["metadata"]["name"] = "e2e-rich";
+  runtime_class["overhead"]["podFixed"] = {{"cpu", "10m"}, {"memory", "1Mi"}};
+  auto applied = cluster().Run(kube::ApplyObject(cluster().client(), kRuntimeClasses,
+                                                 kube::Unstructured(runtime_class), kube::ApplyOptions{"e2e"}));
+  ASSERT_TRUE(applied) << applied.error();
+
+  Json labels = {{kSceneLabel, "false"}};
+  auto elsewhere = Scene::Make(cluster(), "unknown-to-us", Json::object());
+  ASSERT_TRUE(elsewhere) << elsewhere.error();
+  Flow plain(**elsewhere, "a twin that we do not touch");
+  plain.Do(Change(kNamespaces, (*elsewhere)->ns(), {{"metadata", {{"labels", labels}}}}));
+
+  Json rich = RichPod(Image("demo/multi:1"));
+  Flow flow(scene(), "a rich pod");
+  flow.Do(Create(MakeConfig("all").Prefer("arm64", 61)))
+      .Await(ShardReady())
+      .Do(Create(kPods, rich))
+      .Await(Prefers("rich", {{"arm64", 61}}))
+      .Never(CameWithoutClusterGate())
+      .Never(ClusterGateGoesBeforeLocal())
+      .Never(GateAndItsWorkGoApart());
+  plain.Do(Create(kPods, rich)).Await(Ungated("rich")).Never(HadGate());
+  if (flow.failed() || plain.failed()) return;
+
+  const PodHistory& ours = *scene().pods().Find("rich");
+  const PodHistory& twin = *(*elsewhere)->pods().Find("rich");
+  EXPECT_TRUE(HasGate(ours.events.front().pod, api::kLocalGate));
+  EXPECT_TRUE(HasGate(ours.last(), "example.com/own-gate")) << "the user's own gate is gone";
+
+  // Through admission, and through both controllers.
+  Json untouched = WithoutOurs(twin.events.front().pod);
+  for (const PodEvent& event : ours.events) {
+    Json seen = WithoutOurs(event.pod);
+    EXPECT_EQ(seen, untouched) << "difference: " << Json::diff(untouched, seen).dump(2);
+  }
+  // The same fields came back as were sent: what the twin lost, no test here could see.
+  for (const auto& [field, value] : rich["spec"].items()) {
+    EXPECT_TRUE(untouched["spec"].contains(field)) << "this API server drops " << field;
+  }
+  (void)(*elsewhere)->Patch(kPods, "rich", {{"metadata", {{"finalizers", nullptr}}}});
+}
+
+}  // namespace
+}  // namespace e2e

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// I5: the user's own words win.
+#include "e2e/framework/flow_test.h"
+
+namespace e2e {
+namespace {
+
+class UsersWordsFlow : public FlowTest {
+ protected:
+  // A namespace with a shard whose config selects everything.
+  void SetUp() override {
+    FlowTest::SetUp();
+    if (HasFatalFailure()) return;
+    Flow(scene(), "a config for all pods").Do(Create(MakeConfig("all").Prefer("arm64", 50))).Await(ShardReady());
+  }
+};
+
+const std::string kArch(api::kArchLabel);
+
+TEST_F(UsersWordsFlow, AnArchitectureInTheNodeSelectorIsKept) {
+  Flow(scene(), "nodeSelector")
+      .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x")))
+      .Await(Ungated("fixed"))
+      .Check(OfPod("fixed", "has no requirement of ours", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(Labelled("fixed", std::string(api::kNodeAffinityLabel), "not-set"))
+      // Preferences still apply.
+      .Check(Prefers("fixed", {{"arm64", 50}}))
+      .Await(LandsOn("fixed", {"s390x"}));
+}
+
+TEST_F(UsersWordsFlow, AnArchitectureInARequiredTermIsKept) {
+  Flow(scene(), "required term")
+      .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).Require(kArch, {"ppc64le"})))
+      .Await(Requires("fixed", {"ppc64le"}))
+      .Await(LandsOn("fixed", {"ppc64le"}));
+}
+
+TEST_F(UsersWordsFlow, OfTwoTermsOnlyTheOneWithoutArchitectureIsCompleted) {
+  Flow(scene(), "two terms")
+      .Do(Create(MakePod("two")
+                     .Image(Image("demo/arm64-amd64:1"))
+                     .Require(kArch, {"s390x"})
+                     .Require(std::string(api::kOsLabel), {"linux"})))
+      .Await(OfPod("two", "has the first term as it was and the second completed", [](const Json& pod) {
+        return RequirementsOf(pod) == std::vector<std::vector<std::string>>{{"s390x"}, {"amd64", "arm64"}};
+      }))
+      .Await(LandsOn("two", {"amd64", "arm64"}));
+}
+
+TEST_F(UsersWordsFlow, OwnPreferencesSwitchTheConfigsOff) {
+  Flow(scene(), "own preference")
+      .Do(Create(MakePod("mine").Image(Image("demo/multi:1")).Prefer("s390x", 7)))
+      .Await(Prefers("mine", {{"s390x", 7}}))
+      .Check(Annotated("mine", std::string(api::kPreferredAffinitySourcesAnnotation),
+                       "arm64:50:PodPlacementConfig-all:skipped"));
+}
+
+// Which pods we let pass: bound ones, and those of a DaemonSet.
+TEST_F(UsersWordsFlow, PodsThatAreBoundAlreadyPass) {
+  auto nodes = scene().List(kNodes);
+  ASSERT_TRUE(nodes) << nodes.error();
+  std::string node = kube::StringAt(nodes->front(), "metadata.name");
+  Flow(scene(), "bound pods")
+      .Do(Create(MakePod("bound").Image(Image("demo/amd64:1")).Set("/spec/nodeName", node)))
+      .Await(OfPod("bound", "is on its node", [node](const Json& pod) { return NodeOf(pod) == node; }))
+      .Never(HadGate());
+}
+
+TEST_F(UsersWordsFlow, PodsOfADaemonSetPass) {
+  Json daemon_set = MakeDeployment("agents", MakePod("").Image(Image("demo/multi:1"))).Build();
+  daemon_set["kind"] = "DaemonSet";
+  daemon_set["spec"].erase("replicas");
+  Flow(scene(), "pods of a DaemonSet")
+      .Do(Create(kDaemonSets, daemon_set))
+      .Await(AllUngated(2))
+      .Never(HadGate());
+}
+
+TEST_F(UsersWordsFlow, ControlPlanePodsPass) {
+  Flow(scene(), "control-plane pods")
+      .Do(Create(MakePod("cp").Image(Image("demo/multi:1")).NodeSelector("node-role.kubernetes.io/control-plane", "")))
+      .Await(OfPod("cp", "is there", [](const Json&) { return true; }))
+      .Never(HadGate());
+}
+
+}  // namespace
+}  // namespace e2e

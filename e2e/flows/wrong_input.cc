@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+// Input that is wrong is refused with words that say what is wrong, by CRD or by the validating webhook.
+#include "e2e/framework/flow_test.h"
+
+namespace e2e {
+namespace {
+
+class WrongInputFlow : public FlowTest {};
+
+TEST_F(WrongInputFlow, OfAConfigIsRefused) {
+  Flow(scene(), "wrong configs")
+      .Refused(Create(MakeConfig("twice").Prefer("arm64", 10).Prefer("arm64", 20)), {"twice"})
+      .Refused(Create(MakeConfig("weightless").Prefer("arm64", 0)), {"weight", "1"})
+      .Refused(Create(MakeConfig("heavy").Prefer("arm64", 101)), {"weight", "100"})
+      .Refused(Create(MakeConfig("empty").Set("/spec/plugins/nodeAffinityScoring",
+                                              {{"enabled", true}, {"platforms", Json::array()}})),
+               {"platforms"})
+      .Refused(Create(MakeConfig("no-platforms").Set("/spec/plugins/nodeAffinityScoring/enabled", true)), {"platforms"})
+      .Refused(Create(MakeConfig("high").Priority(256).Prefer("arm64", 10)), {"priority", "255"})
+      .Refused(Create(MakeConfig("low").Priority(-1).Prefer("arm64", 10)), {"priority", "0"})
+      .Refused(Create(MakeConfig("word").Set("/spec/priority", "high").Prefer("arm64", 10)), {"priority"})
+      .Refused(Create(MakeConfig("foreign").Prefer("vax", 10)), {"vax"})
+      .Refused(Create(kConfigs, {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                                 {"kind", "PodPlacementConfig"},
+                                 {"metadata", {{"name", "bare"}}},
+                                 {"spec", Json::object()}}),
+               {"plugins"})
+      .Refused(Create(MakeConfig("operator").Prefer("arm64", 1).Set(
+                   "/spec/labelSelector/matchExpressions",
+                   Json::array({{{"key", "a"}, {"operator", "Near"}, {"values", Json::array({"b"})}}}))),
+               {"operator"});
+  auto configs = scene().List(kConfigs);
+  ASSERT_TRUE(configs) << configs.error();
+  EXPECT_TRUE(configs->empty());
+}
+
+TEST_F(WrongInputFlow, OfAConfigIsRefusedAtUpdateToo) {
+  Json twice = Json::array({{{"architecture", "arm64"}, {"weight", 1}}, {{"architecture", "arm64"}, {"weight", 2}}});
+  Flow(scene(), "wrong updates")
+      .Do(Create(MakeConfig("good").Prefer("arm64", 10)))
+      .Refused(Change(kConfigs, "good", {{"spec", {{"priority", 256}}}}), {"priority", "255"})
+      .Refused(Change(kConfigs, "good", {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", twice}}}}}}}}),
+               {"twice"});
+}
+
+TEST_F(WrongInputFlow, OfTheClustersConfigIsRefused) {
+  const std::string cluster_config(api::kClusterConfigName);
+  Flow(scene(), "wrong cluster configs")
+      .Refused(Create(ClusterConfigBuilder().Set("/metadata/name", "second")), {"cluster"})
+      .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"logVerbosity", "Loud"}}}}), {"logVerbosity"})
+      .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"fallbackArchitecture", "vax"}}}}), {"vax"})
+      .Await(ClusterConfigReady());
+}
+
+}  // namespace
+}  // namespace e2e

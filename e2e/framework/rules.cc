@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/framework/rules.h"
+
+#include "api/names.h"
+
+namespace e2e {
+
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+namespace {
+
+// "from resourceVersion 12 to 13"
+std::string Between(const Json& before, const Json& after) {
+  return "from resourceVersion " + kube::StringAt(before, "metadata.resourceVersion") + " to " +
+         kube::StringAt(after, "metadata.resourceVersion");
+}
+
+Result<> GateWentWithItsWork(const Json& before, const Json& after) {
+  bool dropped = false;
+  for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
+    if (!HasGate(before, gate) || HasGate(after, gate)) continue;
+    dropped = true;
+    if (LabelOf(after, std::string(gate)) != api::kRemoved) {
+      return Error::Invalid(std::string(gate) + " went without its label saying so, " + Between(before, after));
+    }
+  }
+  const Json* affinity_before = kube::Find(before, "spec.affinity");
+  const Json* affinity_after = kube::Find(after, "spec.affinity");
+  bool changed = (affinity_before == nullptr) != (affinity_after == nullptr) ||
+                 (affinity_before != nullptr && *affinity_before != *affinity_after);
+  if (changed && !dropped) return Error::Invalid("affinity changed but no gate went, " + Between(before, after));
+  if (dropped && !IsGated(after) && LabelOf(after, std::string(api::kNodeAffinityLabel)).empty()) {
+    return Error::Invalid("was let go before its requirement was decided, " + Between(before, after));
+  }
+  if (!IsGated(before) && OursIn(before) != OursIn(after)) {
+    return Error::Invalid("was written to after it was let go, " + Between(before, after));
+  }
+  return Ok();
+}
+
+PodRule NeverWith(const std::string& name, bool (*wrong)(const Json&)) {
+  return {name, [wrong](const PodHistory& history) -> Result<> {
+            for (const PodEvent& event : history.events) {
+              if (wrong(event.pod)) return Error::Invalid("at " + Between(event.pod, event.pod));
+            }
+            return Ok();
+          }};
+}
+
+}  // namespace
+
+PodRule ClusterGateGoesBeforeLocal() {
+  return {"the cluster gate goes before the local one", [](const PodHistory& history) -> Result<> {
+            for (size_t i = 1; i < history.events.size(); ++i) {
+              const Json& before = history.events[i - 1].pod;
+              const Json& after = history.events[i].pod;
+              bool went = HasGate(before, api::kClusterGate) && !HasGate(after, api::kClusterGate);
+              if (went && HasGate(after, api::kLocalGate)) return Error::Invalid(Between(before, after));
+            }
+            return Ok();
+          }};
+}
+
+PodRule GateAndItsWorkGoApart() {
+  return {"a gate goes apart from what it waits for", [](const PodHistory& history) -> Result<> {
+            for (size_t i = 1; i < history.events.size(); ++i) {
+              Result<> kept = GateWentWithItsWork(history.events[i - 1].pod, history.events[i].pod);
+              if (!kept) return kept;
+            }
+            return Ok();
+          }};
+}
+
+PodRule CameWithoutClusterGate() {
+  return {"came without the cluster gate", [](const PodHistory& history) -> Result<> {
+            if (HasGate(history.events.front().pod, api::kClusterGate)) return Ok();
+            return Error::Invalid("its first event has no cluster gate");
+          }};
+}
+
+PodRule HadLocalGate() {
+  return NeverWith("had the local gate", [](const Json& pod) { return HasGate(pod, api::kLocalGate); });
+}
+
+PodRule HadGate() { return NeverWith("had a gate of ours", IsGated); }
+
+PodRule OperandHadGate() {
+  PodRule rule = NeverWith("one of our own programs had a gate of ours", IsGated);
+  rule.of_operands = true;
+  return rule;
+}
+
+}  // namespace e2e

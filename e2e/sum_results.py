@@ -1,0 +1,100 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Adds up what was tested, test case by test case, and prints `N passed, N failed` as its last line.
+
+  sum_results.py [--bep FILE]... [--xml FILE]...
+
+--bep is a build event file of `bazel test` (--build_event_json_file), --xml a result in JUnit's format, as GoogleTest
+writes it. Exits 1 if anything failed or nothing passed.
+"""
+
+import argparse
+import json
+import os
+import sys
+import urllib.parse
+import xml.etree.ElementTree
+
+
+class Totals:
+    def __init__(self):
+        self.passed = 0
+        self.failed = []
+        self.skipped = 0
+
+    def add_xml(self, name, path):
+        """Adds the cases of a result; False if there are none to be read."""
+        try:
+            cases = list(xml.etree.ElementTree.parse(path).iter("testcase"))
+        except (OSError, xml.etree.ElementTree.ParseError):
+            return False
+        for case in cases:
+            if case.find("failure") is not None or case.find("error") is not None:
+                self.failed.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}")
+            elif case.find("skipped") is not None or case.get("status") == "notrun":
+                self.skipped += 1
+            else:
+                self.passed += 1
+        return bool(cases)
+
+
+def xml_of(result):
+    for output in result.get("testActionOutput", []):
+        if output.get("name") == "test.xml":
+            return urllib.parse.unquote(urllib.parse.urlparse(output["uri"]).path)
+    return ""
+
+
+def add_build(totals, path):
+    """Adds the test targets of a `bazel test`; those that were not even built have failed."""
+    built = set()
+    with open(path, encoding="utf-8") as lines:
+        events = [json.loads(line) for line in lines]
+    for event in events:
+        if "testResult" not in event:
+            continue
+        label = event["id"]["testResult"]["label"]
+        built.add(label)
+        result = event["testResult"]
+        failed_before = len(totals.failed)
+        counted = totals.add_xml(label, xml_of(result))
+        if result.get("status") == "PASSED":
+            totals.passed += 0 if counted else 1
+        elif len(totals.failed) == failed_before:
+            # It crashed or ran out of time, so no case says that it failed.
+            totals.failed.append(f"{label} {result.get('status', 'without status')}")
+    for event in events:
+        completed = event.get("id", {}).get("targetCompleted")
+        if completed and completed["label"] not in built and not event.get("completed", {}).get("success"):
+            totals.failed.append(f"{completed['label']} was not built")
+        failed_action = event.get("id", {}).get("pattern")
+        if failed_action and "aborted" in event:
+            totals.failed.append(f"{' '.join(failed_action.get('pattern', []))}: {event['aborted'].get('description')}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--bep", action="append", default=[])
+    parser.add_argument("--xml", action="append", default=[])
+    args = parser.parse_args()
+
+    totals = Totals()
+    for path in args.bep:
+        if os.path.exists(path):
+            add_build(totals, path)
+        else:
+            totals.failed.append(f"{path}: bazel wrote no results")
+    for path in args.xml:
+        if not totals.add_xml(os.path.basename(path), path):
+            totals.failed.append(f"{path}: no results")
+
+    for name in totals.failed:
+        print(f"FAILED {name}")
+    if totals.skipped:
+        print(f"{totals.skipped} skipped")
+    print(f"{totals.passed} passed, {len(totals.failed)} failed")
+    sys.exit(1 if totals.failed or not totals.passed else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -25,6 +25,22 @@ std::string ImageOf(const Json& pod) {
   return containers == nullptr || containers->empty() ? "" : kube::StringAt((*containers)[0], "image");
 }
 
+// Running, or waiting for the reason given.
+Json StatusOfOtherPod(const Json& pod, const char* stuck_for) {
+  Json status;
+  for (const char* type : {"Ready", "ContainersReady"}) {
+    status["conditions"].push_back({{"type", type}, {"status", stuck_for == nullptr ? "True" : "False"}});
+  }
+  status["phase"] = stuck_for == nullptr ? "Running" : "Pending";
+  if (stuck_for == nullptr) return status;
+  const Json& container = pod["spec"]["containers"][0];
+  Json waiting = {{"name", container["name"]}, {"image", container["image"]}, {"imageID", ""},
+                  {"ready", false},            {"restartCount", 0}};
+  waiting["state"]["waiting"] = {{"reason", stuck_for}, {"message", "so the test wants it"}};
+  status["containerStatuses"].push_back(waiting);
+  return status;
+}
+
 }  // namespace
 
 ProcessKubelet::ProcessKubelet(kube::Client& client, kube::Clock& clock, kube::Executor executor,
@@ -67,7 +83,7 @@ void ProcessKubelet::OnPodOfOurs(const std::string& type, const std::string& uid
   if (known == by_uid_.end() && !ended_.contains(uid)) {
     std::string ns = kube::StringAt(pod, "metadata.namespace");
     if (held_.contains({program, ns})) {
-      if (deleting) OnOtherPod(pod);
+      OnOtherPod(pod, "ImagePullBackOff");
       return;
     }
     PodProcess::Options options{.program = options_.programs.at(program),
@@ -91,9 +107,10 @@ boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
   by_uid_.erase(uid);
 }
 
-void ProcessKubelet::OnOtherPod(const Json& pod) {
+void ProcessKubelet::OnOtherPod(const Json& pod, const char* stuck_for) {
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
-  if (deleting || kube::StringAt(pod, "status.phase") == "Pending") to_report_.push_back(pod);
+  bool told = kube::Find(pod, "status.containerStatuses") != nullptr;
+  if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !told)) to_report_.push_back({pod, stuck_for});
 }
 
 boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
@@ -104,7 +121,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
       if (!slept) co_return;
       continue;
     }
-    Json pod = std::move(to_report_.front());
+    auto [pod, stuck_for] = std::move(to_report_.front());
     to_report_.pop_front();
     ObjectKey key{kube::StringAt(pod, "metadata.namespace"), kube::StringAt(pod, "metadata.name")};
     if (!kube::StringAt(pod, "metadata.deletionTimestamp").empty()) {
@@ -114,11 +131,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
       (void)deleted;  // gone already, or the API server is away and the object comes again
       continue;
     }
-    Json ready = {{"type", "Ready"}, {"status", "True"}};
-    Json containers_ready = {{"type", "ContainersReady"}, {"status", "True"}};
-    Json patch;
-    patch["status"]["phase"] = "Running";
-    patch["status"]["conditions"] = Json::array({ready, containers_ready});
+    Json patch = {{"status", StatusOfOtherPod(pod, stuck_for)}};
     std::string subresource = "status";
     auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch, std::move(patch),
                                               std::move(subresource));

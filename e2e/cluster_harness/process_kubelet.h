@@ -35,7 +35,7 @@ class ProcessKubelet {
   PodProcess* Find(const kube::ObjectKey& pod);
   // The running pods of one program in `ns` (empty: everywhere).
   std::vector<PodProcess*> OfProgram(const std::string& program, const std::string& ns);
-  // From now on new pods of the program in `ns` stay as they would without their image.
+  // From now on new pods of the program in `ns` are as they would be if their image could not be pulled.
   void HoldImage(const std::string& program, const std::string& ns, bool hold);
   // Exit statuses of our processes that were asked to stop by SIGTERM, with the pod's name.
   const std::vector<std::pair<std::string, int>>& stops() const { return stops_; }
@@ -45,7 +45,7 @@ class ProcessKubelet {
  private:
   void OnPod(const std::string& type, const Json& pod);
   void OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod, const std::string& program);
-  void OnOtherPod(const Json& pod);
+  void OnOtherPod(const Json& pod, const char* stuck_for = nullptr);
   boost::asio::awaitable<void> RunPod(std::string uid);
   boost::asio::awaitable<void> ReportOtherPods();
   std::string NextAddress();
@@ -60,7 +60,11 @@ class ProcessKubelet {
   std::map<std::string, std::unique_ptr<PodProcess>> by_uid_;
   std::set<std::string> ended_;  // uids whose last event may still come
   std::set<std::pair<std::string, std::string>> held_;
-  std::deque<Json> to_report_;
+  struct Report {
+    Json pod;
+    const char* stuck_for;  // nullptr: it runs
+  };
+  std::deque<Report> to_report_;
   std::vector<std::pair<std::string, int>> stops_;
 };
 

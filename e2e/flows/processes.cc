@@ -95,7 +95,7 @@ TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
   flow.Do(DeletePods(shard_pods))
       .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(5)))
       .Await(AllUngated(5))
-      .Await(Says(kConfigs, "only", "Degraded", "True"))
+      .Await(Says(kConfigs, "only", "Degraded", "True", "ImagePull"))
       .Never(GateAndItsWorkGoApart())
       .Never(ClusterGateGoesBeforeLocal());
   for (const PodHistory* pod : scene().pods().All()) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/names.h"
+#include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
 
@@ -52,6 +53,27 @@ Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entri
   for (const Json& webhook : *webhooks) {
     if (kube::StringAt(webhook, "clientConfig.caBundle").empty()) return Missing(name + " has an entry without CA");
   }
+  return Ok();
+}
+
+// Ok when the API server gives a new pod with `labels` the gate: between a configuration being written and its being
+// in force there is a moment, and what is created in it is not gated (failurePolicy Ignore). Nothing is really created.
+Result<> NewPodsGet(Scene& scene, std::string_view gate, const Json& labels) {
+  Json tiny = {{"cpu", "1m"}, {"memory", "1Mi"}};
+  Json pod = MakePod("probe")
+                 .Image("none")
+                 .Set("/metadata/labels", labels)
+                 .Set("/spec/containers/0/resources", {{"requests", tiny}, {"limits", tiny}})
+                 .Build();
+  kube::ApiRequest request{.method = kube::Method::kPost,
+                           .target = kPods.Path(scene.ns()) + "?dryRun=All",
+                           .content_type = std::string(kube::kJson),
+                           .body = pod.dump()};
+  auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+  if (!answer) return answer.error().Prefix("create a pod for a try");
+  Result<Json> created = kube::ParseJson(answer->body);
+  if (!created) return created.error();
+  if (!HasGate(*created, gate)) return Missing("a new pod with labels " + labels.dump() + " is without " + std::string(gate));
   return Ok();
 }
 
@@ -219,6 +241,10 @@ Condition ShardReady() {
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
               if (!available) return available;
+              // Flows select by matchLabels, if at all.
+              const Json* labels = kube::Find(config, "spec.labelSelector.matchLabels");
+              Result<> in_force = NewPodsGet(scene, api::kLocalGate, labels == nullptr ? Json::object() : *labels);
+              if (!in_force) return in_force;
             }
             return Ok();
           }};
@@ -263,7 +289,9 @@ Condition ClusterConfigReady() {
             }
             Result<> complete = WebhooksAreComplete(scene, std::string(api::kMutatingWebhookConfigurationName), 0);
             if (!complete) return complete;
-            return HasCondition(*config, "Available", "True", "");
+            Result<> available = HasCondition(*config, "Available", "True", "");
+            if (!available) return available;
+            return NewPodsGet(scene, api::kClusterGate, Json::object());
           }};
 }
 

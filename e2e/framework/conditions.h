@@ -40,13 +40,14 @@ Condition Says(const kube::Resource& resource, const std::string& name, const st
                const std::string& status, const std::string& text = "");
 // All its replicas are there in their newest form.
 Condition RolledOut(const std::string& deployment);
-// The shard of the scene's namespace is at work: its two Deployments, and one webhook entry for each of its configs.
+// The shard of the scene's namespace is at work: its two Deployments, one webhook entry for each of its configs, and the
+// API server asks them.
 Condition ShardReady();
 // Nothing of a shard is left in the scene's namespace or, for it, in the cluster.
 Condition ShardGone();
 // No namespace has a config: those of earlier flows are gone, too.
 Condition NoConfigAnywhere();
-// The operands of the cluster's own config are at work.
+// The operands of the cluster's own config are at work, and the API server asks them about pods of the scene.
 Condition ClusterConfigReady();
 
 }  // namespace e2e

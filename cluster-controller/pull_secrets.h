@@ -8,7 +8,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "inspection/credentials.h"
+#include "inspection/config/credentials.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "inspection/auth.h"
+#include "inspection/registry/auth.h"
 #include "inspection/digest.h"
 #include "inspection/inspector.h"
 #include "inspection/manifest.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "inspection/manifest.h"
-#include "inspection/registry_client.h"
+#include "inspection/registry/registry_client.h"
 #include "kube/base/async.h"
 
 namespace inspection {

@@ -6,10 +6,10 @@
 
 #include "inspection/image_reader.h"
 #include "inspection/lru_map.h"
-#include "inspection/policy.h"
+#include "inspection/config/policy.h"
 #include "inspection/reference.h"
-#include "inspection/registries_config.h"
-#include "inspection/registry_client.h"
+#include "inspection/config/registries_config.h"
+#include "inspection/registry/registry_client.h"
 #include "kube/base/notifier.h"
 #include "kube/http/proxy.h"
 #include "kube/http/tls.h"

@@ -15,7 +15,7 @@
 #include <memory>
 #include <string>
 
-#include "inspection/credentials.h"
+#include "inspection/config/credentials.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "placement/architecture.h"

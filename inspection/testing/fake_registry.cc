@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <set>
 
-#include "inspection/auth.h"
+#include "inspection/registry/auth.h"
 #include "inspection/digest.h"
 
 namespace inspection {

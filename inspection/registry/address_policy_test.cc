@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/address_policy.h"
+#include "inspection/registry/address_policy.h"
 
 #include <gtest/gtest.h>
 

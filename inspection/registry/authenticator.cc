@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/authenticator.h"
+#include "inspection/registry/authenticator.h"
 
 #include "inspection/reference.h"
 

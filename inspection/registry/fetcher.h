@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-#include "inspection/transport.h"
+#include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/pool.h"

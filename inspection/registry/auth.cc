@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/auth.h"
+#include "inspection/registry/auth.h"
 
 #include <algorithm>
 

@@ -17,11 +17,11 @@
 #include <string>
 #include <vector>
 
-#include "inspection/authenticator.h"
-#include "inspection/credentials.h"
-#include "inspection/fetcher.h"
-#include "inspection/registries_config.h"
-#include "inspection/transport.h"
+#include "inspection/registry/authenticator.h"
+#include "inspection/config/credentials.h"
+#include "inspection/registry/fetcher.h"
+#include "inspection/config/registries_config.h"
+#include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/registry_client.h"
+#include "inspection/registry/registry_client.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

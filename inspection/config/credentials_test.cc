@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/credentials.h"
+#include "inspection/config/credentials.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/fetcher.h"
+#include "inspection/registry/fetcher.h"
 
 #include <algorithm>
 #include <charconv>

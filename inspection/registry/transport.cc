@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/transport.h"
+#include "inspection/registry/transport.h"
 
 #include <algorithm>
 #include <set>
 
-#include "inspection/address_policy.h"
+#include "inspection/registry/address_policy.h"
 #include "kube/http/resolve.h"
 
 namespace inspection {

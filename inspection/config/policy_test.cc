@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/policy.h"
+#include "inspection/config/policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/registries_config.h"
+#include "inspection/config/registries_config.h"
 
 #include <toml++/toml.h>
 

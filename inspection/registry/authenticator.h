@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
-#include "inspection/auth.h"
-#include "inspection/credentials.h"
-#include "inspection/fetcher.h"
+#include "inspection/registry/auth.h"
+#include "inspection/config/credentials.h"
+#include "inspection/registry/fetcher.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/url.h"

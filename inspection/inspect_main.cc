@@ -5,19 +5,20 @@
 //   bazel run //inspection:inspect -- quay.io/team/app:1 --authfile=$HOME/.docker/config.json
 #include <gflags/gflags.h>
 
-#include <fstream>
 #include <iostream>
-#include <iterator>
+#include <sstream>
 #include <vector>
 
 #include "api/version.h"
 #include "inspection/inspector.h"
 #include "kube/base/app.h"
+#include "kube/client/read_file.h"
 
 DEFINE_string(os, "linux", "Operating system that the image is to run on.");
 DEFINE_string(registries_conf, "", "File with mirrors, insecure and blocked registries: registries.conf, version 2.");
 DEFINE_string(authfile, "", "File with credentials: docker's config.json, or podman's auth.json.");
 DEFINE_string(ca_file, "", "File with certificates to trust beside the system's, PEM.");
+DEFINE_string(certs_dir, "", "Folders like /etc/containers/certs.d, parted by commas; the first with a registry counts.");
 DEFINE_string(policy, "", "File with a policy.json.");
 
 namespace inspection {
@@ -25,19 +26,19 @@ namespace {
 
 using kube::App;
 using kube::Async;
-using kube::Error;
 using kube::Result;
-
-constexpr size_t kMaxFile = 4u << 20;
 
 // "" for no path.
 Result<std::string> ReadFile(const std::string& path) {
   if (path.empty()) return std::string();
-  std::ifstream file(path, std::ios::binary);
-  if (!file) return Error::NotFound("cannot read " + path);
-  std::string content((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
-  if (content.size() > kMaxFile) return Error::Invalid(path + " is larger than 4 MiB");
-  return content;
+  return kube::ReadFile(path);
+}
+
+std::vector<std::string> SplitAtCommas(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
+  return parts;
 }
 
 Async<> Inspect(App& app, std::string image) {
@@ -57,6 +58,9 @@ Async<> Inspect(App& app, std::string image) {
     if (!content) co_return content.error();
     input.content = std::move(*content);
   }
+  Result<HostCertificates> certificates = ReadCertsDirectories(SplitAtCommas(FLAGS_certs_dir));
+  if (!certificates) co_return certificates.error();
+  config.certificates = std::move(*certificates);
   if (!auth.empty()) {
     Result<void> added = request.keyring.AddSecret(FLAGS_authfile, kDockerConfigJsonType, auth);
     if (!added) co_return added.error();

@@ -125,6 +125,10 @@ class Inspector final : public ImageInspector {
   std::shared_ptr<Setup> NewSetup(const InspectorConfig& config) {
     RegistryClientOptions options;
     options.transport.ca_pem = config.ca_bundle_pem;
+    options.transport.host_tls = config.certificates;
+    // Docker Hub's name is not that of its host.
+    auto hub = config.certificates.find(std::string(kDockerHub));
+    if (hub != config.certificates.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
     options.transport.trace = options_.trace;
     return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);

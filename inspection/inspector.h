@@ -16,6 +16,7 @@
 #include <string>
 
 #include "inspection/config/credentials.h"
+#include "inspection/config/host_certificates.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "placement/architecture.h"
@@ -33,7 +34,8 @@ struct ImageRequest {
 struct InspectorConfig {
   std::string registries_conf;  // registries.conf, version 2
   std::string ca_bundle_pem;    // trusted beside the system's certificates
-  std::string policy_json;      // policy.json of containers/image; see inspection/policy.h
+  std::string policy_json;      // policy.json of containers/image; see inspection/config/policy.h
+  HostCertificates certificates;  // certs.d: for single registries
 
   bool operator==(const InspectorConfig&) const = default;
 };

@@ -16,6 +16,8 @@
 namespace inspection {
 
 inline constexpr std::string_view kDockerHub = "docker.io";
+// Where Docker Hub really is.
+inline constexpr std::string_view kDockerHubHost = "registry-1.docker.io";
 
 struct Reference {
   std::string registry;    // host[:port], IPv6 in brackets; Docker Hub is always "docker.io"

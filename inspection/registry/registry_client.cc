@@ -95,7 +95,7 @@ Async<HttpResponse> RegistryClient::WithCredential(const Repository& repository,
 }
 
 Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call, std::string scheme) {
-  std::string host = repository.source.registry == kDockerHub ? "registry-1.docker.io" : repository.source.registry;
+  std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost) : repository.source.registry;
   Result<Url> url = Url::Parse(scheme + "://" + host + "/v2/" + repository.source.repository + "/" + call.path);
   if (!url) co_return url.error();
 

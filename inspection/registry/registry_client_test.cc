@@ -213,9 +213,8 @@ class TlsTest : public RegistryClientTest {
   TlsTest() {
     auto authority = kube::NewCertificateAuthority("test", std::chrono::hours(1), kube::RealClock());
     ca_ = *authority;
-    auto serving =
-        kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
-    tls_ = std::make_unique<FakeRegistry>(io_.get_executor(), FakeRegistryOptions{*serving});
+    serving_ = *kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
+    tls_ = std::make_unique<FakeRegistry>(io_.get_executor(), FakeRegistryOptions{.certificate = serving_});
     tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   }
   Repository Secure(bool insecure = false) {
@@ -224,6 +223,7 @@ class TlsTest : public RegistryClientTest {
   }
 
   kube::KeyPair ca_;
+  kube::KeyPair serving_;
   std::unique_ptr<FakeRegistry> tls_;
 };
 
@@ -240,7 +240,29 @@ TEST_F(TlsTest, ABundleMakesTheAuthorityKnown) {
 }
 
 TEST_F(TlsTest, ABundleMayBeForOneRegistry) {
-  options_.transport.host_ca_pem["localhost"] = ca_.certificate_pem;
+  options_.transport.host_tls[Secure().source.registry].ca_pem = ca_.certificate_pem;
+  EXPECT_THAT(Manifest(Secure()), IsOk());
+}
+
+TEST_F(TlsTest, CertificatesThatCannotBeUsedAreAnErrorOfTheirRegistryAlone) {
+  options_.transport.ca_pem = ca_.certificate_pem;
+  options_.transport.host_tls[Secure().source.registry].problem = "client.cert has no client.key beside it";
+  EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kInvalid, HasSubstr("client.cert has no client.key")));
+  EXPECT_THAT(Manifest(App()), IsOk());
+}
+
+TEST_F(TlsTest, AClientCertificateIsShownToItsRegistry) {
+  kube::KeyPair client = *kube::NewServingCertificate(ca_, {"client"}, std::chrono::hours(1), kube::RealClock());
+  tls_ = std::make_unique<FakeRegistry>(
+      io_.get_executor(), FakeRegistryOptions{.certificate = serving_, .client_ca_pem = ca_.certificate_pem});
+  tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  options_.fetch.tries = 1;
+  HostTls& tls = options_.transport.host_tls[Secure().source.registry];
+  tls.ca_pem = ca_.certificate_pem;
+  EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kUnavailable));
+  client_.reset();
+  tls.cert_pem = client.certificate_pem;
+  tls.key_pem = client.private_key_pem;
   EXPECT_THAT(Manifest(Secure()), IsOk());
 }
 

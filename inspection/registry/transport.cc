@@ -31,21 +31,41 @@ std::string WithoutQuery(const Url& url) {
 Transport::Transport(kube::Executor executor, kube::Clock& clock, TransportOptions options)
     : executor_(std::move(executor)), clock_(clock), options_(std::move(options)) {}
 
+// What certs.d says of the registry at `url`, by its name as images have it: the scheme's own port may be left out.
+Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
+  kube::TlsOptions& tls = target.origin.tls;
+  std::string bare = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
+  for (const std::string& name : {url.Authority(), bare + ":" + url.port}) {
+    auto found = options_.host_tls.find(name);
+    if (found == options_.host_tls.end()) continue;
+    const HostTls& host = found->second;
+    if (!host.problem.empty()) return Error::Invalid("certificates of " + name + ": " + host.problem);
+    target.trust += name + " ";
+    if (!host.ca_pem.empty()) tls.ca_pem += "\n" + host.ca_pem;
+    if (own && !host.cert_pem.empty()) {
+      tls.cert_pem = host.cert_pem;
+      tls.key_pem = host.key_pem;
+    }
+    break;
+  }
+  return kube::Ok();
+}
+
 // Where to connect to for `url`: the host itself, or the address of it that the policy allows.
 Async<Transport::Target> Transport::Aim(Url url, bool insecure, const Url* sent_by, kube::TimePoint deadline) {
   Target target{Origin::Of(url), url.Authority()};
   target.origin.tls.insecure = insecure;
   target.origin.tls.ca_pem = options_.ca_pem;
-  for (const std::string& name : {url.host, url.host + ":" + url.port}) {
-    auto found = options_.host_ca_pem.find(name);
-    if (found != options_.host_ca_pem.end()) target.origin.tls.ca_pem += "\n" + found->second;
-  }
+  Result<void> added = AddTls(url, /*own=*/true, target);
+  if (!added) co_return added.error();
+  bool own = sent_by == nullptr || (sent_by->host == url.host && sent_by->port == url.port);
+  if (!own) added = AddTls(*sent_by, /*own=*/false, target);
+  if (!added) co_return added.error();
   target.origin.tls.system_roots = !insecure;
   Result<std::optional<Url>> proxy = options_.proxy.For(url);
   if (!proxy) co_return proxy.error();
   target.origin.proxy = *proxy;
 
-  bool own = sent_by == nullptr || (sent_by->host == url.host && sent_by->port == url.port);
   if (own) co_return target;
   boost::system::error_code not_literal;
   boost::asio::ip::make_address(url.host, not_literal);
@@ -70,9 +90,10 @@ Async<Transport::Target> Transport::Aim(Url url, bool insecure, const Url* sent_
   co_return Error::PermissionDenied("the registry sends us to " + url.host + ", a private or link-local address");
 }
 
-Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Origin& origin) {
+Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
+  const Origin& origin = target.origin;
   std::string key = origin.scheme + "://" + origin.host + ":" + origin.port + (origin.tls.insecure ? "!" : "") + " " +
-                    origin.tls.server_name;
+                    origin.tls.server_name + " " + target.trust;
   auto found = pools_.find(key);
   if (found != pools_.end()) {
     ages_.splice(ages_.end(), ages_, found->second.age);
@@ -100,7 +121,7 @@ Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure,
   std::string what = request.method + " " + WithoutQuery(url);
   Result<Target> target = co_await Aim(url, insecure, sent_by, deadline);
   if (!target) co_return target.error();
-  Result<std::shared_ptr<HttpPool>> pool = PoolFor(target->origin);
+  Result<std::shared_ptr<HttpPool>> pool = PoolFor(*target);
   if (!pool) co_return pool.error();
 
   request.target = url.target;

@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "inspection/config/host_certificates.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/pool.h"
@@ -24,8 +25,9 @@ namespace inspection {
 struct TransportOptions {
   // Trusted beside the system's certificates, PEM.
   std::string ca_pem;
-  // The same for one registry, by "host" or "host:port".
-  std::map<std::string, std::string> host_ca_pem;
+  // Beside that, for one registry. A token server or blob store that it names is trusted by the same authorities; the
+  // client certificate is for the registry alone.
+  HostCertificates host_tls;
   kube::ProxySettings proxy;
   // Origins with open connections; the one unused for longest makes room.
   size_t max_origins = 64;
@@ -41,7 +43,8 @@ class Transport {
 
   // Calls url.target; `request.target` is not used. `insecure`: any certificate will do.
   // `sent_by`: the registry that named this URL, where it is not the registry itself.
-  // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host.
+  // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host; kInvalid if the
+  // registry's certificates cannot be used.
   kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure,
                                        const kube::Url* sent_by);
 
@@ -55,14 +58,16 @@ class Transport {
   struct Target {
     kube::Origin origin;
     std::string host_header;
+    std::string trust;  // whose certificates count
   };
   struct Slot {
     std::shared_ptr<kube::HttpPool> pool;
     std::list<std::string>::iterator age;
   };
 
+  kube::Result<void> AddTls(const kube::Url& url, bool own, Target& target) const;
   kube::Async<Target> Aim(kube::Url url, bool insecure, const kube::Url* sent_by, kube::TimePoint deadline);
-  kube::Result<std::shared_ptr<kube::HttpPool>> PoolFor(const kube::Origin& origin);
+  kube::Result<std::shared_ptr<kube::HttpPool>> PoolFor(const Target& target);
 
   kube::Executor executor_;
   kube::Clock& clock_;

@@ -164,6 +164,7 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
 FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options) : state_(std::make_shared<State>()) {
   kube::ScriptedServerOptions server_options;
   server_options.certificate = std::move(options.certificate);
+  server_options.client_ca_pem = std::move(options.client_ca_pem);
   server_ = std::make_unique<kube::ScriptedServer>(
       executor, server_options, [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
   state_->url = url();

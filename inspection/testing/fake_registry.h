@@ -26,6 +26,8 @@ namespace inspection {
 struct FakeRegistryOptions {
   // With a certificate it speaks TLS.
   std::optional<kube::KeyPair> certificate;
+  // Asks for a client certificate of this authority, PEM.
+  std::string client_ca_pem;
 };
 
 class FakeRegistry {

@@ -11,14 +11,26 @@ namespace {
 
 using kube::Json;
 
-constexpr std::chrono::seconds kMinTakeover{5};
-constexpr std::chrono::seconds kMaxTakeover{3600};
+constexpr std::chrono::seconds kMinPeriod{5};
+constexpr std::chrono::seconds kMaxPeriod{3600};
 
 std::string ReferenceName(JsonReader& spec, std::string_view field) {
   const Json* reference = spec.Object(field);
   if (reference == nullptr) return "";
   JsonReader reader(*reference, spec.PathOf(field), spec.problems());
   return reader.String("name", kRequired);
+}
+
+// Leaves `period` as it is when the field is absent or does not fit.
+void ReadPeriod(JsonReader& spec, std::string_view field, std::chrono::seconds& period) {
+  std::string text = spec.String(field);
+  if (text.empty()) return;
+  kube::Result<std::chrono::seconds> parsed = ParsePeriod(text);
+  if (parsed) {
+    period = *parsed;
+  } else {
+    spec.Problem(field, parsed.error().message());
+  }
 }
 
 ClusterPodPlacementConfigSpec SpecFromJson(const Json& json, FieldErrors& problems) {
@@ -40,20 +52,14 @@ ClusterPodPlacementConfigSpec SpecFromJson(const Json& json, FieldErrors& proble
   spec.global_pull_secret = ReferenceName(reader, "globalPullSecretRef");
   spec.ca_bundle_config_map = ReferenceName(reader, "caBundleConfigMapRef");
   spec.registries_config_map = ReferenceName(reader, "registriesConfigMapRef");
-  if (std::string takeover = reader.String("shardTakeoverAfter"); !takeover.empty()) {
-    kube::Result<std::chrono::seconds> delay = ParseTakeoverDelay(takeover);
-    if (delay) {
-      spec.shard_takeover_after = *delay;
-    } else {
-      reader.Problem("shardTakeoverAfter", delay.error().message());
-    }
-  }
+  ReadPeriod(reader, "shardTakeoverAfter", spec.shard_takeover_after);
+  ReadPeriod(reader, "inspectionRetryPeriod", spec.inspection_retry_period);
   return spec;
 }
 
 }  // namespace
 
-kube::Result<std::chrono::seconds> ParseTakeoverDelay(std::string_view text) {
+kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text) {
   kube::Error refused = kube::Error::Invalid("must be a duration from 5s to 1h, as in 30s or 1m30s");
   const char* at = text.data();
   const char* end = at + text.size();
@@ -62,17 +68,17 @@ kube::Result<std::chrono::seconds> ParseTakeoverDelay(std::string_view text) {
   while (at != end) {
     uint32_t number = 0;
     auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || next == end || number > static_cast<uint32_t>(kMaxTakeover.count())) return refused;
+    if (error != std::errc() || next == end || number > static_cast<uint32_t>(kMaxPeriod.count())) return refused;
     switch (*next) {
       case 's': total += std::chrono::seconds(number); break;
       case 'm': total += std::chrono::minutes(number); break;
       case 'h': total += std::chrono::hours(number); break;
       default: return refused;
     }
-    if (total > kMaxTakeover) return refused;
+    if (total > kMaxPeriod) return refused;
     at = next + 1;
   }
-  if (total < kMinTakeover) return refused;
+  if (total < kMinPeriod) return refused;
   return total;
 }
 
@@ -105,9 +111,11 @@ Json SpecToJson(const ClusterPodPlacementConfigSpec& spec) {
   set_reference("globalPullSecretRef", spec.global_pull_secret);
   set_reference("caBundleConfigMapRef", spec.ca_bundle_config_map);
   set_reference("registriesConfigMapRef", spec.registries_config_map);
-  if (spec.shard_takeover_after != kDefaultShardTakeoverAfter) {
-    json["shardTakeoverAfter"] = std::to_string(spec.shard_takeover_after.count()) + "s";
-  }
+  auto set_period = [&](const char* field, std::chrono::seconds period, std::chrono::seconds by_default) {
+    if (period != by_default) json[field] = std::to_string(period.count()) + "s";
+  };
+  set_period("shardTakeoverAfter", spec.shard_takeover_after, kDefaultShardTakeoverAfter);
+  set_period("inspectionRetryPeriod", spec.inspection_retry_period, kDefaultInspectionRetryPeriod);
   return json;
 }
 

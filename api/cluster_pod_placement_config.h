@@ -23,6 +23,7 @@
 namespace api {
 
 inline constexpr std::chrono::seconds kDefaultShardTakeoverAfter{30};
+inline constexpr std::chrono::seconds kDefaultInspectionRetryPeriod{60};
 
 struct ClusterPodPlacementConfigSpec {
   // Normal, Debug, Trace or TraceAll.
@@ -39,6 +40,8 @@ struct ClusterPodPlacementConfigSpec {
   std::string registries_config_map;  // keys registries.conf and policy.json
   // How long a pod may wait for a shard that does not answer; 5 s to 1 h, as whole seconds.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
+  // From the first failed inspection of a pod's images to the last; 5 s to 1 h, as whole seconds.
+  std::chrono::seconds inspection_retry_period = kDefaultInspectionRetryPeriod;
 };
 
 struct ClusterPodPlacementConfigStatus {
@@ -68,7 +71,7 @@ class ClusterPodPlacementConfig {
 };
 
 // "30s", "5m", "1h30m": what a duration field holds, from 5 s to 1 h. kInvalid for anything else.
-kube::Result<std::chrono::seconds> ParseTakeoverDelay(std::string_view text);
+kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text);
 
 kube::Json SpecToJson(const ClusterPodPlacementConfigSpec& spec);
 kube::Json StatusToJson(const ClusterPodPlacementConfigStatus& status);

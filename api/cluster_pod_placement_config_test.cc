@@ -28,13 +28,15 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
                   "execFormatErrorMonitor": {"enabled": false}},
       "fallbackArchitecture": "amd64",
       "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
-      "registriesConfigMapRef": {"name": "registries"}, "shardTakeoverAfter": "90s"},
+      "registriesConfigMapRef": {"name": "registries"}, "shardTakeoverAfter": "90s",
+      "inspectionRetryPeriod": "300s"},
     "status": {"conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "",
                                "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})";
   ClusterPodPlacementConfig config = Read(whole);
   EXPECT_THAT(config.problems, IsEmpty());
   EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"s390x", 1}));
   EXPECT_EQ(config.spec.shard_takeover_after, 90s);
+  EXPECT_EQ(config.spec.inspection_retry_period, 300s);
   EXPECT_EQ(config.ToJson(), Json::parse(whole));
 }
 
@@ -44,6 +46,7 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
     EXPECT_THAT(config.problems, IsEmpty()) << text;
     EXPECT_EQ(config.spec.log_verbosity, "Normal");
     EXPECT_EQ(config.spec.shard_takeover_after, 30s);
+    EXPECT_EQ(config.spec.inspection_retry_period, 60s);
     EXPECT_EQ(config.spec.fallback_architecture, "");
     EXPECT_THAT(config.Preferences(), IsEmpty());
   }
@@ -51,26 +54,28 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
 
 TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault) {
   ClusterPodPlacementConfig config = Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
-      "globalPullSecretRef": {}, "shardTakeoverAfter": "1d"}})");
+      "globalPullSecretRef": {}, "shardTakeoverAfter": "1d",
+      "inspectionRetryPeriod": "1s"}})");
   EXPECT_EQ(Describe(config.problems),
             "spec.logVerbosity: must be one of Normal, Debug, Trace, TraceAll; "
             "spec.fallbackArchitecture: must be one of arm64, amd64, ppc64le, s390x; "
             "spec.globalPullSecretRef.name: is required; "
-            "spec.shardTakeoverAfter: must be a duration from 5s to 1h, as in 30s or 1m30s");
+            "spec.shardTakeoverAfter: must be a duration from 5s to 1h, as in 30s or 1m30s; "
+            "spec.inspectionRetryPeriod: must be a duration from 5s to 1h, as in 30s or 1m30s");
   EXPECT_EQ(config.spec.log_verbosity, "Normal");
   EXPECT_EQ(config.spec.shard_takeover_after, 30s);
 }
 
-TEST(ClusterPodPlacementConfigTest, ReadsTakeoverDelays) {
+TEST(ClusterPodPlacementConfigTest, ReadsPeriods) {
   const std::pair<const char*, std::chrono::seconds> good[] = {
       {"5s", 5s}, {"30s", 30s}, {"1m30s", 90s}, {"60m", 3600s}, {"1h", 3600s}};
   for (auto& [text, delay] : good) {
-    auto parsed = ParseTakeoverDelay(text);
+    auto parsed = ParsePeriod(text);
     ASSERT_TRUE(parsed) << text;
     EXPECT_EQ(*parsed, delay) << text;
   }
   for (const char* text : {"", "s", "30", "-30s", "+30s", "4s", "1h1s", "99999999999s", "1d", "30 s", "1.5m"}) {
-    EXPECT_TRUE(kube::FailedWith(ParseTakeoverDelay(text), kube::Code::kInvalid)) << text;
+    EXPECT_TRUE(kube::FailedWith(ParsePeriod(text), kube::Code::kInvalid)) << text;
   }
 }
 

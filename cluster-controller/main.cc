@@ -105,7 +105,12 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
 
   // What wakes what.
   pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
-  cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig&) { system_config.Apply(); });
+  cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig& config) {
+    system_config.Apply();
+    // Its deletion is no time to wait for the next try.
+    if (!config.metadata().has_deletion_timestamp()) return;
+    pods.ForEach([&](const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+  });
   config_maps.OnEvent([&](EventType, const kube::core::ConfigMap&) { system_config.Apply(); });
   leases.OnEvent([&](EventType type, const kube::coordination::Lease& lease) { shards.OnLease(type, lease); });
 

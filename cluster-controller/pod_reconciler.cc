@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <optional>
 
 #include "api/names.h"
@@ -23,9 +24,11 @@ using kube::Result;
 using kube::core::Pod;
 using namespace std::chrono_literals;
 
-// After the n-th failed inspection; together about a minute, to outlast a registry's short outage.
-constexpr std::array<std::chrono::milliseconds, 4> kRetryDelays = {2s, 6s, 18s, 36s};
-constexpr int kMaxTries = kRetryDelays.size() + 1;
+// The waits between the tries, as parts of the retry period: short first, for a blip, and long enough in the end to
+// outlast a registry's short outage.
+constexpr std::array<int, 4> kRetryParts = {2, 6, 18, 36};
+constexpr int kAllRetryParts = std::accumulate(kRetryParts.begin(), kRetryParts.end(), 0);
+constexpr int kMaxTries = kRetryParts.size() + 1;
 
 bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved; }
 
@@ -51,7 +54,11 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     }
     take_over = true;
   }
-  if (kube::TimePoint now = parts_.clock.Now(); now < waiting.next_try) {
+  api::ClusterPodPlacementConfig cluster =
+      parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)}).value_or(api::ClusterPodPlacementConfig{});
+  // Its deletion waits for this pod.
+  bool hurry = cluster.metadata().has_deletion_timestamp();
+  if (kube::TimePoint now = parts_.clock.Now(); now < waiting.next_try && !hurry) {
     co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(waiting.next_try - now));
   }
   kube::Stopwatch watch(parts_.metrics.time_to_process_pod, parts_.clock);
@@ -68,8 +75,9 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   placement::ClusterDecision decision;
   if (placement::NeedsRequirement(*pod)) {
     auto architectures = co_await parts_.inspector.Architectures(*pod);
-    if (!architectures && placement::InspectionTries(*pod) + 1 < kMaxTries) {
-      Result<Outcome> later = co_await RecordFailure(request.key, std::move(*pod), architectures.error());
+    if (!architectures && !hurry && placement::InspectionTries(*pod) + 1 < kMaxTries) {
+      Result<Outcome> later = co_await RecordFailure(request.key, std::move(*pod), architectures.error(),
+                                                     cluster.spec.inspection_retry_period);
       co_return later;
     }
     if (architectures) {
@@ -86,11 +94,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   }
   decision.configs = placement::ConfigsFor(*pod, all);
   decision.take_over_shard = take_over;
-  auto cluster = parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)});
-  if (cluster) {
-    decision.cluster_platforms = cluster->Preferences();
-    decision.fallback_architecture = cluster->spec.fallback_architecture;
-  }
+  decision.cluster_platforms = cluster.Preferences();
+  decision.fallback_architecture = cluster.spec.fallback_architecture;
   placement::Release release = placement::ReleaseCluster(*pod, decision);
 
   Result<Outcome> written = co_await Write(request.key, std::move(*pod), std::move(release));
@@ -120,7 +125,8 @@ kube::asio::awaitable<void> PodReconciler::RunPrefetch(Pod pod) {
   (void)ignored;
 }
 
-Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error error) {
+Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error error,
+                                            std::chrono::milliseconds retry_period) {
   int tries = placement::InspectionTries(pod) + 1;
   parts_.metrics.failed_image_inspections.Increment();
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError, error.message());
@@ -128,7 +134,7 @@ Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error 
   Result<Pod> written = co_await kube::Update(parts_.client, std::move(pod));
   if (!written) co_return written.error().Prefix("record a failed inspection");
 
-  std::chrono::milliseconds delay = kRetryDelays[static_cast<size_t>(tries - 1)];
+  std::chrono::milliseconds delay = retry_period * kRetryParts[static_cast<size_t>(tries - 1)] / kAllRetryParts;
   if (auto waiting = waiting_.find(key); waiting != waiting_.end()) {
     waiting->second.next_try = parts_.clock.Now() + delay;
   }

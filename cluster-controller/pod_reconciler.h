@@ -4,7 +4,8 @@
 //   both gates          the images are inspected ahead of time; nothing is written (I1)
 //   local gate gone     requirement, preferences, labels and the gate in one write (I2)
 //   shard silent        after takeoverAfter its work is done here too, both gates in one write (I3)
-//   images unreadable   five tries over about a minute, told on the pod; then the fallback (I3)
+//   images unreadable   five tries over inspectionRetryPeriod, told on the pod; then the fallback (I3), and at once when
+//                       the ClusterPodPlacementConfig is being deleted
 #pragma once
 
 #include <chrono>
@@ -67,8 +68,9 @@ class PodReconciler final : public kube::Reconciler {
   void Prefetch(const kube::core::Pod& pod, Waiting& waiting);
   kube::asio::awaitable<void> RunPrefetch(kube::core::Pod pod);
 
-  // Counts the failure on the pod and says when to try again.
-  kube::Async<kube::Outcome> RecordFailure(kube::ObjectKey key, kube::core::Pod pod, kube::Error error);
+  // Counts the failure on the pod and says when to try again within `retry_period`.
+  kube::Async<kube::Outcome> RecordFailure(kube::ObjectKey key, kube::core::Pod pod, kube::Error error,
+                                           std::chrono::milliseconds retry_period);
   // The write that was decided. A pod that the API server refuses with it goes on without it.
   kube::Async<kube::Outcome> Write(kube::ObjectKey key, kube::core::Pod pod, placement::Release release);
 

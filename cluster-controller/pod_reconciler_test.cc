@@ -100,6 +100,14 @@ class PodReconcilerTest : public testing::Test {
                      {"spec", {{"plugins", plugins}}}});
   }
 
+  // With a finalizer, as the operator gives it one.
+  void CreateClusterConfig(kube::Json spec) {
+    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"}, {"kind", "ClusterPodPlacementConfig"}};
+    config["metadata"] = {{"name", api::kClusterConfigName}, {"finalizers", {api::kPodPlacementFinalizer}}};
+    config["spec"] = std::move(spec);
+    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config);
+  }
+
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
@@ -190,6 +198,34 @@ TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), ArchitectureSet{});
   EXPECT_EQ(images_.asked_.size(), 5u);
+}
+
+TEST_F(PodReconcilerTest, TheTriesAreSpreadOverTheRetryPeriod) {
+  CreateClusterConfig({{"inspectionRetryPeriod", "31s"}});
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  api_.Create<Pod>(GatedPod());
+  std::vector<std::chrono::milliseconds> delays;
+  while (Gated()) {
+    auto outcome = Reconcile();
+    ASSERT_THAT(outcome, IsOk());
+    if (!outcome->delay()) break;
+    delays.push_back(*outcome->delay());
+    clock_.Advance(delays.back());
+  }
+  EXPECT_THAT(delays, testing::ElementsAre(1s, 3s, 9s, 18s));
+  EXPECT_FALSE(Gated());
+}
+
+TEST_F(PodReconcilerTest, TheDeletionOfTheClustersConfigWaitsForNoFurtherTry) {
+  CreateClusterConfig({{"fallbackArchitecture", "arm64"}});
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_TRUE(Gated());
+  api_.Delete<api::ClusterPodPlacementConfig>({"", std::string(api::kClusterConfigName)});
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
 }
 
 TEST_F(PodReconcilerTest, AConflictIsAnErrorAndThePodStaysGated) {

@@ -15,6 +15,8 @@ using kube::Result;
 namespace {
 
 constexpr const char* kRegistriesName = "e2e-registries";
+// No test waits longer than it must.
+constexpr const char* kShortPeriod = "5s";
 
 // The registry of the tests speaks plain HTTP, which nobody may do who was not told.
 Json RegistriesConfigMap(Cluster& cluster) {
@@ -53,7 +55,8 @@ std::string LowerCase(std::string name) {
 ClusterConfigBuilder FlowTest::UsualClusterConfig() {
   return MakeClusterConfig()
       .ForNamespaces(kSceneLabel, "true")
-      .Set("/spec/registriesConfigMapRef/name", kRegistriesName);
+      .Set("/spec/registriesConfigMapRef/name", kRegistriesName)
+      .Set("/spec/inspectionRetryPeriod", kShortPeriod);
 }
 
 void FlowTest::SetUp() {

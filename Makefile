@@ -10,7 +10,7 @@
 CLUSTER := e2e/cluster
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cluster demo test e2e unit down clean-cache
+.PHONY: help setup cluster demo test unit down clean-cache
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -31,11 +31,8 @@ endif
 demo: cluster ## Show the operator at work
 	@e2e/demo.sh
 
-test: setup ## Run the tests that need no cluster
+test: setup ## Run all tests: units, on a real control plane, and on kind
 	@e2e/test.sh
-
-e2e: setup ## Run all tests: on a real control plane, and on kind
-	@E2E=1 e2e/test.sh
 
 unit: ## Run the tests that need no cluster
 	@bazel test //...

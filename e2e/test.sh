@@ -5,7 +5,6 @@
 # KUBECONFIG where that is set (REGISTRY names its registry, which must have the demo images). The last line says
 # `N passed, N failed`; the exit code is that of the sum.
 #
-# E2E=1        runs the integration tier and the kind tier too (`make e2e`).
 # SKIP_KIND=1  leaves the kind tier out. Where no kind cluster can be had on this machine it is left out as well, loudly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
@@ -23,7 +22,7 @@ units_and_integration() {
   export KUBEBUILDER_ASSETS
   say "unit tests and integration tier, control plane from $KUBEBUILDER_ASSETS"
   # A failure is in the results; what else has to be tested is tested all the same.
-  bazel test --keep_going --build_event_json_file="$results/bazel.json" "$@" || true
+  bazel test --keep_going --build_event_json_file="$results/bazel.json" //... || true
   sum+=(--bep "$results/bazel.json")
 }
 
@@ -56,11 +55,7 @@ kind_tier() {
   ) || true
 }
 
-if [[ ${E2E:-} == 1 ]]; then
-  units_and_integration //... //e2e:integration_test
-  kind_tier
-else
-  units_and_integration //...
-fi
+units_and_integration
+kind_tier
 say "all together"
 "${sum[@]}"

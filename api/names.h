@@ -39,6 +39,9 @@ inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
 inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift.io/image-inspect-error";
 
+// On the Leases of those who apply PodPlacementConfigs: the ones that are being written (see configs/announcements.h).
+inline constexpr std::string_view kAnnouncedConfigsAnnotation = "multiarch.openshift.io/announced-configs";
+
 // On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has, as JSON (see api/conversion.h).
 inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.io/v1beta1-spec";
 

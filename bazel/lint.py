@@ -22,11 +22,12 @@ ALLOWED = {
     "kube": {"third_party"},
     "api": {"kube"},
     "placement": {"kube", "api"},
+    "configs": {"kube", "api"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement"},
-    "shard": {"kube", "api", "placement"},
-    "cluster-controller": {"kube", "api", "placement", "inspection"},
-    "operator": {"kube", "api", "placement"},
+    "shard": {"kube", "api", "placement", "configs"},
+    "cluster-controller": {"kube", "api", "placement", "configs", "inspection"},
+    "operator": {"kube", "api", "placement", "configs"},
 }
 
 

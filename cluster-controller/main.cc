@@ -8,7 +8,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "api/version.h"
-#include "cluster-controller/config_reader.h"
+#include "configs/fresh_configs.h"
 #include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
@@ -91,7 +91,7 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   auto images = inspection::NewImageInspector(app.executor(), clock);
   PullSecrets secrets(client, clock);
   PodInspector inspector(*images, secrets, counted.pods, clock);
-  ConfigReader configs(client, clock);
+  configs::FreshConfigs configs(client, clock, {.lease = {FLAGS_namespace, std::string(api::kControllerName)}});
   ShardWatch shards(clock, api::kDefaultShardTakeoverAfter);
   SystemConfig system_config(FLAGS_namespace, cluster_configs, config_maps, *images, secrets, shards);
   kube::Controller* busy = nullptr;
@@ -117,6 +117,7 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   tasks.Spawn("events", events.Run());
   tasks.Spawn("cluster-configs", cluster_configs.Run());
   tasks.Spawn("config-maps", config_maps.Run());
+  tasks.Spawn("configs", configs.Run());
   tasks.Spawn("leases", leases.Run());
   tasks.Spawn("pods", pods.Run());
 

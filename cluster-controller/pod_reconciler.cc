@@ -64,11 +64,13 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   kube::Stopwatch watch(parts_.metrics.time_to_process_pod, parts_.clock);
 
   // What a shard would have set, for a pod that has not passed one.
-  Configs configs;
+  std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
   if (take_over || !ShardIsDone(*pod)) {
-    Result<Configs> read = co_await parts_.configs.Read(pod->metadata().namespace_());
+    std::string ns = pod->metadata().namespace_();
+    std::vector<std::string> gating = placement::GatingConfigs(*pod);
+    auto read = co_await parts_.configs.Read(std::move(ns), std::move(gating));
     if (!read) co_return read.error();
-    configs = *read;
+    configs = std::move(*read);
   }
 
   // What the images support.
@@ -88,11 +90,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   }
 
   // Decide: pure, no I/O.
-  placement::Configs all;
-  if (configs != nullptr) {
-    for (const api::PodPlacementConfig& config : *configs) all.push_back(&config);
-  }
-  decision.configs = placement::ConfigsFor(*pod, all);
+  if (configs != nullptr) decision.configs = placement::ConfigsFor(*pod, *configs);
   decision.take_over_shard = take_over;
   decision.cluster_platforms = cluster.Preferences();
   decision.fallback_architecture = cluster.spec.fallback_architecture;

@@ -13,10 +13,10 @@
 #include <unordered_map>
 
 #include "api/cluster_pod_placement_config.h"
-#include "cluster-controller/config_reader.h"
 #include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
+#include "configs/fresh_configs.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
@@ -34,7 +34,7 @@ struct PodReconcilerParts {
   kube::Clock& clock;
   kube::TaskGroup& tasks;
   kube::EventRecorder& events;
-  ConfigReader& configs;
+  configs::FreshConfigs& configs;
   PodInspector& inspector;
   ShardWatch& shards;
   ControllerMetrics& metrics;

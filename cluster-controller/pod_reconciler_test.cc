@@ -7,6 +7,7 @@
 #include <set>
 
 #include "api/names.h"
+#include "configs/fresh_configs.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -64,6 +65,7 @@ class LiveReader : public kube::Reader<T> {
 
 class PodReconcilerTest : public testing::Test {
  protected:
+  PodReconcilerTest() { tasks_.Spawn("configs", configs_.Run()); }
   ~PodReconcilerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
 
   MakePod GatedPod() {
@@ -113,7 +115,7 @@ class PodReconcilerTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  ConfigReader configs_{api_, clock_, 0ms};
+  configs::FreshConfigs configs_{api_, clock_, {.lease = {"operator-ns", std::string(api::kControllerName)}}};
   FakeImages images_;
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;
@@ -163,11 +165,11 @@ TEST_F(PodReconcilerTest, APodThatCameWithoutTheLocalGateStillGetsItsPreference)
   EXPECT_EQ(Preferences(), 1);
 }
 
-TEST_F(PodReconcilerTest, APodThatPassedItsShardCostsNoListOfConfigs) {
+TEST_F(PodReconcilerTest, APodThatPassedItsShardCostsNoLookAtConfigs) {
   api_.Create<Pod>(GatedPod().Label(api::kLocalGateLabel, api::kRemoved));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
-  EXPECT_EQ(api_.CountCalls("podplacementconfigs"), 0);
+  EXPECT_EQ(api_.CountCalls("GET"), 0);
 }
 
 TEST_F(PodReconcilerTest, AFailedInspectionIsToldOnThePodAndTriedAgainLater) {

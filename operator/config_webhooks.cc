@@ -90,11 +90,26 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   if (request.operation == "UPDATE") {
     Result<PodPlacementConfig> old_config = Read<PodPlacementConfig>(request.old_object_json, request);
     if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
-    co_return Answer(api::ValidateUpdate(*old_config, *config, Pointers(*existing)));
+    api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
+    if (!errors.empty()) co_return Answer(errors);
+    bool same = old_config->metadata().generation() == config->metadata().generation();
+    Result<AdmissionResponse> allowed = co_await Allow(request.dry_run || same, *config);
+    co_return allowed;
   }
   Result<bool> cluster_config = co_await ClusterConfigExists(client_);
   if (!cluster_config) co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
-  co_return Answer(api::ValidateCreate(*config, Pointers(*existing), *cluster_config));
+  api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
+  if (!errors.empty()) co_return Answer(errors);
+  Result<AdmissionResponse> allowed = co_await Allow(request.dry_run, *config);
+  co_return allowed;
+}
+
+Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes, const PodPlacementConfig& config) {
+  if (!nothing_changes) {
+    Result<> announced = co_await announcer_.Announce(config);
+    if (!announced) co_return announced.error();
+  }
+  co_return AdmissionResponse::Allowed();
 }
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest request) {

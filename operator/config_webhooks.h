@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConfigWebhooks: what the API server asks the operator about its own two kinds - may this one be created, changed,
 // deleted - and the conversion between the versions of the ClusterPodPlacementConfig. The rules are in api/validation.h;
-// what they need to know is read live: these questions are rare, and a cache would let two creates in a row pass.
+// what they need to know is read live: these questions are rare, and a cache would let two creates in a row pass. A
+// PodPlacementConfig that may be written is announced to those who apply it first.
 // Thread: the client's.
 #pragma once
 
@@ -13,12 +14,14 @@
 #include "kube/admission/server.h"
 #include "kube/base/async.h"
 #include "kube/client/client.h"
+#include "operator/announcer.h"
 
 namespace operator_ {
 
 class ConfigWebhooks {
  public:
-  explicit ConfigWebhooks(kube::Client& client) : client_(client) {}
+  // Both outlive it.
+  ConfigWebhooks(kube::Client& client, Announcer& announcer) : client_(client), announcer_(announcer) {}
 
   // The routes of all three; `server` must stop before this goes.
   void AddTo(kube::HttpsServer& server);
@@ -28,7 +31,11 @@ class ConfigWebhooks {
   kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
 
  private:
+  // Announces the write of `config`, unless it changes nothing, and allows it.
+  kube::Async<kube::AdmissionResponse> Allow(bool nothing_changes, const api::PodPlacementConfig& config);
+
   kube::Client& client_;
+  Announcer& announcer_;
 };
 
 }  // namespace operator_

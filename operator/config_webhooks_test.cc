@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "operator/announcer.h"
 
 namespace operator_ {
 namespace {
@@ -51,6 +53,13 @@ class ConfigWebhooksTest : public testing::Test {
   AdmissionResponse AskCluster(const char* operation, const Json& object, const Json& old_object = nullptr) {
     return Must(kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
   }
+  // That of the cluster's controller.
+  void CreateLease() {
+    kube::coordination::Lease lease;
+    lease.mutable_metadata()->set_namespace_("operator-ns");
+    lease.mutable_metadata()->set_name(std::string(api::kControllerName));
+    api_.Create(lease);
+  }
   static AdmissionResponse Must(Result<AdmissionResponse> response) {
     EXPECT_THAT(response, kube::IsOk());
     return response ? *response : AdmissionResponse::Errored(500, "");
@@ -58,7 +67,8 @@ class ConfigWebhooksTest : public testing::Test {
 
   boost::asio::io_context io_;
   kube::FakeApiServer api_;
-  ConfigWebhooks webhooks_{api_};
+  Announcer announcer_{api_, kube::RealClock(), "operator-ns"};
+  ConfigWebhooks webhooks_{api_, announcer_};
 };
 
 TEST_F(ConfigWebhooksTest, NoConfigWithoutAClusterConfig) {
@@ -89,6 +99,37 @@ TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
   EXPECT_TRUE(Ask("CREATE", elsewhere).allowed());
   EXPECT_FALSE(Ask("UPDATE", Config("b", 1), Config("b", 2)).allowed());
   EXPECT_TRUE(Ask("UPDATE", Config("a", 1), Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, AWriteThatIsAllowedIsAnnounced) {
+  CreateLease();
+  EXPECT_FALSE(Ask("CREATE", Config("a", 1)).allowed());
+  EXPECT_EQ(api_.CountCalls("PUT"), 0);
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+
+  EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+
+  AdmissionRequest dry_run = Request("CREATE", Config("b", 2), nullptr);
+  dry_run.dry_run = true;
+  EXPECT_TRUE(Must(kube::Run(io_, webhooks_.ValidateConfig(dry_run))).allowed());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+
+  Json changed = Config("a", 3);
+  changed["metadata"]["generation"] = 2;
+  EXPECT_TRUE(Ask("UPDATE", changed, Config("a", 1)).allowed());
+  EXPECT_EQ(api_.CountCalls("PUT"), 2);
+  EXPECT_TRUE(Ask("UPDATE", changed, changed).allowed()) << "as of its metadata alone";
+  EXPECT_EQ(api_.CountCalls("PUT"), 2);
+}
+
+TEST_F(ConfigWebhooksTest, AWriteThatCannotBeAnnouncedFails) {
+  CreateLease();
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  api_.FailNext(kube::Error::Unavailable("503"), "PUT");
+  AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
+  EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)),
+              kube::FailsWith(kube::Code::kUnavailable, HasSubstr("announce")));
 }
 
 TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {

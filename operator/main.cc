@@ -22,6 +22,7 @@
 #include "kube/client/typed.h"
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/leader_election.h"
+#include "operator/announcer.h"
 #include "operator/config_webhooks.h"
 #include "operator/leader.h"
 #include "operator/objects/kinds.h"
@@ -154,7 +155,8 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                                           .key_file = certificate.key_file()};
   auto server = kube::HttpsServer::New(app.executor(), app.clock(), std::move(server_options));
   if (!server) co_return server.error().Prefix("--address");
-  ConfigWebhooks webhooks(client);
+  Announcer announcer(client, app.clock(), FLAGS_namespace);
+  ConfigWebhooks webhooks(client, announcer);
   webhooks.AddTo(**server);
   kube::TaskGroup tasks(app.executor());
   tasks.Spawn("certificate", certificate.Run());

@@ -28,10 +28,10 @@ bool IsObjectName(std::string_view name) {
 
 }  // namespace
 
-Configs ConfigsFor(const kube::core::Pod& pod, const Configs& all) {
+Configs ConfigsFor(const kube::core::Pod& pod, std::span<const api::PodPlacementConfig> all) {
   Configs matching;
-  for (const api::PodPlacementConfig* config : all) {
-    if (Selects(*config, pod)) matching.push_back(config);
+  for (const api::PodPlacementConfig& config : all) {
+    if (Selects(config, pod)) matching.push_back(&config);
   }
   std::sort(matching.begin(), matching.end(),
             [](const api::PodPlacementConfig* a, const api::PodPlacementConfig* b) { return api::Precedes(*a, *b); });

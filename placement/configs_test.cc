@@ -41,14 +41,15 @@ TEST(ConfigsTest, SelectsByLabelsWithinTheNamespace) {
        other_labels = Config("other-labels", 5, R"({"matchLabels": {"app": "api"}})"),
        broken = Config("broken", 4, R"({"matchExpressions": [{"key": "app", "operator": "Near"}]})"),
        other_namespace = Config("other-namespace", 3, nullptr, "elsewhere");
-  EXPECT_THAT(NamesOf(ConfigsFor(pod, {&other_namespace, &broken, &other_labels, &expression, &labels, &empty, &absent})),
-              ElementsAre("absent", "empty", "labels", "expression"));
+  std::vector<api::PodPlacementConfig> all = {other_namespace, broken, other_labels, expression, labels, empty, absent};
+  EXPECT_THAT(NamesOf(ConfigsFor(pod, all)), ElementsAre("absent", "empty", "labels", "expression"));
 }
 
 TEST(ConfigsTest, SortsByPriorityThenAgeThenName) {
   auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5), old_one = Config("z", 1, nullptr, "ns", 4),
        high = Config("y", 255, nullptr, "ns", 9);
-  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), {&b, &a, &old_one, &high})), ElementsAre("y", "z", "a", "b"));
+  std::vector<api::PodPlacementConfig> all = {b, a, old_one, high};
+  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "z", "a", "b"));
 }
 
 TEST(ConfigsTest, SourcesAreThoseThatPreferSomething) {

@@ -9,8 +9,8 @@
 #include <string>
 
 #include "api/names.h"
-#include "api/pod_placement_config.h"
 #include "api/version.h"
+#include "configs/fresh_configs.h"
 #include "kube/admission/health.h"
 #include "kube/admission/metrics.h"
 #include "kube/admission/ops_server.h"
@@ -25,7 +25,6 @@
 #include "kube/controller/leader_election.h"
 #include "kube/types/core.pb.h"
 #include "placement/gate.h"
-#include "shard/config_cache.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
 
@@ -80,15 +79,13 @@ struct Shard {
         metrics(registry),
         controller_metrics(registry, "shard-pod", kWorkers),
         pods(client, app.clock(), GatedPods(ns)),
-        config_watch(client, app.clock(), {.ns = ns}),
-        configs(client, app.clock(), ns),
+        configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
                 .busy = [this] { return controller && controller->queue().size() > 0; }}),
         reconciler({.client = client,
                     .clock = app.clock(),
                     .pods = pods,
-                    .wait_for_configs = [this] { return config_watch.WaitForSync(); },
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
@@ -98,8 +95,6 @@ struct Shard {
                  .identity = Identity(),
                  .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName))}),
         workers(app.executor()) {
-    config_watch.OnEvent(
-        [this](EventType type, const api::PodPlacementConfig& config) { configs.OnEvent(type, config); });
     pods.OnEvent([this](EventType type, const Pod& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
       // A replica that waits keeps no queue: it looks at all pods when it leads.
@@ -125,8 +120,7 @@ struct Shard {
   ShardMetrics metrics;
   kube::ControllerMetrics controller_metrics;
   kube::Informer<Pod> pods;
-  kube::Informer<api::PodPlacementConfig> config_watch;
-  ConfigCache configs;
+  configs::FreshConfigs configs;
   kube::EventRecorder events;
   PodReconciler reconciler;
   kube::LeaderElector elector;
@@ -176,14 +170,14 @@ Async<> Serve(App& app) {
   Shard shard(app, **client, registry, FLAGS_namespace);
   kube::HealthRegistry health;
   health.AddReadiness("caches", [&shard]() -> Result<void> {
-    if (shard.pods.synced() && shard.config_watch.synced()) return Ok();
+    if (shard.pods.synced() && shard.configs.synced()) return Ok();
     return kube::Error::Unavailable("not synced yet");
   });
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
   if (!ops) co_return ops.error().Prefix("--health-address");
   app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("pod-watch", shard.pods.Run());
-  app.tasks().Spawn("config-watch", shard.config_watch.Run());
+  app.tasks().Spawn("configs", shard.configs.Run());
   app.tasks().Spawn("events", shard.events.Run());
 
   Result<> worked = co_await Work(app, shard);

@@ -29,9 +29,6 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   std::optional<Pod> pod = deps_.pods.Get(request.key);
   if (!pod || !placement::HasGate(*pod, api::kLocalGate)) co_return Outcome::Done();
 
-  Result<> synced = co_await deps_.wait_for_configs();
-  if (!synced) co_return synced.error();
-
   kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
   Result<> released = co_await Release(*pod);
   if (!released) {
@@ -44,14 +41,15 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 Async<> PodReconciler::Release(Pod pod) {
   bool refused = false;
   for (int tries = 1;; ++tries) {
+    std::string ns = pod.metadata().namespace_();
     std::vector<std::string> gating = placement::GatingConfigs(pod);
-    Result<> learned = co_await deps_.configs.Learn(std::move(gating));
-    if (!learned) co_return learned.error();
+    Result<configs::FreshConfigs::Snapshot> known = co_await deps_.configs.Read(std::move(ns), std::move(gating));
+    if (!known) co_return known.error();
 
     // Decide: pure, no I/O.
     placement::Release release =
         refused ? placement::ReleaseBare(pod, api::kLocalGate)
-                : placement::ReleaseLocal(pod, placement::ConfigsFor(pod, deps_.configs.All()));
+                : placement::ReleaseLocal(pod, placement::ConfigsFor(pod, **known));
     if (!release.released) co_return Ok();  // another pass, or the cluster's controller, was faster
 
     // Write: guarded by the resourceVersion that it was decided on.

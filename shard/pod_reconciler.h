@@ -3,15 +3,13 @@
 // local gate, in one write. What is decided is placement/'s; this is the reading, the writing and the trying again.
 #pragma once
 
-#include <functional>
-
+#include "configs/fresh_configs.h"
 #include "kube/base/clock.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
-#include "shard/config_cache.h"
 #include "shard/metrics.h"
 
 namespace shard {
@@ -23,9 +21,7 @@ class PodReconciler final : public kube::Reconciler {
     kube::Clock& clock;
     // The gated pods, without status and managed fields: a PUT of a pod ignores the one and keeps the other.
     const kube::PodReader& pods;
-    // Resumes when `configs` has had all that there are.
-    std::function<kube::Async<>()> wait_for_configs;
-    ConfigCache& configs;
+    configs::FreshConfigs& configs;
     kube::EventRecorder& events;
     ShardMetrics& metrics;
   };

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "configs/fresh_configs.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
 #include "kube/testing/fake_api_server.h"
@@ -50,6 +51,9 @@ class Pods final : public kube::PodReader {
 
 class PodReconcilerTest : public ::testing::Test {
  protected:
+  PodReconcilerTest() { tasks_.Spawn("configs", configs_.Run()); }
+  ~PodReconcilerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk()); }
+
   PodPlacementConfig Config(const char* name, int priority, const char* architecture, int weight) {
     PodPlacementConfig config;
     config.mutable_metadata()->set_name(name);
@@ -58,11 +62,6 @@ class PodReconcilerTest : public ::testing::Test {
     config.spec.plugins = api::Plugins{
         .node_affinity_scoring = api::NodeAffinityScoring{.enabled = true, .platforms = {{architecture, weight}}}};
     return config;
-  }
-
-  // In the API server and in the cache.
-  void CreateKnown(const PodPlacementConfig& config) {
-    configs_.OnEvent(kube::EventType::kAdded, api_.Create(config));
   }
 
   MakePod Gated() {
@@ -87,41 +86,43 @@ class PodReconcilerTest : public ::testing::Test {
     return reasons;
   }
 
+  // A watch that has broken off does not see it.
+  void CreateUnseen(const PodPlacementConfig& config) {
+    kube::Drain(io_);
+    api_.FailNext(Error::Unavailable("503"), "WATCH", 1000);
+    api_.CloseWatches();
+    kube::Drain(io_);
+    api_.Create(config);
+  }
+
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   Pods pods_{api_};
   kube::Metrics registry_;
   ShardMetrics metrics_{registry_};
-  ConfigCache configs_{api_, clock_, "ns"};
+  configs::FreshConfigs configs_{api_, clock_, {.ns = "ns", .lease = {"ns", std::string(api::kShardControllerName)}}};
+  kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
-  int syncs_ = 0;
-  kube::Result<> sync_result_ = kube::Ok();
   PodReconciler reconciler_{{.client = api_,
                              .clock = clock_,
                              .pods = pods_,
-                             .wait_for_configs = [this] { return WaitForConfigs(); },
                              .configs = configs_,
                              .events = events_,
                              .metrics = metrics_}};
-
-  kube::Async<> WaitForConfigs() {
-    ++syncs_;
-    co_return sync_result_;
-  }
 };
 
 TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
-  CreateKnown(Config("low", 1, "arm64", 5));
-  CreateKnown(Config("high", 9, "arm64", 75));
-  CreateKnown(Config("other", 5, "amd64", 25));
+  api_.Create(Config("low", 1, "arm64", 5));
+  api_.Create(Config("high", 9, "arm64", 75));
+  api_.Create(Config("other", 5, "amd64", 25));
   api_.Create<Pod>(Gated());
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_TRUE(placement::HasGate(Web(), api::kClusterGate));
   EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-high,amd64:25:PodPlacementConfig-other,"
                        "arm64:5:PodPlacementConfig-low:skipped");
-  EXPECT_EQ(api_.calls().size(), 1u);
+  EXPECT_EQ(api_.CountCalls("GET"), 1) << "of what is announced";
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   EXPECT_EQ(metrics_.processed_pods.Value(), 1);
   EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
@@ -131,33 +132,15 @@ TEST_F(PodReconcilerTest, LeavesOtherPodsAlone) {
   EXPECT_THAT(Reconcile(), kube::IsOk());
   api_.Create<Pod>(MakePod("web").Namespace("ns").Gate(api::kClusterGate));
   EXPECT_THAT(Reconcile(), kube::IsOk());
-  EXPECT_TRUE(api_.calls().empty());
-  EXPECT_EQ(syncs_, 0);
-}
-
-TEST_F(PodReconcilerTest, DecidesNothingBeforeItKnowsTheConfigs) {
-  api_.Create<Pod>(Gated());
-  sync_result_ = Error::Cancelled("stopping");
-  EXPECT_THAT(Reconcile(), FailsWith(Code::kCancelled));
-  EXPECT_TRUE(api_.calls().empty());
-  EXPECT_TRUE(Events().empty());
+  EXPECT_EQ(api_.CountCalls("GET"), 0);
+  EXPECT_EQ(api_.CountCalls("PUT"), 0);
 }
 
 TEST_F(PodReconcilerTest, ReadsAConfigThatTheWatchHasNotBroughtYet) {
-  api_.Create(Config("new", 1, "arm64", 75));
-  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new"));
+  CreateUnseen(Config("new", 1, "arm64", 75));
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new,gone"));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-new");
-  EXPECT_EQ(api_.CountCalls("GET"), 1);
-}
-
-TEST_F(PodReconcilerTest, ReadsSeveralUnknownConfigsWithOneCall) {
-  api_.Create(Config("new", 1, "arm64", 75));
-  api_.Create(Config("newer", 2, "amd64", 7));
-  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new,newer,gone"));
-  EXPECT_THAT(Reconcile(), kube::IsOk());
-  EXPECT_EQ(Sources(), "amd64:7:PodPlacementConfig-newer,arm64:75:PodPlacementConfig-new");
-  EXPECT_EQ(api_.CountCalls("podplacementconfigs"), 1);
 }
 
 TEST_F(PodReconcilerTest, AConfigThatIsGoneHoldsNobodyUp) {
@@ -166,10 +149,10 @@ TEST_F(PodReconcilerTest, AConfigThatIsGoneHoldsNobodyUp) {
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
 }
 
-TEST_F(PodReconcilerTest, WaitsWhileAnUnknownConfigCannotBeRead) {
-  api_.Create(Config("new", 1, "arm64", 75));
+TEST_F(PodReconcilerTest, WaitsWhileItCannotBeKnownWhichConfigsThereAre) {
+  CreateUnseen(Config("new", 1, "arm64", 75));
   api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new"));
-  api_.FailNext(Error::Unavailable("503"), "podplacementconfigs");
+  api_.FailNext(Error::Unavailable("503"), "GET /apis/multiarch");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
   EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_THAT(Reconcile(), kube::IsOk());
@@ -177,7 +160,7 @@ TEST_F(PodReconcilerTest, WaitsWhileAnUnknownConfigCannotBeRead) {
 }
 
 TEST_F(PodReconcilerTest, AConflictIsDecidedAgainFromTheNewestPod) {
-  CreateKnown(Config("a", 1, "arm64", 75));
+  api_.Create(Config("a", 1, "arm64", 75));
   Pod old_pod = api_.Create<Pod>(Gated());
   pods_.Freeze(old_pod);
   // Meanwhile its author said what it prefers.
@@ -222,7 +205,7 @@ TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotMistakenForIt) {
 }
 
 TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
-  CreateKnown(Config("a", 1, "arm64", 75));
+  api_.Create(Config("a", 1, "arm64", 75));
   for (Error refused : {Error::Invalid("no such field"), Error::PermissionDenied("a policy says no")}) {
     api_.Create<Pod>(Gated());
     api_.FailNext(refused, "PUT");
@@ -235,7 +218,7 @@ TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
 }
 
 TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
-  CreateKnown(Config("a", 1, "arm64", 75));
+  api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());
   api_.FailNext(Error::Unavailable("503"), "PUT");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("drop the local gate")));

@@ -89,7 +89,8 @@ Json ValidatingWebhook(const char* name, std::string_view path, const char* plur
                                                      "request.userInfo.username != '" + self + "'")})},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Fail"},
-          {"sideEffects", "None"},
+          // Writes that are allowed are announced (operator/announcer.h).
+          {"sideEffects", "NoneOnDryRun"},
           {"timeoutSeconds", 10},
           {"admissionReviewVersions", Json::array({"v1"})}};
 }

@@ -85,7 +85,7 @@ class CreatedTogetherRounds {
     if (of_config.version > of_pod.version) {
       ++pod_was_first_;
       preferred_all_the_same_ += preferred ? 1 : 0;
-      pod_delay_ += 1ms;
+      pod_delay_ += 2ms;
       return true;
     }
     pod_delay_ = std::max<kube::Duration>(pod_delay_ - 1ms, 0ms);

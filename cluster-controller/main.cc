@@ -67,8 +67,8 @@ kube::InformerOptions<Pod> GatedPods() {
 
 // What is counted, over all terms of leadership.
 struct Counted {
-  explicit Counted(kube::Metrics& metrics)
-      : client(metrics), pods(metrics), controller(metrics, kController, FLAGS_workers) {}
+  Counted(kube::Metrics& metrics, kube::Clock& clock)
+      : client(metrics), pods(metrics), controller(metrics, clock, kController, FLAGS_workers) {}
 
   kube::ClientMetrics client;
   ControllerMetrics pods;
@@ -138,7 +138,7 @@ Async<> Main(kube::App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
   kube::Metrics metrics;
-  Counted counted(metrics);
+  Counted counted(metrics, app.clock());
   auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
                                 {.name = "cluster-controller", .observer = &counted.client});
   if (!client) co_return client.error();

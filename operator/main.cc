@@ -17,6 +17,7 @@
 #include "kube/admission/ops_server.h"
 #include "kube/admission/server.h"
 #include "kube/base/app.h"
+#include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
@@ -164,8 +165,8 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   serving = true;
 
   // The rest, in one of them.
-  kube::ControllerMetrics shard_metrics(metrics, "shards", kShardWorkers);
-  kube::ControllerMetrics cluster_metrics(metrics, "cluster", 1);
+  kube::ControllerMetrics shard_metrics(metrics, app.clock(), "shards", kShardWorkers);
+  kube::ControllerMetrics cluster_metrics(metrics, app.clock(), "cluster", 1);
   kube::LeaseOptions lease{.ns = FLAGS_namespace,
                            .name = std::string(kManagedBy),
                            .identity = Identity(),
@@ -191,9 +192,10 @@ Async<> Serve(App& app) {
   Result<OperandOptions> operands = OptionsFromFlags();
   if (!operands) co_return operands.error();
   kube::Metrics metrics;
+  kube::ClientMetrics client_metrics(metrics);
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
-  kube::ClientOptions client_options{.name = std::string(kName)};
+  kube::ClientOptions client_options{.name = std::string(kName), .observer = &client_metrics};
   auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config), std::move(client_options));
   if (!client) co_return client.error();
 

@@ -77,7 +77,7 @@ struct Shard {
   Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
       : app(app),
         metrics(registry),
-        controller_metrics(registry, "shard-pod", kWorkers),
+        controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
         pods(client, app.clock(), GatedPods(ns)),
         configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),

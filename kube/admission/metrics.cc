@@ -71,6 +71,7 @@ Histogram& Metrics::AddHistogram(const std::string& name, const std::string& hel
 
 std::string Metrics::Render() const {
   using prometheus::MetricType;
+  for (const auto& refresh : refreshes_) refresh();
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
   families.push_back(Sample("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
                             MetricType::Counter, CpuSeconds()));

@@ -12,6 +12,7 @@
 #include <prometheus/histogram.h>
 #include <prometheus/registry.h>
 
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -52,11 +53,15 @@ class Metrics {
   Histogram& AddHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets = DurationBuckets(), const Labels& labels = {});
 
+  // Called at the start of each Render(), for what is a matter of the moment: how long something takes by now.
+  void OnRender(std::function<void()> refresh) { refreshes_.push_back(std::move(refresh)); }
+
   // All of them, and process_* (CPU, memory, open files, start) as any Prometheus client has; text format 0.0.4.
   std::string Render() const;
 
  private:
   prometheus::Registry registry_;
+  std::vector<std::function<void()>> refreshes_;
 };
 
 }  // namespace kube

@@ -30,7 +30,7 @@ double Seconds(Duration duration) { return std::chrono::duration<double>(duratio
 
 }  // namespace
 
-ControllerMetrics::ControllerMetrics(Metrics& metrics, const std::string& controller, int workers)
+ControllerMetrics::ControllerMetrics(Metrics& metrics, Clock& clock, const std::string& controller, int workers)
     : success_(Total(metrics, controller, "success")),
       requeue_after_(Total(metrics, controller, "requeue_after")),
       requeue_(Total(metrics, controller, "requeue")),
@@ -58,19 +58,43 @@ ControllerMetrics::ControllerMetrics(Metrics& metrics, const std::string& contro
                                            QueueBuckets(), {{"controller", controller}, {"name", controller}})),
       work_duration_(metrics.AddHistogram("workqueue_work_duration_seconds",
                                           "How long in seconds processing an item from workqueue takes", QueueBuckets(),
-                                          {{"controller", controller}, {"name", controller}})) {
+                                          {{"controller", controller}, {"name", controller}})),
+      working_(std::make_shared<std::multiset<TimePoint>>()) {
   metrics
       .AddGauge("controller_runtime_max_concurrent_reconciles",
                 "Maximum number of concurrent reconciles per controller", {{"controller", controller}})
       .Set(workers);
+
+  Gauge& unfinished = metrics.AddGauge("workqueue_unfinished_work_seconds",
+                                       "Seconds for which all items that are being processed have been so, summed up",
+                                       {{"controller", controller}, {"name", controller}});
+  Gauge& longest = metrics.AddGauge("workqueue_longest_running_processor_seconds",
+                                    "Seconds for which the item that takes longest by now has been processed",
+                                    {{"controller", controller}, {"name", controller}});
+  metrics.OnRender([working = working_, &clock, &unfinished, &longest] {
+    TimePoint now = clock.Now();
+    double sum = 0;
+    for (TimePoint since : *working) sum += Seconds(now - since);
+    unfinished.Set(sum);
+    longest.Set(working->empty() ? 0 : Seconds(now - *working->begin()));
+  });
 }
 
 void ControllerMetrics::OnDepth(size_t depth) { depth_.Set(static_cast<double>(depth)); }
 void ControllerMetrics::OnAdded() { adds_.Increment(); }
 void ControllerMetrics::OnRetried() { retries_.Increment(); }
-void ControllerMetrics::OnWaited(Duration in_queue) { queue_duration_.Observe(Seconds(in_queue)); }
-void ControllerMetrics::OnWorked(Duration in_work) { work_duration_.Observe(Seconds(in_work)); }
 void ControllerMetrics::OnActiveWorkers(int workers) { active_workers_.Set(workers); }
+
+void ControllerMetrics::OnTaken(TimePoint since, TimePoint now) {
+  queue_duration_.Observe(Seconds(now - since));
+  working_->insert(now);
+}
+
+void ControllerMetrics::OnDone(TimePoint since, TimePoint now) {
+  work_duration_.Observe(Seconds(now - since));
+  auto taken = working_->find(since);
+  if (taken != working_->end()) working_->erase(taken);
+}
 
 void ControllerMetrics::OnReconciled(Ending ending, bool panicked, Duration took) {
   time_.Observe(Seconds(took));

@@ -2,29 +2,32 @@
 // ControllerMetrics: what a controller, its queue and a leader election count, under controller-runtime's names, so that
 // the dashboards for those fit. All of them are there, at zero, from the start.
 //
-//   ControllerMetrics observer(metrics, "shard-pod", /*workers=*/4);
+//   ControllerMetrics observer(metrics, clock, "shard-pod", /*workers=*/4);
 //   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &observer);
 #pragma once
 
 #include <functional>
+#include <memory>
+#include <set>
 #include <string>
 
 #include "kube/admission/metrics.h"
+#include "kube/base/clock.h"
 #include "kube/controller/controller.h"
 
 namespace kube {
 
 class ControllerMetrics final : public ControllerObserver {
  public:
-  // `metrics` outlives this object.
-  ControllerMetrics(Metrics& metrics, const std::string& controller, int workers);
+  // `metrics` outlives this object, and `clock` the last Render() of `metrics`.
+  ControllerMetrics(Metrics& metrics, Clock& clock, const std::string& controller, int workers);
 
   // WorkQueueObserver
   void OnDepth(size_t depth) override;
   void OnAdded() override;
   void OnRetried() override;
-  void OnWaited(Duration in_queue) override;
-  void OnWorked(Duration in_work) override;
+  void OnTaken(TimePoint since, TimePoint now) override;
+  void OnDone(TimePoint since, TimePoint now) override;
   // ControllerObserver
   void OnActiveWorkers(int workers) override;
   void OnReconciled(Ending ending, bool panicked, Duration took) override;
@@ -45,6 +48,8 @@ class ControllerMetrics final : public ControllerObserver {
   Counter& retries_;
   Histogram& queue_duration_;
   Histogram& work_duration_;
+  // When each key that is worked on was taken; shared with the refresh of two gauges, which may outlive this object.
+  std::shared_ptr<std::multiset<TimePoint>> working_;
 };
 
 // For LeaseOptions::on_change: leader_election_master_status{name}.

@@ -3,6 +3,8 @@
 
 #include <gmock/gmock.h>
 
+#include "kube/testing/fake_clock.h"
+
 namespace kube {
 namespace {
 
@@ -12,7 +14,8 @@ using Ending = ControllerObserver::Ending;
 
 TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
   Metrics metrics;
-  ControllerMetrics observer(metrics, "shard-pod", 4);
+  FakeClock clock;
+  ControllerMetrics observer(metrics, clock, "shard-pod", 4);
   std::string text = metrics.Render();
   for (const char* line : {
            R"(controller_runtime_reconcile_total{controller="shard-pod",result="success"} 0)",
@@ -28,6 +31,8 @@ TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
            R"(workqueue_retries_total{controller="shard-pod",name="shard-pod"} 0)",
            R"(workqueue_queue_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
            R"(workqueue_work_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_unfinished_work_seconds{controller="shard-pod",name="shard-pod"} 0)",
+           R"(workqueue_longest_running_processor_seconds{controller="shard-pod",name="shard-pod"} 0)",
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
@@ -35,12 +40,14 @@ TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
 
 TEST(ControllerMetricsTest, CountsWhatHappens) {
   Metrics metrics;
-  ControllerMetrics observer(metrics, "c", 1);
+  FakeClock clock;
+  ControllerMetrics observer(metrics, clock, "c", 1);
   observer.OnAdded();
   observer.OnDepth(3);
   observer.OnRetried();
-  observer.OnWaited(2s);
-  observer.OnWorked(1s);
+  TimePoint taken = clock.Now();
+  observer.OnTaken(taken - 2s, taken);
+  observer.OnDone(taken, taken + 1s);
   observer.OnActiveWorkers(1);
   observer.OnReconciled(Ending::kSuccess, false, 20ms);
   observer.OnReconciled(Ending::kRequeue, false, 20ms);
@@ -61,6 +68,32 @@ TEST(ControllerMetricsTest, CountsWhatHappens) {
        }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
+}
+
+TEST(ControllerMetricsTest, WorkThatHasNoEndShows) {
+  Metrics metrics;
+  FakeClock clock;
+  {
+    ControllerMetrics observer(metrics, clock, "c", 2);
+    TimePoint first = clock.Now();
+    observer.OnTaken(first, first);
+    clock.Advance(30s);
+    TimePoint second = clock.Now();
+    observer.OnTaken(second, second);
+    clock.Advance(10s);
+    std::string text = metrics.Render();
+    EXPECT_THAT(text, HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 50)"));
+    EXPECT_THAT(text, HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 40)"));
+
+    observer.OnDone(first, clock.Now());
+    clock.Advance(5s);
+    text = metrics.Render();
+    EXPECT_THAT(text, HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 15)"));
+    EXPECT_THAT(text, HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 15)"));
+    observer.OnDone(second, clock.Now());
+  }
+  // A scrape that comes while the process ends finds nothing under way.
+  EXPECT_THAT(metrics.Render(), HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 0)"));
 }
 
 TEST(ControllerMetricsTest, SaysWhoLeads) {

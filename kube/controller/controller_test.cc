@@ -52,8 +52,8 @@ struct Observed : ControllerObserver {
   void OnDepth(size_t) override {}
   void OnAdded() override {}
   void OnRetried() override {}
-  void OnWaited(Duration) override {}
-  void OnWorked(Duration) override {}
+  void OnTaken(TimePoint, TimePoint) override {}
+  void OnDone(TimePoint, TimePoint) override {}
   void OnActiveWorkers(int workers) override { active = workers; }
   void OnReconciled(Ending ending, bool panicked, Duration took) override {
     endings.push_back(ending);

@@ -93,7 +93,7 @@ Async<ObjectKey> WorkQueue::Next() {
   auto wanted = wanted_.find(key);
   if (observer_ != nullptr) {
     observer_->OnDepth(ready_.size());
-    observer_->OnWaited(now - wanted->second);
+    observer_->OnTaken(wanted->second, now);
   }
   wanted_.erase(wanted);
   working_.emplace(key, now);
@@ -103,7 +103,7 @@ Async<ObjectKey> WorkQueue::Next() {
 void WorkQueue::Done(const ObjectKey& key) {
   auto working = working_.find(key);
   if (working == working_.end()) return;
-  if (observer_ != nullptr) observer_->OnWorked(clock_.Now() - working->second);
+  if (observer_ != nullptr) observer_->OnDone(working->second, clock_.Now());
   working_.erase(working);
   if (wanted_.contains(key)) Push(key);
 }

@@ -22,16 +22,17 @@
 
 namespace kube {
 
-// Told what happens to a queue; for metrics. Durations are those of one key.
+// Told what happens to a queue; for metrics. Times are those of one key.
 class WorkQueueObserver {
  public:
   virtual ~WorkQueueObserver() = default;
   virtual void OnDepth(size_t depth) = 0;
   virtual void OnAdded() = 0;
   virtual void OnRetried() = 0;
-  // From Add() to Next(), and from Next() to Done().
-  virtual void OnWaited(Duration in_queue) = 0;
-  virtual void OnWorked(Duration in_work) = 0;
+  // By Next(), at `now`; added at `since`.
+  virtual void OnTaken(TimePoint since, TimePoint now) = 0;
+  // By Done(), at `now`; taken at `since`.
+  virtual void OnDone(TimePoint since, TimePoint now) = 0;
 };
 
 struct WorkQueueOptions {

@@ -23,8 +23,8 @@ struct Observed : WorkQueueObserver {
   void OnDepth(size_t depth) override { this->depth = depth; }
   void OnAdded() override { ++added; }
   void OnRetried() override { ++retried; }
-  void OnWaited(Duration in_queue) override { waited = in_queue; }
-  void OnWorked(Duration in_work) override { worked = in_work; }
+  void OnTaken(TimePoint since, TimePoint now) override { waited = now - since; }
+  void OnDone(TimePoint since, TimePoint now) override { worked = now - since; }
   size_t depth = 0;
   int added = 0;
   int retried = 0;

@@ -240,6 +240,44 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsRefused) {
   EXPECT_THAT(Events(), ElementsAre("deleted p8")) << "from the pages of the second list";
 }
 
+TEST_F(InformerTest, ListsByPagesWhereStreamingIsNotKnown) {
+  api_.IgnoreStreamingLists();
+  AddPods({"a"});
+  Start();
+  EXPECT_FALSE(pods_->synced()) << "the list may have only begun";
+  api_.SendBookmarks();
+  Drain(io_);
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_EQ(api_.CountCalls("GET "), 1);
+}
+
+TEST_F(InformerTest, TroubleIsNoWordOnStreamingLists) {
+  for (const Error& error : {Error::DeadlineExceeded("connect"), Error::Unavailable("503"), Error::Invalid("no HTTP"),
+                             Error::FromHttpStatus(400, "BadRequest", "of another parameter")}) {
+    api_.FailNext(error, "WATCH");
+  }
+  Start();
+  for (int i = 0; i < 10; ++i) {
+    clock_.Advance(30s);
+    Drain(io_);
+  }
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 5);
+  EXPECT_EQ(api_.CountCalls("GET "), 0);
+}
+
+TEST_F(InformerTest, AStreamThatBreaksBeforeItsListEndsIsTriedAgain) {
+  api_.IgnoreStreamingLists();
+  Start();
+  api_.CloseWatches();
+  Drain(io_);
+  clock_.Advance(30s);
+  Drain(io_);
+  EXPECT_FALSE(pods_->synced());
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 2);
+  EXPECT_EQ(api_.CountCalls("GET "), 0);
+}
+
 TEST_F(InformerTest, ObjectsThatLeaveTheSelectorAreDeleted) {
   AddPods({"a", "b"});
   Start({.field_selector = "spec.nodeName="});

@@ -33,6 +33,13 @@ bool NeedsRelist(const Error& error) {
   }
 }
 
+// True if the API server itself says that it has no streaming lists. Old ones know neither parameter's use for a watch.
+bool SaysNoStreamingLists(const Error& error) {
+  return error.code() == Code::kInvalid && !error.reason().empty() &&
+         (error.message().find("sendInitialEvents") != std::string::npos ||
+          error.message().find("resourceVersionMatch") != std::string::npos);
+}
+
 }  // namespace
 
 struct Reflector::Frame {
@@ -75,10 +82,7 @@ asio::awaitable<void> Reflector::Run() {
 }
 
 Duration Reflector::AfterFailure(const Error& error) {
-  bool was_listing = std::exchange(listing_, false);
-  bool refused = error.code() == Code::kInvalid || error.code() == Code::kDeadlineExceeded;
-  if (was_listing && streaming_lists_ && refused) {
-    // Refused as unknown, or taken for an ordinary watch whose initial events have no end.
+  if (std::exchange(refused_, false)) {
     LOG(INFO) << options_.resource.plural << ": no streaming lists here, listing by pages: " << error;
     streaming_lists_ = false;
     resource_version_.clear();
@@ -182,7 +186,10 @@ Async<> Reflector::Watch(bool streaming_list) {
   ApiRequest request{.target = std::move(target),
                      .accept = std::string(options_.protobuf ? kWatchAccept<core::Pod> : kWatchAccept<Unstructured>)};
   Result<std::unique_ptr<WatchStream>> stream = co_await client_.Watch(std::move(request));
-  if (!stream) co_return stream.error();
+  if (!stream) {
+    refused_ = streaming_list && SaysNoStreamingLists(stream.error());
+    co_return stream.error();
+  }
   while (true) {
     Result<std::optional<std::string>> text = co_await (*stream)->Next();
     if (!text) co_return text.error();
@@ -193,7 +200,7 @@ Async<> Reflector::Watch(bool streaming_list) {
     Result<void> taken = Take(std::move(*frame));
     if (!taken) co_return taken.error();
   }
-  if (listing_) co_return Error::DeadlineExceeded("the watch ended before its initial events did");
+  if (listing_) co_return Error::Unavailable("the watch ended before its initial events did");
   co_return Ok();
 }
 
@@ -235,6 +242,9 @@ Result<void> Reflector::Take(Frame frame) {
     Remove(frame.key, kind_.Decode(std::move(frame.object)));
   } else if (frame.type == "BOOKMARK") {
     list_ended = listing_ && frame.initial_events_end;
+    // With streaming lists the first bookmark is the one that ends the initial events.
+    refused_ = listing_ && !list_ended;
+    if (refused_) return Error::Invalid("taken for an ordinary watch");
   } else {
     return Error::Invalid("watch event of type \"" + frame.type.substr(0, 40) + "\"");
   }

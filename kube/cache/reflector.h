@@ -2,8 +2,8 @@
 // Reflector: keeps a copy of one collection of the API by list and watch. The machinery under Informer<T>, which is what
 // other code uses; not a template, so that it is compiled once.
 //
-// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST where the server refuses
-// that. A watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by then is told
+// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST where the server says
+// that it has none; trouble on the way to it says nothing of the kind. A watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by then is told
 // as deleted. It never gives up.
 #pragma once
 
@@ -114,8 +114,9 @@ class Reflector {
   uint32_t generation_ = 0;
   bool synced_ = false;
   bool streaming_lists_ = true;
-  // Of the watch under way: its initial events have not ended, and whether a frame has come.
+  // Of the watch under way: its initial events have not ended, the server has no streaming lists, a frame has come.
   bool listing_ = false;
+  bool refused_ = false;
   bool received_ = false;
   // The last failure was a 410.
   bool expired_ = false;

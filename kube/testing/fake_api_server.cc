@@ -336,7 +336,7 @@ Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& 
   Result<FakeTarget> target = FakeTarget::Parse(request.target);
   if (!target) return target.error();
   bool streaming = target->Query("sendInitialEvents") == "true";
-  if (streaming && !streaming_lists_) {
+  if (streaming && streaming_lists_ == StreamingLists::kRefused) {
     return Error::FromHttpStatus(422, "Invalid", "sendInitialEvents is forbidden for watch unless the feature is enabled");
   }
   if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
@@ -351,7 +351,7 @@ Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& 
     for (const auto& [key, object] : collections_[target->collection]) {
       watch->Deliver({version_, target->collection, key, std::nullopt, object});
     }
-    if (streaming) watch->SendBookmark(version_, /*end_of_initial_events=*/true);
+    if (streaming && streaming_lists_ == StreamingLists::kServed) watch->SendBookmark(version_, /*end_of_initial_events=*/true);
   } else if (from < oldest_) {
     watch->SendExpired();
   } else {

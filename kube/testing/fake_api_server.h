@@ -67,7 +67,9 @@ class FakeApiServer final : public Client {
   // Compaction: open watches end with 410, and so do resourceVersions and continue tokens from before.
   void ExpireWatches();
   // An API server without streaming lists: sendInitialEvents is refused as 422.
-  void RefuseStreamingLists() { streaming_lists_ = false; }
+  void RefuseStreamingLists() { streaming_lists_ = StreamingLists::kRefused; }
+  // One that does not know the parameter: it is taken for an ordinary watch, the initial events have no end.
+  void IgnoreStreamingLists() { streaming_lists_ = StreamingLists::kIgnored; }
   // Sends a bookmark to every open watch that wants them.
   void SendBookmarks();
   // Runs before each call is carried out, with "METHOD target"; for races: "another client was faster".
@@ -122,7 +124,7 @@ class FakeApiServer final : public Client {
   uint64_t oldest_ = 0;
   uint64_t next_uid_ = 1;
   bool down_ = false;
-  bool streaming_lists_ = true;
+  enum class StreamingLists { kServed, kRefused, kIgnored } streaming_lists_ = StreamingLists::kServed;
   std::map<std::string, Collection> collections_;
   std::vector<FakeChange> history_;
   std::vector<std::weak_ptr<FakeWatch>> watches_;

@@ -11,8 +11,6 @@ namespace {
 
 using kube::Json;
 
-constexpr int kUser = 65532;
-
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
 
 Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
@@ -78,19 +76,16 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
       {"automountServiceAccountToken", !operand.webhook},
       {"terminationGracePeriodSeconds", 30},
       {"affinity", Affinity(operand, options)},
-      {"securityContext",
-       {{"runAsNonRoot", true},
-        {"runAsUser", kUser},
-        {"runAsGroup", kUser},
-        {"fsGroup", kUser},
-        {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      // The user is the image's, which is a number: clusters that give each namespace users of its own (OpenShift) would
+      // refuse a fixed one here, and any other will do.
+      {"securityContext", {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
       {"containers", Json::array({ContainerOf(operand)})},
   };
   if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
   if (operand.webhook) {
-    // 0440: readable through fsGroup by the container's user, by nobody else.
+    // 0444: whatever user the container has reads it; nobody else is in there.
     spec["volumes"] = Json::array(
-        {{{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0440}}}}});
+        {{{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}}});
   }
   for (const std::string& secret : options.image_pull_secrets) {
     spec["imagePullSecrets"].push_back({{"name", secret}});

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <string>
 
@@ -21,6 +20,7 @@
 #include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
 #include "kube/cache/informer.h"
+#include "kube/cache/waiting_pods.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
@@ -46,24 +46,7 @@ using kube::core::Pod;
 
 constexpr char kController[] = "pod-placement";
 
-// Pods that wait for the scheduler; the gate itself cannot be selected by.
-constexpr char kUnscheduled[] = "spec.nodeName=,status.phase=Pending";
-
-std::string Identity() {
-  char host[256] = "";
-  gethostname(host, sizeof host - 1);
-  return std::string(host) + "_" + std::to_string(getpid());
-}
-
-kube::InformerOptions<Pod> GatedPods() {
-  return {.field_selector = kUnscheduled,
-          .trim =
-              [](Pod& pod) {
-                pod.clear_status();
-                pod.mutable_metadata()->clear_managed_fields();
-              },
-          .keep = [](const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }};
-}
+bool HasClusterGate(const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }
 
 // What is counted, over all terms of leadership.
 struct Counted {
@@ -81,7 +64,7 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   kube::TaskGroup tasks(app.executor());
 
   // What is watched.
-  kube::Informer<Pod> pods(client, clock, GatedPods());
+  kube::Informer<Pod> pods(client, clock, kube::WaitingPods("", HasClusterGate));
   kube::Informer<api::ClusterPodPlacementConfig> cluster_configs(client, clock, {});
   kube::Informer<kube::core::ConfigMap> config_maps(client, clock, {.ns = FLAGS_namespace});
   kube::Informer<kube::coordination::Lease> leases(
@@ -151,7 +134,6 @@ Async<> Main(kube::App& app) {
   kube::LeaderElector elector(**client, app.clock(),
                               {.ns = FLAGS_namespace,
                                .name = std::string(api::kControllerName),
-                               .identity = Identity(),
                                .on_change = kube::LeaderMetric(metrics, std::string(api::kControllerName))});
   // A lost term ends the work, not the process: an API server that was away costs no restart.
   Result<> led = kube::Ok();

@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include "api/names.h"
+#include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
 
@@ -21,7 +22,7 @@ Async<std::vector<Pod>> GatedPods(kube::Client& client, std::string ns, std::str
   std::string continue_token;
   do {
     std::string target = kube::ListTarget(kube::ResourceOf<Pod>::value,
-                                          {.ns = ns, .field_selector = "spec.nodeName=,status.phase=Pending"});
+                                          {.ns = ns, .field_selector = kube::kWaitingPods});
     kube::AddQuery(target, "limit", std::to_string(kPage));
     if (!continue_token.empty()) kube::AddQuery(target, "continue", continue_token);
     kube::ApiRequest request{.target = std::move(target), .accept = std::string(kube::kProtobuf)};

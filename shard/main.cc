@@ -3,7 +3,6 @@
 // PodPlacementConfigs and drops their local gate. Of several replicas one works, the others watch along and wait.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
 #include <optional>
 #include <string>
@@ -16,6 +15,7 @@
 #include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
 #include "kube/cache/informer.h"
+#include "kube/cache/waiting_pods.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
@@ -30,6 +30,7 @@
 
 DEFINE_string(namespace, "", "The namespace to serve, and where the Lease is. Required.");
 DEFINE_string(kubeconfig, "", "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_string(lease_owner, "", "The operator's namespace that the Lease is removed with, as NAME/UID; empty: none.");
 DEFINE_bool(leader_elect, true, "Whether to work only while holding the Lease.");
 
 namespace shard {
@@ -49,28 +50,27 @@ constexpr int kWorkers = 8;
 Result<void> CheckFlags() {
   constexpr size_t kMaxLength = 63;
   bool plain = FLAGS_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
-  if (plain && !FLAGS_namespace.empty() && FLAGS_namespace.size() <= kMaxLength) return Ok();
-  return kube::Error::Invalid("--namespace must name the namespace to serve");
+  if (!plain || FLAGS_namespace.empty() || FLAGS_namespace.size() > kMaxLength) {
+    return kube::Error::Invalid("--namespace must name the namespace to serve");
+  }
+  if (!FLAGS_lease_owner.empty() && FLAGS_lease_owner.find('/') == std::string::npos) {
+    return kube::Error::Invalid("--lease-owner must be NAME/UID");
+  }
+  return Ok();
 }
 
-std::string Identity() {
-  // In a cluster the host's name is the pod's; the process id tells several on one host apart.
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return std::string(host) + "_" + std::to_string(getpid());
+std::optional<kube::meta::OwnerReference> LeaseOwner() {
+  if (FLAGS_lease_owner.empty()) return std::nullopt;
+  size_t slash = FLAGS_lease_owner.find('/');
+  kube::meta::OwnerReference owner;
+  owner.set_api_version("v1");
+  owner.set_kind("Namespace");
+  owner.set_name(FLAGS_lease_owner.substr(0, slash));
+  owner.set_uid(FLAGS_lease_owner.substr(slash + 1));
+  return owner;
 }
 
-kube::InformerOptions<Pod> GatedPods(const std::string& ns) {
-  return {.ns = ns,
-          .field_selector = "spec.nodeName=,status.phase=Pending",
-          // A PUT of the pod ignores its status, and keeps the managed fields where it has none.
-          .trim =
-              [](Pod& pod) {
-                pod.clear_status();
-                pod.mutable_metadata()->clear_managed_fields();
-              },
-          .keep = [](const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); }};
-}
+bool HasLocalGate(const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); }
 
 // What runs from start to end of the process, and what only the leader runs.
 struct Shard {
@@ -78,7 +78,7 @@ struct Shard {
       : app(app),
         metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
-        pods(client, app.clock(), GatedPods(ns)),
+        pods(client, app.clock(), kube::WaitingPods(ns, HasLocalGate)),
         configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
@@ -92,7 +92,7 @@ struct Shard {
         elector(client, app.clock(),
                 {.ns = ns,
                  .name = std::string(api::kShardControllerName),
-                 .identity = Identity(),
+                 .owner = LeaseOwner(),
                  .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName))}),
         workers(app.executor()) {
     pods.OnEvent([this](EventType type, const Pod& pod) {

@@ -2,8 +2,10 @@
 #include "kube/controller/leader_election.h"
 
 #include <glog/logging.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "kube/codec/codec.h"
 
@@ -24,6 +26,14 @@ void SetTime(meta::Time& out, WallTime time) {
 }
 
 }  // namespace
+
+std::string LeaseIdentity() {
+  const char* pod = std::getenv("POD_NAME");
+  if (pod != nullptr && *pod != '\0') return pod;
+  char host[256] = "unknown";
+  gethostname(host, sizeof host - 1);
+  return std::string(host) + "_" + std::to_string(getpid());
+}
 
 LeaderElector::LeaderElector(Client& client, Clock& clock, LeaseOptions options)
     : client_(client), clock_(clock), options_(std::move(options)), random_(std::random_device()()) {}
@@ -123,6 +133,7 @@ Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadli
   Lease lease = current ? std::move(*current) : Lease();
   lease.mutable_metadata()->set_namespace_(options_.ns);
   lease.mutable_metadata()->set_name(options_.name);
+  if (options_.owner && method == Method::kPost) *lease.mutable_metadata()->add_owner_references() = *options_.owner;
   coordination::LeaseSpec& spec = *lease.mutable_spec();
   WallTime now = clock_.WallNow();
   TimePoint sent_at = clock_.Now();

@@ -25,17 +25,23 @@
 
 namespace kube {
 
+// Who this process is among the candidates: $POD_NAME, where the pod's manifest gives its name so; a container that is
+// started again then takes up its own Lease at once. Elsewhere the host's name and the process id.
+std::string LeaseIdentity();
+
 struct LeaseOptions {
   std::string ns;
   std::string name;
-  // Unique among the candidates, such as the pod's name and uid.
-  std::string identity;
+  // Unique among the candidates.
+  std::string identity = LeaseIdentity();
   // How long the others wait after our last sign of life; whole seconds.
   std::chrono::seconds duration{15};
   // How long we go on working without having renewed; less than `duration`.
   Duration renew_deadline = std::chrono::seconds(10);
   // Between two tries, with jitter where it is not ours.
   Duration retry = std::chrono::seconds(2);
+  // Whom the Lease goes with, if it is made here.
+  std::optional<meta::OwnerReference> owner = std::nullopt;
   // Told when leadership comes and goes; may be empty.
   std::function<void(bool leader)> on_change;
 };

@@ -2,6 +2,9 @@
 #include "kube/controller/leader_election.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cstdlib>
 
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
@@ -68,6 +71,34 @@ TEST_F(LeaderElectionTest, FirstCandidateMakesTheLease) {
   EXPECT_EQ(lease.spec().lease_duration_seconds(), 15);
   EXPECT_EQ(lease.spec().lease_transitions(), 0);
   EXPECT_EQ(lease.spec().acquire_time().seconds(), lease.spec().renew_time().seconds());
+}
+
+TEST_F(LeaderElectionTest, TheLeaseGoesWithItsOwner) {
+  meta::OwnerReference owner;
+  owner.set_uid("of-the-namespace");
+  LeaderElector elector(api_, clock_, {.ns = "ours", .name = "operator", .owner = owner});
+  EXPECT_THAT(kube::Run(io_, elector.Acquire()), IsOk());
+  ASSERT_EQ(Stored().metadata().owner_references_size(), 1);
+  EXPECT_EQ(Stored().metadata().owner_references(0).uid(), "of-the-namespace");
+}
+
+// A container that crashed and was started again, in the same pod.
+TEST_F(LeaderElectionTest, WhoComesBackTakesUpItsLeaseAtOnce) {
+  Start(a_);
+  ASSERT_TRUE(a_.elector.leader());
+  Candidate again(api_, clock_, "a");
+  Start(again);
+  EXPECT_TRUE(again.elector.leader());
+  Advance(1s);
+  EXPECT_EQ(Stored().spec().holder_identity(), "a");
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
+}
+
+TEST(LeaseIdentityTest, IsThePodsNameWhereThatIsKnown) {
+  setenv("POD_NAME", "web-0", 1);
+  EXPECT_EQ(LeaseIdentity(), "web-0");
+  unsetenv("POD_NAME");
+  EXPECT_THAT(LeaseIdentity(), HasSubstr("_" + std::to_string(getpid())));
 }
 
 TEST_F(LeaderElectionTest, OneLeadsWhileItRenews) {

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "api/names.h"
+#include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
 #include "placement/gate.h"
@@ -79,7 +80,7 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
 
 // Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
 Async<> UngatePods(Client& client) {
-  kube::ListOptions options{.field_selector = "spec.nodeName=,status.phase=Pending"};
+  kube::ListOptions options{.field_selector = kube::kWaitingPods};
   auto pods = co_await kube::List<Pod>(client, std::move(options));
   if (!pods) co_return pods.error();
   for (Pod& listed : pods->items) {

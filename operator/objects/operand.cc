@@ -63,6 +63,11 @@ Json ContainerOf(const Operand& operand) {
         {"readOnlyRootFilesystem", true},
         {"capabilities", {{"drop", {"ALL"}}}}}},
   };
+  // Who it is in its leader election.
+  if (!operand.webhook) {
+    container["env"] = Json::array(
+        {{{"name", "POD_NAME"}, {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
+  }
   if (operand.webhook) {
     container["volumeMounts"] = Json::array(
         {{{"name", "certificate"}, {"mountPath", std::string(kCertificateDirectory)}, {"readOnly", true}}});

@@ -43,6 +43,13 @@ TEST(OperandTest, LeavesTheUserToTheImageAndTheCluster) {
   EXPECT_EQ(PodSpecOf(Webhook())["volumes"][0]["secret"]["defaultMode"], 0444);
 }
 
+TEST(OperandTest, ACandidateKnowsItsPodsName) {
+  Json env = PodSpecOf(Shard())["containers"][0]["env"];
+  ASSERT_EQ(env.size(), 1u);
+  EXPECT_EQ(env[0]["name"], "POD_NAME");
+  EXPECT_EQ(env[0]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.name");
+}
+
 TEST(OperandTest, StatesRequestsAndLimitsForAResourceQuota) {
   Json resources = PodSpecOf(Shard())["containers"][0]["resources"];
   for (const char* kind : {"requests", "limits"}) {

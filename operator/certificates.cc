@@ -124,6 +124,9 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, C
   if (!made) co_return made.error().Prefix("make certificate " + request.serving.ToString());
   (*secret->mutable_data())[kCertificateKey] = made->certificate_pem;
   (*secret->mutable_data())[kPrivateKeyKey] = made->private_key_pem;
+  if (request.serving_owner && secret->metadata().owner_references().empty()) {
+    *secret->mutable_metadata()->add_owner_references() = *request.serving_owner;
+  }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
   LOG(INFO) << "certificate=" << request.serving.ToString() << " made";

@@ -10,6 +10,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -34,6 +35,8 @@ struct CertificateRequest {
   std::vector<std::string> dns_names;
   // On both Secrets, beside the label that all objects of ours have.
   std::map<std::string, std::string> labels;
+  // Whom the serving certificate's Secret goes with, where that is not its namespace alone.
+  std::optional<kube::meta::OwnerReference> serving_owner = std::nullopt;
 };
 
 struct IssuedCertificate {

@@ -29,7 +29,7 @@ const ObjectKey kServing{"shop", "web-hook"};
 class CertificatesTest : public testing::Test {
  protected:
   CertificateRequest Request() {
-    return {.authority = kAuthority, .serving = kServing, .dns_names = {"web-hook.shop.svc"}, .labels = {{"a", "b"}}};
+    return {.authority = kAuthority, .serving = kServing, .dns_names = {"web-hook.shop.svc"}, .labels = {{"a", "b"}}, .serving_owner = owner_};
   }
   IssuedCertificate Ensure() {
     Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
@@ -46,7 +46,16 @@ class CertificatesTest : public testing::Test {
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
+  std::optional<kube::meta::OwnerReference> owner_;
 };
+
+TEST_F(CertificatesTest, TheCertificateGoesWithItsOwnerTheAuthorityWithItsNamespace) {
+  owner_.emplace().set_uid("of-the-namespace");
+  Ensure();
+  ASSERT_EQ(api_.Get<Secret>(kServing)->metadata().owner_references_size(), 1);
+  EXPECT_EQ(api_.Get<Secret>(kServing)->metadata().owner_references(0).uid(), "of-the-namespace");
+  EXPECT_TRUE(api_.Get<Secret>(kAuthority)->metadata().owner_references().empty());
+}
 
 TEST_F(CertificatesTest, MakesAnAuthorityAndACertificateThatItSigned) {
   IssuedCertificate issued = Ensure();
@@ -57,6 +66,7 @@ TEST_F(CertificatesTest, MakesAnAuthorityAndACertificateThatItSigned) {
   EXPECT_THAT(*kube::DnsNames(certificate), ElementsAre("web-hook.shop.svc"));
   EXPECT_EQ(api_.Get<Secret>(kServing)->type(), "kubernetes.io/tls");
   EXPECT_EQ(api_.Get<Secret>(kServing)->metadata().labels().at("a"), "b");
+  EXPECT_TRUE(api_.Get<Secret>(kServing)->metadata().owner_references().empty());
 }
 
 // I6

@@ -3,11 +3,10 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
-
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/certificates.h"
+#include "operator/finalizers.h"
 #include "operator/gates.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/kinds.h"
@@ -30,19 +29,6 @@ constexpr char kAuthorityName[] = "pod-placement-ca";
 
 ObjectKey WebhookConfigurationKey() { return {"", std::string(api::kMutatingWebhookConfigurationName)}; }
 
-std::vector<std::string> FinalizersOf(const api::ClusterPodPlacementConfig& config) {
-  return {config.metadata().finalizers().begin(), config.metadata().finalizers().end()};
-}
-
-bool Contains(const std::vector<std::string>& list, std::string_view item) {
-  return std::find(list.begin(), list.end(), item) != list.end();
-}
-
-std::vector<std::string> Without(std::vector<std::string> list, std::string_view item) {
-  list.erase(std::remove(list.begin(), list.end(), item), list.end());
-  return list;
-}
-
 }  // namespace
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
@@ -59,15 +45,8 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
   if (config->metadata().has_deletion_timestamp()) co_return co_await Delete(std::move(*config));
 
   removing_since_.reset();
-  std::vector<std::string> finalizers = FinalizersOf(*config);
-  size_t before = finalizers.size();
-  for (std::string_view ours : {api::kPodPlacementFinalizer, api::kNoPodPlacementConfigFinalizer}) {
-    if (!Contains(finalizers, ours)) finalizers.emplace_back(ours);
-  }
-  if (finalizers.size() != before) {
-    Result<> written = co_await WriteFinalizers(*config, std::move(finalizers));
-    if (!written) co_return written.error();
-  }
+  Result<> held = co_await AddFinalizers(client_, config->metadata());
+  if (!held) co_return held.error();
   std::string not_deprovisioning;
   co_return co_await Provision(std::move(*config), std::move(not_deprovisioning));
 }
@@ -166,13 +145,8 @@ Async<Outcome> ClusterReconciler::Delete(Config config) {
     if (!written) co_return written.error();
     co_return Outcome::After(timing_.poll);
   }
-  std::vector<std::string> others = FinalizersOf(config);
-  size_t before = others.size();
-  others = Without(std::move(others), api::kPodPlacementFinalizer);
-  others = Without(std::move(others), api::kNoPodPlacementConfigFinalizer);
-  if (others.size() == before) co_return Outcome::Done();
-  Result<> written = co_await WriteFinalizers(config, std::move(others));
-  if (!written) co_return written.error();
+  Result<> freed = co_await RemoveFinalizers(client_, config.metadata());
+  if (!freed) co_return freed.error();
   co_return Outcome::Done();
 }
 
@@ -250,16 +224,6 @@ Async<> ClusterReconciler::RemoveObjects() {
   // The authority last: it is the sign that something is left.
   ObjectKey authority{options_.ns, kAuthorityName};
   co_return co_await store_.Remove(kSecrets, std::move(authority));
-}
-
-Async<> ClusterReconciler::WriteFinalizers(const Config& config, std::vector<std::string> finalizers) {
-  kube::Json patch;
-  patch["metadata"]["resourceVersion"] = config.metadata().resource_version();
-  patch["metadata"]["finalizers"] = std::move(finalizers);
-  Result<kube::Unstructured> written = co_await kube::PatchObject(
-      client_, kube::ResourceOf<Config>::value, kube::KeyOf(config), kube::kMergePatch, std::move(patch));
-  if (!written && !IsNotFound(written)) co_return written.error().Prefix("write finalizers");
-  co_return Ok();
 }
 
 Async<> ClusterReconciler::WriteClusterStatus(Config config, ClusterView view) {

@@ -63,7 +63,6 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> LetPodsGo(std::vector<kube::core::Pod> pods, kube::Duration waited);
   kube::Async<bool> AnythingLeft();
   kube::Async<> RemoveObjects();
-  kube::Async<> WriteFinalizers(const Config& config, std::vector<std::string> finalizers);
   kube::Async<> WriteClusterStatus(Config config, ClusterView view);
   Rollout RolloutOfOperand(std::string_view deployment) const;
 

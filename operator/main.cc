@@ -3,9 +3,8 @@
 // server's questions about both kinds; the one that holds the Lease does the rest (see leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <unistd.h>
 
-#include <algorithm>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -17,6 +16,7 @@
 #include "kube/admission/ops_server.h"
 #include "kube/admission/server.h"
 #include "kube/base/app.h"
+#include "kube/base/notifier.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
@@ -25,11 +25,13 @@
 #include "kube/controller/leader_election.h"
 #include "operator/announcer.h"
 #include "operator/config_webhooks.h"
+#include "operator/farewell.h"
 #include "operator/leader.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
 #include "operator/own_certificate.h"
+#include "operator/terms.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"
@@ -66,8 +68,8 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
 constexpr auto kRetryEvery = 2s;
-// How long a call that is under way may take when the Lease is lost: a call's own timeout.
-constexpr auto kEndOfTerm = 35s;
+// How long what is under way may hold up the farewell, which has a few seconds in all.
+constexpr kube::Duration kFarewellCannotWait = 1s;
 
 std::vector<std::string> SplitList(const std::string& text) {
   std::vector<std::string> items;
@@ -94,15 +96,10 @@ Result<OperandOptions> OptionsFromFlags() {
   return options;
 }
 
-std::string Identity() {
-  // In a cluster the host's name is the pod's; the process id tells several on one host apart.
-  char host[256] = "unknown";
-  gethostname(host, sizeof host - 1);
-  return std::string(host) + "_" + std::to_string(getpid());
-}
-
 // The operator's Namespace and certificate, whatever time the API server takes to give them.
-Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, OperandOptions& options) {
+// Errors: kCancelled when the process is to stop or the namespace goes.
+Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, const Farewell& farewell,
+                OperandOptions& options) {
   while (true) {
     kube::ObjectKey key{"", options.ns};
     Result<kube::Unstructured> ns = co_await kube::GetObject(client, kNamespaces, key);
@@ -114,78 +111,79 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, Ope
       ready = ns.error().Prefix("read namespace " + options.ns);
     }
     if (ready) co_return Ok();
+    if (farewell.due()) co_return Error::Cancelled("namespace " + options.ns + " is being deleted");
     LOG(WARNING) << "cannot start yet: " << ready.error();
     Result<> slept = co_await app.clock().Sleep(kRetryEvery);
     if (!slept) co_return slept.error();
   }
 }
 
-// One term: waits for the Lease, leads while it is ours, and ends what it began.
-// Returns: Ok when the process is to stop or the Lease was lost; an Error if work of this term could not be ended, so that
-// only the end of the process does.
-Async<> LeadOnce(App& app, kube::Client& client, LeaderOptions options, const OwnCertificate& certificate,
-                 kube::LeaderElector& elector) {
-  Result<> acquired = co_await elector.Acquire();
-  if (app.stopping() || !acquired) co_return Ok();
-  LOG(INFO) << "leads";
-  Leader leader(client, app.clock(), std::move(options), certificate);
-  kube::TaskGroup workers(app.executor());
-  // An API server that is away keeps the start waiting; the Lease is to be renewed, or lost, meanwhile.
-  workers.Spawn("leader", leader.Run(workers));
-  Result<> held = co_await elector.Hold();
-  LOG_IF(WARNING, !app.stopping() && !held) << "leads no more: " << held.error();
-
-  // What is under way is finished, then the next leader need not wait.
-  kube::Duration grace = app.stopping() ? app.grace_left() : kEndOfTerm;
-  Result<> stopped = co_await workers.Stop(app.clock(), grace);
-  Result<> released = co_await elector.Release();
-  LOG_IF(WARNING, !released) << "release the Lease: " << released.error();
-  co_return stopped;
-}
-
-// Answers the API server, and leads when it is our turn, until the process is to stop. `serving` tells when it answers.
+// Answers the API server, and leads when it is our turn, until the process is to stop; where the namespace goes, nobody
+// leads any more and every pod is let go. `serving` tells when it answers.
 Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics, bool& serving) {
+  kube::Notifier changed;
+  kube::TaskGroup tasks(app.executor());
+  Farewell farewell(client, app.clock(), FLAGS_namespace);
+  farewell.OnDue([&changed] { changed.NotifyAll(); });
+  tasks.Spawn("own-namespace", farewell.Watch());
   OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
-  Result<> prepared = co_await Prepare(app, client, certificate, operands);
-  if (app.stopping()) co_return Ok();
-  if (!prepared) co_return prepared.error();
+  Result<> prepared = co_await Prepare(app, client, certificate, farewell, operands);
+  if (!prepared && !farewell.due()) co_return prepared.error();
 
   // The webhooks, in every replica.
-  kube::HttpsServerOptions server_options{.address = FLAGS_address,
-                                          .certificate_file = certificate.certificate_file(),
-                                          .key_file = certificate.key_file()};
-  auto server = kube::HttpsServer::New(app.executor(), app.clock(), std::move(server_options));
-  if (!server) co_return server.error().Prefix("--address");
+  std::unique_ptr<kube::HttpsServer> server;
   Announcer announcer(client, app.clock(), FLAGS_namespace);
   ConfigWebhooks webhooks(client, announcer);
-  webhooks.AddTo(**server);
-  kube::TaskGroup tasks(app.executor());
-  tasks.Spawn("certificate", certificate.Run());
-  tasks.Spawn("webhooks", (*server)->Run());
-  serving = true;
+  if (prepared) {
+    kube::HttpsServerOptions server_options{.address = FLAGS_address,
+                                            .certificate_file = certificate.certificate_file(),
+                                            .key_file = certificate.key_file()};
+    auto made = kube::HttpsServer::New(app.executor(), app.clock(), std::move(server_options));
+    if (!made) co_return made.error().Prefix("--address");
+    server = std::move(*made);
+    webhooks.AddTo(*server);
+    tasks.Spawn("certificate", certificate.Run());
+    tasks.Spawn("webhooks", server->Run());
+    serving = true;
+  }
 
   // The rest, in one of them.
   kube::ControllerMetrics shard_metrics(metrics, app.clock(), "shards", kShardWorkers);
   kube::ControllerMetrics cluster_metrics(metrics, app.clock(), "cluster", 1);
   kube::LeaseOptions lease{.ns = FLAGS_namespace,
                            .name = std::string(kManagedBy),
-                           .identity = Identity(),
                            .on_change = kube::LeaderMetric(metrics, std::string(kManagedBy))};
-  kube::LeaderElector elector(client, app.clock(), std::move(lease));
   LeaderOptions leader_options{.operands = std::move(operands),
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics};
-  Result<> led = Ok();
-  while (led && !app.stopping()) led = co_await LeadOnce(app, client, leader_options, certificate, elector);
+  Terms terms(app, client, std::move(lease), std::move(leader_options), certificate);
+  terms.OnFailure([&changed] { changed.NotifyAll(); });
+  kube::TaskGroup leading(app.executor());
+  if (!farewell.due()) leading.Spawn("terms", terms.Run());
+  while (!app.stopping() && !terms.failure() && !farewell.due()) {
+    Result<> waited = co_await changed.Wait();
+    (void)waited;
+  }
+  kube::Duration grace = farewell.due() ? kFarewellCannotWait : app.grace_left();
+  Result<> ended = co_await leading.Stop(app.clock(), grace);
+  LOG_IF(WARNING, !ended) << ended.error();
+  if (farewell.due()) {
+    Result<> said = co_await farewell.Say();
+    LOG_IF(WARNING, !said) << "farewell: " << said.error();
+    Result<> waited = co_await app.WaitForStop();
+    (void)waited;
+  }
 
   // Drain: the webhooks last.
-  kube::Duration grace = app.grace_left();
-  Result<> drained = co_await (*server)->Drain(grace);
+  grace = app.grace_left();
+  Result<> drained = Ok();
+  if (server != nullptr) drained = co_await server->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
   grace = app.grace_left();
-  Result<> ended = co_await tasks.Stop(app.clock(), grace);
+  ended = co_await tasks.Stop(app.clock(), grace);
   LOG_IF(WARNING, !ended) << ended.error();
-  co_return led;
+  if (terms.failure()) co_return *terms.failure();
+  co_return Ok();
 }
 
 Async<> Serve(App& app) {

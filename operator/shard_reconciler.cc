@@ -123,6 +123,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool look) {
       .serving = {ns, std::string(api::kShardWebhookName)},
       .dns_names = {ServiceDnsName(std::string(api::kShardWebhookName), ns)},
       .labels = {{std::string(kShardNamespaceLabel), ns}},
+      .serving_owner = OwnNamespace(options_),
   };
   Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();

@@ -2,6 +2,7 @@
 #include "operator/deploy/deploy.h"
 
 #include <iostream>
+#include <optional>
 
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
@@ -44,6 +45,18 @@ bool Ready(const Unstructured& object) {
   return kube::IntAt(body, "status.observedGeneration") >= object.metadata().generation() &&
          kube::IntAt(body, "status.updatedReplicas") == wanted &&
          kube::IntAt(body, "status.availableReplicas") == wanted && kube::IntAt(body, "status.replicas") == wanted;
+}
+
+// `object`, to be removed with the operator's namespace where that does not contain it. Not so the definitions of the
+// configs: these are the users', and would go with them.
+Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Unstructured& object) {
+  if (resource.namespaced || resource.kind == "CustomResourceDefinition") return object;
+  Json body = object.body();
+  body["metadata"]["ownerReferences"] = Json::array({{{"apiVersion", "v1"},
+                                                      {"kind", "Namespace"},
+                                                      {"name", ns.metadata().name()},
+                                                      {"uid", ns.metadata().uid()}}});
+  return Unstructured(std::move(body));
 }
 
 // Why the pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
@@ -98,13 +111,16 @@ Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource r
 
 Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, DeployOptions options) {
   TimePoint deadline = clock.Now() + options.timeout;
+  std::optional<Unstructured> ns;
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();
     kube::ApplyOptions as_deployer{.field_manager = "pod-placement-deploy"};
-    auto applied = co_await kube::ApplyObject(client, *resource, object, std::move(as_deployer));
+    Unstructured owned = ns ? OwnedBy(*ns, *resource, object) : object;
+    auto applied = co_await kube::ApplyObject(client, *resource, std::move(owned), std::move(as_deployer));
     if (!applied) co_return applied.error().Prefix("apply " + Describe(object));
     std::cout << "applied " << Describe(object) << std::endl;
+    if (resource->kind == "Namespace") ns = std::move(*applied);
   }
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);

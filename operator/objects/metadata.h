@@ -3,8 +3,8 @@
 //
 // Ownership. Nothing has an ownerReference to a PodPlacementConfig or the ClusterPodPlacementConfig: the garbage
 // collector would remove webhook, controller and permissions in any order, and leave gated pods behind; the operator
-// removes them in the right one (see shard_reconciler.h). Cluster-scoped objects are owned by the operator's Namespace,
-// so that no webhook configuration outlives an operator that was deleted together with its namespace.
+// removes them in the right one (see shard_reconciler.h). All that lies outside of the operator's Namespace is owned by
+// it, so that nothing outlives an operator that was deleted together with its namespace (see farewell.h).
 #pragma once
 
 #include <string>
@@ -12,6 +12,7 @@
 
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
+#include "operator/objects/options.h"
 
 namespace operator_ {
 
@@ -35,6 +36,21 @@ inline kube::Json NewObject(const kube::Resource& resource, std::string_view ns,
   object["metadata"]["labels"][std::string(kManagedByLabel)] = std::string(kManagedBy);
   if (!ns.empty()) object["metadata"]["namespace"] = std::string(ns);
   return object;
+}
+
+// The operator's Namespace, as owner.
+inline kube::meta::OwnerReference OwnNamespace(const OperandOptions& options) {
+  kube::meta::OwnerReference owner;
+  owner.set_api_version("v1");
+  owner.set_kind("Namespace");
+  owner.set_name(options.ns);
+  owner.set_uid(options.ns_uid);
+  return owner;
+}
+
+inline void OwnByNamespace(kube::Json& object, const OperandOptions& options) {
+  object["metadata"]["ownerReferences"] =
+      kube::Json::array({{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"name", options.ns}, {"uid", options.ns_uid}}});
 }
 
 inline void SetLabel(kube::Json& object, std::string_view label, std::string_view value) {

@@ -38,7 +38,9 @@ TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
     EXPECT_EQ(object.Key().ns, "shop") << object.body;
     EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"], "multiarch-tuning-operator");
     EXPECT_EQ(object.body["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"], "shop");
-    EXPECT_FALSE(object.body["metadata"].contains("ownerReferences")) << object.body;
+    // A PodPlacementConfig as owner would let the garbage collector choose the order; the operator's namespace goes last.
+    Json owner = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"name", "ops"}, {"uid", "u"}};
+    EXPECT_EQ(object.body["metadata"]["ownerReferences"], Json::array({owner})) << object.body;
   }
 }
 
@@ -67,7 +69,7 @@ TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
 TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
   DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
   EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-controller")),
-            (std::vector<std::string>{"--namespace=shop", "--log-verbosity=Debug"}));
+            (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u", "--log-verbosity=Debug"}));
   EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
             (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
                                       "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));

@@ -45,7 +45,8 @@ Operand ShardController(const std::string& ns, const std::string& log_verbosity,
           .name = std::string(api::kShardControllerName),
           .binary = "shard",
           .image = options.shard_image,
-          .args = {"--namespace=" + ns, "--log-verbosity=" + log_verbosity}};
+          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid,
+                   "--log-verbosity=" + log_verbosity}};
 }
 
 Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
@@ -70,7 +71,10 @@ DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbos
       {kDeployments, OperandDeployment(webhook, options)},
       {kServices, OperandService(webhook)},
   };
-  for (DesiredObject& object : objects) SetLabel(object.body, kShardNamespaceLabel, ns);
+  for (DesiredObject& object : objects) {
+    SetLabel(object.body, kShardNamespaceLabel, ns);
+    OwnByNamespace(object.body, options);
+  }
   return objects;
 }
 

@@ -65,8 +65,7 @@ Json GatingWebhook(const std::string& name, Json client_config) {
 
 Json NewClusterScoped(const kube::Resource& resource, std::string_view name, const OperandOptions& options) {
   Json object = NewObject(resource, "", name);
-  object["metadata"]["ownerReferences"] =
-      Json::array({{{"apiVersion", "v1"}, {"kind", "Namespace"}, {"name", options.ns}, {"uid", options.ns_uid}}});
+  OwnByNamespace(object, options);
   return object;
 }
 

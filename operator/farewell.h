@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+// Farewell: what the operator does when its own namespace is being deleted, and everybody with it who lets pods go (I7).
+//
+//   Farewell farewell(client, clock, ns);
+//   farewell.OnDue([&] { ... });                  // stop leading: nothing may be made any more
+//   tasks.Spawn("own-namespace", farewell.Watch());
+//   ...
+//   if (farewell.due()) co_await farewell.Say();
+//
+// A namespace's content is deleted, in no order, some seconds after the namespace was marked for it. Until then all
+// permissions, tokens and controllers are there, so that is the time to act in: pods are gated no more, those that wait
+// are left to their controllers for a moment and then let go as they are, and the ClusterPodPlacementConfig loses the
+// finalizers that nobody is left to answer. All else of ours is owned by the Namespace and goes with it (see
+// objects/metadata.h). Every replica does it: what another has done already is no trouble.
+// Thread: the client's.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+#include "kube/types/unstructured.h"
+
+namespace operator_ {
+
+struct FarewellTiming {
+  // How long the controllers may take for the pods that wait.
+  std::chrono::milliseconds drain{2'000};
+  // API servers may call a webhook for a moment after its configuration is gone: pods are looked for that long.
+  std::chrono::milliseconds settle{2'000};
+  // Between two looks.
+  std::chrono::milliseconds poll{250};
+};
+
+class Farewell {
+ public:
+  // `client` and `clock` outlive this; `ns`: the operator's.
+  Farewell(kube::Client& client, kube::Clock& clock, std::string ns, FarewellTiming timing = {});
+
+  // Called once, when the namespace is first seen to be going. Before Watch().
+  void OnDue(std::function<void()> listener) { on_due_ = std::move(listener); }
+  // Watches the namespace until cancelled.
+  boost::asio::awaitable<void> Watch();
+  bool due() const { return due_; }
+
+  // Returns when no pod waits and none is gated any more. Trouble with the API server is logged and tried again. When
+  // cancelled, lets go at once what waits, and returns; errors are those of that.
+  kube::Async<> Say();
+
+ private:
+  // True if something was there to be done; pods are let go only if `let_go`.
+  kube::Async<bool> Pass(bool let_go);
+  kube::Async<bool> RemoveWebhookConfigurations();
+  kube::Async<> FreeClusterConfig();
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  FarewellTiming timing_;
+  kube::Informer<kube::Unstructured> namespace_;
+  std::function<void()> on_due_;
+  bool due_ = false;
+};
+
+}  // namespace operator_

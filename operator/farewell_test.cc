@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/farewell.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::MakePod;
+using kube::Result;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+
+class FarewellTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CreateNamespace("ops");
+    CreateNamespace("shop");
+    farewell_.OnDue([this] { ++told_; });
+    tasks_.Spawn("own-namespace", farewell_.Watch());
+    kube::Drain(io_);
+  }
+  ~FarewellTest() override {
+    Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));
+    EXPECT_THAT(stopped, kube::IsOk());
+  }
+  // Something keeps it, so that it stays with a deletionTimestamp as a namespace does.
+  void CreateNamespace(const std::string& name) {
+    Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}};
+    ns["metadata"] = {{"name", name}, {"finalizers", {"kubernetes"}}};
+    api_.CreateJson(kNamespaces, ns);
+  }
+  void DeleteNamespace(const std::string& name) {
+    api_.DeleteJson(kNamespaces, {"", name});
+    kube::Drain(io_);
+  }
+  void CreateWebhookConfiguration(const std::string& name, std::string_view manager) {
+    Json object = {{"metadata", {{"name", name}}}};
+    object["metadata"]["labels"][std::string(kManagedByLabel)] = std::string(manager);
+    api_.CreateJson(kMutatingWebhookConfigurations, object);
+  }
+  bool HasWebhookConfiguration(const std::string& name) {
+    return api_.GetJson(kMutatingWebhookConfigurations, {"", name}).has_value();
+  }
+  void CreateGated(const std::string& name, std::initializer_list<std::string_view> gates) {
+    auto pod = MakePod(name).Phase("Pending");
+    for (std::string_view gate : gates) pod.Gate(std::string(gate));
+    api_.Create<Pod>(pod);
+  }
+  bool Waits(const std::string& name) { return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0; }
+
+  void Say() { tasks_.Spawn("say", SayInTask()); }
+  boost::asio::awaitable<void> SayInTask() {
+    co_await kube::IgnoreCancellation();
+    said_ = co_await farewell_.Say();
+  }
+  void Pass(std::chrono::milliseconds time) {
+    kube::Drain(io_);
+    for (; time.count() > 0; time -= 50ms) {
+      clock_.Advance(50ms);
+      kube::Drain(io_);
+    }
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  Farewell farewell_{api_, clock_, "ops"};
+  int told_ = 0;
+  std::optional<Result<>> said_;
+};
+
+TEST_F(FarewellTest, IsDueWhenItsOwnNamespaceGoes) {
+  DeleteNamespace("shop");
+  EXPECT_FALSE(farewell_.due());
+  DeleteNamespace("ops");
+  EXPECT_TRUE(farewell_.due());
+  EXPECT_EQ(told_, 1);
+}
+
+TEST_F(FarewellTest, NoPodIsGatedAnyMore) {
+  CreateWebhookConfiguration("of-the-cluster", kManagedBy);
+  CreateWebhookConfiguration("of-a-shard", kManagedBy);
+  CreateWebhookConfiguration("of-another-product", "somebody");
+  Say();
+  kube::Drain(io_);
+  EXPECT_FALSE(HasWebhookConfiguration("of-the-cluster"));
+  EXPECT_FALSE(HasWebhookConfiguration("of-a-shard"));
+  EXPECT_TRUE(HasWebhookConfiguration("of-another-product"));
+  EXPECT_FALSE(said_) << "API servers may call the webhooks still";
+  Pass(3s);
+  ASSERT_TRUE(said_);
+  EXPECT_THAT(*said_, kube::IsOk());
+}
+
+TEST_F(FarewellTest, ControllersHaveAMomentForThePodsThatWait) {
+  CreateGated("both", {api::kClusterGate, api::kLocalGate});
+  CreateGated("cluster", {api::kClusterGate});
+  CreateGated("local", {api::kLocalGate});
+  CreateGated("of-another-product", {"example.com/gate"});
+  Say();
+  Pass(1900ms);
+  EXPECT_TRUE(Waits("both"));
+  Pass(400ms);
+  for (const char* pod : {"both", "cluster", "local"}) EXPECT_FALSE(Waits(pod)) << pod;
+  EXPECT_TRUE(Waits("of-another-product"));
+  EXPECT_EQ(api_.Get<Pod>({"ns", "both"})->metadata().labels().at(std::string(api::kLocalGateLabel)), api::kRemoved);
+  EXPECT_FALSE(said_) << "another may have been gated meanwhile";
+  CreateGated("late", {api::kClusterGate});
+  Pass(300ms);
+  EXPECT_FALSE(Waits("late"));
+  Pass(3s);
+  EXPECT_TRUE(said_);
+}
+
+TEST_F(FarewellTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
+  Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"}, {"kind", "ClusterPodPlacementConfig"}};
+  config["metadata"] = {{"name", "cluster"},
+                        {"finalizers",
+                         {std::string(api::kPodPlacementFinalizer), "example.com/other",
+                          std::string(api::kNoPodPlacementConfigFinalizer)}}};
+  api_.CreateJson(kClusterConfigs, config);
+  Say();
+  Pass(3s);
+  std::optional<Json> left = api_.GetJson(kClusterConfigs, {"", "cluster"});
+  ASSERT_TRUE(left);
+  EXPECT_EQ((*left)["metadata"]["finalizers"], Json::array({"example.com/other"}));
+}
+
+TEST_F(FarewellTest, IsSaidAgainUntilItIsHeard) {
+  CreateGated("web", {api::kClusterGate});
+  api_.FailNext(Error::Unavailable("503"), "", 20);
+  Say();
+  Pass(10s);
+  EXPECT_FALSE(Waits("web"));
+  EXPECT_TRUE(said_);
+}
+
+TEST_F(FarewellTest, WithoutTimeNobodyIsWaitedFor) {
+  CreateGated("web", {api::kClusterGate, api::kLocalGate});
+  Say();
+  Pass(100ms);
+  ASSERT_TRUE(Waits("web"));
+  Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));
+  EXPECT_THAT(stopped, kube::IsOk());
+  EXPECT_FALSE(Waits("web"));
+  ASSERT_TRUE(said_);
+  EXPECT_THAT(*said_, kube::IsOk());
+}
+
+}  // namespace
+}  // namespace operator_

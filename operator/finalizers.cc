@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/finalizers.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+#include "kube/client/typed.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Ok;
+using kube::Result;
+using kube::meta::ObjectMeta;
+
+constexpr std::string_view kOurs[] = {api::kPodPlacementFinalizer, api::kNoPodPlacementConfigFinalizer};
+
+bool IsOurs(const std::string& finalizer) {
+  return std::find(std::begin(kOurs), std::end(kOurs), finalizer) != std::end(kOurs);
+}
+
+Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> finalizers) {
+  std::vector<std::string> before(config.finalizers().begin(), config.finalizers().end());
+  if (before == finalizers) co_return Ok();
+  kube::Json patch;
+  patch["metadata"]["resourceVersion"] = config.resource_version();
+  patch["metadata"]["finalizers"] = std::move(finalizers);
+  kube::ObjectKey key{"", config.name()};
+  Result<kube::Unstructured> written =
+      co_await kube::PatchObject(client, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key),
+                                 kube::kMergePatch, std::move(patch));
+  if (!written && !IsNotFound(written)) co_return written.error().Prefix("write finalizers");
+  co_return Ok();
+}
+
+}  // namespace
+
+Async<> AddFinalizers(kube::Client& client, ObjectMeta config) {
+  std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
+  for (std::string_view ours : kOurs) {
+    if (std::find(finalizers.begin(), finalizers.end(), ours) == finalizers.end()) finalizers.emplace_back(ours);
+  }
+  return Write(client, std::move(config), std::move(finalizers));
+}
+
+Async<> RemoveFinalizers(kube::Client& client, ObjectMeta config) {
+  std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
+  std::erase_if(finalizers, IsOurs);
+  return Write(client, std::move(config), std::move(finalizers));
+}
+
+}  // namespace operator_

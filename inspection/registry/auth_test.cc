@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
-#include "inspection/testing/manual_clock.h"
 #include "inspection/testing/mutate.h"
+#include "kube/testing/fake_clock.h"
 
 namespace inspection {
 namespace {
@@ -76,7 +76,7 @@ TEST(TokenTest, RefusesTokensThatCannotBeSent) {
 }
 
 TEST(TokenCacheTest, ATokenIsForgottenBeforeItExpires) {
-  ManualClock clock;
+  kube::FakeClock clock;
   TokenCache cache(clock, 4);
   cache.Put("k", {"t", 60s});
   clock.Advance(49s);
@@ -87,7 +87,7 @@ TEST(TokenCacheTest, ATokenIsForgottenBeforeItExpires) {
 }
 
 TEST(TokenCacheTest, TheOldestGoesWhenItIsFull) {
-  ManualClock clock;
+  kube::FakeClock clock;
   TokenCache cache(clock, 2);
   cache.Put("a", {"1", 60s});
   cache.Put("b", {"2", 60s});

@@ -2,6 +2,7 @@
 #include "inspection/registry/authenticator.h"
 
 #include "inspection/reference.h"
+#include "kube/base/percent.h"
 
 namespace inspection {
 namespace {
@@ -9,27 +10,11 @@ namespace {
 using kube::Async;
 using kube::Error;
 using kube::HttpResponse;
+using kube::PercentEncode;
 using kube::Result;
 using kube::Url;
 
 constexpr size_t kMaxTokenAnswer = 256u << 10;
-
-std::string PercentEncode(std::string_view text) {
-  static constexpr char kDigits[] = "0123456789ABCDEF";
-  std::string encoded;
-  for (unsigned char c : text) {
-    bool plain = (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' || c == '_' ||
-                 c == '.' || c == '~';
-    if (plain) {
-      encoded += static_cast<char>(c);
-    } else {
-      encoded += '%';
-      encoded += kDigits[c >> 4];
-      encoded += kDigits[c & 15];
-    }
-  }
-  return encoded;
-}
 
 // Reading one repository, whatever else the challenge asks for. A registry that rewrites paths may call it by another
 // name than the request does.

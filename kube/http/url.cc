@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kube/base/percent.h"
+
 namespace kube {
 namespace {
 
@@ -37,25 +39,6 @@ bool IsPort(std::string_view text) {
 }
 
 }  // namespace
-
-Result<std::string> PercentDecode(std::string_view text) {
-  std::string plain;
-  plain.reserve(text.size());
-  for (size_t i = 0; i < text.size(); ++i) {
-    if (text[i] != '%') {
-      plain += text[i];
-      continue;
-    }
-    unsigned value = 0;
-    const char* digits = text.data() + i + 1;
-    if (text.size() - i < 3 || std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
-      return Error::Invalid("broken percent escape");
-    }
-    plain += static_cast<char>(value);
-    i += 2;
-  }
-  return plain;
-}
 
 Result<Url> Url::Parse(std::string_view text) {
   // The text itself stays out of the messages: it may hold a password.

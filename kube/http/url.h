@@ -28,7 +28,4 @@ struct Url {
   std::string ToString() const;
 };
 
-// "%41b" -> "Ab". kInvalid for a broken escape.
-Result<std::string> PercentDecode(std::string_view text);
-
 }  // namespace kube

@@ -1,24 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/types/resource.h"
 
+#include "kube/base/percent.h"
+
 namespace kube {
 namespace {
 
 void AppendEncoded(std::string& path, std::string_view segment) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
   path += '/';
-  // "." and ".." would be resolved by a proxy on the way.
-  bool dots = segment == "." || segment == "..";
-  for (unsigned char c : segment) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                 c == '~' || (c == '.' && !dots) || c == ':';
-    if (plain) {
-      path += static_cast<char>(c);
-    } else {
-      path += '%';
-      path += kHex[c >> 4];
-      path += kHex[c & 15];
-    }
+  if (segment == "." || segment == "..") {
+    // Would be resolved by a proxy on the way.
+    for (size_t i = 0; i < segment.size(); ++i) path += "%2E";
+  } else {
+    path += PercentEncode(segment);
   }
 }
 

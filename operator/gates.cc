@@ -19,16 +19,10 @@ using kube::core::Pod;
 Async<std::vector<Pod>> GatedPods(kube::Client& client, std::string ns, std::string gate, size_t limit) {
   constexpr int kPage = 250;
   std::vector<Pod> gated;
-  std::string continue_token;
-  do {
-    std::string target = kube::ListTarget(kube::ResourceOf<Pod>::value,
-                                          {.ns = ns, .field_selector = kube::kWaitingPods});
-    kube::AddQuery(target, "limit", std::to_string(kPage));
-    if (!continue_token.empty()) kube::AddQuery(target, "continue", continue_token);
-    kube::ApiRequest request{.target = std::move(target), .accept = std::string(kube::kProtobuf)};
-    Result<kube::ApiResponse> response = co_await client.Call(std::move(request));
-    if (!response) co_return response.error();
-    Result<kube::RawList> page = kube::DecodeList<Pod>(response->body);
+  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
+  kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true);
+  while (pages.more()) {
+    Result<kube::RawList> page = co_await pages.Next();
     if (!page) co_return page.error();
     for (const std::string& item : page->items) {
       Result<Pod> pod = kube::DecodeBare<Pod>(item);
@@ -36,8 +30,7 @@ Async<std::vector<Pod>> GatedPods(kube::Client& client, std::string ns, std::str
       if (placement::HasGate(*pod, gate)) gated.push_back(std::move(*pod));
       if (gated.size() == limit) co_return gated;
     }
-    continue_token = page->continue_token;
-  } while (!continue_token.empty());
+  }
   co_return gated;
 }
 

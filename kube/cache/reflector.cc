@@ -110,7 +110,7 @@ Duration Reflector::AfterFailure(const Error& error) {
 Async<> Reflector::ListAndWatch() {
   bool list = resource_version_.empty();
   if (list && !streaming_lists_) {
-    Result<> listed = co_await ListPages();
+    Result<> listed = co_await ReadPages();
     if (!listed) co_return listed.error();
     list = false;
   }
@@ -118,30 +118,20 @@ Async<> Reflector::ListAndWatch() {
   co_return watched;
 }
 
-std::string Reflector::Target() const {
-  ListOptions list{.ns = options_.ns,
-                   .label_selector = options_.label_selector,
-                   .field_selector = options_.field_selector,
-                   .resource_version = ""};
-  return ListTarget(options_.resource, list);
+ListOptions Reflector::Selection() const {
+  return {.ns = options_.ns, .label_selector = options_.label_selector, .field_selector = options_.field_selector};
 }
 
-Async<> Reflector::ListPages() {
+Async<> Reflector::ReadPages() {
   ++generation_;
-  std::string continue_token;
+  ListOptions options = Selection();
+  options.limit = options_.page;
+  options.page_timeout = kListTimeout;
+  ListPages pages(client_, options_.resource, std::move(options), options_.protobuf);
   std::string version;
-  do {
-    std::string target = Target();
-    AddQuery(target, "limit", std::to_string(options_.page));
-    if (!continue_token.empty()) AddQuery(target, "continue", continue_token);
-    ApiRequest request{.target = std::move(target),
-                       .accept = std::string(options_.protobuf ? kProtobuf : kJson),
-                       .timeout = kListTimeout};
-    Result<ApiResponse> response = co_await client_.Call(std::move(request));
-    if (!response) co_return response.error();
-    Result<RawList> page = options_.protobuf ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+  while (pages.more()) {
+    Result<RawList> page = co_await pages.Next();
     if (!page) co_return page.error();
-    response->body = std::string();  // decoded: not held twice
     for (std::string& item : page->items) {
       Frame frame{.type = "ADDED"};
       if (options_.protobuf) {
@@ -161,15 +151,14 @@ Async<> Reflector::ListPages() {
       Put(frame.key, frame.version, std::move(frame.object));
     }
     version = page->resource_version;
-    continue_token = page->continue_token;
-  } while (!continue_token.empty());
+  }
   resource_version_ = version;
   FinishList();
   co_return Ok();
 }
 
 Async<> Reflector::Watch(bool streaming_list) {
-  std::string target = Target();
+  std::string target = ListTarget(options_.resource, Selection());
   AddQuery(target, "watch", "true");
   AddQuery(target, "allowWatchBookmarks", "true");
   std::uniform_int_distribution<int> seconds(kMinWatchSeconds, kMaxWatchSeconds);

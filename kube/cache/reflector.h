@@ -16,6 +16,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
 #include "kube/client/client.h"
+#include "kube/client/typed.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
@@ -92,9 +93,9 @@ class Reflector {
   struct Frame;
 
   Async<> ListAndWatch();
-  Async<> ListPages();
+  Async<> ReadPages();
   Async<> Watch(bool streaming_list);
-  std::string Target() const;
+  ListOptions Selection() const;
   Result<Frame> ParseFrame(const std::string& text) const;
   Result<void> Take(Frame frame);
   void Put(const ObjectKey& key, std::string_view version, WireObject wire);

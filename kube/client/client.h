@@ -20,6 +20,18 @@ namespace kube {
 
 enum class Method { kGet, kPost, kPut, kPatch, kDelete };
 
+// "GET".
+constexpr std::string_view MethodName(Method method) {
+  switch (method) {
+    case Method::kGet: return "GET";
+    case Method::kPost: return "POST";
+    case Method::kPut: return "PUT";
+    case Method::kPatch: return "PATCH";
+    case Method::kDelete: return "DELETE";
+  }
+  return "?";
+}
+
 inline constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
 inline constexpr std::string_view kJson = "application/json";
 inline constexpr std::string_view kJsonPatch = "application/json-patch+json";

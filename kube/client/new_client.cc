@@ -24,17 +24,6 @@ constexpr size_t kMaxStatus = 64 * 1024;
 constexpr std::chrono::seconds kDefaultRetry = 1s;
 constexpr std::chrono::seconds kMaxRetryAfter = 1h;
 
-std::string_view MethodName(Method method) {
-  switch (method) {
-    case Method::kGet: return "GET";
-    case Method::kPost: return "POST";
-    case Method::kPut: return "PUT";
-    case Method::kPatch: return "PATCH";
-    case Method::kDelete: return "DELETE";
-  }
-  return "GET";
-}
-
 // "GET /api/v1/pods": queries are long and say little.
 std::string Describe(const ApiRequest& request) {
   return std::string(MethodName(request.method)) + " " + request.target.substr(0, request.target.find('?'));

@@ -1,33 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/client/typed.h"
 
+#include "kube/base/percent.h"
+
 namespace kube {
-namespace {
-
-Async<Unstructured> CallForObject(Client& client, ApiRequest request) {
-  Result<ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return Decode<Unstructured>(response->body);
-}
-
-}  // namespace
-
 void AddQuery(std::string& target, std::string_view key, std::string_view value) {
-  static constexpr char kHex[] = "0123456789ABCDEF";
   target += target.find('?') == std::string::npos ? '?' : '&';
   target += key;
   target += '=';
-  for (unsigned char c : value) {
-    bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_' ||
-                 c == '.' || c == '~';
-    if (plain) {
-      target += static_cast<char>(c);
-    } else {
-      target += '%';
-      target += kHex[c >> 4];
-      target += kHex[c & 15];
-    }
-  }
+  target += PercentEncode(value);
 }
 
 std::string ListTarget(const Resource& resource, const ListOptions& options) {
@@ -39,34 +20,31 @@ std::string ListTarget(const Resource& resource, const ListOptions& options) {
 }
 
 Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key) {
-  return CallForObject(client, {.target = resource.Path(key.ns, key.name)});
+  return CallFor<Unstructured>(client, {.target = resource.Path(key.ns, key.name)});
+}
+
+Async<RawList> ListPages::Next() {
+  std::string target = ListTarget(resource_, options_);
+  AddQuery(target, "limit", std::to_string(options_.limit));
+  if (!continue_token_.empty()) AddQuery(target, "continue", continue_token_);
+  ApiRequest request{.target = std::move(target),
+                     .accept = std::string(protobuf_ ? kProtobuf : kJson),
+                     .timeout = options_.page_timeout};
+  Result<ApiResponse> response = co_await client_.Call(std::move(request));
+  if (!response) co_return response.error();
+  Result<RawList> page = protobuf_ ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+  if (!page) co_return page.error();
+  continue_token_ = page->continue_token;
+  more_ = !continue_token_.empty();
+  co_return page;
 }
 
 Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options) {
-  TypedList<Unstructured> all;
-  std::string continue_token;
-  do {
-    std::string target = ListTarget(resource, options);
-    AddQuery(target, "limit", std::to_string(options.limit));
-    if (!continue_token.empty()) AddQuery(target, "continue", continue_token);
-    ApiRequest request{.target = std::move(target)};
-    Result<ApiResponse> response = co_await client.Call(std::move(request));
-    if (!response) co_return response.error();
-    Result<RawList> page = DecodeJsonList(response->body);
-    if (!page) co_return page.error();
-    for (const std::string& item : page->items) {
-      Result<Unstructured> object = DecodeBare<Unstructured>(item);
-      if (!object) co_return object.error();
-      all.items.push_back(std::move(*object));
-    }
-    all.resource_version = page->resource_version;
-    continue_token = page->continue_token;
-  } while (!continue_token.empty());
-  co_return all;
+  return ListAll<Unstructured>(client, resource, std::move(options));
 }
 
 Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object) {
-  return CallForObject(client, {.method = Method::kPost,
+  return CallFor<Unstructured>(client, {.method = Method::kPost,
                                 .target = resource.Path(object.metadata().namespace_()),
                                 .content_type = std::string(kJson),
                                 .body = Encode(object)});
@@ -77,7 +55,7 @@ Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured 
       resource.Path(object.metadata().namespace_(), object.metadata().name(), options.subresource);
   AddQuery(target, "fieldManager", options.field_manager);
   if (options.force) AddQuery(target, "force", "true");
-  return CallForObject(client, {.method = Method::kPatch,
+  return CallFor<Unstructured>(client, {.method = Method::kPatch,
                                 .target = std::move(target),
                                 .content_type = std::string(kApplyPatch),
                                 .body = Encode(object)});
@@ -85,7 +63,7 @@ Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured 
 
 Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
                                 Json patch, std::string subresource) {
-  return CallForObject(client, {.method = Method::kPatch,
+  return CallFor<Unstructured>(client, {.method = Method::kPatch,
                                 .target = resource.Path(key.ns, key.name, subresource),
                                 .content_type = std::string(content_type),
                                 .body = patch.dump()});

@@ -9,6 +9,7 @@
 // transport. Thread: the client's.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,7 @@ struct ListOptions {
   std::string field_selector;   // "spec.nodeName="
   int limit = 500;              // a page; all pages are read
   std::string resource_version; // "" newest, "0" whatever the server's cache has
+  std::chrono::milliseconds page_timeout{30'000};
 };
 
 struct DeleteOptions {
@@ -69,37 +71,36 @@ inline Async<> DeleteObject(Client& client, Resource resource, ObjectKey key) {
   return DeleteObject(client, resource, std::move(key), DeleteOptions());
 }
 
+// A call whose answer is a T.
 template <class T>
-Async<T> Get(Client& client, ObjectKey key) {
-  ApiRequest request{.target = ResourceOf<T>::value.Path(key.ns, key.name), .accept = std::string(kContentType<T>)};
+Async<T> CallFor(Client& client, ApiRequest request) {
   Result<ApiResponse> response = co_await client.Call(std::move(request));
   if (!response) co_return response.error();
   co_return Decode<T>(response->body);
 }
 
 template <class T>
+Async<T> Get(Client& client, ObjectKey key) {
+  return CallFor<T>(client, {.target = ResourceOf<T>::value.Path(key.ns, key.name), .accept = std::string(kContentType<T>)});
+}
+
+template <class T>
 Async<T> Create(Client& client, T object) {
-  ApiRequest request{.method = Method::kPost,
-                     .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
-                     .content_type = std::string(kContentType<T>),
-                     .accept = std::string(kContentType<T>),
-                     .body = Encode(object)};
-  Result<ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return Decode<T>(response->body);
+  return CallFor<T>(client, {.method = Method::kPost,
+                             .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
+                             .content_type = std::string(kContentType<T>),
+                             .accept = std::string(kContentType<T>),
+                             .body = Encode(object)});
 }
 
 // PUT: replaces the object; kConflict unless its resourceVersion is the newest.
 template <class T>
 Async<T> Update(Client& client, T object) {
-  ApiRequest request{.method = Method::kPut,
-                     .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
-                     .content_type = std::string(kContentType<T>),
-                     .accept = std::string(kContentType<T>),
-                     .body = Encode(object)};
-  Result<ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return Decode<T>(response->body);
+  return CallFor<T>(client, {.method = Method::kPut,
+                             .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
+                             .content_type = std::string(kContentType<T>),
+                             .accept = std::string(kContentType<T>),
+                             .body = Encode(object)});
 }
 
 template <class T>
@@ -114,19 +115,36 @@ Async<> Delete(Client& client, ObjectKey key, DeleteOptions options) {
 // The target of a list or watch of `resource` under `options`, without paging.
 std::string ListTarget(const Resource& resource, const ListOptions& options);
 
-// All items, page by page.
+// A list, a page at a time, its items still encoded.
+//
+//   ListPages pages(client, kPods, options, /*protobuf=*/true);
+//   while (pages.more()) {
+//     Result<RawList> page = co_await pages.Next();
+class ListPages {
+ public:
+  ListPages(Client& client, Resource resource, ListOptions options, bool protobuf)
+      : client_(client), resource_(resource), options_(std::move(options)), protobuf_(protobuf) {}
+
+  bool more() const { return more_; }
+  // Errors: kExpired when the list has become too old for its next page.
+  Async<RawList> Next();
+
+ private:
+  Client& client_;
+  Resource resource_;
+  ListOptions options_;
+  bool protobuf_;
+  bool more_ = true;
+  std::string continue_token_;
+};
+
+// All items of `resource`, whose objects are Ts.
 template <class T>
-Async<TypedList<T>> List(Client& client, ListOptions options) {
+Async<TypedList<T>> ListAll(Client& client, Resource resource, ListOptions options) {
   TypedList<T> all;
-  std::string continue_token;
-  do {
-    std::string target = ListTarget(ResourceOf<T>::value, options);
-    AddQuery(target, "limit", std::to_string(options.limit));
-    if (!continue_token.empty()) AddQuery(target, "continue", continue_token);
-    ApiRequest request{.target = std::move(target), .accept = std::string(kContentType<T>)};
-    Result<ApiResponse> response = co_await client.Call(std::move(request));
-    if (!response) co_return response.error();
-    Result<RawList> page = DecodeList<T>(response->body);
+  ListPages pages(client, resource, std::move(options), ProtobufKind<T>);
+  while (pages.more()) {
+    Result<RawList> page = co_await pages.Next();
     if (!page) co_return page.error();
     for (const std::string& item : page->items) {
       Result<T> object = DecodeBare<T>(item);
@@ -134,9 +152,13 @@ Async<TypedList<T>> List(Client& client, ListOptions options) {
       all.items.push_back(std::move(*object));
     }
     all.resource_version = page->resource_version;
-    continue_token = page->continue_token;
-  } while (!continue_token.empty());
+  }
   co_return all;
+}
+
+template <class T>
+Async<TypedList<T>> List(Client& client, ListOptions options) {
+  return ListAll<T>(client, ResourceOf<T>::value, std::move(options));
 }
 
 }  // namespace kube

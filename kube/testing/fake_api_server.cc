@@ -10,17 +10,6 @@
 namespace kube {
 namespace {
 
-std::string_view MethodName(Method method) {
-  switch (method) {
-    case Method::kGet: return "GET";
-    case Method::kPost: return "POST";
-    case Method::kPut: return "PUT";
-    case Method::kPatch: return "PATCH";
-    case Method::kDelete: return "DELETE";
-  }
-  return "?";
-}
-
 uint64_t ParseNumber(std::string_view text) {
   uint64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);

@@ -82,6 +82,10 @@ void StartLogging(const AppOptions& options) {
   FLAGS_logtostderr = true;
   FLAGS_v = static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
                              kVerbosities.begin());
+  if (options.for_a_person && FLAGS_v == 0) {
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    FLAGS_log_prefix = false;
+  }
   // glog keeps the pointer.
   static std::string name;
   name = options.name;

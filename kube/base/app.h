@@ -36,6 +36,8 @@ struct AppOptions {
   std::string_view version;
   int argc = 0;
   char** argv = nullptr;
+  // A tool that a person runs: without --log-verbosity it logs warnings and errors only, as plain lines.
+  bool for_a_person = false;
 };
 
 class App {

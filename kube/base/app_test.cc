@@ -54,6 +54,17 @@ TEST(AppTest, ErrorOfMainEndsTheProcess) {
   EXPECT_THAT(program.output(), HasSubstr("test-program: Unavailable: no server at example.test:443"));
 }
 
+TEST(AppTest, APersonReadsOnlyWhatTheToolHasToSay) {
+  setenv("FOR_A_PERSON", "1", 1);
+  Subprocess program(kProgram, {"--behaviour=fail"});
+  EXPECT_EQ(program.Wait(), 1);
+  EXPECT_EQ(program.output(), "main runs\ntest-program: Unavailable: no server at example.test:443\n");
+  Subprocess traced(kProgram, {"--behaviour=fail", "--log-verbosity=Debug"});
+  EXPECT_EQ(traced.Wait(), 1);
+  EXPECT_THAT(traced.output(), HasSubstr("test-program 1.2.3 starts"));
+  unsetenv("FOR_A_PERSON");
+}
+
 TEST(AppTest, ExceptionOfMainIsAnErrorToo) {
   Subprocess program(kProgram, {"--behaviour=throw"});
   EXPECT_EQ(program.Wait(), 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gflags/gflags.h>
 
+#include <cstdlib>
 #include <iostream>
 #include <stdexcept>
 
@@ -32,4 +33,8 @@ kube::Async<> Main(kube::App& app) {
 
 }  // namespace
 
-int main(int argc, char** argv) { return kube::RunApp({"test-program", "Waits.", "1.2.3", argc, argv}, Main); }
+int main(int argc, char** argv) {
+  kube::AppOptions options{"test-program", "Waits.", "1.2.3", argc, argv};
+  options.for_a_person = std::getenv("FOR_A_PERSON") != nullptr;
+  return kube::RunApp(options, Main);
+}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/deploy/flags.h"
+#include "operator/deploy/tool.h"
 
 #include <gflags/gflags.h>
 
@@ -7,6 +7,8 @@
 #include <string>
 
 #include "api/names.h"
+#include "api/version.h"
+#include "kube/base/app.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "operator/deploy/manifests.h"
@@ -20,16 +22,18 @@ DEFINE_string(architecture, "amd64", "Architecture of the images, so of the node
 DEFINE_int32(timeout, 180, "Seconds to wait for the result.");
 
 namespace operator_ {
+namespace {
 
+using kube::Async;
 using kube::Result;
 
-kube::Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
+Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) return config.error();
   return kube::NewClient(app.executor(), app.clock(), std::move(*config));
 }
 
-kube::Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
+Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
   std::map<std::string, std::string> values{{"NAMESPACE", FLAGS_namespace}, {"ARCHITECTURE", FLAGS_architecture}};
   const std::pair<const char*, const char*> kImages[] = {{"OPERATOR_IMAGE", "operator"},
                                                          {"WEBHOOK_IMAGE", "webhook"},
@@ -47,6 +51,26 @@ kube::Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
                        values);
 }
 
-std::chrono::seconds TimeoutFromFlags() { return std::chrono::seconds(FLAGS_timeout); }
+Async<> Main(kube::App& app, DeployAction action) {
+  auto client = ClientFromFlags(app);
+  if (!client) co_return client.error();
+  auto objects = ManifestsFromFlags();
+  if (!objects) co_return objects.error();
+  std::chrono::seconds timeout(FLAGS_timeout);
+  Result<> done = co_await action(**client, app.clock(), std::move(*objects), timeout);
+  co_return done;
+}
+
+}  // namespace
+
+int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv, DeployAction action) {
+  kube::AppOptions options{.name = name,
+                           .summary = summary,
+                           .version = api::kVersion,
+                           .argc = argc,
+                           .argv = argv,
+                           .for_a_person = true};
+  return kube::RunApp(options, [action = std::move(action)](kube::App& app) { return Main(app, action); });
+}
 
 }  // namespace operator_

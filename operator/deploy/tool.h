@@ -1,24 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the command lines of deploy and undeploy share: which cluster, which namespace, which images.
+// What the deploy tools share: their flags, the cluster that those name, and the manifests filled in.
 #pragma once
 
 #include <chrono>
-#include <memory>
+#include <functional>
+#include <string_view>
 #include <vector>
 
-#include "kube/base/app.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/types/unstructured.h"
 
 namespace operator_ {
 
-// The client of --kubeconfig (or $KUBECONFIG). Errors name the file, the context and what is wrong with it.
-kube::Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app);
+// `objects` are those of the manifests, in the order in which they are applied.
+using DeployAction = std::function<kube::Async<>(kube::Client& client, kube::Clock& clock,
+                                                 std::vector<kube::Unstructured> objects, std::chrono::seconds timeout)>;
 
-// The operator's manifests with namespace and images filled in.
-kube::Result<std::vector<kube::Unstructured>> ManifestsFromFlags();
-
-// --timeout
-std::chrono::seconds TimeoutFromFlags();
+// The main function of such a tool; what it returns is the exit code.
+int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv, DeployAction action);
 
 }  // namespace operator_

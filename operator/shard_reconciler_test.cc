@@ -209,6 +209,21 @@ TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
   EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ImagePullBackOff"; }));
 }
 
+// Its pods are served by the cluster's controller meanwhile, as without a shard.
+TEST_F(ShardReconcilerTest, AShardThatNeverComesUpIsDegradedAndGetsNoEntry) {
+  h_.CreateConfig("shop", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  h_.RollOut("shop", api::kShardWebhookName);
+  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json late = {{"type", "Progressing"}, {"status", "False"}, {"reason", "ProgressDeadlineExceeded"}};
+  deployment["status"]["conditions"] = Json::array({late});
+  h_.api.UpdateJson(kDeployments, deployment);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ProgressDeadlineExceeded"; }));
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ControllerNotAvailable");
+  h_.Pass(60s);
+  EXPECT_EQ(Entries(), "none");
+}
+
 TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
   h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"), "/services/", 8);
   h_.CreateConfig("shop", "a", 1);

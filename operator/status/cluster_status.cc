@@ -33,11 +33,12 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kAvailable, false, deprovisioning ? "Deprovisioning" : "NotAllComponentsReady",
         deprovisioning ? "the operands are being removed" : "not all components run");
   }
-  if (complete && !deprovisioning) {
+  if (deprovisioning) {
+    set(api::kProgressing, false, "Deprovisioning", "the operands are being removed");
+  } else if (complete) {
     set(api::kProgressing, false, "AllComponentsReady", "everything is rolled out");
   } else {
-    set(api::kProgressing, true, deprovisioning ? "Deprovisioning" : "RollingOut",
-        deprovisioning ? "the operands are being removed" : "the operands are being rolled out");
+    set(api::kProgressing, true, "RollingOut", "the operands are being rolled out");
   }
   if (!config.problems.empty()) {
     set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));

@@ -52,7 +52,7 @@ TEST(ClusterStatusTest, TroubleIsDegraded) {
 TEST(ClusterStatusTest, DeletionSaysWhatItWaitsFor) {
   ClusterView view = Running();
   view.deprovisioning = "3 pods";
-  EXPECT_EQ(TrueOnes(view), "Available Progressing Deprovisioning ");
+  EXPECT_EQ(TrueOnes(view), "Available Deprovisioning ");
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
 }

@@ -73,13 +73,20 @@ Rollout RolloutOf(const Json* deployment) {
     kube::Result<kube::WallTime> since = kube::ParseTime(kube::StringAt(*condition, "lastTransitionTime"));
     if (since) rollout.unavailable_since = *since;
   }
+  const Json* available_condition = condition;
   condition = ConditionOf(*deployment, "ReplicaFailure");
   if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
     rollout.trouble = TroubleFrom(*condition);
     return rollout;
   }
   condition = ConditionOf(*deployment, "Progressing");
-  if (condition != nullptr && kube::StringAt(*condition, "status") == "False") rollout.trouble = TroubleFrom(*condition);
+  if (condition == nullptr) return rollout;
+  if (kube::StringAt(*condition, "status") == "False") {
+    rollout.trouble = TroubleFrom(*condition);
+  } else if (rollout.unavailable_since && kube::StringAt(*condition, "reason") == "NewReplicaSetAvailable") {
+    // It was rolled out, so nothing is on its way: what ran has gone.
+    rollout.trouble = TroubleFrom(*available_condition);
+  }
   return rollout;
 }
 

@@ -58,6 +58,19 @@ TEST(RolloutTest, TellsAQuotaFromTheDeployment) {
   EXPECT_EQ(*rollout.unavailable_since, *kube::ParseTime("2026-01-01T00:00:00Z"));
 }
 
+// As when its node has gone: no rollout fails, no container waits.
+TEST(RolloutTest, WhatRanAndHasGoneIsTrouble) {
+  const char* status = R"({"conditions": [
+      {"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable", "message": "too few",
+       "lastTransitionTime": "2026-01-01T00:00:00Z"},
+      {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]})";
+  Json deployment = Deployment(status);
+  EXPECT_EQ(RolloutOf(&deployment).trouble, (Trouble{"MinimumReplicasUnavailable", "too few"}));
+  // A rollout that is under way may still succeed.
+  deployment["status"]["conditions"][1]["reason"] = "ReplicaSetUpdated";
+  EXPECT_EQ(RolloutOf(&deployment).trouble, std::nullopt);
+}
+
 TEST(RolloutTest, SurvivesAStatusOfTheWrongShape) {
   Json deployment = Deployment(R"({"conditions": {"a": 1}, "replicas": "x"})");
   EXPECT_FALSE(RolloutOf(&deployment).trouble);

@@ -3,15 +3,12 @@
 
 #include <glog/logging.h>
 
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/write.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
-#include <boost/beast/http/read.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
-#include <type_traits>
+
+#include "kube/http/byte_stream.h"
 
 namespace kube {
 namespace {
@@ -29,7 +26,6 @@ constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
 
 using Parser = http::request_parser<http::string_body>;
-using TlsStream = asio::ssl::stream<beast::tcp_stream>;
 
 std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
 
@@ -60,22 +56,19 @@ HttpReply ReplyToReadError(boost::system::error_code ec, const HttpLimits& limit
   return {.status = 0};
 }
 
-template <class Stream>
 class Session final : public HttpSession {
-  static constexpr bool kTls = std::is_same_v<Stream, TlsStream>;
-
  public:
-  Session(Stream stream, std::shared_ptr<asio::ssl::context> tls, HttpSessionContext& context)
-      : tls_(std::move(tls)), stream_(std::move(stream)), context_(context) {}
+  Session(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls, HttpSessionContext& context)
+      : tls_(std::move(tls)), stream_(std::move(socket)), context_(context) {}
 
   asio::awaitable<void> Run() override {
     co_await IgnoreCancellation();
     boost::system::error_code ec;
-    Tcp().socket().set_option(tcp::no_delay(true), ec);
-    if constexpr (kTls) {
-      Tcp().expires_after(context_.limits.handshake_timeout);
-      auto shaken = co_await stream_.async_handshake(asio::ssl::stream_base::server, kTuple);
-      ec = std::get<0>(shaken);
+    stream_.socket().set_option(tcp::no_delay(true), ec);
+    if (tls_ != nullptr) {
+      stream_.ExpireAfter(context_.limits.handshake_timeout);
+      if (stream_.StartTls(tls_->native_handle()) == nullptr) co_return;
+      ec = co_await stream_.Handshake(ByteStream::Side::kServer);
       VLOG_IF(1, ec) << "TLS handshake: " << ec.message();
       if (ec) co_return;
     }
@@ -84,11 +77,9 @@ class Session final : public HttpSession {
     Close();
   }
 
-  void Close() override { Tcp().close(); }
+  void Close() override { stream_.Close(); }
 
  private:
-  beast::tcp_stream& Tcp() { return beast::get_lowest_layer(stream_); }
-
   void BecomeIdle() {
     idle_ = true;
     idle_since_ = context_.clock.Now();
@@ -99,24 +90,18 @@ class Session final : public HttpSession {
     bool came = co_await WaitForRequest();
     if (!came) co_return false;
 
-    // Read the header.
-    Tcp().expires_after(context_.limits.read_timeout);
+    // Read the header, then the body.
+    stream_.ExpireAfter(context_.limits.read_timeout);
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(context_.limits.header_bytes));
     parser.body_limit(context_.limits.body_bytes);
-    auto header_read = co_await http::async_read_header(stream_, buffer_, parser, kTuple);
-    boost::system::error_code ec = std::get<0>(header_read);
-
-    // Read the body.
+    boost::system::error_code ec = co_await ReadUntil(parser, /*end=*/false);
     if (!ec && View(parser.get()[http::field::expect]) == "100-continue") {
       constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
-      auto written = co_await asio::async_write(stream_, asio::buffer(kContinue), kTuple);
-      ec = std::get<0>(written);
+      auto written = co_await stream_.Write(kContinue);
+      ec = written.first;
     }
-    if (!ec && !parser.is_done()) {
-      auto body_read = co_await http::async_read(stream_, buffer_, parser, kTuple);
-      ec = std::get<0>(body_read);
-    }
+    if (!ec) ec = co_await ReadUntil(parser, /*end=*/true);
     if (ec) {
       HttpReply refusal = ReplyToReadError(ec, context_.limits);
       VLOG(1) << "request not read: " << ec.message();
@@ -135,11 +120,31 @@ class Session final : public HttpSession {
     // Reply.
     keep_alive = keep_alive && !context_.retiring;
     std::string text = Render(reply, keep_alive);
-    Tcp().expires_after(context_.limits.write_timeout);
-    auto written = co_await asio::async_write(stream_, asio::buffer(text), kTuple);
-    ec = std::get<0>(written);
-    if (!ec && !keep_alive) co_await SayGoodbye();
+    stream_.ExpireAfter(context_.limits.write_timeout);
+    auto written = co_await stream_.Write(text);
+    ec = written.first;
+    if (!ec && !keep_alive) co_await Leave();
     co_return !ec && keep_alive;
+  }
+
+  // Until the header, or with `end` the whole request, has been parsed.
+  asio::awaitable<boost::system::error_code> ReadUntil(Parser& parser, bool end) {
+    parser.eager(end);
+    while (!(end ? parser.is_done() : parser.is_header_done())) {
+      if (buffer_.size() > 0) {
+        boost::system::error_code ec;
+        size_t parsed = parser.put(buffer_.data(), ec);
+        buffer_.consume(parsed);
+        if (ec && ec != http::error::need_more) co_return ec;
+        if (!ec && parsed > 0) continue;
+      }
+      if (buffer_.size() + kReadBytes > buffer_.max_size()) co_return http::error::buffer_overflow;
+      auto space = buffer_.prepare(kReadBytes);
+      auto read = co_await stream_.ReadSome(space);
+      if (read.first) co_return read.first;
+      buffer_.commit(read.second);
+    }
+    co_return boost::system::error_code();
   }
 
   // False if the connection ended or was silent for too long.
@@ -147,63 +152,53 @@ class Session final : public HttpSession {
     if (buffer_.size() > 0) co_return true;
     buffer_.shrink_to_fit();
     BecomeIdle();
-    Tcp().expires_after(context_.limits.idle_timeout);
-    auto read = co_await stream_.async_read_some(buffer_.prepare(kIdleBytes), kTuple);
-    auto& [ec, size] = read;
+    stream_.ExpireAfter(context_.limits.idle_timeout);
+    auto space = buffer_.prepare(kIdleBytes);
+    auto read = co_await stream_.ReadSome(space);
     idle_ = false;
-    buffer_.commit(size);
+    buffer_.commit(read.second);
     buffer_.reserve(kReadBytes);
-    co_return !ec;
+    co_return !read.first;
   }
 
   // Answers without having read the request to its end.
   asio::awaitable<void> Refuse(HttpReply reply) {
     std::string text = Render(reply, /*keep_alive=*/false);
-    Tcp().expires_after(context_.limits.write_timeout);
-    auto written = co_await asio::async_write(stream_, asio::buffer(text), kTuple);
-    if (std::get<0>(written)) co_return;
-    co_await SayGoodbye();
-
-    // Closing on unread bytes would send a reset, which can overtake the reply: take what still comes for a while.
-    boost::system::error_code ec;
-    Tcp().socket().shutdown(tcp::socket::shutdown_send, ec);
-    Tcp().expires_after(kDiscardTimeout);
-    buffer_.clear();
-    for (size_t discarded = 0; discarded < kMaxDiscardedBytes;) {
-      auto read = co_await Tcp().async_read_some(buffer_.prepare(kReadBytes), kTuple);
-      if (std::get<0>(read)) co_return;
-      discarded += std::get<1>(read);
-    }
+    stream_.ExpireAfter(context_.limits.write_timeout);
+    auto written = co_await stream_.Write(text);
+    if (!written.first) co_await Leave();
   }
 
-  asio::awaitable<void> SayGoodbye() {
+  // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply: takes what still
+  // comes for a while.
+  asio::awaitable<void> Leave() {
     // All is said: from here on the connection may be closed at any time.
     BecomeIdle();
-    if constexpr (kTls) {
-      Tcp().expires_after(kDiscardTimeout);
-      auto shut = co_await stream_.async_shutdown(kTuple);
-      VLOG(3) << "TLS shutdown: " << std::get<0>(shut).message();
+    stream_.SayGoodbye();
+    boost::system::error_code ec;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ec);
+    stream_.ExpireAfter(kDiscardTimeout);
+    buffer_.clear();
+    for (size_t discarded = 0; discarded < kMaxDiscardedBytes;) {
+      auto space = buffer_.prepare(kReadBytes);
+      auto read = co_await stream_.ReadSome(space);
+      if (read.first) co_return;
+      discarded += read.second;
     }
-    co_return;
   }
 
   // Before the stream, which refers to it.
   std::shared_ptr<asio::ssl::context> tls_;
-  Stream stream_;
+  ByteStream stream_;
   HttpSessionContext& context_;
   beast::flat_buffer buffer_{64 * 1024};
 };
 
 }  // namespace
 
-std::unique_ptr<HttpSession> NewPlainSession(tcp::socket socket, HttpSessionContext& context) {
-  return std::make_unique<Session<beast::tcp_stream>>(beast::tcp_stream(std::move(socket)), nullptr, context);
-}
-
-std::unique_ptr<HttpSession> NewTlsSession(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
-                                           HttpSessionContext& context) {
-  TlsStream stream(beast::tcp_stream(std::move(socket)), *tls);
-  return std::make_unique<Session<TlsStream>>(std::move(stream), std::move(tls), context);
+std::unique_ptr<HttpSession> NewHttpSession(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+                                            HttpSessionContext& context) {
+  return std::make_unique<Session>(std::move(socket), std::move(tls), context);
 }
 
 }  // namespace kube

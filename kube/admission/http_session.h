@@ -59,8 +59,8 @@ class HttpSession {
   TimePoint idle_since_{};
 };
 
-std::unique_ptr<HttpSession> NewPlainSession(asio::ip::tcp::socket socket, HttpSessionContext& context);
-std::unique_ptr<HttpSession> NewTlsSession(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
-                                           HttpSessionContext& context);
+// Over TLS where `tls` is not null. `context` outlives the session.
+std::unique_ptr<HttpSession> NewHttpSession(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+                                            HttpSessionContext& context);
 
 }  // namespace kube

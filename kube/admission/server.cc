@@ -149,9 +149,7 @@ asio::awaitable<void> HttpsServer::Run() {
       if (!paused) break;
       continue;
     }
-    auto session = sessions_.insert(sessions_.end(), tls_.context() == nullptr
-                                                         ? NewPlainSession(std::move(socket), context_)
-                                                         : NewTlsSession(std::move(socket), tls_.context(), context_));
+    auto session = sessions_.insert(sessions_.end(), NewHttpSession(std::move(socket), tls_.context(), context_));
     tasks_.Spawn("connection", Serve(session));
   }
 }

@@ -4,12 +4,10 @@
 #include <netinet/tcp.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/error.hpp>
-#include <boost/asio/ssl/stream.hpp>
-#include <boost/asio/write.hpp>
-#include <boost/beast/core/error.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/parser.hpp>
 
@@ -21,8 +19,6 @@ namespace {
 
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
-using TcpStream = beast::tcp_stream;
-using TlsStream = asio::ssl::stream<beast::tcp_stream>;
 
 // A TLS record, so one read seldom takes two.
 constexpr size_t kReadSize = 16 * 1024;
@@ -30,50 +26,10 @@ constexpr size_t kMaxProxyHeader = 16 * 1024;
 
 Error ToError(const boost::system::error_code& ec, std::string_view stage) {
   std::string where(stage);
-  if (ec == beast::error::timeout) return Error::DeadlineExceeded(where);
+  if (ec == asio::error::timed_out) return Error::DeadlineExceeded(where);
   if (ec == asio::error::operation_aborted) return Error::Cancelled(where);
   return Error::Unavailable(where + ": " + ec.message());
 }
-
-TcpStream& Tcp(TcpStream& stream) { return stream; }
-TcpStream& Tcp(TlsStream& stream) { return stream.next_layer(); }
-
-template <class Stream>
-class StreamConnection final : public Connection {
- public:
-  explicit StreamConnection(std::unique_ptr<Stream> stream) : stream_(std::move(stream)) {}
-
-  void ExpireAfter(Duration left) override { Tcp(*stream_).expires_after(std::max(left, Duration(0))); }
-
-  Async<> Write(std::string_view bytes) override {
-    co_await IgnoreCancellation();
-    auto written = co_await asio::async_write(*stream_, asio::buffer(bytes), kTuple);
-    auto& [ec, size] = written;
-    bytes_sent_ += size;
-    if (ec) co_return ToError(ec, "write");
-    co_return Ok();
-  }
-
-  Async<bool> Read() override {
-    co_await IgnoreCancellation();
-    auto space = buffer_.prepare(kReadSize);
-    auto read = co_await stream_->async_read_some(space, kTuple);
-    auto& [ec, size] = read;
-    buffer_.commit(size);
-    if (ec == asio::error::eof) co_return false;
-    if (ec) co_return ToError(ec, "read");
-    co_return true;
-  }
-
-  bool Quiet() override {
-    char byte;
-    ssize_t got = ::recv(Tcp(*stream_).socket().native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-    return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
-  }
-
- private:
-  std::unique_ptr<Stream> stream_;
-};
 
 // Small requests must not wait for acknowledgements, and a peer that vanished is noticed within a minute.
 void SetSocketOptions(asio::ip::tcp::socket& socket) {
@@ -88,8 +44,7 @@ void SetSocketOptions(asio::ip::tcp::socket& socket) {
   set(TCP_KEEPCNT, 3);
 }
 
-Async<std::unique_ptr<TcpStream>> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock,
-                                             TimePoint deadline) {
+Async<ByteStream> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock, TimePoint deadline) {
   Result<std::vector<asio::ip::tcp::endpoint>> endpoints = co_await Resolve(host, port, clock, deadline);
   if (!endpoints) co_return endpoints.error();
   auto executor = co_await asio::this_coro::executor;
@@ -97,12 +52,11 @@ Async<std::unique_ptr<TcpStream>> ConnectTcp(std::string host, std::string port,
   for (const asio::ip::tcp::endpoint& endpoint : *endpoints) {
     Duration left = deadline - clock.Now();
     if (left <= Duration(0)) co_return Error::DeadlineExceeded("connect to " + host + ":" + port);
-    auto stream = std::make_unique<TcpStream>(executor);
-    stream->expires_after(std::min<Duration>(left, route.connect_timeout));
-    auto connected = co_await stream->async_connect(endpoint, kTuple);
-    auto& [ec] = connected;
+    ByteStream stream(executor);
+    stream.ExpireAfter(std::min<Duration>(left, route.connect_timeout));
+    boost::system::error_code ec = co_await stream.Connect(endpoint);
     if (!ec) {
-      SetSocketOptions(stream->socket());
+      SetSocketOptions(stream.socket());
       co_return std::move(stream);
     }
     failure = ToError(ec, "connect to " + host + ":" + port);
@@ -112,7 +66,7 @@ Async<std::unique_ptr<TcpStream>> ConnectTcp(std::string host, std::string port,
 }
 
 // Asks the proxy at the other end of `stream` for a tunnel to the origin.
-Async<> OpenTunnel(TcpStream& stream, const Route& route) {
+Async<> OpenTunnel(ByteStream& stream, const Route& route) {
   std::string authority =
       (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" + route.port;
   std::string request = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
@@ -120,8 +74,8 @@ Async<> OpenTunnel(TcpStream& stream, const Route& route) {
     request += "Proxy-Authorization: Basic " + Base64Encode(route.proxy->userinfo) + "\r\n";
   }
   request += "\r\n";
-  auto written = co_await asio::async_write(stream, asio::buffer(request), kTuple);
-  if (std::get<0>(written)) co_return ToError(std::get<0>(written), "proxy");
+  auto written = co_await stream.Write(request);
+  if (written.first) co_return ToError(written.first, "proxy");
 
   http::response_parser<http::empty_body> parser;
   parser.header_limit(kMaxProxyHeader);
@@ -130,10 +84,9 @@ Async<> OpenTunnel(TcpStream& stream, const Route& route) {
   while (!parser.is_done()) {
     if (buffer.size() == buffer.max_size()) co_return Error::Invalid("proxy: header too large");
     auto space = buffer.prepare(std::min<size_t>(1024, buffer.max_size() - buffer.size()));
-    auto read = co_await stream.async_read_some(space, kTuple);
-    auto& [ec, size] = read;
-    if (ec) co_return ToError(ec, "proxy");
-    buffer.commit(size);
+    auto read = co_await stream.ReadSome(space);
+    if (read.first) co_return ToError(read.first, "proxy");
+    buffer.commit(read.second);
     boost::system::error_code parsed;
     buffer.consume(parser.put(buffer.data(), parsed));
     if (parsed && parsed != http::error::need_more) co_return Error::Invalid("proxy: " + parsed.message());
@@ -144,38 +97,55 @@ Async<> OpenTunnel(TcpStream& stream, const Route& route) {
   co_return Ok();
 }
 
+Async<> Secure(ByteStream& stream, const Route& route) {
+  std::string stage = "TLS handshake with " + route.host + ":" + route.port;
+  ssl_st* ssl = stream.StartTls(route.tls->native().native_handle());
+  if (ssl == nullptr) co_return Error::Internal(stage + ": out of memory");
+  Result<void> prepared = route.tls->Prepare(ssl, route.host);
+  if (!prepared) co_return prepared.error();
+  boost::system::error_code ec = co_await stream.Handshake(ByteStream::Side::kClient);
+  if (!ec) co_return Ok();
+  if (ec.category() != asio::error::get_ssl_category()) co_return ToError(ec, stage);
+  std::string reason = TlsContext::VerifyFailure(ssl);
+  co_return Error::Unavailable(stage + ": " + (reason.empty() ? ec.message() : reason));
+}
+
 }  // namespace
+
+Async<> Connection::Write(std::string_view bytes) {
+  auto written = co_await stream_.Write(bytes);
+  bytes_sent_ += written.second;
+  if (written.first) co_return ToError(written.first, "write");
+  co_return Ok();
+}
+
+Async<bool> Connection::Read() {
+  auto space = buffer_.prepare(kReadSize);
+  auto read = co_await stream_.ReadSome(space);
+  buffer_.commit(read.second);
+  if (read.first == asio::error::eof) co_return false;
+  if (read.first) co_return ToError(read.first, "read");
+  co_return true;
+}
 
 Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline) {
   co_await IgnoreCancellation();
   std::string host = route.proxy ? route.proxy->host : route.host;
   std::string port = route.proxy ? route.proxy->port : route.port;
-  Result<std::unique_ptr<TcpStream>> tcp = co_await ConnectTcp(host, port, route, clock, deadline);
-  if (!tcp) co_return tcp.error();
-  (*tcp)->expires_after(std::max(deadline - clock.Now(), Duration(0)));
+  Result<ByteStream> stream = co_await ConnectTcp(host, port, route, clock, deadline);
+  if (!stream) co_return stream.error();
+  stream->ExpireAfter(std::max(deadline - clock.Now(), Duration(0)));
 
   if (route.proxy && route.tunnel) {
-    Result<> tunnel = co_await OpenTunnel(**tcp, route);
+    Result<> tunnel = co_await OpenTunnel(*stream, route);
     if (!tunnel) co_return tunnel.error();
   }
-  if (route.tls == nullptr) {
-    std::unique_ptr<Connection> plain = std::make_unique<StreamConnection<TcpStream>>(std::move(*tcp));
-    co_return std::move(plain);
+  if (route.tls != nullptr) {
+    Result<> secured = co_await Secure(*stream, route);
+    if (!secured) co_return secured.error();
   }
-
-  auto stream = std::make_unique<TlsStream>(std::move(**tcp), route.tls->native());
-  Result<void> prepared = route.tls->Prepare(stream->native_handle(), route.host);
-  if (!prepared) co_return prepared.error();
-  auto shaken = co_await stream->async_handshake(asio::ssl::stream_base::client, kTuple);
-  auto& [ec] = shaken;
-  if (ec) {
-    std::string stage = "TLS handshake with " + route.host + ":" + route.port;
-    if (ec.category() != asio::error::get_ssl_category()) co_return ToError(ec, stage);
-    std::string reason = TlsContext::VerifyFailure(stream->native_handle());
-    co_return Error::Unavailable(stage + ": " + (reason.empty() ? ec.message() : reason));
-  }
-  std::unique_ptr<Connection> secure = std::make_unique<StreamConnection<TlsStream>>(std::move(stream));
-  co_return std::move(secure);
+  auto connection = std::make_unique<Connection>(std::move(*stream));
+  co_return std::move(connection);
 }
 
 }  // namespace kube

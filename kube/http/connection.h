@@ -10,6 +10,7 @@
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/http/byte_stream.h"
 #include "kube/http/tls.h"
 #include "kube/http/url.h"
 
@@ -27,24 +28,26 @@ struct Route {
 
 class Connection {
  public:
-  virtual ~Connection() = default;
+  explicit Connection(ByteStream stream) : stream_(std::move(stream)) {}
 
   // Bounds the reads and writes that begin from now on.
-  virtual void ExpireAfter(Duration left) = 0;
+  void ExpireAfter(Duration left) { stream_.ExpireAfter(left); }
+
   // Sends all of `bytes`, which the caller keeps alive. bytes_sent() says how far it came.
-  virtual Async<> Write(std::string_view bytes) = 0;
+  Async<> Write(std::string_view bytes);
   // Adds what arrives next to buffer(); false when the peer has closed in good order.
   // Errors of both: kUnavailable, kDeadlineExceeded, kCancelled; the connection is of no more use then.
-  virtual Async<bool> Read() = 0;
+  Async<bool> Read();
   // Still open and silent: good for another request.
-  virtual bool Quiet() = 0;
+  bool Quiet() const { return stream_.Quiet(); }
 
   // Received and not consumed yet.
   boost::beast::flat_buffer& buffer() { return buffer_; }
   // Since the connection was opened; plain bytes of TLS records that went out whole.
   size_t bytes_sent() const { return bytes_sent_; }
 
- protected:
+ private:
+  ByteStream stream_;
   boost::beast::flat_buffer buffer_;
   size_t bytes_sent_ = 0;
 };

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0
+// Deadlines and endings of a plain stream. TLS is tested where it is used: pool_test.cc and tls_test.cc have clients, the
+// server_test.cc of kube/admission has servers, each against Asio's own TLS.
+#include "kube/http/byte_stream.h"
+
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/write.hpp>
+#include <optional>
+#include <string>
+
+#include "kube/base/clock.h"
+#include "kube/testing/run.h"
+
+namespace kube {
+namespace {
+
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+using ErrorCode = ByteStream::ErrorCode;
+
+class ByteStreamTest : public testing::Test {
+ protected:
+  ByteStreamTest() {
+    tcp::acceptor acceptor(io_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+    peer_.connect(acceptor.local_endpoint());
+    stream_.emplace(acceptor.accept());
+  }
+
+  // Begins to read; the result comes into the returned place.
+  std::shared_ptr<std::optional<std::pair<ErrorCode, std::string>>> StartRead() {
+    auto place = std::make_shared<std::optional<std::pair<ErrorCode, std::string>>>();
+    asio::co_spawn(io_, Read(*stream_), [place](std::exception_ptr, std::pair<ErrorCode, std::string> result) {
+      *place = std::move(result);
+    });
+    return place;
+  }
+  std::pair<ErrorCode, std::string> Read() {
+    auto place = StartRead();
+    EXPECT_TRUE(RunUntil(io_, [&] { return place->has_value(); }));
+    return place->value_or(std::pair<ErrorCode, std::string>());
+  }
+  static asio::awaitable<std::pair<ErrorCode, std::string>> Read(ByteStream& stream) {
+    std::string text(100, '\0');
+    auto read = co_await stream.ReadSome(asio::buffer(text));
+    text.resize(read.second);
+    co_return std::pair<ErrorCode, std::string>(read.first, std::move(text));
+  }
+
+  // Lets a deadline pass.
+  void RunFor(Duration time) {
+    io_.restart();
+    io_.run_for(time);
+  }
+  void Send(const std::string& text) { asio::write(peer_, asio::buffer(text)); }
+
+  asio::io_context io_;
+  tcp::socket peer_{io_};
+  std::optional<ByteStream> stream_;
+};
+
+TEST_F(ByteStreamTest, ReadsWhatCameAndThenTheEnd) {
+  EXPECT_TRUE(stream_->Quiet());
+  Send("hello");
+  EXPECT_EQ(Read().second, "hello");
+  peer_.shutdown(tcp::socket::shutdown_send);
+  EXPECT_EQ(Read().first, asio::error::eof);
+  EXPECT_FALSE(stream_->Quiet());
+}
+
+TEST_F(ByteStreamTest, ADeadlineEndsAReadAndTheStream) {
+  stream_->ExpireAfter(20ms);
+  EXPECT_EQ(Read().first, asio::error::timed_out);
+  EXPECT_EQ(Read().first, asio::error::timed_out) << "it stays closed";
+}
+
+TEST_F(ByteStreamTest, ADeadlineMayMoveAwayWhileAReadWaits) {
+  stream_->ExpireAfter(20ms);
+  auto read = StartRead();
+  Drain(io_);
+  stream_->ExpireAfter(10s);
+  RunFor(60ms);
+  EXPECT_FALSE(read->has_value());
+  Send("late");
+  ASSERT_TRUE(RunUntil(io_, [&] { return read->has_value(); }));
+  EXPECT_EQ((*read)->second, "late");
+}
+
+TEST_F(ByteStreamTest, ADeadlineMayComeNearerWhileAReadWaits) {
+  stream_->ExpireAfter(1h);
+  auto read = StartRead();
+  Drain(io_);
+  stream_->ExpireAfter(20ms);
+  ASSERT_TRUE(RunUntil(io_, [&] { return read->has_value(); }));
+  EXPECT_EQ((*read)->first, asio::error::timed_out);
+}
+
+TEST_F(ByteStreamTest, ADeadlineThatPassesWhileNothingWaitsCountsForWhatComesNext) {
+  stream_->ExpireAfter(1ms);
+  RunFor(20ms);
+  stream_->ExpireAfter(10s);
+  Send("hello");
+  EXPECT_EQ(Read().second, "hello") << "a new deadline, a new chance";
+}
+
+TEST_F(ByteStreamTest, APeerThatAlwaysHasMoreIsHeldToTheDeadlineToo) {
+  stream_->ExpireAfter(0ms);
+  Send("hello");
+  EXPECT_EQ(Read().first, asio::error::timed_out);
+}
+
+TEST_F(ByteStreamTest, WritesMoreThanTheSocketTakesAtOnce) {
+  std::string text(8 * 1024 * 1024, 'x');
+  std::optional<std::pair<ErrorCode, size_t>> written;
+  asio::co_spawn(io_, stream_->Write(text),
+                 [&](std::exception_ptr, std::pair<ErrorCode, size_t> result) { written = result; });
+  Drain(io_);
+  EXPECT_FALSE(written) << "nobody has read yet";
+  size_t received = 0;
+  std::string buffer(1024 * 1024, '\0');
+  while (received < text.size()) {
+    received += peer_.read_some(asio::buffer(buffer));
+    io_.poll();
+  }
+  ASSERT_TRUE(RunUntil(io_, [&] { return written.has_value(); }));
+  EXPECT_FALSE(written->first) << written->first.message();
+  EXPECT_EQ(written->second, text.size());
+}
+
+TEST_F(ByteStreamTest, CloseEndsWhatWaits) {
+  auto read = StartRead();
+  Drain(io_);
+  stream_->Close();
+  ASSERT_TRUE(RunUntil(io_, [&] { return read->has_value(); }));
+  EXPECT_EQ((*read)->first, asio::error::operation_aborted);
+}
+
+TEST_F(ByteStreamTest, AStreamMayGoWhileItsTimerIsDue) {
+  stream_->ExpireAfter(1ms);
+  auto read = StartRead();
+  Drain(io_);
+  stream_.reset();
+  ASSERT_TRUE(RunUntil(io_, [&] { return read->has_value(); }));
+  EXPECT_TRUE((*read)->first);
+}
+
+}  // namespace
+}  // namespace kube

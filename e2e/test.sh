@@ -32,6 +32,13 @@ cluster_is_up() {
   e2e/cluster/kind-up.sh && e2e/cluster/registry-up.sh && e2e/cluster/push-images.sh
 }
 
+# Some flows need a cluster without other configs than theirs: what an earlier run, or the demo on our own cluster, left.
+remove_leftovers() {
+  local kubectl=(e2e/cluster/with-cluster.sh kubectl)
+  "${kubectl[@]}" delete namespace --selector=pod-placement-e2e=true --timeout=120s
+  [[ -n ${KUBECONFIG:-} ]] || "${kubectl[@]}" delete namespace demo --ignore-not-found --timeout=120s
+}
+
 kind_tier() {
   if [[ ${SKIP_KIND:-} == 1 ]]; then
     say "SKIPPED: the kind tier, because of SKIP_KIND"
@@ -46,6 +53,7 @@ kind_tier() {
   # shellcheck source=e2e/deploy.sh
   . e2e/deploy.sh
   deploy_operator || return 0
+  remove_leftovers || return 0
   bazel build //e2e:kind_test || return 0
   # In the runfiles, where the test finds its data.
   local here=$PWD

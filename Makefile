@@ -10,7 +10,7 @@
 CLUSTER := e2e/cluster
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cluster demo test unit down clean-cache
+.PHONY: help setup cluster demo test unit fuzz down clean-cache
 
 help: ## Say what there is
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -36,6 +36,9 @@ test: setup ## Run all tests: units, on a real control plane, and on kind
 
 unit: ## Run the tests that need no cluster
 	@bazel test //...
+
+fuzz: setup ## Throw damaged input at the parsers of image inspection, a minute for each
+	@bazel run --config=fuzz //inspection/fuzz -- --corpus=$(CURDIR)/inspection/testdata/corpus --seconds=60
 
 down: ## Take down the cluster and all that runs beside it
 	@$(CLUSTER)/kind-down.sh

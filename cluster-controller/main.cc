@@ -7,13 +7,16 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "api/version.h"
-#include "configs/fresh_configs.h"
 #include "cluster-controller/controller_metrics.h"
+#include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
+#include "configs/fresh_configs.h"
+#include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/admission/health.h"
 #include "kube/admission/metrics.h"
@@ -34,7 +37,15 @@
 DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace: the Lease, and the objects that the ClusterPodPlacementConfig names.");
-DEFINE_int32(workers, 64, "Pods at a time, most of them waiting for a registry.");
+DEFINE_int32(workers, 16, "Pods at a time; none of them waits for a registry.");
+
+// Files of a node, where they are mounted; all optional, looked at again every few seconds.
+DEFINE_string(registries_conf, "", "registries.conf of containers/image, with its drop-ins in PATH.d.");
+DEFINE_string(certs_dir, "", "Folders like /etc/containers/certs.d, parted by commas.");
+DEFINE_string(policy, "", "policy.json of containers/image.");
+DEFINE_string(containerd_certs_dir, "", "Folder like /etc/containerd/certs.d, with hosts.toml files.");
+DEFINE_string(credential_provider_config, "", "The kubelet's CredentialProviderConfig.");
+DEFINE_string(credential_provider_bin_dir, "", "Folder with the programs that it names.");
 
 namespace cluster_controller {
 namespace {
@@ -45,6 +56,18 @@ using kube::Result;
 using kube::core::Pod;
 
 constexpr char kController[] = "pod-placement";
+
+constexpr std::chrono::seconds kFilesInterval{10};
+constexpr std::chrono::seconds kOpenShiftInterval{60};
+
+inspection::NodeFilePaths NodeFiles() {
+  return {.registries_conf = FLAGS_registries_conf,
+          .certs_dirs = inspection::SplitAtCommas(FLAGS_certs_dir),
+          .policy = FLAGS_policy,
+          .containerd_certs_dir = FLAGS_containerd_certs_dir,
+          .credential_provider_config = FLAGS_credential_provider_config,
+          .credential_provider_bin_dir = FLAGS_credential_provider_bin_dir};
+}
 
 bool HasClusterGate(const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }
 
@@ -73,10 +96,13 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   // What works.
   auto images = inspection::NewImageInspector(app.executor(), clock);
   PullSecrets secrets(client, clock);
-  PodInspector inspector(*images, secrets, counted.pods, clock);
+  InspectionQueue queue(*images, clock, tasks, counted.pods);
+  PodInspector inspector(queue, secrets, counted.pods, clock);
   configs::FreshConfigs configs(client, clock, {.lease = {FLAGS_namespace, std::string(api::kControllerName)}});
   ShardWatch shards(clock, api::kDefaultShardTakeoverAfter);
-  SystemConfig system_config(FLAGS_namespace, cluster_configs, config_maps, *images, secrets, shards);
+  OpenShiftObjects openshift(client);
+  SystemConfig system_config(FLAGS_namespace, NodeFiles(), cluster_configs, config_maps, *images, secrets, shards,
+                            openshift.config());
   kube::Controller* busy = nullptr;
   kube::EventRecorder events(client, clock,
                              {.component = std::string(api::kEventComponent),
@@ -88,6 +114,7 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
 
   // What wakes what.
   pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+  queue.OnAnswer([&](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
   cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig& config) {
     system_config.Apply();
     // Its deletion is no time to wait for the next try.
@@ -103,6 +130,8 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   tasks.Spawn("configs", configs.Run());
   tasks.Spawn("leases", leases.Run());
   tasks.Spawn("pods", pods.Run());
+  tasks.Spawn("openshift", openshift.Run(clock, kOpenShiftInterval, [&] { system_config.Apply(); }));
+  tasks.Spawn("files", system_config.WatchFiles(clock, kFilesInterval));
 
   // The configuration comes before the first pod.
   Result<> synced = co_await cluster_configs.WaitForSync();

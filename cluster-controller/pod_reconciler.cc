@@ -29,6 +29,14 @@ using namespace std::chrono_literals;
 constexpr std::array<int, 4> kRetryParts = {2, 6, 18, 36};
 constexpr int kAllRetryParts = std::accumulate(kRetryParts.begin(), kRetryParts.end(), 0);
 constexpr int kMaxTries = kRetryParts.size() + 1;
+// Looked at again even if nobody wakes it: no pod waits for ever.
+constexpr std::chrono::milliseconds kAnswerOverdue = 2min;
+
+// After the `tries`-th failed inspection.
+std::chrono::milliseconds PauseAfter(int tries, std::chrono::milliseconds retry_period) {
+  int last = static_cast<int>(kRetryParts.size());
+  return retry_period * kRetryParts[static_cast<size_t>(std::clamp(tries, 1, last) - 1)] / kAllRetryParts;
+}
 
 bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved; }
 
@@ -38,6 +46,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   std::optional<Pod> pod = parts_.pods.Get(request.key);
   if (!pod || !placement::HasGate(*pod, api::kClusterGate)) {
     waiting_.erase(request.key);
+    parts_.inspector.Forget(request.key);
     parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
     co_return Outcome::Done();  // deleted, or released by an earlier pass
   }
@@ -54,14 +63,31 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     }
     take_over = true;
   }
-  api::ClusterPodPlacementConfig cluster =
-      parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)}).value_or(api::ClusterPodPlacementConfig{});
+  api::ClusterPodPlacementConfig cluster = ClusterConfig();
   // Its deletion waits for this pod.
   bool hurry = cluster.metadata().has_deletion_timestamp();
   if (kube::TimePoint now = parts_.clock.Now(); now < waiting.next_try && !hurry) {
     co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(waiting.next_try - now));
   }
   kube::Stopwatch watch(parts_.metrics.time_to_process_pod, parts_.clock);
+
+  // What the images support. A pod whose images are not known yet holds up nobody.
+  placement::ClusterDecision decision;
+  if (placement::NeedsRequirement(*pod)) {
+    auto architectures = co_await parts_.inspector.Architectures(*pod);
+    if (architectures && !*architectures) co_return Outcome::After(kAnswerOverdue);
+    if (!architectures && !hurry && placement::InspectionTries(*pod) + 1 < kMaxTries) {
+      Result<Outcome> later = co_await RecordFailure(request.key, std::move(*pod), architectures.error(),
+                                                     cluster.spec.inspection_retry_period);
+      co_return later;
+    }
+    if (architectures) {
+      decision.architectures = std::move(**architectures);
+    } else {
+      parts_.metrics.failed_image_inspections.Increment();
+      decision.inspection_error = architectures.error().message();
+    }
+  }
 
   // What a shard would have set, for a pod that has not passed one.
   std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
@@ -71,22 +97,6 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     auto read = co_await parts_.configs.Read(std::move(ns), std::move(gating));
     if (!read) co_return read.error();
     configs = std::move(*read);
-  }
-
-  // What the images support.
-  placement::ClusterDecision decision;
-  if (placement::NeedsRequirement(*pod)) {
-    auto architectures = co_await parts_.inspector.Architectures(*pod);
-    if (!architectures && !hurry && placement::InspectionTries(*pod) + 1 < kMaxTries) {
-      Result<Outcome> later = co_await RecordFailure(request.key, std::move(*pod), architectures.error(),
-                                                     cluster.spec.inspection_retry_period);
-      co_return later;
-    }
-    if (architectures) {
-      decision.architectures = std::move(*architectures);
-    } else {
-      decision.inspection_error = architectures.error().message();
-    }
   }
 
   // Decide: pure, no I/O.
@@ -100,11 +110,20 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   co_return written;
 }
 
+api::ClusterPodPlacementConfig PodReconciler::ClusterConfig() const {
+  auto config = parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)});
+  return std::move(config).value_or(api::ClusterPodPlacementConfig());
+}
+
 PodReconciler::Waiting& PodReconciler::Remember(const kube::ObjectKey& key, const Pod& pod) {
   auto [entry, is_new] = waiting_.try_emplace(key);
   Waiting& waiting = entry->second;
   if (!is_new && waiting.uid == pod.metadata().uid()) return waiting;
   waiting = {.uid = pod.metadata().uid(), .first_seen = parts_.clock.Now(), .next_try = {}};
+  // Tried before, by a leader before this one: how much of its pause is left is not known, so it begins again.
+  if (int tries = placement::InspectionTries(pod); tries > 0) {
+    waiting.next_try = waiting.first_seen + PauseAfter(tries, ClusterConfig().spec.inspection_retry_period);
+  }
   parts_.metrics.pods_gated.Set(static_cast<double>(waiting_.size()));
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
                        "Waiting for the images' architectures to be known.");
@@ -119,7 +138,7 @@ void PodReconciler::Prefetch(const Pod& pod, Waiting& waiting) {
 
 kube::asio::awaitable<void> PodReconciler::RunPrefetch(Pod pod) {
   // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
-  auto ignored = co_await parts_.inspector.Architectures(pod);
+  auto ignored = co_await parts_.inspector.Prefetch(std::move(pod));
   (void)ignored;
 }
 
@@ -132,7 +151,7 @@ Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error 
   Result<Pod> written = co_await kube::Update(parts_.client, std::move(pod));
   if (!written) co_return written.error().Prefix("record a failed inspection");
 
-  std::chrono::milliseconds delay = retry_period * kRetryParts[static_cast<size_t>(tries - 1)] / kAllRetryParts;
+  std::chrono::milliseconds delay = PauseAfter(tries, retry_period);
   if (auto waiting = waiting_.find(key); waiting != waiting_.end()) {
     waiting->second.next_try = parts_.clock.Now() + delay;
   }

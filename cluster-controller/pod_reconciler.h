@@ -64,6 +64,8 @@ class PodReconciler final : public kube::Reconciler {
     bool released = false;  // written; the informer will drop the pod when it sees that
   };
 
+  // With every default if there is none.
+  api::ClusterPodPlacementConfig ClusterConfig() const;
   Waiting& Remember(const kube::ObjectKey& key, const kube::core::Pod& pod);
   void Prefetch(const kube::core::Pod& pod, Waiting& waiting);
   kube::asio::awaitable<void> RunPrefetch(kube::core::Pod pod);

@@ -5,8 +5,11 @@
 
 #include <boost/asio/io_context.hpp>
 #include <set>
+#include <utility>
 
 #include "api/names.h"
+#include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/pod_inspector.h"
 #include "configs/fresh_configs.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -39,6 +42,7 @@ class FakeImages : public inspection::ImageInspector {
     if (error_) co_return *error_;
     co_return answer_;
   }
+  std::optional<Result<ArchitectureSet>> Remembered(const inspection::ImageRequest&) override { return std::nullopt; }
   Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
   inspection::InspectorStats stats() const override { return {}; }
 
@@ -72,8 +76,15 @@ class PodReconcilerTest : public testing::Test {
     return MakePod("web").Gate(api::kClusterGate).Label(api::kClusterGateLabel, api::kGated).Image("r.io/app:1");
   }
   Result<Outcome> Reconcile() {
-    Result<Outcome> outcome = kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
-    kube::Drain(io_);
+    // As the controller: again when an answer has come.
+    bool woken = true;
+    queue_.OnAnswer([&](const kube::ObjectKey&) { woken = true; });
+    Result<Outcome> outcome = Outcome::Done();
+    while (std::exchange(woken, false)) {
+      outcome = kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
+      kube::Drain(io_);
+    }
+    queue_.OnAnswer(nullptr);
     return outcome;
   }
   Pod Web() { return *api_.Get<Pod>({"ns", "web"}); }
@@ -120,7 +131,8 @@ class PodReconcilerTest : public testing::Test {
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;
   ControllerMetrics controller_metrics_{metrics_};
-  PodInspector inspector_{images_, secrets_, controller_metrics_, clock_};
+  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_};
+  PodInspector inspector_{queue_, secrets_, controller_metrics_, clock_};
   ShardWatch shards_{clock_, 30s};
   LiveReader<Pod> pods_{api_};
   LiveReader<api::ClusterPodPlacementConfig> cluster_configs_{api_};

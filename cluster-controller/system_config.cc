@@ -15,37 +15,71 @@ constexpr char kPolicyKey[] = "policy.json";
 
 }  // namespace
 
-SystemConfig::SystemConfig(std::string ns, const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
+SystemConfig::SystemConfig(std::string ns, inspection::NodeFilePaths files,
+                           const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
                            const kube::Reader<kube::core::ConfigMap>& config_maps, inspection::ImageInspector& images,
-                           PullSecrets& secrets, ShardWatch& shards)
+                           PullSecrets& secrets, ShardWatch& shards, const OpenShiftConfig& openshift)
     : ns_(std::move(ns)),
+      files_(std::move(files)),
       cluster_configs_(cluster_configs),
       config_maps_(config_maps),
       images_(images),
       secrets_(secrets),
-      shards_(shards) {}
+      shards_(shards),
+      openshift_(openshift) {}
 
 void SystemConfig::Apply() {
   auto config = cluster_configs_.Get({"", std::string(api::kClusterConfigName)});
   api::ClusterPodPlacementConfigSpec spec;
   if (config) spec = config->spec;
 
-  secrets_.SetGlobal({ns_, spec.global_pull_secret});
+  kube::ObjectKey pull_secret{ns_, spec.global_pull_secret};
+  if (spec.global_pull_secret.empty() && openshift_.present) pull_secret = {"openshift-config", "pull-secret"};
+  secrets_.SetGlobal(std::move(pull_secret));
   shards_.set_takeover_after(spec.shard_takeover_after);
   kube::Result<void> set = images_.SetConfig(ReadInspectorConfig(spec));
   LOG_IF(ERROR, !set) << "the configuration of registries is not used: " << set.error();
 }
 
-inspection::InspectorConfig SystemConfig::ReadInspectorConfig(const api::ClusterPodPlacementConfigSpec& spec) const {
+kube::asio::awaitable<void> SystemConfig::WatchFiles(kube::Clock& clock, kube::Duration interval) {
+  if (files_ == inspection::NodeFilePaths()) co_return;
+  while (true) {
+    kube::Result<> slept = co_await clock.Sleep(interval);
+    if (!slept) co_return;
+    inspection::InspectorConfig before = from_files_;
+    ReadFiles();
+    if (from_files_ != before) Apply();
+  }
+}
+
+void SystemConfig::ReadFiles() {
   inspection::InspectorConfig config;
+  kube::Result<void> read = inspection::ReadNodeFiles(files_, config);
+  if (!read) {
+    LOG(ERROR) << "the files of the node are not used: " << read.error();
+    return;
+  }
+  bool changed = config.credential_providers != from_files_.credential_providers;
+  for (const std::string& problem : config.credential_providers.left_out) LOG_IF(WARNING, changed) << problem;
+  from_files_ = std::move(config);
+}
+
+inspection::InspectorConfig SystemConfig::ReadInspectorConfig(const api::ClusterPodPlacementConfigSpec& spec) {
+  ReadFiles();
+  inspection::InspectorConfig config = from_files_;
+  config.cluster_rules = openshift_.rules;
+  for (const auto& [registry, tls] : openshift_.certificates) config.certificates[registry].ca_pem += tls.ca_pem;
   if (!spec.registries_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.registries_config_map})) {
       auto value = [&](const char* key) {
         auto found = map->data().find(key);
         return found == map->data().end() ? std::string() : found->second;
       };
-      config.registries_conf = value(kRegistriesKey);
-      config.policy_json = value(kPolicyKey);
+      if (std::string text = value(kRegistriesKey); !text.empty()) {
+        config.registries_conf = std::move(text);
+        config.registries_conf_drop_ins.clear();
+      }
+      if (std::string text = value(kPolicyKey); !text.empty()) config.policy_json = std::move(text);
     } else {
       LOG(WARNING) << "registriesConfigMapRef: there is no ConfigMap " << ns_ << "/" << spec.registries_config_map;
     }

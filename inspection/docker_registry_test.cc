@@ -6,14 +6,11 @@
 #include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
-#include "inspection/registry/auth.h"
-#include "inspection/digest.h"
 #include "inspection/inspector.h"
 #include "inspection/manifest.h"
-#include "kube/base/subprocess.h"
-#include "kube/http/pool.h"
+#include "inspection/registry/auth.h"
+#include "inspection/testing/docker_registry.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -27,31 +24,16 @@ using kube::Result;
 using placement::ArchitectureSet;
 using ::testing::ElementsAre;
 
-constexpr char kRegistry[] = "/usr/bin/docker-registry";
-// bcrypt of "secret".
-constexpr char kHtpasswd[] = "u:$2b$05$abcdefghijklmnopqrstuuOQiyCxlgf/oeuTqixKmWdcYUh4Hjl0a\n";
-
 class DockerRegistryTest : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (!std::filesystem::exists(kRegistry)) GTEST_SKIP() << "SKIPPED: " << kRegistry << " is not installed";
+    if (!std::filesystem::exists(kDockerRegistryProgram)) {
+      GTEST_SKIP() << "SKIPPED: " << kDockerRegistryProgram << " is not installed";
+    }
     std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/registry";
-    std::filesystem::create_directories(folder);
-    std::ofstream(folder + "/htpasswd") << kHtpasswd;
-    std::ofstream(folder + "/config.yml") << "version: 0.1\nstorage: {filesystem: {rootdirectory: " << folder
-                                          << "/data}}\nhttp: {addr: '127.0.0.1:0'}\n"
-                                          << "auth: {htpasswd: {realm: test, path: " << folder << "/htpasswd}}\n";
-    process_ = std::make_unique<kube::Subprocess>(kRegistry, std::vector<std::string>{"serve", folder + "/config.yml"});
-    constexpr std::string_view kListening = "listening on 127.0.0.1:";
-    ASSERT_TRUE(process_->WaitForOutput(std::string(kListening))) << process_->output();
-    // The line may not have come whole.
-    size_t at = process_->output().find(kListening) + kListening.size();
-    ASSERT_TRUE(process_->output().find_first_not_of("0123456789", at) != std::string::npos ||
-                process_->WaitForOutput("\n"));
-    port_ = process_->output().substr(at, process_->output().find_first_not_of("0123456789", at) - at);
-    kube::Origin origin{.scheme = "http", .host = "127.0.0.1", .port = port_};
-    pool_ = kube::HttpPool::New(io_.get_executor(), kube::RealClock(), origin, {});
-
+    registry_ = std::make_unique<DockerRegistry>(
+        DockerRegistryOptions{.folder = folder, .storage = folder + "/data", .password = true});
+    publisher_ = std::make_unique<Publisher>(io_, registry_->port(), BasicAuthorization("u", "secret"));
     inspector_ = NewImageInspector(io_.get_executor(), kube::RealClock());
     InspectorConfig config{.registries_conf = "[[registry]]\nlocation = \"" + host() + "\"\ninsecure = true\n"};
     ASSERT_THAT(inspector_->SetConfig(config), IsOk());
@@ -60,49 +42,17 @@ class DockerRegistryTest : public ::testing::Test {
                 IsOk());
   }
 
-  std::string host() const { return "127.0.0.1:" + port_; }
-
-  kube::HttpResponse Send(std::string method, std::string target, std::string body, std::string_view type) {
-    kube::HttpRequest request{.method = std::move(method), .target = std::move(target), .body = std::move(body)};
-    request.headers = {{"Authorization", BasicAuthorization("u", "secret")}, {"Content-Type", std::string(type)}};
-    Result<kube::HttpResponse> response = kube::Run(io_, pool_->Call(std::move(request)));
-    EXPECT_THAT(response, IsOk());
-    return response ? *response : kube::HttpResponse();
-  }
-  std::string PushBlob(const std::string& repository, const std::string& content) {
-    std::string digest = Sha256Digest(content);
-    std::string location(Send("POST", "/v2/" + repository + "/blobs/uploads/", "", "").Header("Location"));
-    std::string target = location.substr(location.find("/v2/")) + "&digest=" + digest;
-    EXPECT_EQ(Send("PUT", target, content, "application/octet-stream").status, 201);
-    return digest;
-  }
-  // "digest":…,"size":… of what was pushed.
-  std::string Push(const std::string& repository, const std::string& tag, const std::string& content,
-                   std::string_view type) {
-    std::string digest = Sha256Digest(content);
-    std::string version = tag.empty() ? digest : tag;
-    EXPECT_EQ(Send("PUT", "/v2/" + repository + "/manifests/" + version, content, type).status, 201);
-    return R"("digest":")" + digest + R"(","size":)" + std::to_string(content.size());
-  }
-  std::string PushImage(const std::string& repository, const std::string& tag, const std::string& architecture,
-                        std::string_view type) {
-    std::string config = R"({"os":"linux","architecture":")" + architecture + R"(","rootfs":{"type":"layers"}})";
-    std::string config_type = type == kOciManifest ? "application/vnd.oci.image.config.v1+json"
-                                                   : "application/vnd.docker.container.image.v1+json";
-    std::string manifest = R"({"schemaVersion":2,"mediaType":")" + std::string(type) + R"(","config":{"mediaType":")" +
-                           config_type + R"(","digest":")" + PushBlob(repository, config) + R"(","size":)" +
-                           std::to_string(config.size()) + R"(},"layers":[]})";
-    return Push(repository, tag, manifest, type);
+  std::string host() const { return registry_->host(); }
+  void PushImage(const std::string& repository, const std::string& tag, const std::string& architecture,
+                 std::string_view type) {
+    publisher_->PushImage(repository, tag, {"linux", architecture}, type);
   }
   void PushIndex(const std::string& repository, const std::string& tag, std::string_view type, std::string_view image) {
-    std::string entries;
+    std::vector<std::string> entries;
     for (const char* architecture : {"amd64", "ppc64le"}) {
-      entries += (entries.empty() ? "" : ",") + (R"({"mediaType":")" + std::string(image) + "\"," +
-                 PushImage(repository, "", architecture, image) + R"(,"platform":{"os":"linux","architecture":")" +
-                 architecture + R"("}})");
+      entries.push_back(publisher_->PushEntry(repository, {"linux", architecture}, image));
     }
-    Push(repository, tag,
-         R"({"schemaVersion":2,"mediaType":")" + std::string(type) + R"(","manifests":[)" + entries + "]}", type);
+    publisher_->PushIndex(repository, tag, entries, type);
   }
 
   Result<ArchitectureSet> Inspect(const std::string& image, bool always_pull = false) {
@@ -111,9 +61,8 @@ class DockerRegistryTest : public ::testing::Test {
   }
 
   kube::asio::io_context io_;
-  std::unique_ptr<kube::Subprocess> process_;
-  std::string port_;
-  std::unique_ptr<kube::HttpPool> pool_;
+  std::unique_ptr<DockerRegistry> registry_;
+  std::unique_ptr<Publisher> publisher_;
   std::unique_ptr<ImageInspector> inspector_;
   Keyring keyring_;
 };

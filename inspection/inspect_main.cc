@@ -6,20 +6,22 @@
 #include <gflags/gflags.h>
 
 #include <iostream>
-#include <sstream>
-#include <vector>
 
 #include "api/version.h"
+#include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/base/app.h"
 #include "kube/client/read_file.h"
 
 DEFINE_string(os, "linux", "Operating system that the image is to run on.");
-DEFINE_string(registries_conf, "", "File with mirrors, insecure and blocked registries: registries.conf, version 2.");
+DEFINE_string(registries_conf, "", "registries.conf, version 2, with its drop-ins in PATH.d: mirrors, blocked registries.");
 DEFINE_string(authfile, "", "File with credentials: docker's config.json, or podman's auth.json.");
 DEFINE_string(ca_file, "", "File with certificates to trust beside the system's, PEM.");
 DEFINE_string(certs_dir, "", "Folders like /etc/containers/certs.d, parted by commas; the first with a registry counts.");
 DEFINE_string(policy, "", "File with a policy.json.");
+DEFINE_string(containerd_certs_dir, "", "Folder like /etc/containerd/certs.d, with hosts.toml files.");
+DEFINE_string(credential_provider_config, "", "File with a kubelet's CredentialProviderConfig.");
+DEFINE_string(credential_provider_bin_dir, "", "Folder with the programs that it names.");
 
 namespace inspection {
 namespace {
@@ -28,41 +30,32 @@ using kube::App;
 using kube::Async;
 using kube::Result;
 
-// "" for no path.
-Result<std::string> ReadFile(const std::string& path) {
-  if (path.empty()) return std::string();
-  return kube::ReadFile(path);
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) parts.push_back(part);
-  return parts;
-}
-
 Async<> Inspect(App& app, std::string image) {
   InspectorConfig config;
   ImageRequest request{.image = std::move(image), .os = FLAGS_os};
-  std::string auth;
-  struct Input {
-    const std::string& path;
-    std::string& content;
-  };
-  std::vector<Input> inputs{{FLAGS_registries_conf, config.registries_conf},
-                            {FLAGS_ca_file, config.ca_bundle_pem},
-                            {FLAGS_policy, config.policy_json},
-                            {FLAGS_authfile, auth}};
-  for (Input& input : inputs) {
-    Result<std::string> content = ReadFile(input.path);
-    if (!content) co_return content.error();
-    input.content = std::move(*content);
+  NodeFilePaths paths{.registries_conf = FLAGS_registries_conf,
+                      .certs_dirs = SplitAtCommas(FLAGS_certs_dir),
+                      .policy = FLAGS_policy,
+                      .containerd_certs_dir = FLAGS_containerd_certs_dir,
+                      .credential_provider_config = FLAGS_credential_provider_config,
+                      .credential_provider_bin_dir = FLAGS_credential_provider_bin_dir};
+  // What a node may do without, whoever names it here does not.
+  for (const std::string& path : {FLAGS_registries_conf, FLAGS_policy, FLAGS_credential_provider_config}) {
+    if (path.empty()) continue;
+    Result<std::string> text = kube::ReadFile(path);
+    if (!text) co_return text.error();
   }
-  Result<HostCertificates> certificates = ReadCertsDirectories(SplitAtCommas(FLAGS_certs_dir));
-  if (!certificates) co_return certificates.error();
-  config.certificates = std::move(*certificates);
-  if (!auth.empty()) {
-    Result<void> added = request.keyring.AddSecret(FLAGS_authfile, kDockerConfigJsonType, auth);
+  Result<void> read = ReadNodeFiles(paths, config);
+  if (!read) co_return read.error();
+  if (!FLAGS_ca_file.empty()) {
+    Result<std::string> bundle = kube::ReadFile(FLAGS_ca_file);
+    if (!bundle) co_return bundle.error();
+    config.ca_bundle_pem = std::move(*bundle);
+  }
+  if (!FLAGS_authfile.empty()) {
+    Result<std::string> auth = kube::ReadFile(FLAGS_authfile);
+    if (!auth) co_return auth.error();
+    Result<void> added = request.keyring.AddSecret(FLAGS_authfile, kDockerConfigJsonType, *auth);
     if (!added) co_return added.error();
   }
 

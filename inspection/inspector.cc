@@ -47,8 +47,10 @@ struct Setup {
 
   RegistriesConfig registries;
   Policy policy;
+  ContainerdHosts containerd;
   RegistryClient client;
   ImageReader reader;
+  std::optional<CredentialProviders> providers;  // none: without any
   LruMap<ImagePlatforms> images;  // by digest: true for ever
   LruMap<Tag> tags;               // by what is asked, and with which credentials
   LruMap<Failure> failures;       // likewise
@@ -81,25 +83,47 @@ class Inspector final : public ImageInspector {
   Async<ArchitectureSet> Architectures(ImageRequest request) override {
     std::shared_ptr<Setup> setup = setup_;
     std::string what = "inspect " + request.image.substr(0, kShownName);
-    Result<Question> question = Ask(*setup, request);
+    Result<Reference> reference = Reference::Parse(request.image);
+    if (!reference) co_return reference.error().Prefix(what);
+    ProvidedCredentials provided;
+    if (setup->providers) provided = co_await setup->providers->For(*reference);
+    request.keyring.Append(provided.keyring);
+    Result<Question> question = Ask(*setup, std::move(*reference), request);
     if (!question) co_return question.error().Prefix(what);
     Result<ImagePlatforms> image = co_await Find(setup, std::move(*question));
-    if (!image) co_return image.error().Prefix(what);
+    if (!image) co_return Explain(image.error(), provided).Prefix(what);
+    co_return ArchitecturesFor(*image, request.os);
+  }
 
-    if (image->bundle) co_return placement::AllArchitectures();
-    ArchitectureSet architectures;
-    for (const Platform& platform : image->platforms) {
-      if (platform.os == request.os) architectures.insert(platform.architecture);
+  std::optional<Result<ArchitectureSet>> Remembered(const ImageRequest& request) override {
+    // A plugin may know credentials that are part of the question.
+    if (setup_->providers) return std::nullopt;
+    Result<Reference> reference = Reference::Parse(request.image);
+    if (!reference) return std::nullopt;
+    Result<Question> question = Ask(*setup_, std::move(*reference), request);
+    if (!question) return std::nullopt;
+    std::string key = question->Key();
+    if (Setup::Failure* failure = setup_->failures.Find(key); failure != nullptr) {
+      if (clock_.Now() < failure->believed_until) return std::nullopt;
     }
-    co_return architectures;
+    ImagePlatforms* image = Known(*setup_, key, *question);
+    if (image == nullptr) return std::nullopt;
+    return ArchitecturesFor(*image, request.os);
   }
 
   Result<void> SetConfig(InspectorConfig config) override {
     if (config == config_) return kube::Ok();
     Result<RegistriesConfig> registries = RegistriesConfig::Parse(config.registries_conf);
     if (!registries) return registries.error();
+    for (const std::string& text : config.registries_conf_drop_ins) {
+      Result<RegistriesConfig> drop_in = RegistriesConfig::Parse(text);
+      if (!drop_in) return drop_in.error().Prefix("drop-in");
+      registries->Merge(std::move(*drop_in));
+    }
     Result<Policy> policy = Policy::Parse(config.policy_json);
     if (!policy) return policy.error();
+    registries->Add(config.cluster_rules);
+    if (!config.cluster_rules.allowed.empty()) policy->AllowOnly(config.cluster_rules.allowed);
     if (!config.ca_bundle_pem.empty()) {
       kube::TlsOptions bundle{.ca_pem = config.ca_bundle_pem};
       Result<std::shared_ptr<kube::TlsContext>> tls = kube::TlsContext::New(bundle);
@@ -109,6 +133,8 @@ class Inspector final : public ImageInspector {
     std::shared_ptr<Setup> setup = NewSetup(config);
     setup->registries = std::move(*registries);
     setup->policy = std::move(*policy);
+    setup->containerd = config.containerd_hosts;
+    if (!config.credential_providers.providers.empty()) setup->providers.emplace(clock_, config.credential_providers);
     setup_ = std::move(setup);
     config_ = std::move(config);
     return kube::Ok();
@@ -122,31 +148,52 @@ class Inspector final : public ImageInspector {
  private:
   static constexpr size_t kShownName = 256;
 
+  static ArchitectureSet ArchitecturesFor(const ImagePlatforms& image, const std::string& os) {
+    if (image.bundle) return placement::AllArchitectures();
+    ArchitectureSet architectures;
+    for (const Platform& platform : image.platforms) {
+      if (platform.os == os) architectures.insert(platform.architecture);
+    }
+    return architectures;
+  }
+
   std::shared_ptr<Setup> NewSetup(const InspectorConfig& config) {
     RegistryClientOptions options;
     options.transport.ca_pem = config.ca_bundle_pem;
     options.transport.host_tls = config.certificates;
+    options.transport.host_tls.insert(config.containerd_hosts.certificates().begin(),
+                                      config.containerd_hosts.certificates().end());
     // Docker Hub's name is not that of its host.
-    auto hub = config.certificates.find(std::string(kDockerHub));
-    if (hub != config.certificates.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
+    auto hub = options.transport.host_tls.find(std::string(kDockerHub));
+    if (hub != options.transport.host_tls.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
     options.transport.trace = options_.trace;
     return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);
   }
 
+  // A password that was to come from a plugin may be what is missing.
+  static Error Explain(const Error& error, const ProvidedCredentials& provided) {
+    bool refused = error.code() == kube::Code::kUnauthenticated || error.code() == kube::Code::kPermissionDenied;
+    return refused && !provided.problem.empty() ? error.Prefix(provided.problem) : error;
+  }
+
   // Who is asked, and with what.
-  Result<Question> Ask(const Setup& setup, const ImageRequest& request) const {
-    Result<Reference> reference = Reference::Parse(request.image);
-    if (!reference) return reference.error();
-    Result<void> allowed = setup.policy.Check(*reference);
-    if (!allowed) return allowed.error();
-    Result<std::vector<PullSource>> sources = setup.registries.Sources(*reference);
+  Result<Question> Ask(const Setup& setup, Reference reference, const ImageRequest& request) const {
+    std::string about = "registry " + reference.registry;
+    Result<void> allowed = setup.policy.Check(reference);
+    if (!allowed) return allowed.error().Prefix(about);
+    Result<std::vector<PullSource>> sources = setup.registries.Sources(reference);
     if (!sources) return sources.error();
 
-    Question question{.reference = std::move(*reference), .always_pull = request.always_pull, .repositories = {}};
+    Question question{.reference = std::move(reference), .always_pull = request.always_pull, .repositories = {}};
+    bool by_digest = !question.reference.digest.empty();
     for (PullSource& source : *sources) {
-      std::vector<Credential> credentials = request.keyring.Match(source.registry, source.repository);
-      question.repositories.push_back({std::move(source), std::move(credentials)});
+      Result<std::vector<PullSource>> places = setup.containerd.Expand(std::move(source), by_digest);
+      if (!places) return places.error().Prefix(about);
+      for (PullSource& place : *places) {
+        std::vector<Credential> credentials = request.keyring.Match(place.registry, place.repository);
+        question.repositories.push_back({std::move(place), std::move(credentials)});
+      }
     }
     return question;
   }
@@ -159,7 +206,7 @@ class Inspector final : public ImageInspector {
       if (Setup::Failure* failure = setup->failures.Find(key); failure != nullptr) {
         if (clock_.Now() < failure->believed_until) co_return failure->error;
       }
-      if (ImagePlatforms* image = Remembered(*setup, key, question); image != nullptr) co_return *image;
+      if (ImagePlatforms* image = Known(*setup, key, question); image != nullptr) co_return *image;
       auto found = setup->flights.find(key);
       if (found == setup->flights.end()) break;
       std::shared_ptr<Setup::Flight> flight = found->second;
@@ -179,7 +226,7 @@ class Inspector final : public ImageInspector {
     co_return image;
   }
 
-  ImagePlatforms* Remembered(Setup& setup, const std::string& key, const Question& question) {
+  ImagePlatforms* Known(Setup& setup, const std::string& key, const Question& question) {
     if (!question.reference.digest.empty()) return setup.images.Find(question.reference.digest);
     Setup::Tag* tag = setup.tags.Find(key);
     if (tag == nullptr || question.always_pull || clock_.Now() >= tag->believed_until) return nullptr;
@@ -235,6 +282,11 @@ class Inspector final : public ImageInspector {
 };
 
 }  // namespace
+
+std::string RegistryOf(const std::string& image) {
+  Result<Reference> reference = Reference::Parse(image);
+  return reference ? reference->registry : "";
+}
 
 std::unique_ptr<ImageInspector> NewImageInspector(kube::Executor executor, kube::Clock& clock,
                                                   InspectorOptions options) {

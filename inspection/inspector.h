@@ -13,10 +13,11 @@
 #include <chrono>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "inspection/config/credentials.h"
-#include "inspection/config/host_certificates.h"
+#include "inspection/config/inspector_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "placement/architecture.h"
@@ -28,16 +29,6 @@ struct ImageRequest {
   std::string os = "linux";  // entries for another operating system don't count
   bool always_pull = false;  // ask the registry what a tag means now
   Keyring keyring;           // what this pod may use
-};
-
-// How registries are reached. Empty strings: nothing of that kind.
-struct InspectorConfig {
-  std::string registries_conf;  // registries.conf, version 2
-  std::string ca_bundle_pem;    // trusted beside the system's certificates
-  std::string policy_json;      // policy.json of containers/image; see inspection/config/policy.h
-  HostCertificates certificates;  // certs.d: for single registries
-
-  bool operator==(const InspectorConfig&) const = default;
 };
 
 struct InspectorOptions {
@@ -67,6 +58,8 @@ class ImageInspector {
   // kUnauthenticated and kPermissionDenied (credentials, blocked by configuration or policy), kThrottled, kUnavailable,
   // kDeadlineExceeded, kCancelled.
   virtual kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) = 0;
+  // The same if no registry need be asked for it, else nullopt.
+  virtual std::optional<kube::Result<placement::ArchitectureSet>> Remembered(const ImageRequest& request) = 0;
 
   // From now on; nothing learnt under another configuration is used. kInvalid names what does not parse, and nothing
   // changes then.
@@ -75,6 +68,9 @@ class ImageInspector {
   // Since the last SetConfig() that changed something.
   virtual InspectorStats stats() const = 0;
 };
+
+// The registry in an image's name ("docker.io" where it has none); "" if it is no name. For taking turns, not for asking.
+std::string RegistryOf(const std::string& image);
 
 std::unique_ptr<ImageInspector> NewImageInspector(kube::Executor executor, kube::Clock& clock,
                                                   InspectorOptions options = {});

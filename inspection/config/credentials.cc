@@ -5,9 +5,9 @@
 #include <optional>
 #include <tuple>
 
-#include "kube/base/base64.h"
+#include "inspection/config/host_match.h"
 #include "inspection/digest.h"
-#include "inspection/reference.h"
+#include "kube/base/base64.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -20,59 +20,6 @@ using kube::Result;
 constexpr size_t kMaxSecret = 1u << 20;  // the API server's own limit
 constexpr size_t kMaxEntries = 1024;
 constexpr size_t kMaxMatches = 16;
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return lower;
-}
-
-struct HostPort {
-  std::string host, port;
-};
-
-HostPort SplitHost(std::string_view authority) {
-  size_t from = authority.starts_with('[') ? authority.find(']') : 0;
-  size_t colon = authority.find(':', from == std::string_view::npos ? 0 : from);
-  std::string host = Lower(authority.substr(0, colon));
-  std::string port(colon == std::string_view::npos ? "" : authority.substr(colon + 1));
-  if (host == "index.docker.io" || host == "registry-1.docker.io") host = kDockerHub;
-  return {std::move(host), std::move(port)};
-}
-
-// '*' stands for any number of characters of one part.
-bool PartMatches(std::string_view pattern, std::string_view text) {
-  size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
-  while (t < text.size()) {
-    if (p < pattern.size() && pattern[p] == '*') {
-      star = p++;
-      mark = t;
-    } else if (p < pattern.size() && pattern[p] == text[t]) {
-      ++p, ++t;
-    } else if (star != std::string_view::npos) {
-      p = star + 1;
-      t = ++mark;
-    } else {
-      return false;
-    }
-  }
-  while (p < pattern.size() && pattern[p] == '*') ++p;
-  return p == pattern.size();
-}
-
-bool HostMatches(std::string_view pattern, std::string_view host) {
-  if (pattern.find('*') == std::string_view::npos) return pattern == host;
-  while (true) {
-    size_t pattern_dot = pattern.find('.');
-    size_t host_dot = host.find('.');
-    if (!PartMatches(pattern.substr(0, pattern_dot), host.substr(0, host_dot))) return false;
-    if ((pattern_dot == std::string_view::npos) != (host_dot == std::string_view::npos)) return false;
-    if (pattern_dot == std::string_view::npos) return true;
-    pattern.remove_prefix(pattern_dot + 1);
-    host.remove_prefix(host_dot + 1);
-  }
-}
 
 // Whole components: "team" covers "team" and "team/app", not "teams".
 bool PathCovers(std::string_view path, std::string_view repository) {
@@ -148,14 +95,22 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
     credential->source = std::string(name) + " key " + std::string(rest.substr(0, 200));
-    entries_.push_back(
-        {std::move(authority.host), std::move(authority.port), std::string(path), std::move(*credential)});
+    std::string identity =
+        Sha256Digest(authority.host + ":" + authority.port + "/" + std::string(path) + " " + credential->Identity());
+    entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path), std::move(identity),
+                        std::move(*credential)});
   }
   return kube::Ok();
 }
 
 void Keyring::Append(const Keyring& other) {
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+}
+
+std::string Keyring::Identity() const {
+  std::string all;
+  for (const Entry& entry : entries_) all += entry.identity;
+  return all.empty() ? all : Sha256Digest(all);
 }
 
 std::vector<Credential> Keyring::Match(std::string_view registry, std::string_view repository) const {

@@ -44,6 +44,9 @@ class Keyring {
   // Best match first; at most 16. `registry` is Reference::registry.
   std::vector<Credential> Match(std::string_view registry, std::string_view repository) const;
 
+  // Equal for keyrings that open the same doors in the same order; of no use to anybody else.
+  std::string Identity() const;
+
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
 
@@ -51,7 +54,8 @@ class Keyring {
   struct Entry {
     std::string host;  // without port, may have '*'
     std::string port;
-    std::string path;  // without slashes around it
+    std::string path;      // without slashes around it
+    std::string identity;  // of all that is here
     Credential credential;
   };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/policy.h"
 
-#include <vector>
-
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -76,6 +74,11 @@ Result<Policy> Policy::Parse(std::string_view json) {
     }
   }
   return policy;
+}
+
+void Policy::AllowOnly(const std::vector<std::string>& scopes) {
+  default_ = Requirement::kReject;
+  for (const std::string& scope : scopes) scopes_.emplace(scope, Requirement::kAccept);
 }
 
 Result<void> Policy::Check(const Reference& reference) const {

@@ -9,6 +9,7 @@
 #include <map>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "inspection/reference.h"
 #include "kube/base/error.h"
@@ -21,6 +22,9 @@ class Policy {
   Policy() = default;
   // kInvalid for what is no policy; "" is the policy that accepts everything.
   static kube::Result<Policy> Parse(std::string_view json);
+
+  // From now on only images of these scopes may be used, and those that the policy names itself.
+  void AllowOnly(const std::vector<std::string>& scopes);
 
   // kPermissionDenied says which scope refuses the image and why. The most specific scope decides: the image with its
   // tag or digest, its repository, each path above, the host, "*.domain", then "default".

@@ -58,5 +58,16 @@ TEST(PolicyTest, DamageIsHarmless) {
   ForMutations({std::string(kPolicy)}, 5'000, [](const std::string& text) { (void)Check(text, "quay.io/bad/x:1"); });
 }
 
+TEST(PolicyTest, OnlyTheAllowedAreLeft) {
+  Policy policy;
+  policy.AllowOnly({"good.io", "other.io/team", "*.wild.io"});
+  for (const char* image : {"good.io/a:1", "other.io/team/a", "x.wild.io/a"}) {
+    EXPECT_TRUE(policy.Check(*Reference::Parse(image))) << image;
+  }
+  for (const char* image : {"bad.io/a", "other.io/a", "good.io.evil.com/a", "nginx"}) {
+    EXPECT_THAT(policy.Check(*Reference::Parse(image)), kube::FailsWith(kube::Code::kPermissionDenied)) << image;
+  }
+}
+
 }  // namespace
 }  // namespace inspection

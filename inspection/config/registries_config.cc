@@ -64,10 +64,11 @@ class RegistriesConfig::Parser {
  private:
   void ReadShortNames(const toml::table& file) {
     if (const toml::array* search = ArrayAt(file, "unqualified-search-registries")) {
+      config_.search_.emplace();
       for (const toml::node& node : *search) {
         std::optional<std::string> host = node.value_exact<std::string>();
         if (!host || !IsRegistryHost(*host)) return Refuse(node, "unqualified-search-registries: not a registry");
-        config_.search_.push_back(std::move(*host));
+        config_.search_->push_back(std::move(*host));
       }
     }
     std::string mode = StringAt(file, "short-name-mode");
@@ -75,7 +76,9 @@ class RegistriesConfig::Parser {
       config_.short_name_mode_ = ShortNameMode::kDisabled;
     } else if (mode == "enforcing") {
       config_.short_name_mode_ = ShortNameMode::kEnforcing;
-    } else if (!mode.empty() && mode != "permissive") {
+    } else if (mode == "permissive") {
+      config_.short_name_mode_ = ShortNameMode::kPermissive;
+    } else if (!mode.empty()) {
       Refuse(file, "short-name-mode: not disabled, permissive or enforcing");
     }
     const toml::node* aliases = file.get("aliases");
@@ -173,6 +176,63 @@ class RegistriesConfig::Parser {
 
 Result<RegistriesConfig> RegistriesConfig::Parse(std::string_view toml) { return Parser().Parse(toml); }
 
+void RegistriesConfig::Merge(RegistriesConfig later) {
+  for (Registry& registry : later.registries_) {
+    std::erase_if(registries_, [&](const Registry& before) { return before.prefix == registry.prefix; });
+    registries_.push_back(std::move(registry));
+  }
+  later.aliases_.merge(aliases_);
+  aliases_ = std::move(later.aliases_);
+  if (later.search_) search_ = std::move(later.search_);
+  if (later.short_name_mode_) short_name_mode_ = later.short_name_mode_;
+}
+
+// The entry of exactly this prefix, a new one if need be; nullptr if it cannot be one.
+RegistriesConfig::Registry* RegistriesConfig::EntryFor(const std::string& prefix) {
+  if (!IsPrefix(prefix)) return nullptr;
+  for (Registry& registry : registries_) {
+    if (registry.prefix == prefix) return &registry;
+  }
+  if (registries_.size() == kMaxRegistries) return nullptr;
+  // What a wider entry says of the connection is true here, too.
+  size_t ignored = 0;
+  const Registry* wider = Find(prefix.starts_with("*.") ? "x" + prefix.substr(1) : prefix, &ignored);
+  Registry added{.prefix = prefix, .location = prefix.starts_with("*.") ? "" : prefix};
+  if (wider != nullptr) added.insecure = wider->insecure;
+  registries_.push_back(std::move(added));
+  return &registries_.back();
+}
+
+void RegistriesConfig::Add(const RegistryRules& rules) {
+  for (const MirrorRule& rule : rules.mirrors) {
+    Registry* registry = EntryFor(rule.source);
+    if (registry == nullptr) continue;
+    registry->blocked |= rule.never_source;
+    for (const std::string& location : rule.mirrors) {
+      if (!IsLocation(location)) continue;
+      PullFrom pull_from = rule.for_digests ? PullFrom::kDigestOnly : PullFrom::kTagOnly;
+      registry->mirrors.push_back({.location = location, .insecure = false, .pull_from = pull_from});
+    }
+  }
+  // A scope covers the entries and mirrors below it.
+  for (const std::string& scope : rules.insecure) {
+    if (Registry* own = EntryFor(scope); own != nullptr) own->insecure = true;
+    for (Registry& registry : registries_) {
+      if (MatchLength(scope, registry.prefix) > 0) registry.insecure = true;
+      for (Mirror& mirror : registry.mirrors) mirror.insecure |= MatchLength(scope, mirror.location) > 0;
+    }
+  }
+  for (const std::string& scope : rules.blocked) {
+    if (Registry* own = EntryFor(scope); own != nullptr) own->blocked = true;
+    for (Registry& registry : registries_) registry.blocked |= MatchLength(scope, registry.prefix) > 0;
+  }
+  if (rules.search.empty()) return;
+  search_.emplace();
+  for (const std::string& host : rules.search) {
+    if (IsRegistryHost(host)) search_->push_back(host);
+  }
+}
+
 // The entry with the longest prefix; of two as long, a plain host before a wildcard.
 const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, size_t* matched) const {
   const Registry* best = nullptr;
@@ -190,7 +250,7 @@ void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::
   auto add = [&](const std::string& physical, bool insecure, std::string why) {
     size_t slash = physical.find('/');
     if (slash == std::string::npos || sources.size() == kMaxSources) return;
-    PullSource source{physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why)};
+    PullSource source{physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why), {}};
     if (source.registry == kDockerHub && source.repository.find('/') == std::string::npos) {
       source.repository.insert(0, "library/");
     }
@@ -229,13 +289,13 @@ Result<std::vector<std::string>> RegistriesConfig::Candidates(const Reference& r
   if (path.starts_with("library/") && path.find('/', 8) == std::string::npos) path.erase(0, 8);
   auto alias = aliases_.find(path);
   if (alias != aliases_.end()) return std::vector<std::string>{alias->second};
-  if (search_.empty()) return std::vector<std::string>{reference.Name()};
-  if (search_.size() > 1 && short_name_mode_ == ShortNameMode::kEnforcing) {
+  if (!search_ || search_->empty()) return std::vector<std::string>{reference.Name()};
+  if (search_->size() > 1 && short_name_mode_ == ShortNameMode::kEnforcing) {
     return Error::Invalid("short name " + path + " is ambiguous: short-name-mode is enforcing, with " +
-                          std::to_string(search_.size()) + " search registries");
+                          std::to_string(search_->size()) + " search registries");
   }
   std::vector<std::string> names;
-  for (const std::string& host : search_) names.push_back(host + "/" + path);
+  for (const std::string& host : *search_) names.push_back(host + "/" + path);
   return names;
 }
 

@@ -11,21 +11,17 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "inspection/config/pull_source.h"
+#include "inspection/config/registry_rules.h"
 #include "inspection/reference.h"
 #include "kube/base/error.h"
 
 namespace inspection {
-
-struct PullSource {
-  std::string registry;    // host[:port]
-  std::string repository;
-  bool insecure = false;   // any certificate will do, plain HTTP as well
-  std::string why;         // "mirror of quay.io", for people
-};
 
 class RegistriesConfig {
  public:
@@ -33,6 +29,14 @@ class RegistriesConfig {
 
   // kInvalid with the line, for bad TOML, values of a wrong type, bad locations and version 1 files.
   static kube::Result<RegistriesConfig> Parse(std::string_view toml);
+
+  // Adds what a drop-in file (registries.conf.d) says: its entries replace those of the same prefix, its aliases those of
+  // the same name, its other settings those made so far.
+  void Merge(RegistriesConfig later);
+
+  // Adds what the objects of an OpenShift cluster say. Mirrors come after those that are there already; scopes that are
+  // no registry's are left out.
+  void Add(const RegistryRules& rules);
 
   // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is left; kInvalid for
   // a short name that short-name-mode forbids.
@@ -55,14 +59,16 @@ class RegistriesConfig {
   };
   class Parser;
 
+  Registry* EntryFor(const std::string& prefix);
   const Registry* Find(std::string_view name, size_t* matched) const;
   void AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const;
   kube::Result<std::vector<std::string>> Candidates(const Reference& reference) const;
 
   std::vector<Registry> registries_;
   std::map<std::string, std::string, std::less<>> aliases_;
-  std::vector<std::string> search_;
-  enum class ShortNameMode { kDisabled, kPermissive, kEnforcing } short_name_mode_ = ShortNameMode::kPermissive;
+  std::optional<std::vector<std::string>> search_;
+  enum class ShortNameMode { kDisabled, kPermissive, kEnforcing };
+  std::optional<ShortNameMode> short_name_mode_;
 };
 
 }  // namespace inspection

@@ -4,7 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "inspection/config/registry_rules.h"
 #include "inspection/testing/mutate.h"
+#include "kube/types/unstructured.h"
 
 namespace inspection {
 namespace {
@@ -153,6 +155,75 @@ TEST(RegistriesConfigTest, DamageIsHarmless) {
     kube::Result<std::vector<PullSource>> sources = config->Sources(reference);
     EXPECT_TRUE(!sources || !sources->empty());
   });
+}
+
+TEST(RegistriesConfigTest, ADropInReplacesEntriesOfItsPrefixes) {
+  auto config = RegistriesConfig::Parse(R"(
+unqualified-search-registries = ["one.io"]
+[[registry]]
+location = "quay.io"
+blocked = true
+[[registry]]
+location = "r.io"
+blocked = true
+[aliases]
+app = "one.io/app"
+web = "one.io/web"
+)");
+  auto later = RegistriesConfig::Parse(R"(
+[[registry]]
+location = "quay.io"
+[aliases]
+app = "two.io/app"
+)");
+  ASSERT_TRUE(config && later);
+  config->Merge(std::move(*later));
+  auto first = [&](const std::string& image) {
+    auto sources = config->Sources(*Reference::Parse(image));
+    return sources ? sources->front().registry : sources.error().ToString();
+  };
+  EXPECT_EQ(first("quay.io/a"), "quay.io");
+  EXPECT_THAT(first("r.io/a"), HasSubstr("blocked"));
+  EXPECT_EQ(first("app"), "two.io");
+  EXPECT_EQ(first("web"), "one.io");
+  EXPECT_EQ(first("other"), "one.io");
+}
+
+TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
+  RegistryRules rules;
+  AddDigestMirrorSet(*kube::ParseJson(R"({"spec":{"imageDigestMirrors":[
+      {"source":"quay.io/team","mirrors":["mirror.io/quay","plain.io/quay"]},
+      {"source":"closed.io","mirrors":["mirror.io/closed"],"mirrorSourcePolicy":"NeverContactSource"},
+      {"source":"Not A Name","mirrors":["mirror.io"]}, 7]}})"),
+                     rules);
+  AddTagMirrorSet(*kube::ParseJson(R"({"spec":{"imageTagMirrors":[{"source":"quay.io","mirrors":["tags.io"]}]}})"),
+                  rules);
+  AddContentSourcePolicy(
+      *kube::ParseJson(R"({"spec":{"repositoryDigestMirrors":[{"source":"old.io","mirrors":["mirror.io/old"]}]}})"),
+      rules);
+  AddImageConfig(*kube::ParseJson(R"({"spec":{"registrySources":{"insecureRegistries":["plain.io"],
+      "blockedRegistries":["bad.io"],"containerRuntimeSearchRegistries":["search.io"]}}})"),
+                 rules);
+  RegistriesConfig config;
+  config.Add(rules);
+  auto sources = [&](const std::string& image) {
+    auto found = config.Sources(*Reference::Parse(image));
+    if (!found) return std::vector<std::string>{found.error().ToString()};
+    std::vector<std::string> names;
+    for (const PullSource& source : *found) {
+      names.push_back(source.registry + "/" + source.repository + (source.insecure ? "!" : ""));
+    }
+    return names;
+  };
+  EXPECT_THAT(sources("quay.io/team/app" + kDigest),
+              ElementsAre("mirror.io/quay/app", "plain.io/quay/app!", "quay.io/team/app"));
+  EXPECT_THAT(sources("quay.io/team/app:1"), ElementsAre("quay.io/team/app"));
+  EXPECT_THAT(sources("quay.io/other/app:1"), ElementsAre("tags.io/other/app", "quay.io/other/app"));
+  EXPECT_THAT(sources("old.io/app" + kDigest), ElementsAre("mirror.io/old/app", "old.io/app"));
+  EXPECT_THAT(sources("closed.io/app" + kDigest), ElementsAre("mirror.io/closed/app"));
+  EXPECT_THAT(sources("closed.io/app:1"), ElementsAre(HasSubstr("blocked")));
+  EXPECT_THAT(sources("bad.io/app:1"), ElementsAre(HasSubstr("blocked")));
+  EXPECT_THAT(sources("app"), ElementsAre("search.io/app"));
 }
 
 }  // namespace

@@ -95,6 +95,7 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by
     kube::Duration left = request.deadline - clock_.Now();
     if (left <= kube::Duration::zero()) co_return Error::DeadlineExceeded("no time left for " + request.url.host);
     HttpRequest http{.method = request.method, .headers = request.headers, .body = request.body};
+    http.headers.insert(http.headers.end(), request.origin_headers.begin(), request.origin_headers.end());
     if (!request.authorization.empty()) http.headers.emplace_back("Authorization", request.authorization);
     http.timeout = std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
@@ -128,7 +129,10 @@ Async<HttpResponse> Fetcher::Fetch(FetchRequest request, const Url* sent_by) {
     if (request.url.scheme == "https" && next->scheme != "https" && !request.insecure) {
       co_return Error::PermissionDenied("a redirect from HTTPS to plain HTTP, at " + next->host);
     }
-    if (!SameOrigin(request.url, *next)) request.authorization.clear();
+    if (!SameOrigin(request.url, *next)) {
+      request.authorization.clear();
+      request.origin_headers.clear();
+    }
     request.url = std::move(*next);
   }
   co_return Error::Invalid("more than " + std::to_string(options_.redirects) + " redirects");

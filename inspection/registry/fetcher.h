@@ -32,8 +32,9 @@ struct FetchRequest {
   std::string method = "GET";
   kube::HttpHeaders headers;
   std::string body;
-  // Empty for none.
+  // These two go to the origin of `url` alone. Empty for none.
   std::string authorization;
+  kube::HttpHeaders origin_headers;
   size_t max_body_bytes = 4u << 20;
   // Any certificate will do, and redirects may leave HTTPS.
   bool insecure = false;

@@ -53,8 +53,9 @@ RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock, Regi
 
 RegistryClient::Habits& RegistryClient::HabitsOf(const PullSource& source) {
   // Names come from pods: forget all rather than grow without end.
-  if (habits_.size() >= options_.max_registries && !habits_.contains(source.registry)) habits_.clear();
-  return habits_[source.registry];
+  std::string key = source.host.scheme + "://" + source.registry + source.host.path;
+  if (habits_.size() >= options_.max_registries && !habits_.contains(key)) habits_.clear();
+  return habits_[key];
 }
 
 Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Call& call, const Url& url,
@@ -66,6 +67,7 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .insecure = repository.source.insecure,
                        .deadline = call.deadline,
                        .max_tries = call.max_tries};
+  request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), nullptr);
   if (response && response->status == 401) {
@@ -95,8 +97,11 @@ Async<HttpResponse> RegistryClient::WithCredential(const Repository& repository,
 }
 
 Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call, std::string scheme) {
+  const HostPeculiarities& peculiar = repository.source.host;
   std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost) : repository.source.registry;
-  Result<Url> url = Url::Parse(scheme + "://" + host + "/v2/" + repository.source.repository + "/" + call.path);
+  std::string query = peculiar.stands_in_for.empty() ? "" : "?ns=" + peculiar.stands_in_for;
+  Result<Url> url = Url::Parse(scheme + "://" + host + peculiar.path + "/" + repository.source.repository + "/" +
+                               call.path + query);
   if (!url) co_return url.error();
 
   // Without a header, until the registry is known to want one.
@@ -136,7 +141,8 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
 Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call) {
   co_await kube::IgnoreCancellation();
   std::string about = "registry " + repository.source.registry;
-  std::string scheme = HabitsOf(repository.source).scheme;
+  const std::string& wanted = repository.source.host.scheme;
+  std::string scheme = wanted.empty() ? HabitsOf(repository.source).scheme : wanted;
   bool known = !scheme.empty();
   if (!known) scheme = "https";
   // Behind an insecure registry's port there may be somebody who waits for ever for plain HTTP: leave time to try that.

@@ -20,7 +20,7 @@
 #include "inspection/registry/authenticator.h"
 #include "inspection/config/credentials.h"
 #include "inspection/registry/fetcher.h"
-#include "inspection/config/registries_config.h"
+#include "inspection/config/pull_source.h"
 #include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"

@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -54,7 +55,23 @@ std::vector<char*> Pointers(std::vector<std::string>& strings) {
   return pointers;
 }
 
-Result<pid_t> Spawn(Command& command, int output) {
+// A file of this text that lives in memory, read from its beginning; -1 if there can be none.
+int FileOf(const std::string& text) {
+  int file = ::memfd_create("input", MFD_CLOEXEC);
+  size_t written = 0;
+  while (file >= 0 && written < text.size()) {
+    ssize_t size = ::write(file, text.data() + written, text.size() - written);
+    if (size <= 0) {
+      ::close(file);
+      return -1;
+    }
+    written += static_cast<size_t>(size);
+  }
+  if (file >= 0) ::lseek(file, 0, SEEK_SET);
+  return file;
+}
+
+Result<pid_t> Spawn(Command& command, int input, int output) {
   std::vector<std::string> env;
   for (auto& [name, value] : command.env) env.push_back(name + "=" + value);
   for (char** entry = environ; *entry != nullptr; ++entry) {
@@ -68,7 +85,7 @@ Result<pid_t> Spawn(Command& command, int output) {
 
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
   posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   posix_spawnattr_t attributes;
   posix_spawnattr_init(&attributes);
@@ -94,10 +111,16 @@ Async<std::string> RunCommand(Command command) {
   std::string name = command.argv[0];
 
   // Start.
+  int input = FileOf(command.input);
+  if (input < 0) co_return Error::Unavailable(name + ": no memory for its input");
   int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) co_return Error::Unavailable(name + ": no pipe");
+  if (::pipe2(ends, O_CLOEXEC) != 0) {
+    ::close(input);
+    co_return Error::Unavailable(name + ": no pipe");
+  }
   asio::posix::stream_descriptor output(executor, ends[0]);
-  Result<pid_t> pid = Spawn(command, ends[1]);
+  Result<pid_t> pid = Spawn(command, input, ends[1]);
+  ::close(input);
   ::close(ends[1]);
   if (!pid) co_return pid.error();
   Child child(*pid);

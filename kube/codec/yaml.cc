@@ -3,7 +3,11 @@
 
 #include <yaml-cpp/yaml.h>
 
+#include <yaml-cpp/eventhandler.h>
+
 #include <charconv>
+#include <map>
+#include <sstream>
 
 namespace kube {
 namespace {
@@ -43,11 +47,75 @@ Json NodeToJson(const YAML::Node& node) {
   }
 }
 
+// Goes through the text before anything is built of it, and stops (by the exception of the library) at what would never
+// end: the scanner finds documents for ever in some broken texts, and aliases of aliases grow without bound.
+class Meter final : public YAML::EventHandler {
+ public:
+  // EventHandler
+  void OnDocumentStart(const YAML::Mark& mark) override {
+    if (++documents_ > kMaxDocuments) throw YAML::ParserException(mark, "too many documents");
+    anchors_.clear();
+  }
+  void OnDocumentEnd() override {}
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, anchor, 1); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, YAML::NullAnchor, anchors_[anchor]); }
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string&) override {
+    Add(mark, anchor, 1);
+  }
+  void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
+    Begin(mark, anchor);
+  }
+  void OnSequenceEnd() override { End(); }
+  void OnMapStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                  YAML::EmitterStyle::value) override {
+    Begin(mark, anchor);
+  }
+  void OnMapEnd() override { End(); }
+
+ private:
+  static constexpr size_t kMaxDocuments = 1000;
+  static constexpr size_t kMaxNodes = 1'000'000;
+  static constexpr size_t kMaxDepth = 200;
+  struct Open {
+    YAML::Mark mark;
+    YAML::anchor_t anchor;
+    size_t nodes;
+  };
+
+  // `nodes`: as many as stand there once every alias is replaced by what it means.
+  void Add(const YAML::Mark& mark, YAML::anchor_t anchor, size_t nodes) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = nodes;
+    size_t& all = open_.empty() ? total_ : open_.back().nodes;
+    all += nodes;
+    if (all > kMaxNodes) throw YAML::ParserException(mark, "too many values");
+  }
+  void Begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
+    if (open_.size() == kMaxDepth) throw YAML::ParserException(mark, "nested too deep");
+    open_.push_back({mark, anchor, 1});
+  }
+  void End() {
+    Open closed = open_.back();
+    open_.pop_back();
+    Add(closed.mark, closed.anchor, closed.nodes);
+  }
+
+  size_t documents_ = 0;
+  size_t total_ = 0;
+  std::map<YAML::anchor_t, size_t> anchors_;
+  std::vector<Open> open_;
+};
+
 }  // namespace
 
 Result<std::vector<Json>> ParseYamlDocuments(const std::string& text) {
   std::vector<Json> documents;
   try {
+    std::istringstream stream(text);
+    YAML::Parser parser(stream);
+    Meter meter;
+    while (parser.HandleNextDocument(meter)) {
+    }
     for (const YAML::Node& node : YAML::LoadAll(text)) {
       if (Json document = NodeToJson(node); !document.is_null()) documents.push_back(std::move(document));
     }

@@ -10,7 +10,8 @@
 
 namespace kube {
 
-// All non-empty documents of `text`, in order. kInvalid with line and column where it does not parse.
+// All non-empty documents of `text`, in order. kInvalid with line and column where it does not parse, or has more than
+// 1000 documents, a million values or 200 levels, once its aliases are replaced by what they mean.
 Result<std::vector<Json>> ParseYamlDocuments(const std::string& text);
 
 }  // namespace kube

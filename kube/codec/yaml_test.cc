@@ -27,5 +27,16 @@ TEST(YamlTest, NamesLineAndColumnOfAnError) {
   EXPECT_NE(documents.error().message().find("line 2"), std::string::npos) << documents.error();
 }
 
+TEST(YamlTest, WhatWouldNeverEndIsRefused) {
+  EXPECT_EQ(ParseYamlDocuments("\n,apiVersion: k#be/et.").error().code(), Code::kInvalid);
+  std::string bomb = "a0: &a0 [x, x]\n";
+  for (int i = 1; i < 60; ++i) {
+    std::string before = std::to_string(i - 1);
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + before + ", *a" + before + "]\n";
+  }
+  EXPECT_EQ(ParseYamlDocuments(bomb).error().code(), Code::kInvalid);
+  EXPECT_EQ(ParseYamlDocuments(std::string(100'000, '[')).error().code(), Code::kInvalid);
+}
+
 }  // namespace
 }  // namespace kube

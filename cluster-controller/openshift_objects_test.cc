@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/openshift_objects.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "kube/types/core.pb.h"
+
+namespace cluster_controller {
+namespace {
+
+using kube::Code;
+using kube::Error;
+using kube::FailsWith;
+using kube::IsOk;
+using kube::Json;
+using ::testing::ElementsAre;
+
+constexpr kube::Resource kImages{"config.openshift.io", "v1", "images", "Image", false};
+constexpr kube::Resource kDigestMirrors{"config.openshift.io", "v1", "imagedigestmirrorsets", "ImageDigestMirrorSet",
+                                        false};
+
+class OpenShiftObjectsTest : public ::testing::Test {
+ protected:
+  void CreateImageConfig() {
+    Json sources = {{"blockedRegistries", {"bad.io"}}, {"allowedRegistries", {"good.io"}}};
+    api_.CreateJson(kImages, {{"apiVersion", "config.openshift.io/v1"},
+                              {"kind", "Image"},
+                              {"metadata", {{"name", "cluster"}}},
+                              {"spec", {{"registrySources", sources}, {"additionalTrustedCA", {{"name", "cas"}}}}}});
+  }
+
+  kube::asio::io_context io_;
+  kube::FakeApiServer api_;
+  OpenShiftObjects objects_{api_};
+};
+
+TEST_F(OpenShiftObjectsTest, ElsewhereThereIsNothing) {
+  EXPECT_THAT(kube::Run(io_, objects_.Read()), IsOk());
+  EXPECT_EQ(objects_.config(), OpenShiftConfig());
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+}
+
+TEST_F(OpenShiftObjectsTest, WhatTheObjectsSayIsKnown) {
+  CreateImageConfig();
+  Json mirror = {{"source", "quay.io"}, {"mirrors", {"mirror.io/quay"}}};
+  api_.CreateJson(kDigestMirrors, {{"apiVersion", "config.openshift.io/v1"},
+                                   {"kind", "ImageDigestMirrorSet"},
+                                   {"metadata", {{"name", "quay"}}},
+                                   {"spec", {{"imageDigestMirrors", Json::array({mirror})}}}});
+  kube::core::ConfigMap map;
+  map.mutable_metadata()->set_namespace_("openshift-config");
+  map.mutable_metadata()->set_name("cas");
+  (*map.mutable_data())["r.io..5000"] = "one";
+  (*map.mutable_data())["s.io"] = "two";
+  api_.Create(map);
+  ASSERT_THAT(kube::Run(io_, objects_.Read()), IsOk());
+  const OpenShiftConfig& config = objects_.config();
+  EXPECT_TRUE(config.present);
+  EXPECT_THAT(config.rules.blocked, ElementsAre("bad.io"));
+  EXPECT_THAT(config.rules.allowed, ElementsAre("good.io"));
+  ASSERT_EQ(config.rules.mirrors.size(), 1u);
+  EXPECT_THAT(config.rules.mirrors[0].mirrors, ElementsAre("mirror.io/quay"));
+  EXPECT_EQ(config.certificates.at("r.io:5000").ca_pem, "one");
+  EXPECT_EQ(config.certificates.at("s.io").ca_pem, "two");
+}
+
+TEST_F(OpenShiftObjectsTest, WhatCannotBeReadChangesNothing) {
+  CreateImageConfig();
+  ASSERT_THAT(kube::Run(io_, objects_.Read()), IsOk());
+  OpenShiftConfig before = objects_.config();
+  api_.FailNext(Error::PermissionDenied("no"), "imagetagmirrorsets");
+  EXPECT_THAT(kube::Run(io_, objects_.Read()), FailsWith(Code::kPermissionDenied));
+  EXPECT_EQ(objects_.config(), before);
+}
+
+}  // namespace
+}  // namespace cluster_controller

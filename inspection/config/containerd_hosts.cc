@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/config/containerd_hosts.h"
+
+#include <toml++/toml.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+
+#include "inspection/reference.h"
+#include "kube/client/read_file.h"
+#include "kube/http/url.h"
+
+namespace inspection {
+namespace {
+
+using kube::Error;
+using kube::Result;
+namespace fs = std::filesystem;
+
+constexpr size_t kMaxFile = 1u << 20;
+constexpr size_t kMaxFolders = 4096;
+constexpr size_t kMaxHosts = 32;
+constexpr size_t kMaxHeaders = 64;
+constexpr char kDefault[] = "_default";
+
+// "host_5000_" -> "host:5000"
+std::string RegistryOf(const std::string& folder) {
+  if (!folder.ends_with('_')) return folder;
+  size_t port = folder.rfind('_', folder.size() - 2);
+  if (port == std::string::npos) return folder;
+  return folder.substr(0, port) + ":" + folder.substr(port + 1, folder.size() - port - 2);
+}
+
+bool IsToken(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
+  });
+}
+
+bool IsFieldValue(std::string_view text) {
+  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= ' ' && c != 0x7f; });
+}
+
+class HostsParser {
+ public:
+  Result<std::vector<ContainerdHost>> Parse(std::string_view text) {
+    if (text.size() > kMaxFile) return Error::Invalid("hosts.toml is larger than 1 MiB");
+    toml::parse_result parsed = toml::parse(text);
+    if (!parsed) return Fail(parsed.error().source(), std::string(parsed.error().description()));
+    const toml::table& file = parsed.table();
+    const toml::node* hosts = file.get("host");
+    if (hosts != nullptr && !hosts->is_table()) return Fail(hosts->source(), "host: not a table");
+
+    // Tried in the order of the file, not of their names.
+    struct Item {
+      std::string url;
+      const toml::table* table;
+    };
+    std::vector<Item> items;
+    if (hosts != nullptr) {
+      for (const auto& [url, node] : *hosts->as_table()) {
+        if (!node.is_table()) return Fail(node.source(), "host: not a table");
+        items.push_back({std::string(url.str()), node.as_table()});
+      }
+    }
+    std::sort(items.begin(), items.end(), [](const Item& a, const Item& b) {
+      auto at = [](const Item& item) {
+        toml::source_position where = item.table->source().begin;
+        return std::pair(where.line, where.column);
+      };
+      return at(a) < at(b);
+    });
+    if (items.size() > kMaxHosts) return Fail(file.source(), "more than 32 hosts");
+    std::vector<ContainerdHost> all;
+    for (const Item& item : items) all.push_back(ReadHost(item.url, *item.table));
+    if (const toml::node* server = file.get("server")) {
+      all.push_back(ReadHost(StringOf(*server, "server"), file));
+      all.back().server = true;
+    }
+    if (error_) return *error_;
+    return all;
+  }
+
+ private:
+  ContainerdHost ReadHost(std::string url, const toml::table& table) {
+    ContainerdHost host;
+    host.host.path.clear();
+    bool override_path = BoolAt(table, "override_path");
+    if (url.find("://") == std::string::npos) url.insert(0, "https://");
+    Result<kube::Url> parsed = kube::Url::Parse(url);
+    if (!parsed || !IsRegistryHost(parsed->Authority())) {
+      Refuse(table, "host is not the URL of a registry");
+      return host;
+    }
+    host.registry = parsed->Authority();
+    host.host.scheme = parsed->scheme;
+    host.host.path = parsed->target.substr(0, parsed->target.find('?'));
+    while (host.host.path.ends_with('/')) host.host.path.pop_back();
+    if (!override_path && !host.host.path.ends_with("/v2")) host.host.path += "/v2";
+    host.skip_verify = BoolAt(table, "skip_verify");
+    ReadCapabilities(table, host);
+    host.ca_files = StringsAt(table, "ca");
+    ReadClient(table, host);
+    ReadHeaders(table, host);
+    return host;
+  }
+
+  void ReadCapabilities(const toml::table& table, ContainerdHost& host) {
+    if (!table.contains("capabilities")) return;
+    std::vector<std::string> all = StringsAt(table, "capabilities");
+    auto has = [&](std::string_view name) { return std::find(all.begin(), all.end(), name) != all.end(); };
+    host.pull = has("pull");
+    host.resolve = has("resolve");
+  }
+
+  // "file", ["file", "file"], or [["certificate", "key"], ...].
+  void ReadClient(const toml::table& table, ContainerdHost& host) {
+    const toml::node* node = table.get("client");
+    if (node == nullptr) return;
+    if (const toml::array* list = node->as_array(); list != nullptr && !list->empty() && list->front().is_array()) {
+      for (const toml::node& item : *list) {
+        const toml::array* pair = item.as_array();
+        if (pair == nullptr || pair->empty() || pair->size() > 2) return Refuse(item, "client: not a pair of files");
+        std::string key = pair->size() == 2 ? StringOf(*pair->get(1), "client") : "";
+        host.client_files.emplace_back(StringOf(*pair->get(0), "client"), std::move(key));
+      }
+      return;
+    }
+    for (std::string& file : StringsAt(table, "client")) host.client_files.emplace_back(std::move(file), "");
+  }
+
+  void ReadHeaders(const toml::table& table, ContainerdHost& host) {
+    const toml::node* node = table.get("header");
+    if (node == nullptr) return;
+    if (!node->is_table() || node->as_table()->size() > kMaxHeaders) return Refuse(*node, "header: not a table");
+    for (const auto& [key, value] : *node->as_table()) {
+      std::string name(key.str());
+      // The line must not show the value: it may be a password.
+      if (!IsToken(name)) return Refuse(value, "header: not a name");
+      for (std::string& text : StringsAt(*node->as_table(), name)) {
+        if (!IsFieldValue(text)) return Refuse(value, "header: not a value");
+        host.host.headers.emplace_back(name, std::move(text));
+      }
+    }
+  }
+
+  std::string StringOf(const toml::node& node, std::string_view key) {
+    std::optional<std::string> value = node.value_exact<std::string>();
+    if (!value) Refuse(node, std::string(key) + ": not a string");
+    return value.value_or("");
+  }
+  // A string, or a list of them.
+  std::vector<std::string> StringsAt(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return {};
+    if (!node->is_array()) return {StringOf(*node, key)};
+    std::vector<std::string> all;
+    for (const toml::node& item : *node->as_array()) all.push_back(StringOf(item, key));
+    return all;
+  }
+  bool BoolAt(const toml::table& table, std::string_view key) {
+    const toml::node* node = table.get(key);
+    if (node == nullptr) return false;
+    std::optional<bool> value = node->value_exact<bool>();
+    if (!value) Refuse(*node, std::string(key) + ": not true or false");
+    return value.value_or(false);
+  }
+
+  static Error Fail(const toml::source_region& where, const std::string& why) {
+    return Error::Invalid("line " + std::to_string(where.begin.line) + ": " + why);
+  }
+  void Refuse(const toml::node& node, const std::string& why) {
+    if (!error_) error_ = Fail(node.source(), why);
+  }
+
+  std::optional<Error> error_;
+};
+
+// The files that `host` names, beside what is known of its registry already. Relative ones are in `folder`.
+void LoadFiles(const std::string& folder, const ContainerdHost& host, HostTls& tls) {
+  auto read = [&](const std::string& name) {
+    Result<std::string> text = kube::ReadFile(name.starts_with('/') ? name : folder + "/" + name);
+    if (!text && tls.problem.empty()) tls.problem = text.error().message();
+    return text ? std::move(*text) : std::string();
+  };
+  for (const std::string& name : host.ca_files) tls.ca_pem += read(name) + "\n";
+  if (host.client_files.empty() || !tls.cert_pem.empty()) return;
+  const auto& [certificate, key] = host.client_files.front();
+  tls.cert_pem = read(certificate);
+  tls.key_pem = key.empty() ? tls.cert_pem : read(key);
+}
+
+}  // namespace
+
+Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml) {
+  return HostsParser().Parse(toml);
+}
+
+ContainerdHosts::Folder ContainerdHosts::ReadFolder(const std::string& path, const std::string& ns) {
+  Result<std::string> text = kube::ReadFile(path + "/hosts.toml");
+  if (!text && text.error().code() == kube::Code::kNotFound) {
+    if (!ns.empty()) certificates_.emplace(ns, ReadHostFolder(path));
+    return {};
+  }
+  if (!text) return {.hosts = {}, .problem = text.error().message()};
+  Result<std::vector<ContainerdHost>> hosts = ParseHostsToml(*text);
+  if (!hosts) return {.hosts = {}, .problem = path + "/hosts.toml " + hosts.error().message()};
+  for (const ContainerdHost& host : *hosts) {
+    if (!host.ca_files.empty() || !host.client_files.empty()) LoadFiles(path, host, certificates_[host.registry]);
+  }
+  return {.hosts = std::move(*hosts), .problem = ""};
+}
+
+Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
+  ContainerdHosts all;
+  std::error_code failure;
+  if (tree.empty() || !fs::exists(tree, failure)) return all;
+  fs::directory_iterator entry(tree, failure);
+  for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
+    std::error_code ignored;
+    if (!entry->is_directory(ignored)) continue;
+    if (all.folders_.size() == kMaxFolders) return Error::Invalid(tree + ": more than 4096 folders");
+    std::string name = entry->path().filename().string();
+    std::string ns = name == kDefault ? "" : RegistryOf(name);
+    // Of two spellings of one registry containerd takes the one with underscores.
+    if (all.folders_.contains(ns) && ns == name) continue;
+    all.folders_[ns] = all.ReadFolder(entry->path().string(), ns);
+  }
+  if (failure) return Error::Invalid(tree + ": " + failure.message());
+  return all;
+}
+
+Result<std::vector<PullSource>> ContainerdHosts::Expand(PullSource source, bool by_digest) const {
+  auto folder = folders_.find(source.registry);
+  if (folder == folders_.end()) folder = folders_.find("");
+  if (folder == folders_.end()) return std::vector<PullSource>{std::move(source)};
+  if (!folder->second.problem.empty()) return Error::Invalid(folder->second.problem);
+
+  std::vector<PullSource> sources;
+  std::string own = source.registry == kDockerHub ? std::string(kDockerHubHost) : source.registry;
+  bool server_named = false;
+  for (const ContainerdHost& host : folder->second.hosts) {
+    server_named |= host.server;
+    if (!host.pull || (!by_digest && !host.resolve)) continue;
+    PullSource place{.registry = host.registry,
+                     .repository = source.repository,
+                     .insecure = host.skip_verify,
+                     .why = "hosts.toml of " + source.registry,
+                     .host = host.host};
+    if (host.registry != own) place.host.stands_in_for = source.registry;
+    sources.push_back(std::move(place));
+  }
+  if (sources.empty() && server_named) return Error::Invalid("hosts.toml of " + source.registry + " allows no host");
+  if (!server_named) sources.push_back(std::move(source));
+  return sources;
+}
+
+}  // namespace inspection

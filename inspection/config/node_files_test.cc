@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "inspection/config/node_files.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+
+#include "kube/testing/matchers.h"
+
+namespace inspection {
+namespace {
+
+using kube::Code;
+using kube::FailsWith;
+using kube::IsOk;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+class NodeFilesTest : public ::testing::Test {
+ protected:
+  NodeFilesTest() {
+    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    root_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
+    paths_ = {.registries_conf = root_ + "/registries.conf",
+              .certs_dirs = {root_ + "/certs.d"},
+              .policy = root_ + "/policy.json",
+              .containerd_certs_dir = root_ + "/containerd",
+              .credential_provider_config = root_ + "/providers.yaml",
+              .credential_provider_bin_dir = root_ + "/bin"};
+  }
+  void Write(const std::string& path, const std::string& text) {
+    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
+    std::ofstream(root_ + "/" + path) << text;
+  }
+
+  std::string root_;
+  NodeFilePaths paths_;
+  InspectorConfig config_;
+};
+
+TEST_F(NodeFilesTest, WhatIsNotThereIsEmpty) {
+  ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+  InspectorConfig empty;
+  empty.credential_providers.bin_dir = paths_.credential_provider_bin_dir;
+  EXPECT_EQ(config_, empty);
+  EXPECT_THAT(ReadNodeFiles({}, config_), IsOk());
+  EXPECT_EQ(config_, InspectorConfig());
+}
+
+TEST_F(NodeFilesTest, DropInsComeInTheOrderOfTheirNames) {
+  Write("registries.conf", "one");
+  Write("registries.conf.d/20.conf", "three");
+  Write("registries.conf.d/10.conf", "two");
+  Write("registries.conf.d/10.conf.bak", "no");
+  ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+  EXPECT_EQ(config_.registries_conf, "one");
+  EXPECT_THAT(config_.registries_conf_drop_ins, ElementsAre("two", "three"));
+}
+
+TEST_F(NodeFilesTest, AChangeOfAnyFileMakesAnotherConfiguration) {
+  ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+  for (const char* path : {"registries.conf", "policy.json", "certs.d/r.io/ca.crt", "containerd/r.io/ca.crt"}) {
+    InspectorConfig before = config_;
+    Write(path, "x");
+    ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
+    EXPECT_FALSE(config_ == before) << path;
+  }
+}
+
+TEST_F(NodeFilesTest, WhatCannotBeReadIsNamed) {
+  Write("registries.conf/x", "a folder in place of the file");
+  EXPECT_THAT(ReadNodeFiles(paths_, config_), FailsWith(Code::kInvalid, HasSubstr("registries.conf")));
+  std::filesystem::remove_all(root_ + "/registries.conf");
+  Write("providers.yaml", "kind: Other");
+  EXPECT_THAT(ReadNodeFiles(paths_, config_), FailsWith(Code::kInvalid, HasSubstr("credential provider config")));
+}
+
+}  // namespace
+}  // namespace inspection

@@ -46,6 +46,15 @@ TEST_F(OpenShiftObjectsTest, ElsewhereThereIsNothing) {
   EXPECT_EQ(api_.CountCalls("GET"), 1);
 }
 
+TEST_F(OpenShiftObjectsTest, NoPermissionIsNoErrorWhereThereIsNothingToRead) {
+  api_.FailNext(Error::PermissionDenied("no"), "images/cluster");
+  api_.FailNext(Error::NotFound("no such group"), "/apis/config.openshift.io");
+  EXPECT_THAT(kube::Run(io_, objects_.Read()), IsOk());
+  api_.FailNext(Error::PermissionDenied("no"), "images/cluster");
+  api_.FailNext(Error::Unavailable("who knows"), "/apis/config.openshift.io");
+  EXPECT_THAT(kube::Run(io_, objects_.Read()), FailsWith(Code::kPermissionDenied));
+}
+
 TEST_F(OpenShiftObjectsTest, WhatTheObjectsSayIsKnown) {
   CreateImageConfig();
   Json mirror = {{"source", "quay.io"}, {"mirrors", {"mirror.io/quay"}}};

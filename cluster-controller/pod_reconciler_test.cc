@@ -201,6 +201,30 @@ TEST_F(PodReconcilerTest, AFailedInspectionIsToldOnThePodAndTriedAgainLater) {
   EXPECT_EQ(placement::InspectionTries(Web()), 2);
 }
 
+TEST_F(PodReconcilerTest, AFailureIsToldWithImageRegistryAndCause) {
+  images_.error_ = Error::Unavailable("inspect r.io/app:1: registry r.io: 503 Service Unavailable");
+  api_.Create<Pod>(GatedPod());
+  ASSERT_THAT(Reconcile(), IsOk());
+  Pod web = Web();
+  EXPECT_TRUE(web.metadata().labels().contains(std::string(api::kInspectErrorLabel)));
+  EXPECT_EQ(placement::LabelOf(web, api::kInspectErrorCountLabel), "1");
+  EXPECT_EQ(placement::AnnotationOf(web, api::kInspectErrorAnnotation), images_.error_->message());
+  // At once: one for the gate, one for the failure.
+  EXPECT_EQ(events_.size(), 2u);
+}
+
+TEST_F(PodReconcilerTest, ANewLeaderGoesOnCountingAndStartsThePauseAnew) {
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, "3"));
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_TRUE(images_.asked_.empty());
+  ASSERT_TRUE(outcome->delay().has_value());
+  clock_.Advance(*outcome->delay());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(placement::InspectionTries(Web()), 4);
+}
+
 TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
   images_.error_ = Error::Unavailable("registry r.io: 503");
   api_.Create<Pod>(GatedPod());

@@ -247,6 +247,9 @@ class Inspector final : public ImageInspector {
       kube::Duration left = deadline - clock_.Now();
       kube::TimePoint turn = clock_.Now() + left / (question.repositories.size() - i);
       image = co_await ReadFrom(setup, repository, question.reference.Version(), known_tag, turn);
+      // Whatever is wrong with it, the user is told where it was.
+      std::string about = "registry " + repository.source.registry;
+      if (!image && !image.error().message().starts_with(about)) image = image.error().Prefix(about);
       if (image || image.error().code() == kube::Code::kCancelled) break;
     }
     if (image) {

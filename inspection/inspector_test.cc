@@ -5,7 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
 
+#include "inspection/config/containerd_hosts.h"
 #include "inspection/manifest.h"
 #include "inspection/testing/fake_registry.h"
 #include "kube/base/task_group.h"
@@ -243,6 +247,56 @@ TEST_F(InspectorTest, APolicyRefusesBeforeAnybodyIsAsked) {
 TEST_F(InspectorTest, ABadNameCostsNothing) {
   EXPECT_THAT(Inspect(ImageRequest{.image = "Not A Name"}), FailsWith(Code::kInvalid, HasSubstr("Not A Name")));
   EXPECT_THAT(registry_.log(), IsEmpty());
+}
+
+TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
+  registry_.PutImage("no-arch", "1", {"linux", ""});
+  registry_.PutManifest("no-manifest", "1", "[]", kOciManifest);
+  registry_.PutImage("broken", "1", {"linux", "amd64"});
+  registry_.Misbehave("broken/", Trouble::kBroken);
+  registry_.PutImage("lying", "1", {"linux", "amd64"});
+  registry_.Misbehave("lying/manifests", Trouble::kLyingDigest);
+  registry_.PutImage("huge", "1", {"linux", "amd64"});
+  registry_.Misbehave("huge/manifests", Trouble::kEndlessBody);
+  struct Row {
+    const char* image;
+    const char* cause;
+  };
+  for (const Row& row : {Row{"no-arch:1", "names no architecture"}, Row{"no-manifest:1", "manifest"},
+                         Row{"absent:1", "404 Not Found"}, Row{"broken:1", "503 Service Unavailable"},
+                         Row{"lying:1", "digest"}, Row{"huge:1", "larger than"}}) {
+    Result<ArchitectureSet> got = Inspect(row.image);
+    ASSERT_FALSE(got) << row.image;
+    EXPECT_THAT(got.error().message(), AllOf(HasSubstr("inspect " + registry_.host() + "/" + row.image),
+                                             HasSubstr("registry " + registry_.host()), HasSubstr(row.cause)));
+  }
+}
+
+TEST_F(InspectorTest, WhatIsRememberedNeedsNoRegistry) {
+  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  EXPECT_FALSE(inspector_->Remembered(Request("app:1")));
+  ASSERT_THAT(Inspect("app:1"), IsOk());
+  auto known = inspector_->Remembered(Request("app:1"));
+  ASSERT_TRUE(known);
+  EXPECT_THAT(**known, ElementsAre("amd64", "arm64"));
+  ImageRequest always = Request("app:1");
+  always.always_pull = true;
+  EXPECT_FALSE(inspector_->Remembered(always));
+  ImageRequest other = Request("app:1");
+  other.keyring = KeyringFor("u", "p");
+  EXPECT_FALSE(inspector_->Remembered(other));
+}
+
+TEST_F(InspectorTest, AMirrorOfContainerdIsAskedForTheRegistryItStandsInFor) {
+  FakeRegistry mirror(io_.get_executor(), {});
+  mirror.PutIndex("app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
+  std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/containerd/up.test";
+  std::filesystem::create_directories(folder);
+  std::ofstream(folder + "/hosts.toml") << "[host.\"" << mirror.url() << "\".header]\nx-team = \"blue\"\n";
+  config_.containerd_hosts = *ContainerdHosts::Read(folder + "/..");
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_THAT(*Inspect(ImageRequest{.image = "up.test/app:1"}), ElementsAre("arm64", "s390x"));
+  EXPECT_THAT(trace_, ::testing::Contains(HasSubstr("hosts.toml of up.test")));
 }
 
 }  // namespace

@@ -218,8 +218,8 @@ class SkopeoTest : public ::testing::Test {
       EXPECT_EQ(Shown(got), Shown(wanted)) << setup.name << " " << request.image << "\n"
                                            << (got ? "" : got.error().ToString()) << "\n"
                                            << setup.registries_conf << setup.drop_in;
-      bool absent = one.version == ":absent";
-      EXPECT_EQ(setup.refused || absent, !wanted) << setup.name << " " << request.image << ": not what the case is for";
+      EXPECT_FALSE(setup.refused && wanted) << setup.name << " " << request.image << ": not what the case is for";
+      answered_ += wanted ? 1 : 0;
       ++judged_;
     }
   }
@@ -236,6 +236,7 @@ class SkopeoTest : public ::testing::Test {
   std::map<std::string, std::map<std::string, std::string>> digests_;
   std::vector<std::unique_ptr<NodeSetup>> setups_;
   size_t judged_ = 0;
+  size_t answered_ = 0;  // of these, the ones that skopeo did not refuse
 };
 
 void SkopeoTest::AddSetupsOfRegistriesConf() {
@@ -394,7 +395,8 @@ TEST_F(SkopeoTest, TheTwoAgree) {
   }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
   RecordProperty("cases", static_cast<int>(cases.size()));
-  std::cout << cases.size() << " cases, " << setups_.size() << " configurations\n";
+  EXPECT_GE(answered_, 150u) << "too many refusals to learn from";
+  std::cout << cases.size() << " cases, " << answered_ << " of them answered, " << setups_.size() << " configurations\n";
 }
 
 // The one kind of image whose answer differs by design, see inspection/README.md.

@@ -53,6 +53,10 @@ DEFINE_string(operand_architectures, OPERATOR_ARCHITECTURE,
               "Architectures that these images run on, comma separated GOARCH names.");
 DEFINE_string(image_pull_secrets, "",
               "Pull secrets of these images, comma separated; each namespace with a shard needs its own of that name.");
+DEFINE_string(node_files, "",
+              "Files of the nodes that the cluster's controller is to read, as FLAG=PATH,...: registries-conf, certs-dir, "
+              "policy, containerd-certs-dir, credential-provider-config, credential-provider-bin-dir. They are mounted "
+              "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
 DEFINE_string(address, ":9443", "Where to serve the operator's own webhooks, as host:port over TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs", "Folder for this process alone, where its certificate is kept.");
 
@@ -93,6 +97,9 @@ Result<OperandOptions> OptionsFromFlags() {
   if (options.shard_image.empty()) return Error::Invalid("--shard-image is required");
   if (options.controller_image.empty()) return Error::Invalid("--controller-image is required");
   if (options.architectures.empty()) return Error::Invalid("--operand-architectures names none");
+  Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
+  if (!files) return files.error();
+  options.node_files = std::move(*files);
   return options;
 }
 

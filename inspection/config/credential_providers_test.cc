@@ -10,8 +10,8 @@
 #include <fstream>
 #include <iterator>
 
-#include "inspection/testing/manual_clock.h"
 #include "inspection/testing/mutate.h"
+#include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -78,7 +78,7 @@ class CredentialProvidersTest : public ::testing::Test {
   }
 
   kube::asio::io_context io_;
-  ManualClock clock_;
+  kube::FakeClock clock_;
   std::string folder_;
   CredentialProviderConfig config_;
   std::optional<CredentialProviders> providers_;

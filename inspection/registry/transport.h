@@ -30,9 +30,9 @@ struct TransportOptions {
   HostCertificates host_tls;
   kube::ProxySettings proxy;
   // Origins with open connections; the one unused for longest makes room.
-  size_t max_origins = 64;
+  size_t max_origins = 160;
   // Calls to one origin at a time; further ones wait.
-  size_t max_connections = 4;
+  size_t max_connections = 16;
   // Told of every call: "GET https://r.io/v2/app/manifests/1: 200". Never holds a query or a header. May be empty.
   std::function<void(const std::string&)> trace;
 };

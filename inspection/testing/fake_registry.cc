@@ -2,6 +2,7 @@
 #include "inspection/testing/fake_registry.h"
 
 #include <algorithm>
+#include <boost/asio/steady_timer.hpp>
 #include <set>
 
 #include "inspection/registry/auth.h"
@@ -28,6 +29,7 @@ struct FakeRegistry::State {
   };
 
   std::string url;
+  std::chrono::milliseconds latency{0};
   std::map<std::string, Stored> manifests;  // "app/manifests/1"
   std::map<std::string, std::string> blobs;
   bool basic = false;
@@ -124,6 +126,11 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
   while (true) {
     std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
     if (!request) co_return;
+    if (state->latency.count() > 0) {
+      asio::steady_timer timer(co_await asio::this_coro::executor, state->latency);
+      auto waited = co_await timer.async_wait(kube::kTuple);
+      (void)waited;
+    }
     std::string path = request->target.substr(0, request->target.find('?'));
     state->log.push_back(request->method + " " + path);
     state->authorizations.push_back(request->Header("Authorization"));
@@ -168,6 +175,7 @@ FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options)
   server_ = std::make_unique<kube::ScriptedServer>(
       executor, server_options, [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
   state_->url = url();
+  state_->latency = options.latency;
 }
 
 FakeRegistry::~FakeRegistry() = default;

@@ -9,6 +9,7 @@
 //   EXPECT_THAT(registry.log(), ElementsAre("GET /v2/app/manifests/1"));
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <memory>
 #include <optional>
@@ -28,6 +29,8 @@ struct FakeRegistryOptions {
   std::optional<kube::KeyPair> certificate;
   // Asks for a client certificate of this authority, PEM.
   std::string client_ca_pem;
+  // Before each answer.
+  std::chrono::milliseconds latency{0};
 };
 
 class FakeRegistry {

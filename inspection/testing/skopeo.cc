@@ -45,7 +45,8 @@ Async<ArchitectureSet> Skopeo::Architectures(std::string name) const {
     co_return architectures;
   }
   std::string repository = name.substr(0, name.find('@'));
-  if (size_t colon = repository.rfind(':'); colon > repository.rfind('/')) repository.resize(colon);
+  size_t colon = repository.rfind(':');
+  if (colon != std::string::npos && colon > repository.rfind('/')) repository.resize(colon);
   for (const Json& entry : *entries) {
     std::string type = StringAt(entry, "mediaType");
     if (type == kOciIndex || type == kDockerList) {

@@ -26,14 +26,21 @@ std::string DeploymentSelector(std::string_view name) { return "deployment=\"" +
 }  // namespace
 
 Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options) {
-  return {.ns = options.ns,
-          .name = std::string(api::kControllerName),
-          .binary = "cluster-controller",
-          .image = options.controller_image,
-          .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
-          .replicas = kReplicas,
-          .critical = true,
-          .memory_limit = "256Mi"};
+  Operand controller{.ns = options.ns,
+                     .name = std::string(api::kControllerName),
+                     .binary = "cluster-controller",
+                     .image = options.controller_image,
+                     .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
+                     .replicas = kReplicas,
+                     .critical = true,
+                     .memory_limit = "256Mi"};
+  for (const auto& [flag, path] : options.node_files) {
+    controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
+    // A mounted file would stay what it was when somebody puts another in its place.
+    bool folder = flag.ends_with("-dir");
+    controller.host_folders.insert(folder ? path : path.substr(0, path.rfind('/')));
+  }
+  return controller;
 }
 
 Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& options) {

@@ -69,8 +69,14 @@ Json ContainerOf(const Operand& operand) {
         {{{"name", "POD_NAME"}, {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
   }
   if (operand.webhook) {
-    container["volumeMounts"] = Json::array(
-        {{{"name", "certificate"}, {"mountPath", std::string(kCertificateDirectory)}, {"readOnly", true}}});
+    container["volumeMounts"].push_back(
+        {{"name", "certificate"}, {"mountPath", std::string(kCertificateDirectory)}, {"readOnly", true}});
+  }
+  int number = 0;
+  for (const std::string& folder : operand.host_folders) {
+    container["volumeMounts"].push_back({{"name", "host-" + std::to_string(number++)},
+                                         {"mountPath", std::string(kHostDirectory) + folder},
+                                         {"readOnly", true}});
   }
   return container;
 }
@@ -89,8 +95,14 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
   if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
   if (operand.webhook) {
     // 0444: whatever user the container has reads it; nobody else is in there.
-    spec["volumes"] = Json::array(
-        {{{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}}});
+    spec["volumes"].push_back(
+        {{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}});
+  }
+  int number = 0;
+  for (const std::string& folder : operand.host_folders) {
+    // Not every node need have it.
+    spec["volumes"].push_back({{"name", "host-" + std::to_string(number++)},
+                               {"hostPath", {{"path", folder}, {"type", ""}}}});
   }
   for (const std::string& secret : options.image_pull_secrets) {
     spec["imagePullSecrets"].push_back({{"name", secret}});

@@ -4,6 +4,7 @@
 // architecture that its image was not built for.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,9 @@ namespace operator_ {
 
 // Where the webhook finds tls.crt and tls.key.
 inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
+
+// Where folders of the node are.
+inline constexpr std::string_view kHostDirectory = "/host";
 
 struct Operand {
   std::string ns;
@@ -30,6 +34,8 @@ struct Operand {
   // Belongs to the cluster's operands: may displace other pods, and its replicas keep away from each other.
   bool critical = false;
   std::string memory_limit = "64Mi";
+  // Folders of the node, which the container finds read-only below kHostDirectory.
+  std::set<std::string> host_folders;
 };
 
 kube::Json OperandServiceAccount(const Operand& operand);

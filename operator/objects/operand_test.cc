@@ -106,5 +106,26 @@ TEST(OperandTest, AnUpdateFitsIntoAQuotaThatHasRoomForOnePod) {
   EXPECT_EQ(OperandDeployment(Shard(), kOptions)["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 1);
 }
 
+TEST(OperandTest, FoldersOfTheNodeAreMountedReadOnly) {
+  Operand controller = Shard();
+  controller.host_folders = {"/etc/containers", "/etc/containerd/certs.d"};
+  Json pod = PodSpecOf(controller);
+  ASSERT_EQ(pod["volumes"].size(), 2u);
+  EXPECT_EQ(pod["volumes"][1]["hostPath"]["path"], "/etc/containers");
+  Json mount = pod["containers"][0]["volumeMounts"][1];
+  EXPECT_EQ(mount, (Json{{"name", pod["volumes"][1]["name"]}, {"mountPath", "/host/etc/containers"}, {"readOnly", true}}));
+}
+
+TEST(NodeFilesTest, AreFlagsAndPlainPaths) {
+  auto files = ParseNodeFiles("registries-conf=/etc/containers/registries.conf,certs-dir=/etc/containers/certs.d");
+  ASSERT_TRUE(files);
+  EXPECT_EQ(files->size(), 2u);
+  EXPECT_TRUE(ParseNodeFiles("")->empty());
+  for (const char* bad : {"kubeconfig=/etc/kubernetes/admin.conf", "policy", "policy=", "policy=etc/policy.json",
+                          "policy=/etc/../root/x", "policy=/x", "certs-dir=/etc/containers/"}) {
+    EXPECT_FALSE(ParseNodeFiles(bad)) << bad;
+  }
+}
+
 }  // namespace
 }  // namespace operator_

@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// inspection: many pods of few images against a registry that takes its time; how long until every pod's architectures are
+// known, with how many requests and how much memory. The registry is a process of its own.
+//
+//   bazel run //benchmarks/inspection -- --pods=10000 --images=500 --latency_ms=100
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <chrono>
+#include <cstdio>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "cluster-controller/inspection_queue.h"
+#include "inspection/inspector.h"
+#include "inspection/testing/fake_registry.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+
+DEFINE_int32(pods, 10'000, "Pods that want to know.");
+DEFINE_int32(images, 500, "Images that they share.");
+DEFINE_int32(latency_ms, 100, "Of each answer of the registry.");
+DEFINE_int32(single_percent, 50, "Images of one architecture, which take two requests.");
+
+namespace {
+
+namespace asio = boost::asio;
+
+std::string ImageName(int number) { return "team/app" + std::to_string(number); }
+
+long ResidentKilobytes() {
+  std::ifstream status("/proc/self/status");
+  for (std::string line; std::getline(status, line);) {
+    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
+  }
+  return 0;
+}
+
+double CpuSeconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+}
+
+// The registry: says its host on `out`, serves until `stop` is closed, then says its requests, and those for the same
+// thing at most.
+int ServeRegistry(int out, int stop) {
+  asio::io_context io;
+  inspection::FakeRegistry registry(io.get_executor(), {.latency = std::chrono::milliseconds(FLAGS_latency_ms)});
+  for (int i = 0; i < FLAGS_images; ++i) {
+    if (i % 100 < FLAGS_single_percent) {
+      registry.PutImage(ImageName(i), "1", {"linux", i % 2 == 0 ? "amd64" : "arm64"});
+    } else {
+      registry.PutIndex(ImageName(i), "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+    }
+  }
+  dprintf(out, "%s\n", registry.host().c_str());
+  asio::posix::stream_descriptor stopped(io, stop);
+  char byte;
+  stopped.async_read_some(asio::buffer(&byte, 1), [&](auto, size_t) { io.stop(); });
+  io.run();
+  std::map<std::string, int> counts;
+  int most = 0;
+  for (const std::string& line : registry.log()) most = std::max(most, ++counts[line]);
+  dprintf(out, "%zu %d\n", registry.log().size(), most);
+  return 0;
+}
+
+std::string ReadLine(int in) {
+  std::string line;
+  for (char c; read(in, &c, 1) == 1 && c != '\n';) line += c;
+  return line;
+}
+
+int Measure(const std::string& host, int in, int stop) {
+  asio::io_context io;
+  kube::Clock& clock = kube::RealClock();
+  auto inspector = inspection::NewImageInspector(io.get_executor(), clock);
+  inspection::InspectorConfig config;
+  config.registries_conf = "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n";
+  CHECK(inspector->SetConfig(config));
+  kube::Metrics metrics;
+  cluster_controller::ControllerMetrics counted(metrics);
+  kube::TaskGroup tasks(io.get_executor());
+  cluster_controller::InspectionQueue queue(*inspector, clock, tasks, counted);
+
+  long before = ResidentKilobytes();
+  double cpu_before = CpuSeconds();
+  auto begun = std::chrono::steady_clock::now();
+  std::vector<double> waits;
+  int failed = 0;
+  auto ask = [&](int pod) {
+    inspection::ImageRequest request{.image = host + "/" + ImageName(pod % FLAGS_images) + ":1"};
+    kube::ObjectKey key{"ns", std::to_string(pod)};
+    auto answer = queue.Ask(key, request);
+    if (!answer) return;
+    queue.Forget(key);
+    if (!*answer && failed++ == 0) LOG(WARNING) << answer->error();
+    waits.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+  };
+  queue.OnAnswer([&](const kube::ObjectKey& pod) { asio::post(io, [&ask, pod] { ask(std::stoi(pod.name)); }); });
+  for (int pod = 0; pod < FLAGS_pods; ++pod) ask(pod);
+  long all_waiting = ResidentKilobytes();
+  while (waits.size() < static_cast<size_t>(FLAGS_pods) && io.run_one() > 0) {
+  }
+  double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
+  double cpu = CpuSeconds() - cpu_before;
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+
+  close(stop);
+  std::string counts = ReadLine(in);
+  int most = std::stoi(counts.substr(counts.find(' ') + 1));
+  std::printf("%d pods of %d images, registry with %d ms: all known after %.2f s, half after %.2f s; %d failed\n",
+              FLAGS_pods, FLAGS_images, FLAGS_latency_ms, took, waits[waits.size() / 2], failed);
+  std::printf("requests: %llu of ours, %s at the registry, the same at most %d times\n",
+              static_cast<unsigned long long>(inspector->stats().requests), counts.substr(0, counts.find(' ')).c_str(),
+              most);
+  std::printf("CPU: %.3f s, %.3f ms a pod\n", cpu, 1000 * cpu / FLAGS_pods);
+  std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n", before, all_waiting,
+              usage.ru_maxrss);
+  return failed > 0 ? 1 : 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  FLAGS_logtostderr = true;
+  int to_us[2], to_registry[2];
+  CHECK(pipe(to_us) == 0 && pipe(to_registry) == 0);
+  pid_t registry = fork();
+  if (registry == 0) {
+    close(to_registry[1]);
+    _exit(ServeRegistry(to_us[1], to_registry[0]));
+  }
+  close(to_registry[0]);
+  int code = Measure(ReadLine(to_us[0]), to_us[0], to_registry[1]);
+  waitpid(registry, nullptr, 0);
+  return code;
+}

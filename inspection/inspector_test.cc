@@ -264,7 +264,7 @@ TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
   };
   for (const Row& row : {Row{"no-arch:1", "names no architecture"}, Row{"no-manifest:1", "manifest"},
                          Row{"absent:1", "404 Not Found"}, Row{"broken:1", "503 Service Unavailable"},
-                         Row{"lying:1", "digest"}, Row{"huge:1", "larger than"}}) {
+                         Row{"lying:1", "content is sha256:"}, Row{"huge:1", "larger than"}}) {
     Result<ArchitectureSet> got = Inspect(row.image);
     ASSERT_FALSE(got) << row.image;
     EXPECT_THAT(got.error().message(), AllOf(HasSubstr("inspect " + registry_.host() + "/" + row.image),

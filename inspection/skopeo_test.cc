@@ -10,6 +10,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <iterator>
 #include <map>
 
 #include "inspection/config/node_files.h"
@@ -18,6 +19,7 @@
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/skopeo.h"
 #include "inspection/testing/token_server.h"
+#include "kube/base/subprocess.h"
 #include "kube/base/task_group.h"
 #include "kube/crypto/certificates.h"
 #include "kube/testing/matchers.h"
@@ -46,6 +48,8 @@ struct NodeSetup {
   std::string full_name;
   // Few images: whatever is asked for, the answer is no.
   bool refused = false;
+  // Tags come from another place than digests: skopeo would look there for what a nested index names.
+  bool split = false;
   // By `skopeo copy`, which asks policy.json.
   bool policy = false;
 
@@ -53,6 +57,7 @@ struct NodeSetup {
   std::string auth_file;
   Keyring keyring;
   std::unique_ptr<ImageInspector> inspector;
+  int answered = 0;
 };
 
 struct Case {
@@ -68,6 +73,7 @@ class SkopeoTest : public ::testing::Test {
       if (!std::filesystem::exists(program)) GTEST_SKIP() << "SKIPPED: " << program << " is not installed";
     }
     root_ = std::string(std::getenv("TEST_TMPDIR")) + "/skopeo";
+    std::filesystem::create_directories(root_);
     ca_ = *kube::NewCertificateAuthority("registries", std::chrono::hours(1), kube::RealClock());
     other_ca_ = *kube::NewCertificateAuthority("others", std::chrono::hours(1), kube::RealClock());
     serving_ = *kube::NewServingCertificate(ca_, {"127.0.0.1"}, std::chrono::hours(1), kube::RealClock());
@@ -81,10 +87,11 @@ class SkopeoTest : public ::testing::Test {
                     .certificate = serving_,
                     .token_realm = tokens_->url(),
                     .token_certificate_pem = other_ca_.certificate_pem});
+    client_ = NewClientCertificate();
     mutual_ = Start({.folder = root_ + "/mutual",
                      .storage = storage,
                      .certificate = serving_,
-                     .client_ca_pem = ca_.certificate_pem});
+                     .client_ca_pem = client_.certificate_pem});
     Publish("team/app", {"amd64", "arm64", "s390x", "ppc64le"});
     // A mirror with other images of the same tags: the answer tells who was asked.
     Publish("cache/team/app", {"mips64le", "riscv64", "loong64", "386"});
@@ -92,6 +99,20 @@ class SkopeoTest : public ::testing::Test {
 
   static std::unique_ptr<DockerRegistry> Start(DockerRegistryOptions options) {
     return std::make_unique<DockerRegistry>(std::move(options));
+  }
+
+  // Its own authority. By openssl: ours makes certificates for servers, which no server takes from a client.
+  KeyPair NewClientCertificate() const {
+    std::string name = root_ + "/client";
+    kube::Subprocess openssl("/usr/bin/openssl",
+                             {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
+                              "-subj", "/CN=client", "-keyout", name + ".key", "-out", name + ".cert"});
+    EXPECT_EQ(openssl.Wait(), 0) << openssl.output();
+    return {.certificate_pem = Read(name + ".cert"), .private_key_pem = Read(name + ".key")};
+  }
+  static std::string Read(const std::string& path) {
+    std::ifstream file(path);
+    return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
   }
 
   // Every kind of image, of these architectures.
@@ -186,8 +207,16 @@ class SkopeoTest : public ::testing::Test {
       by_digest("oci", false);
       return cases;
     }
+    if (setup.policy) {
+      // What `copy` can copy.
+      for (const char* tag : {":oci", ":docker", ":index"}) cases.push_back({&setup, tag, tag});
+      return cases;
+    }
     cases.push_back({&setup, "", ":latest"});
-    for (const auto& [tag, digest] : digests) cases.push_back({&setup, ":" + tag, ":" + tag});
+    for (const auto& [tag, digest] : digests) {
+      if (setup.split && tag == "nested") continue;
+      cases.push_back({&setup, ":" + tag, ":" + tag});
+    }
     for (const char* tag : {"oci", "index", "docker"}) by_digest(tag, false);
     by_digest("list", true);
     cases.push_back({&setup, ":absent", ":absent"});
@@ -218,8 +247,7 @@ class SkopeoTest : public ::testing::Test {
       EXPECT_EQ(Shown(got), Shown(wanted)) << setup.name << " " << request.image << "\n"
                                            << (got ? "" : got.error().ToString()) << "\n"
                                            << setup.registries_conf << setup.drop_in;
-      EXPECT_FALSE(setup.refused && wanted) << setup.name << " " << request.image << ": not what the case is for";
-      answered_ += wanted ? 1 : 0;
+      setup.answered += wanted ? 1 : 0;
       ++judged_;
     }
   }
@@ -230,13 +258,12 @@ class SkopeoTest : public ::testing::Test {
 
   kube::asio::io_context io_;
   std::string root_;
-  KeyPair ca_, other_ca_, serving_;
+  KeyPair ca_, other_ca_, serving_, client_;
   std::unique_ptr<TokenServer> tokens_;
   std::unique_ptr<DockerRegistry> open_, password_, token_, mutual_;
   std::map<std::string, std::map<std::string, std::string>> digests_;
   std::vector<std::unique_ptr<NodeSetup>> setups_;
   size_t judged_ = 0;
-  size_t answered_ = 0;  // of these, the ones that skopeo did not refuse
 };
 
 void SkopeoTest::AddSetupsOfRegistriesConf() {
@@ -276,7 +303,8 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
            Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"digest-only\"\n")});
   Add({.name = "mirror-for-tags",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"tag-only\"\n")});
+       .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"tag-only\"\n"),
+       .split = true});
   Add({.name = "mirror-by-digest-only",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure + "mirror-by-digest-only = true\n") + Mirror(cache)});
@@ -284,10 +312,14 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .repository = open + "/team/app",
        .registries_conf = Insecure(open) + "blocked = true\n",
        .refused = true});
+  // What is blocked is the place that would be asked.
   Add({.name = "blocked-with-mirror",
+       .repository = open + "/team/app",
+       .registries_conf = Insecure(open) + "blocked = true\n" + Mirror(password_->host()),
+       .auths = {{password_->host(), "secret"}}});
+  Add({.name = "blocked-and-moved",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(cache),
-       .refused = true});
+       .registries_conf = Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(kNobody)});
   Add({.name = "blocked-mirror",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache) +
@@ -344,13 +376,12 @@ void SkopeoTest::AddSetupsOfCredentials() {
          .files = Trust(host)});
   }
   std::string host = mutual_->host();
-  KeyPair client = *kube::NewServingCertificate(ca_, {"client"}, std::chrono::hours(1), kube::RealClock());
   Add({.name = "no-client-certificate", .repository = host + "/team/app", .files = Trust(host), .refused = true});
   NodeSetup& both = Add({.name = "client-certificate", .repository = host + "/team/app", .files = Trust(host)});
-  both.files["certs.d/" + host + "/client.cert"] = client.certificate_pem;
-  both.files["certs.d/" + host + "/client.key"] = client.private_key_pem;
+  both.files["certs.d/" + host + "/client.cert"] = client_.certificate_pem;
+  both.files["certs.d/" + host + "/client.key"] = client_.private_key_pem;
   NodeSetup& half = Add({.name = "no-key", .repository = host + "/team/app", .files = Trust(host), .refused = true});
-  half.files["certs.d/" + host + "/client.cert"] = client.certificate_pem;
+  half.files["certs.d/" + host + "/client.cert"] = client_.certificate_pem;
 }
 
 void SkopeoTest::AddSetupsOfPolicy() {
@@ -394,9 +425,9 @@ TEST_F(SkopeoTest, TheTwoAgree) {
     ASSERT_TRUE(kube::RunUntil(io_, [&] { return judged_ > before; })) << "stuck after " << before << " cases";
   }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
+  for (auto& setup : setups_) EXPECT_EQ(setup->refused, setup->answered == 0) << setup->name << " is not what it is for";
   RecordProperty("cases", static_cast<int>(cases.size()));
-  EXPECT_GE(answered_, 150u) << "too many refusals to learn from";
-  std::cout << cases.size() << " cases, " << answered_ << " of them answered, " << setups_.size() << " configurations\n";
+  std::cout << cases.size() << " cases, " << setups_.size() << " configurations\n";
 }
 
 // The one kind of image whose answer differs by design, see inspection/README.md.

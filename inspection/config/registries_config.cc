@@ -271,14 +271,13 @@ void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::
     if (own != nullptr && own->blocked) continue;
     add(physical, mirror.insecure, "mirror of " + registry->prefix);
   }
-  if (registry->blocked) return;
-  if (registry->location.empty()) {
-    add(name, registry->insecure, "named by the image");
-  } else {
-    bool moved = registry->location != registry->prefix;
-    add(registry->location + rest, registry->insecure,
-        moved ? "location of " + registry->prefix : "named by the image");
-  }
+  // What is blocked is the place that would be asked, under whatever name, as with the mirrors.
+  bool moved = !registry->location.empty() && registry->location != registry->prefix;
+  std::string physical = moved ? registry->location + rest : name;
+  size_t ignored = 0;
+  const Registry* own = Find(physical, &ignored);
+  if (own != nullptr && own->blocked) return;
+  add(physical, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
 }
 
 // The full names that `reference` may stand for.

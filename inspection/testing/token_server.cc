@@ -12,7 +12,6 @@
 #include "inspection/registry/auth.h"
 #include "kube/base/base64.h"
 #include "kube/base/percent.h"
-#include "kube/http/url.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {

@@ -232,13 +232,14 @@ class SkopeoTest : public ::testing::Test {
 
   kube::asio::awaitable<void> Judge(std::vector<Case>& cases, size_t& next) {
     while (next < cases.size()) {
-      Case one = cases[next++];
+      size_t index = next++;
+      Case one = cases[index];
       NodeSetup& setup = *one.setup;
       Skopeo skopeo(setup.home, setup.auth_file);
       std::string name = (setup.full_name.empty() ? setup.repository : setup.full_name) + one.skopeos_version;
       Result<ArchitectureSet> wanted = co_await skopeo.Architectures(name);
       if (setup.policy) {
-        std::string scratch = root_ + "/copy" + std::to_string(next);
+        std::string scratch = root_ + "/copy" + std::to_string(index);
         Result<void> copied = co_await skopeo.Copy(name, std::move(scratch));
         if (!copied) wanted = copied.error();
       }

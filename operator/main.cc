@@ -126,13 +126,10 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, con
 }
 
 // Answers the API server, and leads when it is our turn, until the process is to stop; where the namespace goes, nobody
-// leads any more and every pod is let go. `serving` tells when it answers.
-Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics, bool& serving) {
-  kube::Notifier changed;
+// leads any more and every pod is let go. `serving` tells when it answers; `changed` is told when `farewell` is due.
+Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics, Farewell& farewell,
+                kube::Notifier& changed, bool& serving) {
   kube::TaskGroup tasks(app.executor());
-  Farewell farewell(client, app.clock(), FLAGS_namespace);
-  farewell.OnDue([&changed] { changed.NotifyAll(); });
-  tasks.Spawn("own-namespace", farewell.Watch());
   OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
   Result<> prepared = co_await Prepare(app, client, certificate, farewell, operands);
   if (!prepared && !farewell.due()) co_return prepared.error();
@@ -183,6 +180,9 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
 
   // Drain: the webhooks last.
   grace = app.grace_left();
+  ended = co_await leading.Stop(app.clock(), grace);  // what the farewell could not wait for
+  LOG_IF(WARNING, !ended) << ended.error();
+  grace = app.grace_left();
   Result<> drained = Ok();
   if (server != nullptr) drained = co_await server->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
@@ -214,7 +214,11 @@ Async<> Serve(App& app) {
   if (!ops) co_return ops.error().Prefix("--health-address");
   app.tasks().Spawn("ops-server", (*ops)->Run());
 
-  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, serving);
+  kube::Notifier changed;
+  Farewell farewell(**client, app.clock(), FLAGS_namespace);
+  farewell.OnDue([&changed] { changed.NotifyAll(); });
+  app.tasks().Spawn("own-namespace", farewell.Watch());
+  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, farewell, changed, serving);
   kube::Duration grace = app.grace_left();
   Result<> ended = co_await app.tasks().Stop(app.clock(), grace);
   LOG_IF(WARNING, !ended) << ended.error();

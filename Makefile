@@ -37,8 +37,8 @@ test: setup ## Run all tests: units, on a real control plane, and on kind
 unit: ## Run the tests that need no cluster
 	@bazel test //...
 
-fuzz: setup ## Throw damaged input at the parsers of image inspection, a minute for each
-	@bazel run --config=fuzz //inspection/fuzz -- --corpus=$(CURDIR)/inspection/testdata/corpus --seconds=60
+fuzz: setup ## Throw damaged input at all that reads untrusted bytes, a minute for each
+	@fuzz/fuzz.sh 60
 
 down: ## Take down the cluster and all that runs beside it
 	@$(CLUSTER)/kind-down.sh

@@ -41,6 +41,15 @@ Pod NewPod(const LoadOptions& options, int number) {
   return pod;
 }
 
+// Holds pods with a gate alone.
+Result<std::optional<std::string>> PackGated(std::string_view bytes) {
+  Pod pod;
+  Result<void> parsed = kube::ParseMessage(bytes, pod);
+  if (!parsed) return parsed.error();
+  if (pod.spec().scheduling_gates_size() == 0) return std::optional<std::string>();
+  return std::optional<std::string>(bytes);
+}
+
 // One run: what its creators and its watch share.
 class Run {
  public:
@@ -154,7 +163,7 @@ Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string 
   kube::Informer<Pod> gated(client, clock,
                             {.ns = ns,
                              .label_selector = "app=load",
-                             .keep = [](const Pod& pod) { return pod.spec().scheduling_gates_size() > 0; }});
+                             .pack = PackGated});
   TimePoint start = clock.Now();
   tasks.Spawn("watch", gated.Run());
   Result<> done = co_await gated.WaitForSync();
@@ -177,7 +186,8 @@ Async<> DeletePods(kube::Client& client, kube::Clock& clock, std::string ns) {
   for (TimePoint deadline = clock.Now() + 300s; clock.Now() < deadline;) {
     kube::ApiRequest request{.method = kube::Method::kDelete, .target = target, .timeout = 300s};
     Result<kube::ApiResponse> deleted = co_await client.Call(std::move(request));
-    if (!deleted) co_return deleted.error();
+    // The API server gives a call a minute, which thousands of pods may need more than once.
+    if (!deleted && deleted.error().code() != kube::Code::kUnavailable) co_return deleted.error();
     kube::ListOptions some{.ns = ns, .label_selector = "app=load", .field_selector = "", .limit = 500,
                            .resource_version = ""};
     Result<kube::TypedList<Pod>> left = co_await kube::List<Pod>(client, some);

@@ -11,9 +11,9 @@
 
 #include "api/names.h"
 #include "benchmarks/load.h"
-#include "benchmarks/process_cost.h"
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/kubeconfig.h"
@@ -23,6 +23,7 @@
 DEFINE_int32(pods, 2000, "Pods of each run.");
 DEFINE_int32(connections, 32, "Creating calls at a time.");
 DEFINE_int32(rate, 50, "New pods a second in the run that measures latency.");
+DEFINE_string(runs, "bare,one,both,paced,backlog,waiting", "Which runs to do.");
 DEFINE_int32(patience, 300, "Seconds that a run may take.");
 DEFINE_string(folder, "/tmp/pod-placement-benchmark", "For the logs of all processes.");
 
@@ -30,7 +31,9 @@ namespace benchmarks {
 namespace {
 
 using namespace std::chrono_literals;
+using e2e::CostOf;
 using e2e::Json;
+using e2e::ProcessCost;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
@@ -38,9 +41,13 @@ using kube::Result;
 constexpr char kSelected[] = "pod-placement-benchmark";
 constexpr char kRegistries[] = "benchmark-registries";
 constexpr char kImage[] = "demo/multi:1";
+// Our processes give free memory back to the system each half minute, and may have events left to send.
+constexpr auto kUntilTrimmed = 60s;
 
 double Millis(kube::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
 double Seconds(kube::Duration time) { return std::chrono::duration<double>(time).count(); }
+
+bool Wanted(const std::string& run) { return ("," + FLAGS_runs + ",").find("," + run + ",") != std::string::npos; }
 
 // `share` between 0 and 1 of the sorted `times`.
 double Percentile(const std::vector<kube::Duration>& times, double share) {
@@ -66,15 +73,19 @@ class Benchmark {
   }
   // One line of the report, and the line of what it cost our processes.
   Result<> Measure(const std::string& title, LoadOptions options, bool ours);
-  Result<> MeasureShardBacklog();
+  Result<> MeasureBacklog(const std::string& title, const std::string& program, const std::string& home,
+                          const std::string& ns);
   Result<> MeasureWaiting();
 
   // By what it is, such as "webhook of the cluster".
   std::map<std::string, std::vector<pid_t>> Processes();
   std::map<std::string, ProcessCost> Costs();
+  // Of the control plane's programs.
+  std::map<std::string, ProcessCost> PlaneCosts();
   void PrintMemory(const char* when);
-  // CPU since `before`, divided by `pods`.
-  void PrintCpu(const char* what, std::map<std::string, ProcessCost> before, int pods);
+  // CPU from `before` to `after`, divided by `pods`.
+  static void PrintCpu(const char* what, std::map<std::string, ProcessCost> before,
+                       const std::map<std::string, ProcessCost>& after, int pods);
   // Until our processes have nothing left to do: events go out when no pod waits.
   Result<> AwaitQuiet();
 
@@ -170,6 +181,15 @@ std::map<std::string, ProcessCost> Benchmark::Costs() {
   return costs;
 }
 
+std::map<std::string, ProcessCost> Benchmark::PlaneCosts() {
+  std::map<std::string, ProcessCost> costs;
+  for (const auto& [name, pid] : cluster_.control_plane().Pids()) {
+    Result<ProcessCost> cost = CostOf(pid);
+    if (cost) costs[name] = *cost;
+  }
+  return costs;
+}
+
 void Benchmark::PrintMemory(const char* when) {
   std::printf("  memory %-38s", when);
   for (const auto& [name, cost] : Costs()) {
@@ -180,9 +200,10 @@ void Benchmark::PrintMemory(const char* when) {
   std::fflush(stdout);
 }
 
-void Benchmark::PrintCpu(const char* what, std::map<std::string, ProcessCost> before, int pods) {
+void Benchmark::PrintCpu(const char* what, std::map<std::string, ProcessCost> before,
+                         const std::map<std::string, ProcessCost>& after, int pods) {
   std::printf("  CPU %-41s", what);
-  for (const auto& [name, cost] : Costs()) {
+  for (const auto& [name, cost] : after) {
     std::printf("  %s %.3f (%.3f)", name.c_str(), Millis(cost.cpu - before[name].cpu) / pods,
                 Millis(cost.system - before[name].system) / pods);
   }
@@ -202,6 +223,7 @@ Result<> Benchmark::AwaitQuiet() {
 
 Result<> Benchmark::Measure(const std::string& title, LoadOptions options, bool ours) {
   std::map<std::string, ProcessCost> before = Costs();
+  std::map<std::string, ProcessCost> plane_before = PlaneCosts();
   std::string ns = options.ns;
   int pods = options.pods;
   int rate = options.rate;
@@ -217,45 +239,46 @@ Result<> Benchmark::Measure(const std::string& title, LoadOptions options, bool 
     std::printf("  %5d pods/s              ", rate);
   }
   std::printf("   free after p50 %.1f ms, p99 %.1f ms\n", Percentile(load->waits, 0.5), Percentile(load->waits, 0.99));
+  PrintCpu("of the control plane", plane_before, PlaneCosts(), pods);
   if (ours) {
-    PrintCpu("until the pods are free", before, pods);
+    PrintCpu("until the pods are free", before, Costs(), pods);
     Result<> quiet = AwaitQuiet();
     if (!quiet) return quiet;
-    PrintCpu("with all their events", before, pods);
+    PrintCpu("with all their events", before, Costs(), pods);
     PrintMemory("after it");
   }
   std::fflush(stdout);
   return cluster_.Run(DeletePods(*client_, cluster_.clock(), ns));
 }
 
-// A shard that comes back and finds all pods waiting: its list, its queue and its cache are as long as they get.
-Result<> Benchmark::MeasureShardBacklog() {
-  const std::string ns = "both-gates";
-  cluster_.kubelet().HoldImage("shard", ns, true);
-  std::string shards = e2e::kPods.Path(ns);
-  kube::AddQuery(shards, "labelSelector", std::string(api::kOperandLabel) + "=shard");
-  kube::ApiRequest remove{.method = kube::Method::kDelete, .target = shards};
+// A controller (`program` in namespace `home`) that comes back and finds all pods of `ns` waiting: its list, its queue and
+// its cache are as long as they get.
+Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& program, const std::string& home,
+                                   const std::string& ns) {
+  cluster_.kubelet().HoldImage(program, home, true);
+  std::string pods = e2e::kPods.Path(home);
+  kube::AddQuery(pods, "labelSelector", std::string(api::kOperandLabel) + "=" + program);
+  kube::ApiRequest remove{.method = kube::Method::kDelete, .target = pods};
   auto removed = cluster_.Run(client_->Call(remove));
   if (!removed) return removed.error();
-  for (auto deadline = cluster_.clock().Now() + 60s; !cluster_.kubelet().OfProgram("shard", ns).empty();) {
-    if (cluster_.clock().Now() > deadline) return Error::DeadlineExceeded("the shard does not stop");
+  for (auto deadline = cluster_.clock().Now() + 60s; !cluster_.kubelet().OfProgram(program, home).empty();) {
+    if (cluster_.clock().Now() > deadline) return Error::DeadlineExceeded("the " + program + " does not stop");
     cluster_.Pause(100ms);
   }
 
   LoadOptions options = Load(ns);
   options.await_free = false;
   Result<LoadResult> load = cluster_.Run(RunLoad(*client_, cluster_.clock(), options));
-  if (!load) return load.error().Prefix("backlog of a shard");
-  PrintMemory("while all pods wait for their shard");
+  if (!load) return load.error().Prefix(title);
+  PrintMemory(("while all pods wait for their " + program).c_str());
 
-  cluster_.kubelet().HoldImage("shard", ns, false);
-  removed = cluster_.Run(client_->Call(remove));
-  if (!removed) return removed.error();
-  while (cluster_.kubelet().OfProgram("shard", ns).empty()) cluster_.Pause(10ms);
+  std::map<std::string, ProcessCost> before = Costs();
+  cluster_.kubelet().HoldImage(program, home, false);
+  while (cluster_.kubelet().OfProgram(program, home).empty()) cluster_.Pause(10ms);
   auto took = cluster_.Run(AwaitFree(*client_, cluster_.clock(), ns, std::chrono::seconds(FLAGS_patience)));
-  if (!took) return took.error().Prefix("backlog of a shard");
-  std::printf("%-45s  %5.0f pods/s, the shard's start included\n", "both gates, a backlog of all pods",
-              FLAGS_pods / Seconds(*took));
+  if (!took) return took.error().Prefix(title);
+  std::printf("%-45s  %5.0f pods/s, its start included\n", title.c_str(), FLAGS_pods / Seconds(*took));
+  PrintCpu("until the pods are free", before, Costs(), FLAGS_pods);
   Result<> quiet = AwaitQuiet();
   if (!quiet) return quiet;
   PrintMemory("after it");
@@ -306,14 +329,21 @@ Result<> Benchmark::Run() {
   auto warm = cluster_.Run(RunLoad(*client_, cluster_.clock(), bare_put));
   if (!warm) return warm.error().Prefix("warming up");
   done = cluster_.Run(DeletePods(*client_, cluster_.clock(), "bare"));
-  if (done) done = Measure("bare: create", bare, false);
-  if (done) done = Measure("bare: create, and a PUT that drops a gate", bare_put, false);
-  if (done) done = Measure("one gate", Load("one-gate"), true);
-  if (done) done = Measure("both gates", Load("both-gates"), true);
-  if (done) done = Measure("both gates, paced", paced, true);
-  if (done) done = MeasureShardBacklog();
-  if (done) done = MeasureWaiting();
-  if (done) done = Measure("bare: create, again", bare, false);
+  if (done && Wanted("bare")) done = Measure("bare: create", bare, false);
+  if (done && Wanted("bare")) done = Measure("bare: create, and a PUT that drops a gate", bare_put, false);
+  if (done && Wanted("one")) done = Measure("one gate", Load("one-gate"), true);
+  if (done && Wanted("both")) done = Measure("both gates", Load("both-gates"), true);
+  if (done && Wanted("paced")) done = Measure("both gates, paced", paced, true);
+  if (done && Wanted("backlog")) {
+    done = MeasureBacklog("one gate, a backlog of all pods", "cluster-controller", cluster_.operator_namespace(),
+                          "one-gate");
+  }
+  if (done && Wanted("backlog")) {
+    done = MeasureBacklog("both gates, a backlog of all pods", "shard", "both-gates", "both-gates");
+  }
+  if (done && Wanted("waiting")) done = MeasureWaiting();
+  if (done && Wanted("bare")) done = Measure("bare: create, again", bare, false);
+  if (done) cluster_.Pause(kUntilTrimmed);
   if (done) PrintMemory("idle again");
   return done;
 }

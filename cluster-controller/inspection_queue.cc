@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/inspection_queue.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace cluster_controller {
@@ -33,7 +34,9 @@ std::optional<InspectionQueue::Answer> InspectionQueue::Ask(const kube::ObjectKe
   }
   std::shared_ptr<Job> job = Enqueue(key, request);
   job->pods.insert(pod);
-  asked_[pod].insert(std::move(key));
+  Asked& asked = asked_.try_emplace(pod, Asked{.since = clock_.Now(), .jobs = {}}).first->second;
+  const std::string* kept_key = &jobs_.find(key)->first;
+  if (std::find(asked.jobs.begin(), asked.jobs.end(), kept_key) == asked.jobs.end()) asked.jobs.push_back(kept_key);
   Pump();
   return std::nullopt;
 }
@@ -44,12 +47,17 @@ void InspectionQueue::Prefetch(const ImageRequest& request) {
   Pump();
 }
 
+std::optional<kube::TimePoint> InspectionQueue::AskedSince(const kube::ObjectKey& pod) const {
+  auto asked = asked_.find(pod);
+  if (asked == asked_.end()) return std::nullopt;
+  return asked->second.since;
+}
+
 void InspectionQueue::Forget(const kube::ObjectKey& pod) {
   auto asked = asked_.find(pod);
   if (asked == asked_.end()) return;
-  for (const std::string& key : asked->second) {
-    auto job = jobs_.find(key);
-    if (job == jobs_.end()) continue;
+  for (const std::string* key : asked->second.jobs) {
+    auto job = jobs_.find(*key);
     job->second->pods.erase(pod);
     if (job->second->pods.empty() && job->second->answer) jobs_.erase(job);
   }
@@ -80,6 +88,9 @@ void InspectionQueue::TakeTurn(const std::string& registry, Line& line) {
 }
 
 void InspectionQueue::Pump() {
+  // An inspection that is answered at once ends within Spawn(), and comes here again.
+  if (pumping_) return;
+  pumping_ = true;
   while (under_way_ < options_.at_once && !turns_.empty()) {
     std::string registry = std::move(turns_.front());
     turns_.pop_front();
@@ -88,17 +99,20 @@ void InspectionQueue::Pump() {
     std::shared_ptr<Job> job = std::move(line.jobs.front());
     line.jobs.pop_front();
     --waiting_;
-    if (job->pods.empty() && !job->prefetch) {
-      // All who asked are gone.
-      jobs_.erase(job->key);
-    } else {
+    bool wanted = !job->pods.empty() || job->prefetch;
+    if (wanted) {
       ++line.under_way;
       ++under_way_;
-      tasks_.Spawn("inspect", Inspect(registry, std::move(job)));
     }
     TakeTurn(registry, line);
     if (line.jobs.empty() && line.under_way == 0) lines_.erase(registry);
+    if (wanted) {
+      tasks_.Spawn("inspect", Inspect(registry, std::move(job)));
+    } else {
+      jobs_.erase(job->key);  // all who asked are gone
+    }
   }
+  pumping_ = false;
 }
 
 kube::asio::awaitable<void> InspectionQueue::Inspect(std::string registry, std::shared_ptr<Job> job) {

@@ -19,6 +19,7 @@
 #include <set>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "cluster-controller/controller_metrics.h"
 #include "inspection/inspector.h"
@@ -52,6 +53,8 @@ class InspectionQueue {
   std::optional<Answer> Ask(const kube::ObjectKey& pod, const inspection::ImageRequest& request);
   // Puts the image in line for the inspector to know it later on.
   void Prefetch(const inspection::ImageRequest& request);
+  // When `pod` first asked for what it waits for; nullopt if it waits for nothing.
+  std::optional<kube::TimePoint> AskedSince(const kube::ObjectKey& pod) const;
   // What `pod` asked for is of no more interest to it.
   void Forget(const kube::ObjectKey& pod);
 
@@ -67,6 +70,10 @@ class InspectionQueue {
     bool prefetch = false;
     std::optional<Answer> answer;
     kube::TimePoint answered;
+  };
+  struct Asked {
+    kube::TimePoint since;
+    std::vector<const std::string*> jobs;  // keys of `jobs_`, where those stay that a pod is in
   };
   struct Line {
     std::deque<std::shared_ptr<Job>> jobs;
@@ -88,11 +95,12 @@ class InspectionQueue {
   std::function<void(const kube::ObjectKey&)> wake_;
 
   std::unordered_map<std::string, std::shared_ptr<Job>> jobs_;
-  std::unordered_map<kube::ObjectKey, std::set<std::string>> asked_;  // keys of the jobs that a pod is in
-  std::unordered_map<std::string, Line> lines_;                       // by registry; those with something to do
-  std::list<std::string> turns_;                                      // lines that may start another
+  std::unordered_map<kube::ObjectKey, Asked> asked_;
+  std::unordered_map<std::string, Line> lines_;  // by registry; those with something to do
+  std::list<std::string> turns_;                 // lines that may start another
   size_t waiting_ = 0;
   size_t under_way_ = 0;
+  bool pumping_ = false;
 };
 
 }  // namespace cluster_controller

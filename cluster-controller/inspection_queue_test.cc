@@ -152,6 +152,31 @@ TEST_F(InspectionQueueTest, WhatNobodyWaitsForAnyMoreIsNotInspected) {
   EXPECT_THAT(images_.asked_, ElementsAre("r.io/1", "r.io/2", "r.io/4"));
 }
 
+// What the inspector has in its cache by then is answered before the inspection has really begun.
+TEST_F(InspectionQueueTest, AnswersThatComeAtOnceDoNotPileUp) {
+  constexpr int kMany = 50'000;
+  EXPECT_FALSE(Ask("first", "r.io/first"));
+  EXPECT_FALSE(Ask("last", "r.io/last"));
+  for (int i = 0; i < kMany; ++i) {
+    std::string name = std::to_string(i);
+    images_.answers_.emplace("r.io/" + name, ArchitectureSet{"amd64"});
+    EXPECT_FALSE(queue_.Ask({"ns", name}, {.image = "r.io/" + name}));
+  }
+  EXPECT_EQ(queue_.waiting(), static_cast<size_t>(kMany));
+  AnswerWith("r.io/first", ArchitectureSet{"amd64"});
+  EXPECT_EQ(woken_.size(), static_cast<size_t>(kMany + 1));
+  EXPECT_EQ(queue_.waiting(), 0u);
+}
+
+TEST_F(InspectionQueueTest, ALineMayEndWithAnAnswerThatComesAtOnce) {
+  for (const char* image : {"a.io/1", "a.io/2", "c.io/1", "c.io/2"}) EXPECT_FALSE(Ask(image, image));
+  images_.answers_.emplace("b.io/1", ArchitectureSet{"amd64"});
+  EXPECT_FALSE(Ask("b", "b.io/1"));
+  AnswerWith("a.io/1", ArchitectureSet{"amd64"});
+  EXPECT_THAT(woken_, ElementsAre("a.io/1", "b"));
+  EXPECT_EQ(queue_.under_way(), 3u);
+}
+
 TEST_F(InspectionQueueTest, APrefetchWakesNobodyAndLeavesNothingBehind) {
   queue_.Prefetch({.image = "r.io/a"});
   kube::Drain(io_);

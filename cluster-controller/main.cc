@@ -16,7 +16,7 @@
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
 #include "configs/fresh_configs.h"
-#include "inspection/config/node_files.h"
+#include "inspection/config/node_file_flags.h"
 #include "inspection/inspector.h"
 #include "kube/admission/health.h"
 #include "kube/admission/metrics.h"
@@ -32,20 +32,11 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leader_election.h"
 #include "kube/types/resource.h"
-#include "placement/gate.h"
 
 DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace: the Lease, and the objects that the ClusterPodPlacementConfig names.");
 DEFINE_int32(workers, 16, "Pods at a time; none of them waits for a registry.");
-
-// Files of a node, where they are mounted; all optional, looked at again every few seconds.
-DEFINE_string(registries_conf, "", "registries.conf of containers/image, with its drop-ins in PATH.d.");
-DEFINE_string(certs_dir, "", "Folders like /etc/containers/certs.d, parted by commas.");
-DEFINE_string(policy, "", "policy.json of containers/image.");
-DEFINE_string(containerd_certs_dir, "", "Folder like /etc/containerd/certs.d, with hosts.toml files.");
-DEFINE_string(credential_provider_config, "", "The kubelet's CredentialProviderConfig.");
-DEFINE_string(credential_provider_bin_dir, "", "Folder with the programs that it names.");
 
 namespace cluster_controller {
 namespace {
@@ -59,17 +50,6 @@ constexpr char kController[] = "pod-placement";
 
 constexpr std::chrono::seconds kFilesInterval{10};
 constexpr std::chrono::seconds kOpenShiftInterval{60};
-
-inspection::NodeFilePaths NodeFiles() {
-  return {.registries_conf = FLAGS_registries_conf,
-          .certs_dirs = inspection::SplitAtCommas(FLAGS_certs_dir),
-          .policy = FLAGS_policy,
-          .containerd_certs_dir = FLAGS_containerd_certs_dir,
-          .credential_provider_config = FLAGS_credential_provider_config,
-          .credential_provider_bin_dir = FLAGS_credential_provider_bin_dir};
-}
-
-bool HasClusterGate(const Pod& pod) { return placement::HasGate(pod, api::kClusterGate); }
 
 // What is counted, over all terms of leadership.
 struct Counted {
@@ -87,7 +67,7 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   kube::TaskGroup tasks(app.executor());
 
   // What is watched.
-  kube::Informer<Pod> pods(client, clock, kube::WaitingPods("", HasClusterGate));
+  kube::Informer<Pod> pods(client, clock, kube::GatedPods("", api::kClusterGate));
   kube::Informer<api::ClusterPodPlacementConfig> cluster_configs(client, clock, {});
   kube::Informer<kube::core::ConfigMap> config_maps(client, clock, {.ns = FLAGS_namespace});
   kube::Informer<kube::coordination::Lease> leases(
@@ -101,8 +81,8 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   configs::FreshConfigs configs(client, clock, {.lease = {FLAGS_namespace, std::string(api::kControllerName)}});
   ShardWatch shards(clock, api::kDefaultShardTakeoverAfter);
   OpenShiftObjects openshift(client);
-  SystemConfig system_config(FLAGS_namespace, NodeFiles(), cluster_configs, config_maps, *images, secrets, shards,
-                            openshift.config());
+  SystemConfig system_config(FLAGS_namespace, inspection::NodeFilesFromFlags(), cluster_configs, config_maps, *images,
+                             secrets, shards, openshift.config());
   kube::Controller* busy = nullptr;
   kube::EventRecorder events(client, clock,
                              {.component = std::string(api::kEventComponent),
@@ -113,13 +93,13 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   busy = &controller;
 
   // What wakes what.
-  pods.OnEvent([&](EventType, const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+  pods.OnChange([&](EventType, const kube::ObjectKey& pod) { controller.Enqueue(pod); });
   queue.OnAnswer([&](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
   cluster_configs.OnEvent([&](EventType, const api::ClusterPodPlacementConfig& config) {
     system_config.Apply();
     // Its deletion is no time to wait for the next try.
     if (!config.metadata().has_deletion_timestamp()) return;
-    pods.ForEach([&](const Pod& pod) { controller.Enqueue(kube::KeyOf(pod)); });
+    pods.ForEachKey([&](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
   });
   config_maps.OnEvent([&](EventType, const kube::core::ConfigMap&) { system_config.Apply(); });
   leases.OnEvent([&](EventType type, const kube::coordination::Lease& lease) { shards.OnLease(type, lease); });
@@ -136,7 +116,10 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   // The configuration comes before the first pod.
   Result<> synced = co_await cluster_configs.WaitForSync();
   if (synced) synced = co_await config_maps.WaitForSync();
-  if (synced) tasks.Spawn(kController, controller.Run(tasks));
+  if (synced) {
+    system_config.Apply();
+    tasks.Spawn(kController, controller.Run(tasks));
+  }
   Result<> held = synced;
   if (synced) held = co_await elector.Hold();
 

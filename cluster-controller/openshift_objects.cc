@@ -30,7 +30,6 @@ constexpr MirrorKind kMirrorKinds[] = {
     {{"operator.openshift.io", "v1alpha1", "imagecontentsourcepolicies", "ImageContentSourcePolicy", false},
      inspection::AddContentSourcePolicy},
 };
-constexpr char kConfigNamespace[] = "openshift-config";
 
 // "registry.example..5000" -> "registry.example:5000": a ConfigMap's key has no colon.
 std::string RegistryOfKey(std::string key) {
@@ -90,7 +89,7 @@ Async<> OpenShiftObjects::Read() {
 
 Async<inspection::HostCertificates> OpenShiftObjects::ReadTrustedCa(std::string name) {
   inspection::HostCertificates certificates;
-  kube::ObjectKey key{kConfigNamespace, std::move(name)};
+  kube::ObjectKey key{kOpenShiftConfigNamespace, std::move(name)};
   auto map = co_await kube::Get<kube::core::ConfigMap>(client_, std::move(key));
   if (!map && !IsNotFound(map)) co_return map.error().Prefix("additionalTrustedCA");
   if (!map) co_return certificates;

@@ -18,6 +18,9 @@
 
 namespace cluster_controller {
 
+// Where OpenShift keeps what its configuration names: the global pull secret, ConfigMaps with authorities.
+inline constexpr char kOpenShiftConfigNamespace[] = "openshift-config";
+
 struct OpenShiftConfig {
   bool present = false;
   inspection::RegistryRules rules;

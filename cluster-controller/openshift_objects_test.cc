@@ -63,7 +63,7 @@ TEST_F(OpenShiftObjectsTest, WhatTheObjectsSayIsKnown) {
                                    {"metadata", {{"name", "quay"}}},
                                    {"spec", {{"imageDigestMirrors", Json::array({mirror})}}}});
   kube::core::ConfigMap map;
-  map.mutable_metadata()->set_namespace_("openshift-config");
+  map.mutable_metadata()->set_namespace_(kOpenShiftConfigNamespace);
   map.mutable_metadata()->set_name("cas");
   (*map.mutable_data())["r.io..5000"] = "one";
   (*map.mutable_data())["s.io"] = "two";

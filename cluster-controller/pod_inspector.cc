@@ -14,10 +14,10 @@ using kube::Async;
 using kube::Result;
 using placement::ArchitectureSet;
 
-Async<std::vector<ImageRequest>> PodInspector::RequestsFor(kube::core::Pod pod) {
+Async<std::vector<ImageRequest>> PodInspector::RequestsFor(const kube::core::Pod& pod) {
   std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
   std::string os = placement::OperatingSystemOf(pod);
-  Result<inspection::Keyring> keyring = co_await secrets_.For(std::move(pod));
+  Result<inspection::Keyring> keyring = co_await secrets_.For(pod);
   if (!keyring) co_return keyring.error();
   std::vector<ImageRequest> requests;
   for (placement::ContainerImage& image : images) {
@@ -27,11 +27,11 @@ Async<std::vector<ImageRequest>> PodInspector::RequestsFor(kube::core::Pod pod) 
   co_return requests;
 }
 
-Async<std::optional<ArchitectureSet>> PodInspector::Architectures(kube::core::Pod pod) {
+Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::core::Pod& pod) {
   kube::ObjectKey key = kube::KeyOf(pod);
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(pod));
+  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(pod);
   if (!requests) co_return requests.error();
-  kube::TimePoint begun = begun_.try_emplace(key, clock_.Now()).first->second;
+  kube::TimePoint begun = queue_.AskedSince(key).value_or(clock_.Now());
 
   // Every image is asked for, whatever the others say: so that all are under way at once.
   std::optional<ArchitectureSet> common;
@@ -61,16 +61,13 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(kube::core::Po
   co_return common;
 }
 
-Async<> PodInspector::Prefetch(kube::core::Pod pod) {
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(pod));
+Async<> PodInspector::Prefetch(const kube::core::Pod& pod) {
+  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(pod);
   if (!requests) co_return requests.error();
   for (const ImageRequest& request : *requests) queue_.Prefetch(request);
   co_return kube::Ok();
 }
 
-void PodInspector::Forget(const kube::ObjectKey& pod) {
-  queue_.Forget(pod);
-  begun_.erase(pod);
-}
+void PodInspector::Forget(const kube::ObjectKey& pod) { queue_.Forget(pod); }
 
 }  // namespace cluster_controller

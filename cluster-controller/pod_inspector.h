@@ -3,7 +3,6 @@
 #pragma once
 
 #include <optional>
-#include <unordered_map>
 #include <vector>
 
 #include "cluster-controller/controller_metrics.h"
@@ -27,20 +26,19 @@ class PodInspector {
   // known yet, the queue wakes the pod when it is time to ask again.
   // Errors: the first image's that cannot be inspected (it names image, registry and cause), or the API server's for a
   // pull secret. The next call after an answer or an error asks anew.
-  kube::Async<std::optional<placement::ArchitectureSet>> Architectures(kube::core::Pod pod);
+  kube::Async<std::optional<placement::ArchitectureSet>> Architectures(const kube::core::Pod& pod);
   // Has the images inspected for later, one by one as there is time.
-  kube::Async<> Prefetch(kube::core::Pod pod);
+  kube::Async<> Prefetch(const kube::core::Pod& pod);
   // The pod is gone.
   void Forget(const kube::ObjectKey& pod);
 
  private:
-  kube::Async<std::vector<inspection::ImageRequest>> RequestsFor(kube::core::Pod pod);
+  kube::Async<std::vector<inspection::ImageRequest>> RequestsFor(const kube::core::Pod& pod);
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
   ControllerMetrics& metrics_;
   kube::Clock& clock_;
-  std::unordered_map<kube::ObjectKey, kube::TimePoint> begun_;
 };
 
 }  // namespace cluster_controller

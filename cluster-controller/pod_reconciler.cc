@@ -138,7 +138,7 @@ void PodReconciler::Prefetch(const Pod& pod, Waiting& waiting) {
 
 kube::asio::awaitable<void> PodReconciler::RunPrefetch(Pod pod) {
   // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
-  auto ignored = co_await parts_.inspector.Prefetch(std::move(pod));
+  auto ignored = co_await parts_.inspector.Prefetch(pod);
   (void)ignored;
 }
 
@@ -161,7 +161,7 @@ Async<Outcome> PodReconciler::RecordFailure(kube::ObjectKey key, Pod pod, Error 
 Async<Outcome> PodReconciler::Write(kube::ObjectKey key, Pod pod, placement::Release release) {
   if (!release.released) co_return Outcome::Done();
   kube::core::ObjectReference reference = kube::ReferenceTo(pod);
-  Result<Pod> written = co_await kube::Update(parts_.client, pod);
+  Result<> written = co_await kube::Replace(parts_.client, pod);
   if (FailedWith(written, Code::kInvalid)) {
     // The API server will never take this pod as decided; without the gate it still runs somewhere.
     parts_.events.Record(reference, /*warning=*/true, api::kReasonGateRemovalFailed, written.error().message());
@@ -170,7 +170,7 @@ Async<Outcome> PodReconciler::Write(kube::ObjectKey key, Pod pod, placement::Rel
     bool local = placement::HasGate(*bare, api::kLocalGate);
     if (local) placement::ReleaseBare(*bare, api::kLocalGate);
     release = placement::ReleaseBare(*bare, api::kClusterGate);
-    written = co_await kube::Update(parts_.client, std::move(*bare));
+    written = co_await kube::Replace(parts_.client, *bare);
   }
   if (IsNotFound(written)) co_return Outcome::Done();
   if (!written) co_return written.error().Prefix("release the cluster gate");

@@ -32,7 +32,7 @@ Keyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
 
 }  // namespace
 
-Async<Keyring> PullSecrets::For(kube::core::Pod pod) {
+Async<Keyring> PullSecrets::For(const kube::core::Pod& pod) {
   std::vector<kube::ObjectKey> keys;
   for (int i = 0; i < std::min(pod.spec().image_pull_secrets_size(), kMaxSecrets); ++i) {
     keys.push_back({pod.metadata().namespace_(), pod.spec().image_pull_secrets(i).name()});

@@ -28,7 +28,7 @@ class PullSecrets {
   // The credentials of the pod's imagePullSecrets in their order, then the global ones. As for the kubelet, a Secret that
   // is missing or is no pull secret counts as none.
   // Errors: the API server's, but for kNotFound.
-  kube::Async<inspection::Keyring> For(kube::core::Pod pod);
+  kube::Async<inspection::Keyring> For(const kube::core::Pod& pod);
 
  private:
   struct Entry {

@@ -26,7 +26,9 @@ SystemConfig::SystemConfig(std::string ns, inspection::NodeFilePaths files,
       images_(images),
       secrets_(secrets),
       shards_(shards),
-      openshift_(openshift) {}
+      openshift_(openshift) {
+  ReadFiles();
+}
 
 void SystemConfig::Apply() {
   auto config = cluster_configs_.Get({"", std::string(api::kClusterConfigName)});
@@ -34,10 +36,10 @@ void SystemConfig::Apply() {
   if (config) spec = config->spec;
 
   kube::ObjectKey pull_secret{ns_, spec.global_pull_secret};
-  if (spec.global_pull_secret.empty() && openshift_.present) pull_secret = {"openshift-config", "pull-secret"};
+  if (spec.global_pull_secret.empty() && openshift_.present) pull_secret = {kOpenShiftConfigNamespace, "pull-secret"};
   secrets_.SetGlobal(std::move(pull_secret));
   shards_.set_takeover_after(spec.shard_takeover_after);
-  kube::Result<void> set = images_.SetConfig(ReadInspectorConfig(spec));
+  kube::Result<void> set = images_.SetConfig(ConfigFor(spec));
   LOG_IF(ERROR, !set) << "the configuration of registries is not used: " << set.error();
 }
 
@@ -46,26 +48,25 @@ kube::asio::awaitable<void> SystemConfig::WatchFiles(kube::Clock& clock, kube::D
   while (true) {
     kube::Result<> slept = co_await clock.Sleep(interval);
     if (!slept) co_return;
-    inspection::InspectorConfig before = from_files_;
-    ReadFiles();
-    if (from_files_ != before) Apply();
+    if (ReadFiles()) Apply();
   }
 }
 
-void SystemConfig::ReadFiles() {
+bool SystemConfig::ReadFiles() {
   inspection::InspectorConfig config;
   kube::Result<void> read = inspection::ReadNodeFiles(files_, config);
   if (!read) {
     LOG(ERROR) << "the files of the node are not used: " << read.error();
-    return;
+    return false;
   }
+  if (config == from_files_) return false;
   bool changed = config.credential_providers != from_files_.credential_providers;
   for (const std::string& problem : config.credential_providers.left_out) LOG_IF(WARNING, changed) << problem;
   from_files_ = std::move(config);
+  return true;
 }
 
-inspection::InspectorConfig SystemConfig::ReadInspectorConfig(const api::ClusterPodPlacementConfigSpec& spec) {
-  ReadFiles();
+inspection::InspectorConfig SystemConfig::ConfigFor(const api::ClusterPodPlacementConfigSpec& spec) const {
   inspection::InspectorConfig config = from_files_;
   config.cluster_rules = openshift_.rules;
   for (const auto& [registry, tls] : openshift_.certificates) config.certificates[registry].ca_pem += tls.ca_pem;

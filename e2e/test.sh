@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # All tests: the units and the integration tier by `bazel test`, then the flows on a kind cluster, or on the cluster of
-# KUBECONFIG where that is set (REGISTRY names its registry, which must have the demo images). The last line says
-# `N passed, N failed`; the exit code is that of the sum.
+# KUBECONFIG where that is set (REGISTRY names its registry, which must have the demo images), then a while of fuzzing.
+# The last line says `N passed, N failed`; the exit code is that of the sum.
 #
-# SKIP_KIND=1  leaves the kind tier out. Where no kind cluster can be had on this machine it is left out as well, loudly.
+# FUZZ_SECONDS=N  of fuzzing for each target (10)
+# SKIP_KIND=1     leaves the kind tier out. Where no kind cluster can be had on this machine it is left out as well,
+#                 loudly.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -63,7 +65,14 @@ kind_tier() {
   ) || true
 }
 
+fuzzing() {
+  say "fuzzing, ${FUZZ_SECONDS:-10} s a target"
+  fuzz/fuzz.sh "${FUZZ_SECONDS:-10}" --build_event_json_file="$results/fuzz.json" || true
+  sum+=(--bep "$results/fuzz.json")
+}
+
 units_and_integration
 kind_tier
+fuzzing
 say "all together"
 "${sum[@]}"

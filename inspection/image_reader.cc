@@ -32,6 +32,8 @@ Async<ImagePlatforms> ImageReader::ReadAt(Repository repository, std::string ver
   if (!document) co_return document.error();
   Result<Manifest> manifest = ParseManifest(document->body, document->content_type);
   if (!manifest) co_return manifest.error();
+  std::string digest = std::move(document->digest);
+  document = Document();
 
   Result<ImagePlatforms> image = ImagePlatforms();
   switch (manifest->kind) {
@@ -43,7 +45,7 @@ Async<ImagePlatforms> ImageReader::ReadAt(Repository repository, std::string ver
       image = co_await ReadIndex(std::move(repository), std::move(*manifest), depth, deadline);
       break;
   }
-  if (image) image->digest = document->digest;
+  if (image) image->digest = std::move(digest);
   co_return image;
 }
 
@@ -71,9 +73,9 @@ Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest ind
 }
 
 Async<ImagePlatforms> ImageReader::ReadConfig(Repository repository, Descriptor config, kube::TimePoint deadline) {
-  Result<std::string> blob = co_await client_.Blob(std::move(repository), std::move(config.digest), deadline);
+  Result<Document> blob = co_await client_.Blob(std::move(repository), std::move(config.digest), deadline);
   if (!blob) co_return blob.error();
-  Result<ImageConfig> parsed = ParseImageConfig(*blob);
+  Result<ImageConfig> parsed = ParseImageConfig(blob->body);
   if (!parsed) co_return parsed.error();
   ImagePlatforms image;
   image.bundle = parsed->bundle;

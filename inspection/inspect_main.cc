@@ -8,20 +8,14 @@
 #include <iostream>
 
 #include "api/version.h"
-#include "inspection/config/node_files.h"
+#include "inspection/config/node_file_flags.h"
 #include "inspection/inspector.h"
 #include "kube/base/app.h"
 #include "kube/client/read_file.h"
 
 DEFINE_string(os, "linux", "Operating system that the image is to run on.");
-DEFINE_string(registries_conf, "", "registries.conf, version 2, with its drop-ins in PATH.d: mirrors, blocked registries.");
 DEFINE_string(authfile, "", "File with credentials: docker's config.json, or podman's auth.json.");
 DEFINE_string(ca_file, "", "File with certificates to trust beside the system's, PEM.");
-DEFINE_string(certs_dir, "", "Folders like /etc/containers/certs.d, parted by commas; the first with a registry counts.");
-DEFINE_string(policy, "", "File with a policy.json.");
-DEFINE_string(containerd_certs_dir, "", "Folder like /etc/containerd/certs.d, with hosts.toml files.");
-DEFINE_string(credential_provider_config, "", "File with a kubelet's CredentialProviderConfig.");
-DEFINE_string(credential_provider_bin_dir, "", "Folder with the programs that it names.");
 
 namespace inspection {
 namespace {
@@ -33,14 +27,9 @@ using kube::Result;
 Async<> Inspect(App& app, std::string image) {
   InspectorConfig config;
   ImageRequest request{.image = std::move(image), .os = FLAGS_os};
-  NodeFilePaths paths{.registries_conf = FLAGS_registries_conf,
-                      .certs_dirs = SplitAtCommas(FLAGS_certs_dir),
-                      .policy = FLAGS_policy,
-                      .containerd_certs_dir = FLAGS_containerd_certs_dir,
-                      .credential_provider_config = FLAGS_credential_provider_config,
-                      .credential_provider_bin_dir = FLAGS_credential_provider_bin_dir};
+  NodeFilePaths paths = NodeFilesFromFlags();
   // What a node may do without, whoever names it here does not.
-  for (const std::string& path : {FLAGS_registries_conf, FLAGS_policy, FLAGS_credential_provider_config}) {
+  for (const std::string& path : {paths.registries_conf, paths.policy, paths.credential_provider_config}) {
     if (path.empty()) continue;
     Result<std::string> text = kube::ReadFile(path);
     if (!text) co_return text.error();

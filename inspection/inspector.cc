@@ -11,6 +11,7 @@
 #include "inspection/config/registries_config.h"
 #include "inspection/registry/registry_client.h"
 #include "kube/base/notifier.h"
+#include "kube/base/slots.h"
 #include "kube/http/proxy.h"
 #include "kube/http/tls.h"
 
@@ -76,7 +77,8 @@ struct Question {
 class Inspector final : public ImageInspector {
  public:
   Inspector(kube::Executor executor, kube::Clock& clock, InspectorOptions options)
-      : executor_(std::move(executor)), clock_(clock), options_(std::move(options)) {
+      : executor_(std::move(executor)), clock_(clock), options_(std::move(options)),
+        large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies, "a large body's turn")) {
     setup_ = NewSetup({});
   }
 
@@ -167,6 +169,7 @@ class Inspector final : public ImageInspector {
     auto hub = options.transport.host_tls.find(std::string(kDockerHub));
     if (hub != options.transport.host_tls.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
+    options.transport.large_bodies = large_bodies_;
     options.transport.trace = options_.trace;
     return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);
   }
@@ -280,6 +283,7 @@ class Inspector final : public ImageInspector {
   kube::Executor executor_;
   kube::Clock& clock_;
   InspectorOptions options_;
+  std::shared_ptr<kube::Slots> large_bodies_;  // of all configurations: those before the newest have calls, too
   InspectorConfig config_;
   std::shared_ptr<Setup> setup_;
 };

@@ -38,6 +38,8 @@ struct InspectorOptions {
   std::chrono::milliseconds tag_ttl{60'000};
   // How long a failure is: so that the pods of a Deployment don't each ask in vain.
   std::chrono::milliseconds error_ttl{1'000};
+  // Manifests and configs of more than 256 KiB in memory at a time; further ones wait. The others never do.
+  size_t large_bodies = 8;
   // Images and tags that are remembered, each.
   size_t capacity = 4096;
   // Told of each request and each choice (mirror, credential), for people; never holds a secret. May be empty.

@@ -102,6 +102,32 @@ TEST_F(InspectorTest, ASingleImageCostsTwo) {
   EXPECT_EQ(registry_.log().size(), 2u);
 }
 
+TEST_F(InspectorTest, LargePartsOfOneImageDoNotWaitForEachOther) {
+  InspectorOptions options;
+  options.timeout = 5s;
+  options.large_bodies = 1;
+  inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  std::string padding = R"(,"padding":")" + std::string(400u << 10, 'x') + R"("})";
+  auto part = [&](std::string_view type, const std::string& digest) {
+    return R"({"mediaType":")" + std::string(type) + R"(","size":1,"digest":")" + digest + R"(")";
+  };
+  std::string config = registry_.PutBlob(R"({"architecture":"arm64","os":"linux")" + padding);
+  std::string image = registry_.PutManifest(
+      "app", "", R"({"schemaVersion":2,"config":)" + part("config", config) + "}" + padding, kOciManifest);
+  std::string index = registry_.PutManifest(
+      "app", "",
+      R"({"schemaVersion":2,"manifests":[)" + part(kOciManifest, image) +
+          R"(,"platform":{"os":"linux","architecture":"arm64"}}])" + padding,
+      kOciIndex);
+  registry_.PutManifest("app", "1", R"({"schemaVersion":2,"manifests":[)" + part(kOciIndex, index) + "}]" + padding,
+                        kOciIndex);
+  Result<ArchitectureSet> got = Inspect("app:1");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_THAT(*got, ElementsAre("arm64"));
+  EXPECT_EQ(registry_.log().size(), 4u);
+}
+
 TEST_F(InspectorTest, WhatIsKnownCostsNothing) {
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   ASSERT_THAT(Inspect("app:1"), IsOk());

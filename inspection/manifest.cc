@@ -32,7 +32,7 @@ std::string Text(const Json& object, std::string_view key) {
 }
 
 Result<Descriptor> ParseDescriptor(const Json& json, std::string_view what) {
-  Descriptor descriptor{Text(json, "mediaType"), Text(json, "digest"), 0};
+  Descriptor descriptor{Text(json, "digest"), 0};
   if (!IsDigest(descriptor.digest)) return Error::Invalid(std::string(what) + " without a digest");
   const Json* size = Member(json, "size");
   if (size != nullptr && size->is_number_unsigned()) descriptor.size = size->get<size_t>();

@@ -38,7 +38,6 @@ struct Platform {
 };
 
 struct Descriptor {
-  std::string media_type;
   std::string digest;
   size_t size = 0;
 };

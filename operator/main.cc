@@ -5,7 +5,6 @@
 #include <glog/logging.h>
 
 #include <memory>
-#include <sstream>
 #include <string>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "kube/admission/server.h"
 #include "kube/base/app.h"
 #include "kube/base/notifier.h"
+#include "kube/base/split.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
@@ -75,23 +75,14 @@ constexpr auto kRetryEvery = 2s;
 // How long what is under way may hold up the farewell, which has a few seconds in all.
 constexpr kube::Duration kFarewellCannotWait = 1s;
 
-std::vector<std::string> SplitList(const std::string& text) {
-  std::vector<std::string> items;
-  std::istringstream in(text);
-  for (std::string item; std::getline(in, item, ',');) {
-    if (!item.empty()) items.push_back(item);
-  }
-  return items;
-}
-
 Result<OperandOptions> OptionsFromFlags() {
   OperandOptions options{.ns = FLAGS_namespace,
                          .ns_uid = "",
                          .webhook_image = FLAGS_webhook_image,
                          .shard_image = FLAGS_shard_image,
                          .controller_image = FLAGS_controller_image,
-                         .architectures = SplitList(FLAGS_operand_architectures),
-                         .image_pull_secrets = SplitList(FLAGS_image_pull_secrets)};
+                         .architectures = kube::SplitAtCommas(FLAGS_operand_architectures),
+                         .image_pull_secrets = kube::SplitAtCommas(FLAGS_image_pull_secrets)};
   if (options.ns.empty()) return Error::Invalid("--namespace is required");
   if (options.webhook_image.empty()) return Error::Invalid("--webhook-image is required");
   if (options.shard_image.empty()) return Error::Invalid("--shard-image is required");

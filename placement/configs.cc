@@ -5,6 +5,7 @@
 
 #include "api/names.h"
 #include "api/validation.h"
+#include "kube/types/object_name.h"
 #include "placement/pod_metadata.h"
 #include "placement/selector.h"
 
@@ -16,14 +17,6 @@ bool Selects(const api::PodPlacementConfig& config, const kube::core::Pod& pod) 
   if (!config.spec.label_selector) return true;
   kube::Result<bool> matches = Matches(*config.spec.label_selector, pod.metadata().labels());
   return matches && *matches;
-}
-
-// Loosely a DNS name: enough for a lookup that stays within the resource.
-bool IsObjectName(std::string_view name) {
-  constexpr size_t kMaxName = 253;
-  return !name.empty() && name.size() <= kMaxName && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
 }
 
 }  // namespace
@@ -58,7 +51,7 @@ std::vector<std::string> GatingConfigs(const kube::core::Pod& pod) {
   while (!text.empty() && names.size() < kMaxNames) {
     std::string_view name = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), name.size() + 1));
-    if (IsObjectName(name) && std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+    if (kube::IsObjectName(name) && std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
   }
   return names;
 }

@@ -24,7 +24,6 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leader_election.h"
 #include "kube/types/core.pb.h"
-#include "placement/gate.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
 
@@ -45,7 +44,7 @@ using kube::core::Pod;
 using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "shard";
-constexpr int kWorkers = 8;
+constexpr int kWorkers = 16;
 
 Result<void> CheckFlags() {
   constexpr size_t kMaxLength = 63;
@@ -70,15 +69,13 @@ std::optional<kube::meta::OwnerReference> LeaseOwner() {
   return owner;
 }
 
-bool HasLocalGate(const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); }
-
 // What runs from start to end of the process, and what only the leader runs.
 struct Shard {
   Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
       : app(app),
         metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
-        pods(client, app.clock(), kube::WaitingPods(ns, HasLocalGate)),
+        pods(client, app.clock(), kube::GatedPods(ns, api::kLocalGate)),
         configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
@@ -95,10 +92,10 @@ struct Shard {
                  .owner = LeaseOwner(),
                  .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName))}),
         workers(app.executor()) {
-    pods.OnEvent([this](EventType type, const Pod& pod) {
+    pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
       // A replica that waits keeps no queue: it looks at all pods when it leads.
-      if (controller && type != EventType::kDeleted) controller->Enqueue(kube::KeyOf(pod));
+      if (controller && type != EventType::kDeleted) controller->Enqueue(pod);
     });
   }
 
@@ -106,7 +103,7 @@ struct Shard {
     controller.emplace(kube::ControllerOptions{.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(),
                        &controller_metrics);
     workers.Spawn("shard-pod", controller->Run(workers));
-    pods.ForEach([this](const Pod& pod) { controller->Enqueue(kube::KeyOf(pod)); });
+    pods.ForEachKey([this](const kube::ObjectKey& pod) { controller->Enqueue(pod); });
   }
 
   // Lets what is under way end. Errors: kDeadlineExceeded if it does not within `grace`; then the process must end.

@@ -38,7 +38,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   co_return Outcome::Done();
 }
 
-Async<> PodReconciler::Release(Pod pod) {
+Async<> PodReconciler::Release(Pod& pod) {
   bool refused = false;
   for (int tries = 1;; ++tries) {
     std::string ns = pod.metadata().namespace_();
@@ -53,7 +53,7 @@ Async<> PodReconciler::Release(Pod pod) {
     if (!release.released) co_return Ok();  // another pass, or the cluster's controller, was faster
 
     // Write: guarded by the resourceVersion that it was decided on.
-    Result<Pod> written = co_await kube::Update(deps_.client, pod);
+    Result<> written = co_await kube::Replace(deps_.client, pod);
     if (written) {
       deps_.metrics.processed_pods.Increment();
       kube::core::ObjectReference about = kube::ReferenceTo(pod);

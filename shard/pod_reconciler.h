@@ -31,8 +31,8 @@ class PodReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
-  // Decides and writes; on a conflict again, from the newest pod.
-  kube::Async<> Release(kube::core::Pod pod);
+  // Decides and writes; on a conflict again, from the newest pod, which `pod` then is.
+  kube::Async<> Release(kube::core::Pod& pod);
   // The pod as it is now. kNotFound if it is gone.
   kube::Async<kube::core::Pod> ReadLive(const kube::core::Pod& pod);
   void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);

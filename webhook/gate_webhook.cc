@@ -3,9 +3,8 @@
 
 #include <glog/logging.h>
 
-#include <algorithm>
-
 #include "kube/base/error.h"
+#include "kube/types/object_name.h"
 #include "placement/gating.h"
 #include "webhook/gate_patch.h"
 
@@ -14,12 +13,6 @@ namespace {
 
 using kube::AdmissionResponse;
 using placement::GateDecision;
-
-// As object names are: it goes into a comma separated list.
-bool IsObjectName(std::string_view name) {
-  auto allowed = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.'; };
-  return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), allowed);
-}
 
 std::string_view DecisionName(GateDecision decision) {
   switch (decision) {
@@ -53,7 +46,8 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   std::string_view config;
   if (!options_.shard_namespace.empty()) {
     config = std::string_view(call.path).substr(std::min(kLocalPathPrefix.size(), call.path.size()));
-    if (!IsObjectName(config)) return kube::FailureReply(404, "the path names no PodPlacementConfig");
+    // It goes into a comma separated list.
+    if (!kube::IsObjectName(config)) return kube::FailureReply(404, "the path names no PodPlacementConfig");
   }
   kube::Result<PodReview> review = reader_.Read(call.body);
   if (!review) {

@@ -5,7 +5,6 @@
 //   bazel run //benchmarks/inspection -- --pods=10000 --images=500 --latency_ms=100
 #include <gflags/gflags.h>
 #include <glog/logging.h>
-#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,13 +13,13 @@
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <chrono>
 #include <cstdio>
-#include <fstream>
 #include <iterator>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "cluster-controller/inspection_queue.h"
+#include "e2e/cluster_harness/process_cost.h"
 #include "inspection/inspector.h"
 #include "inspection/testing/fake_registry.h"
 #include "kube/base/clock.h"
@@ -37,19 +36,10 @@ namespace asio = boost::asio;
 
 std::string ImageName(int number) { return "team/app" + std::to_string(number); }
 
-long ResidentKilobytes() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) return std::stol(line.substr(6));
-  }
-  return 0;
-}
-
-double CpuSeconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec); };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
+e2e::ProcessCost Cost() {
+  auto cost = e2e::CostOf(getpid());
+  CHECK(cost) << cost.error();
+  return *cost;
 }
 
 // The registry: says its host on `out`, serves until `stop` is closed, then says its requests, and those for the same
@@ -94,8 +84,7 @@ int Measure(const std::string& host, int in, int stop) {
   kube::TaskGroup tasks(io.get_executor());
   cluster_controller::InspectionQueue queue(*inspector, clock, tasks, counted);
 
-  long before = ResidentKilobytes();
-  double cpu_before = CpuSeconds();
+  e2e::ProcessCost before = Cost();
   auto begun = std::chrono::steady_clock::now();
   std::vector<double> waits;
   int failed = 0;
@@ -110,13 +99,12 @@ int Measure(const std::string& host, int in, int stop) {
   };
   queue.OnAnswer([&](const kube::ObjectKey& pod) { asio::post(io, [&ask, pod] { ask(std::stoi(pod.name)); }); });
   for (int pod = 0; pod < FLAGS_pods; ++pod) ask(pod);
-  long all_waiting = ResidentKilobytes();
+  e2e::ProcessCost all_waiting = Cost();
   while (waits.size() < static_cast<size_t>(FLAGS_pods) && io.run_one() > 0) {
   }
   double took = std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count();
-  double cpu = CpuSeconds() - cpu_before;
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
+  e2e::ProcessCost after = Cost();
+  double cpu = std::chrono::duration<double>(after.cpu - before.cpu).count();
 
   close(stop);
   std::string counts = ReadLine(in);
@@ -127,8 +115,8 @@ int Measure(const std::string& host, int in, int stop) {
               static_cast<unsigned long long>(inspector->stats().requests), counts.substr(0, counts.find(' ')).c_str(),
               most);
   std::printf("CPU: %.3f s, %.3f ms a pod\n", cpu, 1000 * cpu / FLAGS_pods);
-  std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n", before, all_waiting,
-              usage.ru_maxrss);
+  std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n", before.rss_kb,
+              all_waiting.rss_kb, after.peak_rss_kb);
   return failed > 0 ? 1 : 0;
 }
 

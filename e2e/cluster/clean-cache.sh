@@ -9,4 +9,4 @@ need_root "$@"
 
 "$CLUSTER_DIR/kind-down.sh"
 # By name: the folder may hold what others keep there, and a wrong POD_PLACEMENT_CACHE shall do no harm.
-rm -rf "$TOOLS" "$LOGS" "$POD_PLACEMENT_CACHE/podman" "$POD_PLACEMENT_CACHE/tmp" "$PODMAN_RUN"
+rm -rf "$TOOLS" "$LOGS" "$POD_PLACEMENT_CACHE/podman" "$POD_PLACEMENT_CACHE/tmp" "$POD_PLACEMENT_CACHE/fuzz" "$PODMAN_RUN"

@@ -169,4 +169,10 @@ Result<> ControlPlane::AllRun() {
   return Ok();
 }
 
+std::map<std::string, pid_t> ControlPlane::Pids() const {
+  std::map<std::string, pid_t> pids;
+  for (const auto& [name, program] : programs_) pids[name] = program->pid();
+  return pids;
+}
+
 }  // namespace e2e

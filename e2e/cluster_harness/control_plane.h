@@ -41,6 +41,9 @@ class ControlPlane {
   // Names the first program that has ended although nobody asked, with the end of its log.
   kube::Result<> AllRun();
 
+  // By the names of the programs, such as "kube-apiserver".
+  std::map<std::string, pid_t> Pids() const;
+
   // A crash of the API server alone, and its return on the same data.
   kube::Result<> KillApiServer();
   kube::Result<> StartApiServer();

@@ -76,16 +76,19 @@ void ProcessKubelet::OnPodOfOurs(const std::string& type, const std::string& uid
   auto known = by_uid_.find(uid);
   if (type == "DELETED") {
     ended_.erase(uid);
+    pulling_.erase(uid);
     if (known != by_uid_.end()) known->second->Vanish();
     return;
   }
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
   if (known == by_uid_.end() && !ended_.contains(uid)) {
     std::string ns = kube::StringAt(pod, "metadata.namespace");
-    if (held_.contains({program, ns})) {
+    if (deleting || held_.contains({program, ns})) {
+      pulling_.insert_or_assign(uid, pod);
       OnOtherPod(pod, "ImagePullBackOff");
       return;
     }
+    pulling_.erase(uid);
     PodProcess::Options options{.program = options_.programs.at(program),
                                 .program_name = program,
                                 .ip = NextAddress(),
@@ -162,9 +165,10 @@ std::vector<PodProcess*> ProcessKubelet::OfProgram(const std::string& program, c
 void ProcessKubelet::HoldImage(const std::string& program, const std::string& ns, bool hold) {
   if (hold) {
     held_.insert({program, ns});
-  } else {
-    held_.erase({program, ns});
+    return;
   }
+  held_.erase({program, ns});
+  for (const auto& [uid, pod] : std::map(pulling_)) OnPod("MODIFIED", pod);
 }
 
 std::string ProcessKubelet::Describe(const std::string& ns) {

@@ -35,7 +35,8 @@ class ProcessKubelet {
   PodProcess* Find(const kube::ObjectKey& pod);
   // The running pods of one program in `ns` (empty: everywhere).
   std::vector<PodProcess*> OfProgram(const std::string& program, const std::string& ns);
-  // From now on new pods of the program in `ns` are as they would be if their image could not be pulled.
+  // From now on new pods of the program in `ns` are as they would be if their image could not be pulled; without `hold`
+  // they start.
   void HoldImage(const std::string& program, const std::string& ns, bool hold);
   // Exit statuses of our processes that were asked to stop by SIGTERM, with the pod's name.
   const std::vector<std::pair<std::string, int>>& stops() const { return stops_; }
@@ -60,6 +61,7 @@ class ProcessKubelet {
   std::map<std::string, std::unique_ptr<PodProcess>> by_uid_;
   std::set<std::string> ended_;  // uids whose last event may still come
   std::set<std::pair<std::string, std::string>> held_;
+  std::map<std::string, Json> pulling_;  // pods of ours that have not started, by uid
   struct Report {
     Json pod;
     const char* stuck_for;  // nullptr: it runs

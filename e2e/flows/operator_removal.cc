@@ -2,6 +2,7 @@
 // I7 for the operator itself: its namespace is deleted while everything is at work. Integration tier only, as the
 // operator has to come back for the flows after this one.
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/flows/process_conditions.h"
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -24,6 +25,7 @@ TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
   // One pod waits for tries to inspect an image that is not there, the other for a shard that does not come.
   kubelet.HoldImage("shard", scene().ns(), true);
   flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
+      .Await(NoProcessOf("shard"))
       .Do(Create(MakePod("uninspected").Image(Image("demo/nowhere:1"))))
       .Do(Create(MakePod("unsharded").Image(Image("demo/multi:1"))))
       .Await(ClusterGated("uninspected"))

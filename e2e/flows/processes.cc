@@ -2,11 +2,12 @@
 // What can only be seen where our programs are processes of this machine: memory, exit codes, a frozen registry, an API
 // server that goes away. Integration tier only.
 #include <csignal>
-#include <fstream>
 #include <iomanip>
 #include <iostream>
 
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
+#include "e2e/flows/process_conditions.h"
 #include "e2e/framework/flow_test.h"
 #include "kube/http/pool.h"
 
@@ -31,39 +32,31 @@ class ProcessFlow : public FlowTest {
   }
 };
 
-// A line of /proc/PID/status, in kB.
-int64_t MemoryOf(pid_t pid, const std::string& field) {
-  std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with(field + ":")) return std::strtoll(line.c_str() + field.size() + 1, nullptr, 10);
-  }
-  return 0;
-}
-
 // The budget of the design: idle at most 10 MB resident a process, shared pages included, and shard and webhook of a
 // namespace together at most 20 MB. A sanitizer's build has other needs.
 TEST_F(ProcessFlow, IdleMemoryIsWithinItsBudget) {
 #ifdef __SANITIZE_ADDRESS__
   GTEST_SKIP() << "built with AddressSanitizer";
 #endif
-  constexpr int64_t kProcessBudget = 10 * 1024;
-  constexpr int64_t kNamespaceBudget = 20 * 1024;
+  constexpr long kProcessBudget = 10 * 1024;
+  constexpr long kNamespaceBudget = 20 * 1024;
   Flow flow(scene(), "idle memory");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   cluster().Pause(1s);
 
-  int64_t of_namespace = 0;
+  long of_namespace = 0;
   for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
     for (PodProcess* process : Processes(ns)) {
       auto pid = process->pid();
       ASSERT_TRUE(pid) << pid.error();
-      int64_t resident = MemoryOf(*pid, "VmRSS");
-      std::cout << std::left << std::setw(20) << process->program_name() << " " << resident << " kB, of its own "
-                << MemoryOf(*pid, "RssAnon") << " kB (" << process->name() << ")" << std::endl;
-      EXPECT_GT(resident, 0) << process->name();
-      EXPECT_LE(resident, kProcessBudget) << process->name();
-      if (ns == scene().ns()) of_namespace += resident;
+      auto cost = CostOf(*pid);
+      ASSERT_TRUE(cost) << cost.error();
+      std::cout << std::left << std::setw(20) << process->program_name() << " " << cost->rss_kb << " kB, of its own "
+                << cost->own_rss_kb << " kB (" << process->name() << ")" << std::endl;
+      EXPECT_GT(cost->rss_kb, 0) << process->name();
+      EXPECT_LE(cost->rss_kb, kProcessBudget) << process->name();
+      if (ns == scene().ns()) of_namespace += cost->rss_kb;
     }
   }
   EXPECT_GT(of_namespace, 0);
@@ -92,6 +85,7 @@ TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
   kubelet().HoldImage("shard", scene().ns(), true);
   flow.Do(DeletePods(shard_pods))
+      .Await(NoProcessOf("shard"))
       .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(5)))
       .Await(AllUngated(5))
       .Await(Says(kConfigs, "only", "Degraded", "True", "ImagePull"))
@@ -104,8 +98,7 @@ TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
     flow.Await(EventAbout(pod->name, std::string(api::kReasonShardTakeover)));
   }
   kubelet().HoldImage("shard", scene().ns(), false);
-  flow.Do(DeletePods(shard_pods))
-      .Await(ShardReady())
+  flow.Await(ShardReady())
       .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
       .Await(Prefers("later", {{"arm64", 77}}));
 }

@@ -169,17 +169,25 @@ Condition LandsOn(const std::string& pod, std::vector<std::string> architectures
           .pod = pod};
 }
 
-Condition EventAbout(const std::string& pod, const std::string& reason) {
+Condition EventAbout(const std::string& pod, const std::string& reason, const std::vector<std::string>& words) {
   return {.name = "event " + reason + " about pod " + pod,
-          .holds = [pod, reason](Scene& scene) -> Result<> {
+          .holds = [pod, reason, words](Scene& scene) -> Result<> {
             Result<std::vector<Json>> events = scene.List(kEvents);
             if (!events) return events.error();
+            std::string said;
             for (const Json& event : *events) {
-              if (kube::StringAt(event, "reason") == reason && kube::StringAt(event, "involvedObject.name") == pod) {
+              if (kube::StringAt(event, "reason") != reason || kube::StringAt(event, "involvedObject.name") != pod) {
+                continue;
+              }
+              std::string message = kube::StringAt(event, "message");
+              if (std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+                    return message.find(word) != std::string::npos;
+                  })) {
                 return Ok();
               }
+              said += "; one says: " + message;
             }
-            return Missing("no event " + reason);
+            return Missing("no event " + reason + (words.empty() ? "" : " with all the words") + said);
           },
           .pod = pod};
 }

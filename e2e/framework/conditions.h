@@ -28,7 +28,8 @@ Condition Requires(const std::string& pod, std::vector<std::string> architecture
 Condition Prefers(const std::string& pod, std::map<std::string, int> weights);
 // Bound to a node whose architecture is one of these.
 Condition LandsOn(const std::string& pod, std::vector<std::string> architectures);
-Condition EventAbout(const std::string& pod, const std::string& reason);
+// Every one of `words` is in its message.
+Condition EventAbout(const std::string& pod, const std::string& reason, const std::vector<std::string>& words = {});
 // At least `count` pods have been seen, and each is out of its gates.
 Condition AllUngated(size_t count);
 

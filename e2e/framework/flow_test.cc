@@ -19,11 +19,11 @@ constexpr const char* kRegistriesName = "e2e-registries";
 constexpr const char* kShortPeriod = "5s";
 
 // The registry of the tests speaks plain HTTP, which nobody may do who was not told.
-Json RegistriesConfigMap(Cluster& cluster) {
+Json RegistriesConfigMap(Cluster& cluster, const std::string& more) {
   Json config_map = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
   config_map["metadata"] = {{"name", kRegistriesName}, {"namespace", cluster.operator_namespace()}};
   config_map["data"]["registries.conf"] =
-      "[[registry]]\nlocation = \"" + cluster.registry() + "\"\ninsecure = true\n";
+      "[[registry]]\nlocation = \"" + cluster.registry() + "\"\ninsecure = true\n" + more;
   return config_map;
 }
 
@@ -70,10 +70,10 @@ void FlowTest::SetUp() {
 
 void FlowTest::TearDown() { scene_.reset(); }
 
-Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config) {
+Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config, const std::string& registries_conf) {
   kube::Client& client = cluster().client();
-  auto applied = cluster().Run(
-      kube::ApplyObject(client, kConfigMaps, kube::Unstructured(RegistriesConfigMap(cluster())), {"e2e"}));
+  kube::Unstructured config_map(RegistriesConfigMap(cluster(), registries_conf));
+  auto applied = cluster().Run(kube::ApplyObject(client, kConfigMaps, std::move(config_map), {"e2e"}));
   if (!applied) return applied.error();
 
   // Not applied but replaced: fields that an earlier flow has set must not stay. Tried again, as the operator's

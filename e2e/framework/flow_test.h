@@ -32,7 +32,9 @@ class FlowTest : public testing::Test {
   // The cluster's config as flows have it, to build variants on.
   static ClusterConfigBuilder UsualClusterConfig();
   // Makes the spec of the cluster's config that of `config`, creating it where there is none, and waits until it works.
-  kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config);
+  // `registries_conf`: what it says beside the registry of the tests, until the next test. Pods that come at once may
+  // meet the text before it.
+  kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config, const std::string& registries_conf = "");
 
  private:
   std::unique_ptr<Scene> scene_;

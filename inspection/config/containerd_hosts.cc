@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/containerd_hosts.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 
+#include "inspection/config/toml_reader.h"
 #include "inspection/reference.h"
 #include "kube/client/read_file.h"
+#include "kube/http/field.h"
 #include "kube/http/url.h"
 
 namespace inspection {
@@ -18,7 +17,6 @@ using kube::Error;
 using kube::Result;
 namespace fs = std::filesystem;
 
-constexpr size_t kMaxFile = 1u << 20;
 constexpr size_t kMaxFolders = 4096;
 constexpr size_t kMaxHosts = 32;
 constexpr size_t kMaxHeaders = 64;
@@ -32,23 +30,23 @@ std::string RegistryOf(const std::string& folder) {
   return folder.substr(0, port) + ":" + folder.substr(port + 1, folder.size() - port - 2);
 }
 
-bool IsToken(std::string_view text) {
-  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
-  });
+// Plainer than the protocol has it.
+bool IsHeaderName(std::string_view text) {
+  return kube::IsToken(text) && text.find_first_of("!#$%&'*+.^`|~") == std::string_view::npos;
 }
 
-bool IsFieldValue(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](unsigned char c) { return c >= ' ' && c != 0x7f; });
+bool IsHeaderValue(std::string_view text) {
+  return kube::IsFieldValue(text) && text.find('\t') == std::string_view::npos;
 }
 
-class HostsParser {
+class HostsParser : private TomlReader {
  public:
+  HostsParser() : TomlReader("") {}
+
   Result<std::vector<ContainerdHost>> Parse(std::string_view text) {
-    if (text.size() > kMaxFile) return Error::Invalid("hosts.toml is larger than 1 MiB");
-    toml::parse_result parsed = toml::parse(text);
-    if (!parsed) return Fail(parsed.error().source(), std::string(parsed.error().description()));
-    const toml::table& file = parsed.table();
+    Result<toml::table> parsed = ParseToml(text);
+    if (!parsed) return parsed.error();
+    const toml::table& file = *parsed;
     const toml::node* hosts = file.get("host");
     if (hosts != nullptr && !hosts->is_table()) return Fail(hosts->source(), "host: not a table");
 
@@ -78,7 +76,7 @@ class HostsParser {
       all.push_back(ReadHost(StringOf(*server, "server"), file));
       all.back().server = true;
     }
-    if (error_) return *error_;
+    if (error()) return *error();
     return all;
   }
 
@@ -137,19 +135,14 @@ class HostsParser {
     for (const auto& [key, value] : *node->as_table()) {
       std::string name(key.str());
       // The line must not show the value: it may be a password.
-      if (!IsToken(name)) return Refuse(value, "header: not a name");
+      if (!IsHeaderName(name)) return Refuse(value, "header: not a name");
       for (std::string& text : StringsAt(*node->as_table(), name)) {
-        if (!IsFieldValue(text)) return Refuse(value, "header: not a value");
+        if (!IsHeaderValue(text)) return Refuse(value, "header: not a value");
         host.host.headers.emplace_back(name, std::move(text));
       }
     }
   }
 
-  std::string StringOf(const toml::node& node, std::string_view key) {
-    std::optional<std::string> value = node.value_exact<std::string>();
-    if (!value) Refuse(node, std::string(key) + ": not a string");
-    return value.value_or("");
-  }
   // A string, or a list of them.
   std::vector<std::string> StringsAt(const toml::table& table, std::string_view key) {
     const toml::node* node = table.get(key);
@@ -159,22 +152,6 @@ class HostsParser {
     for (const toml::node& item : *node->as_array()) all.push_back(StringOf(item, key));
     return all;
   }
-  bool BoolAt(const toml::table& table, std::string_view key) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return false;
-    std::optional<bool> value = node->value_exact<bool>();
-    if (!value) Refuse(*node, std::string(key) + ": not true or false");
-    return value.value_or(false);
-  }
-
-  static Error Fail(const toml::source_region& where, const std::string& why) {
-    return Error::Invalid("line " + std::to_string(where.begin.line) + ": " + why);
-  }
-  void Refuse(const toml::node& node, const std::string& why) {
-    if (!error_) error_ = Fail(node.source(), why);
-  }
-
-  std::optional<Error> error_;
 };
 
 // The files that `host` names, beside what is known of its registry already. Relative ones are in `folder`.

@@ -4,11 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
 #include "inspection/testing/mutate.h"
+#include "inspection/testing/test_folder.h"
 #include "kube/testing/matchers.h"
 
 namespace inspection {
@@ -21,17 +18,8 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class ContainerdHostsTest : public ::testing::Test {
+class ContainerdHostsTest : public TestFolder {
  protected:
-  ContainerdHostsTest() {
-    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    root_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
-    std::filesystem::create_directories(root_);
-  }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
-    std::ofstream(root_ + "/" + path) << text;
-  }
   // "scheme://host/path/repository?ns", with "!" behind an insecure one.
   std::vector<std::string> Places(const std::string& registry, bool by_digest = false) {
     auto hosts = ContainerdHosts::Read(root_);
@@ -46,8 +34,6 @@ class ContainerdHostsTest : public ::testing::Test {
     }
     return places;
   }
-
-  std::string root_;
 };
 
 TEST_F(ContainerdHostsTest, MirrorsComeInTheOrderOfTheFileThenTheRegistryItself) {
@@ -140,6 +126,15 @@ TEST_F(ContainerdHostsTest, WhatCannotBeUsedIsAnErrorOfItsRegistryAlone) {
 TEST(HostsTomlTest, AHeaderThatWouldBreakTheRequestIsRefusedWithoutItsValue) {
   auto parsed = ParseHostsToml("[host.\"https://m.local\".header]\nx = \"secret\\r\\nHost: other\"\n");
   EXPECT_THAT(parsed, FailsWith(Code::kInvalid, ::testing::Not(HasSubstr("secret"))));
+}
+
+TEST(HostsTomlTest, HeadersArePlainerThanTheProtocolAllows) {
+  auto of = [](const std::string& line) { return ParseHostsToml("[host.\"https://m.local\".header]\n" + line + "\n"); };
+  EXPECT_THAT(of("x-Team_1 = \"blue and \u00e9\""), IsOk());
+  for (const char* refused :
+       {"\"x.y\" = \"1\"", "\"x~\" = \"1\"", "\"\" = \"1\"", "x = \"a\\tb\"", "x = \"a\\u007f\""}) {
+    EXPECT_THAT(of(refused), FailsWith(Code::kInvalid)) << refused;
+  }
 }
 
 TEST(HostsTomlTest, DamageEndsInAnErrorOrInHostsThatCanBeAsked) {

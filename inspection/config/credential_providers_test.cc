@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "inspection/testing/mutate.h"
+#include "inspection/testing/test_folder.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -42,22 +42,17 @@ providers:
 )";
 
 // A plugin that writes down how it was called, then prints `answer`.
-class CredentialProvidersTest : public ::testing::Test {
+class CredentialProvidersTest : public TestFolder {
  protected:
   CredentialProvidersTest() {
-    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
-    std::filesystem::create_directories(folder_);
     config_ = *ParseCredentialProviderConfig(kConfig);
-    config_.bin_dir = folder_;
+    config_.bin_dir = root_;
   }
   void Plugin(const std::string& script) {
-    std::string path = folder_ + "/ecr";
-    std::ofstream(path) << "#!/bin/sh\n" << script;
-    std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+    std::filesystem::permissions(Write("ecr", "#!/bin/sh\n" + script), std::filesystem::perms::owner_all);
   }
   void PluginSays(const std::string& scope, const std::string& duration) {
-    Plugin("echo \"$1 $REGION $(cat)\" >> " + folder_ + "/calls\ncat <<'EOF'\n" +
+    Plugin("echo \"$1 $REGION $(cat)\" >> " + root_ + "/calls\ncat <<'EOF'\n" +
            R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
            scope + "\"," + duration + R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS","password":"pass"}}})" +
            "\nEOF\n");
@@ -79,7 +74,6 @@ class CredentialProvidersTest : public ::testing::Test {
 
   kube::asio::io_context io_;
   kube::FakeClock clock_;
-  std::string folder_;
   CredentialProviderConfig config_;
   std::optional<CredentialProviders> providers_;
 };
@@ -94,7 +88,7 @@ TEST_F(CredentialProvidersTest, APluginIsAskedAsTheKubeletAsksIt) {
   ASSERT_EQ(credentials.size(), 1u);
   EXPECT_EQ(credentials[0].username, "AWS");
   EXPECT_THAT(credentials[0].source, HasSubstr("credential provider ecr"));
-  std::ifstream calls(folder_ + "/calls");
+  std::ifstream calls(root_ + "/calls");
   std::string call{std::istreambuf_iterator<char>(calls), std::istreambuf_iterator<char>()};
   EXPECT_THAT(call, AllOf(HasSubstr("get-credentials north "), HasSubstr("CredentialProviderRequest"),
                           HasSubstr(R"("image":"1.dkr.ecr.north.example.com/app:1")")));
@@ -137,7 +131,7 @@ TEST_F(CredentialProvidersTest, AFailureIsToldAndNotRepeatedAtOnce) {
   Plugin("echo secret\n");
   EXPECT_THAT(For(kImage).problem, AllOf(HasSubstr("not a JSON object"), Not(HasSubstr("secret"))));
   EXPECT_EQ(providers().calls(), 2u);
-  std::filesystem::remove(folder_ + "/ecr");
+  std::filesystem::remove(root_ + "/ecr");
   clock_.Advance(1min);
   EXPECT_THAT(For(kImage).problem, HasSubstr("No such file"));
 }

@@ -4,10 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
-#include <fstream>
-
+#include "inspection/testing/test_folder.h"
 #include "kube/testing/matchers.h"
 
 namespace inspection {
@@ -19,19 +16,7 @@ using kube::IsOk;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-class HostCertificatesTest : public ::testing::Test {
- protected:
-  HostCertificatesTest() {
-    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    root_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
-  }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
-    std::ofstream(root_ + "/" + path) << text;
-  }
-
-  std::string root_;
-};
+class HostCertificatesTest : public TestFolder {};
 
 TEST_F(HostCertificatesTest, AFolderHoldsAuthoritiesAndAPair) {
   Write("a/r.io:5000/one.crt", "1");

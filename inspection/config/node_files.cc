@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <sstream>
 
 #include "kube/client/read_file.h"
 
@@ -74,15 +73,6 @@ Result<void> ReadNodeFiles(const NodeFilePaths& paths, InspectorConfig& config) 
   config.credential_providers = std::move(*providers);
   config.credential_providers.bin_dir = paths.credential_provider_bin_dir;
   return kube::Ok();
-}
-
-std::vector<std::string> SplitAtCommas(const std::string& text) {
-  std::vector<std::string> parts;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
-    if (!part.empty()) parts.push_back(std::move(part));
-  }
-  return parts;
 }
 
 }  // namespace inspection

@@ -27,7 +27,4 @@ struct NodeFilePaths {
 // Errors: kInvalid names the file that cannot be read or does not parse as a whole.
 kube::Result<void> ReadNodeFiles(const NodeFilePaths& paths, InspectorConfig& config);
 
-// "a,b" -> {"a", "b"}: as flags name several folders.
-std::vector<std::string> SplitAtCommas(const std::string& text);
-
 }  // namespace inspection

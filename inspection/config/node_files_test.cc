@@ -4,10 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
+#include "inspection/testing/test_folder.h"
 #include "kube/testing/matchers.h"
 
 namespace inspection {
@@ -19,11 +18,9 @@ using kube::IsOk;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class NodeFilesTest : public ::testing::Test {
+class NodeFilesTest : public TestFolder {
  protected:
   NodeFilesTest() {
-    std::string name = ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    root_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
     paths_ = {.registries_conf = root_ + "/registries.conf",
               .certs_dirs = {root_ + "/certs.d"},
               .policy = root_ + "/policy.json",
@@ -31,12 +28,7 @@ class NodeFilesTest : public ::testing::Test {
               .credential_provider_config = root_ + "/providers.yaml",
               .credential_provider_bin_dir = root_ + "/bin"};
   }
-  void Write(const std::string& path, const std::string& text) {
-    std::filesystem::create_directories(std::filesystem::path(root_ + "/" + path).parent_path());
-    std::ofstream(root_ + "/" + path) << text;
-  }
 
-  std::string root_;
   NodeFilePaths paths_;
   InspectorConfig config_;
 };

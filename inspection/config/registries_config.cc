@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/registries_config.h"
 
-#include <toml++/toml.h>
-
 #include <algorithm>
 #include <optional>
 #include <utility>
+
+#include "inspection/config/toml_reader.h"
 
 namespace inspection {
 
@@ -14,7 +14,6 @@ using kube::Result;
 
 namespace {
 
-constexpr size_t kMaxFile = 1u << 20;
 constexpr size_t kMaxRegistries = 4096;
 constexpr size_t kMaxSources = 32;
 
@@ -47,17 +46,18 @@ std::string_view HostOf(std::string_view name) { return name.substr(0, name.find
 
 }  // namespace
 
-class RegistriesConfig::Parser {
+class RegistriesConfig::Parser : private TomlReader {
  public:
+  Parser() : TomlReader("registries.conf ") {}
+
   Result<RegistriesConfig> Parse(std::string_view text) {
-    if (text.size() > kMaxFile) return Error::Invalid("registries.conf is larger than 1 MiB");
-    toml::parse_result parsed = toml::parse(text);
-    if (!parsed) return Fail(parsed.error().source(), std::string(parsed.error().description()));
-    const toml::table& file = parsed.table();
+    Result<toml::table> parsed = ParseToml(text);
+    if (!parsed) return parsed.error();
+    const toml::table& file = *parsed;
     if (file.contains("registries")) return Fail(file.source(), "version 1 of the format is not supported");
     ReadShortNames(file);
     ReadRegistries(file);
-    if (error_) return *error_;
+    if (error()) return *error();
     return std::move(config_);
   }
 
@@ -135,21 +135,6 @@ class RegistriesConfig::Parser {
     }
   }
 
-  // Values of a wrong type are errors: a misread "blocked" would open what was meant to be closed.
-  std::string StringAt(const toml::table& table, std::string_view key) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return "";
-    std::optional<std::string> value = node->value_exact<std::string>();
-    if (!value) Refuse(*node, std::string(key) + ": not a string");
-    return value.value_or("");
-  }
-  bool BoolAt(const toml::table& table, std::string_view key) {
-    const toml::node* node = table.get(key);
-    if (node == nullptr) return false;
-    std::optional<bool> value = node->value_exact<bool>();
-    if (!value) Refuse(*node, std::string(key) + ": not true or false");
-    return value.value_or(false);
-  }
   const toml::array* ArrayAt(const toml::table& table, std::string_view key) {
     const toml::node* node = table.get(key);
     if (node == nullptr) return nullptr;
@@ -163,15 +148,7 @@ class RegistriesConfig::Parser {
     return location;
   }
 
-  static Error Fail(const toml::source_region& where, const std::string& why) {
-    return Error::Invalid("registries.conf line " + std::to_string(where.begin.line) + ": " + why);
-  }
-  void Refuse(const toml::node& node, const std::string& why) {
-    if (!error_) error_ = Fail(node.source(), why);
-  }
-
   RegistriesConfig config_;
-  std::optional<Error> error_;
 };
 
 Result<RegistriesConfig> RegistriesConfig::Parse(std::string_view toml) { return Parser().Parse(toml); }

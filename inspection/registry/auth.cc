@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kube/base/base64.h"
+#include "kube/http/field.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -21,11 +22,6 @@ constexpr std::chrono::seconds kShortest{60};
 constexpr std::chrono::seconds kLongest{3600};
 // A token is not used in its last seconds: it has to arrive before it expires.
 constexpr std::chrono::seconds kMargin{10};
-
-bool IsTokenChar(char c) {
-  return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-         std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
 
 class Scanner {
  public:
@@ -69,7 +65,7 @@ class Scanner {
  private:
   std::string Token() {
     size_t start = at_;
-    while (!AtEnd() && IsTokenChar(text_[at_])) ++at_;
+    while (!AtEnd() && kube::IsTokenChar(text_[at_])) ++at_;
     return std::string(text_.substr(start, at_ - start));
   }
 

@@ -100,6 +100,11 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by
     http.timeout = std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
     Result<HttpResponse> response = co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
+    // What is wrong is said in few words; nobody waits while he holds more, or it might be for himself.
+    if (response && response->status != 200 && response->body_lease != nullptr) {
+      response->body = std::string();
+      response->body_lease.reset();
+    }
     if (!MayPass(response) || tries >= std::min(options_.tries, request.max_tries)) co_return response;
 
     std::chrono::milliseconds wait = backoff;

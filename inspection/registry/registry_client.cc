@@ -174,14 +174,16 @@ Async<Document> RegistryClient::Manifest(const Repository& repository, std::stri
   Document document;
   document.content_type = response->Header("Content-Type");
   document.body = std::move(response->body);
+  document.body_lease = std::move(response->body_lease);
 
   // By digest: proof. By tag: at least the registry must agree with itself.
   std::string announced(response->Header("Docker-Content-Digest"));
-  std::string wanted = IsDigest(version) ? version : IsDigest(announced) ? announced : Sha256Digest(document.body);
   // The digest of a signed schema 1 manifest is that of its payload.
   std::string payload;
   if (document.content_type.starts_with(kDockerSchema1Signed)) payload = Schema1Payload(document.body);
-  Result<void> verified = VerifyDigest(wanted, payload.empty() ? document.body : payload);
+  const std::string& named = payload.empty() ? document.body : payload;
+  std::string wanted = IsDigest(version) ? version : IsDigest(announced) ? announced : Sha256Digest(named);
+  Result<void> verified = VerifyDigest(wanted, named);
   if (!verified) co_return verified.error().Prefix("registry " + repository.source.registry + ": manifest " + version);
   document.digest = std::move(wanted);
   co_return document;
@@ -198,13 +200,17 @@ Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repositor
   co_return digest;
 }
 
-Async<std::string> RegistryClient::Blob(const Repository& repository, std::string digest, TimePoint deadline) {
+Async<Document> RegistryClient::Blob(const Repository& repository, std::string digest, TimePoint deadline) {
   Call call{.method = "GET", .path = "blobs/" + digest, .accept = "", .deadline = deadline};
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   Result<void> verified = VerifyDigest(digest, response->body);
   if (!verified) co_return verified.error().Prefix("registry " + repository.source.registry + ": blob");
-  co_return std::move(response->body);
+  Document document;
+  document.body = std::move(response->body);
+  document.body_lease = std::move(response->body_lease);
+  document.digest = std::move(digest);
+  co_return document;
 }
 
 }  // namespace inspection

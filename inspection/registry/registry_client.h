@@ -3,7 +3,7 @@
 //
 //   RegistryClient client(executor, clock, options);
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
-//   Result<std::string> config = co_await client.Blob(repository, digest, deadline);
+//   Result<Document> config = co_await client.Blob(repository, digest, deadline);
 //
 // Answers challenges, goes on to the next credential after a 401, and learns how each registry wants to be asked, so
 // that a known one costs one request (and a token where none is kept). Whatever was asked for by digest has that
@@ -24,6 +24,7 @@
 #include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/slots.h"
 
 namespace inspection {
 
@@ -34,8 +35,10 @@ struct Repository {
   std::vector<Credential> credentials;
 };
 
+// To be let go before anything else is asked for: a large body keeps others from theirs.
 struct Document {
   std::string body;
+  kube::Slots::Lease body_lease;
   std::string content_type;
   std::string digest;  // of the body, proved: as asked for, else as the registry announced it, else sha256
 };
@@ -61,7 +64,7 @@ class RegistryClient {
   kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository, std::string version,
                                                          kube::TimePoint deadline);
   // GET of a blob, at most kMaxManifestBytes.
-  kube::Async<std::string> Blob(const Repository& repository, std::string digest, kube::TimePoint deadline);
+  kube::Async<Document> Blob(const Repository& repository, std::string digest, kube::TimePoint deadline);
 
   // HTTP calls so far, those to token servers included; and those alone.
   uint64_t calls() const { return transport_.calls(); }

@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <boost/asio/io_context.hpp>
 
 #include "inspection/digest.h"
 #include "inspection/testing/fake_registry.h"
+#include "kube/base/base64.h"
+#include "kube/base/slots.h"
 #include "kube/crypto/certificates.h"
+#include "kube/http/testing/scripted_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -47,7 +51,7 @@ class RegistryClientTest : public ::testing::Test {
   kube::Result<Document> Manifest(Repository repository, std::string version = "1", kube::Duration timeout = 10s) {
     return kube::Run(io_, client().Manifest(repository, version, kube::RealClock().Now() + timeout));
   }
-  kube::Result<std::string> Blob(std::string digest) {
+  kube::Result<Document> Blob(std::string digest) {
     return kube::Run(io_, client().Blob(App(), digest, kube::RealClock().Now() + 10s));
   }
 
@@ -178,6 +182,23 @@ TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
   EXPECT_THAT(Blob(blob), FailsWith(Code::kInvalid));
 }
 
+TEST_F(RegistryClientTest, ASignedSchema1ManifestIsNamedByItsPayload) {
+  // The first 17 bytes were signed, and "}".
+  std::string signature = kube::Base64Encode(R"({"formatLength":17,"formatTail":"fQ"})");
+  std::string signed_text = R"({"architecture":1,"signatures":[{"protected":")" + signature + R"("}]})";
+  std::string digest = registry_.PutManifest("app", "old", signed_text, kDockerSchema1Signed);
+  EXPECT_EQ(digest, Sha256Digest(R"({"architecture":1})"));
+  for (const std::string& version : {std::string("old"), digest}) {
+    auto got = Manifest(App(), version);
+    ASSERT_THAT(got, IsOk());
+    EXPECT_EQ(got->digest, digest);
+  }
+  registry_.Misbehave("manifests/old", Trouble::kNoDigest, 1);
+  auto got = Manifest(App(), "old");
+  ASSERT_THAT(got, IsOk());
+  EXPECT_EQ(got->digest, digest);
+}
+
 TEST_F(RegistryClientTest, ASilentRegistryCostsNoMoreThanTheDeadline) {
   ASSERT_THAT(Manifest(App()), IsOk());
   registry_.Misbehave("manifests/", Trouble::kSilent);
@@ -192,7 +213,7 @@ TEST_F(RegistryClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
   auto got = kube::Run(io_, client().Blob(App({User("u", "p")}), digest, kube::RealClock().Now() + 10s));
   ASSERT_THAT(got, IsOk());
-  EXPECT_EQ(*got, "content");
+  EXPECT_EQ(got->body, "content");
   EXPECT_THAT(store.authorizations(), ElementsAre(""));
 }
 
@@ -206,6 +227,94 @@ TEST_F(RegistryClientTest, RedirectsEndAndStayAwayFromPrivateAddresses) {
   registry_.Behave();
   registry_.Redirect("blobs/", "file:///etc/passwd");
   EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid));
+}
+
+// Two large bodies at a time.
+class LargeBodiesTest : public RegistryClientTest {
+ protected:
+  using Place = std::optional<kube::Result<Document>>;
+
+  LargeBodiesTest() {
+    options_.transport.large_bodies = slots_;
+    std::string content = R"({"schemaVersion":2,"padding":")" + std::string(400u << 10, 'x') + R"("})";
+    registry_.PutManifest("app", "large", std::move(content), kOciIndex);
+    EXPECT_THAT(Manifest(App()), IsOk());
+  }
+
+  // Asks without waiting; the answer comes to the returned place.
+  std::shared_ptr<Place> Start(std::string version, kube::Duration timeout = 10s) {
+    return Start(std::move(version), timeout, App());
+  }
+  std::shared_ptr<Place> Start(std::string version, kube::Duration timeout, Repository repository) {
+    auto place = std::make_shared<Place>();
+    auto ask = [](RegistryClient& client, Repository repository, std::string version, kube::TimePoint deadline,
+                  std::shared_ptr<Place> place) -> kube::asio::awaitable<void> {
+      kube::Result<Document> document = co_await client.Manifest(repository, version, deadline);
+      *place = std::move(document);
+    };
+    kube::TimePoint deadline = kube::RealClock().Now() + timeout;
+    kube::asio::co_spawn(io_, ask(client(), std::move(repository), std::move(version), deadline, place),
+                         [](std::exception_ptr) {});
+    return place;
+  }
+
+  std::shared_ptr<kube::Slots> slots_ =
+      std::make_shared<kube::Slots>(io_.get_executor(), kube::RealClock(), 2, "a large body's turn");
+};
+
+TEST_F(LargeBodiesTest, NoMoreThanTheirNumberAreInMemoryAtATime) {
+  std::vector<std::shared_ptr<Place>> asked;
+  for (int i = 0; i < 10; ++i) asked.push_back(Start("large"));
+  auto in_memory = [&] {
+    return std::count_if(asked.begin(), asked.end(), [](const auto& place) { return place->has_value(); });
+  };
+  for (size_t waiting = 8;; --waiting) {
+    ASSERT_TRUE(kube::RunUntil(io_, [&] { return in_memory() == 2 && slots_->waiting() == waiting; }));
+    if (waiting == 0) break;
+    // Who has read one lets it go, and another comes.
+    auto read = std::find_if(asked.begin(), asked.end(), [](const auto& place) { return place->has_value(); });
+    ASSERT_THAT(***read, IsOk());
+    asked.erase(read);
+  }
+  asked.clear();
+  EXPECT_EQ(slots_->busy(), 0u);
+}
+
+TEST_F(LargeBodiesTest, SmallOnesPassWhileAllLargeOnesStall) {
+  registry_.Misbehave("manifests/large", Trouble::kStalledBody, 3);
+  std::vector<std::shared_ptr<Place>> stalled;
+  for (int i = 0; i < 3; ++i) stalled.push_back(Start("large", 1s));
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 2 && slots_->waiting() == 1; }));
+  for (int i = 0; i < 5; ++i) EXPECT_THAT(Manifest(App()), IsOk());
+  EXPECT_EQ(slots_->waiting(), 1u);
+  // All have their deadline, the one in line as well, and give back what they had.
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return *stalled[0] && *stalled[1] && *stalled[2]; }));
+  for (const auto& place : stalled) EXPECT_THAT(**place, FailsWith(Code::kDeadlineExceeded));
+  EXPECT_EQ(slots_->busy(), 0u);
+  EXPECT_THAT(Manifest(App(), "large"), IsOk());
+}
+
+TEST_F(LargeBodiesTest, ALargeAnswerThatIsNoneIsLetGoAtOnce) {
+  std::string error = R"({"errors":[{"code":"DENIED","message":")" + std::string(400u << 10, 'x') + R"("}]})";
+  int tries = 0;
+  kube::ScriptedServer server(io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
+    while (true) {
+      std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+      if (!request) co_return;
+      ++tries;
+      co_await peer.Reply(503, error);
+    }
+  });
+  options_.fetch.backoff = 1s;
+  options_.fetch.tries = 2;
+  client_.reset();
+  Repository repository{{server.url().Authority(), "app", true, "test"}, {}};
+  std::shared_ptr<Place> place = Start("1", 10s, repository);
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 1; }));
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 0; }));
+  EXPECT_EQ(tries, 1) << "kept until the next try";
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return place->has_value(); }));
+  EXPECT_THAT(**place, FailsWith(Code::kUnavailable, HasSubstr("503")));
 }
 
 class TlsTest : public RegistryClientTest {

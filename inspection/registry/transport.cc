@@ -125,6 +125,7 @@ Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure,
   if (!pool) co_return pool.error();
 
   request.target = url.target;
+  request.large_bodies = options_.large_bodies;
   if (target->origin.host != url.host) request.headers.emplace_back("Host", target->host_header);
   ++calls_;
   // The pool is held here: it outlives its place in the map.

@@ -16,6 +16,7 @@
 #include "inspection/config/host_certificates.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/slots.h"
 #include "kube/http/pool.h"
 #include "kube/http/proxy.h"
 #include "kube/http/url.h"
@@ -33,6 +34,8 @@ struct TransportOptions {
   size_t max_origins = 160;
   // Calls to one origin at a time; further ones wait.
   size_t max_connections = 16;
+  // Answers of more than small_body_bytes (256 KiB) in memory at a time, of all registries; null: any number.
+  std::shared_ptr<kube::Slots> large_bodies;
   // Told of every call: "GET https://r.io/v2/app/manifests/1: 200". Never holds a query or a header. May be empty.
   std::function<void(const std::string&)> trace;
 };

@@ -59,6 +59,12 @@ std::string RepositoryOf(const std::string& path) {
   return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
 }
 
+// Of a signed schema 1 manifest: that of its payload.
+std::string DigestOf(const std::string& manifest) {
+  std::string payload = Schema1Payload(manifest);
+  return Sha256Digest(payload.empty() ? manifest : payload);
+}
+
 std::string ErrorBody(const std::string& code) { return R"({"errors":[{"code":")" + code + R"("}]})"; }
 
 }  // namespace
@@ -98,6 +104,7 @@ std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const 
 FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedRequest& request, const std::string& path) {
   std::string authorization = request.Header("Authorization");
   if (path == "/token") return GiveToken(request, authorization);
+  if (path == "/v2/") return {200, "{}", ""};
   for (const auto& [part, location] : redirects) {
     if (path.find(part) != std::string::npos) return {307, "", "Location: " + location + "\r\n"};
   }
@@ -138,7 +145,7 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     std::optional<Trouble> trouble = state->TroubleFor(path);
     bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
     if (manifest && trouble != Trouble::kNoDigest) {
-      std::string digest = Sha256Digest(trouble == Trouble::kLyingDigest ? "something else" : answer.body);
+      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else") : DigestOf(answer.body);
       answer.fields += "Docker-Content-Digest: " + digest + "\r\n";
     }
     if (trouble == Trouble::kReset) {
@@ -154,6 +161,13 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
       std::string header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
       bool open = co_await peer.Write(std::move(header));
       while (open) open = co_await peer.Write(piece);
+      co_return;
+    }
+    if (trouble == Trouble::kStalledBody) {
+      std::string half = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
+      half.append(512u << 10, ' ');
+      co_await peer.Write(std::move(half));
+      co_await peer.UntilClosed();
       co_return;
     }
     if (trouble == Trouble::kThrottled) answer = {429, "", "Retry-After: 1\r\n"};
@@ -191,7 +205,7 @@ std::string FakeRegistry::PutBlob(std::string content) {
 
 std::string FakeRegistry::PutManifest(const std::string& repository, const std::string& tag, std::string content,
                                       std::string_view media_type) {
-  std::string digest = Sha256Digest(content);
+  std::string digest = DigestOf(content);
   State::Stored stored{std::move(content), std::string(media_type)};
   if (!tag.empty()) state_->manifests[repository + "/manifests/" + tag] = stored;
   state_->manifests[repository + "/manifests/" + digest] = std::move(stored);

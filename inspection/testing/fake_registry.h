@@ -37,6 +37,7 @@ class FakeRegistry {
  public:
   enum class Trouble {
     kEndlessBody,  // megabytes without end
+    kStalledBody,  // half a megabyte of it, then nothing
     kOtherBody,    // not what the digest says
     kShortBody,    // less than Content-Length says, then the connection closes
     kThrottled,    // 429, Retry-After: 1

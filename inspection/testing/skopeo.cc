@@ -36,7 +36,9 @@ Async<ArchitectureSet> Skopeo::Architectures(std::string name) const {
   ArchitectureSet architectures;
   const Json* entries = kube::Find(*manifest, "manifests");
   if (entries == nullptr) {
-    std::vector<std::string> config = {"inspect", "--config", "--raw", "docker://" + name};
+    // Of schema 1 there is nothing raw: skopeo makes a config of what the layers say.
+    std::vector<std::string> config = {"inspect", "--config", "docker://" + name};
+    if (kube::IntAt(*manifest, "schemaVersion", 2) != 1) config.insert(config.begin() + 2, "--raw");
     text = co_await Run(config);
     if (!text) co_return text.error();
     Result<Json> image = kube::ParseJson(*text);

@@ -53,6 +53,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr int kUsageError = 2;
+constexpr Duration kTrimEvery = 30s;
 
 // Flags of ours have hyphens on the command line; gflags reads both.
 std::string CommandLineName(std::string name) {
@@ -115,6 +116,16 @@ asio::awaitable<Result<>> RunMain(App& app, std::function<Async<>(App&)> main_fu
   co_await IgnoreCancellation();
   Result<> done = co_await main_function(app);
   co_return done;
+}
+
+// free() alone gives back what lies at the heap's end: what a burst has needed would stay ours for ever.
+asio::awaitable<void> TrimMemory(Clock& clock) {
+  co_await IgnoreCancellation();
+  while (true) {
+    Result<> slept = co_await clock.Sleep(kTrimEvery);
+    if (!slept) break;
+    malloc_trim(0);
+  }
 }
 
 }  // namespace
@@ -204,6 +215,8 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
     cancel_main.emit(asio::cancellation_type::terminal);
   };
   signals.async_wait(on_signal);
+
+  guards.Spawn("trim-memory", TrimMemory(app.clock()));
 
   LOG(INFO) << options.name << " " << options.version << " starts";
   context.run();

@@ -2,20 +2,22 @@
 // Informer: a copy of the objects of one kind, kept up to date by a watch, and the events of its changes.
 //
 //   Informer<core::Pod> pods(client, clock, {.ns = ns, .field_selector = "spec.nodeName=,status.phase=Pending"});
-//   pods.OnEvent([&](EventType, const core::Pod& pod) { controller.Enqueue(KeyOf(pod)); });
+//   pods.OnChange([&](EventType, const ObjectKey& pod) { controller.Enqueue(pod); });
 //   tasks.Spawn("pods", pods.Run());
 //   Result<> synced = co_await pods.WaitForSync();
 //   std::optional<core::Pod> pod = pods.Get({"ns", "web"});
 //
 // Protobuf kinds are held as bytes and decoded for who asks (about 1.5 KB a pod instead of 10), JSON kinds as objects.
-// Objects that leave a selector or the `keep` predicate count as deleted. What comes back after an outage of the API
+// Objects that leave a selector, or that `pack` drops, count as deleted. What comes back after an outage of the API
 // server is compared with what was there: no change goes without its event, though several may come as one.
 // Thread: one executor. Handlers run inside the watch: they take note (enqueue), they don't work.
 #pragma once
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,11 +41,13 @@ struct InformerOptions {
   std::string ns;              // empty: all namespaces, or cluster-scoped
   std::string label_selector;  // "a=b,c in (d,e)"
   std::string field_selector;  // "spec.nodeName="
-  // Drops what nobody reads before the object is held; may be empty. Do not write back an object that was trimmed, but
-  // read it live: what is absent from a PUT is deleted (managed_fields excepted, which the server then keeps).
+  // JSON kinds: drops what nobody reads before the object is held; may be empty.
   std::function<void(T&)> trim;
-  // False for objects that nobody reads; empty: all are kept. Sees the object before `trim`.
-  std::function<bool(const T&)> keep;
+  // Protobuf kinds: what of a message is held, nothing if nobody reads the object; empty: all are held whole. With it and
+  // without OnEvent() no object is decoded until somebody asks for it. Do not write back an object of which a part was
+  // dropped, but read it live: what is absent from a PUT is deleted (status and managed fields of a pod excepted).
+  // Errors: kInvalid for what is no such message.
+  std::function<Result<std::optional<std::string>>(std::string_view message)> pack;
   // To be given for Unstructured.
   Resource resource = DefaultResource<T>();
   BackoffOptions backoff;
@@ -53,11 +57,12 @@ template <class T>
 class Informer final : public Reader<T>, private Reflector::Kind {
  public:
   using Handler = std::function<void(EventType, const T&)>;
+  using KeyHandler = std::function<void(EventType, const ObjectKey&)>;
 
   // `client` and `clock` outlive the informer.
   Informer(Client& client, Clock& clock, InformerOptions<T> options)
       : trim_(std::move(options.trim)),
-        keep_(std::move(options.keep)),
+        pack_(std::move(options.pack)),
         reflector_(client, clock,
                    {.resource = options.resource,
                     .protobuf = ProtobufKind<T>,
@@ -68,10 +73,15 @@ class Informer final : public Reader<T>, private Reflector::Kind {
                    *this) {}
 
   // Calls `handler` after each change of the cache, in the order of the changes; for kDeleted with the last known state,
-  // or, where `keep` dropped the object, the state that did. What is already there is told at once as kAdded.
+  // or, where `pack` dropped the object, the state that it dropped. What is already there is told at once as kAdded.
   void OnEvent(Handler handler) {
     ForEach([&](const T& object) { handler(EventType::kAdded, object); });
     handlers_.push_back(std::move(handler));
+  }
+  // The same for who needs no more than the key.
+  void OnChange(KeyHandler handler) {
+    ForEachKey([&](const ObjectKey& key) { handler(EventType::kAdded, key); });
+    key_handlers_.push_back(std::move(handler));
   }
 
   // Lists and watches until cancelled.
@@ -79,59 +89,75 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   // Resumes when all objects are there and their events have been told. Errors: kCancelled.
   Async<> WaitForSync() { return reflector_.WaitForSync(); }
 
+  void ForEachKey(const std::function<void(const ObjectKey&)>& visit) const {
+    reflector_.ForEach([&](const ObjectKey& key, const Reflector::Held&) { visit(key); });
+  }
+
   // Reader
   std::optional<T> Get(const ObjectKey& key) const override {
     const Reflector::Held* held = reflector_.Find(key);
-    if (held == nullptr) return std::nullopt;
-    return *static_cast<const T*>(Unpack(*held).get());
+    std::optional<T> object;
+    if (held != nullptr) Unpack(*held, object);
+    return object;
   }
   void ForEach(const std::function<void(const T&)>& visit) const override {
-    reflector_.ForEach(
-        [&](const Reflector::Held& held) { visit(*static_cast<const T*>(Unpack(held).get())); });
+    reflector_.ForEach([&](const ObjectKey&, const Reflector::Held& held) { Show(held, visit); });
   }
   size_t size() const override { return reflector_.size(); }
   bool synced() const override { return reflector_.synced(); }
 
  private:
   // Reflector::Kind
-  Result<Reflector::Decoded> Decode(WireObject wire) override {
-    auto object = std::make_shared<T>();
-    if constexpr (ProtobufKind<T>) {
-      Result<void> parsed = ParseMessage(wire.bytes, *object);
-      if (!parsed) return parsed.error();
-    } else {
+  Result<Reflector::Packed> Pack(WireObject wire) override {
+    Reflector::Packed packed;
+    if constexpr (!ProtobufKind<T>) {
       Result<T> decoded = T::FromJson(std::move(wire.json));
       if (!decoded) return decoded.error();
-      *object = std::move(*decoded);
-    }
-    Reflector::Decoded out{.keep = !keep_ || keep_(*object), .object = object, .held = {}};
-    if (trim_) trim_(*object);
-    if constexpr (ProtobufKind<T>) {
-      // Copied, so that the bytes take no more room than they need.
-      if (out.keep) out.held.bytes = trim_ ? object->SerializePartialAsString() : std::string(wire.bytes.data(), wire.bytes.size());
-      out.held.bytes.shrink_to_fit();
+      if (trim_) trim_(*decoded);
+      packed.held.object = std::make_shared<T>(std::move(*decoded));
+    } else if (pack_) {
+      Result<std::optional<std::string>> bytes = pack_(wire.bytes);
+      if (!bytes) return bytes.error();
+      packed.keep = bytes->has_value();
+      packed.held.bytes = packed.keep ? std::move(**bytes) : std::string(wire.bytes);
     } else {
-      out.held.object = object;
+      T whole;
+      Result<void> parsed = ParseMessage(wire.bytes, whole);
+      if (!parsed) return parsed.error();
+      packed.held.bytes = wire.bytes;
     }
-    return out;
+    return packed;
   }
-  std::shared_ptr<const void> Unpack(const Reflector::Held& held) const override {
+  void Emit(EventType type, const ObjectKey& key, const Reflector::Held& held) override {
+    for (const KeyHandler& handler : key_handlers_) handler(type, key);
+    if (handlers_.empty()) return;
+    Show(held, [&](const T& object) {
+      for (const Handler& handler : handlers_) handler(type, object);
+    });
+  }
+
+  // Leaves `object` empty if the bytes are none after all: `pack` need not have looked at all of them.
+  static void Unpack(const Reflector::Held& held, std::optional<T>& object) {
     if constexpr (ProtobufKind<T>) {
-      auto object = std::make_shared<T>();
-      // Parsed once already, when it came in.
-      object->ParsePartialFromString(held.bytes);
-      return object;
+      if (!object.emplace().ParsePartialFromString(held.bytes)) object.reset();
     } else {
-      return held.object;
+      object = *static_cast<const T*>(held.object.get());
     }
   }
-  void Emit(EventType type, const void* object) override {
-    for (const Handler& handler : handlers_) handler(type, *static_cast<const T*>(object));
+  static void Show(const Reflector::Held& held, const std::function<void(const T&)>& visit) {
+    if constexpr (ProtobufKind<T>) {
+      std::optional<T> object;
+      Unpack(held, object);
+      if (object) visit(*object);
+    } else {
+      visit(*static_cast<const T*>(held.object.get()));
+    }
   }
 
   std::function<void(T&)> trim_;
-  std::function<bool(const T&)> keep_;
+  decltype(InformerOptions<T>::pack) pack_;
   std::vector<Handler> handlers_;
+  std::vector<KeyHandler> key_handlers_;
   Reflector reflector_;
 };
 

@@ -295,26 +295,60 @@ TEST_F(InformerTest, KeepsOneNamespaceAndLabel) {
   EXPECT_THAT(Names(), ElementsAre("a"));
 }
 
-TEST_F(InformerTest, KeepPredicateDropsAndDeletes) {
+// Holds pods with a gate, without their managed fields.
+Result<std::optional<std::string>> PackGated(std::string_view bytes) {
+  core::Pod pod;
+  Result<void> parsed = ParseMessage(bytes, pod);
+  if (!parsed) return parsed.error();
+  if (pod.spec().scheduling_gates_size() == 0) return std::optional<std::string>();
+  pod.mutable_metadata()->clear_managed_fields();
+  return std::optional<std::string>(pod.SerializeAsString());
+}
+
+TEST_F(InformerTest, WhatPackDropsIsDeleted) {
   api_.Create<core::Pod>(MakePod("gated").Gate("g"));
   api_.Create<core::Pod>(MakePod("free"));
-  Start({.keep = [](const core::Pod& pod) { return pod.spec().scheduling_gates_size() > 0; }});
+  Start({.pack = PackGated});
   EXPECT_THAT(Events(), ElementsAre("added gated"));
   api_.Update<core::Pod>(MakePod("free").Label("k", "v"));
   EXPECT_THAT(Events(), IsEmpty()) << "never was in the cache";
-  api_.Update<core::Pod>(MakePod("gated"));
+  std::string last;
+  pods_->OnEvent([&](EventType, const core::Pod& pod) { last = pod.metadata().labels().count("k") ? "new" : "old"; });
+  api_.Update<core::Pod>(MakePod("gated").Label("k", "v"));
   EXPECT_THAT(Events(), ElementsAre("deleted gated"));
+  EXPECT_EQ(last, "new") << "the state that was dropped";
   EXPECT_EQ(pods_->size(), 0u);
   api_.Delete<core::Pod>({"ns", "gated"});
   EXPECT_THAT(Events(), IsEmpty()) << "deleted once";
 }
 
-TEST_F(InformerTest, TrimsWhatItHolds) {
-  core::Pod pod = MakePod("a");
+TEST_F(InformerTest, HoldsWhatPackLeaves) {
+  core::Pod pod = MakePod("a").Gate("g");
   pod.mutable_metadata()->add_managed_fields("much");
   api_.Create(pod);
-  Start({.trim = [](core::Pod& pod) { pod.mutable_metadata()->clear_managed_fields(); }});
+  Start({.pack = PackGated});
   EXPECT_EQ(pods_->Get({"ns", "a"})->metadata().managed_fields_size(), 0);
+}
+
+TEST_F(InformerTest, BytesThatAreNoObjectAfterAllAreNotThere) {
+  AddPods({"a"});
+  Start({.pack = [](std::string_view) { return std::optional<std::string>("no pod"); }});
+  EXPECT_EQ(pods_->size(), 1u);
+  EXPECT_FALSE(pods_->Get({"ns", "a"}));
+  EXPECT_THAT(Names(), IsEmpty());
+  EXPECT_THAT(Events(), IsEmpty());
+}
+
+TEST_F(InformerTest, TellsKeys) {
+  AddPods({"a"});
+  Start();
+  std::vector<std::string> keys;
+  pods_->OnChange([&](EventType type, const ObjectKey& key) { keys.push_back(Describe(type, key.ToString())); });
+  AddPods({"b"});
+  api_.Update<core::Pod>(MakePod("b").Label("k", "v"));
+  api_.Delete<core::Pod>({"ns", "a"});
+  Drain(io_);
+  EXPECT_THAT(keys, ElementsAre("added ns/a", "added ns/b", "modified ns/b", "deleted ns/a"));
 }
 
 TEST_F(InformerTest, FieldsThatWeDoNotNameSurviveTheCache) {

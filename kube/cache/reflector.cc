@@ -7,6 +7,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/codec/codec.h"
+#include "kube/codec/fields.h"
 
 namespace kube {
 namespace {
@@ -48,7 +49,36 @@ struct Reflector::Frame {
   std::string version;
   bool initial_events_end = false;
   WireObject object;
+
+  // Fills in what the cache itself needs to know of a protobuf object, without decoding the rest of it.
+  Result<void> ReadMetadata(std::string_view bytes);
 };
+
+Result<void> Reflector::Frame::ReadMetadata(std::string_view bytes) {
+  using meta::ObjectMeta;
+  std::string_view metadata;
+  FieldReader of_object(bytes);
+  while (of_object.Next()) {
+    if (of_object.number() == meta::PartialObject::kMetadataFieldNumber) metadata = of_object.bytes();
+  }
+  FieldReader fields(metadata);
+  while (fields.Next()) {
+    switch (fields.number()) {
+      case ObjectMeta::kNamespaceFieldNumber: key.ns = fields.bytes(); break;
+      case ObjectMeta::kNameFieldNumber: key.name = fields.bytes(); break;
+      case ObjectMeta::kResourceVersionFieldNumber: version = fields.bytes(); break;
+      case ObjectMeta::kAnnotationsFieldNumber: {
+        FieldReader entry(fields.bytes());
+        bool named = entry.Next() && entry.number() == 1;
+        initial_events_end |= named && entry.bytes() == kInitialEventsEnd;
+        break;
+      }
+      default: break;
+    }
+  }
+  if (of_object.broken() || fields.broken()) return Error::Invalid("an object that does not parse");
+  return Ok();
+}
 
 Reflector::Reflector(Client& client, Clock& clock, ReflectorOptions options, Kind& kind)
     : client_(client),
@@ -135,12 +165,9 @@ Async<> Reflector::ReadPages() {
     for (std::string& item : page->items) {
       Frame frame{.type = "ADDED"};
       if (options_.protobuf) {
-        meta::PartialObject partial;
-        Result<void> parsed = ParseMessage(item, partial);
-        if (!parsed) co_return parsed.error();
-        frame.key = KeyOf(partial);
-        frame.version = partial.metadata().resource_version();
-        frame.object.bytes = std::move(item);
+        Result<void> read = frame.ReadMetadata(item);
+        if (!read) co_return read.error();
+        frame.object.bytes = item;
       } else {
         Result<Json> json = ParseJson(item);
         if (!json) co_return json.error();
@@ -198,14 +225,10 @@ Result<Reflector::Frame> Reflector::ParseFrame(const std::string& text) const {
   if (options_.protobuf) {
     Result<RawWatchEvent> raw = DecodeProtobufFrame(text);
     if (!raw) return raw.error();
-    meta::PartialObject partial;
-    Result<void> parsed = ParseMessage(raw->object, partial);
-    if (!parsed) return parsed.error();
+    Result<void> read = frame.ReadMetadata(raw->object);
+    if (!read) return read.error();
     frame.type = std::move(raw->type);
-    frame.key = KeyOf(partial);
-    frame.version = partial.metadata().resource_version();
-    frame.initial_events_end = partial.metadata().annotations().contains(kInitialEventsEnd);
-    frame.object.bytes = std::move(raw->object);
+    frame.object.bytes = raw->object;
     return frame;
   }
   Result<Json> json = ParseJson(text);
@@ -228,7 +251,8 @@ Result<void> Reflector::Take(Frame frame) {
   if (frame.type == "ADDED" || frame.type == "MODIFIED") {
     Put(frame.key, version, std::move(frame.object));
   } else if (frame.type == "DELETED") {
-    Remove(frame.key, kind_.Decode(std::move(frame.object)));
+    Result<Packed> last = kind_.Pack(std::move(frame.object));
+    Remove(frame.key, last ? &last->held : nullptr);
   } else if (frame.type == "BOOKMARK") {
     list_ended = listing_ && frame.initial_events_end;
     // With streaming lists the first bookmark is the one that ends the initial events.
@@ -250,29 +274,26 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
     found->second.generation = generation_;  // a list that brings what we have
     return;
   }
-  Result<Decoded> decoded = kind_.Decode(std::move(wire));
-  if (!decoded) {
+  Result<Packed> packed = kind_.Pack(std::move(wire));
+  if (!packed) {
     // Bad input must not stop all others. What we had of it stays until it is deleted.
-    LOG(WARNING) << options_.resource.plural << " " << key.ToString() << " is left out: " << decoded.error();
+    LOG(WARNING) << options_.resource.plural << " " << key.ToString() << " is left out: " << packed.error();
     if (found != entries_.end()) found->second.generation = generation_;
     return;
   }
-  if (!decoded->keep) {
-    Remove(key, std::move(decoded));
+  if (!packed->keep) {
+    Remove(key, &packed->held);
     return;
   }
-  Entry entry{std::move(decoded->held), hash, generation_};
-  bool added = entries_.insert_or_assign(key, std::move(entry)).second;
-  kind_.Emit(added ? EventType::kAdded : EventType::kModified, decoded->object.get());
+  EventType type = found == entries_.end() ? EventType::kAdded : EventType::kModified;
+  Entry& entry = found == entries_.end() ? entries_[key] : found->second;
+  entry = {std::move(packed->held), hash, generation_};
+  kind_.Emit(type, key, entry.held);
 }
 
-void Reflector::Remove(const ObjectKey& key, Result<Decoded> last) {
-  auto found = entries_.find(key);
-  if (found == entries_.end()) return;
-  // The last state, or what we had where it is not known.
-  std::shared_ptr<const void> object = last ? last->object : kind_.Unpack(found->second.held);
-  entries_.erase(found);
-  kind_.Emit(EventType::kDeleted, object.get());
+void Reflector::Remove(const ObjectKey& key, const Held* last) {
+  auto found = entries_.extract(key);
+  if (!found.empty()) kind_.Emit(EventType::kDeleted, key, last != nullptr ? *last : found.mapped().held);
 }
 
 void Reflector::FinishList() {
@@ -281,7 +302,7 @@ void Reflector::FinishList() {
   for (const auto& [key, entry] : entries_) {
     if (entry.generation != generation_) gone.push_back(key);
   }
-  for (const ObjectKey& key : gone) Remove(key, Error::NotFound("gone while not watched"));
+  for (const ObjectKey& key : gone) Remove(key, nullptr);
   VLOG(1) << options_.resource.plural << ": " << entries_.size() << " objects at " << resource_version_;
   if (synced_) return;
   synced_ = true;
@@ -301,8 +322,8 @@ const Reflector::Held* Reflector::Find(const ObjectKey& key) const {
   return found == entries_.end() ? nullptr : &found->second.held;
 }
 
-void Reflector::ForEach(const std::function<void(const Held&)>& visit) const {
-  for (const auto& [key, entry] : entries_) visit(entry.held);
+void Reflector::ForEach(const std::function<void(const ObjectKey&, const Held&)>& visit) const {
+  for (const auto& [key, entry] : entries_) visit(key, entry.held);
 }
 
 }  // namespace kube

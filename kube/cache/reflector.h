@@ -3,8 +3,8 @@
 // other code uses; not a template, so that it is compiled once.
 //
 // It begins with a streaming list (a watch that sends what is there first), or with a paged LIST where the server says
-// that it has none; trouble on the way to it says nothing of the kind. A watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by then is told
-// as deleted. It never gives up.
+// that it has none; trouble on the way to it says nothing of the kind. A watch that ends is resumed at the last
+// resourceVersion; 410 means list again, and what is gone by then is told as deleted. It never gives up.
 #pragma once
 
 #include <memory>
@@ -36,9 +36,9 @@ struct ReflectorOptions {
   BackoffOptions backoff;
 };
 
-// An object on its way into the cache: a bare message, or JSON.
+// An object on its way into the cache: a bare message, which is somebody else's, or JSON.
 struct WireObject {
-  std::string bytes;
+  std::string_view bytes;
   Json json;
 };
 
@@ -49,10 +49,9 @@ class Reflector {
     std::string bytes;
     std::shared_ptr<const void> object;
   };
-  // A decoded object, `keep` if it belongs into the cache; `object` points to a T.
-  struct Decoded {
+  // What came in, `keep` if it belongs into the cache.
+  struct Packed {
     bool keep = true;
-    std::shared_ptr<const void> object;
     Held held;
   };
   // The typed part.
@@ -60,9 +59,8 @@ class Reflector {
    public:
     virtual ~Kind() = default;
     // Errors: kInvalid for an object that is none of this kind; it is logged and left out.
-    virtual Result<Decoded> Decode(WireObject wire) = 0;
-    virtual std::shared_ptr<const void> Unpack(const Held& held) const = 0;
-    virtual void Emit(EventType type, const void* object) = 0;
+    virtual Result<Packed> Pack(WireObject wire) = 0;
+    virtual void Emit(EventType type, const ObjectKey& key, const Held& held) = 0;
   };
 
   // `client`, `clock` and `kind` outlive the reflector.
@@ -76,7 +74,7 @@ class Reflector {
   Async<> WaitForSync();
 
   const Held* Find(const ObjectKey& key) const;
-  void ForEach(const std::function<void(const Held&)>& visit) const;
+  void ForEach(const std::function<void(const ObjectKey&, const Held&)>& visit) const;
   size_t size() const { return entries_.size(); }
 
   // Where the next watch would begin; "" before the first list.
@@ -99,7 +97,8 @@ class Reflector {
   Result<Frame> ParseFrame(const std::string& text) const;
   Result<void> Take(Frame frame);
   void Put(const ObjectKey& key, std::string_view version, WireObject wire);
-  void Remove(const ObjectKey& key, Result<Decoded> last);
+  // `last`: the state to tell, or nullptr where no more is known than what was held.
+  void Remove(const ObjectKey& key, const Held* last);
   void FinishList();
   Duration AfterFailure(const Error& error);
 

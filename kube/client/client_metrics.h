@@ -6,6 +6,9 @@
 //   NewClient(executor, clock, config, {.name = "shard", .observer = &observer});
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "kube/admission/metrics.h"
 #include "kube/client/new_client.h"
 
@@ -21,7 +24,18 @@ class ClientMetrics final : public CallObserver {
   void OnCall(std::string_view method, std::string_view host, int status, Duration latency) override;
 
  private:
+  struct Series {
+    std::string method;
+    std::string host;
+    int status;
+    Counter* calls;
+    Histogram* latency;
+  };
+  const Series& SeriesOf(std::string_view method, std::string_view host, int status);
+
   Metrics& metrics_;
+  // A handful: looking a series up by its labels costs more than to count.
+  std::vector<Series> series_;
 };
 
 }  // namespace kube

@@ -4,6 +4,7 @@
 #include "kube/base/percent.h"
 
 namespace kube {
+
 void AddQuery(std::string& target, std::string_view key, std::string_view value) {
   target += target.find('?') == std::string::npos ? '?' : '&';
   target += key;
@@ -17,6 +18,12 @@ std::string ListTarget(const Resource& resource, const ListOptions& options) {
   if (!options.field_selector.empty()) AddQuery(target, "fieldSelector", options.field_selector);
   if (!options.resource_version.empty()) AddQuery(target, "resourceVersion", options.resource_version);
   return target;
+}
+
+Async<> Send(Client& client, ApiRequest request) {
+  Result<ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return Ok();
 }
 
 Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key) {
@@ -77,9 +84,7 @@ Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOpt
                      .target = resource.Path(key.ns, key.name),
                      .content_type = std::string(kJson),
                      .body = body.dump()};
-  Result<ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return Ok();
+  return Send(client, std::move(request));
 }
 
 }  // namespace kube

@@ -5,12 +5,34 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <chrono>
+#include <initializer_list>
 #include <limits>
+#include <utility>
+
+#include "kube/codec/fields.h"
 
 namespace kube {
 namespace {
 
 constexpr std::string_view kMagic("k8s\0", 4);
+
+// Of meta::WatchEvent, meta::RawExtension and meta::Unknown.
+constexpr int kEventType = meta::WatchEvent::kTypeFieldNumber;
+constexpr int kEventObject = meta::WatchEvent::kObjectFieldNumber;
+constexpr int kExtensionRaw = meta::RawExtension::kRawFieldNumber;
+constexpr int kEnvelopeRaw = meta::Unknown::kRawFieldNumber;
+
+// Where fields of `message` are; "" for those that it does not have.
+Result<void> ReadFields(std::string_view message, std::initializer_list<std::pair<int, std::string_view*>> wanted) {
+  FieldReader fields(message);
+  while (fields.Next()) {
+    for (const auto& [number, bytes] : wanted) {
+      if (fields.number() == number) *bytes = fields.bytes();
+    }
+  }
+  if (fields.broken()) return Error::Invalid("a watch event that does not parse");
+  return Ok();
+}
 
 Error StatusError(int http_status, const meta::Status& status) {
   int code = status.has_code() && status.code() >= 400 ? status.code() : http_status;
@@ -77,18 +99,24 @@ Result<RawList> DecodeJsonList(std::string_view body) {
 }
 
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame) {
-  meta::WatchEvent event;
-  Result<void> parsed = ParseMessage(frame, event);
-  if (!parsed) return parsed.error();
-  Result<meta::Unknown> envelope = OpenEnvelope(event.object().raw());
-  if (!envelope) return envelope.error();
-  if (event.type() == "ERROR") {
+  // Down to the object without a copy on the way: most of what a controller decodes comes through here.
+  std::string_view type;
+  std::string_view extension;
+  Result<void> read = ReadFields(frame, {{kEventType, &type}, {kEventObject, &extension}});
+  std::string_view body;
+  if (read) read = ReadFields(extension, {{kExtensionRaw, &body}});
+  if (!read) return read.error();
+  if (!body.starts_with(kMagic)) return Error::Invalid("not a Kubernetes protobuf body");
+  std::string_view object;
+  read = ReadFields(body.substr(kMagic.size()), {{kEnvelopeRaw, &object}});
+  if (!read) return read.error();
+  if (type == "ERROR") {
     meta::Status status;
-    Result<void> status_parsed = ParseMessage(envelope->raw(), status);
+    Result<void> status_parsed = ParseMessage(object, status);
     if (!status_parsed) return status_parsed.error();
     return StatusError(500, status);
   }
-  return RawWatchEvent{std::move(*event.mutable_type()), std::move(*envelope->mutable_raw())};
+  return RawWatchEvent{std::string(type), object};
 }
 
 Error DecodeStatus(int http_status, std::string_view content_type, std::string_view body) {

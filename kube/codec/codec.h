@@ -53,7 +53,7 @@ struct WatchEvent {
 };
 struct RawWatchEvent {
   std::string type;
-  std::string object;  // protobuf: the object's own bytes, out of their envelope; JSON: text
+  std::string_view object;  // the object's own bytes, out of their envelope; part of the frame
 };
 // Errors: kExpired (relist), or as the Status in the frame says; kInvalid for a frame that does not parse.
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame);

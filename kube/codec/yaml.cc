@@ -5,6 +5,7 @@
 
 #include <yaml-cpp/eventhandler.h>
 
+#include <algorithm>
 #include <charconv>
 #include <map>
 #include <sstream>
@@ -57,10 +58,14 @@ class Meter final : public YAML::EventHandler {
     anchors_.clear();
   }
   void OnDocumentEnd() override {}
-  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, anchor, 1); }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, YAML::NullAnchor, anchors_[anchor]); }
+  void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, anchor, {}); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
+    auto meant = anchors_.find(anchor);
+    if (meant == anchors_.end()) throw YAML::ParserException(mark, "an alias within what it stands for");
+    Add(mark, YAML::NullAnchor, meant->second);
+  }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string&) override {
-    Add(mark, anchor, 1);
+    Add(mark, anchor, {});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
                        YAML::EmitterStyle::value) override {
@@ -77,32 +82,38 @@ class Meter final : public YAML::EventHandler {
   static constexpr size_t kMaxDocuments = 1000;
   static constexpr size_t kMaxNodes = 1'000'000;
   static constexpr size_t kMaxDepth = 200;
+  // Of a value, as it stands there once every alias is replaced by what it means.
+  struct Size {
+    size_t nodes = 1;
+    size_t levels = 0;
+  };
   struct Open {
     YAML::Mark mark;
     YAML::anchor_t anchor;
-    size_t nodes;
+    Size size;
   };
 
-  // `nodes`: as many as stand there once every alias is replaced by what it means.
-  void Add(const YAML::Mark& mark, YAML::anchor_t anchor, size_t nodes) {
-    if (anchor != YAML::NullAnchor) anchors_[anchor] = nodes;
-    size_t& all = open_.empty() ? total_ : open_.back().nodes;
-    all += nodes;
-    if (all > kMaxNodes) throw YAML::ParserException(mark, "too many values");
+  void Add(const YAML::Mark& mark, YAML::anchor_t anchor, Size value) {
+    if (anchor != YAML::NullAnchor) anchors_[anchor] = value;
+    if (open_.size() + value.levels > kMaxDepth) throw YAML::ParserException(mark, "nested too deep");
+    Size& all = open_.empty() ? total_ : open_.back().size;
+    all.nodes += value.nodes;
+    all.levels = std::max(all.levels, value.levels + 1);
+    if (all.nodes > kMaxNodes) throw YAML::ParserException(mark, "too many values");
   }
   void Begin(const YAML::Mark& mark, YAML::anchor_t anchor) {
     if (open_.size() == kMaxDepth) throw YAML::ParserException(mark, "nested too deep");
-    open_.push_back({mark, anchor, 1});
+    open_.push_back({mark, anchor, {.nodes = 1, .levels = 1}});
   }
   void End() {
     Open closed = open_.back();
     open_.pop_back();
-    Add(closed.mark, closed.anchor, closed.nodes);
+    Add(closed.mark, closed.anchor, closed.size);
   }
 
   size_t documents_ = 0;
-  size_t total_ = 0;
-  std::map<YAML::anchor_t, size_t> anchors_;
+  Size total_;
+  std::map<YAML::anchor_t, Size> anchors_;
   std::vector<Open> open_;
 };
 

@@ -36,6 +36,16 @@ TEST(YamlTest, WhatWouldNeverEndIsRefused) {
   }
   EXPECT_EQ(ParseYamlDocuments(bomb).error().code(), Code::kInvalid);
   EXPECT_EQ(ParseYamlDocuments(std::string(100'000, '[')).error().code(), Code::kInvalid);
+  EXPECT_EQ(ParseYamlDocuments("a: &a {b: [1, *a]}").error().code(), Code::kInvalid);
+}
+
+TEST(YamlTest, LevelsCountWithWhatAliasesMean) {
+  auto nested = [](const std::string& inner, size_t levels) {
+    return std::string(levels, '[') + inner + std::string(levels, ']');
+  };
+  std::string inner = "a: &a " + nested("1", 100) + "\n";
+  EXPECT_TRUE(ParseYamlDocuments(inner + "b: " + nested("*a", 99)));
+  EXPECT_EQ(ParseYamlDocuments(inner + "b: " + nested("*a", 100)).error().code(), Code::kInvalid);
 }
 
 }  // namespace

@@ -2,7 +2,7 @@
 // Controller: a work queue, the workers that take from it, and what follows from each outcome.
 //
 //   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &metrics);
-//   informer.OnEvent([&](EventType, const core::Pod& pod) { pods.Enqueue(KeyOf(pod)); });
+//   informer.OnChange([&](EventType, const ObjectKey& pod) { pods.Enqueue(pod); });
 //   tasks.Spawn("shard-pod", pods.Run(tasks));
 //
 // Errors are logged here and nowhere below, one line each: "controller=shard-pod object=ns/web reconcile=7f3a ...".

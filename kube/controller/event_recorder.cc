@@ -34,6 +34,8 @@ size_t SequenceLength(std::string_view text) {
 
 // Messages quote registries and pods: whatever bytes those send, the API server gets bounded UTF-8.
 std::string Clean(std::string_view text, size_t max) {
+  auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
+  if (text.size() <= max && std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
   std::string out;
   while (!text.empty()) {
     size_t length = SequenceLength(text);
@@ -84,8 +86,9 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning, std
   event.mutable_last_timestamp()->set_seconds(seconds);
   event.set_count(1);
   event.set_type(warning ? "Warning" : "Normal");
-  auto position = queue_.insert(queue_.end(), Waiting{signature, std::move(event), clock_.Now()});
-  by_signature_.emplace(std::move(signature), position);
+  urgent_ = clock_.Now();
+  auto position = queue_.insert(queue_.end(), Waiting{std::move(signature), std::move(event), urgent_});
+  by_signature_.emplace(position->signature, position);
   added_.NotifyOne();
 }
 
@@ -108,8 +111,8 @@ asio::awaitable<void> EventRecorder::Run() {
     if (queue_.empty()) {
       Result<> waited = co_await added_.Wait();
       (void)waited;
-    } else if (options_.busy && options_.busy() && clock_.Now() - queue_.front().since < options_.max_wait) {
-      Result<> slept = co_await clock_.Sleep(options_.poll);
+    } else if (Duration pause = Pause(); pause > Duration::zero()) {
+      Result<> slept = co_await clock_.Sleep(pause);
       (void)slept;
     } else {
       Result<> sent = co_await SendFirst(kSendTimeout);
@@ -133,9 +136,21 @@ asio::awaitable<void> EventRecorder::Run() {
   queue_.clear();
 }
 
+Duration EventRecorder::Pause() {
+  if (!options_.busy) return Duration::zero();
+  TimePoint now = clock_.Now();
+  bool busy = options_.busy();
+  if (busy) urgent_ = now;
+  if (!busy && now - urgent_ >= options_.settle) return Duration::zero();
+  if (now - queue_.front().since < options_.max_wait) return options_.poll;
+  if (now < next_turn_) return next_turn_ - now;
+  next_turn_ = now + options_.pace;
+  return Duration::zero();
+}
+
 Async<> EventRecorder::SendFirst(Duration timeout) {
+  by_signature_.erase(queue_.front().signature);
   Waiting first = std::move(queue_.front());
-  by_signature_.erase(first.signature);
   queue_.pop_front();
   ApiRequest request{.method = Method::kPost,
                      .target = kEvents.Path(first.event.metadata().namespace_()),
@@ -147,9 +162,8 @@ Async<> EventRecorder::SendFirst(Duration timeout) {
   if (response) co_return Ok();
   if (response.error().code() == Code::kCancelled) {
     // For the flush. Should it have arrived after all, its name keeps it from counting twice.
-    std::string signature = first.signature;
     queue_.push_front(std::move(first));
-    by_signature_.insert_or_assign(std::move(signature), queue_.begin());
+    by_signature_.emplace(queue_.front().signature, queue_.begin());
     co_return response.error();
   }
   ++dropped_;

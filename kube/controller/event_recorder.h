@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventRecorder: core/v1 Events about objects, at a low priority. An event costs the API server as much as a write, so
-// events wait in a bounded queue, go out one at a time while nothing urgent is going on, and what overflows is counted.
+// events wait in a bounded queue, go out one at a time once nothing urgent has been going on for a moment, and what
+// overflows is counted. Where there is no such moment they go out late and few at a time.
 //
 //   EventRecorder events(client, clock, {.component = "shard", .busy = [&] { return pods.queue().size() > 0; }});
 //   tasks.Spawn("events", events.Run());
@@ -26,11 +27,14 @@ struct EventRecorderOptions {
   std::string component;
   // Events that wait; one more is dropped.
   size_t capacity = 1000;
-  // True while there is more urgent work; empty: never. Asked each `poll`.
+  // True while there is more urgent work, of which a new event is a sign as well; empty: there never is. Asked each `poll`.
   std::function<bool()> busy;
   Duration poll = std::chrono::milliseconds(100);
-  // An event waits no longer than this for `busy` to end.
+  // How long there must have been none: work that comes pod after pod leaves gaps.
+  Duration settle = std::chrono::milliseconds(200);
+  // An event that has waited this long waits no longer for that, but for its turn: one each `pace`.
   Duration max_wait = std::chrono::seconds(5);
+  Duration pace = std::chrono::milliseconds(50);
   // How long a stop takes at most to send what is left.
   Duration flush = std::chrono::seconds(2);
 };
@@ -56,6 +60,8 @@ class EventRecorder {
     core::Event event;
     TimePoint since;
   };
+  // How long the first event has to wait yet; zero: it may go.
+  Duration Pause();
   Async<> SendFirst(Duration timeout);
   std::string NewName(const std::string& object_name);
 
@@ -63,9 +69,11 @@ class EventRecorder {
   Clock& clock_;
   EventRecorderOptions options_;
   std::list<Waiting> queue_;
-  std::unordered_map<std::string, std::list<Waiting>::iterator> by_signature_;
+  std::unordered_map<std::string_view, std::list<Waiting>::iterator> by_signature_;  // views into `queue_`
   uint64_t dropped_ = 0;
   uint64_t last_suffix_ = 0;
+  TimePoint urgent_;     // when there was urgent work last
+  TimePoint next_turn_;  // of events that have waited too long
   Notifier added_;
 };
 

@@ -37,7 +37,9 @@ class EventRecorderTest : public testing::Test {
   FakeApiServer api_{clock_};
   TaskGroup tasks_{io_.get_executor()};
   bool busy_ = false;
-  EventRecorder recorder_{api_, clock_, {.component = "shard", .capacity = 3, .busy = [this] { return busy_; }}};
+  EventRecorderOptions options_{
+      .component = "shard", .capacity = 3, .busy = [this] { return busy_; }, .settle = Duration::zero()};
+  EventRecorder recorder_{api_, clock_, options_};
 };
 
 TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
@@ -105,6 +107,36 @@ TEST_F(EventRecorderTest, GoesOnWhenUrgentWorkIsDone) {
   busy_ = false;
   clock_.Advance(100ms);
   EXPECT_EQ(Sent().size(), 1u);
+}
+
+TEST_F(EventRecorderTest, WaitsForMoreThanAGapInUrgentWork) {
+  options_.settle = 200ms;
+  EventRecorder recorder(api_, clock_, options_);
+  tasks_.Spawn("settling", recorder.Run());
+  auto record = [&](const char* about) { recorder.Record(ReferenceTo(core::Pod(MakePod(about))), false, "Done", ""); };
+  record("a");
+  clock_.Advance(100ms);
+  EXPECT_EQ(Sent().size(), 0u);
+  record("b");
+  clock_.Advance(100ms);
+  EXPECT_EQ(Sent().size(), 0u) << "b is a sign of work";
+  clock_.Advance(100ms);
+  EXPECT_EQ(Sent().size(), 2u);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+}
+
+TEST_F(EventRecorderTest, WhatHasWaitedLongGoesOutOneByOne) {
+  busy_ = true;
+  Start();
+  for (const char* message : {"1", "2", "3"}) Record(message);
+  clock_.Advance(5s);
+  EXPECT_EQ(Sent().size(), 1u);
+  clock_.Advance(49ms);
+  EXPECT_EQ(Sent().size(), 1u);
+  clock_.Advance(1ms);
+  EXPECT_EQ(Sent().size(), 2u);
+  clock_.Advance(50ms);
+  EXPECT_EQ(Sent().size(), 3u);
 }
 
 TEST_F(EventRecorderTest, CountsWhatDoesNotFit) {

@@ -3,7 +3,6 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/string.hpp>
-#include <list>
 
 #include "kube/http/connection.h"
 #include "kube/http/request_writer.h"
@@ -35,91 +34,24 @@ bool Repeatable(const HttpRequest& request) {
   return false;
 }
 
-// The connections that nobody uses, and the line of those who wait for one.
-class Slots : public std::enable_shared_from_this<Slots> {
+// The connections that nobody uses.
+class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
  public:
-  Slots(const Executor& executor, Clock& clock, PoolOptions options)
-      : clock_(clock), options_(options), executor_(executor), reaper_(executor) {}
+  IdleConnections(const Executor& executor, Clock& clock, std::chrono::milliseconds timeout)
+      : clock_(clock), timeout_(timeout), reaper_(executor) {}
 
-  // The right to one connection; gives it back when it goes.
-  class Lease {
-   public:
-    explicit Lease(std::shared_ptr<Slots> slots) : slots_(std::move(slots)) {}
-    Lease(Lease&&) = default;
-    Lease& operator=(Lease&&) = delete;
-    ~Lease() {
-      if (slots_) slots_->Release();
-    }
-
-    // An idle connection that is still good, or null.
-    std::unique_ptr<Connection> TakeIdle() { return slots_->TakeIdle(); }
-    // Keeps `connection` for the next call.
-    void Keep(std::unique_ptr<Connection> connection) { slots_->Keep(std::move(connection)); }
-
-   private:
-    std::shared_ptr<Slots> slots_;
-  };
-
-  Async<Lease> Acquire(TimePoint deadline) {
-    if (busy_ < options_.max_connections) {
-      ++busy_;
-      co_return Lease(shared_from_this());
-    }
-    auto self = shared_from_this();
-    auto waiter = waiters_.emplace(waiters_.end(), executor_);
-    waiter->timer.expires_after(deadline - clock_.Now());
-    auto waited = co_await waiter->timer.async_wait(kTuple);
-    bool granted = waiter->granted;
-    bool cancelled = static_cast<bool>(std::get<0>(waited));
-    waiters_.erase(waiter);
-    if (granted) co_return Lease(std::move(self));
-    if (cancelled) co_return Error::Cancelled("wait for a connection");
-    co_return Error::DeadlineExceeded("wait for a connection");
-  }
-
-  void Close() {
-    closed_ = true;
-    idle_.clear();
-    reaper_.cancel();
-  }
-
-  size_t busy() const { return busy_; }
-  size_t idle() const { return idle_.size(); }
-
- private:
-  struct Waiter {
-    explicit Waiter(const Executor& executor) : timer(executor) {}
-    asio::steady_timer timer;
-    bool granted = false;
-  };
-  struct Idle {
-    std::unique_ptr<Connection> connection;
-    TimePoint since;
-  };
-
-  void Release() {
-    // First come, first served: the right goes to the longest waiting, without becoming free in between.
-    for (Waiter& waiter : waiters_) {
-      if (waiter.granted) continue;
-      waiter.granted = true;
-      waiter.timer.cancel();
-      return;
-    }
-    --busy_;
-  }
-
-  std::unique_ptr<Connection> TakeIdle() {
+  // One that is still good, or null.
+  std::unique_ptr<Connection> Take() {
     while (!idle_.empty()) {
       // The youngest: the others can grow old and go.
       Idle idle = std::move(idle_.back());
       idle_.pop_back();
-      if (clock_.Now() - idle.since < options_.idle_timeout && idle.connection->Quiet()) {
-        return std::move(idle.connection);
-      }
+      if (clock_.Now() - idle.since < timeout_ && idle.connection->Quiet()) return std::move(idle.connection);
     }
     return nullptr;
   }
 
+  // Keeps `connection` for the next call.
   void Keep(std::unique_ptr<Connection> connection) {
     if (closed_) return;
     // What one read needs is kept: calls follow each other, and the connection goes when they don't.
@@ -128,28 +60,39 @@ class Slots : public std::enable_shared_from_this<Slots> {
     if (idle_.size() == 1) ScheduleReaper();
   }
 
+  void Close() {
+    closed_ = true;
+    idle_.clear();
+    reaper_.cancel();
+  }
+
+  size_t size() const { return idle_.size(); }
+
+ private:
+  struct Idle {
+    std::unique_ptr<Connection> connection;
+    TimePoint since;
+  };
+
   void ScheduleReaper() {
-    reaper_.expires_after(idle_.front().since + options_.idle_timeout - clock_.Now());
+    reaper_.expires_after(idle_.front().since + timeout_ - clock_.Now());
     reaper_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
-      std::shared_ptr<Slots> self = weak.lock();
+      std::shared_ptr<IdleConnections> self = weak.lock();
       if (!ec && self != nullptr) self->Reap();
     });
   }
 
   void Reap() {
     TimePoint now = clock_.Now();
-    std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since >= options_.idle_timeout; });
+    std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since >= timeout_; });
     if (!idle_.empty()) ScheduleReaper();
   }
 
   Clock& clock_;
-  PoolOptions options_;
-  Executor executor_;
+  std::chrono::milliseconds timeout_;
   asio::steady_timer reaper_;
   bool closed_ = false;
-  size_t busy_ = 0;
   std::vector<Idle> idle_;  // oldest first
-  std::list<Waiter> waiters_;
 };
 
 class BodyStream final : public HttpStream {
@@ -183,7 +126,8 @@ class Pool final : public HttpPool {
  public:
   Pool(const Executor& executor, Clock& clock, Origin origin, PoolOptions options)
       : clock_(clock), origin_(std::move(origin)), options_(options),
-        slots_(std::make_shared<Slots>(executor, clock, options)) {
+        slots_(std::make_shared<Slots>(executor, clock, options.max_connections, "a connection")),
+        idle_(std::make_shared<IdleConnections>(executor, clock, options.idle_timeout)) {
     if (origin_.scheme != "https") return;
     Result<std::shared_ptr<TlsContext>> tls = TlsContext::New(origin_.tls);
     if (tls) {
@@ -192,13 +136,13 @@ class Pool final : public HttpPool {
       tls_failure_ = tls.error();
     }
   }
-  ~Pool() override { slots_->Close(); }
+  ~Pool() override { idle_->Close(); }
 
   // HttpPool
   Async<HttpResponse> Call(HttpRequest request) override;
   Async<std::unique_ptr<HttpStream>> Stream(HttpRequest request) override;
   size_t busy() const override { return slots_->busy(); }
-  size_t idle() const override { return slots_->idle(); }
+  size_t idle() const override { return idle_->size(); }
 
  private:
   Async<std::unique_ptr<Connection>> Open(TimePoint deadline);
@@ -207,7 +151,7 @@ class Pool final : public HttpPool {
   // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try can do no harm: the
   // connection broke before a byte of the answer came, and nothing was sent or the request is repeatable.
   Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                             const std::string& header, TimePoint deadline, Slots::Lease& lease, bool& lost);
+                             const std::string& header, TimePoint deadline, bool& lost);
 
   ResponseReader::Limits LimitsOf(const HttpRequest& request) const {
     return {.header_bytes = options_.max_header_bytes, .body_bytes = std::nullopt, .no_body = request.method == "HEAD"};
@@ -216,7 +160,9 @@ class Pool final : public HttpPool {
   Clock& clock_;
   Origin origin_;
   PoolOptions options_;
+  // Shared with what waits, which may be destroyed later.
   std::shared_ptr<Slots> slots_;
+  std::shared_ptr<IdleConnections> idle_;
   std::shared_ptr<TlsContext> tls_;
   std::optional<Error> tls_failure_;
 };
@@ -247,7 +193,7 @@ Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std
 }
 
 Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                                 const std::string& header, TimePoint deadline, Slots::Lease& lease, bool& lost) {
+                                 const std::string& header, TimePoint deadline, bool& lost) {
   connection->ExpireAfter(deadline - clock_.Now());
   ResponseReader::Limits limits = LimitsOf(request);
   limits.body_bytes = request.max_body_bytes;
@@ -264,6 +210,14 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
     Result<std::string> piece = co_await reader.Next();
     if (!piece) co_return piece.error();
     if (piece->empty()) break;
+    bool large = response.body.size() + piece->size() > request.small_body_bytes;
+    if (large && request.large_bodies != nullptr && response.body_lease == nullptr) {
+      // Meanwhile nothing is read, so the peer has to wait as well.
+      Result<Slots::Lease> turn = co_await request.large_bodies->Acquire(deadline);
+      if (!turn) co_return turn.error();
+      response.body_lease = std::move(*turn);
+      response.body.reserve(request.max_body_bytes);
+    }
     if (response.body.empty()) {
       response.body = std::move(*piece);
     } else {
@@ -271,7 +225,7 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
     }
   }
   bool all_sent = connection->bytes_sent() - sent_before == header.size() + request.body.size();
-  if (reader.reusable() && all_sent) lease.Keep(std::move(connection));
+  if (reader.reusable() && all_sent) idle_->Keep(std::move(connection));
   co_return response;
 }
 
@@ -284,10 +238,10 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   if (!lease) co_return lease.error();
 
   // On a kept connection, which the peer may be closing at this very moment.
-  std::unique_ptr<Connection> kept = lease->TakeIdle();
+  std::unique_ptr<Connection> kept = idle_->Take();
   if (kept != nullptr) {
     bool lost = false;
-    Result<HttpResponse> response = co_await CallOn(std::move(kept), request, *header, deadline, *lease, lost);
+    Result<HttpResponse> response = co_await CallOn(std::move(kept), request, *header, deadline, lost);
     if (response || !lost) co_return response;
   }
 
@@ -295,7 +249,7 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   Result<std::unique_ptr<Connection>> opened = co_await Open(deadline);
   if (!opened) co_return opened.error();
   bool lost = false;
-  Result<HttpResponse> response = co_await CallOn(std::move(*opened), request, *header, deadline, *lease, lost);
+  Result<HttpResponse> response = co_await CallOn(std::move(*opened), request, *header, deadline, lost);
   co_return response;
 }
 

@@ -19,6 +19,7 @@
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/slots.h"
 #include "kube/http/tls.h"
 #include "kube/http/url.h"
 
@@ -37,6 +38,10 @@ struct HttpRequest {
   std::chrono::milliseconds timeout{30'000};
   // A longer answer ends in kInvalid. A stream's body has no bound.
   size_t max_body_bytes = 4 * 1024 * 1024;
+  // Of a call: an answer of more than so many bytes is read on only with one of `large_bodies`, which the response
+  // keeps. Null: without.
+  size_t small_body_bytes = 256 * 1024;
+  std::shared_ptr<Slots> large_bodies;
   // Streams: the longest silence between two pieces of the body.
   std::chrono::milliseconds idle_timeout{300'000};
   // Doing it twice is as good as once. GET, HEAD, OPTIONS, PUT and DELETE always are.
@@ -47,6 +52,8 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;
   std::string body;
+  // Of a large body: to be kept as long as the body.
+  Slots::Lease body_lease;
 
   // The first value of header `name`, in any case; "" if there is none.
   std::string_view Header(std::string_view name) const;

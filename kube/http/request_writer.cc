@@ -1,28 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/http/request_writer.h"
 
-#include <algorithm>
-
 #include "kube/base/base64.h"
+#include "kube/http/field.h"
 
 namespace kube {
 namespace {
 
-bool IsTokenChar(char c) {
-  if ((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9')) return true;
-  return std::string_view("!#$%&'*+-.^_`|~").find(c) != std::string_view::npos;
-}
-
-bool IsToken(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), IsTokenChar); }
-
 bool IsTarget(std::string_view text) {
-  auto plain = [](char c) { return c > 0x20 && c < 0x7f; };
-  return text.starts_with('/') && std::all_of(text.begin(), text.end(), plain);
-}
-
-bool IsFieldValue(std::string_view text) {
-  auto plain = [](char c) { return static_cast<unsigned char>(c) >= 0x20 ? c != 0x7f : c == '\t'; };
-  return std::all_of(text.begin(), text.end(), plain);
+  for (char c : text) {
+    if (c <= 0x20 || c >= 0x7f) return false;
+  }
+  return text.starts_with('/');
 }
 
 }  // namespace

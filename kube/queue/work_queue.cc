@@ -29,10 +29,10 @@ void WorkQueue::AddAfter(const ObjectKey& key, Duration delay) {
   if (!fresh) {
     if (pending->second <= when) return;
     auto [first, last] = delayed_.equal_range(pending->second);
-    delayed_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == key; }));
+    delayed_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == &pending->first; }));
     pending->second = when;
   }
-  delayed_.emplace(when, key);
+  delayed_.emplace(when, &pending->first);
   SetAlarm();
 }
 
@@ -55,10 +55,9 @@ int WorkQueue::failures(const ObjectKey& key) const {
 
 void WorkQueue::MoveDue() {
   while (!delayed_.empty() && delayed_.begin()->first <= clock_.Now()) {
-    ObjectKey key = std::move(delayed_.begin()->second);
+    auto due = due_.extract(*delayed_.begin()->second);
     delayed_.erase(delayed_.begin());
-    due_.erase(key);
-    Add(key);
+    Add(due.key());
   }
   SetAlarm();
 }

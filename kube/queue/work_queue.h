@@ -85,8 +85,8 @@ class WorkQueue {
   std::deque<ObjectKey> ready_;
   std::unordered_map<ObjectKey, TimePoint> wanted_;
   std::unordered_map<ObjectKey, TimePoint> working_;
-  std::multimap<TimePoint, ObjectKey> delayed_;
   std::unordered_map<ObjectKey, TimePoint> due_;
+  std::multimap<TimePoint, const ObjectKey*> delayed_;  // the keys of `due_`
   std::unordered_map<ObjectKey, int> failures_;
   Notifier added_;
   Alarm alarm_;

@@ -2,15 +2,12 @@
 #include "operator/objects/options.h"
 
 #include <algorithm>
-#include <array>
-#include <sstream>
+
+#include "api/node_file_flags.h"
+#include "kube/base/split.h"
 
 namespace operator_ {
 namespace {
-
-constexpr std::array<std::string_view, 6> kFlags = {"registries-conf",           "certs-dir",
-                                                    "policy",                    "containerd-certs-dir",
-                                                    "credential-provider-config", "credential-provider-bin-dir"};
 
 // Absolute, without anything that leads elsewhere.
 bool IsPlainPath(const std::string& path) {
@@ -22,12 +19,11 @@ bool IsPlainPath(const std::string& path) {
 
 kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(const std::string& text) {
   std::vector<std::pair<std::string, std::string>> files;
-  std::istringstream stream(text);
-  for (std::string part; std::getline(stream, part, ',');) {
+  for (const std::string& part : kube::SplitAtCommas(text)) {
     size_t equals = part.find('=');
     std::string flag = part.substr(0, equals);
     std::string path = equals == std::string::npos ? "" : part.substr(equals + 1);
-    if (std::find(kFlags.begin(), kFlags.end(), flag) == kFlags.end()) {
+    if (std::find(api::kNodeFileFlags.begin(), api::kNodeFileFlags.end(), flag) == api::kNodeFileFlags.end()) {
       return kube::Error::Invalid("node files: " + flag + " is no flag of the cluster controller for them");
     }
     if (!IsPlainPath(path)) return kube::Error::Invalid("node files: " + flag + " needs the path of a file in a folder");

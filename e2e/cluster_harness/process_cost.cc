@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/process_cost.h"
+#include "e2e/cluster_harness/process_cost.h"
 
 #include <unistd.h>
 
@@ -8,7 +8,7 @@
 #include <sstream>
 #include <string>
 
-namespace benchmarks {
+namespace e2e {
 namespace {
 
 std::string FolderOf(pid_t pid) { return "/proc/" + std::to_string(pid); }
@@ -44,11 +44,10 @@ kube::Result<ProcessCost> CostOf(pid_t pid) {
   std::ifstream status(FolderOf(pid) + "/status");
   for (std::string line; std::getline(status, line);) {
     if (line.starts_with("VmRSS:")) cost.rss_kb = std::strtol(line.c_str() + 6, nullptr, 10);
+    if (line.starts_with("RssAnon:")) cost.own_rss_kb = std::strtol(line.c_str() + 8, nullptr, 10);
     if (line.starts_with("VmHWM:")) cost.peak_rss_kb = std::strtol(line.c_str() + 6, nullptr, 10);
   }
   return cost;
 }
 
-void ForgetPeak(pid_t pid) { std::ofstream(FolderOf(pid) + "/clear_refs") << "5"; }
-
-}  // namespace benchmarks
+}  // namespace e2e

@@ -8,19 +8,17 @@
 
 #include "kube/base/error.h"
 
-namespace benchmarks {
+namespace e2e {
 
 struct ProcessCost {
   std::chrono::nanoseconds cpu{};     // user and system, all threads that still live
   std::chrono::nanoseconds system{};  // of it in the kernel; known to 10 ms
-  long rss_kb = 0;
-  long peak_rss_kb = 0;  // since the start, or the last ForgetPeak()
+  long rss_kb = 0;       // shared pages included
+  long own_rss_kb = 0;   // of it in no file
+  long peak_rss_kb = 0;  // since the start
 };
 
 // kNotFound if there is no such process (any more).
 kube::Result<ProcessCost> CostOf(pid_t pid);
 
-// Lets the peak begin anew at what is resident now; nothing happens where the kernel does not allow it.
-void ForgetPeak(pid_t pid);
-
-}  // namespace benchmarks
+}  // namespace e2e

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/fuzz/fuzz_targets.h"
-
 #include <glog/logging.h>
 
+#include "fuzz/fuzz_targets.h"
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/config/credential_providers.h"
 #include "inspection/config/credentials.h"
@@ -126,16 +125,22 @@ void FuzzCredentialProviders(const std::string& input) {
 }
 
 }  // namespace
+}  // namespace inspection
 
-const std::vector<FuzzTarget>& FuzzTargets() {
-  static const std::vector<FuzzTarget> targets = {
-      {"challenge", FuzzChallenge},       {"credential-providers", FuzzCredentialProviders},
-      {"dockerconfig", FuzzDockerConfig}, {"hosts-toml", FuzzHostsToml},
-      {"image-config", FuzzImageConfig},  {"manifest", FuzzManifest},
-      {"policy", FuzzPolicy},             {"reference", FuzzReference},
-      {"registries-conf", FuzzRegistriesConf},
+namespace fuzz {
+
+std::vector<FuzzTarget> InspectionTargets() {
+  return {
+      {"challenge", inspection::FuzzChallenge},
+      {"credential-providers", inspection::FuzzCredentialProviders},
+      {"dockerconfig", inspection::FuzzDockerConfig},
+      {"hosts-toml", inspection::FuzzHostsToml},
+      {"image-config", inspection::FuzzImageConfig},
+      {"manifest", inspection::FuzzManifest},
+      {"policy", inspection::FuzzPolicy},
+      {"reference", inspection::FuzzReference},
+      {"registries-conf", inspection::FuzzRegistriesConf},
   };
-  return targets;
 }
 
-}  // namespace inspection
+}  // namespace fuzz

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+// Registries that want to know who asks: with a password (Debian's docker-registry), and with the tokens of a token
+// server (a fake one, on the event loop of the flow).
+#include <cstdlib>
+
+#include "e2e/framework/flow_test.h"
+#include "inspection/manifest.h"
+#include "inspection/testing/docker_registry.h"
+#include "inspection/testing/fake_registry.h"
+#include "kube/base/base64.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using inspection::DockerRegistry;
+using inspection::FakeRegistry;
+using inspection::Publisher;
+
+class PrivateRegistryFlow : public FlowTest {
+ protected:
+  // Time for a flow to mend what is wrong before the pod is let go.
+  kube::Result<> Know(const std::string& host, const char* retry_period) {
+    return UseClusterConfig(UsualClusterConfig().Set("/spec/inspectionRetryPeriod", retry_period),
+                            "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n");
+  }
+
+  static std::string DockerConfig(const std::string& host, const std::string& user, const std::string& password) {
+    Json auth = {{"username", user}, {"password", password}};
+    return kube::Base64Encode(Json{{"auths", {{host, auth}}}}.dump());
+  }
+  static Step CreateSecret(const std::string& name, const std::string& docker_config) {
+    return Create(kSecrets, {{"apiVersion", "v1"},
+                             {"kind", "Secret"},
+                             {"type", "kubernetes.io/dockerconfigjson"},
+                             {"metadata", {{"name", name}}},
+                             {"data", {{".dockerconfigjson", docker_config}}}});
+  }
+
+  // Gated, with the label and an annotation that has every one of `words`.
+  static Condition TellsOnThePod(const std::string& pod, const std::vector<std::string>& words) {
+    return OfPod(pod, "says what went wrong with its image", [words](const Json& state) {
+      if (!state["metadata"].value("labels", Json::object()).contains(api::kInspectErrorLabel)) return false;
+      std::string text = state["metadata"].value("annotations", Json::object())
+                             .value(std::string(api::kInspectErrorAnnotation), "");
+      bool all = true;
+      for (const std::string& word : words) all &= text.find(word) != std::string::npos;
+      return all && state["spec"].contains("schedulingGates");
+    });
+  }
+};
+
+TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
+  std::string folder = std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
+                       "/" + scene().ns();
+  DockerRegistry registry({.folder = folder, .storage = folder + "/storage", .password = true});
+  Publisher publisher(cluster().io(), registry.port(), "Basic " + kube::Base64Encode("u:secret"));
+  publisher.PushImage("team/app", "1", {"linux", "s390x"}, inspection::kOciManifest);
+  ASSERT_FALSE(HasFailure());
+  kube::Result<> known = Know(registry.host(), "5s");
+  ASSERT_TRUE(known) << known.error();
+  const std::string image = registry.host() + "/team/app:1";
+
+  Flow(scene(), "a private registry, with a password")
+      .Do(CreateSecret("right", DockerConfig(registry.host(), "u", "secret")))
+      .Do(CreateSecret("wrong", DockerConfig(registry.host(), "u", "guess")))
+      .Do(Create(MakePod("with").Image(image).PullSecret("right")))
+      .Await(Requires("with", {"s390x"}))
+      // What one pod may know, another does not profit from.
+      .Do(Create(MakePod("without").Image(image)))
+      .Do(Create(MakePod("mistaken").Image(image).PullSecret("wrong")))
+      .Await(TellsOnThePod("without", {image, registry.host(), "401", "0 credentials"}))
+      .Await(TellsOnThePod("mistaken", {image, registry.host(), "401", "1 credential"}))
+      .Await(EventAbout("without", std::string(api::kReasonInspectionError), {image, registry.host(), "401"}))
+      // I3: no gate for ever, and no requirement made up.
+      .Await(Ungated("without"), 240s)
+      .Await(Ungated("mistaken"), 240s)
+      .Check(Labelled("without", std::string(api::kInspectErrorCountLabel), "4"))
+      .Check(OfPod("without", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(OfPod("mistaken", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Never(GateAndItsWorkGoApart());
+}
+
+TEST_F(PrivateRegistryFlow, WithTokensIsReadOnceTheSecretIsCorrected) {
+  FakeRegistry registry(cluster().io().get_executor(), {});
+  registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
+  registry.RequireToken("u", "secret");
+  // The third pause of 60 s is 17 s: the secret is right long before the pod would be let go.
+  kube::Result<> known = Know(registry.host(), "60s");
+  ASSERT_TRUE(known) << known.error();
+  const std::string image = registry.host() + "/team/app:1";
+
+  Flow(scene(), "a private registry, with tokens")
+      .Do(CreateSecret("pull", DockerConfig(registry.host(), "u", "guess")))
+      .Do(Create(MakePod("early").Image(image).PullSecret("pull")))
+      .Await(TellsOnThePod("early", {image, registry.host(), "401"}))
+      .Do(Change(kSecrets, "pull", {{"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}}))
+      .Await(Requires("early", {"arm64", "ppc64le"}))
+      .Check(OfPod("early", "does not speak of an error any more",
+                   [](const Json& pod) {
+                     Json annotations = pod["metadata"].value("annotations", Json::object());
+                     return !pod["metadata"]["labels"].contains(api::kInspectErrorLabel) &&
+                            !annotations.contains(api::kInspectErrorAnnotation);
+                   }))
+      .Never(GateAndItsWorkGoApart());
+  EXPECT_GE(registry.Count("GET /token"), 2) << "one with each password";
+}
+
+}  // namespace
+}  // namespace e2e

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/flows/process_conditions.h"
+
+#include "e2e/cluster_harness/process_cluster.h"
+
+namespace e2e {
+
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+Condition NoProcessOf(const std::string& program) {
+  return {.name = "no process of " + program, .holds = [program](Scene& scene) -> Result<> {
+            if (TheProcessCluster().kubelet().OfProgram(program, scene.ns()).empty()) return Ok();
+            return Error::AlreadyExists("a process of " + program + " runs");
+          }};
+}
+
+}  // namespace e2e

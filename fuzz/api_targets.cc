@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0
+#include <glog/logging.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
+
+#include <algorithm>
+#include <optional>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
+#include "api/pod_placement_config.h"
+#include "api/validation.h"
+#include "fuzz/fuzz_targets.h"
+#include "kube/cache/waiting_pods.h"
+#include "kube/client/frame_reader.h"
+#include "kube/codec/codec.h"
+#include "kube/codec/fields.h"
+#include "kube/codec/yaml.h"
+#include "placement/gate.h"
+#include "placement/gating.h"
+#include "placement/release.h"
+#include "webhook/gate_patch.h"
+#include "webhook/pod_review.h"
+
+namespace fuzz {
+namespace {
+
+using kube::Json;
+using kube::Result;
+using kube::core::Pod;
+
+// Equal messages have equal bytes, which maps otherwise spoil.
+std::string Bytes(const google::protobuf::MessageLite& message) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream coded(&stream);
+    coded.SetSerializationDeterministic(true);
+    message.SerializePartialToCodedStream(&coded);
+  }
+  return bytes;
+}
+
+bool HasGate(const Json& pod, std::string_view gate) {
+  const Json* gates = kube::Find(pod, "spec.schedulingGates");
+  return gates != nullptr && std::any_of(gates->begin(), gates->end(),
+                                         [&](const Json& one) { return kube::StringAt(one, "name") == gate; });
+}
+
+// What the API server would make of a patch.
+Json Patched(const Json& pod, const std::string& patch) {
+  if (patch.empty()) return pod;
+  Result<Json> operations = kube::ParseJson(patch);
+  CHECK(operations) << patch;
+  try {
+    return pod.patch(*operations);
+  } catch (const Json::exception& failure) {
+    LOG(FATAL) << failure.what() << ": " << patch;
+  }
+}
+
+void FuzzAdmissionReview(const std::string& input) {
+  static auto& reader = *new webhook::PodReviewReader;
+  (void)reader.Read(input);
+  // The API server writes JSON of one form: without keys that stand there twice.
+  Result<Json> json = kube::ParseJson(input);
+  if (!json) return;
+  std::string text = json->dump(-1, ' ', false, Json::error_handler_t::replace);
+  Result<webhook::PodReview> review = reader.Read(text);
+  if (!review || !review->creates_pod || !review->readable) return;
+  const Json* pod = kube::Find(*json, "request.object");
+  CHECK(pod != nullptr);
+
+  constexpr char kOperatorNamespace[] = "openshift-multiarch-tuning-operator";
+  using placement::GateDecision;
+  GateDecision cluster = placement::ShouldGateForCluster(review->pod, kOperatorNamespace);
+  Json gated = Patched(*pod, webhook::ClusterPatch(*review, cluster));
+  CHECK_EQ(HasGate(gated, api::kClusterGate), cluster == GateDecision::kGate || HasGate(*pod, api::kClusterGate));
+  GateDecision local = placement::ShouldGateLocally(review->pod, review->pod.ns, kOperatorNamespace);
+  gated = Patched(*pod, webhook::LocalPatch(*review, local, "only"));
+  CHECK_EQ(HasGate(gated, api::kLocalGate), local == GateDecision::kGate || HasGate(*pod, api::kLocalGate));
+}
+
+// Whether the fields that packing looks at are of their types. Protobuf keeps others as unknown; the API server has none.
+bool IsWellTyped(std::string_view pod) {
+  auto is_bytes = [](std::string_view field) { return (field[0] & 7) == 2; };
+  kube::FieldReader fields(pod);
+  while (fields.Next()) {
+    if (fields.number() <= Pod::kStatusFieldNumber && !is_bytes(fields.whole())) return false;
+    if (fields.number() != Pod::kMetadataFieldNumber) continue;
+    kube::FieldReader metadata(fields.bytes());
+    while (metadata.Next()) {
+      bool managed = metadata.number() == kube::meta::ObjectMeta::kManagedFieldsFieldNumber;
+      if (managed && !is_bytes(metadata.whole())) return false;
+    }
+  }
+  return true;
+}
+
+// A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
+void FuzzWatchEvent(const std::string& input) {
+  static const auto& pack = *new auto(kube::GatedPods("", api::kClusterGate).pack);
+  Result<kube::RawWatchEvent> event = kube::DecodeProtobufFrame(input);
+  if (!event) return;
+  Result<std::optional<std::string>> packed = pack(event->object);
+  Result<Pod> pod = kube::DecodeBare<Pod>(event->object);
+  if (!pod || !packed || !*packed || !IsWellTyped(event->object)) return;
+  Result<Pod> unpacked = kube::DecodeBare<Pod>(**packed);
+  CHECK(unpacked) << unpacked.error();
+  pod->clear_status();
+  pod->mutable_metadata()->clear_managed_fields();
+  unpacked->mutable_metadata();
+  CHECK(Bytes(*unpacked) == Bytes(*pod));
+}
+
+// However the bytes come, the frames are the same.
+void FuzzFrames(const std::string& input) {
+  if (input.size() < 2) return;
+  constexpr size_t kMaxFrame = 1024;
+  auto format = input[0] % 2 == 0 ? kube::FrameReader::Format::kLines : kube::FrameReader::Format::kLengthPrefixed;
+  auto read = [&](size_t step) {
+    std::vector<std::string> frames;
+    kube::FrameReader reader(format, kMaxFrame);
+    for (size_t at = 1; at < input.size(); at += step) {
+      reader.Append(std::string_view(input).substr(at, step));
+      while (true) {
+        Result<std::optional<std::string>> frame = reader.Next();
+        if (!frame) return frames;
+        if (!*frame) break;
+        CHECK_LE((*frame)->size(), kMaxFrame);
+        frames.push_back(std::move(**frame));
+      }
+    }
+    return frames;
+  };
+  CHECK(read(input.size()) == read(1 + static_cast<unsigned char>(input[1])));
+}
+
+void FuzzYaml(const std::string& input) {
+  Result<std::vector<Json>> documents = kube::ParseYamlDocuments(input);
+  if (!documents) return;
+  for (const Json& document : *documents) (void)document.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+// Reading what was written changes nothing any more.
+template <class Config>
+void CheckConfig(const Json& json) {
+  Result<Config> config = Config::FromJson(json);
+  if (!config) return;
+  Json written = config->ToJson();
+  Result<Config> again = Config::FromJson(written);
+  CHECK(again) << again.error();
+  CHECK(again->ToJson() == written) << written;
+  if constexpr (std::is_same_v<Config, api::PodPlacementConfig>) {
+    (void)api::ValidateCreate(*config, {}, true);
+  } else {
+    (void)api::ValidateCreate(*config);
+  }
+}
+
+void FuzzConfig(const std::string& input) {
+  Result<Json> json = kube::ParseJson(input);
+  if (!json) return;
+  CheckConfig<api::PodPlacementConfig>(*json);
+  CheckConfig<api::ClusterPodPlacementConfig>(*json);
+}
+
+// What a release may change (I5), so that all else can be compared.
+void ClearWhatIsOurs(Pod& pod) {
+  pod.mutable_metadata()->clear_labels();
+  pod.mutable_metadata()->clear_annotations();
+  pod.mutable_spec()->clear_affinity();
+  pod.mutable_spec()->clear_scheduling_gates();
+}
+
+template <class Decide>
+void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
+  Pod before = pod;
+  if (!decide(pod).released) {
+    CHECK(Bytes(pod) == Bytes(before));
+    return;
+  }
+  CHECK(!placement::HasGate(pod, gate));
+  CHECK(!decide(pod).released);
+  ClearWhatIsOurs(pod);
+  ClearWhatIsOurs(before);
+  CHECK(Bytes(pod) == Bytes(before));
+}
+
+// A pod as protobuf, through the shard's release and the cluster's.
+void FuzzPod(const std::string& input) {
+  Result<Pod> pod = kube::DecodeBare<Pod>(input);
+  if (!pod) return;
+  static const auto& configs = *new auto([] {
+    Json json = {{"metadata", {{"name", "only"}, {"namespace", "shop"}}}};
+    json["spec"]["plugins"]["nodeAffinityScoring"] = {
+        {"enabled", true}, {"platforms", Json::array({{{"architecture", "arm64"}, {"weight", 7}}})}};
+    return std::vector{*api::PodPlacementConfig::FromJson(std::move(json))};
+  }());
+  static const std::vector<api::Platform> platforms = {{"amd64", 1}, {"arm64", 2}};
+  placement::Configs matching = placement::ConfigsFor(*pod, configs);
+  (void)placement::GatingConfigs(*pod);
+
+  CheckRelease(*pod, api::kLocalGate, [&](Pod& one) { return placement::ReleaseLocal(one, matching); });
+  placement::ClusterDecision decision{.configs = matching, .cluster_platforms = platforms};
+  for (const auto& architectures : {std::optional<placement::ArchitectureSet>(), std::optional<placement::ArchitectureSet>({}),
+                                    std::optional<placement::ArchitectureSet>({"amd64", "arm64"})}) {
+    for (bool take_over : {false, true}) {
+      decision.architectures = architectures;
+      decision.take_over_shard = take_over;
+      if (!take_over && placement::HasGate(*pod, api::kLocalGate)) {
+        Pod held = *pod;
+        CHECK(!placement::ReleaseCluster(held, decision).released);  // I1
+      }
+      CheckRelease(*pod, api::kClusterGate, [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
+    }
+  }
+  CheckRelease(*pod, api::kClusterGate, [](Pod& one) { return placement::ReleaseIgnored(one); });
+}
+
+}  // namespace
+
+std::vector<FuzzTarget> ApiTargets() {
+  return {
+      {"admission-review", FuzzAdmissionReview},
+      {"config", FuzzConfig},
+      {"frames", FuzzFrames},
+      {"pod", FuzzPod},
+      {"watch-event", FuzzWatchEvent},
+      {"yaml", FuzzYaml},
+  };
+}
+
+}  // namespace fuzz

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+// The libFuzzer side of fuzz_targets.h: --target=NAME says which function the inputs are for.
+#include <glog/logging.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "fuzz/fuzz_targets.h"
+
+namespace {
+
+void (*g_run)(const std::string& input) = nullptr;
+
+// Read and cleared by libFuzzer, which knows the section by its name: how often each place of the code was reached.
+__attribute__((section("__libfuzzer_extra_counters"))) uint8_t g_reached[1 << 16];
+
+}  // namespace
+
+// GCC calls this at every branch under --config=fuzz, where Clang would count in an array by itself. libFuzzer's own
+// definition refuses to work, so the linker is told to take this one (third_party/system).
+extern "C" __attribute__((no_sanitize_coverage, no_sanitize_address)) void __wrap___sanitizer_cov_trace_pc() {
+  auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
+  ++g_reached[(place ^ (place >> 16)) % sizeof(g_reached)];
+}
+
+// GCC calls these for floating point; libFuzzer has no use for them.
+extern "C" void __sanitizer_cov_trace_cmpf(float, float) {}
+extern "C" void __sanitizer_cov_trace_cmpd(double, double) {}
+
+extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
+  constexpr std::string_view kFlag = "--target=";
+  FLAGS_logtostderr = true;
+  google::InitGoogleLogging((*argv)[0]);
+  for (int i = 1; i < *argc; ++i) {
+    std::string_view argument = (*argv)[i];
+    if (!argument.starts_with(kFlag)) continue;
+    for (const auto& targets : {fuzz::InspectionTargets(), fuzz::ApiTargets()}) {
+      for (const fuzz::FuzzTarget& target : targets) {
+        if (target.name == argument.substr(kFlag.size())) g_run = target.run;
+      }
+    }
+  }
+  CHECK(g_run != nullptr) << "--target names none of fuzz_targets.h";
+  return 0;
+}
+
+extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
+  g_run(std::string(reinterpret_cast<const char*>(data), size));
+  return 0;
+}

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/base/slots.h"
+
+#include <boost/asio/steady_timer.hpp>
+
+namespace kube {
+
+struct Slots::Waiter {
+  asio::steady_timer timer;
+  Lease lease;
+};
+
+Slots::Lease Slots::NewLease() {
+  return Lease(this, [self = shared_from_this()](void*) { self->Release(); });
+}
+
+void Slots::Release() {
+  // The slot goes to the longest waiting, without becoming free in between.
+  if (waiting_.empty()) {
+    --busy_;
+    return;
+  }
+  Waiter* next = waiting_.front();
+  waiting_.pop_front();
+  next->lease = NewLease();
+  next->timer.cancel();
+}
+
+Async<Slots::Lease> Slots::Acquire(TimePoint deadline) {
+  co_await IgnoreCancellation();
+  bool cancelled = co_await IsCancelled();
+  if (cancelled) co_return Error::Cancelled("wait for " + what_);
+  if (busy_ < count_) {
+    ++busy_;
+    co_return NewLease();
+  }
+  std::shared_ptr<Slots> self = shared_from_this();
+  Waiter waiter{asio::steady_timer(executor_), nullptr};
+  waiter.timer.expires_after(deadline - clock_.Now());
+
+  // Leaves the line however this coroutine ends, by destruction too.
+  struct Registration {
+    std::list<Waiter*>& line;
+    Waiter* waiter;
+    ~Registration() { line.remove(waiter); }
+  } registration{waiting_, &waiter};
+  waiting_.push_back(&waiter);
+
+  auto waited = co_await waiter.timer.async_wait(kTuple);
+  if (waiter.lease != nullptr) co_return std::move(waiter.lease);
+  if (std::get<0>(waited)) co_return Error::Cancelled("wait for " + what_);
+  co_return Error::DeadlineExceeded("wait for " + what_);
+}
+
+}  // namespace kube

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/cache/waiting_pods.h"
+
+#include <gtest/gtest.h>
+
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+
+namespace kube {
+namespace {
+
+using core::Pod;
+
+constexpr char kGate[] = "example.com/gate";
+
+// What the cache would hold of `bytes`, decoded again; nullopt for a pod that it leaves out.
+Result<std::optional<Pod>> Pack(const std::string& bytes) {
+  Result<std::optional<std::string>> packed = GatedPods("ns", kGate).pack(bytes);
+  if (!packed) return packed.error();
+  if (!*packed) return std::optional<Pod>();
+  Pod pod;
+  EXPECT_TRUE(pod.ParseFromString(**packed));
+  return std::optional<Pod>(std::move(pod));
+}
+
+Pod Waiting() { return MakePod("web").Label("app", "web").Gate("other.io/gate").Gate(kGate).Image("r.io/app:1"); }
+
+TEST(WaitingPodsTest, HoldsPodsWithTheGateAlone) {
+  EXPECT_TRUE(*Pack(Waiting().SerializeAsString()));
+  EXPECT_FALSE(*Pack(Pod(MakePod("web").Gate("other.io/gate").Image("r.io/app:1")).SerializeAsString()));
+  EXPECT_FALSE(*Pack(Pod(MakePod("web")).SerializeAsString()));
+  EXPECT_FALSE(*Pack("")) << "no spec at all";
+}
+
+TEST(WaitingPodsTest, HoldsAllThatAWriteNeeds) {
+  Pod pod = Waiting();
+  // Of each level a field that no message of ours names: number 1999, "far".
+  const std::string unnamed("\xfa\x7c\x03" "far");
+  pod.mutable_unknown_fields()->append(unnamed);
+  pod.mutable_metadata()->mutable_unknown_fields()->append(unnamed);
+  pod.mutable_spec()->mutable_unknown_fields()->append(unnamed);
+  pod.clear_status();
+  std::string needed = pod.SerializeAsString();
+  pod.mutable_metadata()->add_managed_fields("who wrote what");
+  pod.mutable_status()->set_phase("Pending");
+
+  Result<std::optional<Pod>> held = Pack(pod.SerializeAsString());
+  ASSERT_TRUE(held && *held);
+  EXPECT_EQ((*held)->SerializeAsString(), needed);
+}
+
+TEST(WaitingPodsTest, RefusesWhatIsNoPod) {
+  std::string bytes = Waiting().SerializeAsString();
+  EXPECT_THAT(Pack(bytes.substr(0, bytes.size() - 1)), FailsWith(Code::kInvalid));
+  EXPECT_THAT(Pack("\x0a\x02\xff\xff"), FailsWith(Code::kInvalid)) << "its metadata";
+  EXPECT_THAT(Pack("\x12\x02\xff\xff"), FailsWith(Code::kInvalid)) << "its spec";
+}
+
+}  // namespace
+}  // namespace kube

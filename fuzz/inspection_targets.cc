@@ -50,7 +50,10 @@ void FuzzRegistriesConf(const std::string& input) {
     Result<std::vector<PullSource>> sources = config->Sources(image);
     if (!sources) continue;
     CHECK(!sources->empty());
-    for (const PullSource& source : *sources) CHECK(IsRegistryHost(source.registry)) << source.registry;
+    for (const PullSource& source : *sources) {
+      CHECK(IsRegistryHost(source.registry)) << source.registry;
+      CHECK(IsRepository(source.repository)) << source.repository;
+    }
   }
 }
 

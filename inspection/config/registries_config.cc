@@ -223,22 +223,24 @@ const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, 
   return best;
 }
 
-void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const {
-  auto add = [&](const std::string& physical, bool insecure, std::string why) {
+Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const {
+  auto add = [&](const std::string& physical, bool insecure, std::string why) -> Result<> {
+    if (sources.size() == kMaxSources) return kube::Ok();
     size_t slash = physical.find('/');
-    if (slash == std::string::npos || sources.size() == kMaxSources) return;
+    // "b:1" in place of "a" makes "b:1:2/app" of "a:2/app", "b" in place of "a/app" is a mere host.
+    if (slash == std::string::npos || !IsLocation(physical)) {
+      return Error::Invalid("registries.conf, " + why + ": " + physical + " names no image");
+    }
     PullSource source{physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why), {}};
     if (source.registry == kDockerHub && source.repository.find('/') == std::string::npos) {
       source.repository.insert(0, "library/");
     }
     sources.push_back(std::move(source));
+    return kube::Ok();
   };
   size_t matched = 0;
   const Registry* registry = Find(name, &matched);
-  if (registry == nullptr) {
-    add(name, false, "named by the image");
-    return;
-  }
+  if (registry == nullptr) return add(name, false, "named by the image");
   std::string rest = name.substr(matched);
   for (const Mirror& mirror : registry->mirrors) {
     if (mirror.pull_from == (by_digest ? PullFrom::kTagOnly : PullFrom::kDigestOnly)) continue;
@@ -246,15 +248,15 @@ void RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::
     size_t ignored = 0;
     const Registry* own = Find(physical, &ignored);
     if (own != nullptr && own->blocked) continue;
-    add(physical, mirror.insecure, "mirror of " + registry->prefix);
+    if (Result<> added = add(physical, mirror.insecure, "mirror of " + registry->prefix); !added) return added;
   }
   // What is blocked is the place that would be asked, under whatever name, as with the mirrors.
   bool moved = !registry->location.empty() && registry->location != registry->prefix;
   std::string physical = moved ? registry->location + rest : name;
   size_t ignored = 0;
   const Registry* own = Find(physical, &ignored);
-  if (own != nullptr && own->blocked) return;
-  add(physical, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
+  if (own != nullptr && own->blocked) return kube::Ok();
+  return add(physical, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
 }
 
 // The full names that `reference` may stand for.
@@ -279,10 +281,12 @@ Result<std::vector<PullSource>> RegistriesConfig::Sources(const Reference& refer
   Result<std::vector<std::string>> names = Candidates(reference);
   if (!names) return names.error();
   std::vector<PullSource> sources;
-  for (const std::string& name : *names) AddSources(name, !reference.digest.empty(), sources);
+  for (const std::string& name : *names) {
+    if (Result<> added = AddSources(name, !reference.digest.empty(), sources); !added) return added.error();
+  }
   if (sources.empty()) {
     return Error::PermissionDenied("registry " + std::string(HostOf(names->front())) +
-                                   " is blocked by registries.conf");
+                                   " is blocked by the registries configuration");
   }
   return sources;
 }

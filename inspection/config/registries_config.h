@@ -39,7 +39,7 @@ class RegistriesConfig {
   void Add(const RegistryRules& rules);
 
   // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is left; kInvalid for
-  // a short name that short-name-mode forbids.
+  // a short name that short-name-mode forbids, and where a mirror or location makes no image's name of this one.
   kube::Result<std::vector<PullSource>> Sources(const Reference& reference) const;
 
  private:
@@ -61,7 +61,7 @@ class RegistriesConfig {
 
   Registry* EntryFor(const std::string& prefix);
   const Registry* Find(std::string_view name, size_t* matched) const;
-  void AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const;
+  kube::Result<> AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const;
   kube::Result<std::vector<std::string>> Candidates(const Reference& reference) const;
 
   std::vector<Registry> registries_;

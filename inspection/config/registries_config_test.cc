@@ -99,6 +99,22 @@ mirror = [{location = "m.io"}]
   EXPECT_THAT(Sources(kOld, "r.io/a" + kDigest), ElementsAre("m.io/a", "r.io/a"));
 }
 
+TEST(RegistriesConfigTest, APlaceThatMakesNoImageNameIsAnError) {
+  constexpr std::string_view kToml = R"(
+[[registry]]
+prefix = "a.io"
+location = "b.io:1"
+[[registry]]
+location = "c.io/app"
+mirror = [{location = "d.io"}]
+)";
+  EXPECT_THAT(Sources(kToml, "a.io/app"), ElementsAre("b.io:1/app"));
+  EXPECT_THAT(Sources(kToml, "a.io:2/app"),
+              ElementsAre("Invalid: registries.conf, location of a.io: b.io:1:2/app names no image"));
+  EXPECT_THAT(Sources(kToml, "c.io/app"),
+              ElementsAre("Invalid: registries.conf, mirror of c.io/app: d.io names no image"));
+}
+
 TEST(RegistriesConfigTest, ABlockedRegistryIsNeverAsked) {
   constexpr std::string_view kToml = R"(
 [[registry]]
@@ -110,7 +126,7 @@ blocked = true
 mirror = [{location = "bad.io/gone"}, {location = "kept.io"}]
 )";
   EXPECT_THAT(Sources(kToml, "bad.io/a"),
-              ElementsAre("PermissionDenied: registry bad.io is blocked by registries.conf"));
+              ElementsAre("PermissionDenied: registry bad.io is blocked by the registries configuration"));
   EXPECT_THAT(Sources(kToml, "gone.io/a"), ElementsAre("kept.io/a"));
 }
 

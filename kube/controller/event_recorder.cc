@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
+#include <iterator>
 
 #include "kube/codec/codec.h"
 
@@ -15,6 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr Resource kEvents = ResourceOf<core::Event>::value;
+constexpr const char* kNormal = "Normal";
+constexpr const char* kWarning = "Warning";
 constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxReason = 128;
 // A name has 253 bytes at most, of which ".0123456789abcdef" is ours.
@@ -71,7 +74,7 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning, std
   }
   if (queue_.size() >= options_.capacity) {
     ++dropped_;
-    return;
+    if (!warning || !DropNewestNormal()) return;
   }
   core::Event event;
   // Events about cluster-scoped objects live in "default".
@@ -85,11 +88,20 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning, std
   event.mutable_first_timestamp()->set_seconds(seconds);
   event.mutable_last_timestamp()->set_seconds(seconds);
   event.set_count(1);
-  event.set_type(warning ? "Warning" : "Normal");
+  event.set_type(warning ? kWarning : kNormal);
   urgent_ = clock_.Now();
   auto position = queue_.insert(queue_.end(), Waiting{std::move(signature), std::move(event), urgent_});
   by_signature_.emplace(position->signature, position);
   added_.NotifyOne();
+}
+
+bool EventRecorder::DropNewestNormal() {
+  auto is_normal = [](const Waiting& waiting) { return waiting.event.type() == kNormal; };
+  auto newest = std::find_if(queue_.rbegin(), queue_.rend(), is_normal);
+  if (newest == queue_.rend()) return false;
+  by_signature_.erase(newest->signature);
+  queue_.erase(std::prev(newest.base()));
+  return true;
 }
 
 std::string EventRecorder::NewName(const std::string& object_name) {

@@ -44,7 +44,8 @@ class EventRecorder {
   // `client` and `clock` outlive the recorder.
   EventRecorder(Client& client, Clock& clock, EventRecorderOptions options);
 
-  // Queues an event, or counts one more of an equal event that still waits. `message` is cut to 1,024 bytes.
+  // Queues an event, or counts one more of an equal event that still waits. In a full queue a warning takes the place of
+  // another event. `message` is cut to 1,024 bytes.
   void Record(const core::ObjectReference& about, bool warning, std::string_view reason, std::string message);
 
   // Sends until cancelled, then flushes. Failures are logged at verbosity 1 and not tried again.
@@ -63,6 +64,8 @@ class EventRecorder {
   // How long the first event has to wait yet; zero: it may go.
   Duration Pause();
   Async<> SendFirst(Duration timeout);
+  // False if only warnings wait.
+  bool DropNewestNormal();
   std::string NewName(const std::string& object_name);
 
   Client& client_;

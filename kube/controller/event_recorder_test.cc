@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/controller/event_recorder.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "kube/base/task_group.h"
@@ -146,6 +147,21 @@ TEST_F(EventRecorderTest, CountsWhatDoesNotFit) {
   EXPECT_EQ(recorder_.dropped(), 2u) << "a repeat needs no room";
   Start();
   EXPECT_EQ(Sent().size(), 3u);
+}
+
+TEST_F(EventRecorderTest, AWarningTakesThePlaceOfAnotherEvent) {
+  for (const char* message : {"1", "2", "3"}) Record(message);
+  auto warn = [&](const char* message) {
+    recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage", message);
+  };
+  for (const char* message : {"a", "b", "c", "d"}) warn(message);
+  EXPECT_EQ(recorder_.dropped(), 4u);
+  Record("3");
+  EXPECT_EQ(recorder_.dropped(), 5u) << "it does not wait any more";
+  Start();
+  std::vector<std::string> messages;
+  for (const core::Event& event : Sent()) messages.push_back(event.message());
+  EXPECT_THAT(messages, testing::UnorderedElementsAre("a", "b", "c"));
 }
 
 TEST_F(EventRecorderTest, RefusedEventsAreDroppedAndTheNextGoOut) {

@@ -16,7 +16,7 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller. (-fPIE: what --force_pic does to
+# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2 costs as much CPU a pod. (-fPIE: what --force_pic does to
 # programs, without the detours that a shared library needs.) Tests are not made for this: they never idle.
 _SMALL = select({
     "//bazel:debug": [],

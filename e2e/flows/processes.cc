@@ -35,8 +35,8 @@ class ProcessFlow : public FlowTest {
 // The budget of the design: idle at most 10 MB resident a process, shared pages included, and shard and webhook of a
 // namespace together at most 20 MB. A sanitizer's build has other needs.
 TEST_F(ProcessFlow, IdleMemoryIsWithinItsBudget) {
-#ifdef __SANITIZE_ADDRESS__
-  GTEST_SKIP() << "built with AddressSanitizer";
+#ifdef BUILT_WITH_SANITIZER
+  GTEST_SKIP() << "built with a sanitizer";
 #endif
   constexpr long kProcessBudget = 10 * 1024;
   constexpr long kNamespaceBudget = 20 * 1024;

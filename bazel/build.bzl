@@ -16,8 +16,9 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2 costs as much CPU a pod. (-fPIE: what --force_pic does to
-# programs, without the detours that a shared library needs.) Tests are not made for this: they never idle.
+# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2 costs as much CPU a pod.
+# (-fPIE: what --force_pic does to programs, without the detours that a shared library needs.) Tests are not made for this:
+# they never idle.
 _SMALL = select({
     "//bazel:debug": [],
     "//bazel:sanitizer": [],

@@ -226,6 +226,10 @@ const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, 
 Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const {
   auto add = [&](const std::string& physical, bool insecure, std::string why) -> Result<> {
     if (sources.size() == kMaxSources) return kube::Ok();
+    // What is blocked is the place that would be asked, under whatever name.
+    size_t ignored = 0;
+    const Registry* own = Find(physical, &ignored);
+    if (own != nullptr && own->blocked) return kube::Ok();
     size_t slash = physical.find('/');
     // "b:1" in place of "a" makes "b:1:2/app" of "a:2/app", "b" in place of "a/app" is a mere host.
     if (slash == std::string::npos || !IsLocation(physical)) {
@@ -244,19 +248,12 @@ Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest, s
   std::string rest = name.substr(matched);
   for (const Mirror& mirror : registry->mirrors) {
     if (mirror.pull_from == (by_digest ? PullFrom::kTagOnly : PullFrom::kDigestOnly)) continue;
-    std::string physical = mirror.location + rest;
-    size_t ignored = 0;
-    const Registry* own = Find(physical, &ignored);
-    if (own != nullptr && own->blocked) continue;
-    if (Result<> added = add(physical, mirror.insecure, "mirror of " + registry->prefix); !added) return added;
+    Result<> added = add(mirror.location + rest, mirror.insecure, "mirror of " + registry->prefix);
+    if (!added) return added;
   }
-  // What is blocked is the place that would be asked, under whatever name, as with the mirrors.
   bool moved = !registry->location.empty() && registry->location != registry->prefix;
-  std::string physical = moved ? registry->location + rest : name;
-  size_t ignored = 0;
-  const Registry* own = Find(physical, &ignored);
-  if (own != nullptr && own->blocked) return kube::Ok();
-  return add(physical, registry->insecure, moved ? "location of " + registry->prefix : "named by the image");
+  if (!moved) return add(name, registry->insecure, "named by the image");
+  return add(registry->location + rest, registry->insecure, "location of " + registry->prefix);
 }
 
 // The full names that `reference` may stand for.

@@ -320,6 +320,8 @@ TEST_F(InformerTest, WhatPackDropsIsDeleted) {
   EXPECT_EQ(pods_->size(), 0u);
   api_.Delete<core::Pod>({"ns", "gated"});
   EXPECT_THAT(Events(), IsEmpty()) << "deleted once";
+  api_.Create<core::Pod>(MakePod("next").Gate("g"));
+  EXPECT_THAT(Events(), ElementsAre("added next")) << "the watch goes on";
 }
 
 TEST_F(InformerTest, HoldsWhatPackLeaves) {

@@ -251,8 +251,11 @@ Result<void> Reflector::Take(Frame frame) {
   if (frame.type == "ADDED" || frame.type == "MODIFIED") {
     Put(frame.key, version, std::move(frame.object));
   } else if (frame.type == "DELETED") {
-    Result<Packed> last = kind_.Pack(std::move(frame.object));
-    Remove(frame.key, last ? &last->held : nullptr);
+    // Most pods that go, or are scheduled, have left the cache with their gate.
+    if (entries_.contains(frame.key)) {
+      Result<Packed> last = kind_.Pack(std::move(frame.object));
+      Remove(frame.key, last ? &last->held : nullptr);
+    }
   } else if (frame.type == "BOOKMARK") {
     list_ended = listing_ && frame.initial_events_end;
     // With streaming lists the first bookmark is the one that ends the initial events.

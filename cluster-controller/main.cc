@@ -54,11 +54,12 @@ constexpr std::chrono::seconds kOpenShiftInterval{60};
 // What is counted, over all terms of leadership.
 struct Counted {
   Counted(kube::Metrics& metrics, kube::Clock& clock)
-      : client(metrics), pods(metrics), controller(metrics, clock, kController, FLAGS_workers) {}
+      : client(metrics), pods(metrics), controller(metrics, clock, kController, FLAGS_workers), events(metrics) {}
 
   kube::ClientMetrics client;
   ControllerMetrics pods;
   kube::ControllerMetrics controller;
+  kube::EventMetrics events;
 };
 
 // Works as the leader until the process stops (Ok) or leadership is lost (the elector's error).
@@ -86,7 +87,8 @@ Async<> Lead(kube::App& app, kube::Client& client, Counted& counted, kube::Leade
   kube::Controller* busy = nullptr;
   kube::EventRecorder events(client, clock,
                              {.component = std::string(api::kEventComponent),
-                              .busy = [&busy] { return busy != nullptr && busy->queue().size() > 0; }});
+                              .busy = [&busy] { return busy != nullptr && busy->queue().size() > 0; },
+                              .observer = &counted.events});
   PodReconciler reconciler({client, clock, tasks, events, configs, inspector, shards, counted.pods, pods,
                             cluster_configs});
   kube::Controller controller({.name = kController, .workers = FLAGS_workers}, reconciler, clock, &counted.controller);

@@ -75,11 +75,13 @@ struct Shard {
       : app(app),
         metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
+        event_metrics(registry),
         pods(client, app.clock(), kube::GatedPods(ns, api::kLocalGate)),
         configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
-                .busy = [this] { return controller && controller->queue().size() > 0; }}),
+                .busy = [this] { return controller && controller->queue().size() > 0; },
+                .observer = &event_metrics}),
         reconciler({.client = client,
                     .clock = app.clock(),
                     .pods = pods,
@@ -116,6 +118,7 @@ struct Shard {
   App& app;
   ShardMetrics metrics;
   kube::ControllerMetrics controller_metrics;
+  kube::EventMetrics event_metrics;
   kube::Informer<Pod> pods;
   configs::FreshConfigs configs;
   kube::EventRecorder events;

@@ -111,6 +111,15 @@ void ControllerMetrics::OnReconciled(Ending ending, bool panicked, Duration took
   }
 }
 
+EventMetrics::EventMetrics(Metrics& metrics)
+    : waiting_(metrics.AddGauge("mto_ppo_ctrl_events_waiting", "Events that wait to be sent")),
+      dropped_(metrics.AddCounter("mto_ppo_ctrl_events_dropped_total",
+                                  "Events that found the queue full, were refused, or waited for too long")) {}
+
+void EventMetrics::OnWaiting(size_t events) { waiting_.Set(static_cast<double>(events)); }
+
+void EventMetrics::OnDropped(size_t events) { dropped_.Increment(static_cast<double>(events)); }
+
 std::function<void(bool)> LeaderMetric(Metrics& metrics, const std::string& name) {
   Gauge& leader = metrics.AddGauge("leader_election_master_status",
                                    "1 if this process leads by the lease of that name, else 0", {{"name", name}});

@@ -14,6 +14,7 @@
 #include "kube/admission/metrics.h"
 #include "kube/base/clock.h"
 #include "kube/controller/controller.h"
+#include "kube/controller/event_recorder.h"
 
 namespace kube {
 
@@ -50,6 +51,20 @@ class ControllerMetrics final : public ControllerObserver {
   Histogram& work_duration_;
   // When each key that is worked on was taken; shared with the refresh of two gauges, which may outlive this object.
   std::shared_ptr<std::multiset<TimePoint>> working_;
+};
+
+// What an EventRecorder counts: mto_ppo_ctrl_events_waiting, mto_ppo_ctrl_events_dropped_total.
+class EventMetrics final : public EventObserver {
+ public:
+  explicit EventMetrics(Metrics& metrics);
+
+  // EventObserver
+  void OnWaiting(size_t events) override;
+  void OnDropped(size_t events) override;
+
+ private:
+  Gauge& waiting_;
+  Counter& dropped_;
 };
 
 // For LeaseOptions::on_change: leader_election_master_status{name}.

@@ -6,8 +6,9 @@
 #include <algorithm>
 #include <cinttypes>
 #include <cstdio>
-#include <iterator>
+#include <functional>
 
+#include "kube/base/alarm.h"
 #include "kube/codec/codec.h"
 
 namespace kube {
@@ -23,6 +24,8 @@ constexpr size_t kMaxReason = 128;
 // A name has 253 bytes at most, of which ".0123456789abcdef" is ours.
 constexpr size_t kMaxObjectName = 253 - 17;
 constexpr Duration kSendTimeout = 10s;
+// Whatever the server asks for: the queue must not stand still for long.
+constexpr Duration kMaxRetryAfter = 60s;
 
 // Length of the UTF-8 sequence at the start of `text`, 0 if there is no valid one.
 size_t SequenceLength(std::string_view text) {
@@ -50,6 +53,24 @@ std::string Clean(std::string_view text, size_t max) {
   return out;
 }
 
+// What makes two events one event with a count.
+std::string SignatureOf(const core::Event& event) {
+  const core::ObjectReference& about = event.involved_object();
+  std::string signature;
+  for (const std::string* part : {&about.uid(), &about.kind(), &about.namespace_(), &about.name(), &event.reason(),
+                                  &event.message()}) {
+    signature += *part;
+    signature += '\0';
+  }
+  return signature;
+}
+
+// The API server may take the same event at another time.
+bool MayPass(const Error& error) {
+  return error.code() == Code::kThrottled || error.code() == Code::kUnavailable ||
+         error.code() == Code::kDeadlineExceeded || error.code() == Code::kUnauthenticated;
+}
+
 }  // namespace
 
 EventRecorder::EventRecorder(Client& client, Clock& clock, EventRecorderOptions options)
@@ -57,51 +78,72 @@ EventRecorder::EventRecorder(Client& client, Clock& clock, EventRecorderOptions 
 
 void EventRecorder::Record(const core::ObjectReference& about, bool warning, std::string_view reason,
                            std::string message) {
-  message = Clean(message, kMaxMessage);
-  std::string clean_reason = Clean(reason, kMaxReason);
-  std::string signature;
-  for (const std::string& part : {about.uid(), about.kind(), about.namespace_(), about.name(), clean_reason, message}) {
-    signature += part;
-    signature += '\0';
-  }
   auto seconds = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch()).count();
-
-  if (auto waiting = by_signature_.find(signature); waiting != by_signature_.end()) {
-    core::Event& event = waiting->second->event;
-    event.set_count(event.count() + 1);
-    event.mutable_last_timestamp()->set_seconds(seconds);
-    return;
-  }
-  if (queue_.size() >= options_.capacity) {
-    ++dropped_;
-    if (!warning || !DropNewestNormal()) return;
-  }
   core::Event event;
+  *event.mutable_involved_object() = about;
+  event.set_reason(Clean(reason, kMaxReason));
+  event.set_message(Clean(message, kMaxMessage));
+  size_t signature = std::hash<std::string>()(SignatureOf(event));
+  if (CountRepeat(signature, event, seconds)) return;
+
+  if (size() >= options_.capacity) {
+    Drop(1);
+    if (!warning || normals_.empty()) return;
+    Take(normals_, std::prev(normals_.end()));
+  }
   // Events about cluster-scoped objects live in "default".
   event.mutable_metadata()->set_namespace_(about.namespace_().empty() ? "default" : about.namespace_());
   event.mutable_metadata()->set_name(NewName(about.name()));
-  *event.mutable_involved_object() = about;
-  event.set_reason(std::move(clean_reason));
-  event.set_message(std::move(message));
   event.mutable_source()->set_component(options_.component);
   event.set_reporting_component(options_.component);
   event.mutable_first_timestamp()->set_seconds(seconds);
-  event.mutable_last_timestamp()->set_seconds(seconds);
-  event.set_count(1);
   event.set_type(warning ? kWarning : kNormal);
   urgent_ = clock_.Now();
-  auto position = queue_.insert(queue_.end(), Waiting{std::move(signature), std::move(event), urgent_});
-  by_signature_.emplace(position->signature, position);
-  added_.NotifyOne();
+  Queue& queue = warning ? warnings_ : normals_;
+  Insert(queue, queue.end(),
+         {.signature = signature, .event = event.SerializeAsString(), .since = urgent_, .last_seconds = seconds});
+  NotifyObserver();
+  changed_.NotifyAll();
 }
 
-bool EventRecorder::DropNewestNormal() {
-  auto is_normal = [](const Waiting& waiting) { return waiting.event.type() == kNormal; };
-  auto newest = std::find_if(queue_.rbegin(), queue_.rend(), is_normal);
-  if (newest == queue_.rend()) return false;
-  by_signature_.erase(newest->signature);
-  queue_.erase(std::prev(newest.base()));
+bool EventRecorder::CountRepeat(size_t signature, const core::Event& event, int64_t seconds) {
+  auto found = by_signature_.find(signature);
+  if (found == by_signature_.end()) return false;
+  Waiting& waiting = *found->second.second;
+  core::Event other;
+  // Hashes can be made to collide by whoever names pods.
+  if (!other.ParseFromString(waiting.event) || SignatureOf(other) != SignatureOf(event)) return false;
+  ++waiting.count;
+  waiting.last_seconds = seconds;
   return true;
+}
+
+EventRecorder::Queue::iterator EventRecorder::Insert(Queue& queue, Queue::iterator position, Waiting waiting) {
+  auto inserted = queue.insert(position, std::move(waiting));
+  by_signature_.try_emplace(inserted->signature, &queue, inserted);
+  return inserted;
+}
+
+EventRecorder::Waiting EventRecorder::Take(Queue& queue, Queue::iterator position) {
+  auto indexed = by_signature_.find(position->signature);
+  if (indexed != by_signature_.end() && indexed->second.second == position) by_signature_.erase(indexed);
+  Waiting waiting = std::move(*position);
+  queue.erase(position);
+  return waiting;
+}
+
+bool EventRecorder::OldestIsWarning() const {
+  if (normals_.empty() || warnings_.empty()) return normals_.empty();
+  return warnings_.front().since <= normals_.front().since;
+}
+
+void EventRecorder::Drop(size_t events) {
+  dropped_ += events;
+  if (options_.observer != nullptr && events > 0) options_.observer->OnDropped(events);
+}
+
+void EventRecorder::NotifyObserver() {
+  if (options_.observer != nullptr) options_.observer->OnWaiting(size() + in_flight_);
 }
 
 std::string EventRecorder::NewName(const std::string& object_name) {
@@ -117,71 +159,125 @@ std::string EventRecorder::NewName(const std::string& object_name) {
 
 asio::awaitable<void> EventRecorder::Run() {
   co_await IgnoreCancellation();
+  Executor executor = co_await asio::this_coro::executor;
+  TaskGroup senders(executor);
   while (true) {
     bool cancelled = co_await IsCancelled();
     if (cancelled) break;
-    if (queue_.empty()) {
-      Result<> waited = co_await added_.Wait();
+    if (size() == 0 || in_flight_ >= AtOnce()) {
+      Result<> waited = co_await changed_.Wait();
       (void)waited;
     } else if (Duration pause = Pause(); pause > Duration::zero()) {
       Result<> slept = co_await clock_.Sleep(pause);
       (void)slept;
     } else {
-      Result<> sent = co_await SendFirst(kSendTimeout);
-      (void)sent;
+      SendOldest(senders);
     }
   }
 
-  // Flush. A second request to stop ends it.
+  // Flush: at first one alone, as a server that is away now will not be back within the next moment. A second request to
+  // stop ends it.
   co_await ForgetCancellation();
-  TimePoint deadline = clock_.Now() + options_.flush;
-  while (!queue_.empty() && clock_.Now() < deadline) {
-    Result<> sent = co_await SendFirst(deadline - clock_.Now());
-    // One that cannot be reached now will not be within the next moment either.
-    bool hopeless = !sent && sent.error().code() != Code::kInvalid && sent.error().code() != Code::kNotFound &&
-                    sent.error().code() != Code::kPermissionDenied;
-    if (hopeless) break;
+  bool late = false;
+  Alarm deadline(clock_, [this, &late] {
+    late = true;
+    changed_.NotifyAll();
+  });
+  deadline.Set(executor, clock_.Now() + options_.flush);
+  uint64_t sent_before = sent_;
+  backoff_ = Duration::zero();
+  away_until_ = clock_.Now();
+  while (size() + in_flight_ > 0 && !late && backoff_ == Duration::zero()) {
+    size_t at_once = sent_ > sent_before ? options_.senders : 1;
+    if (size() > 0 && in_flight_ < at_once) {
+      SendOldest(senders);
+      continue;
+    }
+    Result<> waited = co_await changed_.Wait();
+    if (!waited) break;
   }
-  LOG_IF(INFO, !queue_.empty()) << queue_.size() << " events were not sent before the end";
-  dropped_ += queue_.size();
+  Result<> stopped = kube::Error::DeadlineExceeded("");
+  while (!stopped) stopped = co_await senders.Stop(clock_, kSendTimeout);
+  LOG_IF(INFO, size() > 0) << size() << " events were not sent before the end";
+  Drop(size());
   by_signature_.clear();
-  queue_.clear();
+  normals_.clear();
+  warnings_.clear();
+  NotifyObserver();
 }
 
-Duration EventRecorder::Pause() {
-  if (!options_.busy) return Duration::zero();
+bool EventRecorder::IsQuiet() {
+  if (!options_.busy) return true;
   TimePoint now = clock_.Now();
   bool busy = options_.busy();
   if (busy) urgent_ = now;
-  if (!busy && now - urgent_ >= options_.settle) return Duration::zero();
-  if (now - queue_.front().since < options_.max_wait) return options_.poll;
-  if (now < next_turn_) return next_turn_ - now;
-  next_turn_ = now + options_.pace;
-  return Duration::zero();
+  return !busy && now - urgent_ >= options_.settle;
 }
 
-Async<> EventRecorder::SendFirst(Duration timeout) {
-  by_signature_.erase(queue_.front().signature);
-  Waiting first = std::move(queue_.front());
-  queue_.pop_front();
+size_t EventRecorder::AtOnce() {
+  // A server that was away is asked by one event first.
+  return backoff_ == Duration::zero() && IsQuiet() ? options_.senders : 1;
+}
+
+Duration EventRecorder::Pause() {
+  TimePoint now = clock_.Now();
+  if (now < away_until_) return away_until_ - now;
+  if (IsQuiet()) return Duration::zero();
+  if (now - Oldest().front().since < options_.max_wait) return options_.poll;
+  // Beside urgent work, events take at most half of the time of one connection.
+  return urgent_ == now ? std::max(next_turn_ - now, Duration::zero()) : Duration::zero();
+}
+
+void EventRecorder::SendOldest(TaskGroup& senders) {
+  bool warning = OldestIsWarning();
+  Waiting waiting = Take(Oldest(), Oldest().begin());
+  ++in_flight_;
+  senders.Spawn("event", Send(std::move(waiting), warning));
+}
+
+asio::awaitable<void> EventRecorder::Send(Waiting waiting, bool warning) {
+  co_await IgnoreCancellation();
+  core::Event event;
+  event.ParseFromString(waiting.event);
+  event.set_count(waiting.count);
+  event.mutable_last_timestamp()->set_seconds(waiting.last_seconds);
   ApiRequest request{.method = Method::kPost,
-                     .target = kEvents.Path(first.event.metadata().namespace_()),
+                     .target = kEvents.Path(event.metadata().namespace_()),
                      .content_type = std::string(kProtobuf),
                      .accept = std::string(kProtobuf),
-                     .body = Encode(first.event),
-                     .timeout = std::chrono::ceil<std::chrono::milliseconds>(timeout)};
+                     .body = Encode(event),
+                     .timeout = std::chrono::ceil<std::chrono::milliseconds>(kSendTimeout)};
+  TimePoint sent_at = clock_.Now();
   Result<ApiResponse> response = co_await client_.Call(std::move(request));
-  if (response) co_return Ok();
-  if (response.error().code() == Code::kCancelled) {
-    // For the flush. Should it have arrived after all, its name keeps it from counting twice.
-    queue_.push_front(std::move(first));
-    by_signature_.emplace(queue_.front().signature, queue_.begin());
-    co_return response.error();
+  Settle(std::move(waiting), warning, response, clock_.Now() - sent_at);
+}
+
+void EventRecorder::Settle(Waiting waiting, bool warning, const Result<ApiResponse>& response, Duration took) {
+  TimePoint now = clock_.Now();
+  --in_flight_;
+  next_turn_ = now + took;
+  changed_.NotifyAll();
+  // AlreadyExists: an attempt that seemed to fail had arrived.
+  if (response || response.error().code() == Code::kAlreadyExists) {
+    ++sent_;
+    backoff_ = Duration::zero();
+    NotifyObserver();
+    return;
   }
-  ++dropped_;
-  VLOG(1) << "event " << first.event.reason() << " about " << first.event.involved_object().name()
-          << " is lost: " << response.error();
-  co_return response.error();
+  const Error& error = response.error();
+  if (MayPass(error) && now >= away_until_) {
+    backoff_ = std::clamp(backoff_ * 2, options_.backoff, options_.max_backoff);
+    Duration asked = error.retry_after().value_or(0s);
+    away_until_ = now + std::max(backoff_, std::min(asked, kMaxRetryAfter));
+  }
+  if (MayPass(error) && now - waiting.since < options_.max_age && size() < options_.capacity) {
+    Queue& queue = warning ? warnings_ : normals_;
+    Insert(queue, queue.begin(), std::move(waiting));
+  } else {
+    VLOG(1) << "an event is lost: " << error;
+    Drop(1);
+  }
+  NotifyObserver();
 }
 
 }  // namespace kube

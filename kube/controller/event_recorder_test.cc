@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -92,7 +95,7 @@ TEST_F(EventRecorderTest, WaitsForUrgentWorkButNotForEver) {
   busy_ = true;
   Start();
   Record("a");
-  for (int i = 0; i < 49; ++i) {
+  for (int i = 0; i < 29; ++i) {
     clock_.Advance(100ms);
     Drain(io_);
   }
@@ -126,18 +129,144 @@ TEST_F(EventRecorderTest, WaitsForMoreThanAGapInUrgentWork) {
   EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
 }
 
-TEST_F(EventRecorderTest, WhatHasWaitedLongGoesOutOneByOne) {
+// An API server whose answers take `latency`, by the fake clock.
+class SlowClient final : public Client {
+ public:
+  SlowClient(FakeApiServer& api, Clock& clock, Duration latency) : api_(api), clock_(clock), latency_(latency) {}
+
+  Async<ApiResponse> Call(ApiRequest request) override {
+    most_at_once_ = std::max(most_at_once_, ++at_once_);
+    Result<> slept = co_await clock_.Sleep(latency_);
+    --at_once_;
+    if (!slept) co_return slept.error();
+    Result<ApiResponse> response = co_await api_.Call(std::move(request));
+    co_return response;
+  }
+  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest) override {
+    co_return Error::Unavailable("no watches here");
+  }
+  int most_at_once() const { return most_at_once_; }
+
+ private:
+  FakeApiServer& api_;
+  Clock& clock_;
+  Duration latency_;
+  int at_once_ = 0;
+  int most_at_once_ = 0;
+};
+
+class SlowServerTest : public EventRecorderTest {
+ protected:
+  void StartWith(size_t capacity) {
+    options_.capacity = capacity;
+    options_.settle = 200ms;
+    slow_.emplace(slow_client_, clock_, options_);
+    tasks_.Spawn("events", slow_->Run());
+    Drain(io_);
+  }
+  void RecordSlow(int number) {
+    slow_->Record(ReferenceTo(core::Pod(MakePod("web-" + std::to_string(number)).Uid("u1"))), /*warning=*/false, "Placed", "");
+  }
+  void Pass(Duration time) {
+    for (Duration passed{}; passed < time; passed += 10ms) {
+      clock_.Advance(10ms);
+      Drain(io_);
+    }
+  }
+
+  SlowClient slow_client_{api_, clock_, 10ms};
+  std::optional<EventRecorder> slow_;
+};
+
+TEST_F(SlowServerTest, ABurstLosesNothingAndGoesOutAfterIt) {
+  StartWith(10'000);
   busy_ = true;
+  for (int i = 0; i < 8'000; ++i) RecordSlow(i);
+  Pass(2s);
+  EXPECT_EQ(Sent().size(), 0u) << "pods come first";
+  busy_ = false;
+  Pass(10s + 500ms);
+  EXPECT_EQ(Sent().size(), 8'000u);
+  EXPECT_EQ(slow_->dropped(), 0u);
+  EXPECT_EQ(slow_client_.most_at_once(), 8);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+}
+
+TEST_F(SlowServerTest, WithoutAQuietMomentEachIsOutWithinTenSeconds) {
+  StartWith(10'000);
+  // Fifty events a second, pod after pod: there is never a gap of 200 ms.
+  for (int i = 0; i < 1'000; ++i) {
+    RecordSlow(i);
+    Pass(20ms);
+    ASSERT_GE(static_cast<int>(Sent().size()), i - 500) << "those of ten seconds ago";
+  }
+  EXPECT_EQ(slow_client_.most_at_once(), 1);
+  busy_ = false;
+  Pass(20s);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+}
+
+TEST_F(SlowServerTest, BesideUrgentWorkEventsTakeHalfOfOneConnection) {
+  StartWith(10'000);
+  busy_ = true;
+  for (int i = 0; i < 1'000; ++i) RecordSlow(i);
+  Pass(3s);
+  size_t before = Sent().size();
+  Pass(2s);
+  EXPECT_NEAR(static_cast<double>(Sent().size() - before), 100, 5) << "2 s, 10 ms each, and 10 ms between";
+  EXPECT_EQ(slow_client_.most_at_once(), 1);
+  busy_ = false;
+  Pass(20s);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+}
+
+TEST_F(EventRecorderTest, AServerThatIsAwayLosesNone) {
   Start();
+  api_.Stop();
   for (const char* message : {"1", "2", "3"}) Record(message);
-  clock_.Advance(5s);
-  EXPECT_EQ(Sent().size(), 1u);
-  clock_.Advance(49ms);
-  EXPECT_EQ(Sent().size(), 1u);
-  clock_.Advance(1ms);
-  EXPECT_EQ(Sent().size(), 2u);
-  clock_.Advance(50ms);
+  for (int i = 0; i < 60; ++i) {
+    Drain(io_);
+    clock_.Advance(1s);
+  }
+  Drain(io_);
+  EXPECT_LT(api_.CountCalls("POST"), 20) << "with backoff";
+  api_.Start();
+  clock_.Advance(10s);
   EXPECT_EQ(Sent().size(), 3u);
+  EXPECT_EQ(recorder_.dropped(), 0u);
+}
+
+TEST_F(EventRecorderTest, AnEventThatCannotBeSentForTenMinutesIsDropped) {
+  Start();
+  api_.Stop();
+  Record("1");
+  for (int i = 0; i < 62; ++i) {
+    Drain(io_);
+    clock_.Advance(10s);
+  }
+  Drain(io_);
+  EXPECT_EQ(recorder_.dropped(), 1u);
+  EXPECT_EQ(recorder_.size(), 0u);
+}
+
+TEST_F(EventRecorderTest, AnAttemptThatHadArrivedIsNotSentAgain) {
+  api_.FailNext(Error::AlreadyExists("events \"web.1\" already exists"), "POST");
+  Start();
+  Record("1");
+  Drain(io_);
+  EXPECT_EQ(api_.CountCalls("POST"), 1);
+  EXPECT_EQ(recorder_.dropped(), 0u);
+}
+
+TEST_F(EventRecorderTest, TheServerSaysWhenToComeBack) {
+  api_.FailNext(Error::Throttled("too many requests").WithRetryAfter(5s), "POST");
+  Start();
+  Record("1");
+  Drain(io_);
+  clock_.Advance(4s);
+  EXPECT_EQ(Sent().size(), 0u);
+  clock_.Advance(1s);
+  EXPECT_EQ(Sent().size(), 1u);
 }
 
 TEST_F(EventRecorderTest, CountsWhatDoesNotFit) {
@@ -197,6 +326,17 @@ TEST_F(EventRecorderTest, StopSendsTheRest) {
   Record("2");
   EXPECT_THAT(Stop(), IsOk());
   EXPECT_EQ(Sent().size(), 2u);
+}
+
+TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatWasAwayBefore) {
+  Start();
+  api_.Stop();
+  Record("1");
+  Record("2");
+  Drain(io_);
+  int before = api_.CountCalls("POST");
+  EXPECT_THAT(Stop(), IsOk());
+  EXPECT_EQ(api_.CountCalls("POST"), before + 1);
 }
 
 TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatIsAway) {

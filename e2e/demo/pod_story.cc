@@ -38,6 +38,16 @@ std::string SourcesText(const Json& pod) {
   return Join(sources, ", then ");
 }
 
+bool Contains(const std::vector<std::string>& words, const std::string& word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+// The ReplicaSet or other owner that made the pod; "" for none.
+std::string OwnerOf(const Json& pod) {
+  const Json* owners = kube::Find(pod, "metadata.ownerReferences");
+  return owners == nullptr || owners->empty() ? "" : kube::StringAt((*owners)[0], "uid");
+}
+
 }  // namespace
 
 std::string PreferencesText(const Json& pod) {
@@ -92,6 +102,39 @@ Expectation ExpectationOf(const Json& pod) {
     expected.preferred.push_back(architecture);
   }
   return expected;
+}
+
+Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
+                  const std::map<std::string, std::string>& node_architectures) {
+  auto architecture_of = [&](const Json& which) {
+    auto node = node_architectures.find(NodeOf(which));
+    return node == node_architectures.end() ? std::string() : node->second;
+  };
+  std::string landed = architecture_of(pod);
+  Expectation expected = ExpectationOf(pod);
+  if (landed.empty()) return {false, "WRONG: on no node"};
+  if (!Contains(expected.supported, landed)) return {false, "WRONG: its image is not for that"};
+  if (expected.preferred.empty()) return {true, "ok: as its image needs"};
+  if (Contains(expected.preferred, landed)) return {true, "ok: as it prefers"};
+
+  // What the scheduler may have weighed higher.
+  bool has_node = std::any_of(node_architectures.begin(), node_architectures.end(), [&](const auto& node) {
+    return Contains(expected.preferred, node.second);
+  });
+  std::string text = "ok: as its image needs; " + Join(expected.preferred, "|") + " was outweighed: ";
+  if (!has_node) return {true, text + "there is no such node"};
+  int beside = 0;
+  int preferred = 0;
+  for (const Json& other : pods) {
+    if (OwnerOf(pod).empty() || OwnerOf(other) != OwnerOf(pod) ||
+        kube::StringAt(other, "metadata.uid") == kube::StringAt(pod, "metadata.uid")) {
+      continue;
+    }
+    beside += architecture_of(other) == landed ? 1 : 0;
+    preferred += Contains(expected.preferred, architecture_of(other)) ? 1 : 0;
+  }
+  if (preferred > beside) return {true, text + std::to_string(preferred) + " replicas are there, and the scheduler spreads"};
+  return {true, text + "the scheduler's other scores (room on the nodes, taints, images) counted more"};
 }
 
 }  // namespace e2e

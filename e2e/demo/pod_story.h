@@ -22,6 +22,15 @@ struct Expectation {
 };
 Expectation ExpectationOf(const Json& pod);
 
+// What to think of where a pod is. A preference is the scheduler's to weigh: only a broken requirement is wrong.
+struct Verdict {
+  bool good = false;
+  std::string text;
+};
+// `pods`: all of them, for the replicas beside `pod`. `node_architectures`: node -> architecture.
+Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
+                  const std::map<std::string, std::string>& node_architectures);
+
 // "arm64:100, ppc64le:40"; "-" for none.
 std::string PreferencesText(const Json& pod);
 // "amd64|arm64"; "-" for none.

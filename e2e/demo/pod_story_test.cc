@@ -59,5 +59,42 @@ TEST(PodStoryTest, ExpectsThePreferredOfTheSupported) {
   EXPECT_THAT(ExpectationOf(MakePod("none").Build()).preferred, IsEmpty());
 }
 
+class VerdictTest : public testing::Test {
+ protected:
+  static Json Replica(const std::string& name, const std::string& node) {
+    Json pod = MakePod(name)
+                   .Require(std::string(api::kArchLabel), {"amd64", "arm64", "ppc64le"})
+                   .Prefer("arm64", 100)
+                   .Prefer("ppc64le", 50)
+                   .Set("/metadata/uid", name)
+                   .Build();
+    pod["metadata"]["ownerReferences"] = Json::array({{{"uid", "replicaset"}}});
+    pod["spec"]["nodeName"] = node;
+    return pod;
+  }
+
+  std::map<std::string, std::string> nodes_ = {{"n1", "arm64"}, {"n2", "ppc64le"}, {"n3", "s390x"}};
+};
+
+TEST_F(VerdictTest, OnlyABrokenRequirementIsWrong) {
+  Verdict verdict = VerdictOn(Replica("a", "n1"), {}, nodes_);
+  EXPECT_TRUE(verdict.good);
+  EXPECT_EQ(verdict.text, "ok: as it prefers");
+  EXPECT_FALSE(VerdictOn(Replica("a", "n3"), {}, nodes_).good);
+  EXPECT_FALSE(VerdictOn(Replica("a", ""), {}, nodes_).good);
+}
+
+TEST_F(VerdictTest, SaysWhatOutweighedAPreference) {
+  Json second = Replica("b", "n2");
+  Verdict verdict = VerdictOn(second, {Replica("a", "n1"), second}, nodes_);
+  EXPECT_TRUE(verdict.good);
+  EXPECT_THAT(verdict.text, HasSubstr("1 replicas are there, and the scheduler spreads"));
+  verdict = VerdictOn(second, {Replica("a", "n2"), second}, nodes_);
+  EXPECT_TRUE(verdict.good);
+  EXPECT_THAT(verdict.text, HasSubstr("other scores"));
+  nodes_.erase("n1");
+  EXPECT_THAT(VerdictOn(second, {second}, nodes_).text, HasSubstr("there is no such node"));
+}
+
 }  // namespace
 }  // namespace e2e

@@ -76,6 +76,11 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   view.webhook = RolloutOfOperand(api::kWebhookName);
   view.webhook_configured = store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey()).has_value();
 
+  // First, as it must not wait until everything else can be applied.
+  Result<bool> stopped = co_await StopGating(view.controller);
+  if (!stopped) co_return stopped.error();
+  if (*stopped) view.webhook_configured = false;
+
   CertificateRequest request{
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, std::string(api::kWebhookName)},
@@ -93,12 +98,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // Clusters without the Prometheus operator don't know the kind.
   if (!alerts && !IsNotFound(alerts)) co_return alerts.error();
 
-  Result<bool> stopped = co_await StopGating(view.controller);
-  if (!stopped) co_return stopped.error();
-  if (*stopped) {
-    view.webhook_configured = false;
-    co_return Ok();
-  }
+  if (*stopped) co_return Ok();
   bool runs = view.controller.available && view.webhook.available;
   if (!runs && !view.webhook_configured) co_return Ok();
   DesiredObject configuration{kMutatingWebhookConfigurations,
@@ -109,9 +109,31 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   co_return Ok();
 }
 
+Async<kube::Duration> ClusterReconciler::ControllerDownFor(bool available) {
+  if (!available) {
+    // The watch may be behind, and what it said last says nothing of a time without an API server.
+    std::string named = "metadata.name=" + std::string(api::kControllerName);
+    kube::ListOptions options{.ns = options_.ns, .field_selector = std::move(named)};
+    Result<kube::TypedList<kube::Unstructured>> found =
+        co_await kube::ListObjects(client_, kDeployments, std::move(options));
+    if (!found) co_return found.error().Prefix("read the controller's Deployment");
+    available = !found->items.empty() && RolloutOf(&found->items.front().body()).available;
+  }
+  if (available) {
+    controller_down_.reset();
+    co_return kube::Duration::zero();
+  }
+  kube::TimePoint now = clock_.Now();
+  bool seen = controller_down_ && now <= controller_down_->last_look + timing_.unseen;
+  if (!seen) controller_down_ = {.since = now, .last_look = now};
+  controller_down_->last_look = now;
+  co_return now - controller_down_->since;
+}
+
 Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
-  if (!controller.unavailable_since) co_return false;
-  auto waited = clock_.WallNow() - *controller.unavailable_since;
+  Result<kube::Duration> down = co_await ControllerDownFor(controller.available);
+  if (!down) co_return down.error();
+  kube::Duration waited = *down;
   if (waited < timing_.stop_gating) co_return false;
   if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey())) {
     LOG(WARNING) << "no controller has run for long: new pods are not gated";

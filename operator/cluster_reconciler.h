@@ -35,9 +35,11 @@ struct ClusterTiming {
   // Between two looks at operands that do not run.
   std::chrono::milliseconds recheck{10'000};
   std::chrono::milliseconds resync{3'600'000};
-  // How long no controller has run before new pods are gated no more, and before those that wait are let go.
+  // How long no controller has run before new pods are not gated any more, and before those that wait are ungated.
   std::chrono::minutes stop_gating{2};
   std::chrono::minutes release{10};
+  // Time counts as seen between two looks that are no farther apart; longer than the longest backoff of a reconcile.
+  std::chrono::minutes unseen{2};
 };
 
 class ClusterReconciler final : public kube::Reconciler {
@@ -54,6 +56,8 @@ class ClusterReconciler final : public kube::Reconciler {
 
   kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning);
   kube::Async<> ApplyOperands(const Config& config, ClusterView& view);
+  // How long no controller has run, as seen by this process: the times in a status are of another machine's clock.
+  kube::Async<kube::Duration> ControllerDownFor(bool available);
   // Ends what a controller that has not run for long would make worse; true if pods must not be gated now.
   kube::Async<bool> StopGating(const Rollout& controller);
   kube::Async<kube::Outcome> Delete(Config config);
@@ -72,6 +76,12 @@ class ClusterReconciler final : public kube::Reconciler {
   const Configs& configs_;
   OperandStore& store_;
   ClusterTiming timing_;
+  // The first and the last look at a controller that did not run, while there was none at one that did.
+  struct Down {
+    kube::TimePoint since;
+    kube::TimePoint last_look;
+  };
+  std::optional<Down> controller_down_;
   // When the webhook configuration went, while the operands are being taken away.
   std::optional<kube::TimePoint> removing_since_;
 };

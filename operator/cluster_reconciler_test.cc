@@ -11,6 +11,7 @@
 namespace operator_ {
 namespace {
 
+using kube::Error;
 using kube::Json;
 using kube::MakePod;
 using kube::core::Pod;
@@ -133,6 +134,55 @@ TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
   // And all is well again once it does.
   h_.RollOut("ops", api::kControllerName);
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
+}
+
+// The times in a status are of another machine's clock.
+TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
+  for (auto ahead : {-10min, 10min}) {
+    ASSERT_TRUE(h_.BringUpCluster()) << ahead.count();
+    h_.controller_manager_ahead = ahead;
+    h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+    h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+    h_.Pass(60s);
+    EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
+    EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
+    h_.Pass(90s);
+    EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
+    EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
+    h_.Pass(9min);
+    EXPECT_FALSE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
+    h_.api.Delete<Pod>({"any", "web"});
+    DeleteConfig();
+    ASSERT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+    h_.controller_manager_ahead = 0min;
+  }
+}
+
+// After an outage all nodes seem to be away for a while, and how long the controller really was is not known.
+TEST_F(ClusterReconcilerTest, TimeWithoutAnApiServerDoesNotCount) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+  h_.Pass(60s);
+  h_.api.Stop();
+  h_.Pass(12min);
+  h_.api.Start();
+  h_.Pass(80s);
+  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
+}
+
+TEST_F(ClusterReconcilerTest, AControllerThatTheWatchHasNotSeenYetCounts) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+  h_.Pass(60s);
+  // From now on the watch says nothing.
+  h_.api.FailNext(Error::Unavailable("503"), "WATCH /apis/apps/v1/deployments", 1000000);
+  h_.api.CloseWatches();
+  h_.Pass(1s);
+  h_.RollOut("ops", api::kControllerName, /*runs=*/true);
+  h_.Pass(120s);
+  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
 }
 
 TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreTold) {

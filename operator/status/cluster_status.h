@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "api/cluster_pod_placement_config.h"
+#include "kube/base/clock.h"
 #include "operator/status/rollout.h"
 
 namespace operator_ {

@@ -68,13 +68,10 @@ Rollout RolloutOf(const Json* deployment) {
     if (version != labels->end() && version->is_string()) rollout.version = version->get<std::string>();
   }
 
-  const Json* condition = ConditionOf(*deployment, "Available");
-  if (!rollout.available && condition != nullptr && kube::StringAt(*condition, "status") == "False") {
-    kube::Result<kube::WallTime> since = kube::ParseTime(kube::StringAt(*condition, "lastTransitionTime"));
-    if (since) rollout.unavailable_since = *since;
-  }
-  const Json* available_condition = condition;
-  condition = ConditionOf(*deployment, "ReplicaFailure");
+  const Json* available_condition = ConditionOf(*deployment, "Available");
+  bool unavailable = !rollout.available && available_condition != nullptr &&
+                     kube::StringAt(*available_condition, "status") == "False";
+  const Json* condition = ConditionOf(*deployment, "ReplicaFailure");
   if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
     rollout.trouble = TroubleFrom(*condition);
     return rollout;
@@ -83,7 +80,7 @@ Rollout RolloutOf(const Json* deployment) {
   if (condition == nullptr) return rollout;
   if (kube::StringAt(*condition, "status") == "False") {
     rollout.trouble = TroubleFrom(*condition);
-  } else if (rollout.unavailable_since && kube::StringAt(*condition, "reason") == "NewReplicaSetAvailable") {
+  } else if (unavailable && kube::StringAt(*condition, "reason") == "NewReplicaSetAvailable") {
     // It was rolled out, so nothing is on its way: what ran has gone.
     rollout.trouble = TroubleFrom(*available_condition);
   }

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
 
@@ -33,8 +32,6 @@ struct Rollout {
   bool complete = false;
   // The operator version that the Deployment was last applied by.
   std::string version;
-  // Since when no replica serves; nullopt while one does, or when it is not known.
-  std::optional<kube::WallTime> unavailable_since;
   // What the Deployment's conditions say: replicas that cannot be created (quota), a rollout that does not end.
   std::optional<Trouble> trouble;
 };

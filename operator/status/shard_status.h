@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/pod_placement_config.h"
+#include "kube/base/clock.h"
 #include "operator/status/rollout.h"
 
 namespace operator_ {

@@ -104,7 +104,7 @@ class Harness {
                                {"availableReplicas", replicas}};
     kube::Json condition = {{"type", "Available"},
                             {"status", runs ? "True" : "False"},
-                            {"lastTransitionTime", kube::FormatTime(clock.WallNow())}};
+                            {"lastTransitionTime", kube::FormatTime(clock.WallNow() + controller_manager_ahead)}};
     (*deployment)["status"]["conditions"] = kube::Json::array({condition});
     api.UpdateJson(kDeployments, *deployment);
   }
@@ -176,6 +176,8 @@ class Harness {
 
   boost::asio::io_context io;
   kube::FakeClock clock;
+  // How far the clock of the Deployment controller is ahead of the operator's.
+  std::chrono::minutes controller_manager_ahead{0};
   kube::FakeApiServer api{clock};
 
  private:

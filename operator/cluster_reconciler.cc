@@ -7,7 +7,6 @@
 #include "kube/client/typed.h"
 #include "operator/certificates.h"
 #include "operator/finalizers.h"
-#include "operator/gates.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
@@ -27,13 +26,38 @@ using kube::core::Pod;
 
 constexpr char kAuthorityName[] = "pod-placement-ca";
 
+// Between two steps of one round over the pods.
+constexpr std::chrono::milliseconds kNextStep{10};
+
+// Of the pods that wait when the operands go: what to remove.
+enum class Ungate { kNothing, kClusterGateAlone, kBoth };
+
+ChooseGates GatesOf(Ungate ungate) {
+  return [ungate](const Pod& pod) -> std::optional<std::vector<std::string>> {
+    std::optional<std::vector<std::string>> both = BothGates(pod);
+    if (!both || ungate == Ungate::kBoth) return both;
+    std::vector<std::string> gates;
+    // A shard may still be at work on a pod that has the local gate, and the cluster gate never goes before that.
+    bool alone = ungate == Ungate::kClusterGateAlone && !placement::HasGate(pod, api::kLocalGate);
+    if (alone) gates.emplace_back(api::kClusterGate);
+    return gates;
+  };
+}
+
 ObjectKey WebhookConfigurationKey() { return {"", std::string(api::kMutatingWebhookConfigurationName)}; }
 
 }  // namespace
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                     const Configs& configs, OperandStore& store, ClusterTiming timing)
-    : client_(client), clock_(clock), options_(std::move(options)), configs_(configs), store_(store), timing_(timing) {}
+                                     const Configs& configs, OperandStore& store, kube::EventRecorder& events,
+                                     ClusterTiming timing)
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      configs_(configs),
+      store_(store),
+      events_(events),
+      timing_(timing) {}
 
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
   std::optional<Config> config = configs_.Cluster();
@@ -44,7 +68,7 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
   }
   if (config->metadata().has_deletion_timestamp()) co_return co_await Delete(std::move(*config));
 
-  removing_since_.reset();
+  removal_.reset();
   Result<> held = co_await AddFinalizers(client_, config->metadata());
   if (!held) co_return held.error();
   std::string not_deprovisioning;
@@ -68,6 +92,7 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   Result<> written = co_await WriteClusterStatus(std::move(config), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
+  if (!release_round_.new_round()) co_return Outcome::After(kNextStep);
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
@@ -141,14 +166,30 @@ Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
     if (!removed) co_return removed.error();
   }
   if (waited < timing_.release) co_return true;
-  std::string everywhere;
-  std::string gate(api::kClusterGate);
-  Result<std::vector<Pod>> pods = co_await GatedPods(client_, std::move(everywhere), std::move(gate));
-  if (!pods) co_return pods.error();
-  std::vector<std::string> gates = {std::string(api::kClusterGate), std::string(api::kLocalGate)};
-  Result<> dropped = co_await DropGates(client_, std::move(*pods), std::move(gates));
-  if (!dropped) co_return dropped.error();
+  Result<> released = co_await ReleasePods();
+  if (!released) co_return released.error();
   co_return true;
+}
+
+Async<> ClusterReconciler::ReleasePods() {
+  if (release_round_.new_round() && clock_.Now() < next_release_) co_return Ok();
+  // Nobody gates with the cluster gate any more. A pod that has the local gate alone may be new: it is its shard's, if
+  // there is one that runs.
+  ChooseGates choose = [this](const Pod& pod) -> std::optional<std::vector<std::string>> {
+    bool waits = placement::HasGate(pod, api::kClusterGate) ||
+                 !RolloutIn(pod.metadata().namespace_(), api::kShardControllerName).available;
+    return waits ? BothGates(pod) : std::nullopt;
+  };
+  std::string everywhere;
+  Result<bool> complete =
+      co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), release_round_);
+  if (!complete) co_return complete.error();
+  if (!*complete) co_return Ok();
+  std::string failures = DescribeFailures(release_round_);
+  LOG_IF(WARNING, !failures.empty()) << "no controller runs: " << failures;
+  release_round_ = UngateRound();
+  next_release_ = clock_.Now() + timing_.release_again;
+  co_return Ok();
 }
 
 Async<Outcome> ClusterReconciler::Delete(Config config) {
@@ -176,50 +217,42 @@ Async<std::string> ClusterReconciler::Deprovision() {
   Result<bool> left = co_await AnythingLeft();
   if (!left) co_return left.error();
   if (!*left) {
-    removing_since_.reset();
+    removal_.reset();
     co_return std::string();
   }
 
   // From here on no pod is gated any more.
-  if (!removing_since_) {
+  if (!removal_) {
     Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
     if (!removed) co_return removed.error();
-    removing_since_ = clock_.Now();
+    removal_.emplace().since = clock_.Now();
     LOG(INFO) << "removing the cluster's operands";
   }
 
-  // The controller drains what is; the pods that it leaves are let go.
+  // The controller drains the pods that are gated; those that it leaves are ungated here, in the end whatever their shard
+  // was about to do: a gate that is left now would stay for ever.
+  Ungate ungate = RolloutOfOperand(api::kControllerName).available ? Ungate::kNothing : Ungate::kClusterGateAlone;
+  if (clock_.Now() - removal_->since >= timing_.drain) ungate = Ungate::kBoth;
+  ChooseGates choose = GatesOf(ungate);
+  bool removes = ungate == Ungate::kBoth;
   std::string everywhere;
-  std::string gate(api::kClusterGate);
-  Result<std::vector<Pod>> pods = co_await GatedPods(client_, std::move(everywhere), std::move(gate));
-  if (!pods) co_return pods.error();
-  kube::Duration waited = clock_.Now() - *removing_since_;
-  if (!pods->empty()) {
-    size_t count = pods->size();
-    Result<> dropped = co_await LetPodsGo(std::move(*pods), waited);
-    if (!dropped) co_return dropped.error();
-    co_return "at least " + std::to_string(count) + " pods still have the scheduling gate";
+  Ungating& ungating = removal_->ungating;
+  Result<bool> complete = co_await ungating.Step(client_, clock_, std::move(everywhere), std::move(choose), removes);
+  if (!complete) co_return complete.error();
+  if (!*complete) co_return ungating.Describe();
+  kube::Duration waited = clock_.Now() - removal_->since;
+  if (ungating.last().gated > 0) {
+    bool enough = waited >= timing_.drain + timing_.give_up && ungating.tries() >= timing_.tries;
+    if (!enough) co_return ungating.Describe();
+    ungating.ReportLeft(events_);
   }
   if (waited < timing_.settle) co_return std::string("the webhook may still be called");
 
   Result<> removed = co_await RemoveObjects();
   if (!removed) co_return removed.error();
-  removing_since_.reset();
+  removal_.reset();
   LOG(INFO) << "the cluster's operands are removed";
   co_return std::string();
-}
-
-Async<> ClusterReconciler::LetPodsGo(std::vector<Pod> pods, kube::Duration waited) {
-  std::vector<std::string> gates = {std::string(api::kClusterGate)};
-  if (waited >= timing_.drain) {
-    // Whatever their shard was about to do: a gate of it that is left now would stay for ever.
-    gates.push_back(std::string(api::kLocalGate));
-  } else if (RolloutOfOperand(api::kControllerName).available) {
-    co_return Ok();
-  } else {
-    std::erase_if(pods, [](const Pod& pod) { return placement::HasGate(pod, api::kLocalGate); });
-  }
-  co_return co_await DropGates(client_, std::move(pods), std::move(gates));
 }
 
 Async<bool> ClusterReconciler::AnythingLeft() {
@@ -236,14 +269,18 @@ Async<bool> ClusterReconciler::AnythingLeft() {
 Async<> ClusterReconciler::RemoveObjects() {
   DesiredObjects objects = ClusterObjects("", options_);
   objects.push_back(ClusterAlerts(options_));
+  std::vector<std::pair<kube::Resource, ObjectKey>> keys;
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
-    Result<> removed = co_await store_.Remove(object->resource, object->Key());
-    if (!removed) co_return removed.error();
+    keys.emplace_back(object->resource, object->Key());
   }
-  ObjectKey certificate{options_.ns, std::string(api::kWebhookName)};
-  Result<> removed = co_await store_.Remove(kSecrets, std::move(certificate));
-  if (!removed) co_return removed.error();
-  // The authority last: it is the sign that something is left.
+  keys.emplace_back(kSecrets, ObjectKey{options_.ns, std::string(api::kWebhookName)});
+  Result<> all = Ok();
+  for (auto& [resource, key] : keys) {
+    Result<> removed = co_await store_.Remove(resource, key);
+    if (!removed) all = removed;
+  }
+  // The authority last, and only then: it is the sign that something is left.
+  if (!all) co_return all.error();
   ObjectKey authority{options_.ns, kAuthorityName};
   co_return co_await store_.Remove(kSecrets, std::move(authority));
 }
@@ -255,7 +292,11 @@ Async<> ClusterReconciler::WriteClusterStatus(Config config, ClusterView view) {
 }
 
 Rollout ClusterReconciler::RolloutOfOperand(std::string_view deployment) const {
-  std::optional<kube::Unstructured> found = store_.Get(kDeployments, {options_.ns, std::string(deployment)});
+  return RolloutIn(options_.ns, deployment);
+}
+
+Rollout ClusterReconciler::RolloutIn(const std::string& ns, std::string_view deployment) const {
+  std::optional<kube::Unstructured> found = store_.Get(kDeployments, {ns, std::string(deployment)});
   return RolloutOf(found ? &found->body() : nullptr);
 }
 

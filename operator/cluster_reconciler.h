@@ -6,8 +6,10 @@
 // no controller has run for a while, so that new pods do not queue up behind a controller that is not coming; pods that
 // waited for much longer are let go as they are (I3).
 // Config being deleted: nothing is removed while there are PodPlacementConfigs. Then the webhook configuration goes, the
-// controller drains what waits, the rest is let go here; the operands go, and at last the finalizers. The same order
-// holds if somebody took the finalizers off and the config is gone already.
+// controller drains what waits, the rest is ungated here; the operands go, and at last the finalizers. The same order
+// holds if somebody took the finalizers off and the config is gone already. Pods whose write is refused, or that somebody
+// keeps creating with the gate, do not hold up the removal for ever: they are tried for some time, while the status names
+// them, and then left with a log line and events.
 #pragma once
 
 #include <chrono>
@@ -17,11 +19,14 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "operator/configs.h"
+#include "operator/gates.h"
 #include "operator/objects/options.h"
 #include "operator/operand_store.h"
 #include "operator/status/cluster_status.h"
+#include "operator/ungating.h"
 
 namespace operator_ {
 
@@ -30,6 +35,9 @@ struct ClusterTiming {
   std::chrono::milliseconds settle{2'000};
   // How long a controller that runs may take to drain the pods before they are ungated here.
   std::chrono::milliseconds drain{30'000};
+  // How long after that the removal waits for pods that are still gated, and how often each is tried at least.
+  std::chrono::milliseconds give_up{60'000};
+  int tries = 3;
   // Between two looks at pods that still wait.
   std::chrono::milliseconds poll{1'000};
   // Between two looks at operands that do not run.
@@ -38,6 +46,8 @@ struct ClusterTiming {
   // How long no controller has run before new pods are not gated any more, and before those that wait are ungated.
   std::chrono::minutes stop_gating{2};
   std::chrono::minutes release{10};
+  // Between two rounds over these.
+  std::chrono::minutes release_again{1};
   // Time counts as seen between two looks that are no farther apart; longer than the longest backoff of a reconcile.
   std::chrono::minutes unseen{2};
 };
@@ -46,7 +56,7 @@ class ClusterReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` is used while this lives.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, const Configs& configs,
-                    OperandStore& store, ClusterTiming timing = {});
+                    OperandStore& store, kube::EventRecorder& events, ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -64,17 +74,21 @@ class ClusterReconciler final : public kube::Reconciler {
   // Takes everything away, in order. Done() when nothing is left, After() while something is waited for.
   // Returns: what is waited for, "" for nothing.
   kube::Async<std::string> Deprovision();
-  kube::Async<> LetPodsGo(std::vector<kube::core::Pod> pods, kube::Duration waited);
+  // Ungates pods that waited too long for a controller that does not run: a step of it, once in a while.
+  kube::Async<> ReleasePods();
   kube::Async<bool> AnythingLeft();
+  // Objects that cannot be removed keep no other. Errors: the last of them.
   kube::Async<> RemoveObjects();
   kube::Async<> WriteClusterStatus(Config config, ClusterView view);
   Rollout RolloutOfOperand(std::string_view deployment) const;
+  Rollout RolloutIn(const std::string& ns, std::string_view deployment) const;
 
   kube::Client& client_;
   kube::Clock& clock_;
   OperandOptions options_;
   const Configs& configs_;
   OperandStore& store_;
+  kube::EventRecorder& events_;
   ClusterTiming timing_;
   // The first and the last look at a controller that did not run, while there was none at one that did.
   struct Down {
@@ -82,8 +96,14 @@ class ClusterReconciler final : public kube::Reconciler {
     kube::TimePoint last_look;
   };
   std::optional<Down> controller_down_;
-  // When the webhook configuration went, while the operands are being taken away.
-  std::optional<kube::TimePoint> removing_since_;
+  UngateRound release_round_;
+  kube::TimePoint next_release_;
+  // While the operands are being taken away: since when the webhook configuration is gone, and the pods that still wait.
+  struct Removal {
+    kube::TimePoint since;
+    Ungating ungating;
+  };
+  std::optional<Removal> removal_;
 };
 
 }  // namespace operator_

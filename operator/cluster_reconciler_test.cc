@@ -136,6 +136,65 @@ TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
 }
 
+// As a policy engine does.
+TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  for (const char* name : {"a", "b"}) {
+    h_.api.Create<Pod>(MakePod(name).Namespace("any").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  }
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/any/pods/a",
+                  1000000);
+  DeleteConfig();
+  h_.Pass(40s);
+  EXPECT_FALSE(IsGated("any", "b", api::kClusterGate));
+  EXPECT_FALSE(IsGated("any", "b", api::kLocalGate));
+  EXPECT_EQ(h_.ClusterCondition("Deprovisioning"), "True Deleted");
+  EXPECT_NE(h_.ClusterMessage("Deprovisioning").find("any/a (PermissionDenied: no, says the policy)"), std::string::npos)
+      << h_.ClusterMessage("Deprovisioning");
+  h_.Pass(40s);
+  EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/any/pods/a"), 10);
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  h_.Pass(5s);
+  EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/any/events"), 1);
+}
+
+TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  DeleteConfig();
+  for (int i = 0; i < 1200 && !(ConfigGone() && h_.ClusterGone()); ++i) {
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(i)).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+    h_.Pass(100ms);
+  }
+  EXPECT_TRUE(ConfigGone() && h_.ClusterGone());
+}
+
+TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  h_.api.FailNext(Error::PermissionDenied("no"), "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
+  DeleteConfig();
+  ASSERT_TRUE(h_.Await([&] { return h_.api.ListJson(kDeployments, "ops").empty(); }));
+  EXPECT_FALSE(ConfigGone());
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+}
+
+TEST_F(ClusterReconcilerTest, WithoutAControllerAPodThatIsRefusedKeepsNoOtherWaiting) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  for (const char* name : {"a", "b"}) {
+    h_.api.Create<Pod>(MakePod(name).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  }
+  // Its shard is not there either.
+  h_.api.Create<Pod>(MakePod("local").Namespace("any").Phase("Pending").Gate(api::kLocalGate));
+  h_.api.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/any/pods/a", 1000000);
+  h_.RollOut("ops", api::kControllerName, /*runs=*/false);
+  h_.Pass(11min);
+  EXPECT_FALSE(IsGated("any", "b", api::kClusterGate));
+  EXPECT_FALSE(IsGated("any", "local", api::kLocalGate));
+  int lists = h_.api.CountCalls("GET /api/v1/pods?");
+  h_.Pass(5min);
+  // All pods of a cluster are not listed at every look.
+  EXPECT_LE(h_.api.CountCalls("GET /api/v1/pods?"), lists + 6);
+}
+
 // The times in a status are of another machine's clock.
 TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
   for (auto ahead : {-10min, 10min}) {

@@ -51,6 +51,10 @@ Async<> Farewell::Say() {
     LOG_IF(WARNING, !busy) << "farewell: " << busy.error();
     if (!busy || *busy) quiet_since = clock_.Now();
     if (clock_.Now() >= quiet_since + timing_.settle) break;
+    if (clock_.Now() >= begin + timing_.give_up) {
+      LOG(WARNING) << "farewell: took too long, some pods may still have a scheduling gate";
+      co_return Ok();
+    }
     Result<> slept = co_await clock_.Sleep(timing_.poll);
     if (slept) continue;
     hurry = true;
@@ -62,22 +66,31 @@ Async<> Farewell::Say() {
 
 Async<bool> Farewell::Pass(bool let_go) {
   Result<bool> configured = co_await RemoveWebhookConfigurations();
-  if (!configured) co_return configured.error();
   Result<> freed = co_await FreeClusterConfig();
+  Result<bool> waiting = co_await UngatePods(let_go);
+  if (!waiting) co_return waiting.error();
+  if (!configured) co_return configured.error();
   if (!freed) co_return freed.error();
+  co_return *configured || *waiting;
+}
 
-  bool waiting = false;
-  std::vector<std::string> gates = {std::string(api::kClusterGate), std::string(api::kLocalGate)};
-  for (const std::string& gate : gates) {
+Async<bool> Farewell::UngatePods(bool let_go) {
+  UngateRound round;
+  bool complete = false;
+  while (!complete) {
+    ChooseGates choose = [let_go](const Pod& pod) {
+      std::optional<std::vector<std::string>> gates = BothGates(pod);
+      if (gates && !let_go) gates->clear();
+      return gates;
+    };
     std::string everywhere;
-    Result<std::vector<Pod>> pods = co_await GatedPods(client_, std::move(everywhere), gate);
-    if (!pods) co_return pods.error();
-    waiting = waiting || !pods->empty();
-    if (!let_go) continue;
-    Result<> dropped = co_await DropGates(client_, std::move(*pods), gates);
-    if (!dropped) co_return dropped.error();
+    Result<bool> step = co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round);
+    if (!step) co_return step.error();
+    complete = *step;
   }
-  co_return *configured || waiting;
+  std::string failures = DescribeFailures(round);
+  LOG_IF(WARNING, !failures.empty()) << "farewell: " << failures;
+  co_return round.gated > 0;
 }
 
 Async<bool> Farewell::RemoveWebhookConfigurations() {
@@ -85,12 +98,13 @@ Async<bool> Farewell::RemoveWebhookConfigurations() {
   Result<kube::TypedList<Unstructured>> found =
       co_await kube::ListObjects(client_, kMutatingWebhookConfigurations, std::move(ours));
   if (!found) co_return found.error();
+  Result<bool> any = !found->items.empty();
   for (const Unstructured& configuration : found->items) {
     ObjectKey key = kube::KeyOf(configuration);
     Result<> deleted = co_await kube::DeleteObject(client_, kMutatingWebhookConfigurations, std::move(key));
-    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
+    if (!deleted && !IsNotFound(deleted)) any = deleted.error();
   }
-  co_return !found->items.empty();
+  co_return any;
 }
 
 Async<> Farewell::FreeClusterConfig() {

@@ -155,6 +155,25 @@ TEST_F(FarewellTest, IsSaidAgainUntilItIsHeard) {
   EXPECT_TRUE(said_);
 }
 
+TEST_F(FarewellTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
+  CreateWebhookConfiguration("a", kManagedBy);
+  CreateWebhookConfiguration("b", kManagedBy);
+  CreateGated("refused", {api::kClusterGate});
+  CreateGated("web", {api::kClusterGate});
+  CreateGated("local", {api::kLocalGate});
+  api_.FailNext(Error::PermissionDenied("no"), "mutatingwebhookconfigurations/a", 1000000);
+  api_.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/ns/pods/refused", 1000000);
+  Say();
+  Pass(3s);
+  EXPECT_FALSE(HasWebhookConfiguration("b"));
+  EXPECT_FALSE(Waits("web"));
+  EXPECT_FALSE(Waits("local"));
+  EXPECT_TRUE(Waits("refused"));
+  EXPECT_FALSE(said_);
+  Pass(60s);
+  EXPECT_TRUE(said_) << "nothing is waited for for ever";
+}
+
 TEST_F(FarewellTest, WithoutTimeNobodyIsWaitedFor) {
   CreateGated("web", {api::kClusterGate, api::kLocalGate});
   Say();

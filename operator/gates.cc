@@ -3,57 +3,161 @@
 
 #include <glog/logging.h>
 
+#include <chrono>
+#include <string_view>
+
 #include "api/names.h"
 #include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
 
 namespace operator_ {
+namespace {
 
 using kube::Async;
+using kube::Code;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
 using kube::core::Pod;
+using namespace std::chrono_literals;
 
-Async<std::vector<Pod>> GatedPods(kube::Client& client, std::string ns, std::string gate, size_t limit) {
-  constexpr int kPage = 250;
-  std::vector<Pod> gated;
-  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
-  kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true);
-  while (pages.more()) {
-    Result<kube::RawList> page = co_await pages.Next();
-    if (!page) co_return page.error();
-    for (const std::string& item : page->items) {
-      Result<Pod> pod = kube::DecodeBare<Pod>(item);
-      if (!pod) co_return pod.error();
-      if (placement::HasGate(*pod, gate)) gated.push_back(std::move(*pod));
-      if (gated.size() == limit) co_return gated;
-    }
-  }
-  co_return gated;
+constexpr int kPage = 250;
+// Of one step: others wait for the worker.
+constexpr size_t kMaxWrites = 250;
+constexpr kube::Duration kMaxTime = 5s;
+// Of one pod in one round, while others write it as well.
+constexpr int kMaxConflicts = 3;
+
+// The order of a list, which is that of the keys in the API server's store.
+std::string ListKey(const Pod& pod) { return kube::KeyOf(pod).ToString(); }
+
+Async<kube::RawList> ReadPage(kube::Client& client, std::string ns, std::string page) {
+  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods};
+  std::string target = kube::ListTarget(kube::ResourceOf<Pod>::value, options);
+  kube::AddQuery(target, "limit", std::to_string(kPage));
+  if (!page.empty()) kube::AddQuery(target, "continue", page);
+  kube::ApiRequest request{.target = std::move(target), .accept = std::string(kube::kProtobuf)};
+  Result<kube::ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error();
+  co_return kube::DecodeProtobufList(response->body);
 }
 
-Async<> DropGates(kube::Client& client, std::vector<Pod> pods, std::vector<std::string> gates) {
-  std::optional<Error> failure;
-  for (Pod& pod : pods) {
-    std::string name = kube::KeyOf(pod).ToString();
+// Writes `pod` without `gates`. Returns: false if they were gone already.
+Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string> gates) {
+  kube::ObjectKey key = kube::KeyOf(pod);
+  std::string uid = pod.metadata().uid();
+  for (int conflicts = 0;; ++conflicts) {
     bool changed = false;
     for (const std::string& gate : gates) {
       if (!placement::RemoveGate(pod, gate)) continue;
       changed = true;
       (*pod.mutable_metadata()->mutable_labels())[gate] = std::string(api::kRemoved);
     }
-    if (!changed) continue;
-    Result<Pod> written = co_await kube::Update(client, std::move(pod));
-    if (written) {
-      LOG(INFO) << "pod=" << name << " ungated: nobody else is left to do it";
-    } else if (!IsConflict(written) && !IsNotFound(written)) {
-      failure = written.error().Prefix("ungate pod " + name);
-    }
+    if (!changed) co_return false;
+    Result<> written = co_await kube::Replace(client, pod);
+    if (written) co_return true;
+    if (IsNotFound(written)) co_return false;
+    if (!IsConflict(written) || conflicts == kMaxConflicts) co_return written.error();
+    Result<Pod> newest = co_await kube::Get<Pod>(client, key);
+    if (IsNotFound(newest)) co_return false;
+    if (!newest) co_return newest.error();
+    if (newest->metadata().uid() != uid) co_return false;  // another pod of that name: the next round's
+    pod = std::move(*newest);
   }
-  if (failure) co_return *failure;
-  co_return Ok();
+}
+
+void NoteFailure(const Pod& pod, const Error& error, UngateRound& round) {
+  ++round.failed;
+  round.error = error;
+  if (round.failed_pods.size() >= kNamedPods) return;
+  kube::core::ObjectReference reference;
+  reference.set_api_version("v1");
+  reference.set_kind("Pod");
+  reference.set_namespace_(pod.metadata().namespace_());
+  reference.set_name(pod.metadata().name());
+  reference.set_uid(pod.metadata().uid());
+  round.failed_pods.push_back(std::move(reference));
+}
+
+// Texts of policy engines: nobody gets to write log lines of their own, nor to fill a status.
+std::string OneLine(std::string_view text) {
+  constexpr size_t kMaxLength = 300;
+  std::string line;
+  for (unsigned char c : text.substr(0, kMaxLength)) line += c < 0x20 ? ' ' : c < 0x7f ? static_cast<char>(c) : '?';
+  return line;
+}
+
+}  // namespace
+
+std::optional<std::vector<std::string>> BothGates(const Pod& pod) {
+  if (!placement::HasGate(pod, api::kClusterGate) && !placement::HasGate(pod, api::kLocalGate)) return std::nullopt;
+  return std::vector<std::string>{std::string(api::kClusterGate), std::string(api::kLocalGate)};
+}
+
+Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns, ChooseGates choose,
+                       UngateRound& round) {
+  kube::TimePoint end = clock.Now() + kMaxTime;
+  size_t writes = 0;
+  while (true) {
+    Result<kube::RawList> page = co_await ReadPage(client, ns, round.page);
+    // The round took so long that its moment is forgotten: the rest is the next one's.
+    if (FailedWith(page, Code::kExpired) && !round.page.empty()) co_return true;
+    if (!page) co_return page.error().Prefix("list the pods that wait");
+    for (const std::string& item : page->items) {
+      Result<Pod> pod = kube::DecodeBare<Pod>(item);
+      if (!pod) co_return pod.error();
+      std::string key = ListKey(*pod);
+      if (key <= round.last) continue;
+      if (writes >= kMaxWrites || (writes > 0 && clock.Now() >= end)) co_return false;
+      round.last = key;
+      std::optional<std::vector<std::string>> gates = choose(*pod);
+      if (!gates) continue;
+      ++round.gated;
+      if (gates->empty()) continue;
+      ++writes;
+      Result<bool> written = co_await WriteWithout(client, *pod, std::move(*gates));
+      if (FailedWith(written, Code::kCancelled)) co_return written.error();
+      if (!written) {
+        NoteFailure(*pod, written.error(), round);
+        continue;
+      }
+      ++round.ungated;
+      LOG_IF(INFO, *written) << "pod=" << key << " ungated";
+    }
+    round.page = std::move(page->continue_token);
+    if (round.page.empty()) co_return true;
+  }
+}
+
+Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds, kube::Duration pause,
+                             kube::TimePoint deadline) {
+  while (true) {
+    UngateRound round;
+    bool complete = false;
+    while (!complete) {
+      std::string everywhere;
+      ChooseGates both = BothGates;
+      Result<bool> step = co_await UngateStep(client, clock, std::move(everywhere), std::move(both), round);
+      if (!step) co_return step.error();
+      complete = *step || clock.Now() >= deadline;
+    }
+    if (round.gated == 0 || --rounds <= 0 || clock.Now() >= deadline) co_return round;
+    Result<> slept = co_await clock.Sleep(pause);
+    if (!slept) co_return slept.error();
+  }
+}
+
+std::string DescribeFailures(const UngateRound& round) {
+  if (round.failed == 0) return "";
+  std::string text = std::to_string(round.failed) + " of " + std::to_string(round.gated) + " pods could not be ungated: ";
+  for (const kube::core::ObjectReference& pod : round.failed_pods) {
+    if (&pod != &round.failed_pods.front()) text += ", ";
+    text += pod.namespace_() + "/" + pod.name();
+  }
+  if (round.failed > round.failed_pods.size()) text += ", ...";
+  if (round.error) text += " (" + OneLine(round.error->ToString()) + ")";
+  return text;
 }
 
 }  // namespace operator_

@@ -32,8 +32,9 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       options_(std::move(options)),
       configs_(client, clock),
       store_(client, clock),
-      shard_reconciler_(client, clock, options_.operands, configs_, store_, options_.shard_timing),
-      cluster_reconciler_(client, clock, options_.operands, configs_, store_, options_.cluster_timing),
+      events_(client, clock, {.component = std::string(kManagedBy)}),
+      shard_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.shard_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
       own_webhooks_reconciler_(client, options_.operands, store_, certificate),
       shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_, clock,
               options_.shard_observer),
@@ -57,6 +58,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
   store_.Start(tasks);
+  tasks.Spawn("events", events_.Run());
   Result<> configs_synced = co_await configs_.WaitForSync();
   if (!configs_synced) co_return;
   Result<> store_synced = co_await store_.WaitForSync();

@@ -12,6 +12,7 @@
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
 #include "kube/controller/controller.h"
+#include "kube/controller/event_recorder.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/configs.h"
 #include "operator/objects/options.h"
@@ -56,6 +57,7 @@ class Leader {
   LeaderOptions options_;
   Configs configs_;
   OperandStore store_;
+  kube::EventRecorder events_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;

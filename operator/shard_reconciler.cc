@@ -9,13 +9,13 @@
 #include "api/validation.h"
 #include "kube/client/typed.h"
 #include "operator/certificates.h"
-#include "operator/gates.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/shard_objects.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/pod_trouble.h"
 #include "operator/status/write_status.h"
+#include "placement/gate.h"
 
 namespace operator_ {
 namespace {
@@ -28,6 +28,19 @@ using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
 
+// Between two steps of one round, so that other namespaces get their turn.
+constexpr std::chrono::milliseconds kNextStep{10};
+
+// Of the pods that wait for a shard: the gate that a shard removes, or none yet.
+ChooseGates LocalGate(bool remove) {
+  return [remove](const Pod& pod) -> std::optional<std::vector<std::string>> {
+    if (!placement::HasGate(pod, api::kLocalGate)) return std::nullopt;
+    std::vector<std::string> gates;
+    if (remove) gates.emplace_back(api::kLocalGate);
+    return gates;
+  };
+}
+
 ObjectKey WebhookConfigurationKey(const std::string& ns) { return {"", api::ShardWebhookConfigurationName(ns)}; }
 
 std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodPlacementConfig>& configs) {
@@ -39,8 +52,15 @@ std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodP
 }  // namespace
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                 const Configs& configs, OperandStore& store, ShardTiming timing)
-    : client_(client), clock_(clock), options_(std::move(options)), configs_(configs), store_(store), timing_(timing) {}
+                                 const Configs& configs, OperandStore& store, kube::EventRecorder& events,
+                                 ShardTiming timing)
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      configs_(configs),
+      store_(store),
+      events_(events),
+      timing_(timing) {}
 
 Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   std::string ns = request.key.name;
@@ -58,10 +78,13 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     co_return co_await Provision(std::move(ns), std::move(configs), cluster->spec.log_verbosity);
   }
 
+  Result<Outcome> removed = co_await Deprovision(ns);
   ShardView view{.none = none};
+  if (auto removal = removals_.find(ns); removal != removals_.end()) view.removal = removal->second.waits;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
+  if (!removed) co_return removed.error();
   if (!written) co_return written.error();
-  co_return co_await Deprovision(std::move(ns));
+  co_return *removed;
 }
 
 Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs, std::string log_verbosity) {
@@ -144,22 +167,24 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns) {
   if (!removal.webhook_gone) {
     Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns));
     if (!removed) co_return removed.error();
-    removal = {.since = clock_.Now(), .webhook_gone = true};
+    removal.since = clock_.Now();
+    removal.webhook_gone = true;
+    removal.waits = "the shard is being removed";
     LOG(INFO) << "namespace=" << ns << " removing its shard";
   }
 
-  // The shard drains what is; those that it leaves are let go.
-  Result<std::vector<Pod>> pods = co_await GatedPods(client_, ns, std::string(api::kLocalGate));
-  if (!pods) co_return pods.error();
+  // The shard drains the pods that are gated; those that it leaves are ungated here.
+  bool removes = clock_.Now() - removal.since >= timing_.drain || !RolloutIn(ns, api::kShardControllerName).available;
+  ChooseGates choose = LocalGate(removes);
+  Result<bool> complete = co_await removal.ungating.Step(client_, clock_, ns, std::move(choose), removes);
+  if (!complete) co_return complete.error();
+  if (!*complete) co_return Outcome::After(kNextStep);
   kube::Duration waited = clock_.Now() - removal.since;
-  if (!pods->empty()) {
-    bool shard_runs = RolloutIn(ns, api::kShardControllerName).available;
-    if (!shard_runs || waited >= timing_.drain) {
-      std::vector<std::string> gates = {std::string(api::kLocalGate)};
-      Result<> dropped = co_await DropGates(client_, std::move(*pods), std::move(gates));
-      if (!dropped) co_return dropped.error();
-    }
-    co_return Outcome::After(timing_.poll);
+  if (removal.ungating.last().gated > 0) {
+    bool enough = waited >= timing_.drain + timing_.give_up && removal.ungating.tries() >= timing_.tries;
+    removal.waits = removal.ungating.Describe();
+    if (!enough) co_return Outcome::After(timing_.poll);
+    removal.ungating.ReportLeft(events_);
   }
   if (waited < timing_.settle) co_return Outcome::After(timing_.poll);
 
@@ -185,17 +210,20 @@ Async<bool> ShardReconciler::AnythingLeft(std::string ns) {
 
 Async<> ShardReconciler::RemoveObjects(std::string ns) {
   DesiredObjects objects = ShardObjects(ns, "", options_);
+  std::vector<std::pair<kube::Resource, ObjectKey>> keys;
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
-    Result<> removed = co_await store_.Remove(object->resource, object->Key());
-    if (!removed) co_return removed.error();
+    keys.emplace_back(object->resource, object->Key());
   }
   // The shard made it itself, and without its Role cannot make it again.
-  ObjectKey lease{ns, std::string(api::kShardControllerName)};
-  Result<> removed = co_await store_.Remove(kLeases, std::move(lease));
-  if (!removed) co_return removed.error();
-  ObjectKey certificate{ns, std::string(api::kShardWebhookName)};
-  removed = co_await store_.Remove(kSecrets, std::move(certificate));
-  if (!removed) co_return removed.error();
+  keys.emplace_back(kLeases, ObjectKey{ns, std::string(api::kShardControllerName)});
+  keys.emplace_back(kSecrets, ObjectKey{ns, std::string(api::kShardWebhookName)});
+  Result<> all = Ok();
+  for (auto& [resource, key] : keys) {
+    Result<> removed = co_await store_.Remove(resource, key);
+    if (!removed) all = removed;
+  }
+  // The authority last, and only then: it is the sign that something is left.
+  if (!all) co_return all.error();
   ObjectKey authority{options_.ns, ShardAuthorityName(ns)};
   co_return co_await store_.Remove(kSecrets, std::move(authority));
 }

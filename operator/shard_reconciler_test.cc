@@ -123,6 +123,61 @@ TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
 }
 
+// As a policy engine does. The cluster's controller goes on with it.
+TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  for (const char* name : {"a", "b"}) {
+    h_.api.Create<Pod>(MakePod(name).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  }
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/shop/pods/a",
+                  1000000);
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(15s);
+  EXPECT_FALSE(IsGated({"shop", "b"}));
+  h_.Pass(30s);
+  EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/shop/pods/a"), 10);
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  h_.Pass(5s);
+  EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/shop/events"), 1);
+}
+
+TEST_F(ShardReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  ASSERT_TRUE(h_.BringUp("farm"));
+  h_.DeleteConfig("shop", "a");
+  for (int i = 0; i < 900 && !h_.ShardGone("shop"); ++i) {
+    h_.api.Create<Pod>(MakePod("p" + std::to_string(i)).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+    h_.Pass(100ms);
+  }
+  EXPECT_TRUE(h_.ShardGone("shop"));
+}
+
+// A pod that has the cluster gate alone is none of the shard's.
+TEST_F(ShardReconcilerTest, PodsOfTheClusterGateAreNotWaitedFor) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kClusterGate));
+  h_.DeleteConfig("shop", "a");
+  h_.Pass(5s);
+  EXPECT_TRUE(h_.ShardGone("shop"));
+  EXPECT_TRUE(placement::HasGate(*h_.api.Get<Pod>({"shop", "web"}), api::kClusterGate));
+}
+
+TEST_F(ShardReconcilerTest, ARemovalThatWaitsSaysForWhat) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+  h_.api.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/shop/pods/web", 1000000);
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["metadata"].erase("finalizers");
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
+  h_.Pass(15s);
+  EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "True Deprovisioning");
+  EXPECT_NE(h_.Message("shop", "a", "Progressing").find("shop/web"), std::string::npos);
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }) || h_.Await([&] { return h_.ShardGone("shop"); }));
+  h_.Pass(1s);
+  EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False NoShard");
+}
+
 // I7: whatever the point at which the operator was replaced.
 TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheRemoval) {
   for (auto after : {0ms, 300ms, 1000ms, 2500ms}) {

@@ -121,10 +121,17 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
   }
   size_t limit = ParseNumber(target.Query("limit"));
 
+  // In the order of the store's keys, in which "a-b/x" comes before "a/x".
+  std::vector<const Collection::value_type*> ordered;
+  for (const auto& entry : collections_[target.collection]) ordered.push_back(&entry);
+  auto comes_before = [](const ObjectKey& a, const ObjectKey& b) { return a.ToString() < b.ToString(); };
+  std::sort(ordered.begin(), ordered.end(), [&](auto* a, auto* b) { return comes_before(a->first, b->first); });
+
   std::vector<const FakeObject*> items;
   std::string next;
-  for (const auto& [key, object] : collections_[target.collection]) {
-    if (after && key <= *after) continue;
+  for (const Collection::value_type* entry : ordered) {
+    const auto& [key, object] = *entry;
+    if (after && !comes_before(*after, key)) continue;
     Result<bool> matches = target.Matches(key, object);
     if (!matches) return matches.error();
     if (!*matches) continue;

@@ -4,10 +4,9 @@
 #include <iostream>
 
 #include "api/names.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
-#include "placement/gate.h"
+#include "operator/gates.h"
 
 namespace operator_ {
 namespace {
@@ -22,10 +21,10 @@ using kube::Resource;
 using kube::Result;
 using kube::TimePoint;
 using kube::Unstructured;
-using kube::core::Pod;
 using namespace std::chrono_literals;
 
 constexpr auto kPollEvery = 500ms;
+constexpr int kUngateRounds = 5;
 constexpr std::string_view kManaged = "app.kubernetes.io/managed-by=multiarch-tuning-operator";
 constexpr Resource kConfigs{"multiarch.openshift.io", "v1beta1", "podplacementconfigs", "PodPlacementConfig"};
 constexpr Resource kClusterConfigs{"multiarch.openshift.io", "v1beta1", "clusterpodplacementconfigs",
@@ -78,35 +77,21 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
   co_return Ok();
 }
 
-// Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
-Async<> UngatePods(Client& client) {
-  kube::ListOptions options{.field_selector = kube::kWaitingPods};
-  auto pods = co_await kube::List<Pod>(client, std::move(options));
-  if (!pods) co_return pods.error();
-  for (Pod& listed : pods->items) {
-    kube::ObjectKey key = kube::KeyOf(listed);
-    Result<Pod> pod = std::move(listed);
-    while (pod && (placement::HasGate(*pod, api::kClusterGate) || placement::HasGate(*pod, api::kLocalGate))) {
-      for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
-        if (!placement::RemoveGate(*pod, gate)) continue;
-        (*pod->mutable_metadata()->mutable_labels())[std::string(gate)] = api::kRemoved;
-      }
-      auto written = co_await kube::Update(client, *pod);
-      if (written) {
-        std::cout << "ungated pod " << key.ToString() << std::endl;
-        break;
-      }
-      if (!IsConflict(written) && !IsNotFound(written)) co_return written.error().Prefix("ungate pod " + key.ToString());
-      pod = co_await kube::Get<Pod>(client, key);
-    }
-  }
+// Drops both gates from every pod that waits; the pods go on with whatever affinity they have. `left` says which pods
+// could not be written after some tries.
+Async<> UngatePods(Client& client, Clock& clock, TimePoint deadline, std::string& left) {
+  Result<UngateRound> round = co_await UngateAll(client, clock, kUngateRounds, kPollEvery, deadline);
+  if (!round) co_return round.error();
+  left = DescribeFailures(*round);
+  if (!left.empty()) std::cout << left << std::endl;
   co_return Ok();
 }
 
-Async<> RemoveOperands(Client& client, const std::vector<Unstructured>& keep) {
+Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructured>& keep, TimePoint deadline,
+                       std::string& left) {
   for (size_t i = 0; i < std::size(kOperands); ++i) {
     if (i == kWebhookConfigurations) {
-      auto ungated = co_await UngatePods(client);
+      auto ungated = co_await UngatePods(client, clock, deadline, left);
       if (!ungated) co_return ungated.error();
     }
     auto deleted = co_await DeleteManaged(client, kOperands[i], keep);
@@ -154,16 +139,17 @@ Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
 
 Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects, UndeployOptions options) {
   TimePoint deadline = clock.Now() + options.timeout;
+  std::string left;
   auto answers = co_await OperatorAnswers(client, objects);
   if (!answers) co_return answers.error();
   if (!*answers) {
     std::cout << "no operator answers: removing its operands here" << std::endl;
-    auto removed = co_await RemoveOperands(client, objects);
+    auto removed = co_await RemoveOperands(client, clock, objects, deadline, left);
     if (!removed) co_return removed.error();
   }
   auto configs = co_await DeleteConfigs(client, clock, deadline);
   if (!configs) co_return configs.error();
-  auto rest = co_await RemoveOperands(client, objects);  // what a crash of the operator may have left
+  auto rest = co_await RemoveOperands(client, clock, objects, deadline, left);  // what a crash of the operator may have left
   if (!rest) co_return rest.error();
 
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
@@ -180,6 +166,7 @@ Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects
     if (!gone) co_return gone.error().Prefix(Describe(object));
   }
   std::cout << "the operator is gone" << std::endl;
+  if (!left.empty()) co_return Error::DeadlineExceeded(left);
   co_return Ok();
 }
 

@@ -20,8 +20,8 @@ struct UndeployOptions {
 
 // Deletes all PodPlacementConfigs, then the ClusterPodPlacementConfig, waits until the operator has ungated every pod
 // and taken its operands away, then deletes `objects` in reverse order. Where no operator answers, it ungates the pods
-// and removes the operands itself.
-// Errors: the API's; kDeadlineExceeded names what was still there.
+// and removes the operands itself. A pod whose write is refused holds up nothing.
+// Errors: the API's; kDeadlineExceeded names what was still there, and the pods that could not be ungated.
 kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock, std::vector<kube::Unstructured> objects,
                        UndeployOptions options);
 

@@ -28,6 +28,7 @@ Verdict AvailableOf(const ShardView& shard) {
 }
 
 Verdict ProgressingOf(const ShardView& shard) {
+  if (shard.none && !shard.removal.empty()) return {true, "Deprovisioning", shard.removal};
   if (shard.none) return {false, "NoShard", "nothing runs for this namespace"};
   if (!shard.controller.complete) return {true, "RollingOut", "the namespace's controller is being rolled out"};
   if (!shard.webhook.complete) return {true, "RollingOut", "the namespace's webhook is being rolled out"};

@@ -20,6 +20,8 @@ enum class NoShard {
 // What is known of a namespace's shard.
 struct ShardView {
   std::optional<NoShard> none;
+  // With `none`: what the removal of a shard that was there waits for; empty when nothing is left of it.
+  std::string removal;
   Rollout controller;
   Rollout webhook;
   // The API server has been told to call the webhook, with the entries as they are to be.

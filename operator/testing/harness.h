@@ -145,6 +145,12 @@ class Harness {
   std::string ClusterCondition(std::string_view type) {
     return ConditionOf(api.GetJson(kClusterConfigs, {"", "cluster"}), type);
   }
+  std::string ClusterMessage(std::string_view type) {
+    return MessageOf(api.GetJson(kClusterConfigs, {"", "cluster"}), type);
+  }
+  std::string Message(const std::string& ns, const std::string& name, std::string_view type) {
+    return MessageOf(api.GetJson(kConfigs, {ns, name}), type);
+  }
   // Everything of a shard, outside the namespace too.
   bool ShardGone(const std::string& ns) {
     for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
@@ -188,6 +194,15 @@ class Harness {
     for (const kube::Json& condition : *conditions) {
       if (kube::StringAt(condition, "type") != type) continue;
       return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
+    }
+    return "none";
+  }
+
+  static std::string MessageOf(const std::optional<kube::Json>& object, std::string_view type) {
+    const kube::Json* conditions = object ? kube::Find(*object, "status.conditions") : nullptr;
+    if (conditions == nullptr) return "none";
+    for (const kube::Json& condition : *conditions) {
+      if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "message");
     }
     return "none";
   }

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/deploy/undeploy.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "kube/base/clock.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "placement/gate.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Code;
+using kube::Error;
+using kube::Json;
+using kube::MakePod;
+using kube::Result;
+using kube::Unstructured;
+using kube::core::Pod;
+using namespace std::chrono_literals;
+
+constexpr kube::Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
+constexpr kube::Resource kWebhooks{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+                                   "MutatingWebhookConfiguration", false};
+
+// Does not wait, but for the time to pass.
+class ImpatientClock final : public kube::Clock {
+ public:
+  kube::TimePoint Now() const override { return now_; }
+  kube::WallTime WallNow() const override { return {}; }
+  kube::Async<> SleepUntil(kube::TimePoint when) override {
+    now_ = std::max(now_, when);
+    co_return kube::Ok();
+  }
+
+ private:
+  kube::TimePoint now_;
+};
+
+// No operator answers, so that the tool does all of it.
+class UndeployTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ops"}}}};
+    api_.CreateJson(kNamespaces, ns);
+    objects_.emplace_back(ns);
+    Json webhook = {{"metadata", {{"name", "pod-placement"}}}};
+    webhook["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "multiarch-tuning-operator";
+    api_.CreateJson(kWebhooks, webhook);
+  }
+  void CreateGated(const std::string& name) {
+    api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  }
+  bool IsGated(const std::string& name) {
+    return placement::HasGate(*api_.Get<Pod>({"ns", name}), api::kClusterGate);
+  }
+  bool OperatorIsGone() {
+    return !api_.GetJson(kNamespaces, {"", "ops"}) && !api_.GetJson(kWebhooks, {"", "pod-placement"});
+  }
+  Result<> Run() {
+    UndeployOptions options{.timeout = 30s};
+    return kube::Run(io_, Undeploy(api_, clock_, objects_, options));
+  }
+
+  boost::asio::io_context io_;
+  ImpatientClock clock_;
+  kube::FakeApiServer api_;
+  std::vector<Unstructured> objects_;
+};
+
+TEST_F(UndeployTest, UngatesEveryPod) {
+  for (const char* name : {"a", "b"}) CreateGated(name);
+  EXPECT_THAT(Run(), kube::IsOk());
+  EXPECT_FALSE(IsGated("a"));
+  EXPECT_FALSE(IsGated("b"));
+  EXPECT_TRUE(OperatorIsGone());
+}
+
+TEST_F(UndeployTest, APodWhoseWriteIsRefusedHoldsUpNothing) {
+  for (const char* name : {"a", "b"}) CreateGated(name);
+  api_.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/ns/pods/a", 1000);
+  EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("ns/a (PermissionDenied: no, says")));
+  EXPECT_TRUE(IsGated("a"));
+  EXPECT_FALSE(IsGated("b"));
+  EXPECT_TRUE(OperatorIsGone());
+  EXPECT_GE(api_.CountCalls("PUT /api/v1/namespaces/ns/pods/a"), 3);
+}
+
+TEST_F(UndeployTest, APodThatAlwaysChangesHoldsUpNothing) {
+  for (const char* name : {"a", "b"}) CreateGated(name);
+  int writes = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    if (call != "PUT /api/v1/namespaces/ns/pods/a") return;
+    api_.Update<Pod>(MakePod("a").Phase("Pending").Gate(api::kClusterGate).Label("round", std::to_string(++writes)));
+  });
+  EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("ns/a")));
+  EXPECT_FALSE(IsGated("b"));
+  EXPECT_TRUE(OperatorIsGone());
+}
+
+}  // namespace
+}  // namespace operator_

@@ -13,15 +13,51 @@ using kube::Result;
 
 constexpr std::string_view kV1alpha1 = "multiarch.openshift.io/v1alpha1";
 constexpr std::string_view kV1beta1 = "multiarch.openshift.io/v1beta1";
+constexpr std::string_view kFallbackField = "fallbackArchitecture";
 
 bool InBothVersions(const std::string& spec_field) {
   return spec_field == "logVerbosity" || spec_field == "namespaceSelector";
 }
 
-// Moves what v1alpha1 has no field for into the annotation.
+// The metadata.annotations of `object`; nullptr where there are none.
+Json* AnnotationsOf(Json& object) {
+  auto metadata = object.find("metadata");
+  if (metadata == object.end() || !metadata->is_object()) return nullptr;
+  auto annotations = metadata->find("annotations");
+  return annotations == metadata->end() || !annotations->is_object() ? nullptr : &*annotations;
+}
+
+// Takes the annotation `key` out of `object`: its value, null where it was not there.
+Json TakeAnnotation(Json& object, std::string_view key) {
+  Json* annotations = AnnotationsOf(object);
+  if (annotations == nullptr) return nullptr;
+  auto found = annotations->find(std::string(key));
+  if (found == annotations->end()) return nullptr;
+  Json value = std::move(*found);
+  annotations->erase(found);
+  if (annotations->empty()) object["metadata"].erase("annotations");
+  return value;
+}
+
+void SetAnnotation(Json& object, std::string_view key, Json value) {
+  Json& metadata = object["metadata"];
+  if (!metadata.is_object()) metadata = Json::object();
+  Json& annotations = metadata["annotations"];
+  if (!annotations.is_object()) annotations = Json::object();
+  annotations[std::string(key)] = std::move(value);
+}
+
+// Moves what v1alpha1 has no field for into annotations.
 void HideNewFields(Json& object) {
+  // The field says it, not an annotation that was written on a v1beta1 object.
+  TakeAnnotation(object, kFallbackArchitectureAnnotation);
   auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) return;
+  if (std::string architecture = kube::StringAt(*spec, kFallbackField); !architecture.empty()) {
+    spec->erase(std::string(kFallbackField));
+    SetAnnotation(object, kFallbackArchitectureAnnotation, std::move(architecture));
+    spec = object.find("spec");
+  }
   Json hidden = Json::object();
   for (auto field = spec->begin(); field != spec->end();) {
     if (InBothVersions(field.key())) {
@@ -32,36 +68,35 @@ void HideNewFields(Json& object) {
     }
   }
   if (hidden.empty()) return;
-  Json& metadata = object["metadata"];
-  if (!metadata.is_object()) metadata = Json::object();
-  Json& annotations = metadata["annotations"];
-  if (!annotations.is_object()) annotations = Json::object();
-  annotations[std::string(kV1beta1SpecAnnotation)] = hidden.dump(-1, ' ', false, Json::error_handler_t::replace);
+  SetAnnotation(object, kV1beta1SpecAnnotation, hidden.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// The other way. Somebody may have edited the annotation: only a valid spec comes out of it.
+// The other way. Somebody may have edited the annotations: only a valid spec comes out of them.
 Result<void> RestoreNewFields(Json& object) {
-  auto metadata = object.find("metadata");
-  if (metadata == object.end() || !metadata->is_object()) return kube::Ok();
-  auto annotations = metadata->find("annotations");
-  if (annotations == metadata->end() || !annotations->is_object()) return kube::Ok();
-  auto hidden = annotations->find(std::string(kV1beta1SpecAnnotation));
-  if (hidden == annotations->end()) return kube::Ok();
-  Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) + " holds no valid spec");
-  if (!hidden->is_string()) return refused;
-  Result<Json> fields = kube::ParseJson(hidden->get_ref<const std::string&>());
-  if (!fields || !fields->is_object()) return refused;
-  annotations->erase(hidden);
-  if (annotations->empty()) metadata->erase(annotations);
+  Json hidden = TakeAnnotation(object, kV1beta1SpecAnnotation);
+  Json architecture = TakeAnnotation(object, kFallbackArchitectureAnnotation);
+  if (hidden.is_null() && architecture.is_null()) return kube::Ok();
+  Json fields = Json::object();
+  if (!hidden.is_null()) {
+    Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) + " holds no valid spec");
+    if (!hidden.is_string()) return refused;
+    Result<Json> parsed = kube::ParseJson(hidden.get_ref<const std::string&>());
+    if (!parsed || !parsed->is_object()) return refused;
+    fields = std::move(*parsed);
+  }
+  if (!architecture.is_null()) fields[std::string(kFallbackField)] = std::move(architecture);
 
   Json& spec = object["spec"];
   if (!spec.is_object()) spec = Json::object();
-  for (auto& [name, value] : fields->items()) {
+  for (auto& [name, value] : fields.items()) {
     if (!InBothVersions(name)) spec[name] = std::move(value);
   }
   Result<ClusterPodPlacementConfig> config = ClusterPodPlacementConfig::FromJson({{"spec", spec}});
   if (!config) return config.error();
-  if (!config->problems.empty()) return refused.Prefix(Describe(config->problems));
+  if (!config->problems.empty()) {
+    return Error::Invalid(Describe(config->problems) + ": the annotations " + std::string(kV1beta1SpecAnnotation) +
+                          " and " + std::string(kFallbackArchitectureAnnotation) + " hold no valid spec");
+  }
   return kube::Ok();
 }
 

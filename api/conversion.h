@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClusterPodPlacementConfig between v1alpha1 and v1beta1. v1alpha1 has logVerbosity and namespaceSelector only; what
-// v1beta1 has beside them travels in an annotation, so that reading and writing back through v1alpha1 loses nothing.
+// v1beta1 has beside them travels in annotations, so that reading and writing back through v1alpha1 loses nothing:
+// fallbackArchitecture in the one that the Go operator uses, which users of v1alpha1 may write, all else as JSON in one of
+// ours.
 #pragma once
 
 #include <string_view>

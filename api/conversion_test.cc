@@ -29,6 +29,7 @@ TEST(ConversionTest, NothingIsLostOverARoundTrip) {
   EXPECT_EQ((*alpha)["apiVersion"], kAlpha);
   EXPECT_EQ((*alpha)["spec"], Json::parse(R"({"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}})"));
   EXPECT_EQ((*alpha)["status"], Whole()["status"]);
+  EXPECT_EQ((*alpha)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"], "arm64");
   auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
   ASSERT_TRUE(beta) << beta.error();
   EXPECT_EQ(*beta, Whole());
@@ -51,6 +52,55 @@ TEST(ConversionTest, AnObjectWithoutNewFieldsGetsNoAnnotation) {
   ASSERT_TRUE(alpha);
   EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
   EXPECT_TRUE(ConvertClusterPodPlacementConfig(Json{{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}}, kBeta));
+}
+
+TEST(ConversionTest, EveryOptionalFieldSurvives) {
+  Json whole = Whole();
+  for (const char* field : {"globalPullSecretRef", "caBundleConfigMapRef", "registriesConfigMapRef"}) {
+    whole["spec"][field] = {{"name", "a"}};
+  }
+  whole["spec"]["shardTakeoverAfter"] = "40s";
+  whole["spec"]["inspectionRetryPeriod"] = "2m";
+  whole["spec"]["plugins"]["execFormatErrorMonitor"] = {{"enabled", true}};
+  auto alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
+  ASSERT_TRUE(alpha) << alpha.error();
+  auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
+  ASSERT_TRUE(beta) << beta.error();
+  EXPECT_EQ(*beta, whole);
+  // As the Go operator writes it: there, and empty.
+  whole["spec"]["fallbackArchitecture"] = "";
+  alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
+  ASSERT_TRUE(alpha) << alpha.error();
+  EXPECT_FALSE((*alpha)["metadata"]["annotations"].contains("multiarch.openshift.io/fallback-architecture"));
+  beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
+  ASSERT_TRUE(beta) << beta.error();
+  EXPECT_EQ(*beta, whole);
+}
+
+TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
+  Json object = Json::parse(R"({
+      "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "ClusterPodPlacementConfig",
+      "metadata": {"name": "cluster", "annotations": {"multiarch.openshift.io/fallback-architecture": "s390x"}}})");
+  auto beta = ConvertClusterPodPlacementConfig(object, kBeta);
+  ASSERT_TRUE(beta) << beta.error();
+  EXPECT_EQ((*beta)["spec"]["fallbackArchitecture"], "s390x");
+  EXPECT_FALSE((*beta)["metadata"].contains("annotations"));
+  // The field wins over an annotation on the v1beta1 object, also where there is none.
+  (*beta)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "amd64";
+  auto alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
+  ASSERT_TRUE(alpha);
+  EXPECT_EQ(*alpha, [&] {
+    Json expected = object;
+    expected["spec"] = Json::object();
+    return expected;
+  }());
+  (*beta)["spec"].erase("fallbackArchitecture");
+  alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
+  ASSERT_TRUE(alpha);
+  EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
+  // What is no architecture is refused.
+  object["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "vax";
+  EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid));
 }
 
 TEST(ConversionTest, AForgedAnnotationIsRefused) {

@@ -42,7 +42,9 @@ inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift
 // On the Leases of those who apply PodPlacementConfigs: the ones that are being written (see configs/announcements.h).
 inline constexpr std::string_view kAnnouncedConfigsAnnotation = "multiarch.openshift.io/announced-configs";
 
-// On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has, as JSON (see api/conversion.h).
+// On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see api/conversion.h). The fallback
+// architecture as the Go operator keeps it, all others as JSON.
+inline constexpr std::string_view kFallbackArchitectureAnnotation = "multiarch.openshift.io/fallback-architecture";
 inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.io/v1beta1-spec";
 
 // Node labels.
@@ -58,6 +60,8 @@ inline constexpr std::string_view kOperandLabel = "multiarch.openshift.io/operan
 inline constexpr std::string_view kPodPlacementFinalizer = "finalizers.multiarch.openshift.io/pod-placement";
 inline constexpr std::string_view kNoPodPlacementConfigFinalizer =
     "finalizers.multiarch.openshift.io/no-pod-placement-config";
+// Of the Go operator, for its ENoExecEvents; never set here.
+inline constexpr std::string_view kENoExecEventsFinalizer = "finalizers.multiarch.openshift.io/enoexec-events";
 
 // Events.
 inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";

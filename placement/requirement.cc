@@ -93,12 +93,12 @@ RequirementResult ApplyNoSupportedArchitecture(Pod& pod) {
 
 RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {
   RequirementResult result = Require(pod, OneOf({std::string(architecture)}));
-  if (result == RequirementResult::kSet) SetLabel(pod, api::kFallbackArchLabel, "");
+  if (result == RequirementResult::kSet) SetLabel(pod, api::kFallbackArchLabel, architecture);
   return result;
 }
 
 void ApplyInspectionError(Pod& pod, std::string_view message, int tries) {
-  constexpr size_t kMaxMessage = 1024;
+  constexpr size_t kMaxMessage = 256;
   size_t size = std::min(message.size(), kMaxMessage);
   // Not in the middle of a UTF-8 character.
   while (size > 0 && size < message.size() && (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80) --size;

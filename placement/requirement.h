@@ -33,12 +33,12 @@ RequirementResult ApplyRequirement(kube::core::Pod& pod, const ArchitectureSet& 
 // a reason to be read, rather than crash on some node. Label no-supported-arch.
 RequirementResult ApplyNoSupportedArchitecture(kube::core::Pod& pod);
 
-// The images could not be inspected: requires `architecture`. Label fallback-arch; what the images support is unknown, so
-// no label says it.
+// The images could not be inspected: requires `architecture`, which is the value of label fallback-arch too; what the
+// images support is unknown, so no label says it.
 RequirementResult ApplyFallback(kube::core::Pod& pod, std::string_view architecture);
 
 // After the `tries`-th inspection failed: labels image-inspect-error and image-inspect-error-count, and `message` in
-// an annotation (at most 1 KiB of it).
+// an annotation (at most 256 bytes of it, in whole characters).
 void ApplyInspectionError(kube::core::Pod& pod, std::string_view message, int tries);
 // After one that succeeded: takes the error label and annotation away. The count stays, as the pod's history.
 void ClearInspectionError(kube::core::Pod& pod);

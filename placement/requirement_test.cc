@@ -202,7 +202,7 @@ TEST(RequirementTest, TheFallbackSaysThatItIsOne) {
   Pod pod = PodWithTerms("zone In a");
   EXPECT_EQ(ApplyFallback(pod, "amd64"), RequirementResult::kSet);
   EXPECT_EQ(TermsOf(pod), "zone In a & kubernetes.io/arch In amd64");
-  EXPECT_EQ(LabelsOf(pod), "fallback-arch= node-affinity=set");
+  EXPECT_EQ(LabelsOf(pod), "fallback-arch=amd64 node-affinity=set");
 
   Pod own = PodWithTerms("kubernetes.io/arch In arm64");
   EXPECT_EQ(ApplyFallback(own, "amd64"), RequirementResult::kConflict);
@@ -212,10 +212,12 @@ TEST(RequirementTest, TheFallbackSaysThatItIsOne) {
 TEST(RequirementTest, CountsFailedInspections) {
   Pod pod;
   EXPECT_EQ(InspectionTries(pod), 0);
-  ApplyInspectionError(pod, std::string(1023, 'x') + "é", 2);
+  ApplyInspectionError(pod, std::string(255, 'x') + "é", 2);
   EXPECT_EQ(LabelsOf(pod), "image-inspect-error= image-inspect-error-count=2");
-  EXPECT_EQ(AnnotationOf(pod, api::kInspectErrorAnnotation), std::string(1023, 'x'));
+  EXPECT_EQ(AnnotationOf(pod, api::kInspectErrorAnnotation), std::string(255, 'x'));
   EXPECT_EQ(InspectionTries(pod), 2);
+  ApplyInspectionError(pod, std::string(256, 'y') + "z", 2);
+  EXPECT_EQ(AnnotationOf(pod, api::kInspectErrorAnnotation), std::string(256, 'y'));
   ClearInspectionError(pod);
   EXPECT_EQ(LabelsOf(pod), "image-inspect-error-count=2");
   EXPECT_TRUE(pod.metadata().annotations().empty());

@@ -96,7 +96,7 @@ TEST_F(ImagesFlow, ThatCannotBeInspectedFallBack) {
   Flow(scene(), "fallback architecture")
       .Do(Create(MakePod("lost").Image(Image("demo/nowhere:1"))))
       .Await(Requires("lost", {"ppc64le"}), 240s)
-      .Check(Labelled("lost", std::string(api::kFallbackArchLabel), ""))
+      .Check(Labelled("lost", std::string(api::kFallbackArchLabel), "ppc64le"))
       .Await(EventAbout("lost", std::string(api::kReasonFallbackSet)));
 }
 

@@ -88,7 +88,8 @@ std::string ClusterPatch(const PodReview& review, GateDecision decision) {
   std::string gate_label(decision == GateDecision::kIgnore ? api::kNotSet : api::kGated);
   patch.Set("/metadata/labels", review.has_labels,
             {{api::kClusterGateLabel, gate_label, review.cluster_gate_label},
-             {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label}});
+             {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label},
+             {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet), review.preferred_node_affinity_label}});
   return std::move(patch).Take();
 }
 

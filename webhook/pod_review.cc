@@ -71,6 +71,7 @@ void ReadMetadata(dom::element metadata, PodReview& review) {
     review.cluster_gate_label = StringAt(labels, api::kClusterGateLabel);
     review.local_gate_label = StringAt(labels, api::kLocalGateLabel);
     review.node_affinity_label = StringAt(labels, api::kNodeAffinityLabel);
+    review.preferred_node_affinity_label = StringAt(labels, api::kPreferredNodeAffinityLabel);
   }
   dom::element annotations;
   review.has_annotations = ObjectAt(metadata, "annotations", annotations);

@@ -29,6 +29,7 @@ struct PodReview {
   std::string_view cluster_gate_label;
   std::string_view local_gate_label;
   std::string_view node_affinity_label;
+  std::string_view preferred_node_affinity_label;
   std::string_view local_configs;
 };
 

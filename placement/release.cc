@@ -23,10 +23,13 @@ std::string ListOf(const std::vector<std::string>& items) {
   return text;
 }
 
-void AddDuplicatesEvent(const PreferenceResult& preferences, Release& release) {
+void AddPreferencesEvents(const PreferenceResult& preferences, Release& release) {
+  if (!preferences.set.empty()) {
+    release.events.push_back({api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
+  }
   if (preferences.duplicates.empty()) return;
   release.events.push_back({api::kReasonPreferredDuplicates,
-                            "Preferences left out because a configuration before set that architecture: " +
+                            "Preferences skipped, as a higher-priority configuration already set this architecture: " +
                                 ListOf(preferences.duplicates)});
 }
 
@@ -77,7 +80,7 @@ Release ReleaseLocal(Pod& pod, const Configs& configs) {
   Release release;
   if (!HasGate(pod, api::kLocalGate)) return release;
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
-  AddDuplicatesEvent(preferences, release);
+  AddPreferencesEvents(preferences, release);
   RemoveGate(pod, api::kLocalGate);
   SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
   AddGateRemovedEvent(api::kLocalGate, release);
@@ -92,10 +95,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
 
   // Preferences: the shard's share comes first, here as there.
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
-  if (!preferences.set.empty()) {
-    release.events.push_back({api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
-  }
-  AddDuplicatesEvent(preferences, release);
+  AddPreferencesEvents(preferences, release);
   if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {
     SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
   }

@@ -68,12 +68,16 @@ TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
   EXPECT_EQ(Label(pod, api::kLocalGateLabel), "removed");
   EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "set");
   EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "");
-  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+  EXPECT_THAT(Reasons(release),
+              ElementsAre(api::kReasonPredicateSet, api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+  EXPECT_THAT(release.events[0].message, HasSubstr("PodPlacementConfig-high, PodPlacementConfig-low"));
 }
 
 TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
   Pod pod = Gated();
-  EXPECT_TRUE(ReleaseLocal(pod, {}).released);
+  Release release = ReleaseLocal(pod, {});
+  EXPECT_TRUE(release.released);
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonGateRemoved));
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
   EXPECT_EQ(Preferences(pod), 0);
 }

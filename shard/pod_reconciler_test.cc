@@ -125,7 +125,8 @@ TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
   EXPECT_EQ(api_.CountCalls("GET"), 1) << "of what is announced";
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   EXPECT_EQ(metrics_.processed_pods.Value(), 1);
-  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPredicateSet, api::kReasonPreferredDuplicates,
+                                                        api::kReasonGateRemoved));
 }
 
 TEST_F(PodReconcilerTest, LeavesOtherPodsAlone) {
@@ -225,7 +226,8 @@ TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
   EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(Preferences(), 1);
-  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed, api::kReasonGateRemoved));
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed, api::kReasonPredicateSet,
+                                                        api::kReasonGateRemoved));
 }
 
 }  // namespace

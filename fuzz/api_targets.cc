@@ -73,11 +73,13 @@ void FuzzAdmissionReview(const std::string& input) {
 
   constexpr char kOperatorNamespace[] = "openshift-multiarch-tuning-operator";
   using placement::GateDecision;
-  GateDecision cluster = placement::ShouldGateForCluster(review->pod, kOperatorNamespace);
-  Json gated = Patched(*pod, webhook::ClusterPatch(*review, cluster));
-  CHECK_EQ(HasGate(gated, api::kClusterGate), cluster == GateDecision::kGate || HasGate(*pod, api::kClusterGate));
+  for (bool preferences : {false, true}) {
+    GateDecision cluster = placement::ShouldGateForCluster(review->pod, kOperatorNamespace, preferences);
+    Json gated = Patched(*pod, webhook::ClusterPatch(*review, cluster));
+    CHECK_EQ(HasGate(gated, api::kClusterGate), cluster == GateDecision::kGate || HasGate(*pod, api::kClusterGate));
+  }
   GateDecision local = placement::ShouldGateLocally(review->pod, review->pod.ns, kOperatorNamespace);
-  gated = Patched(*pod, webhook::LocalPatch(*review, local, "only"));
+  Json gated = Patched(*pod, webhook::LocalPatch(*review, local, "only"));
   CHECK_EQ(HasGate(gated, api::kLocalGate), local == GateDecision::kGate || HasGate(*pod, api::kLocalGate));
 }
 

@@ -127,7 +127,8 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   bool runs = view.controller.available && view.webhook.available;
   if (!runs && !view.webhook_configured) co_return Ok();
   DesiredObject configuration{kMutatingWebhookConfigurations,
-                              ClusterWebhookConfiguration(config, issued->ca_bundle_pem, options_)};
+                              ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(),
+                                                          issued->ca_bundle_pem, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration));
   if (!applied) co_return applied.error();
   view.webhook_configured = true;

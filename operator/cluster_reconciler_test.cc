@@ -96,6 +96,29 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
 }
 
+// I4: where a shard may set preferences, the cluster's controller must be able to make up for it.
+TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  auto namespaces = [this]() -> Json {
+    Json webhooks = (*h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
+    return webhooks.size() == 1 ? Json() : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
+  };
+  EXPECT_EQ(namespaces(), Json());
+  // Not only once its shard runs.
+  h_.CreateConfig("shop", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
+  h_.CreateConfig("shop", "b", 2);
+  h_.CreateConfig("db", "a", 1);
+  ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"db", "shop"}); }));
+  h_.DeleteConfig("shop", "a");
+  Json off = *h_.api.GetJson(Harness::kConfigs, {"db", "a"});
+  off["spec"]["plugins"]["nodeAffinityScoring"]["enabled"] = false;
+  h_.api.UpdateJson(Harness::kConfigs, off);
+  ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
+  h_.DeleteConfig("shop", "b");
+  EXPECT_TRUE(h_.Await([&] { return namespaces() == Json(); }));
+}
+
 TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {
   ASSERT_TRUE(h_.BringUpCluster());
   Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});

@@ -16,15 +16,17 @@ Configs::Configs(kube::Client& client, kube::Clock& clock)
     : configs_(client, clock, {}), cluster_(client, clock, {}) {
   configs_.OnEvent([this](EventType type, const api::PodPlacementConfig& config) {
     const std::string& ns = config.metadata().namespace_();
+    bool preferred = Prefers(ns);
     if (type == EventType::kDeleted) {
       auto names = names_.find(ns);
       if (names != names_.end() && names->second.erase(config.metadata().name()) > 0 && names->second.empty()) {
         names_.erase(names);
       }
     } else {
-      names_[ns].insert(config.metadata().name());
+      names_[ns][config.metadata().name()] = !config.Preferences().empty();
     }
     if (on_namespace_) on_namespace_(ns);
+    if (on_preferring_ && Prefers(ns) != preferred) on_preferring_();
   });
   cluster_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig&) {
     if (on_cluster_) on_cluster_();
@@ -50,7 +52,7 @@ std::vector<api::PodPlacementConfig> Configs::In(const std::string& ns) const {
   std::vector<api::PodPlacementConfig> configs;
   auto names = names_.find(ns);
   if (names == names_.end()) return configs;
-  for (const std::string& name : names->second) {
+  for (auto& [name, prefers] : names->second) {
     if (std::optional<api::PodPlacementConfig> config = configs_.Get({ns, name})) configs.push_back(std::move(*config));
   }
   std::sort(configs.begin(), configs.end(), api::Precedes);
@@ -62,6 +64,20 @@ std::vector<std::string> Configs::Namespaces() const {
   namespaces.reserve(names_.size());
   for (auto& [ns, names] : names_) namespaces.push_back(ns);
   return namespaces;
+}
+
+std::vector<std::string> Configs::PreferringNamespaces() const {
+  std::vector<std::string> namespaces;
+  for (auto& [ns, names] : names_) {
+    if (Prefers(ns)) namespaces.push_back(ns);
+  }
+  return namespaces;
+}
+
+bool Configs::Prefers(const std::string& ns) const {
+  auto names = names_.find(ns);
+  return names != names_.end() && std::any_of(names->second.begin(), names->second.end(),
+                                              [](const auto& config) { return config.second; });
 }
 
 }  // namespace operator_

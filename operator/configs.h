@@ -7,7 +7,6 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <vector>
 
@@ -30,6 +29,9 @@ class Configs {
   // Called when the ClusterPodPlacementConfig appeared, changed or went. Before Start().
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
 
+  // Called when PreferringNamespaces() has changed. Before Start().
+  void OnPreferringNamespaces(std::function<void()> listener) { on_preferring_ = std::move(listener); }
+
   // Watches begin; `tasks` must be stopped before this goes.
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync();
@@ -40,15 +42,21 @@ class Configs {
   std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
   // Where there is at least one.
   std::vector<std::string> Namespaces() const;
+  // Where at least one prefers an architecture; sorted.
+  std::vector<std::string> PreferringNamespaces() const;
   // True if there is none anywhere.
   bool empty() const { return names_.empty(); }
 
  private:
+  bool Prefers(const std::string& ns) const;
+
   kube::Informer<api::PodPlacementConfig> configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
-  std::map<std::string, std::set<std::string>> names_;  // by namespace
+  // By namespace; of each config whether it prefers an architecture.
+  std::map<std::string, std::map<std::string, bool>> names_;
   std::function<void(const std::string&)> on_namespace_;
   std::function<void()> on_cluster_;
+  std::function<void()> on_preferring_;
 };
 
 }  // namespace operator_

@@ -46,6 +46,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
     // The deletion of the ClusterPodPlacementConfig waits for the last of them.
     if (configs_.empty()) cluster_.Enqueue(kClusterKey);
   });
+  configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
   configs_.OnCluster([this] { OnCluster(); });
   store_.OnChange([this](const kube::Unstructured& object) {
     std::string ns = ShardNamespaceOf(object);

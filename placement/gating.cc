@@ -28,24 +28,25 @@ bool RequiresArchitecture(const PodView& pod) {
          (!terms.empty() && std::find(terms.begin(), terms.end(), false) == terms.end());
 }
 
-GateDecision ShouldGate(const PodView& pod, std::string_view gate, std::string_view operator_namespace) {
+GateDecision ShouldGate(const PodView& pod, std::string_view gate, std::string_view operator_namespace,
+                        bool preferences) {
   if (IsOffLimits(pod, operator_namespace)) return GateDecision::kOffLimits;
   if (Contains(pod.gates, gate)) return GateDecision::kAlreadyGated;
   if (!pod.node_name.empty() || pod.owned_by_daemon_set || SelectsControlPlane(pod)) return GateDecision::kIgnore;
-  // Whatever the configurations say: the user's own requirement and preference win over both of ours.
-  if (RequiresArchitecture(pod) && pod.prefers_architecture) return GateDecision::kIgnore;
+  // The user's own requirement and preference win over both of ours.
+  if (RequiresArchitecture(pod) && (pod.prefers_architecture || !preferences)) return GateDecision::kIgnore;
   return GateDecision::kGate;
 }
 
 }  // namespace
 
-GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace) {
-  return ShouldGate(pod, api::kClusterGate, operator_namespace);
+GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace, bool preferences) {
+  return ShouldGate(pod, api::kClusterGate, operator_namespace, preferences);
 }
 
 GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace, std::string_view operator_namespace) {
   if (pod.ns != shard_namespace) return GateDecision::kOffLimits;
-  return ShouldGate(pod, api::kLocalGate, operator_namespace);
+  return ShouldGate(pod, api::kLocalGate, operator_namespace, /*preferences=*/true);
 }
 
 }  // namespace placement

@@ -32,10 +32,13 @@ enum class GateDecision {
   kOffLimits,     // not ours to touch in any way: the system's namespaces and our own
 };
 
-// The gate that the cluster controller drops. `operator_namespace` is where the operator and its operands live.
-GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace);
+// The gate that the cluster controller drops. `operator_namespace` is where the operator and its operands live. With
+// `preferences` a configuration in force may prefer an architecture for this pod; without, a pod that already requires
+// its architecture needs nothing from us and is ignored.
+GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace, bool preferences);
 
-// The gate that the shard of `shard_namespace` drops; pods of other namespaces are off limits to it.
+// The gate that the shard of `shard_namespace` drops; pods of other namespaces are off limits to it. It is asked only for
+// pods that a PodPlacementConfig selects, so there are always preferences.
 GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace, std::string_view operator_namespace);
 
 }  // namespace placement

@@ -29,7 +29,7 @@ class GatingTest : public ::testing::TestWithParam<Case> {
 };
 
 // One rule for both gates, but for which gate is "already there".
-TEST_P(GatingTest, ForCluster) { EXPECT_EQ(ShouldGateForCluster(Pod(), kOperator), GetParam().expected); }
+TEST_P(GatingTest, ForCluster) { EXPECT_EQ(ShouldGateForCluster(Pod(), kOperator, true), GetParam().expected); }
 TEST_P(GatingTest, Locally) {
   PodView pod = Pod();
   for (std::string_view& gate : pod.gates) {
@@ -97,7 +97,28 @@ TEST(GatingOfShardTest, TheClusterGateDoesNotStandForTheLocalOne) {
   pod.gates = {api::kClusterGate};
   EXPECT_EQ(ShouldGateLocally(pod, "web", kOperator), GateDecision::kGate);
   pod.gates = {api::kLocalGate};
-  EXPECT_EQ(ShouldGateForCluster(pod, kOperator), GateDecision::kGate);
+  EXPECT_EQ(ShouldGateForCluster(pod, kOperator, true), GateDecision::kGate);
+}
+
+TEST(GatingWithoutPreferencesTest, PodsThatRequireTheirArchitectureAreIgnored) {
+  PodView selector;
+  selector.ns = "web";
+  selector.node_selector_keys = {"kubernetes.io/arch"};
+  PodView terms;
+  terms.ns = "web";
+  terms.required_terms_on_architecture = {true, true};
+  for (const PodView& pod : {selector, terms}) {
+    EXPECT_EQ(ShouldGateForCluster(pod, kOperator, /*preferences=*/false), GateDecision::kIgnore);
+    EXPECT_EQ(ShouldGateForCluster(pod, kOperator, /*preferences=*/true), GateDecision::kGate);
+    EXPECT_EQ(ShouldGateLocally(pod, "web", kOperator), GateDecision::kGate);
+  }
+  terms.required_terms_on_architecture = {true, false};
+  EXPECT_EQ(ShouldGateForCluster(terms, kOperator, /*preferences=*/false), GateDecision::kGate);
+  terms.required_terms_on_architecture = {};
+  EXPECT_EQ(ShouldGateForCluster(terms, kOperator, /*preferences=*/false), GateDecision::kGate);
+  // A gate that is there already is one of ours, whoever set it.
+  selector.gates = {api::kClusterGate};
+  EXPECT_EQ(ShouldGateForCluster(selector, kOperator, /*preferences=*/false), GateDecision::kAlreadyGated);
 }
 
 }  // namespace

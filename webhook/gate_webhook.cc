@@ -3,6 +3,8 @@
 
 #include <glog/logging.h>
 
+#include <vector>
+
 #include "kube/base/error.h"
 #include "kube/types/object_name.h"
 #include "placement/gating.h"
@@ -35,8 +37,11 @@ GateWebhook::GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kub
       response_time_(metrics.AddHistogram("mto_ppo_wh_response_time_seconds", "The response time of the webhook")) {}
 
 void GateWebhook::AddTo(kube::HttpsServer& server) {
-  std::string_view path = options_.shard_namespace.empty() ? kClusterPath : kLocalPathPrefix;
-  server.Handle("POST", std::string(path), [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
+  std::vector<std::string_view> paths = {kLocalPathPrefix};
+  if (options_.shard_namespace.empty()) paths = {kClusterPath, kClusterPreferencesPath};
+  for (std::string_view path : paths) {
+    server.Handle("POST", std::string(path), [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
+  }
 }
 
 kube::Async<kube::HttpReply> GateWebhook::AnswerLater(kube::HttpCall call) { co_return Answer(call); }
@@ -55,11 +60,18 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
     return kube::FailureReply(400, review.error().message());
   }
   kube::HttpReply reply;
-  reply.body = WriteReview(review->uid, Decide(*review, config));
+  reply.body = WriteReview(review->uid, Decide(*review, call.path, config));
   return reply;
 }
 
-AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view config) {
+GateDecision GateWebhook::DecideGate(const placement::PodView& pod, std::string_view path) const {
+  if (!options_.shard_namespace.empty()) {
+    return placement::ShouldGateLocally(pod, options_.shard_namespace, options_.operator_namespace);
+  }
+  return placement::ShouldGateForCluster(pod, options_.operator_namespace, path == kClusterPreferencesPath);
+}
+
+AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path, std::string_view config) {
   if (!review.creates_pod) return AdmissionResponse::Allowed();
   processed_.Increment();
   if (!review.readable) {
@@ -67,9 +79,7 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
     return AdmissionResponse::Allowed().Warn("the pod has no metadata or no spec: its placement is not tuned");
   }
   bool local = !options_.shard_namespace.empty();
-  GateDecision decision =
-      local ? placement::ShouldGateLocally(review.pod, options_.shard_namespace, options_.operator_namespace)
-            : placement::ShouldGateForCluster(review.pod, options_.operator_namespace);
+  GateDecision decision = DecideGate(review.pod, path);
   VLOG(2) << "pod " << review.pod.ns << "/" << review.name << ": " << DecisionName(decision);
   if (decision == GateDecision::kGate) gated_.Increment();
   return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config) : ClusterPatch(review, decision));

@@ -12,12 +12,15 @@
 #include "kube/admission/server.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "placement/gating.h"
 #include "webhook/pod_review.h"
 
 namespace webhook {
 
-// The cluster's webhook; the path is the Go operator's.
+// The cluster's webhook; the path is the Go operator's. The other one is called for pods that a configuration in force
+// may prefer an architecture for: who calls knows the configurations (see operator/objects/webhook_configurations.h).
 inline constexpr std::string_view kClusterPath = "/add-pod-scheduling-gate";
+inline constexpr std::string_view kClusterPreferencesPath = "/add-pod-scheduling-gate/with-preferences";
 // A shard's, followed by the name of the PodPlacementConfig whose entry in the configuration made the call.
 inline constexpr std::string_view kLocalPathPrefix = "/local/";
 
@@ -40,7 +43,8 @@ class GateWebhook {
   kube::HttpReply Answer(const kube::HttpCall& call);
 
  private:
-  kube::AdmissionResponse Decide(const PodReview& review, std::string_view config);
+  placement::GateDecision DecideGate(const placement::PodView& pod, std::string_view path) const;
+  kube::AdmissionResponse Decide(const PodReview& review, std::string_view path, std::string_view config);
   kube::Async<kube::HttpReply> AnswerLater(kube::HttpCall call);
 
   GateWebhookOptions options_;

@@ -46,8 +46,13 @@ TEST_P(GoldenTest, PatchIsAsWritten) {
   kube::Result<Json> expected = kube::ParseJson(ReadTestFile(folder / (GetParam() + ".output.json")));
   ASSERT_TRUE(expected) << "no good " << GetParam() << ".output.json";
 
+  // The one to call is said by how the name begins.
   bool local = GetParam().starts_with("local_");
-  kube::HttpReply reply = local ? shard_.Answer(Call("/local/prefs", input)) : AnswerForCluster(input);
+  bool preferences = GetParam().starts_with("cluster_with_preferences_");
+  std::string path = local         ? "/local/prefs"
+                     : preferences ? "/add-pod-scheduling-gate/with-preferences"
+                                   : "/add-pod-scheduling-gate";
+  kube::HttpReply reply = (local ? shard_ : cluster_).Answer(Call(path, input));
   ASSERT_EQ(reply.status, 200) << reply.body;
   Json review = *kube::ParseJson(reply.body);
   EXPECT_TRUE(kube::BoolAt(review, "response.allowed")) << "a pod is never refused";

@@ -83,5 +83,63 @@ TEST_F(UsersWordsFlow, ControlPlanePodsPass) {
       .Never(HadGate());
 }
 
+// A namespace without a config, while the cluster's config prefers nothing.
+class SettledPodsFlow : public FlowTest {
+ protected:
+  PodBuilder BySelector(const std::string& name) {
+    return MakePod(name).Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x");
+  }
+  PodBuilder ByTerms(const std::string& name) {
+    return MakePod(name).Image(Image("demo/multi:1")).Require(kArch, {"arm64", "amd64"}).Require(kArch, {"ppc64le"});
+  }
+};
+
+// The API server creates no such pod without asking for the cluster gate. Nothing is really created.
+Condition IsGatedOnCreation(const PodBuilder& pod) {
+  return {.name = "the API server asks for the cluster gate of a pod that requires its architecture",
+          .holds = [pod](Scene& scene) -> kube::Result<> {
+            kube::ApiRequest request{.method = kube::Method::kPost,
+                                     .target = kPods.Path(scene.ns()) + "?dryRun=All",
+                                     .content_type = std::string(kube::kJson),
+                                     .body = pod.Build().dump()};
+            auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+            if (!answer) return answer.error();
+            if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();
+            return kube::Error::NotFound("it has no gate");
+          }};
+}
+
+TEST_F(SettledPodsFlow, AreNotGatedWithoutPreferences) {
+  Flow(scene(), "architecture required by the user")
+      .Do(Create(BySelector("selector")))
+      .Do(Create(ByTerms("terms")))
+      .Await(LandsOn("selector", {"s390x"}))
+      .Await(LandsOn("terms", {"arm64", "amd64", "ppc64le"}))
+      .Never(HadGate());
+}
+
+// I4: the shard never comes up, so that the cluster's controller has to apply its config.
+TEST_F(SettledPodsFlow, GetThePreferencesOfAConfigWithoutAShard) {
+  Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "no-deployments"}}}};
+  quota["spec"]["hard"] = {{"count/deployments.apps", "0"}};
+  Flow(scene(), "architecture required by the user, shard missing")
+      .Do(Create(kResourceQuotas, quota))
+      .Do(Create(MakeConfig("all").Prefer("arm64", 50)))
+      .Await(IsGatedOnCreation(ByTerms("probe")))
+      .Do(Create(ByTerms("terms")))
+      .Await(Prefers("terms", {{"arm64", 50}}))
+      .Check(Labelled("terms", std::string(api::kNodeAffinityLabel), "not-set"))
+      .Never(HadLocalGate());
+}
+
+TEST_F(SettledPodsFlow, GetThePreferencesOfTheClustersConfig) {
+  auto used = UseClusterConfig(UsualClusterConfig().Prefer("arm64", 50));
+  ASSERT_TRUE(used) << used.error();
+  Flow(scene(), "architecture required by the user, preference of the cluster's config")
+      .Await(IsGatedOnCreation(ByTerms("probe")))
+      .Do(Create(ByTerms("terms")))
+      .Await(Prefers("terms", {{"arm64", 50}}));
+}
+
 }  // namespace
 }  // namespace e2e

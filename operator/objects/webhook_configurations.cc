@@ -35,6 +35,17 @@ Json PodMatchConditions() {
   return conditions;
 }
 
+// CEL: the pod's nodeSelector, or each of its required terms, is on the architecture.
+std::string RequiresArchitecture() {
+  std::string key = "'" + std::string(api::kArchLabel) + "'";
+  std::string affinity = "object.spec.affinity";
+  std::string required = affinity + ".nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+  std::string terms = required + ".nodeSelectorTerms";
+  return "(has(object.spec.nodeSelector) && " + key + " in object.spec.nodeSelector || has(" + affinity + ") && has(" +
+         affinity + ".nodeAffinity) && has(" + required + ") && size(" + terms + ") > 0 && " + terms +
+         ".all(t, has(t.matchExpressions) && t.matchExpressions.exists(e, e.key == " + key + ")))";
+}
+
 Json ClientConfig(const std::string& ns, std::string_view service, const std::string& path,
                   const std::string& ca_bundle_pem) {
   return {{"service", {{"namespace", ns}, {"name", std::string(service)}, {"path", path}, {"port", 443}}},
@@ -100,22 +111,39 @@ bool IsReservedNamespace(std::string_view ns, const OperandOptions& options) {
   return ns == options.ns || ns.starts_with("kube-");
 }
 
-Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config, const std::string& ca_bundle_pem,
-                                 const OperandOptions& options) {
-  Json webhook = GatingWebhook(
-      "pod-placement-scheduling-gate.multiarch.openshift.io",
-      ClientConfig(options.ns, api::kWebhookName, std::string(kClusterGatePath), ca_bundle_pem));
-  Json selector = Json::object();
-  if (config.spec.namespace_selector) selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
-  selector["matchExpressions"].push_back(
-      NamespaceIn("NotIn", {options.ns, "kube-node-lease", "kube-public", "kube-system"}));
-  webhook["namespaceSelector"] = std::move(selector);
-  webhook["objectSelector"] = Json::object();
-  webhook["matchConditions"].push_back(
-      Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"));
-
+Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
+                                 const std::vector<std::string>& preferring_namespaces,
+                                 const std::string& ca_bundle_pem, const OperandOptions& options) {
+  auto entry = [&](const char* name, std::string_view path) {
+    Json webhook =
+        GatingWebhook(name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem));
+    Json selector = Json::object();
+    if (config.spec.namespace_selector) selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
+    selector["matchExpressions"].push_back(
+        NamespaceIn("NotIn", {options.ns, "kube-node-lease", "kube-public", "kube-system"}));
+    webhook["namespaceSelector"] = std::move(selector);
+    webhook["objectSelector"] = Json::object();
+    webhook["matchConditions"].push_back(
+        Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"));
+    return webhook;
+  };
+  constexpr char kName[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
+  Json webhooks = Json::array();
+  if (!config.Preferences().empty()) {
+    webhooks.push_back(entry(kName, kClusterPreferencesPath));
+  } else {
+    Json webhook = entry(kName, kClusterGatePath);
+    webhook["matchConditions"].push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
+    webhooks.push_back(std::move(webhook));
+  }
+  if (config.Preferences().empty() && !preferring_namespaces.empty()) {
+    Json webhook = entry("pod-placement-preferences-gate.multiarch.openshift.io", kClusterPreferencesPath);
+    webhook["namespaceSelector"]["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
+    webhook["matchConditions"].push_back(Condition("architecture-required", RequiresArchitecture()));
+    webhooks.push_back(std::move(webhook));
+  }
   Json object = NewClusterScoped(kMutatingWebhookConfigurations, api::kMutatingWebhookConfigurationName, options);
-  object["webhooks"] = Json::array({std::move(webhook)});
+  object["webhooks"] = std::move(webhooks);
   return object;
 }
 

@@ -74,15 +74,48 @@ TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node", "not-for-the-control-plane",
                                   "not-of-a-daemonset"};
   EXPECT_EQ(ConditionNames(shard), common);
-  Json cluster = ClusterWebhookConfiguration({}, "PEM", kOptions)["webhooks"][0];
+  Json cluster = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"][0];
   common.insert("not-in-a-reserved-namespace");
+  common.insert("architecture-not-required");
   EXPECT_EQ(ConditionNames(cluster), common);
+}
+
+TEST(ClusterWebhookConfigurationTest, PodsThatRequireTheirArchitectureAreCalledForOnlyWherePreferencesAreInForce) {
+  Json none = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"];
+  EXPECT_EQ(none.size(), 1u);
+
+  // A PodPlacementConfig: in its namespace, by an entry of its own.
+  Json json = {{"metadata", {{"name", "cluster"}}}};
+  json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
+  Json webhooks =
+      ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"db", "shop"}, "PEM", kOptions)["webhooks"];
+  ASSERT_EQ(webhooks.size(), 2u);
+  EXPECT_TRUE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
+  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
+  EXPECT_TRUE(ConditionNames(webhooks[1]).contains("architecture-required"));
+  EXPECT_TRUE(ConditionNames(webhooks[1]).contains("not-in-a-reserved-namespace"));
+  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate/with-preferences");
+  EXPECT_NE(webhooks[1]["name"], webhooks[0]["name"]);
+  EXPECT_EQ(webhooks[1]["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
+  Json expressions = webhooks[1]["namespaceSelector"]["matchExpressions"];
+  ASSERT_EQ(expressions.size(), 2u);
+  EXPECT_EQ(expressions[1]["operator"], "In");
+  EXPECT_EQ(expressions[1]["values"], Json::array({"db", "shop"}));
+
+  // The ClusterPodPlacementConfig: everywhere.
+  json["spec"]["plugins"]["nodeAffinityScoring"] = {
+      {"enabled", true}, {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
+  webhooks =
+      ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"shop"}, "PEM", kOptions)["webhooks"];
+  ASSERT_EQ(webhooks.size(), 1u);
+  EXPECT_FALSE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
+  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate/with-preferences");
 }
 
 TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelector) {
   Json json = {{"metadata", {{"name", "cluster"}}}};
   json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
-  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), "PEM",
+  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {}, "PEM",
                                              kOptions)["webhooks"][0];
   EXPECT_EQ(webhook["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhook["namespaceSelector"]["matchExpressions"];

@@ -100,6 +100,10 @@ std::span<const Platform> ClusterPodPlacementConfig::Preferences() const {
   return scoring.platforms;
 }
 
+bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
+  return spec.plugins && spec.plugins->exec_format_error_monitor_enabled.value_or(false);
+}
+
 Json SpecToJson(const ClusterPodPlacementConfigSpec& spec) {
   Json json = {{"logVerbosity", spec.log_verbosity}};
   if (spec.namespace_selector) json["namespaceSelector"] = LabelSelectorToJson(*spec.namespace_selector);

@@ -10,6 +10,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/conditions.h"
@@ -21,6 +22,10 @@
 #include "kube/types/unstructured.h"
 
 namespace api {
+
+// Told to who enables that plugin, at once and in the status.
+inline constexpr std::string_view kExecFormatErrorMonitorUnsupported =
+    "plugins.execFormatErrorMonitor is enabled but not supported: exec format errors are not reported";
 
 inline constexpr std::chrono::seconds kDefaultShardTakeoverAfter{30};
 inline constexpr std::chrono::seconds kDefaultInspectionRetryPeriod{60};
@@ -61,6 +66,8 @@ class ClusterPodPlacementConfig {
 
   // The preferences in force: empty when the plugin is off or absent, or says something that does not fit.
   std::span<const Platform> Preferences() const;
+  // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
+  bool WantsExecFormatErrorMonitor() const;
 
   ClusterPodPlacementConfigSpec spec;
   ClusterPodPlacementConfigStatus status;

@@ -24,6 +24,8 @@ inline constexpr std::string_view kDeprovisioning = "Deprovisioning";
 inline constexpr std::string_view kControllerNotRolledOut = "PodPlacementControllerNotRolledOut";
 inline constexpr std::string_view kWebhookNotRolledOut = "PodPlacementWebhookNotRolledOut";
 inline constexpr std::string_view kMutatingWebhookConfigurationNotAvailable = "MutatingWebhookConfigurationNotAvailable";
+// Of the ClusterPodPlacementConfig, and there only while the plugin is enabled.
+inline constexpr std::string_view kExecFormatErrorMonitorSupported = "ExecFormatErrorMonitorSupported";
 
 struct Condition {
   std::string type;

@@ -38,6 +38,13 @@ AdmissionResponse Answer(const api::FieldErrors& errors) {
                         : AdmissionResponse::Denied(422, "Invalid", api::Describe(errors));
 }
 
+// To a new or changed `config`, with a word on what it asks for in vain.
+AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::FieldErrors& errors) {
+  AdmissionResponse answer = Answer(errors);
+  if (!answer.allowed() || !config.WantsExecFormatErrorMonitor()) return answer;
+  return std::move(answer).Warn(std::string(api::kExecFormatErrorMonitorUnsupported));
+}
+
 // The PodPlacementConfigs of `ns`, or of all namespaces.
 Async<std::vector<PodPlacementConfig>> ListConfigs(kube::Client& client, std::string ns) {
   kube::ListOptions options{.ns = std::move(ns)};
@@ -117,11 +124,11 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest 
   Result<ClusterPodPlacementConfig> config =
       Read<ClusterPodPlacementConfig>(deleted ? request.old_object_json : request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
-  if (request.operation == "CREATE") co_return Answer(api::ValidateCreate(*config));
+  if (request.operation == "CREATE") co_return Answer(*config, api::ValidateCreate(*config));
   if (request.operation == "UPDATE") {
     Result<ClusterPodPlacementConfig> old_config = Read<ClusterPodPlacementConfig>(request.old_object_json, request);
     if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
-    co_return Answer(api::ValidateUpdate(*old_config, *config));
+    co_return Answer(*config, api::ValidateUpdate(*old_config, *config));
   }
   if (!deleted) co_return AdmissionResponse::Allowed();
 

@@ -145,6 +145,18 @@ TEST_F(ConfigWebhooksTest, TheClusterConfigStaysWhileThereAreConfigs) {
   EXPECT_TRUE(AskCluster("DELETE", nullptr, ClusterConfig()).allowed());
 }
 
+TEST_F(ConfigWebhooksTest, AnUnsupportedPluginIsWarnedOf) {
+  EXPECT_THAT(AskCluster("CREATE", ClusterConfig()).warnings(), ::testing::IsEmpty());
+  Json config = ClusterConfig();
+  config["spec"]["plugins"]["execFormatErrorMonitor"]["enabled"] = true;
+  for (const AdmissionResponse& response : {AskCluster("CREATE", config), AskCluster("UPDATE", config, ClusterConfig())}) {
+    EXPECT_TRUE(response.allowed());
+    EXPECT_THAT(response.warnings(), ::testing::ElementsAre(HasSubstr("not supported")));
+  }
+  config["metadata"]["name"] = "other";
+  EXPECT_THAT(AskCluster("CREATE", config).warnings(), ::testing::IsEmpty()) << "it is refused";
+}
+
 TEST_F(ConfigWebhooksTest, ThereIsOneClusterConfig) {
   EXPECT_TRUE(AskCluster("CREATE", ClusterConfig()).allowed());
   EXPECT_FALSE(AskCluster("CREATE", ClusterConfig("other")).allowed());

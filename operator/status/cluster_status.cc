@@ -60,6 +60,14 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
         "the API server does not call the webhook: it is told to as soon as controller and webhook run");
   }
+  if (config.WantsExecFormatErrorMonitor()) {
+    set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",
+        std::string(api::kExecFormatErrorMonitorUnsupported));
+  } else {
+    std::erase_if(status.conditions, [](const api::Condition& condition) {
+      return condition.type == api::kExecFormatErrorMonitorSupported;
+    });
+  }
   return status;
 }
 

@@ -57,6 +57,20 @@ TEST(ClusterStatusTest, DeletionSaysWhatItWaitsFor) {
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
 }
 
+TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsSaidToBeUnsupportedWhileItIsEnabled) {
+  api::ClusterPodPlacementConfig config;
+  config.spec.plugins = api::Plugins{.exec_format_error_monitor_enabled = true};
+  config.status = ClusterStatus(config, Running(), kNow);
+  const api::Condition* said = api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
+  ASSERT_NE(said, nullptr);
+  EXPECT_EQ(said->status, "False");
+  EXPECT_NE(said->message.find("not supported"), std::string::npos);
+  EXPECT_FALSE(api::IsTrue(config.status.conditions, api::kDegraded));
+  config.spec.plugins->exec_format_error_monitor_enabled = false;
+  config.status = ClusterStatus(config, Running(), kNow);
+  EXPECT_EQ(api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported), nullptr);
+}
+
 TEST(ClusterStatusTest, NothingNewIsTheSameStatus) {
   api::ClusterPodPlacementConfig config;
   config.status = ClusterStatus(config, Running(), kNow);

@@ -58,6 +58,7 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(const std::string&
   Options options{.tier = Tier::kIntegration,
                   .registry = TestRegistry::address(),
                   .operator_namespace = std::string(api::kDefaultOperatorNamespace),
+                  .connection = *config,
                   // Generous for a machine that does other things as well; what is right is there in a second.
                   .patience = 60s};
   std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client), std::move(options),

@@ -17,6 +17,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/client/client_config.h"
 #include "kube/types/resource.h"
 
 namespace e2e {
@@ -33,6 +34,8 @@ class Cluster {
     // host:port of the registry that has the demo images.
     std::string registry;
     std::string operator_namespace;
+    // How the API server is reached, with all rights.
+    kube::ClientConfig connection;
     // How long the slowest thing that a flow waits for may take.
     std::chrono::seconds patience{60};
   };
@@ -47,6 +50,7 @@ class Cluster {
   kube::Client& client() { return *client_; }
   kube::Clock& clock() { return kube::RealClock(); }
   const std::string& operator_namespace() const { return options_.operator_namespace; }
+  const kube::ClientConfig& connection() const { return options_.connection; }
   const std::string& registry() const { return options_.registry; }
   std::chrono::seconds patience() const { return options_.patience; }
   // "demo/multi:1" in the registry of this cluster.

@@ -51,6 +51,7 @@ Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name) {
   Cluster::Options options{.tier = Tier::kKind,
                            .registry = registry,
                            .operator_namespace = std::string(api::kDefaultOperatorNamespace),
+                           .connection = *config,
                            .patience = 120s};
   std::unique_ptr<Cluster> cluster =
       std::make_unique<GivenCluster>(std::move(io), std::move(*client), std::move(options));

@@ -13,6 +13,7 @@
 #include "kube/client/client.h"
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
+#include "kube/controller/leadership.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/configs.h"
 #include "operator/objects/options.h"
@@ -37,14 +38,13 @@ struct LeaderOptions {
   kube::ControllerObserver* cluster_observer = nullptr;
 };
 
-class Leader {
+class Leader final : public kube::Term {
  public:
   // `client`, `clock` and `certificate` outlive this.
   Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate);
 
-  // Starts everything in `tasks`, which must be stopped before this goes. Ends when all of it runs, or when cancelled;
-  // trouble with the API server is logged and tried again.
-  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks);
+  // Term. Ends when everything runs; errors of the API server are logged, and the call is tried again.
+  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
 
  private:
   void OnCluster();

@@ -22,7 +22,7 @@
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
 #include "kube/controller/controller_metrics.h"
-#include "kube/controller/leader_election.h"
+#include "kube/controller/leadership.h"
 #include "operator/announcer.h"
 #include "operator/config_webhooks.h"
 #include "operator/farewell.h"
@@ -31,7 +31,6 @@
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
 #include "operator/own_certificate.h"
-#include "operator/terms.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"
@@ -116,11 +115,20 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, con
   }
 }
 
+// Ends all tasks, and with them health and metrics.
+boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
+  Result<> ended = co_await app.EndTasks(app.tasks());
+  (void)ended;
+  kube::Duration grace = app.grace_left();
+  Result<> drained = co_await ops.Drain(grace);
+  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
+}
+
 // Answers the API server, and leads when it is our turn, until the process is to stop; where the namespace goes, nobody
 // leads any more and every pod is let go. `serving` tells when it answers; `changed` is told when `farewell` is due.
+// Without an error all tasks of the process have ended when it returns, as some of them use what is made here.
 Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics, Farewell& farewell,
-                kube::Notifier& changed, bool& serving) {
-  kube::TaskGroup tasks(app.executor());
+                kube::Notifier& changed, kube::HttpsServer& ops, bool& serving) {
   OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
   Result<> prepared = co_await Prepare(app, client, certificate, farewell, operands);
   if (!prepared && !farewell.due()) co_return prepared.error();
@@ -137,8 +145,8 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     if (!made) co_return made.error().Prefix("--address");
     server = std::move(*made);
     webhooks.AddTo(*server);
-    tasks.Spawn("certificate", certificate.Run());
-    tasks.Spawn("webhooks", server->Run());
+    app.tasks().Spawn("certificate", certificate.Run());
+    app.tasks().Spawn("webhooks", server->Run());
     serving = true;
   }
 
@@ -151,36 +159,33 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   LeaderOptions leader_options{.operands = std::move(operands),
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics};
-  Terms terms(app, client, std::move(lease), std::move(leader_options), certificate);
-  terms.OnFailure([&changed] { changed.NotifyAll(); });
+  kube::Leadership leadership(app, client, std::move(lease));
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
+    return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);
+  };
   kube::TaskGroup leading(app.executor());
-  if (!farewell.due()) leading.Spawn("terms", terms.Run());
-  while (!app.stopping() && !terms.failure() && !farewell.due()) {
+  if (!farewell.due()) leading.Spawn("leadership", leadership.Run(std::move(new_term)));
+  while (!app.stopping() && !farewell.due()) {
     Result<> waited = co_await changed.Wait();
     (void)waited;
   }
-  kube::Duration grace = farewell.due() ? kFarewellCannotWait : app.grace_left();
-  Result<> ended = co_await leading.Stop(app.clock(), grace);
-  LOG_IF(WARNING, !ended) << ended.error();
   if (farewell.due()) {
+    Result<> stopped = co_await leading.Stop(app.clock(), kFarewellCannotWait);
+    LOG_IF(WARNING, !stopped) << stopped.error();
     Result<> said = co_await farewell.Say();
     LOG_IF(WARNING, !said) << "farewell: " << said.error();
     Result<> waited = co_await app.WaitForStop();
     (void)waited;
   }
 
-  // Drain: the webhooks last.
-  grace = app.grace_left();
-  ended = co_await leading.Stop(app.clock(), grace);  // what the farewell could not wait for
-  LOG_IF(WARNING, !ended) << ended.error();
-  grace = app.grace_left();
+  // Drain: the webhooks after all that may still call them, then the rest.
+  Result<> ended = co_await app.EndTasks(leading);
+  (void)ended;
+  kube::Duration grace = app.grace_left();
   Result<> drained = Ok();
   if (server != nullptr) drained = co_await server->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
-  grace = app.grace_left();
-  ended = co_await tasks.Stop(app.clock(), grace);
-  LOG_IF(WARNING, !ended) << ended.error();
-  if (terms.failure()) co_return *terms.failure();
+  co_await End(app, ops);
   co_return Ok();
 }
 
@@ -209,10 +214,9 @@ Async<> Serve(App& app) {
   Farewell farewell(**client, app.clock(), FLAGS_namespace);
   farewell.OnDue([&changed] { changed.NotifyAll(); });
   app.tasks().Spawn("own-namespace", farewell.Watch());
-  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, farewell, changed, serving);
-  kube::Duration grace = app.grace_left();
-  Result<> ended = co_await app.tasks().Stop(app.clock(), grace);
-  LOG_IF(WARNING, !ended) << ended.error();
+  Result<> operated =
+      co_await Operate(app, **client, std::move(*operands), metrics, farewell, changed, **ops, serving);
+  if (!operated) co_await End(app, **ops);
   co_return operated;
 }
 

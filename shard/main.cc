@@ -4,6 +4,7 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
+#include <memory>
 #include <optional>
 #include <string>
 
@@ -14,6 +15,7 @@
 #include "kube/admission/metrics.h"
 #include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
+#include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
 #include "kube/cache/waiting_pods.h"
 #include "kube/client/client_metrics.h"
@@ -22,7 +24,7 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/event_recorder.h"
-#include "kube/controller/leader_election.h"
+#include "kube/controller/leadership.h"
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
@@ -69,18 +71,20 @@ std::optional<kube::meta::OwnerReference> LeaseOwner() {
   return owner;
 }
 
-// What runs from start to end of the process, and what only the leader runs.
+// How long a replica that does not lead leaves a pod to the one that does. It is not the Lease that says who may work, as
+// others in the namespace may write it too: it says who works at once.
+constexpr kube::Duration kLeftToTheLeader = 30s;
+
 struct Shard {
   Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
-      : app(app),
-        metrics(registry),
+      : metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
         event_metrics(registry),
         pods(client, app.clock(), kube::GatedPods(ns, api::kLocalGate)),
         configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
-                .busy = [this] { return controller && controller->queue().size() > 0; },
+                .busy = [this] { return controller.queue().size() > 0; },
                 .observer = &event_metrics}),
         reconciler({.client = client,
                     .clock = app.clock(),
@@ -88,34 +92,19 @@ struct Shard {
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
-        elector(client, app.clock(),
-                {.ns = ns,
-                 .name = std::string(api::kShardControllerName),
-                 .owner = LeaseOwner(),
-                 .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName))}),
-        workers(app.executor()) {
+        controller({.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(), &controller_metrics) {
     pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
-      // A replica that waits keeps no queue: it looks at all pods when it leads.
-      if (controller && type != EventType::kDeleted) controller->Enqueue(pod);
+      if (type != EventType::kDeleted) controller.EnqueueAfter(pod, leads ? kube::Duration::zero() : kLeftToTheLeader);
     });
   }
 
-  void StartWorking() {
-    controller.emplace(kube::ControllerOptions{.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(),
-                       &controller_metrics);
-    workers.Spawn("shard-pod", controller->Run(workers));
-    pods.ForEachKey([this](const kube::ObjectKey& pod) { controller->Enqueue(pod); });
+  // Whether it can do what a leader has to.
+  Result<void> Able() const {
+    if (pods.synced() && configs.synced()) return Ok();
+    return kube::Error::Unavailable("the caches are not synced yet");
   }
 
-  // Lets what is under way end. Errors: kDeadlineExceeded if it does not within `grace`; then the process must end.
-  Async<> StopWorking(kube::Duration grace) {
-    Result<> stopped = co_await workers.Stop(app.clock(), grace);
-    if (stopped) controller.reset();
-    co_return stopped;
-  }
-
-  App& app;
   ShardMetrics metrics;
   kube::ControllerMetrics controller_metrics;
   kube::EventMetrics event_metrics;
@@ -123,36 +112,25 @@ struct Shard {
   configs::FreshConfigs configs;
   kube::EventRecorder events;
   PodReconciler reconciler;
-  kube::LeaderElector elector;
-  // While this replica works.
-  std::optional<kube::Controller> controller;
-  kube::TaskGroup workers;
+  kube::Controller controller;
+  bool leads = false;
 };
 
-// Works until the process is to stop; with other replicas, in terms of leadership. A term that ends because the API server
-// is away is no reason to end the process: the caches are good, and the next term may begin when it is back.
-Async<> Work(App& app, Shard& shard) {
-  // Longer than any call takes.
-  constexpr kube::Duration kEndOfTerm = 35s;
-  if (!FLAGS_leader_elect) {
-    shard.StartWorking();
-    Result<> stopped = co_await app.WaitForStop();
-    (void)stopped;
-    co_return Ok();
+// While this replica leads, each pod is taken at once.
+class Leading final : public kube::Term {
+ public:
+  explicit Leading(Shard& shard) : shard_(shard) {}
+  ~Leading() override { shard_.leads = false; }
+
+  boost::asio::awaitable<void> Run(kube::TaskGroup&) override {
+    shard_.leads = true;
+    shard_.pods.ForEachKey([this](const kube::ObjectKey& pod) { shard_.controller.Enqueue(pod); });
+    co_return;
   }
-  while (!app.stopping()) {
-    Result<> acquired = co_await shard.elector.Acquire();
-    if (app.stopping()) break;
-    if (!acquired) co_return acquired.error().Prefix("leader election");
-    shard.StartWorking();
-    Result<> held = co_await shard.elector.Hold();
-    if (app.stopping()) break;
-    if (!held) LOG(WARNING) << "leadership ended: " << held.error();
-    Result<> ended = co_await shard.StopWorking(kEndOfTerm);
-    if (!ended) co_return ended.error();
-  }
-  co_return Ok();
-}
+
+ private:
+  Shard& shard_;
+};
 
 Async<> Serve(App& app) {
   if (Result<void> flags = CheckFlags(); !flags) co_return flags.error();
@@ -169,29 +147,40 @@ Async<> Serve(App& app) {
   // The caches, and what is told about them.
   Shard shard(app, **client, registry, FLAGS_namespace);
   kube::HealthRegistry health;
-  health.AddReadiness("caches", [&shard]() -> Result<void> {
-    if (shard.pods.synced() && shard.configs.synced()) return Ok();
-    return kube::Error::Unavailable("not synced yet");
-  });
+  health.AddReadiness("caches", [&shard] { return shard.Able(); });
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
   if (!ops) co_return ops.error().Prefix("--health-address");
   app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("pod-watch", shard.pods.Run());
   app.tasks().Spawn("configs", shard.configs.Run());
   app.tasks().Spawn("events", shard.events.Run());
+  kube::TaskGroup workers(app.executor());
+  workers.Spawn("shard-pod", shard.controller.Run(workers));
 
-  Result<> worked = co_await Work(app, shard);
+  // Work. The Lease is a sign of life as well: it is for a replica that can work.
+  if (FLAGS_leader_elect) {
+    kube::Leadership leadership(app, **client,
+                                {.ns = FLAGS_namespace,
+                                 .name = std::string(api::kShardControllerName),
+                                 .owner = LeaseOwner(),
+                                 .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName)),
+                                 .able = [&shard] { return shard.Able(); }});
+    kube::Leadership::NewTerm new_term = [&shard](kube::TaskGroup&) { return std::make_unique<Leading>(shard); };
+    co_await leadership.Run(std::move(new_term));
+  } else {
+    shard.leads = true;
+    Result<> stopped = co_await app.WaitForStop();
+    (void)stopped;
+  }
 
-  // Drain: what is under way is finished, then the next leader need not wait, then the rest.
+  // Drain: what is under way is finished, then its events are sent.
+  Result<> ended = co_await app.EndTasks(workers);
+  ended = co_await app.EndTasks(app.tasks());
+  (void)ended;
   kube::Duration grace = app.grace_left();
-  Result<> drained = co_await shard.StopWorking(grace);
-  if (!drained) LOG(WARNING) << drained.error();
-  Result<> released = co_await shard.elector.Release();
-  if (!released) LOG(WARNING) << released.error();
-  grace = app.grace_left();
-  Result<> stopped = co_await app.tasks().Stop(app.clock(), grace);
-  if (!stopped) LOG(WARNING) << stopped.error();
-  co_return worked;
+  Result<> drained = co_await (*ops)->Drain(grace);
+  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
+  co_return Ok();
 }
 
 }  // namespace

@@ -86,7 +86,9 @@ kube::Async<> Main(kube::App& app) {
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
   kube::Result<> ops_drained = co_await (*ops)->Drain(app.grace_left());
   LOG_IF(WARNING, !ops_drained) << "drain: " << ops_drained.error();
-  co_return co_await app.tasks().Stop(app.clock(), app.grace_left());
+  kube::Result<> ended = co_await app.EndTasks(app.tasks());
+  (void)ended;
+  co_return kube::Ok();
 }
 
 }  // namespace

@@ -54,6 +54,9 @@ using namespace std::chrono_literals;
 
 constexpr int kUsageError = 2;
 constexpr Duration kTrimEvery = 30s;
+// What a task may need to end after it was cancelled, and what then remains of the grace period: a Lease is released in it.
+constexpr Duration kCancelledEndWithin = 4s;
+constexpr Duration kKeptOfGrace = 5s;
 
 // Flags of ours have hyphens on the command line; gflags reads both.
 std::string CommandLineName(std::string name) {
@@ -112,10 +115,19 @@ asio::awaitable<void> ExitAfter(Clock& clock, Duration grace) {
   EndAtOnce(1);
 }
 
-asio::awaitable<Result<>> RunMain(App& app, std::function<Async<>(App&)> main_function) {
+asio::awaitable<void> RunMain(App& app, asio::io_context& context, std::function<Async<>(App&)> main_function,
+                              std::optional<Result<>>& outcome) {
   co_await IgnoreCancellation();
-  Result<> done = co_await main_function(app);
-  co_return done;
+  try {
+    Result<> done = co_await main_function(app);
+    outcome = std::move(done);
+  } catch (const std::exception& e) {
+    outcome = Error::Internal(std::string("unexpected exception: ") + e.what());
+  } catch (...) {
+    outcome = Error::Internal("unexpected exception");
+  }
+  // What the main function had is destroyed: from this moment on no task may run, not even one that is ready to.
+  context.stop();
 }
 
 // free() alone gives back what lies at the heap's end: what a burst has needed would stay ours for ever.
@@ -146,6 +158,34 @@ Async<> App::WaitForStop() {
 
 Duration App::grace_left() const {
   return stopping_ ? std::max(stop_deadline_ - clock_.Now(), Duration::zero()) : grace_;
+}
+
+Async<> App::EndTasks(TaskGroup& tasks, Duration limit) {
+  co_await IgnoreCancellation();
+  TimePoint deadline = clock_.Now() + limit;
+  bool asked = false;
+  Result<> ended = Ok();
+  // Asked to stop while it waits: it waits on, maybe for less time.
+  do {
+    Duration left = std::max(deadline - clock_.Now(), Duration::zero());
+    if (stopping_) left = std::min(left, std::max(grace_left() - kKeptOfGrace, Duration::zero()));
+    ended = co_await tasks.Stop(clock_, left);
+    asked = asked || FailedWith(ended, Code::kCancelled);
+  } while (FailedWith(ended, Code::kCancelled));
+  if (!ended) {
+    LOG(WARNING) << ended.error() << "; what they wait for is cancelled";
+    do {
+      ended = co_await tasks.Stop(clock_, kCancelledEndWithin);
+      asked = asked || FailedWith(ended, Code::kCancelled);
+    } while (FailedWith(ended, Code::kCancelled));
+  }
+  if (!ended) {
+    LOG(ERROR) << ended.error() << "; the process ends, as nothing that they use may be destroyed";
+    EndAtOnce(1);
+  }
+  bool cancelled = co_await IsCancelled();
+  if (asked || cancelled) co_return Error::Cancelled("end of tasks");
+  co_return Ok();
 }
 
 void App::BeginStop() {
@@ -186,18 +226,9 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
 
   std::optional<Result<>> outcome;
   asio::cancellation_signal cancel_main;
-  auto finished = [&](std::exception_ptr failure, Result<> result) {
-    if (failure) {
-      try {
-        std::rethrow_exception(failure);
-      } catch (const std::exception& e) {
-        result = Error::Internal(std::string("unexpected exception: ") + e.what());
-      }
-    }
-    outcome = std::move(result);
-    context.stop();
-  };
-  asio::co_spawn(context, RunMain(app, std::move(main_function)),
+  // Not called: the context has stopped by then.
+  auto finished = [](std::exception_ptr) {};
+  asio::co_spawn(context, RunMain(app, context, std::move(main_function), outcome),
                  asio::bind_cancellation_slot(cancel_main.slot(), finished));
 
   asio::signal_set signals(context, SIGTERM, SIGINT);

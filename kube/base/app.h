@@ -6,13 +6,14 @@
 //     if (!server) co_return server.error();
 //     app.tasks().Spawn("server", server->Run());
 //     co_await app.WaitForStop();                      // SIGTERM or SIGINT
-//     co_return co_await app.tasks().Stop(app.clock(), app.grace_left());
+//     co_return co_await app.EndTasks(app.tasks());    // before anything that they use goes out of scope
 //   }
 //   int main(int argc, char** argv) { return kube::RunApp({"webhook", "Gates pods.", api::kVersion, argc, argv}, Serve); }
 //
 // The first signal cancels what the main function waits for: that ends with kCancelled, and after ForgetCancellation()
 // the function can wait again, to drain, release its lease and return. A second signal, or --shutdown-grace running out,
-// ends the process at once. Once the main function has returned nothing runs any more, tasks that still exist included.
+// ends the process at once. Once the main function has returned nothing runs any more, tasks that still exist included:
+// what they use is destroyed when it returns, and none of them is resumed or destroyed after that.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -46,8 +47,15 @@ class App {
 
   Executor executor() { return context_.get_executor(); }
   Clock& clock() { return clock_; }
-  // Stop them before what they use goes out of scope.
+  // End them before what they use goes out of scope.
   TaskGroup& tasks() { return tasks_; }
+
+  // Ends all of `tasks`, so that what they use can be destroyed: asks them to stop, lets them finish what is under way
+  // within `limit` (grace_left() if not given; once the process is stopping some seconds less than that), then cancels
+  // that. If tasks run on all the same, logs which and ends the process at once, with 1 and without destroying anything.
+  // Errors: kCancelled if the caller was asked to stop meanwhile. All tasks have ended then as well.
+  Async<> EndTasks(TaskGroup& tasks) { return EndTasks(tasks, grace_left()); }
+  Async<> EndTasks(TaskGroup& tasks, Duration limit);
 
   // True from the first SIGTERM or SIGINT on.
   bool stopping() const { return stopping_; }

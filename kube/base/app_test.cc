@@ -11,6 +11,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr char kProgram[] = "kube/base/app_test_program";
 
@@ -46,6 +47,33 @@ TEST(AppTest, GracePeriodIsTheLimit) {
   program.Signal(SIGTERM);
   EXPECT_EQ(program.Wait(), 1);
   EXPECT_THAT(program.output(), HasSubstr("not stopped within the grace period"));
+}
+
+// Nothing may be destroyed under a task that still runs: the process ends instead.
+TEST(AppTest, ATaskThatNeverEndsEndsTheProcess) {
+  Subprocess program(kProgram, {"--behaviour=stubborn", "--shutdown-grace=7s"});
+  ASSERT_TRUE(program.WaitForOutput("task runs")) << program.output();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 1) << program.output();
+  EXPECT_THAT(program.output(), HasSubstr("tasks still running: the-task; the process ends"));
+  EXPECT_THAT(program.output(), Not(HasSubstr("used object")));
+}
+
+// What a task finishes is cancelled in time for the rest of the grace period.
+TEST(AppTest, ATaskThatTakesTooLongIsCancelled) {
+  Subprocess program(kProgram, {"--behaviour=slow", "--shutdown-grace=6s"});
+  ASSERT_TRUE(program.WaitForOutput("task runs")) << program.output();
+  program.Signal(SIGTERM);
+  EXPECT_EQ(program.Wait(), 0) << program.output();
+  size_t ends = program.output().find("task ends");
+  EXPECT_LT(ends, program.output().find("used object")) << program.output();
+}
+
+// A task that is ready to go on when the main function returns does not find its objects gone: it never goes on.
+TEST(AppTest, NothingRunsAfterMain) {
+  Subprocess program(kProgram, {"--behaviour=leave"});
+  EXPECT_EQ(program.Wait(), 0) << program.output();
+  EXPECT_THAT(program.output(), AllOf(HasSubstr("used object is gone"), Not(HasSubstr("task runs"))));
 }
 
 TEST(AppTest, ErrorOfMainEndsTheProcess) {

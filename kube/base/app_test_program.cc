@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gflags/gflags.h>
 
+#include <boost/asio/post.hpp>
 #include <cstdlib>
 #include <iostream>
 #include <stdexcept>
@@ -8,16 +9,49 @@
 #include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/base/error.h"
+#include "kube/base/task_group.h"
 
-DEFINE_string(behaviour, "wait", "wait, fail, throw, sleep (cancelled by the signal) or hang (ignores it).");
+DEFINE_string(behaviour, "wait",
+              "wait, fail, throw, sleep (cancelled by the signal), hang (ignores it), stubborn (has a task that never ends), "
+              "slow (has one that ends only when it is cancelled) or leave (returns without ending its tasks).");
 
 namespace {
+
+// What tasks use: on a stack, as in any main function.
+struct Used {
+  ~Used() { std::cout << "used object is gone" << std::endl; }
+};
+
+kube::asio::awaitable<void> Use(kube::App& app, Used&, bool for_ever) {
+  using namespace std::chrono_literals;
+  co_await kube::FinishWhenStopped();
+  co_await kube::IgnoreCancellation();
+  co_await kube::asio::post(app.executor(), kube::asio::use_awaitable);
+  std::cout << "task runs" << std::endl;
+  do {
+    kube::Result<> slept = co_await app.clock().Sleep(1h);
+    (void)slept;
+  } while (for_ever);
+  std::cout << "task ends" << std::endl;
+}
 
 kube::Async<> Main(kube::App& app) {
   using namespace std::chrono_literals;
   std::cout << "main runs" << std::endl;
   if (FLAGS_behaviour == "fail") co_return kube::Error::Unavailable("no server at example.test:443");
   if (FLAGS_behaviour == "throw") throw std::runtime_error("out of cheese");
+  Used used;
+  if (FLAGS_behaviour == "leave") {
+    app.tasks().Spawn("left-behind", Use(app, used, false));
+    co_return kube::Ok();
+  }
+  bool stubborn = FLAGS_behaviour == "stubborn";
+  if (stubborn || FLAGS_behaviour == "slow") {
+    app.tasks().Spawn("the-task", Use(app, used, stubborn));
+    kube::Result<> stop = co_await app.WaitForStop();
+    stop = co_await app.EndTasks(app.tasks());
+    co_return stop;
+  }
   if (FLAGS_behaviour == "sleep") co_return co_await app.clock().Sleep(1h);
   while (FLAGS_behaviour == "hang") {
     kube::Result<> slept = co_await app.clock().Sleep(1h);

@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -13,19 +14,27 @@
 #include "kube/base/notifier.h"
 
 namespace kube {
+namespace {
+
+// The mildest type that Asio's composed operations (TLS, async_read) let through by default.
+constexpr asio::cancellation_type kAsk = asio::cancellation_type::terminal;
+// Reaches those as well that called FinishWhenStopped().
+constexpr asio::cancellation_type kCancel = asio::cancellation_type::terminal | asio::cancellation_type::total;
+
+}  // namespace
 
 struct TaskGroup::State {
   struct Task {
     std::string name;
+    uint64_t id = 0;
     asio::cancellation_signal cancel;
   };
 
-  // The mildest type that Asio's composed operations (TLS, async_read) let through by default.
   // emit() may end a task and so erase it: step on first.
-  void CancelAll() {
+  void CancelAll(asio::cancellation_type type) {
     for (auto task = tasks.begin(); task != tasks.end();) {
       auto next = std::next(task);
-      task->cancel.emit(asio::cancellation_type::terminal);
+      task->cancel.emit(type);
       task = next;
     }
   }
@@ -33,6 +42,8 @@ struct TaskGroup::State {
   Executor executor;
   std::list<Task> tasks;
   Notifier ended;
+  int stops = 0;  // under way
+  uint64_t last_id = 0;
 };
 
 TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>()) { state_->executor = std::move(executor); }
@@ -42,6 +53,8 @@ TaskGroup::~TaskGroup() = default;
 void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   auto position = state_->tasks.emplace(state_->tasks.end());
   position->name = std::move(name);
+  uint64_t id = ++state_->last_id;
+  position->id = id;
   auto finished = [state = state_, position](std::exception_ptr failure) {
     if (failure) {
       try {
@@ -57,6 +70,11 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   };
   asio::co_spawn(state_->executor, std::move(task),
                  asio::bind_cancellation_slot(position->cancel.slot(), std::move(finished)));
+  if (state_->stops == 0) return;
+  // It may have ended already.
+  auto is_it = [id](const State::Task& candidate) { return candidate.id == id; };
+  auto spawned = std::find_if(state_->tasks.begin(), state_->tasks.end(), is_it);
+  if (spawned != state_->tasks.end()) spawned->cancel.emit(kAsk);
 }
 
 Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
@@ -64,7 +82,13 @@ Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
   co_await ForgetCancellation();
   co_await IgnoreCancellation();
   std::shared_ptr<State> state = state_;
-  state->CancelAll();
+  // However this ends, by destruction too.
+  struct Stopping {
+    explicit Stopping(State& state) : state(state) { ++state.stops; }
+    ~Stopping() { --state.stops; }
+    State& state;
+  } stopping(*state);
+  state->CancelAll(kAsk);
 
   bool late = false;
   Alarm deadline(clock, [&late, state] {
@@ -80,7 +104,7 @@ Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
 
   std::string names;
   for (auto& task : state->tasks) names += " " + task.name;
-  state->CancelAll();
+  state->CancelAll(kCancel);
   co_return Error::DeadlineExceeded("tasks still running:" + names);
 }
 

@@ -72,6 +72,42 @@ TEST_F(TaskGroupTest, CancellationIsNotLostOnATimerThatHasFired) {
   EXPECT_TRUE(Stop(1min).has_value());
 }
 
+asio::awaitable<void> FinishSleep(Duration duration, bool& cancelled) {
+  co_await IgnoreCancellation();
+  co_await FinishWhenStopped();
+  Result<> slept = co_await RealClock().Sleep(duration);
+  cancelled = !slept;
+}
+
+TEST_F(TaskGroupTest, WhatFinishesItsWorkIsCancelledOnlyAfterTheGrace) {
+  bool short_cancelled = true;
+  bool long_cancelled = false;
+  tasks_.Spawn("short", FinishSleep(20ms, short_cancelled));
+  tasks_.Spawn("long", FinishSleep(1h, long_cancelled));
+  context_.poll();
+  Result<> stopped = Stop(1s);
+  ASSERT_TRUE(FailedWith(stopped, Code::kDeadlineExceeded));
+  EXPECT_EQ(stopped.error().message(), "tasks still running: long");
+  EXPECT_FALSE(short_cancelled);
+  EXPECT_TRUE(Stop(1min).has_value());
+  EXPECT_TRUE(long_cancelled);
+}
+
+asio::awaitable<void> SpawnWhenCancelled(TaskGroup& tasks, int& ended) {
+  Result<> slept = co_await RealClock().Sleep(1h);
+  (void)slept;
+  tasks.Spawn("late", SleepFor(1h, ended));
+  ++ended;
+}
+
+TEST_F(TaskGroupTest, ATaskThatIsSpawnedDuringStopIsStoppedAsWell) {
+  int ended = 0;
+  tasks_.Spawn("spawner", SpawnWhenCancelled(tasks_, ended));
+  context_.poll();
+  EXPECT_TRUE(Stop(1min).has_value());
+  EXPECT_EQ(ended, 2);
+}
+
 TEST_F(TaskGroupTest, StopNamesTasksThatDoNotEnd) {
   tasks_.Spawn("stubborn", NeverEnd());
   context_.poll();

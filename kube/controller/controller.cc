@@ -43,8 +43,8 @@ asio::awaitable<void> Controller::Run(TaskGroup& tasks) {
 
 asio::awaitable<void> Controller::Work() {
   co_await IgnoreCancellation();
-  // A reconcile under way is finished. What it waits for is bounded by timeouts of its own.
-  co_await asio::this_coro::reset_cancellation_state(asio::disable_cancellation());
+  // A reconcile under way is finished, if it ends in time.
+  co_await FinishWhenStopped();
   while (true) {
     Result<ObjectKey> key = co_await queue_.Next();
     if (!key) break;
@@ -91,6 +91,12 @@ void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std
     queue_.AddRateLimited(key);
     VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id
             << " conflict: " << OneLine(result.error().message());
+  } else if (result.error().code() == Code::kCancelled) {
+    // Asked to stop: whoever works next looks at everything.
+    ending = Ending::kRequeue;
+    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id
+            << " cancelled";
+    queue_.AddRateLimited(key);
   } else {
     bool terminal = result.error().terminal();
     ending = terminal ? Ending::kTerminalError : Ending::kError;

@@ -46,8 +46,8 @@ class Controller {
   void Enqueue(const ObjectKey& key) { queue_.Add(key); }
   void EnqueueAfter(const ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 
-  // Works in `tasks` until cancelled. Then no new reconcile starts, those under way are finished (not cancelled), and
-  // Run ends.
+  // Works in `tasks` until cancelled. Then no new reconcile starts, those under way are finished, and Run ends. What a
+  // reconcile waits for is cancelled only when the grace of TaskGroup::Stop() is over.
   asio::awaitable<void> Run(TaskGroup& tasks);
 
   const std::string& name() const { return options_.name; }

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <limits>
 
 #include "kube/codec/codec.h"
 
@@ -16,6 +17,12 @@ using namespace std::chrono_literals;
 using coordination::Lease;
 
 constexpr Duration kReleaseTimeout = 3s;
+// Between two tries of one renewal, where others write to the Lease at the same time; up to twice as long.
+constexpr Duration kConflictRetry = 10ms;
+// While this process is not able to lead; no call is made for it.
+constexpr Duration kAbleRetry = 200ms;
+// A Lease is believed for so long at most, whatever whoever wrote it says.
+constexpr std::chrono::seconds kLongestDuration = 60s;
 // client-go's JitterFactor: candidates wait between one and 2.2 retry periods.
 constexpr double kJitter = 1.2;
 
@@ -42,7 +49,17 @@ Async<> LeaderElector::Acquire() {
   LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": waiting to become the leader as "
             << options_.identity;
   std::string last_holder;
+  bool was_able = true;
   while (true) {
+    Result<void> able = Able();
+    if (!able) {
+      LOG_IF(WARNING, was_able) << "lease " << options_.ns << "/" << options_.name << ": not acquired: " << able.error();
+      was_able = false;
+      Result<> slept = co_await clock_.Sleep(kAbleRetry);
+      if (!slept) co_return slept.error();
+      continue;
+    }
+    was_able = true;
     Result<bool> ours = co_await Try(clock_.Now() + options_.renew_deadline);
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
     LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": " << ours.error();
@@ -66,6 +83,8 @@ Async<> LeaderElector::Hold() {
     Result<> slept = co_await clock_.SleepUntil(std::min(clock_.Now() + options_.retry, deadline));
     if (!slept) co_return slept.error();
     if (!leader_) co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
+    Result<void> able = Able();
+    if (!able) co_return able.error();
     Result<bool> ours = co_await Try(std::max(deadline, clock_.Now() + 1ms));
     if (ours && *ours) continue;
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
@@ -107,25 +126,41 @@ Async<bool> LeaderElector::Try(TimePoint deadline) {
     if (renewed.error().code() == Code::kCancelled) co_return renewed.error();
   }
 
+  // Only another holder is a reason to give way. Whoever else writes to the Lease may be faster many times over.
+  while (true) {
+    Result<bool> taken = co_await Look(deadline);
+    if (!taken) co_return taken.error();
+    if (*taken) co_return false;
+    Result<Lease> written = co_await Write(seen_, deadline);
+    if (written) co_return true;
+    bool raced = FailedWith(written, Code::kConflict) || FailedWith(written, Code::kAlreadyExists);
+    if (!raced || clock_.Now() >= deadline) co_return written.error();
+    std::uniform_real_distribution<double> chance(1.0, 2.0);
+    Duration pause = std::chrono::duration_cast<Duration>(kConflictRetry * chance(random_));
+    Result<> slept = co_await clock_.Sleep(pause);
+    if (!slept) co_return slept.error();
+  }
+}
+
+Async<bool> LeaderElector::Look(TimePoint deadline) {
   ApiRequest get{.target = ResourceOf<Lease>::value.Path(options_.ns, options_.name),
                  .accept = std::string(kProtobuf),
-                 .timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now())};
+                 .timeout = CallTimeout(deadline)};
   Result<ApiResponse> response = co_await client_.Call(std::move(get));
   if (IsNotFound(response)) {
     seen_.reset();
-  } else if (!response) {
-    co_return response.error();
-  } else {
-    Result<Lease> lease = Decode<Lease>(response->body);
-    if (!lease) co_return lease.error();
-    See(*lease);
-    if (HeldByAnother()) co_return false;
+    co_return false;
   }
-  Result<Lease> written = co_await Write(seen_, deadline);
-  // Another candidate was faster.
-  if (FailedWith(written, Code::kConflict) || FailedWith(written, Code::kAlreadyExists)) co_return false;
-  if (!written) co_return written.error();
-  co_return true;
+  if (!response) co_return response.error();
+  Result<Lease> lease = Decode<Lease>(response->body);
+  if (!lease) co_return lease.error();
+  See(*lease);
+  co_return HeldByAnother();
+}
+
+std::chrono::milliseconds LeaderElector::CallTimeout(TimePoint deadline) const {
+  Duration left = std::min(deadline - clock_.Now(), options_.renew_deadline / 2);
+  return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(1));
 }
 
 Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadline) {
@@ -138,7 +173,8 @@ Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadli
   WallTime now = clock_.WallNow();
   TimePoint sent_at = clock_.Now();
   if (spec.holder_identity() != options_.identity) {
-    spec.set_lease_transitions(method == Method::kPut ? spec.lease_transitions() + 1 : 0);
+    bool full = spec.lease_transitions() == std::numeric_limits<int32_t>::max();
+    spec.set_lease_transitions(method == Method::kPut && !full ? spec.lease_transitions() + 1 : 0);
     SetTime(*spec.mutable_acquire_time(), now);
   }
   spec.set_holder_identity(options_.identity);
@@ -158,7 +194,7 @@ Async<Lease> LeaderElector::Send(Method method, Lease lease, TimePoint deadline)
                      .content_type = std::string(kProtobuf),
                      .accept = std::string(kProtobuf),
                      .body = Encode(lease),
-                     .timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now())};
+                     .timeout = CallTimeout(deadline)};
   Result<ApiResponse> response = co_await client_.Call(std::move(request));
   if (!response) co_return response.error();
   co_return Decode<Lease>(response->body);
@@ -172,7 +208,8 @@ void LeaderElector::See(const Lease& lease) {
 bool LeaderElector::HeldByAnother() const {
   const std::string& holder = seen_->spec().holder_identity();
   if (holder.empty() || holder == options_.identity) return false;
-  return clock_.Now() < seen_at_ + std::chrono::seconds(seen_->spec().lease_duration_seconds());
+  std::chrono::seconds duration(seen_->spec().lease_duration_seconds());
+  return clock_.Now() < seen_at_ + std::min(duration, kLongestDuration);
 }
 
 void LeaderElector::SetLeader(bool leader) {

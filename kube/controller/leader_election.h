@@ -44,6 +44,9 @@ struct LeaseOptions {
   std::optional<meta::OwnerReference> owner = std::nullopt;
   // Told when leadership comes and goes; may be empty.
   std::function<void(bool leader)> on_change;
+  // Whether this process can do the work, asked before each try; an error keeps it from acquiring the Lease and ends
+  // Hold(). Empty: always.
+  std::function<Result<void>()> able;
 };
 
 class LeaderElector {
@@ -53,8 +56,9 @@ class LeaderElector {
 
   // Returns when we are the leader. Trouble with the API server is logged and tried again. Errors: kCancelled.
   Async<> Acquire();
-  // Renews until that ends, and always returns an error: kCancelled (still the leader: call Release), kConflict (somebody
-  // else has the Lease) or kDeadlineExceeded (not renewed in time).
+  // Renews until that ends, and always returns an error: kCancelled or that of `able` (still the leader: call Release),
+  // kConflict (somebody else has the Lease) or kDeadlineExceeded (not renewed in time). Other writers of the Lease, and
+  // its deletion, end nothing.
   Async<> Hold();
   // Gives the Lease up if it is ours, also after a cancellation; ends within a few seconds. Errors: those of the write.
   Async<> Release();
@@ -67,6 +71,11 @@ class LeaderElector {
  private:
   // True if the Lease is ours now, false if somebody else has it. `deadline` bounds the calls.
   Async<bool> Try(TimePoint deadline);
+  // Reads the Lease. True if somebody else has it.
+  Async<bool> Look(TimePoint deadline);
+  Result<void> Able() const { return options_.able ? options_.able() : Result<void>(Ok()); }
+  // A call that hangs, as on a connection that broke silently, leaves time for another one.
+  std::chrono::milliseconds CallTimeout(TimePoint deadline) const;
   Async<coordination::Lease> Send(Method method, coordination::Lease lease, TimePoint deadline);
   Async<coordination::Lease> Write(std::optional<coordination::Lease> current, TimePoint deadline);
   void See(const coordination::Lease& lease);

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <limits>
 
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
@@ -197,6 +198,88 @@ TEST_F(LeaderElectionTest, LeaderSurvivesDeletionOfTheLeaseAndEditsOfItsMetadata
   Advance(3s);
   EXPECT_TRUE(a_.elector.leader());
   EXPECT_EQ(Stored().spec().holder_identity(), "a");
+}
+
+// As many announcements or labels as one likes: the holder is still the holder.
+TEST_F(LeaderElectionTest, OtherWritersOfTheLeaseDoNotEndATerm) {
+  Start(a_);
+  int races = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    // Somebody is faster, nine times of ten.
+    if (!call.starts_with("PUT") || ++races % 10 == 0) return;
+    Lease lease = Stored();
+    (*lease.mutable_metadata()->mutable_annotations())["announced"] = std::to_string(races);
+    api_.Update(lease);
+  });
+  for (int i = 0; i < 6'000; ++i) {
+    clock_.Advance(20ms);
+    Drain(io_);
+  }
+  EXPECT_FALSE(a_.lost);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_GT(races, 100);
+  EXPECT_EQ(Stored().metadata().annotations().count("announced"), 1u) << "nor does a renewal undo what they wrote";
+  api_.BeforeEach(nullptr);
+}
+
+TEST_F(LeaderElectionTest, WhoeverIsAlwaysFasterEndsATermOnlyAtItsDeadline) {
+  Start(a_);
+  int writes = 0;
+  api_.BeforeEach([&](const std::string& call) {
+    if (!call.starts_with("PUT")) return;
+    Lease lease = Stored();
+    (*lease.mutable_metadata()->mutable_annotations())["announced"] = std::to_string(++writes);
+    api_.Update(lease);
+  });
+  Advance(9s);
+  EXPECT_FALSE(a_.lost);
+  Advance(3s);
+  ASSERT_TRUE(a_.lost);
+  EXPECT_THAT(*a_.lost, FailsWith(Code::kDeadlineExceeded));
+  api_.BeforeEach(nullptr);
+}
+
+// Not even a namespace's owner can keep the Lease from everybody by one write.
+TEST_F(LeaderElectionTest, ALeaseIsBelievedForAMinuteAtMost) {
+  Lease lease;
+  lease.mutable_metadata()->set_namespace_("ours");
+  lease.mutable_metadata()->set_name("operator");
+  lease.mutable_spec()->set_holder_identity("nobody");
+  lease.mutable_spec()->set_lease_duration_seconds(std::numeric_limits<int32_t>::max());
+  lease.mutable_spec()->set_lease_transitions(std::numeric_limits<int32_t>::max());
+  api_.Create(lease);
+  Start(a_);
+  Advance(55s);
+  EXPECT_FALSE(a_.elector.leader());
+  Advance(10s);
+  EXPECT_TRUE(a_.elector.leader());
+  EXPECT_EQ(Stored().spec().lease_duration_seconds(), 15);
+  EXPECT_EQ(Stored().spec().lease_transitions(), 0);
+}
+
+TEST_F(LeaderElectionTest, WhoCannotDoTheWorkDoesNotLead) {
+  Result<void> able = Error::Unavailable("the caches are not synced yet");
+  std::optional<Result<>> lost;
+  LeaderElector elector(api_, clock_, {.ns = "ours", .name = "operator", .identity = "c", .able = [&] { return able; }});
+  auto lead = [](LeaderElector& elector, std::optional<Result<>>& lost) -> asio::awaitable<void> {
+    Result<> acquired = co_await elector.Acquire();
+    if (acquired) lost = co_await elector.Hold();
+  };
+  tasks_.Spawn("candidate", lead(elector, lost));
+  Advance(10s);
+  EXPECT_FALSE(elector.leader());
+  EXPECT_EQ(api_.CountCalls("/leases"), 0);
+
+  able = Ok();
+  Advance(500ms);
+  EXPECT_TRUE(elector.leader());
+
+  able = Error::PermissionDenied("may not write pods");
+  Advance(3s);
+  ASSERT_TRUE(lost);
+  EXPECT_THAT(*lost, FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(kube::Run(io_, elector.Release()), IsOk());
+  EXPECT_EQ(Stored().spec().holder_identity(), "");
 }
 
 TEST_F(LeaderElectionTest, StopEndsHoldingAndTheReleaseAfterItWorks) {

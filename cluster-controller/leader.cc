@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/leader.h"
+
+#include "api/names.h"
+#include "kube/cache/waiting_pods.h"
+#include "kube/types/resource.h"
+
+namespace cluster_controller {
+namespace {
+
+using kube::EventType;
+using kube::ObjectKey;
+using kube::Result;
+
+constexpr std::chrono::seconds kFilesInterval{10};
+constexpr std::chrono::seconds kOpenShiftInterval{60};
+
+}  // namespace
+
+Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
+    : parts_(std::move(parts)),
+      pods_(parts_.client, parts_.clock, kube::GatedPods("", api::kClusterGate)),
+      cluster_configs_(parts_.client, parts_.clock, {}),
+      config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
+      leases_(parts_.client, parts_.clock,
+              {.field_selector = "metadata.name=" + std::string(api::kShardControllerName)}),
+      images_(inspection::NewImageInspector(parts_.executor, parts_.clock)),
+      secrets_(parts_.client, parts_.clock),
+      queue_(*images_, parts_.clock, tasks, parts_.metrics),
+      inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
+      configs_(parts_.client, parts_.clock, {.lease = {options.ns, std::string(api::kControllerName)}}),
+      shards_(parts_.clock, api::kDefaultShardTakeoverAfter),
+      openshift_(parts_.client),
+      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_, shards_,
+                     openshift_.config()),
+      reconciler_({parts_.client, parts_.clock, tasks, parts_.events, configs_, inspector_, shards_, parts_.metrics,
+                   pods_, cluster_configs_}),
+      controller_({.name = kController, .workers = options.workers}, reconciler_, parts_.clock, &parts_.observer) {
+  parts_.current = this;
+
+  // What wakes what.
+  pods_.OnChange([this](EventType, const ObjectKey& pod) { controller_.Enqueue(pod); });
+  queue_.OnAnswer([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  cluster_configs_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig& config) {
+    system_config_.Apply();
+    // Its deletion is no time to wait for the next try.
+    if (!config.metadata().has_deletion_timestamp()) return;
+    pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  });
+  config_maps_.OnEvent([this](EventType, const kube::core::ConfigMap&) { system_config_.Apply(); });
+  leases_.OnEvent([this](EventType type, const kube::coordination::Lease& lease) { shards_.OnLease(type, lease); });
+}
+
+boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
+  co_await kube::IgnoreCancellation();
+  tasks.Spawn("cluster-configs", cluster_configs_.Run());
+  tasks.Spawn("config-maps", config_maps_.Run());
+  tasks.Spawn("configs", configs_.Run());
+  tasks.Spawn("leases", leases_.Run());
+  tasks.Spawn("pods", pods_.Run());
+  tasks.Spawn("openshift", openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
+  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kFilesInterval));
+
+  // The configuration comes before the first pod.
+  Result<> synced = co_await cluster_configs_.WaitForSync();
+  if (synced) synced = co_await config_maps_.WaitForSync();
+  if (!synced) co_return;
+  system_config_.Apply();
+  tasks.Spawn(controller_.name(), controller_.Run(tasks));
+}
+
+}  // namespace cluster_controller

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leader: what the one cluster controller that holds the Lease does. Watches, what inspects, what reconciles, and which
+// event wakes which of them.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "api/cluster_pod_placement_config.h"
+#include "cluster-controller/controller_metrics.h"
+#include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/openshift_objects.h"
+#include "cluster-controller/pod_inspector.h"
+#include "cluster-controller/pod_reconciler.h"
+#include "cluster-controller/pull_secrets.h"
+#include "cluster-controller/shard_watch.h"
+#include "cluster-controller/system_config.h"
+#include "configs/fresh_configs.h"
+#include "inspection/config/node_files.h"
+#include "inspection/inspector.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+#include "kube/controller/controller.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/leadership.h"
+#include "kube/types/core.pb.h"
+#include "kube/types/coordination.pb.h"
+
+namespace cluster_controller {
+
+inline constexpr char kController[] = "pod-placement";
+
+struct LeaderOptions {
+  // The operator's namespace.
+  std::string ns;
+  // Pods at a time.
+  int workers = 16;
+  // Files of the node.
+  inspection::NodeFilePaths files;
+};
+
+class Leader;
+
+// What outlives the terms.
+struct LeaderParts {
+  // The Leader of the present term; null between terms.
+  Leader*& current;
+  kube::Executor executor;
+  kube::Client& client;
+  kube::Clock& clock;
+  kube::EventRecorder& events;
+  ControllerMetrics& metrics;
+  kube::ControllerObserver& observer;
+};
+
+class Leader final : public kube::Term {
+ public:
+  // All its tasks are in `tasks`.
+  Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks);
+  ~Leader() override { parts_.current = nullptr; }
+
+  // Term
+  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
+
+  // Whether pods wait for a worker.
+  bool busy() { return controller_.queue().size() > 0; }
+
+ private:
+  LeaderParts parts_;
+
+  // What is watched.
+  kube::Informer<kube::core::Pod> pods_;
+  kube::Informer<api::ClusterPodPlacementConfig> cluster_configs_;
+  kube::Informer<kube::core::ConfigMap> config_maps_;
+  kube::Informer<kube::coordination::Lease> leases_;
+
+  // What works.
+  std::unique_ptr<inspection::ImageInspector> images_;
+  PullSecrets secrets_;
+  InspectionQueue queue_;
+  PodInspector inspector_;
+  configs::FreshConfigs configs_;
+  ShardWatch shards_;
+  OpenShiftObjects openshift_;
+  SystemConfig system_config_;
+  PodReconciler reconciler_;
+  kube::Controller controller_;
+};
+
+}  // namespace cluster_controller

@@ -158,6 +158,13 @@ Result<> ControlPlane::KillApiServer() {
   return Ok();
 }
 
+Result<> ControlPlane::SignalApiServer(int signal) {
+  auto api_server = programs_.find("kube-apiserver");
+  if (api_server == programs_.end()) return Error::NotFound("the API server does not run");
+  api_server->second->Signal(signal);
+  return Ok();
+}
+
 Result<> ControlPlane::AllRun() {
   for (auto& [name, program] : programs_) {
     std::optional<int> status = program->ExitStatus();

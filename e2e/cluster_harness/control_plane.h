@@ -6,6 +6,7 @@
 #pragma once
 
 #include <chrono>
+#include <csignal>
 #include <map>
 #include <memory>
 #include <string>
@@ -47,11 +48,15 @@ class ControlPlane {
   // A crash of the API server alone, and its return on the same data.
   kube::Result<> KillApiServer();
   kube::Result<> StartApiServer();
+  // The API server hangs: connections stay open, and nothing is answered. And goes on.
+  kube::Result<> FreezeApiServer() { return SignalApiServer(SIGSTOP); }
+  kube::Result<> ThawApiServer() { return SignalApiServer(SIGCONT); }
 
  private:
   explicit ControlPlane(ControlPlaneOptions options) : options_(std::move(options)) {}
 
   kube::Result<> MakeKeys();
+  kube::Result<> SignalApiServer(int signal);
   kube::Result<> StartProgram(const std::string& name, std::vector<std::string> args);
 
   ControlPlaneOptions options_;

@@ -30,6 +30,24 @@ class ProcessFlow : public FlowTest {
     }
     return all;
   }
+
+  // By pod, of the scene and of the operator's namespace.
+  std::map<std::string, int> Restarts() {
+    std::map<std::string, int> restarts;
+    for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
+      for (PodProcess* process : Processes(ns)) restarts[process->name()] = process->restarts();
+    }
+    return restarts;
+  }
+  void ExpectNoRestartSince(const std::map<std::string, int>& before) {
+    for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
+      for (PodProcess* process : Processes(ns)) {
+        auto known = before.find(process->name());
+        EXPECT_EQ(process->restarts(), known == before.end() ? 0 : known->second)
+            << process->name() << "\n" << process->LogTail();
+      }
+    }
+  }
 };
 
 // The budget of the design: idle at most 10 MB resident a process, shared pages included, and shard and webhook of a
@@ -120,10 +138,7 @@ TEST_F(ProcessFlow, TheApiServerMayGoAway) {
   Flow flow(scene(), "the API server goes away");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
-  std::map<std::string, int> restarts;
-  for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
-    for (PodProcess* process : Processes(ns)) restarts[process->name()] = process->restarts();
-  }
+  std::map<std::string, int> restarts = Restarts();
 
   ControlPlane& plane = TheProcessCluster().control_plane();
   ASSERT_TRUE(plane.KillApiServer());
@@ -146,11 +161,43 @@ TEST_F(ProcessFlow, TheApiServerMayGoAway) {
     }
     EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"arm64", 10}})) << scene().Describe(pod->name);
   }
-  for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
-    for (PodProcess* process : Processes(ns)) {
-      EXPECT_EQ(process->restarts(), restarts[process->name()]) << process->name() << "\n" << process->LogTail();
-    }
+  ExpectNoRestartSince(restarts);
+}
+
+// An API server that hangs, for longer than a Lease can be held and any call may take, while pods, configs and admission
+// are being worked on: every program lives through it, and every pod is placed.
+TEST_F(ProcessFlow, TheApiServerMayHang) {
+  constexpr size_t kPods = 400;
+  Flow flow(scene(), "the API server hangs");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  if (flow.failed()) return;
+  std::map<std::string, int> restarts = Restarts();
+  flow.Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(kPods)))
+      .Await(UngatedSoFar(20))
+      // The operator has something to do as well.
+      .Do(Create(MakeConfig("other").Priority(7).ForLabel("no", "pod").Prefer("amd64", 1)));
+  if (flow.failed()) return;
+
+  ControlPlane& plane = TheProcessCluster().control_plane();
+  ASSERT_TRUE(plane.FreezeApiServer());
+  cluster().Pause(48s);
+  ASSERT_TRUE(plane.ThawApiServer());
+  EXPECT_FALSE(UngatedSoFar(kPods).holds(scene())) << "all pods were placed before the API server hung";
+  auto back = TheProcessCluster().AwaitApiServer();
+  ASSERT_TRUE(back) << back.error();
+
+  flow.Await(AllUngated(kPods), 180s).Never(GateAndItsWorkGoApart()).Never(ClusterGateGoesBeforeLocal());
+  ExpectNoRestartSince(restarts);
+  for (const PodHistory* pod : scene().pods().All()) {
+    if (IsOperand(pod->last()) || !HasGate(pod->events.front().pod, api::kLocalGate)) continue;
+    EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"arm64", 10}})) << scene().Describe(pod->name);
   }
+  // Everything leads, watches and answers as before.
+  flow.Do(Create(MakeConfig("third").Priority(9).ForLabel("app", "later").Prefer("s390x", 3)))
+      .Await(ShardReady())
+      .Do(Create(MakePod("later").Label("app", "later").Image(Image("demo/multi:1"))))
+      .Await(Prefers("later", {{"arm64", 10}, {"s390x", 3}}));
+  ExpectNoRestartSince(restarts);
 }
 
 // What comes to a webhook's port that is no AdmissionReview is answered, never believed, and hurts nobody.

@@ -24,6 +24,9 @@ constexpr size_t kIdleBytes = 1024;
 // What is read and thrown away of a request that was refused, so that its sender gets to see why.
 constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
+// A body up to this size needs no reservation: most reviews are smaller.
+constexpr size_t kFreeBodyBytes = 32 * 1024;
+constexpr auto kPauseForMemory = 5ms;
 
 using Parser = http::request_parser<http::string_body>;
 
@@ -59,7 +62,12 @@ HttpReply ReplyToReadError(boost::system::error_code ec, const HttpLimits& limit
 class Session final : public HttpSession {
  public:
   Session(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls, HttpSessionContext& context)
-      : tls_(std::move(tls)), stream_(std::move(socket)), context_(context) {}
+      : tls_(std::move(tls)), stream_(std::move(socket)), context_(context) {
+    Enter(Phase::kReceiving);
+    last_seen_ = since_;
+  }
+
+  ~Session() override { ReleaseMemory(); }
 
   asio::awaitable<void> Run() override {
     co_await IgnoreCancellation();
@@ -71,18 +79,31 @@ class Session final : public HttpSession {
       ec = co_await stream_.Handshake(ByteStream::Side::kServer);
       VLOG_IF(1, ec) << "TLS handshake: " << ec.message();
       if (ec) co_return;
+      last_seen_ = context_.clock.Now();
     }
     bool more = true;
     while (more) more = co_await ServeOne();
     Close();
   }
 
-  void Close() override { stream_.Close(); }
+  void Close() override {
+    closed_ = true;
+    stream_.Close();
+  }
+
+  bool Quiet() const override { return stream_.Quiet(); }
 
  private:
-  void BecomeIdle() {
-    idle_ = true;
-    idle_since_ = context_.clock.Now();
+  void Enter(Phase phase) {
+    phase_ = phase;
+    since_ = context_.clock.Now();
+  }
+
+  // For `bytes` of a body or a reply, from `start` on.
+  void ExpireTransfer(TimePoint start, size_t bytes) { stream_.ExpireAfter(TransferEnd(start, bytes) - context_.clock.Now()); }
+  TimePoint TransferEnd(TimePoint start, size_t bytes) const {
+    const HttpLimits& limits = context_.limits;
+    return start + limits.transfer_grace + std::chrono::milliseconds(bytes * 1000 / limits.transfer_rate);
   }
 
   // One request and its reply. False when the connection is to be closed.
@@ -91,25 +112,29 @@ class Session final : public HttpSession {
     if (!came) co_return false;
 
     // Read the header, then the body.
-    stream_.ExpireAfter(context_.limits.read_timeout);
+    Enter(Phase::kReceiving);
+    stream_.ExpireAfter(context_.limits.header_timeout);
     Parser parser;
     parser.header_limit(static_cast<uint32_t>(context_.limits.header_bytes));
     parser.body_limit(context_.limits.body_bytes);
-    boost::system::error_code ec = co_await ReadUntil(parser, /*end=*/false);
+    boost::system::error_code ec = co_await ReadHeader(parser);
     if (!ec && View(parser.get()[http::field::expect]) == "100-continue") {
       constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
       auto written = co_await stream_.Write(kContinue);
       ec = written.first;
     }
-    if (!ec) ec = co_await ReadUntil(parser, /*end=*/true);
+    if (!ec) ec = co_await ReadBody(parser);
     if (ec) {
       HttpReply refusal = ReplyToReadError(ec, context_.limits);
       VLOG(1) << "request not read: " << ec.message();
+      std::string().swap(parser.get().body());
+      ReleaseMemory();
       if (refusal.status != 0) co_await Refuse(std::move(refusal));
       co_return false;
     }
 
     // Handle.
+    Enter(Phase::kAnswering);
     Parser::value_type message = parser.release();
     std::string_view target = View(message.target());
     HttpCall call{std::string(View(message.method_string())), std::string(target.substr(0, target.find('?'))),
@@ -117,45 +142,102 @@ class Session final : public HttpSession {
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
 
-    // Reply.
+    // Reply. What is reserved for the request goes on for the reply, which may be as large.
     keep_alive = keep_alive && !context_.retiring;
-    std::string text = Render(reply, keep_alive);
-    stream_.ExpireAfter(context_.limits.write_timeout);
-    auto written = co_await stream_.Write(text);
-    ec = written.first;
+    ec = co_await Write(std::move(reply), keep_alive);
+    ReleaseMemory();
+    served_ = true;
     if (!ec && !keep_alive) co_await Leave();
     co_return !ec && keep_alive;
   }
 
-  // Until the header, or with `end` the whole request, has been parsed.
-  asio::awaitable<boost::system::error_code> ReadUntil(Parser& parser, bool end) {
-    parser.eager(end);
-    while (!(end ? parser.is_done() : parser.is_header_done())) {
-      if (buffer_.size() > 0) {
-        boost::system::error_code ec;
-        size_t parsed = parser.put(buffer_.data(), ec);
-        buffer_.consume(parsed);
-        if (ec && ec != http::error::need_more) co_return ec;
-        if (!ec && parsed > 0) continue;
-      }
-      if (buffer_.size() + kReadBytes > buffer_.max_size()) co_return http::error::buffer_overflow;
-      auto space = buffer_.prepare(kReadBytes);
-      auto read = co_await stream_.ReadSome(space);
-      if (read.first) co_return read.first;
-      buffer_.commit(read.second);
+  asio::awaitable<boost::system::error_code> Write(HttpReply reply, bool keep_alive) {
+    Enter(Phase::kReplying);
+    std::string text = Render(reply, keep_alive);
+    std::string().swap(reply.body);
+    ExpireTransfer(since_, text.size());
+    auto written = co_await stream_.Write(text);
+    co_return written.first;
+  }
+
+  asio::awaitable<boost::system::error_code> ReadHeader(Parser& parser) {
+    while (!parser.is_header_done()) {
+      boost::system::error_code ec = Parse(parser);
+      if (ec == http::error::need_more) ec = co_await ReadMore();
+      if (ec) co_return ec;
     }
     co_return boost::system::error_code();
+  }
+
+  asio::awaitable<boost::system::error_code> ReadBody(Parser& parser) {
+    parser.eager(true);
+    TimePoint start = context_.clock.Now();
+    while (!parser.is_done()) {
+      boost::system::error_code ec = Parse(parser);
+      if (ec == http::error::need_more) {
+        size_t received = parser.get().body().size();
+        ExpireTransfer(start, received);
+        ec = boost::system::error_code();
+        if (received >= kFreeBodyBytes && reserved_ == 0) {
+          auto length = parser.content_length();
+          size_t size = length ? static_cast<size_t>(*length) : context_.limits.body_bytes;
+          TimePoint deadline = TransferEnd(start, received);
+          ec = co_await Reserve(size, deadline);
+        }
+        if (!ec) ec = co_await ReadMore();
+      }
+      if (ec) co_return ec;
+    }
+    co_return boost::system::error_code();
+  }
+
+  // need_more when all that was received is parsed.
+  boost::system::error_code Parse(Parser& parser) {
+    if (buffer_.size() == 0) return http::error::need_more;
+    boost::system::error_code ec;
+    size_t parsed = parser.put(buffer_.data(), ec);
+    buffer_.consume(parsed);
+    if (!ec && parsed == 0) ec = http::error::need_more;
+    return ec;
+  }
+
+  asio::awaitable<boost::system::error_code> ReadMore() {
+    if (buffer_.size() + kReadBytes > buffer_.max_size()) co_return http::error::buffer_overflow;
+    auto space = buffer_.prepare(kReadBytes);
+    auto read = co_await stream_.ReadSome(space);
+    buffer_.commit(read.second);
+    if (!read.first) last_seen_ = context_.clock.Now();
+    co_return read.first;
+  }
+
+  // Reserves `bytes` of what all bodies together may take. timed_out if there is no room until `deadline`.
+  asio::awaitable<boost::system::error_code> Reserve(size_t bytes, TimePoint deadline) {
+    while (context_.reserved_bytes > 0 && context_.reserved_bytes + bytes > context_.limits.total_body_bytes) {
+      if (closed_) co_return asio::error::operation_aborted;
+      if (context_.clock.Now() >= deadline) co_return asio::error::timed_out;
+      context_.free_memory();
+      Result<> slept = co_await context_.clock.Sleep(kPauseForMemory);
+      if (!slept) co_return asio::error::operation_aborted;
+    }
+    reserved_ = bytes;
+    context_.reserved_bytes += bytes;
+    co_return boost::system::error_code();
+  }
+
+  void ReleaseMemory() {
+    context_.reserved_bytes -= reserved_;
+    reserved_ = 0;
   }
 
   // False if the connection ended or was silent for too long.
   asio::awaitable<bool> WaitForRequest() {
     if (buffer_.size() > 0) co_return true;
     buffer_.shrink_to_fit();
-    BecomeIdle();
+    Enter(Phase::kIdle);
     stream_.ExpireAfter(context_.limits.idle_timeout);
     auto space = buffer_.prepare(kIdleBytes);
     auto read = co_await stream_.ReadSome(space);
-    idle_ = false;
+    last_seen_ = context_.clock.Now();
     buffer_.commit(read.second);
     buffer_.reserve(kReadBytes);
     co_return !read.first;
@@ -163,17 +245,14 @@ class Session final : public HttpSession {
 
   // Answers without having read the request to its end.
   asio::awaitable<void> Refuse(HttpReply reply) {
-    std::string text = Render(reply, /*keep_alive=*/false);
-    stream_.ExpireAfter(context_.limits.write_timeout);
-    auto written = co_await stream_.Write(text);
-    if (!written.first) co_await Leave();
+    boost::system::error_code ec = co_await Write(std::move(reply), /*keep_alive=*/false);
+    if (!ec) co_await Leave();
   }
 
   // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply: takes what still
   // comes for a while.
   asio::awaitable<void> Leave() {
-    // All is said: from here on the connection may be closed at any time.
-    BecomeIdle();
+    Enter(Phase::kLeaving);
     stream_.SayGoodbye();
     boost::system::error_code ec;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ec);

@@ -8,6 +8,8 @@ DEFINE_string(health_address, ":8080", "Where to serve /healthz, /readyz and /me
 namespace kube {
 namespace {
 
+using namespace std::chrono_literals;
+
 Async<HttpReply> AnswerHealth(HealthRegistry::Report report) {
   co_return HttpReply{report.healthy ? 200 : 503, "text/plain; charset=utf-8", std::move(report.text)};
 }
@@ -20,7 +22,8 @@ Async<HttpReply> AnswerMetrics(const Metrics& metrics) {
 
 Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock, const std::string& address,
                                                   const HealthRegistry& health, const Metrics& metrics) {
-  HttpsServerOptions options{.address = address, .max_connections = 32};
+  // Its clients are few and send their requests at once: a connection without one goes as soon as a probe needs its place.
+  HttpsServerOptions options{.address = address, .max_connections = 64, .max_silence = 0ms, .max_unfinished = 0ms};
   options.limits.body_bytes = 1024;
   Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(std::move(executor), clock, std::move(options));
   if (!server) return server.error().Prefix("--health-address");

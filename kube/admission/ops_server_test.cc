@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
+#include <memory>
+#include <vector>
 
 #include "kube/admission/health.h"
 #include "kube/admission/metrics.h"
@@ -50,6 +52,35 @@ TEST(OpsServerTest, TellsHealthReadinessAndMetrics) {
   EXPECT_THAT(text.body, HasSubstr("x_total 1\n"));
 
   EXPECT_TRUE(kube::Run(context, (*server)->Drain(1s)).has_value());
+  EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
+}
+
+TEST(OpsServerTest, ProbesGetThroughWhereSlowClientsHoldEveryConnection) {
+  asio::io_context context(1);
+  TaskGroup tasks(context.get_executor());
+  HealthRegistry health;
+  Metrics metrics;
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, metrics);
+  ASSERT_TRUE(server) << server.error();
+  tasks.Spawn("ops", (*server)->Run());
+
+  std::vector<std::unique_ptr<TestClient>> slow;
+  for (int round = 0; round < 5; ++round) {
+    for (int i = 0; i < 64; ++i) {
+      slow.push_back(std::make_unique<TestClient>(context, (*server)->port()));
+      ASSERT_TRUE(slow.back()->Connect());
+      ASSERT_TRUE(slow.back()->Send("G"));
+    }
+    size_t held = (*server)->connections();
+    TestClient probe(context, (*server)->port());
+    ASSERT_TRUE(probe.Connect());
+    EXPECT_EQ(probe.Request("GET", "/healthz").status, 200);
+    // No deadline let it in: the others are still there.
+    EXPECT_GE((*server)->connections() + 1, held) << "round " << round;
+    EXPECT_GE(held, 32u);
+  }
+
+  (void)kube::Run(context, (*server)->Drain(0s));
   EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
 }
 

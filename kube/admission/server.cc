@@ -15,8 +15,11 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// How long to leave a full server, or a system without file handles, alone before looking again.
+// Before another look for room in a full server.
 constexpr auto kPauseWhenFull = 5ms;
+// After accept() failed, which it does without file handles or memory: doubles with each failure.
+constexpr Duration kFirstPauseAfterError = 5ms;
+constexpr Duration kLastPauseAfterError = 500ms;
 
 struct Address {
   // Empty: every address.
@@ -73,7 +76,7 @@ HttpsServer::HttpsServer(Executor executor, Clock& clock, HttpsServerOptions opt
       clock_(clock),
       options_(std::move(options)),
       tls_(options_.certificate_file, options_.key_file),
-      context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); }},
+      context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); }, [this] { FreeMemory(); }},
       acceptor_(executor_),
       tasks_(executor_) {}
 
@@ -131,24 +134,33 @@ asio::awaitable<HttpReply> HttpsServer::Answer(HttpCall call) {
 asio::awaitable<void> HttpsServer::Run() {
   co_await IgnoreCancellation();
   if (tls_.context() != nullptr) tasks_.Spawn("certificate", RefreshCertificate());
+  Duration pause = kFirstPauseAfterError;
   while (acceptor_.is_open()) {
     // Wait for a client before making room for it.
     auto came = co_await acceptor_.async_wait(tcp::acceptor::wait_read, kTuple);
     boost::system::error_code ec = std::get<0>(came);
-    tcp::socket socket(executor_);
-    bool room = MakeRoom();
-    if (!ec && room) {
-      auto accepted = co_await acceptor_.async_accept(socket, kTuple);
-      ec = std::get<0>(accepted);
-    }
-    if (ec == asio::error::operation_aborted || !acceptor_.is_open()) break;
-    // A client that left again, or no file handles: neither is a reason to stop.
-    LOG_IF_EVERY_N(WARNING, ec, 100) << "accept: " << ec.message();
-    if (ec || !room) {
+    if (!ec && !MakeRoom()) {
       Result<> paused = co_await clock_.Sleep(kPauseWhenFull);
       if (!paused) break;
       continue;
     }
+    tcp::socket socket(executor_);
+    if (!ec) {
+      auto accepted = co_await acceptor_.async_accept(socket, kTuple);
+      ec = std::get<0>(accepted);
+    }
+    if (ec == asio::error::operation_aborted || !acceptor_.is_open()) break;
+    if (ec) {
+      // A client that left again, or no file handles: neither is a reason to stop. A connection less helps the latter.
+      LOG_EVERY_N(WARNING, 100) << "accept: " << ec.message();
+      HttpSession* useless = ec == asio::error::connection_aborted ? nullptr : LeastUseful();
+      if (useless != nullptr) useless->Close();
+      Result<> paused = co_await clock_.Sleep(pause);
+      if (!paused) break;
+      pause = std::min(2 * pause, kLastPauseAfterError);
+      continue;
+    }
+    pause = kFirstPauseAfterError;
     auto session = sessions_.insert(sessions_.end(), NewHttpSession(std::move(socket), tls_.context(), context_));
     tasks_.Spawn("connection", Serve(session));
   }
@@ -160,14 +172,56 @@ asio::awaitable<void> HttpsServer::Serve(Sessions::iterator session) {
 }
 
 bool HttpsServer::MakeRoom() {
-  if (sessions_.size() < options_.max_connections) return true;
-  HttpSession* oldest = nullptr;
-  for (auto& session : sessions_) {
-    if (session->idle() && (oldest == nullptr || session->idle_since() < oldest->idle_since())) oldest = session.get();
-  }
+  size_t open = 0;
+  for (auto& session : sessions_) open += session->closed() ? 0 : 1;
+  if (open < options_.max_connections) return true;
+  HttpSession* useless = LeastUseful();
+  if (useless == nullptr) return false;
   // It leaves the list when its coroutine ends, which is soon, but not now.
-  if (oldest != nullptr) oldest->Close();
-  return false;
+  useless->Close();
+  return true;
+}
+
+HttpSession* HttpsServer::LeastUseful() {
+  HttpSession* overdue = nullptr;
+  HttpSession* idle = nullptr;
+  size_t idle_count = 0;
+  size_t unfinished = 0;
+  auto older = [](const HttpSession& session, const HttpSession* than) {
+    return than == nullptr || session.since() < than->since();
+  };
+  for (auto& session : sessions_) {
+    if (session->closed() || session->phase() == HttpSession::Phase::kAnswering) continue;
+    if (session->phase() == HttpSession::Phase::kLeaving) return session.get();
+    if (session->phase() == HttpSession::Phase::kIdle && session->served()) {
+      ++idle_count;
+      if (older(*session, idle)) idle = session.get();
+      continue;
+    }
+    ++unfinished;
+    if (older(*session, overdue) && Overdue(*session)) overdue = session.get();
+  }
+  if (overdue != nullptr) return overdue;
+  // Connections that no request has come on yet may not displace all those that clients keep for their next request,
+  // nor the other way round.
+  return unfinished == 0 || idle_count > options_.max_connections / 2 ? idle : nullptr;
+}
+
+bool HttpsServer::Overdue(const HttpSession& session) const {
+  TimePoint now = clock_.Now();
+  if (now - session.since() >= options_.max_unfinished) return true;
+  if (session.phase() == HttpSession::Phase::kReplying) return now - session.since() >= options_.max_silence;
+  return now - session.last_seen() >= options_.max_silence && session.Quiet();
+}
+
+void HttpsServer::FreeMemory() {
+  HttpSession* largest = nullptr;
+  for (auto& session : sessions_) {
+    if (session->closed() || session->phase() == HttpSession::Phase::kAnswering) continue;
+    if (session->reserved_bytes() <= (largest == nullptr ? 0 : largest->reserved_bytes())) continue;
+    if (Overdue(*session)) largest = session.get();
+  }
+  if (largest != nullptr) largest->Close();
 }
 
 asio::awaitable<void> HttpsServer::RefreshCertificate() {
@@ -194,7 +248,8 @@ Async<> HttpsServer::Drain(Duration grace) {
   Retire();
   while (!sessions_.empty() && clock_.Now() < deadline) {
     for (auto& session : sessions_) {
-      if (session->idle()) session->Close();
+      bool idle = session->phase() == HttpSession::Phase::kIdle || session->phase() == HttpSession::Phase::kLeaving;
+      if (idle) session->Close();
     }
     Result<> slept = co_await clock_.Sleep(1ms);
     if (!slept) break;

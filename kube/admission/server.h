@@ -9,9 +9,10 @@
 //   (*server)->Retire();                              // optional: clients move on while replicas take over
 //   co_await (*server)->Drain(app.grace_left());
 //
-// Whatever a client sends is bounded in bytes, in time, and by a number of connections. At that number the connection
-// that has been idle longest makes room; if all are busy new ones wait in the kernel's queue, as a webhook that refuses
-// leaves pods ungated.
+// Whatever a client sends is bounded in bytes, in time, and by a number of connections. At that number the least useful
+// connection makes room: one whose client keeps the server waiting in the middle of a request, then the one that has been
+// idle longest; never one whose request is being answered. If none can go yet, new clients wait in the kernel's queue for
+// a moment, as a webhook that refuses leaves pods ungated.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -39,6 +40,10 @@ struct HttpsServerOptions {
   // How often the files are looked at.
   std::chrono::milliseconds refresh_interval{2'000};
   size_t max_connections = 256;
+  // For how long a connection that is in the middle of a request stays although another client wants its place: since its
+  // client last sent anything, and in all. A busy API server's new connections are not closed for its next ones.
+  std::chrono::milliseconds max_silence{250};
+  std::chrono::milliseconds max_unfinished{2'000};
   HttpLimits limits;
 };
 
@@ -55,6 +60,8 @@ class HttpsServer {
   // Where it listens.
   uint16_t port() const { return port_; }
   size_t connections() const { return sessions_.size(); }
+  // Reserved for large requests.
+  size_t body_bytes() const { return context_.reserved_bytes; }
 
   // Accepts connections until Drain() or cancellation.
   asio::awaitable<void> Run();
@@ -79,6 +86,12 @@ class HttpsServer {
   asio::awaitable<void> Serve(Sessions::iterator session);
   // True if there is room for another connection.
   bool MakeRoom();
+  // For MakeRoom(); nullptr if every connection keeps its place for now.
+  HttpSession* LeastUseful();
+  // True if `session` waits for its client, and has done so for longer than it may if others want its place.
+  bool Overdue(const HttpSession& session) const;
+  // Of the overdue connections closes the one with the largest reservation.
+  void FreeMemory();
 
   Executor executor_;
   Clock& clock_;

@@ -208,7 +208,7 @@ TEST_F(ServerTest, ClientThatWaitsForContinueGetsIt) {
 }
 
 TEST_F(ServerTest, SlowRequestIsCutOff) {
-  options_.limits.read_timeout = 20ms;
+  options_.limits.transfer_grace = 20ms;
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/connect.hpp>
 #include <boost/asio/ip/tcp.hpp>
 #include <boost/asio/ssl.hpp>
@@ -21,6 +22,23 @@ namespace kube {
 namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
+
+namespace {
+
+using Parser = http::response_parser<http::string_body>;
+
+std::string TextOf(std::string_view method, std::string_view path, std::string_view body) {
+  return std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+}
+
+TestReply ReplyOf(Parser& parser) {
+  auto type = parser.get()[http::field::content_type];
+  return {static_cast<int>(parser.get().result_int()), parser.keep_alive(), std::string(type.data(), type.size()),
+          parser.get().body()};
+}
+
+}  // namespace
 
 struct TestClient::Impl {
   Impl(asio::io_context& io, uint16_t to, std::string ca) : context(io), port(to), use_tls(!ca.empty()) {
@@ -43,6 +61,18 @@ struct TestClient::Impl {
     start([&](boost::system::error_code ec, auto&&...) { result = ec; });
     EXPECT_TRUE(RunUntil(context, [&] { return result.has_value(); })) << "the server is silent";
     return result.value_or(asio::error::timed_out);
+  }
+
+  asio::awaitable<TestReply> RequestOverTls(std::string text) {
+    auto shaken = co_await stream->async_handshake(asio::ssl::stream_base::client, kTuple);
+    if (std::get<0>(shaken)) co_return TestReply();
+    auto bytes = asio::buffer(text);
+    auto written = co_await asio::async_write(*stream, bytes, kTuple);
+    if (std::get<0>(written)) co_return TestReply();
+    Parser parser;
+    auto read = co_await http::async_read(*stream, buffer, parser, kTuple);
+    if (std::get<0>(read)) co_return TestReply();
+    co_return ReplyOf(parser);
   }
 
   asio::io_context& context;
@@ -84,7 +114,7 @@ bool TestClient::Send(std::string_view bytes) {
 
 TestReply TestClient::Receive() {
   if (impl_->ended) return {};
-  http::response_parser<http::string_body> parser;
+  Parser parser;
   parser.body_limit(64 * 1024 * 1024);
   boost::system::error_code ec = impl_->Do([&](auto handler) {
     if (impl_->use_tls) {
@@ -95,16 +125,18 @@ TestReply TestClient::Receive() {
   });
   impl_->ended = static_cast<bool>(ec);
   if (ec) return {};
-  auto type = parser.get()[http::field::content_type];
-  return {static_cast<int>(parser.get().result_int()), parser.keep_alive(), std::string(type.data(), type.size()),
-          parser.get().body()};
+  return ReplyOf(parser);
 }
 
 TestReply TestClient::Request(std::string_view method, std::string_view path, std::string_view body) {
-  std::string text = std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nContent-Length: " +
-                     std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
-  if (!Send(text)) return {};
+  if (!Send(TextOf(method, path, body))) return {};
   return Receive();
+}
+
+void TestClient::StartRequest(std::string_view method, std::string_view path, std::string_view body,
+                              std::function<void(const TestReply&)> done) {
+  asio::co_spawn(impl_->context, impl_->RequestOverTls(TextOf(method, path, body)),
+                 [done](std::exception_ptr, const TestReply& reply) { done(reply); });
 }
 
 bool TestClient::ClosedByServer() {

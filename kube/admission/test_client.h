@@ -5,6 +5,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -35,6 +36,9 @@ class TestClient {
   TestReply Receive();
   // Send() of a whole request, then Receive().
   TestReply Request(std::string_view method, std::string_view path, std::string_view body = "");
+  // The handshake over a connection of ConnectTcp(), and a request, as the loop turns; `done` is called once.
+  void StartRequest(std::string_view method, std::string_view path, std::string_view body,
+                    std::function<void(const TestReply&)> done);
   // True once the server has closed the connection, without having sent anything more.
   bool ClosedByServer();
 

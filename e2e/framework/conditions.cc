@@ -263,7 +263,7 @@ Condition ShardGone() {
             for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
               for (const Resource& resource :
                    {kDeployments, kReplicaSets, kServices, kServiceAccounts, kSecrets, kConfigMaps, kRoles,
-                    kRoleBindings, kLeases, kPodDisruptionBudgets, kPods}) {
+                    kRoleBindings, kLeases, kPodDisruptionBudgets, kNetworkPolicies, kPods}) {
                 Result<std::vector<Json>> objects = scene.List(resource);
                 if (!objects) return objects.error();
                 for (const Json& object : *objects) {

@@ -22,6 +22,7 @@ inline constexpr Resource kDeployments{"apps", "v1", "deployments", "Deployment"
 inline constexpr Resource kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet"};
 inline constexpr Resource kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet"};
 inline constexpr Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
+inline constexpr Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
 inline constexpr Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr Resource kRoles{"rbac.authorization.k8s.io", "v1", "roles", "Role"};
 inline constexpr Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"};

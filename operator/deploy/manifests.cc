@@ -20,6 +20,7 @@ constexpr Resource kKnown[] = {
     {"", "v1", "serviceaccounts", "ServiceAccount"},
     {"", "v1", "services", "Service"},
     {"apps", "v1", "deployments", "Deployment"},
+    {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"},
     {"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
     {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
     {"rbac.authorization.k8s.io", "v1", "roles", "Role"},

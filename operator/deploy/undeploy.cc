@@ -37,6 +37,7 @@ constexpr Resource kOperands[] = {
     {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
     {"apps", "v1", "deployments", "Deployment"},
     {"", "v1", "services", "Service"},
+    {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"},
     {"", "v1", "secrets", "Secret"},
     {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
     {"rbac.authorization.k8s.io", "v1", "roles", "Role"},

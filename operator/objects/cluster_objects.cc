@@ -67,6 +67,8 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
       {kDeployments, OperandDeployment(webhook, options)},
       {kServices, OperandService(controller)},
       {kServices, OperandService(webhook)},
+      {kNetworkPolicies, OperandNetworkPolicy(controller)},
+      {kNetworkPolicies, OperandNetworkPolicy(webhook)},
   };
 }
 

@@ -17,6 +17,7 @@ inline constexpr kube::Resource kRoleBindings{"rbac.authorization.k8s.io", "v1",
 inline constexpr kube::Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
                                                      "ClusterRoleBinding", false};
 inline constexpr kube::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
+inline constexpr kube::Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
 inline constexpr kube::Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
 inline constexpr kube::Resource kMutatingWebhookConfigurations{"admissionregistration.k8s.io", "v1",
                                                                "mutatingwebhookconfigurations",

@@ -11,6 +11,11 @@ namespace {
 
 using kube::Json;
 
+// Namespaces with one of these labels may read metrics. The second is what OpenShift's monitoring has.
+constexpr std::pair<const char*, const char*> kMonitoring[] = {{"multiarch.openshift.io/metrics", "allowed"},
+                                                               {"network.openshift.io/policy-group", "monitoring"},
+                                                               {"kubernetes.io/metadata.name", "monitoring"}};
+
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
 
 Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
@@ -126,6 +131,21 @@ Json OperandService(const Operand& operand) {
   }
   service["spec"] = {{"selector", Selector(operand)}, {"ports", ports}};
   return service;
+}
+
+Json OperandNetworkPolicy(const Operand& operand) {
+  Json policy = NewOperandObject(kNetworkPolicies, operand);
+  Json from = Json::array();
+  for (const auto& [label, value] : kMonitoring) {
+    from.push_back({{"namespaceSelector", {{"matchLabels", {{label, value}}}}}});
+  }
+  Json metrics = {{"ports", Json::array({{{"protocol", "TCP"}, {"port", 8080}}})}, {"from", std::move(from)}};
+  Json ingress = Json::array({std::move(metrics)});
+  if (operand.webhook) ingress.push_back({{"ports", Json::array({{{"protocol", "TCP"}, {"port", 9443}}})}});
+  policy["spec"] = {{"podSelector", {{"matchLabels", Selector(operand)}}},
+                    {"policyTypes", Json::array({"Ingress"})},
+                    {"ingress", std::move(ingress)}};
+  return policy;
 }
 
 Json OperandDeployment(const Operand& operand, const OperandOptions& options) {

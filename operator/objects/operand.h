@@ -41,6 +41,9 @@ struct Operand {
 kube::Json OperandServiceAccount(const Operand& operand);
 // Port 443 to the webhook's 9443 where it is one, and port 8080 for health and metrics.
 kube::Json OperandService(const Operand& operand);
+// Lets anybody reach the webhook's port, as the addresses of API servers are not known, and monitoring
+// namespaces the metrics; nothing else gets in. Probes come from the pod's node, which a NetworkPolicy always admits.
+kube::Json OperandNetworkPolicy(const Operand& operand);
 kube::Json OperandDeployment(const Operand& operand, const OperandOptions& options);
 // At least one replica stays up while nodes are drained.
 kube::Json OperandDisruptionBudget(const Operand& operand);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 namespace operator_ {
 namespace {
 
@@ -29,6 +31,25 @@ TEST(OperandTest, MeetsTheRestrictedPodSecurityStandard) {
     EXPECT_EQ(container["securityContext"]["allowPrivilegeEscalation"], false);
     EXPECT_EQ(container["securityContext"]["readOnlyRootFilesystem"], true);
     EXPECT_EQ(container["securityContext"]["capabilities"]["drop"], Json::array({"ALL"}));
+  }
+}
+
+TEST(OperandTest, OnlyTheWebhooksPortIsOpenToEverybody) {
+  for (const Operand& operand : {Shard(), Webhook()}) {
+    Json policy = OperandNetworkPolicy(operand);
+    EXPECT_EQ(policy["metadata"]["namespace"], "shop");
+    EXPECT_EQ(policy["spec"]["podSelector"]["matchLabels"],
+              OperandDeployment(operand, kOptions)["spec"]["selector"]["matchLabels"]);
+    EXPECT_EQ(policy["spec"]["policyTypes"], Json::array({"Ingress"}));
+    std::set<int> open;
+    for (const Json& rule : policy["spec"]["ingress"]) {
+      bool to_all = !rule.contains("from");
+      EXPECT_TRUE(to_all || !rule["from"].empty());
+      for (const Json& port : rule["ports"]) {
+        if (to_all) open.insert(port["port"].get<int>());
+      }
+    }
+    EXPECT_EQ(open, operand.webhook ? std::set<int>{9443} : std::set<int>{}) << operand.name;
   }
 }
 

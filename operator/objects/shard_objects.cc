@@ -70,6 +70,8 @@ DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbos
       {kDeployments, OperandDeployment(controller, options)},
       {kDeployments, OperandDeployment(webhook, options)},
       {kServices, OperandService(webhook)},
+      {kNetworkPolicies, OperandNetworkPolicy(controller)},
+      {kNetworkPolicies, OperandNetworkPolicy(webhook)},
   };
   for (DesiredObject& object : objects) {
     SetLabel(object.body, kShardNamespaceLabel, ns);

@@ -153,14 +153,16 @@ class Harness {
   }
   // Everything of a shard, outside the namespace too.
   bool ShardGone(const std::string& ns) {
-    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
+    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings,
+                                           kNetworkPolicies}) {
       if (!api.ListJson(resource, ns).empty()) return false;
     }
     return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
            !SecretExists({"ops", "pod-placement-shard-ca-" + ns});
   }
   bool ClusterGone() {
-    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets}) {
+    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets,
+                                           kNetworkPolicies}) {
       if (!api.ListJson(resource, "ops").empty()) return false;
     }
     return !Exists(kMutatingWebhookConfigurations, {"", std::string(api::kMutatingWebhookConfigurationName)}) &&

@@ -195,7 +195,7 @@ Result<> Main() {
   if (!std::filesystem::create_directories(FLAGS_folder, ec)) return Error::Invalid("--folder: " + ec.message());
   Result<> network = e2e::EnterOwnNetwork();
   if (!network) return network;
-  auto cluster = e2e::ProcessCluster::Start(assets, FLAGS_folder);
+  auto cluster = e2e::ProcessCluster::Start({.assets = assets, .folder = FLAGS_folder});
   if (!cluster) return cluster.error();
   return Measurement(**cluster).Run();
 }

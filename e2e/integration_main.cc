@@ -7,9 +7,12 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
+#include <vector>
 
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/rbac_audit.h"
+#include "operator/deploy/manifests.h"
 
 namespace e2e {
 namespace {
@@ -18,6 +21,10 @@ std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
+
+const std::vector<UnusedRight> kUnusedHere = {
+    {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com", "no Prometheus operator is installed here"},
+};
 
 class ProcessClusterEnvironment : public testing::Environment {
  public:
@@ -35,15 +42,47 @@ class ProcessClusterEnvironment : public testing::Environment {
 
     kube::Result<> network = EnterOwnNetwork();
     ASSERT_TRUE(network) << network.error();
-    auto cluster = ProcessCluster::Start(assets, folder);
+    auto cluster = ProcessCluster::Start({.assets = assets, .folder = folder, .audit = true});
     ASSERT_TRUE(cluster) << cluster.error();
     ProcessCluster& started = **cluster;
     SetTheCluster(std::move(*cluster));
+    started_ = true;
     kube::Result<> deployed = started.DeployOperator();
     ASSERT_TRUE(deployed) << deployed.error() << "\n" << started.Describe(started.operator_namespace());
   }
 
-  void TearDown() override { SetTheCluster(nullptr); }
+  void TearDown() override {
+    if (started_) CompareRights();
+    SetTheCluster(nullptr);
+  }
+
+ private:
+  // What our programs asked for in all flows, against what their roles allow.
+  void CompareRights() {
+    auto audit = TheProcessCluster().ReadAudit();
+    ASSERT_TRUE(audit) << audit.error();
+    auto shipped = operator_::LoadManifests({"operator/manifests/openshift.yaml"},
+                                            {{"NAMESPACE", TheCluster().operator_namespace()}});
+    ASSERT_TRUE(shipped) << shipped.error();
+    for (const kube::Unstructured& object : *shipped) {
+      audit->AddRole(object.body());
+      audit->AddBinding(object.body());
+    }
+    std::cout << "RBAC: " << audit->requests() << " requests of " << audit->users().size() << " programs" << std::endl;
+    for (const std::string& line : audit->Missing()) {
+      ADD_FAILURE() << "RBAC, a right is missing in operator/manifests/rbac.yaml or operator/objects: " << line;
+    }
+    const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
+    if (GTEST_FLAG_GET(filter) != "*" || tests.failed_test_count() > 0) {
+      std::cout << "RBAC: unused rights are not looked for, as not all flows ran to their end" << std::endl;
+      return;
+    }
+    for (const std::string& line : audit->Unused(kUnusedHere)) {
+      ADD_FAILURE() << "RBAC, a right that no flow needs, in operator/manifests/rbac.yaml or operator/objects: " << line;
+    }
+  }
+
+  bool started_ = false;
 };
 
 }  // namespace

@@ -127,9 +127,22 @@ Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::st
   return Ok();
 }
 
+Result<> ControlPlane::WriteAuditPolicy() {
+  // A watch is said when it starts, as most of them outlive the log; anything else when it is answered.
+  const Json ours = Json::array({"system:serviceaccounts"});
+  Json watches = {{"level", "Metadata"}, {"userGroups", ours}, {"verbs", {"watch"}},
+                  {"omitStages", {"RequestReceived", "ResponseComplete"}}};
+  Json others = {{"level", "Metadata"}, {"userGroups", ours}, {"omitStages", {"RequestReceived", "ResponseStarted"}}};
+  Json policy = {{"apiVersion", "audit.k8s.io/v1"},
+                 {"kind", "Policy"},
+                 {"omitManagedFields", true},
+                 {"rules", Json::array({watches, others, {{"level", "None"}}})}};
+  return WriteFile(options_.folder + "/audit-policy.json", policy.dump(2));
+}
+
 Result<> ControlPlane::StartApiServer() {
   const std::string& folder = options_.folder;
-  return StartProgram("kube-apiserver", {
+  std::vector<std::string> args = {
       "--etcd-servers=" + std::string(kEtcd),
       "--bind-address=" + host(),
       "--secure-port=" + std::to_string(port()),
@@ -148,7 +161,17 @@ Result<> ControlPlane::StartApiServer() {
       // New nodes would be tainted as not ready, which only the node lifecycle controller takes away again.
       "--disable-admission-plugins=TaintNodesByCondition",
       "--allow-privileged=true",
-  });
+  };
+  if (options_.audit) {
+    Result<> written = WriteAuditPolicy();
+    if (!written) return written;
+    args.push_back("--audit-policy-file=" + folder + "/audit-policy.json");
+    args.push_back("--audit-log-path=" + audit_log());
+    // In megabytes: a whole run of the integration tier needs a tenth of it.
+    args.push_back("--audit-log-maxsize=500");
+    args.push_back("--audit-log-maxbackup=1");
+  }
+  return StartProgram("kube-apiserver", std::move(args));
 }
 
 Result<> ControlPlane::KillApiServer() {

@@ -21,6 +21,8 @@ struct ControlPlaneOptions {
   std::string assets;
   // For keys, data and logs; must exist.
   std::string folder;
+  // Whether the API server keeps a log of what ServiceAccounts ask of it.
+  bool audit = false;
 };
 
 class ControlPlane {
@@ -38,6 +40,9 @@ class ControlPlane {
 
   // Writes a kubeconfig that authenticates with what `token_file` holds at the time of a call.
   kube::Result<> WriteKubeconfig(const std::string& path, const std::string& token_file) const;
+
+  // With options.audit: one Event of audit.k8s.io/v1 a line.
+  std::string audit_log() const { return options_.folder + "/audit.log"; }
 
   // Names the first program that has ended although nobody asked, with the end of its log.
   kube::Result<> AllRun();
@@ -57,6 +62,7 @@ class ControlPlane {
 
   kube::Result<> MakeKeys();
   kube::Result<> SignalApiServer(int signal);
+  kube::Result<> WriteAuditPolicy();
   kube::Result<> StartProgram(const std::string& name, std::vector<std::string> args);
 
   ControlPlaneOptions options_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/cluster_harness/process_cluster.h"
 
+#include <fstream>
+
 #include "api/names.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/resources.h"
@@ -40,12 +42,15 @@ ProcessCluster::ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std:
     : Cluster(std::move(io), std::move(client), std::move(options)),
       plane_(std::move(plane)),
       test_registry_(std::move(registry)),
+      audit_(operator_namespace()),
       tasks_(this->io().get_executor()) {}
 
 ProcessCluster::~ProcessCluster() { (void)Run(tasks_.Stop(clock(), 10s)); }
 
-Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(const std::string& assets, const std::string& folder) {
-  auto plane = ControlPlane::Start({.assets = assets, .folder = folder});
+Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOptions plane_options) {
+  const std::string folder = plane_options.folder;
+  const bool audit = plane_options.audit;
+  auto plane = ControlPlane::Start(std::move(plane_options));
   if (!plane) return plane.error();
   auto registry = TestRegistry::Start(folder);
   if (!registry) return registry.error();
@@ -71,6 +76,7 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(const std::string&
       cluster->client(), cluster->clock(), cluster->io().get_executor(), *cluster->plane_,
       ProcessKubelet::Options{.programs = Programs(), .folder = folder + "/pods"});
   cluster->tasks_.Spawn("process-kubelet", cluster->kubelet_->Run());
+  if (audit) cluster->FollowRoles();
   return cluster;
 }
 
@@ -108,6 +114,40 @@ Result<> ProcessCluster::DeployOperator() {
   if (!objects) return objects.error();
   operator_::DeployOptions options{.timeout = patience()};
   return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));
+}
+
+void ProcessCluster::FollowRoles() {
+  for (const Resource& resource : {kRoles, kClusterRoles, kRoleBindings, kClusterRoleBindings}) {
+    bool binding = resource.kind.ends_with("Binding");
+    auto add = [this, resource, binding](const std::string&, const Json& object) {
+      Json complete = object;
+      complete["kind"] = std::string(resource.kind);  // a list leaves it out
+      if (binding) {
+        audit_.AddBinding(complete);
+      } else {
+        audit_.AddRole(complete);
+      }
+    };
+    kube::ListOptions options{.label_selector = "app.kubernetes.io/managed-by=multiarch-tuning-operator"};
+    role_followers_.push_back(std::make_unique<Follower>(client(), clock(), resource, std::move(options), add));
+    tasks_.Spawn("roles", role_followers_.back()->Run());
+  }
+}
+
+Result<RbacAudit> ProcessCluster::ReadAudit() {
+  Pause(500ms);  // for the followers
+  for (const auto& follower : role_followers_) {
+    if (follower->gaps() > 0) return Error::Unavailable("roles may have changed unseen");
+  }
+  RbacAudit audit = audit_;
+  std::ifstream log(plane_->audit_log());
+  for (std::string line; std::getline(log, line);) {
+    Result<Json> event = kube::ParseJson(line);
+    // A line that a crash of the API server has cut off.
+    if (!event) continue;
+    audit.AddRequest(*event);
+  }
+  return audit;
 }
 
 Result<> ProcessCluster::Crash(ObjectKey pod) {

@@ -4,20 +4,23 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "e2e/cluster_harness/control_plane.h"
 #include "e2e/cluster_harness/process_kubelet.h"
+#include "e2e/cluster_harness/rbac_audit.h"
 #include "e2e/cluster_harness/registry.h"
 #include "e2e/framework/cluster.h"
+#include "e2e/framework/follower.h"
 #include "kube/base/task_group.h"
 
 namespace e2e {
 
 class ProcessCluster : public Cluster {
  public:
-  // Starts control plane, registry, nodes and process kubelet, with work and logs in `folder`. This process must be in
+  // Starts control plane, registry, nodes and process kubelet, with work and logs in the folder. This process must be in
   // its own network already.
-  static kube::Result<std::unique_ptr<ProcessCluster>> Start(const std::string& assets, const std::string& folder);
+  static kube::Result<std::unique_ptr<ProcessCluster>> Start(ControlPlaneOptions options);
   ~ProcessCluster() override;
 
   kube::Result<> Crash(kube::ObjectKey pod) override;
@@ -29,6 +32,8 @@ class ProcessCluster : public Cluster {
   ProcessKubelet& kubelet() { return *kubelet_; }
   ControlPlane& control_plane() { return *plane_; }
   TestRegistry& test_registry() { return *test_registry_; }
+  // What our programs have asked for until now and what our roles allow, with ControlPlaneOptions::audit.
+  kube::Result<RbacAudit> ReadAudit();
   // Until /readyz says ok.
   kube::Result<> AwaitApiServer();
 
@@ -36,10 +41,14 @@ class ProcessCluster : public Cluster {
   ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client, Options options,
                  std::unique_ptr<ControlPlane> plane, std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
+  // From now on every role and binding of ours is known to the audit.
+  void FollowRoles();
 
   std::unique_ptr<ControlPlane> plane_;
   std::unique_ptr<TestRegistry> test_registry_;
   std::unique_ptr<ProcessKubelet> kubelet_;
+  RbacAudit audit_;
+  std::vector<std::unique_ptr<Follower>> role_followers_;
   kube::TaskGroup tasks_;
 };
 

@@ -16,14 +16,14 @@ Json Rule(Json groups, Json resources, Json verbs) {
 
 Json ShardRole(const Operand& shard) {
   Json own_lease = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}),
-                        Json::array({"get", "update", "delete"}));
+                        Json::array({"get", "update"}));
   own_lease["resourceNames"] = Json::array({shard.name});
   Json role = NewObject(kRoles, shard.ns, shard.name);
   role["rules"] = Json::array({
       Rule(Json::array({""}), Json::array({"pods"}), Json::array({"get", "list", "watch", "update"})),
       Rule(Json::array({std::string(api::kGroup)}), Json::array({"podplacementconfigs"}),
            Json::array({"get", "list", "watch"})),
-      Rule(Json::array({""}), Json::array({"events"}), Json::array({"create", "patch"})),
+      Rule(Json::array({""}), Json::array({"events"}), Json::array({"create"})),
       Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"create"})),
       std::move(own_lease),
   });

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "e2e/cluster_harness/rbac_audit.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace e2e {
+namespace {
+
+// Scopes that are no namespace's name.
+constexpr const char* kOwn = "(its own)";
+constexpr const char* kEverywhere = "(everywhere)";
+
+constexpr std::string_view kOperator = "multiarch-tuning-operator";
+constexpr std::string_view kShard = "pod-placement-shard-controller";
+constexpr std::string_view kShardWebhook = "pod-placement-shard-web-hook";
+constexpr std::string_view kServiceAccountPrefix = "system:serviceaccount:";
+
+std::vector<std::string> StringsAt(const Json& object, const char* key) {
+  std::vector<std::string> strings;
+  if (!object.contains(key)) return strings;
+  for (const Json& value : object[key]) strings.push_back(value.get<std::string>());
+  return strings;
+}
+
+}  // namespace
+
+std::string RbacAudit::UserOf(const std::string& ns, const std::string& name) const {
+  bool ours = ns == operator_namespace_ || name == kShard || name == kShardWebhook;
+  return ours ? name : "";
+}
+
+std::string RbacAudit::ScopeOf(const std::string& user_ns, const std::string& ns) const {
+  return ns == user_ns && ns != operator_namespace_ ? kOwn : ns;
+}
+
+void RbacAudit::AddRole(const Json& role) {
+  RoleKey key(kube::StringAt(role, "kind"), kube::StringAt(role, "metadata.namespace"),
+              kube::StringAt(role, "metadata.name"));
+  const Json* rules = kube::Find(role, "rules");
+  if (rules == nullptr || !rules->is_array()) return;
+  for (const Json& rule : *rules) {
+    std::vector<std::string> names = StringsAt(rule, "resourceNames");
+    if (names.empty()) names.emplace_back();
+    for (const std::string& group : StringsAt(rule, "apiGroups")) {
+      for (const std::string& resource : StringsAt(rule, "resources")) {
+        for (const std::string& verb : StringsAt(rule, "verbs")) {
+          for (const std::string& name : names) roles_[key].insert({group, resource, verb, name});
+        }
+      }
+    }
+  }
+}
+
+void RbacAudit::AddBinding(const Json& binding) {
+  std::string ns = kube::StringAt(binding, "metadata.namespace");
+  const Json* subjects = kube::Find(binding, "subjects");
+  if (subjects == nullptr || !subjects->is_array()) return;
+  for (const Json& subject : *subjects) {
+    if (kube::StringAt(subject, "kind") != "ServiceAccount") continue;
+    std::string user_ns = kube::StringAt(subject, "namespace");
+    std::string user = UserOf(user_ns, kube::StringAt(subject, "name"));
+    if (user.empty()) continue;
+    std::string kind = kube::StringAt(binding, "roleRef.kind");
+    RoleKey role(kind, kind == "ClusterRole" ? "" : ns, kube::StringAt(binding, "roleRef.name"));
+    bool cluster = kube::StringAt(binding, "kind") == "ClusterRoleBinding";
+    bindings_.insert({user, cluster ? kEverywhere : ScopeOf(user_ns, ns), std::move(role)});
+  }
+}
+
+void RbacAudit::AddRequest(const Json& event) {
+  std::string user_name = kube::StringAt(event, "user.username");
+  const Json* object = kube::Find(event, "objectRef");
+  if (!user_name.starts_with(kServiceAccountPrefix) || object == nullptr) return;
+  user_name = user_name.substr(kServiceAccountPrefix.size());
+  size_t colon = user_name.find(':');
+  if (colon == std::string::npos) return;
+  std::string user_ns = user_name.substr(0, colon);
+  std::string user = UserOf(user_ns, user_name.substr(colon + 1));
+  if (user.empty()) return;
+
+  ++count_;
+  Request request{.user = std::move(user), .scope = kube::StringAt(*object, "namespace")};
+  request.scope = ScopeOf(user_ns, request.scope);
+  request.right = {.group = kube::StringAt(*object, "apiGroup"),
+                   .resource = kube::StringAt(*object, "resource"),
+                   .verb = kube::StringAt(event, "verb"),
+                   .name = kube::StringAt(*object, "name")};
+  std::string subresource = kube::StringAt(*object, "subresource");
+  if (!subresource.empty()) request.right.resource += "/" + subresource;
+  // The authorizer knows no name of what is to be created; a patch that creates needs both rights.
+  bool created = request.right.verb == "patch" && kube::IntAt(event, "responseStatus.code") == 201;
+  if (created) ++requests_[request];
+  if (created) request.right.verb = "create";
+  if (request.right.verb == "create") request.right.name.clear();
+  ++requests_[std::move(request)];
+}
+
+std::set<RbacAudit::Grant> RbacAudit::Grants() const {
+  std::set<Grant> grants;
+  for (const auto& [user, scope, key] : bindings_) {
+    auto role = roles_.find(key);
+    if (role == roles_.end()) continue;
+    const auto& [kind, ns, name] = key;
+    for (const Right& right : role->second) grants.insert({user, scope, right, kind + " " + name});
+  }
+  return grants;
+}
+
+bool RbacAudit::Allows(const Grant& grant, const Request& request) {
+  auto matches = [](const std::string& allowed, const std::string& wanted) {
+    return allowed == "*" || allowed == wanted;
+  };
+  const Right& right = grant.right;
+  return grant.user == request.user && (grant.scope == kEverywhere || grant.scope == request.scope) &&
+         matches(right.group, request.right.group) && matches(right.resource, request.right.resource) &&
+         matches(right.verb, request.right.verb) && (right.name.empty() || right.name == request.right.name);
+}
+
+std::string RbacAudit::Describe(const std::string& user, const Right& right) {
+  std::string text = user + ": " + right.verb + " " + right.resource;
+  if (!right.group.empty()) text += "." + right.group;
+  if (!right.name.empty()) text += " " + right.name;
+  return text;
+}
+
+std::vector<std::string> RbacAudit::Missing() const {
+  std::set<Grant> grants = Grants();
+  // By right and kind of scope; the first name and namespace stand for all.
+  std::map<std::string, std::pair<int, std::string>> missing;
+  for (const auto& [request, count] : requests_) {
+    bool allowed = std::any_of(grants.begin(), grants.end(),
+                               [&request = request](const Grant& grant) { return Allows(grant, request); });
+    if (allowed) continue;
+    Right right = request.right;
+    right.name.clear();
+    bool known = request.scope.empty() || request.scope == kOwn || request.scope == operator_namespace_;
+    std::string line = Describe(request.user, right);
+    if (!request.scope.empty()) line += " in namespace " + (known ? request.scope : "(another)");
+    auto& [times, example] = missing[line];
+    times += count;
+    if (example.empty()) example = request.scope + "/" + request.right.name;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [line, found] : missing) {
+    lines.push_back(line + ", " + std::to_string(found.first) + " times, such as " + found.second);
+  }
+  return lines;
+}
+
+std::vector<std::string> RbacAudit::Unused(const std::vector<UnusedRight>& expected) const {
+  std::set<Grant> grants = Grants();
+  std::set<Grant> used;
+  auto use = [&](const Request& request) {
+    auto breadth = [](const Grant& grant) { return (grant.scope == kEverywhere ? 2 : 0) + (grant.right.name.empty() ? 1 : 0); };
+    int narrowest = 4;
+    for (const Grant& grant : grants) {
+      if (Allows(grant, request)) narrowest = std::min(narrowest, breadth(grant));
+    }
+    for (const Grant& grant : grants) {
+      if (Allows(grant, request) && breadth(grant) == narrowest) used.insert(grant);
+    }
+  };
+  for (const auto& [request, count] : requests_) use(request);
+  for (const Grant& grant : grants) {
+    if (grant.user == kShard && grant.scope == kOwn) use({std::string(kOperator), "(a shard's)", grant.right});
+  }
+
+  std::vector<std::string> lines;
+  for (const Grant& grant : grants) {
+    std::string right = Describe(grant.user, grant.right);
+    bool known = std::any_of(expected.begin(), expected.end(), [&](const UnusedRight& one) { return one.right == right; });
+    if (!used.contains(grant) && !known) lines.push_back(right + ", by " + grant.role);
+  }
+  return lines;
+}
+
+std::set<std::string> RbacAudit::users() const {
+  std::set<std::string> users;
+  for (const auto& [request, count] : requests_) users.insert(request.user);
+  return users;
+}
+
+}  // namespace e2e

@@ -12,7 +12,8 @@ using placement::ArchitectureSet;
 
 // Equal for those who may share an answer.
 std::string KeyOf(const ImageRequest& request) {
-  return request.image + " " + request.os + (request.always_pull ? " always " : " ") + request.keyring.Identity();
+  std::string key = request.image + " " + request.os + (request.always_pull ? " always " : " ");
+  return request.keyring == nullptr ? key : key + request.keyring->Identity();
 }
 
 }  // namespace
@@ -57,9 +58,18 @@ void InspectionQueue::Forget(const kube::ObjectKey& pod) {
   auto asked = asked_.find(pod);
   if (asked == asked_.end()) return;
   for (const std::string* key : asked->second.jobs) {
-    auto job = jobs_.find(*key);
-    job->second->pods.erase(pod);
-    if (job->second->pods.empty() && job->second->answer) jobs_.erase(job);
+    auto found = jobs_.find(*key);
+    Job& job = *found->second;
+    job.pods.erase(pod);
+    if (!job.pods.empty()) continue;
+    if (job.answer) {
+      jobs_.erase(found);
+    } else if (!job.begun && !job.prefetch) {
+      // Its line has it until its turn, without what makes it large.
+      job.request = {};
+      job.key.clear();
+      jobs_.erase(found);
+    }
   }
   asked_.erase(asked);
 }
@@ -101,16 +111,13 @@ void InspectionQueue::Pump() {
     --waiting_;
     bool wanted = !job->pods.empty() || job->prefetch;
     if (wanted) {
+      job->begun = true;
       ++line.under_way;
       ++under_way_;
     }
     TakeTurn(registry, line);
     if (line.jobs.empty() && line.under_way == 0) lines_.erase(registry);
-    if (wanted) {
-      tasks_.Spawn("inspect", Inspect(registry, std::move(job)));
-    } else {
-      jobs_.erase(job->key);  // all who asked are gone
-    }
+    if (wanted) tasks_.Spawn("inspect", Inspect(registry, std::move(job)));
   }
   pumping_ = false;
 }
@@ -118,7 +125,7 @@ void InspectionQueue::Pump() {
 kube::asio::awaitable<void> InspectionQueue::Inspect(std::string registry, std::shared_ptr<Job> job) {
   co_await kube::IgnoreCancellation();
   kube::TimePoint begun = clock_.Now();
-  ImageRequest request = job->request;
+  ImageRequest request = std::move(job->request);
   Answer answer = co_await images_.Architectures(std::move(request));
   metrics_.time_to_inspect_image.Observe(std::chrono::duration<double>(clock_.Now() - begun).count());
   job->answer = std::move(answer);

@@ -68,6 +68,7 @@ class InspectionQueue {
     inspection::ImageRequest request;
     std::set<kube::ObjectKey> pods;
     bool prefetch = false;
+    bool begun = false;
     std::optional<Answer> answer;
     kube::TimePoint answered;
   };

@@ -3,9 +3,7 @@
 
 #include <algorithm>
 #include <iterator>
-
-#include "kube/types/resource.h"
-#include "placement/images.h"
+#include <utility>
 
 namespace cluster_controller {
 
@@ -14,23 +12,77 @@ using kube::Async;
 using kube::Result;
 using placement::ArchitectureSet;
 
-Async<std::vector<ImageRequest>> PodInspector::RequestsFor(const kube::core::Pod& pod) {
-  std::vector<placement::ContainerImage> images = placement::ImagesOf(pod);
-  std::string os = placement::OperatingSystemOf(pod);
-  Result<inspection::Keyring> keyring = co_await secrets_.For(pod);
+namespace {
+
+// More images than any pod has; a name longer than any reference (inspection/reference.h) is none.
+constexpr size_t kMaxImages = 256;
+constexpr size_t kMaxName = 1024;
+constexpr size_t kShownName = 256;
+// What an image costs in the queue beside its name, which is there some times.
+constexpr size_t kPerImage = 1024;
+constexpr size_t kCopiesOfName = 4;
+
+Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
+  if (images.size() > kMaxImages) {
+    return kube::Error::Invalid("the pod has " + std::to_string(images.size()) + " different images, more than " +
+                                std::to_string(kMaxImages) + " are not inspected");
+  }
+  for (const placement::ContainerImage& image : images) {
+    if (image.reference.size() <= kMaxName) continue;
+    return kube::Error::Invalid("inspect " + image.reference.substr(0, kShownName) + "...: the name is longer than " +
+                                std::to_string(kMaxName) + " bytes");
+  }
+  return kube::Ok();
+}
+
+size_t BytesOf(const std::vector<ImageRequest>& requests) {
+  size_t bytes = 0;
+  for (const ImageRequest& request : requests) bytes += kPerImage + kCopiesOfName * request.image.size();
+  if (!requests.empty() && requests.front().keyring != nullptr) bytes += requests.front().keyring->bytes();
+  return bytes;
+}
+
+}  // namespace
+
+PodInspector::Images PodInspector::Images::Of(const kube::core::Pod& pod) {
+  return {.pod = kube::KeyOf(pod),
+          .images = placement::ImagesOf(pod),
+          .os = placement::OperatingSystemOf(pod),
+          .secrets = PullSecrets::NamesIn(pod)};
+}
+
+void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wake) {
+  memory_.OnTurn(wake);
+  readers_.OnTurn(wake);
+}
+
+Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images images) {
+  Result<void> checked = CheckImages(images.images);
+  if (!checked) co_return checked.error();
+  Result<inspection::SharedKeyring> keyring = co_await secrets_.For(images.pod.ns, std::move(images.secrets));
   if (!keyring) co_return keyring.error();
   std::vector<ImageRequest> requests;
-  for (placement::ContainerImage& image : images) {
-    requests.push_back(
-        {.image = std::move(image.reference), .os = os, .always_pull = image.always_pull, .keyring = *keyring});
+  for (placement::ContainerImage& image : images.images) {
+    requests.push_back({.image = std::move(image.reference),
+                        .os = images.os,
+                        .always_pull = image.always_pull,
+                        .keyring = *keyring});
   }
   co_return requests;
 }
 
 Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::core::Pod& pod) {
-  kube::ObjectKey key = kube::KeyOf(pod);
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(pod);
-  if (!requests) co_return requests.error();
+  Images images = Images::Of(pod);
+  kube::ObjectKey key = images.pod;
+  bool reads = !images.secrets.empty();
+  if (!memory_.Enter(key) || (reads && !readers_.Enter(key))) co_return std::nullopt;
+  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
+  readers_.Leave(key);
+  if (!requests) {
+    Forget(key);
+    co_return requests.error();
+  }
+  memory_.Take(key, BytesOf(*requests));
   kube::TimePoint begun = queue_.AskedSince(key).value_or(clock_.Now());
 
   // Every image is asked for, whatever the others say: so that all are under way at once.
@@ -61,13 +113,27 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
   co_return common;
 }
 
-Async<> PodInspector::Prefetch(const kube::core::Pod& pod) {
-  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(pod);
+bool PodInspector::HasTimeToPrefetch() const {
+  return prefetching_ < options_.prefetch_readers && queue_.waiting() < options_.prefetch_line;
+}
+
+Async<> PodInspector::Prefetch(Images images) {
+  if (!HasTimeToPrefetch()) co_return kube::Ok();
+  ++prefetching_;
+  Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
+  --prefetching_;
   if (!requests) co_return requests.error();
-  for (const ImageRequest& request : *requests) queue_.Prefetch(request);
+  for (const ImageRequest& request : *requests) {
+    if (queue_.waiting() >= options_.prefetch_line) break;
+    queue_.Prefetch(request);
+  }
   co_return kube::Ok();
 }
 
-void PodInspector::Forget(const kube::ObjectKey& pod) { queue_.Forget(pod); }
+void PodInspector::Forget(const kube::ObjectKey& pod) {
+  queue_.Forget(pod);
+  readers_.Leave(pod);
+  memory_.Leave(pod);
+}
 
 }  // namespace cluster_controller

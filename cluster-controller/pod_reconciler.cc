@@ -132,13 +132,14 @@ PodReconciler::Waiting& PodReconciler::Remember(const kube::ObjectKey& key, cons
 
 void PodReconciler::Prefetch(const Pod& pod, Waiting& waiting) {
   if (waiting.prefetching || !placement::NeedsRequirement(pod)) return;
+  if (!parts_.inspector.HasTimeToPrefetch()) return;
   waiting.prefetching = true;
-  parts_.tasks.Spawn("prefetch", RunPrefetch(pod));
+  parts_.tasks.Spawn("prefetch", RunPrefetch(PodInspector::Images::Of(pod)));
 }
 
-kube::asio::awaitable<void> PodReconciler::RunPrefetch(Pod pod) {
+kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images images) {
   // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
-  auto ignored = co_await parts_.inspector.Prefetch(pod);
+  auto ignored = co_await parts_.inspector.Prefetch(std::move(images));
   (void)ignored;
 }
 

@@ -68,7 +68,7 @@ class PodReconciler final : public kube::Reconciler {
   api::ClusterPodPlacementConfig ClusterConfig() const;
   Waiting& Remember(const kube::ObjectKey& key, const kube::core::Pod& pod);
   void Prefetch(const kube::core::Pod& pod, Waiting& waiting);
-  kube::asio::awaitable<void> RunPrefetch(kube::core::Pod pod);
+  kube::asio::awaitable<void> RunPrefetch(PodInspector::Images images);
 
   // Counts the failure on the pod and says when to try again within `retry_period`.
   kube::Async<kube::Outcome> RecordFailure(kube::ObjectKey key, kube::core::Pod pod, kube::Error error,

@@ -4,67 +4,149 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <vector>
 
+#include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 
 namespace cluster_controller {
 namespace {
 
 using inspection::Keyring;
+using inspection::SharedKeyring;
 using kube::Async;
 using kube::Result;
 using kube::core::Secret;
+using namespace std::chrono_literals;
 
 // A pod that names more is not honest.
-constexpr int kMaxSecrets = 32;
-constexpr size_t kMaxEntries = 256;
+constexpr size_t kMaxSecrets = 32;
+constexpr size_t kMaxName = 253;
+// Secrets of up to 1 MiB in memory at a time.
+constexpr int kMaxReads = 8;
 
-Keyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
-  Keyring keyring;
+SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
   std::string_view data_key = secret.type() == inspection::kDockerCfgType ? ".dockercfg" : ".dockerconfigjson";
   auto data = secret.data().find(std::string(data_key));
-  if (data == secret.data().end()) return keyring;
+  if (data == secret.data().end()) return nullptr;
+  Keyring keyring;
   Result<void> added = keyring.AddSecret(key.ToString(), secret.type(), data->second);
-  if (!added) VLOG(1) << "pull secret " << key.ToString() << " is left out: " << added.error();
-  return keyring;
+  if (!added) {
+    VLOG(1) << "pull secret " << key.ToString() << " is not used: " << added.error();
+    keyring.AddProblem(added.error().message());
+  }
+  return std::make_shared<const Keyring>(std::move(keyring));
+}
+
+// What a copy would cost is paid only by pods that have several.
+void Append(SharedKeyring next, const std::string& name, SharedKeyring& all) {
+  if (next == nullptr) return;
+  if (all == nullptr) {
+    all = std::move(next);
+    return;
+  }
+  Keyring both = *all;
+  Result<void> added = both.Append(*next);
+  if (!added) both.AddProblem("pull secret " + name + ": " + added.error().message());
+  all = std::make_shared<const Keyring>(std::move(both));
 }
 
 }  // namespace
 
-Async<Keyring> PullSecrets::For(const kube::core::Pod& pod) {
-  std::vector<kube::ObjectKey> keys;
-  for (int i = 0; i < std::min(pod.spec().image_pull_secrets_size(), kMaxSecrets); ++i) {
-    keys.push_back({pod.metadata().namespace_(), pod.spec().image_pull_secrets(i).name()});
+std::vector<std::string> PullSecrets::NamesIn(const kube::core::Pod& pod) {
+  std::vector<std::string> names;
+  for (const kube::core::LocalObjectReference& secret : pod.spec().image_pull_secrets()) {
+    if (names.size() == kMaxSecrets) break;
+    const std::string& name = secret.name();
+    if (name.empty() || name.size() > kMaxName) continue;
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
   }
-  keys.push_back(global_);
+  return names;
+}
 
-  Keyring all;
-  for (const kube::ObjectKey& key : keys) {
-    if (key.name.empty()) continue;
-    Result<Keyring> keyring = co_await Read(key);
+Async<SharedKeyring> PullSecrets::For(std::string ns, std::vector<std::string> names) {
+  SharedKeyring all;
+  for (const std::string& name : names) {
+    kube::ObjectKey key{ns, name};
+    Result<SharedKeyring> keyring = co_await Read(std::move(key));
     if (!keyring) co_return keyring.error();
-    all.Append(*keyring);
+    Append(std::move(*keyring), name, all);
   }
+  Result<SharedKeyring> global = co_await Global();
+  if (!global) co_return global.error();
+  Append(std::move(*global), global_.name, all);
   co_return all;
 }
 
-Async<Keyring> PullSecrets::Read(kube::ObjectKey key) {
-  if (auto entry = entries_.find(key); entry != entries_.end() && clock_.Now() < entry->second.expires) {
-    co_return entry->second.keyring;
-  }
-  Result<Secret> secret = co_await kube::Get<Secret>(client_, key);
-  if (!secret && !IsNotFound(secret)) co_return secret.error().Prefix("read pull secret " + key.ToString());
-  Keyring keyring = secret ? ToKeyring(key, *secret) : Keyring();
-  ForgetExpired();
-  entries_[key] = {keyring, clock_.Now() + ttl_};
+Async<SharedKeyring> PullSecrets::Read(kube::ObjectKey key) {
+  Call call = calls_.try_emplace(key, [this, key] { return ReadNow(key); }).first->second;
+  Result<SharedKeyring> keyring = co_await call.Call();
+  if (auto found = calls_.find(key); found != calls_.end() && found->second.idle()) calls_.erase(found);
   co_return keyring;
 }
 
-void PullSecrets::ForgetExpired() {
-  if (entries_.size() < kMaxEntries) return;
-  kube::TimePoint now = clock_.Now();
-  std::erase_if(entries_, [now](auto& entry) { return entry.second.expires <= now; });
+Async<SharedKeyring> PullSecrets::ReadNow(kube::ObjectKey key) {
+  co_await kube::IgnoreCancellation();
+  while (reading_ >= kMaxReads) {
+    Result<> waited = co_await read_.Wait();
+    if (!waited) {
+      read_.NotifyOne();
+      co_return waited.error();
+    }
+  }
+  ++reading_;
+  Result<Secret> secret = co_await kube::Get<Secret>(client_, key);
+  --reading_;
+  read_.NotifyOne();
+  if (!secret && !IsNotFound(secret)) co_return secret.error().Prefix("read pull secret " + key.ToString());
+  if (!secret) co_return SharedKeyring();
+  co_return ToKeyring(key, *secret);
 }
+
+Async<SharedKeyring> PullSecrets::Global() {
+  if (global_.name.empty()) co_return SharedKeyring();
+  if (watch_ != nullptr && watch_->current()) co_return watched_;
+  kube::ObjectKey key = global_;
+  Result<SharedKeyring> keyring = co_await Read(std::move(key));
+  co_return keyring;
+}
+
+void PullSecrets::SetGlobal(kube::ObjectKey secret) {
+  if (secret == global_) return;
+  global_ = std::move(secret);
+  ++changes_of_global_;
+  watch_.reset();
+  watched_.reset();
+  global_changed_.NotifyAll();
+}
+
+kube::asio::awaitable<void> PullSecrets::Run() {
+  co_await kube::IgnoreCancellation();
+  auto executor = co_await kube::asio::this_coro::executor;
+  while (true) {
+    uint64_t change = changes_of_global_;
+    kube::TaskGroup tasks(executor);
+    if (!global_.name.empty()) {
+      kube::InformerOptions<Secret> options;
+      options.ns = global_.ns;
+      // Permission to watch may be for this one object: see operator/objects/cluster_objects.h.
+      options.field_selector = "metadata.name=" + global_.name;
+      watch_ = std::make_shared<Informer>(client_, clock_, std::move(options));
+      // What it tells after the target has changed is of no interest; it cannot outlive its own informer.
+      watch_->OnEvent([this, of = watch_.get()](kube::EventType type, const Secret& secret) {
+        if (watch_.get() != of) return;
+        watched_ = type == kube::EventType::kDeleted ? nullptr : ToKeyring(kube::KeyOf(secret), secret);
+      });
+      tasks.Spawn("global-pull-secret", Watch(watch_));
+    }
+    Result<> waited = kube::Ok();
+    while (waited && change == changes_of_global_) waited = co_await global_changed_.Wait();
+    if (!waited) co_await kube::ForgetCancellation();
+    Result<> stopped = co_await tasks.Stop(clock_, 10s);
+    LOG_IF(WARNING, !stopped) << "the watch of the global pull secret: " << stopped.error();
+    if (!waited) co_return;
+  }
+}
+
+kube::asio::awaitable<void> PullSecrets::Watch(std::shared_ptr<Informer> informer) { co_await informer->Run(); }
 
 }  // namespace cluster_controller

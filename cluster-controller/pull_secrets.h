@@ -1,16 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
-// PullSecrets: the registry credentials of a pod, read on demand and kept for a moment, so that a Deployment's pods share
-// one read and a deleted or changed Secret is out of use at once after. Nothing is shared between namespaces.
+// PullSecrets: the registry credentials of a pod.
+//
+// The pod's own Secrets are read when they are asked for, and not kept: what was deleted or changed before the question
+// is out of use. Pods that ask at one time share a read (kube/base/shared_call.h), so that a burst of a Deployment's pods
+// costs few. The global Secret is followed by a watch of that one object; until the watch has it, or where it is not
+// allowed, it is read as the others are. Nothing is shared between namespaces.
 // Thread: the client's.
 #pragma once
 
-#include <chrono>
+#include <cstdint>
+#include <memory>
 #include <string>
 #include <unordered_map>
+#include <vector>
 
 #include "inspection/config/credentials.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
+#include "kube/base/shared_call.h"
+#include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
@@ -19,31 +28,42 @@ namespace cluster_controller {
 
 class PullSecrets {
  public:
-  PullSecrets(kube::Client& client, kube::Clock& clock, std::chrono::milliseconds ttl = std::chrono::seconds(2))
-      : client_(client), clock_(clock), ttl_(ttl) {}
+  // Both outlive it, and it outlives Run().
+  PullSecrets(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {}
 
   // The Secret that counts for every pod, after the pod's own; an empty name for none.
-  void SetGlobal(kube::ObjectKey secret) { global_ = std::move(secret); }
+  void SetGlobal(kube::ObjectKey secret);
+  // Watches the global Secret until cancelled.
+  kube::asio::awaitable<void> Run();
 
-  // The credentials of the pod's imagePullSecrets in their order, then the global ones. As for the kubelet, a Secret that
-  // is missing or is no pull secret counts as none.
+  // The names in the pod's imagePullSecrets, each once, as far as they can be of a Secret; at most 32.
+  static std::vector<std::string> NamesIn(const kube::core::Pod& pod);
+
+  // The credentials of these Secrets of `ns` in their order, then the global ones. As for the kubelet, a Secret that is
+  // missing or is no pull secret counts as none; one that is too large is named in the keyring's problem().
   // Errors: the API server's, but for kNotFound.
-  kube::Async<inspection::Keyring> For(const kube::core::Pod& pod);
+  kube::Async<inspection::SharedKeyring> For(std::string ns, std::vector<std::string> names);
 
  private:
-  struct Entry {
-    inspection::Keyring keyring;
-    kube::TimePoint expires;
-  };
+  using Informer = kube::Informer<kube::core::Secret>;
+  using Call = kube::SharedCall<inspection::SharedKeyring>;
 
-  kube::Async<inspection::Keyring> Read(kube::ObjectKey key);
-  void ForgetExpired();
+  kube::asio::awaitable<void> Watch(std::shared_ptr<Informer> informer);
+  kube::Async<inspection::SharedKeyring> Read(kube::ObjectKey key);
+  kube::Async<inspection::SharedKeyring> ReadNow(kube::ObjectKey key);
+  kube::Async<inspection::SharedKeyring> Global();
 
   kube::Client& client_;
   kube::Clock& clock_;
-  std::chrono::milliseconds ttl_;
   kube::ObjectKey global_;
-  std::unordered_map<kube::ObjectKey, Entry> entries_;
+  uint64_t changes_of_global_ = 0;
+  kube::Notifier global_changed_;
+  // The watch of `global_`, nullptr without one, and what it says.
+  std::shared_ptr<Informer> watch_;
+  inspection::SharedKeyring watched_;
+  std::unordered_map<kube::ObjectKey, Call> calls_;  // those under way
+  int reading_ = 0;
+  kube::Notifier read_;
 };
 
 }  // namespace cluster_controller

@@ -56,7 +56,9 @@ class DockerRegistryTest : public ::testing::Test {
   }
 
   Result<ArchitectureSet> Inspect(const std::string& image, bool always_pull = false) {
-    ImageRequest request{.image = host() + "/" + image, .always_pull = always_pull, .keyring = keyring_};
+    ImageRequest request{.image = host() + "/" + image,
+                         .always_pull = always_pull,
+                         .keyring = std::make_shared<const Keyring>(keyring_)};
     return kube::Run(io_, inspector_->Architectures(std::move(request)));
   }
 

@@ -44,8 +44,10 @@ Async<> Inspect(App& app, std::string image) {
   if (!FLAGS_authfile.empty()) {
     Result<std::string> auth = kube::ReadFile(FLAGS_authfile);
     if (!auth) co_return auth.error();
-    Result<void> added = request.keyring.AddSecret(FLAGS_authfile, kDockerConfigJsonType, *auth);
+    Keyring keyring;
+    Result<void> added = keyring.AddSecret(FLAGS_authfile, kDockerConfigJsonType, *auth);
     if (!added) co_return added.error();
+    request.keyring = std::make_shared<const Keyring>(std::move(keyring));
   }
 
   InspectorOptions options;

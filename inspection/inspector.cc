@@ -89,11 +89,17 @@ class Inspector final : public ImageInspector {
     if (!reference) co_return reference.error().Prefix(what);
     ProvidedCredentials provided;
     if (setup->providers) provided = co_await setup->providers->For(*reference);
-    request.keyring.Append(provided.keyring);
+    std::string problem = std::move(provided.problem);
+    if (request.keyring != nullptr && !request.keyring->problem().empty()) {
+      problem = problem.empty() ? request.keyring->problem() : request.keyring->problem() + "; " + problem;
+    }
+    if (!provided.keyring.empty()) request.keyring = Together(request.keyring, provided.keyring, problem);
     Result<Question> question = Ask(*setup, std::move(*reference), request);
+    // From here on only the credentials that are for this image are in memory.
+    request.keyring.reset();
     if (!question) co_return question.error().Prefix(what);
     Result<ImagePlatforms> image = co_await Find(setup, std::move(*question));
-    if (!image) co_return Explain(image.error(), provided).Prefix(what);
+    if (!image) co_return Explain(image.error(), problem).Prefix(what);
     co_return ArchitecturesFor(*image, request.os);
   }
 
@@ -174,10 +180,18 @@ class Inspector final : public ImageInspector {
     return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);
   }
 
-  // A password that was to come from a plugin may be what is missing.
-  static Error Explain(const Error& error, const ProvidedCredentials& provided) {
+  // A password that was to come from a plugin, or from a secret that is not used, may be what is missing.
+  static Error Explain(const Error& error, const std::string& problem) {
     bool refused = error.code() == kube::Code::kUnauthenticated || error.code() == kube::Code::kPermissionDenied;
-    return refused && !provided.problem.empty() ? error.Prefix(provided.problem) : error;
+    return refused && !problem.empty() ? error.Prefix(problem) : error;
+  }
+
+  // The pod's own credentials, then those of plugins as far as there is room.
+  static SharedKeyring Together(const SharedKeyring& own, const Keyring& provided, std::string& problem) {
+    Keyring all = own == nullptr ? Keyring() : *own;
+    Result<void> added = all.Append(provided);
+    if (!added && problem.empty()) problem = "credential providers: " + added.error().message();
+    return std::make_shared<const Keyring>(std::move(all));
   }
 
   // Who is asked, and with what.
@@ -194,7 +208,8 @@ class Inspector final : public ImageInspector {
       Result<std::vector<PullSource>> places = setup.containerd.Expand(std::move(source), by_digest);
       if (!places) return places.error().Prefix(about);
       for (PullSource& place : *places) {
-        std::vector<Credential> credentials = request.keyring.Match(place.registry, place.repository);
+        std::vector<Credential> credentials;
+        if (request.keyring != nullptr) credentials = request.keyring->Match(place.registry, place.repository);
         question.repositories.push_back({std::move(place), std::move(credentials)});
       }
     }

@@ -28,7 +28,7 @@ struct ImageRequest {
   std::string image;         // as the pod names it, untrusted
   std::string os = "linux";  // entries for another operating system don't count
   bool always_pull = false;  // ask the registry what a tag means now
-  Keyring keyring;           // what this pod may use
+  SharedKeyring keyring;     // what this pod may use
 };
 
 struct InspectorOptions {

@@ -69,13 +69,13 @@ class InspectorTest : public ::testing::Test {
   Result<ArchitectureSet> Inspect(ImageRequest request) {
     return kube::Run(io_, inspector_->Architectures(std::move(request)));
   }
-  Keyring KeyringFor(const std::string& user, const std::string& password) {
+  SharedKeyring KeyringFor(const std::string& user, const std::string& password) {
     Keyring keyring;
     Result<void> added = keyring.AddSecret("ns/" + user, kDockerConfigJsonType,
                                            R"({"auths":{")" + registry_.host() + R"(":{"username":")" + user +
                                                R"(","password":")" + password + R"("}}})");
     EXPECT_TRUE(added);
-    return keyring;
+    return std::make_shared<const Keyring>(std::move(keyring));
   }
 
   kube::asio::io_context io_;
@@ -296,6 +296,18 @@ TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
     EXPECT_THAT(got.error().message(), AllOf(HasSubstr("inspect " + registry_.host() + "/" + row.image),
                                              HasSubstr("registry " + registry_.host()), HasSubstr(row.cause)));
   }
+}
+
+// What the message says of this pod's secrets is no other pod's to read.
+TEST_F(InspectorTest, ASecretThatIsNotUsedIsNamedWhereARegistryRefuses) {
+  registry_.PutIndex("secret", "1", {{"linux", "amd64"}});
+  registry_.RequireToken("u", "p");
+  Keyring keyring;
+  keyring.AddProblem("pull secret ns/huge is larger than 64 KiB");
+  ImageRequest request = Request("secret:1");
+  request.keyring = std::make_shared<const Keyring>(std::move(keyring));
+  EXPECT_THAT(Inspect(request), FailsWith(Code::kUnauthenticated, HasSubstr("ns/huge is larger than 64 KiB")));
+  EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated, Not(HasSubstr("ns/huge"))));
 }
 
 TEST_F(InspectorTest, WhatIsRememberedNeedsNoRegistry) {

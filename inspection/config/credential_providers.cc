@@ -190,11 +190,8 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
                                [&](const std::string& pattern) { return MatchesImage(pattern, image); });
     if (!matches) continue;
     Result<Keyring> keyring = co_await Ask(provider, image);
-    if (keyring) {
-      provided.keyring.Append(*keyring);
-    } else if (provided.problem.empty()) {
-      provided.problem = "credential provider " + keyring.error().message();
-    }
+    Result<void> added = keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
+    if (!added && provided.problem.empty()) provided.problem = "credential provider " + added.error().message();
   }
   co_return provided;
 }

@@ -17,9 +17,17 @@ using kube::Error;
 using kube::Json;
 using kube::Result;
 
-constexpr size_t kMaxSecret = 1u << 20;  // the API server's own limit
 constexpr size_t kMaxEntries = 1024;
+// Of one credential: no server takes a longer header.
+constexpr size_t kMaxCredential = 16 * 1024;
 constexpr size_t kMaxMatches = 16;
+constexpr size_t kMaxMatchedBytes = 64 * 1024;
+constexpr size_t kMaxProblem = 512;
+
+size_t SizeOf(const Credential& credential) {
+  return credential.username.size() + credential.password.size() + credential.identity_token.size() +
+         credential.registry_token.size() + credential.source.size();
+}
 
 // Whole components: "team" covers "team" and "team/app", not "teams".
 bool PathCovers(std::string_view path, std::string_view repository) {
@@ -55,7 +63,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
   if (!Sendable(credential.registry_token)) return std::nullopt;
   if (credential.username.find(':') != std::string::npos) return std::nullopt;
   bool empty = credential.username.empty() && credential.identity_token.empty() && credential.registry_token.empty();
-  if (empty) return std::nullopt;
+  if (empty || SizeOf(credential) > kMaxCredential) return std::nullopt;
   return credential;
 }
 
@@ -72,15 +80,18 @@ std::string Credential::Identity() const {
 Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, std::string_view data) {
   std::string about = "pull secret " + std::string(name);
   if (type != kDockerConfigJsonType && type != kDockerCfgType) return Error::Invalid(about + " is of another type");
-  if (data.size() > kMaxSecret) return Error::Invalid(about + " is larger than 1 MiB");
+  if (data.size() > kMaxPullSecretBytes) {
+    return Error::Invalid(about + " is larger than " + std::to_string(kMaxPullSecretBytes / 1024) + " KiB");
+  }
   Result<Json> json = kube::ParseJson(data);
   // The parser's message may quote the secret.
   if (!json || !json->is_object()) return Error::Invalid(about + " is not a JSON object");
   const Json* auths = type == kDockerConfigJsonType ? kube::Find(*json, "auths") : &*json;
   if (auths == nullptr || !auths->is_object()) return Error::Invalid(about + " has no auths");
 
+  Keyring added;
   for (const auto& [key, value] : auths->items()) {
-    if (entries_.size() == kMaxEntries) break;
+    if (added.entries_.size() == kMaxEntries) break;
     std::optional<Credential> credential = ParseEntry(value);
     if (!credential) continue;
     std::string_view rest = key;
@@ -97,20 +108,43 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
     credential->source = std::string(name) + " key " + std::string(rest.substr(0, 200));
     std::string identity =
         Sha256Digest(authority.host + ":" + authority.port + "/" + std::string(path) + " " + credential->Identity());
-    entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path), std::move(identity),
-                        std::move(*credential)});
+    added.entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path),
+                              std::move(identity), std::move(*credential)});
+    added.bytes_ += BytesOf(added.entries_.back());
   }
+  Result<void> appended = Append(added);
+  return appended ? appended : appended.error().Prefix(about);
+}
+
+Result<void> Keyring::Append(const Keyring& other) {
+  if (bytes_ + other.bytes_ > kMaxKeyringBytes || entries_.size() + other.entries_.size() > kMaxEntries) {
+    return Error::Invalid("too much together with the secrets before it");
+  }
+  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+  bytes_ += other.bytes_;
+  all_identity_.clear();
+  if (!other.problem_.empty()) AddProblem(other.problem_);
   return kube::Ok();
 }
 
-void Keyring::Append(const Keyring& other) {
-  entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
+void Keyring::AddProblem(std::string text) {
+  if (problem_.size() + text.size() > kMaxProblem) return;
+  if (!problem_.empty()) problem_ += "; ";
+  problem_ += text;
+  all_identity_.clear();
 }
 
-std::string Keyring::Identity() const {
+size_t Keyring::BytesOf(const Entry& entry) {
+  return sizeof(Entry) + entry.host.size() + entry.port.size() + entry.path.size() + entry.identity.size() +
+         SizeOf(entry.credential);
+}
+
+const std::string& Keyring::Identity() const {
+  if (!all_identity_.empty() || (entries_.empty() && problem_.empty())) return all_identity_;
   std::string all;
   for (const Entry& entry : entries_) all += entry.identity;
-  return all.empty() ? all : Sha256Digest(all);
+  all_identity_ = Sha256Digest(all + problem_);
+  return all_identity_;
 }
 
 std::vector<Credential> Keyring::Match(std::string_view registry, std::string_view repository) const {
@@ -128,7 +162,10 @@ std::vector<Credential> Keyring::Match(std::string_view registry, std::string_vi
   std::stable_sort(matches.begin(), matches.end(), [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
   std::vector<Credential> credentials;
   std::vector<std::string> seen;
+  size_t bytes = 0;
   for (const Entry* entry : matches) {
+    bytes += SizeOf(entry->credential);
+    if (bytes > kMaxMatchedBytes) break;
     std::string identity = entry->credential.Identity();
     if (std::find(seen.begin(), seen.end(), identity) != seen.end()) continue;
     seen.push_back(std::move(identity));

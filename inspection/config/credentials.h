@@ -8,8 +8,11 @@
 // Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/", "quay.io/team" (a path covers
 // what is below it), "*.example.com" (each '*' stands within one part of the host). The longest key comes first, keys
 // of one length in the order in which they were added. Secrets never appear in an Error.
+//
+// Secrets are a tenant's to write, so a Keyring is bounded in bytes as well as in entries, and shared instead of copied.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +23,11 @@ namespace inspection {
 
 inline constexpr std::string_view kDockerConfigJsonType = "kubernetes.io/dockerconfigjson";
 inline constexpr std::string_view kDockerCfgType = "kubernetes.io/dockercfg";
+
+// The largest pull secret that is read: some hundred registries' worth. The API server takes 1 MiB.
+inline constexpr size_t kMaxPullSecretBytes = 64 * 1024;
+// What a Keyring may hold of all its secrets together.
+inline constexpr size_t kMaxKeyringBytes = 512 * 1024;
 
 struct Credential {
   std::string username;
@@ -35,20 +43,28 @@ struct Credential {
 class Keyring {
  public:
   // The data of a Secret of either type: {"auths":{key:{...}}}, or {key:{...}} for dockercfg. A broken entry is left
-  // out, the others count. kInvalid for data that is not such a document, or another type.
+  // out, the others count. kInvalid, naming the secret, for data that is not such a document, of another type, or too
+  // large; nothing is added then.
   kube::Result<void> AddSecret(std::string_view name, std::string_view type, std::string_view data);
 
-  // All that is in `other`, after what is here already.
-  void Append(const Keyring& other);
+  // All that is in `other`, after what is here already. kInvalid, and nothing is added, where it has no room.
+  kube::Result<void> Append(const Keyring& other);
 
-  // Best match first; at most 16. `registry` is Reference::registry.
+  // Notes a secret that is not used, for who wonders why a registry refused; `text` names it and is safe to show.
+  void AddProblem(std::string text);
+  // All of them, "" for none.
+  const std::string& problem() const { return problem_; }
+
+  // Best match first; at most 16, and not more than 64 KiB. `registry` is Reference::registry.
   std::vector<Credential> Match(std::string_view registry, std::string_view repository) const;
 
-  // Equal for keyrings that open the same doors in the same order; of no use to anybody else.
-  std::string Identity() const;
+  // Equal for keyrings that open the same doors in the same order and have the same problems; of no use to anybody else.
+  const std::string& Identity() const;
 
   bool empty() const { return entries_.empty(); }
   size_t size() const { return entries_.size(); }
+  // In memory, roughly.
+  size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
@@ -59,7 +75,15 @@ class Keyring {
     Credential credential;
   };
 
+  static size_t BytesOf(const Entry& entry);
+
   std::vector<Entry> entries_;
+  size_t bytes_ = 0;
+  std::string problem_;
+  mutable std::string all_identity_;  // once it was asked for; "" again after a change
 };
+
+// nullptr stands for an empty one.
+using SharedKeyring = std::shared_ptr<const Keyring>;
 
 }  // namespace inspection

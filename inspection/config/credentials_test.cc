@@ -84,8 +84,8 @@ TEST(KeyringTest, SecretsOfOneKeyAreTriedInOrder) {
   ASSERT_TRUE(keyring.AddSecret("ns/first", kDockerConfigJsonType, Auths(User("quay.io", "one"))));
   ASSERT_TRUE(keyring.AddSecret("ns/second", kDockerCfgType, "{" + User("quay.io", "two") + "}"));
   Keyring all;
-  all.Append(keyring);
-  all.Append(KeyringOf(User("quay.io", "global") + "," + User("quay.io/x", "deep")));
+  ASSERT_TRUE(all.Append(keyring));
+  ASSERT_TRUE(all.Append(KeyringOf(User("quay.io", "global") + "," + User("quay.io/x", "deep"))));
   EXPECT_THAT(Names(all, "quay.io", "a"), ElementsAre("one", "two", "global"));
   EXPECT_THAT(Names(all, "quay.io", "x/y"), ElementsAre("deep", "one", "two", "global"));
 }
@@ -132,6 +132,58 @@ TEST(KeyringTest, RefusesOtherDocumentsWithoutQuotingThem) {
   }
   EXPECT_TRUE(FailedWith(keyring.AddSecret("ns/s", "Opaque", "{}"), kube::Code::kInvalid));
   EXPECT_TRUE(keyring.empty());
+}
+
+TEST(KeyringTest, ASecretThatIsTooLargeIsNamedAndAddsNothing) {
+  Keyring keyring;
+  std::string large = Auths(User("quay.io", "u") + R"(,"pad.io":{"username":")" +
+                            std::string(kMaxPullSecretBytes, 'x') + "\"}");
+  kube::Result<void> added = keyring.AddSecret("ns/large", kDockerConfigJsonType, large);
+  ASSERT_TRUE(FailedWith(added, kube::Code::kInvalid));
+  EXPECT_THAT(added.error().message(), HasSubstr("ns/large is larger than 64 KiB"));
+  EXPECT_TRUE(keyring.empty());
+}
+
+// Whatever number of secrets of whatever form: a pod's credentials have a known size.
+TEST(KeyringTest, AllSecretsTogetherAreBoundedInBytes) {
+  std::string many;
+  for (int i = 0; i < 60; ++i) many += (i == 0 ? "" : ",") + User("r" + std::to_string(i) + ".io", std::string(900, 'x'));
+  Keyring keyring;
+  int refused = 0;
+  for (int i = 0; i < 32; ++i) {
+    kube::Result<void> added = keyring.AddSecret("ns/" + std::to_string(i), kDockerConfigJsonType, Auths(many));
+    refused += added ? 0 : 1;
+    EXPECT_LE(keyring.bytes(), kMaxKeyringBytes);
+  }
+  EXPECT_GT(keyring.bytes(), kMaxKeyringBytes / 2);
+  EXPECT_GT(refused, 0);
+  EXPECT_LE(keyring.Match("r1.io", "a").size(), 16u);
+}
+
+TEST(KeyringTest, ACredentialThatFitsInNoHeaderIsLeftOut) {
+  EXPECT_TRUE(KeyringOf(User("quay.io", std::string(20'000, 'x'))).empty());
+}
+
+TEST(KeyringTest, WhatOneImageIsGivenIsBoundedInBytes) {
+  std::string many;
+  for (int i = 0; i < 4; ++i) many += (i == 0 ? "" : ",") + User(std::string(i + 1, '*') + ".io", std::string(15'000, 'a' + i));
+  Keyring keyring;
+  ASSERT_TRUE(keyring.AddSecret("ns/one", kDockerConfigJsonType, Auths(many)));
+  std::string more;
+  for (int i = 4; i < 8; ++i) more += (i == 4 ? "" : ",") + User(std::string(i + 1, '*') + ".io", std::string(15'000, 'a' + i));
+  ASSERT_TRUE(keyring.AddSecret("ns/two", kDockerConfigJsonType, Auths(more)));
+  EXPECT_EQ(keyring.Match("r.io", "a").size(), 4u);
+}
+
+TEST(KeyringTest, IdentityChangesWithWhatIsInIt) {
+  Keyring keyring = KeyringOf(User("quay.io", "u"));
+  std::string before = keyring.Identity();
+  ASSERT_TRUE(keyring.Append(KeyringOf(User("r.io", "u"))));
+  std::string after = keyring.Identity();
+  EXPECT_NE(before, after);
+  keyring.AddProblem("pull secret ns/s is larger than 64 KiB");
+  EXPECT_NE(keyring.Identity(), after);
+  EXPECT_EQ(Keyring().Identity(), "");
 }
 
 TEST(KeyringTest, IdentityTellsCredentialsApartAndKeepsThemSecret) {

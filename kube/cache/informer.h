@@ -48,6 +48,9 @@ struct InformerOptions {
   // dropped, but read it live: what is absent from a PUT is deleted (status and managed fields of a pod excepted).
   // Errors: kInvalid for what is no such message.
   std::function<Result<std::optional<std::string>>(std::string_view message)> pack;
+  // Protobuf kinds with `pack`: how much is held, and what of an object that is beyond it (see Reader::Complete()).
+  CacheBudget budget;
+  std::function<std::string(std::string_view packed)> stub;
   // To be given for Unstructured.
   Resource resource = DefaultResource<T>();
   BackoffOptions backoff;
@@ -63,12 +66,14 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   Informer(Client& client, Clock& clock, InformerOptions<T> options)
       : trim_(std::move(options.trim)),
         pack_(std::move(options.pack)),
+        stub_(std::move(options.stub)),
         reflector_(client, clock,
                    {.resource = options.resource,
                     .protobuf = ProtobufKind<T>,
                     .ns = std::move(options.ns),
                     .label_selector = std::move(options.label_selector),
                     .field_selector = std::move(options.field_selector),
+                    .budget = options.budget,
                     .backoff = options.backoff},
                    *this) {}
 
@@ -100,11 +105,18 @@ class Informer final : public Reader<T>, private Reflector::Kind {
     if (held != nullptr) Unpack(*held, object);
     return object;
   }
+  bool Complete(const ObjectKey& key) const override {
+    const Reflector::Held* held = reflector_.Find(key);
+    return held == nullptr || !held->stub;
+  }
   void ForEach(const std::function<void(const T&)>& visit) const override {
     reflector_.ForEach([&](const ObjectKey&, const Reflector::Held& held) { Show(held, visit); });
   }
   size_t size() const override { return reflector_.size(); }
   bool synced() const override { return reflector_.synced(); }
+  // True while a watch is open, so that what the cache has is at most an event's way behind. False between two watches and
+  // while the API server cannot be reached or refuses.
+  bool current() const { return reflector_.current(); }
 
  private:
   // Reflector::Kind
@@ -128,6 +140,7 @@ class Informer final : public Reader<T>, private Reflector::Kind {
     }
     return packed;
   }
+  std::string Stub(std::string_view packed) override { return stub_ ? stub_(packed) : std::string(packed); }
   void Emit(EventType type, const ObjectKey& key, const Reflector::Held& held) override {
     for (const KeyHandler& handler : key_handlers_) handler(type, key);
     if (handlers_.empty()) return;
@@ -156,6 +169,7 @@ class Informer final : public Reader<T>, private Reflector::Kind {
 
   std::function<void(T&)> trim_;
   decltype(InformerOptions<T>::pack) pack_;
+  decltype(InformerOptions<T>::stub) stub_;
   std::vector<Handler> handlers_;
   std::vector<KeyHandler> key_handlers_;
   Reflector reflector_;

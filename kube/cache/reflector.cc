@@ -145,6 +145,7 @@ Async<> Reflector::ListAndWatch() {
     list = false;
   }
   Result<> watched = co_await Watch(/*streaming_list=*/list);
+  watching_ = false;
   co_return watched;
 }
 
@@ -206,6 +207,7 @@ Async<> Reflector::Watch(bool streaming_list) {
     refused_ = streaming_list && SaysNoStreamingLists(stream.error());
     co_return stream.error();
   }
+  watching_ = true;
   while (true) {
     Result<std::optional<std::string>> text = co_await (*stream)->Next();
     if (!text) co_return text.error();
@@ -289,6 +291,8 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
     return;
   }
   EventType type = found == entries_.end() ? EventType::kAdded : EventType::kModified;
+  if (found != entries_.end()) Discharge(key, found->second.held);
+  Charge(key, packed->held);
   Entry& entry = found == entries_.end() ? entries_[key] : found->second;
   entry = {std::move(packed->held), hash, generation_};
   kind_.Emit(type, key, entry.held);
@@ -296,7 +300,35 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
 
 void Reflector::Remove(const ObjectKey& key, const Held* last) {
   auto found = entries_.extract(key);
-  if (!found.empty()) kind_.Emit(EventType::kDeleted, key, last != nullptr ? *last : found.mapped().held);
+  if (found.empty()) return;
+  Discharge(key, found.mapped().held);
+  kind_.Emit(EventType::kDeleted, key, last != nullptr ? *last : found.mapped().held);
+}
+
+void Reflector::Charge(const ObjectKey& key, Held& held) {
+  const CacheBudget& budget = options_.budget;
+  if (budget.total == 0) return;
+  size_t size = held.bytes.size();
+  size_t& of_namespace = namespace_bytes_[key.ns];
+  bool fits = size <= budget.object && of_namespace + size <= budget.one_namespace && bytes_ + size <= budget.total;
+  if (fits) {
+    of_namespace += size;
+    bytes_ += size;
+    return;
+  }
+  held.bytes = kind_.Stub(held.bytes);
+  held.bytes.shrink_to_fit();
+  held.stub = true;
+  if (of_namespace == 0) namespace_bytes_.erase(key.ns);
+}
+
+void Reflector::Discharge(const ObjectKey& key, const Held& held) {
+  if (options_.budget.total == 0 || held.stub) return;
+  bytes_ -= held.bytes.size();
+  auto of_namespace = namespace_bytes_.find(key.ns);
+  if (of_namespace == namespace_bytes_.end()) return;
+  of_namespace->second -= held.bytes.size();
+  if (of_namespace->second == 0) namespace_bytes_.erase(of_namespace);
 }
 
 void Reflector::FinishList() {

@@ -24,13 +24,22 @@ namespace kube {
 
 enum class EventType { kAdded, kModified, kDeleted };
 
+// Bytes of serialised objects that a cache may hold; 0: without limit. An object beyond them is held as a stub, so that
+// one tenant's large objects cost memory neither without bound nor the others their place.
+struct CacheBudget {
+  size_t object = 0;         // one object
+  size_t one_namespace = 0;  // all of a namespace
+  size_t total = 0;
+};
+
 struct ReflectorOptions {
   Resource resource;
   bool protobuf = false;
   std::string ns;              // empty: all namespaces, or cluster-scoped
   std::string label_selector;  // "a=b,c in (d,e)"
   std::string field_selector;  // "spec.nodeName=,status.phase=Pending"
-  // Objects a page of the fallback.
+  CacheBudget budget;
+  // Objects a page of the fallback, at most.
   int page = 500;
   // Between tries while the API server is away or refuses.
   BackoffOptions backoff;
@@ -48,6 +57,7 @@ class Reflector {
   struct Held {
     std::string bytes;
     std::shared_ptr<const void> object;
+    bool stub = false;
   };
   // What came in, `keep` if it belongs into the cache.
   struct Packed {
@@ -60,6 +70,8 @@ class Reflector {
     virtual ~Kind() = default;
     // Errors: kInvalid for an object that is none of this kind; it is logged and left out.
     virtual Result<Packed> Pack(WireObject wire) = 0;
+    // What to hold of an object that does not fit into the budget: small, whatever it is.
+    virtual std::string Stub(std::string_view packed) = 0;
     virtual void Emit(EventType type, const ObjectKey& key, const Held& held) = 0;
   };
 
@@ -70,6 +82,8 @@ class Reflector {
   asio::awaitable<void> Run();
 
   bool synced() const { return synced_; }
+  // True while a watch is open that brings what changes.
+  bool current() const { return synced_ && watching_ && !listing_; }
   // Errors: kCancelled.
   Async<> WaitForSync();
 
@@ -97,6 +111,9 @@ class Reflector {
   Result<Frame> ParseFrame(const std::string& text) const;
   Result<void> Take(Frame frame);
   void Put(const ObjectKey& key, std::string_view version, WireObject wire);
+  // Makes room for `held` and, where there is none, a stub of it.
+  void Charge(const ObjectKey& key, Held& held);
+  void Discharge(const ObjectKey& key, const Held& held);
   // `last`: the state to tell, or nullptr where no more is known than what was held.
   void Remove(const ObjectKey& key, const Held* last);
   void FinishList();
@@ -110,11 +127,15 @@ class Reflector {
   std::minstd_rand random_;
 
   std::unordered_map<ObjectKey, Entry> entries_;
+  // Of whole objects, where there is a budget.
+  size_t bytes_ = 0;
+  std::unordered_map<std::string, size_t> namespace_bytes_;
   std::string resource_version_;
   uint32_t generation_ = 0;
   bool synced_ = false;
   bool streaming_lists_ = true;
-  // Of the watch under way: its initial events have not ended, the server has no streaming lists, a frame has come.
+  // Of the watch under way: it is open, its initial events have not ended, the server has no streaming lists, a frame has come.
+  bool watching_ = false;
   bool listing_ = false;
   bool refused_ = false;
   bool received_ = false;

@@ -32,10 +32,11 @@ struct ClientOptions {
   CallObserver* observer = nullptr;
   // Connections of calls; watches have their own.
   size_t max_connections = 32;
-  // The largest answer; a page of a list is the largest there is.
-  size_t max_body_bytes = 64 * 1024 * 1024;
-  // The largest frame of a watch; etcd keeps no object larger than 1.5 MiB.
-  size_t max_frame_bytes = 8 * 1024 * 1024;
+  // The largest answer. One object always fits: etcd keeps none larger than 1.5 MiB, which JSON may make some times as
+  // much of. A page of a list that does not is asked for again with fewer objects (see ListPages).
+  size_t max_body_bytes = 12 * 1024 * 1024;
+  // The largest frame of a watch.
+  size_t max_frame_bytes = 12 * 1024 * 1024;
   // The longest silence of a watch. With bookmarks the server speaks every minute.
   std::chrono::milliseconds watch_idle_timeout{300'000};
   // How often a throttled call is tried in all, within its timeout.

@@ -1,7 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/client/typed.h"
 
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
 #include "kube/base/percent.h"
+#include "kube/http/body_too_large.h"
 
 namespace kube {
 
@@ -30,20 +35,49 @@ Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key) 
   return CallFor<Unstructured>(client, {.target = resource.Path(key.ns, key.name)});
 }
 
+namespace {
+
+// Objects of the first page: if all are as large as can be, it is asked for twice.
+constexpr int kFirstPage = 16;
+// What a page should not be larger than, if the objects of one page are like those of the page before.
+constexpr int64_t kPageBytes = 2 * 1024 * 1024;
+constexpr int kGrowth = 4;
+
+}  // namespace
+
+ListPages::ListPages(Client& client, Resource resource, ListOptions options, bool protobuf, std::string continue_token)
+    : client_(client),
+      resource_(resource),
+      options_(std::move(options)),
+      protobuf_(protobuf),
+      limit_(std::clamp(options_.limit, 1, kFirstPage)),
+      continue_token_(std::move(continue_token)) {}
+
 Async<RawList> ListPages::Next() {
-  std::string target = ListTarget(resource_, options_);
-  AddQuery(target, "limit", std::to_string(options_.limit));
-  if (!continue_token_.empty()) AddQuery(target, "continue", continue_token_);
-  ApiRequest request{.target = std::move(target),
-                     .accept = std::string(protobuf_ ? kProtobuf : kJson),
-                     .timeout = options_.page_timeout};
-  Result<ApiResponse> response = co_await client_.Call(std::move(request));
-  if (!response) co_return response.error();
-  Result<RawList> page = protobuf_ ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
-  if (!page) co_return page.error();
-  continue_token_ = page->continue_token;
-  more_ = !continue_token_.empty();
-  co_return page;
+  while (true) {
+    std::string target = ListTarget(resource_, options_);
+    AddQuery(target, "limit", std::to_string(limit_));
+    if (!continue_token_.empty()) AddQuery(target, "continue", continue_token_);
+    ApiRequest request{.target = std::move(target),
+                       .accept = std::string(protobuf_ ? kProtobuf : kJson),
+                       .timeout = options_.page_timeout};
+    Result<ApiResponse> response = co_await client_.Call(std::move(request));
+    bool too_large = !response && response.error().reason() == kBodyTooLarge;
+    if (too_large && limit_ > 1) {
+      limit_ = std::max(limit_ / kGrowth, 1);
+      continue;
+    }
+    if (!response) co_return response.error();
+    Result<RawList> page = protobuf_ ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+    if (!page) co_return page.error();
+    continue_token_ = page->continue_token;
+    more_ = !continue_token_.empty();
+    auto items = static_cast<int64_t>(std::max<size_t>(page->items.size(), 1));
+    int64_t fitting = kPageBytes * items / static_cast<int64_t>(std::max<size_t>(response->body.size(), 1));
+    int64_t most = std::min<int64_t>(options_.limit, int64_t{limit_} * kGrowth);
+    limit_ = static_cast<int>(std::clamp<int64_t>(fitting, 1, std::max<int64_t>(most, 1)));
+    co_return page;
+  }
 }
 
 Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options) {

@@ -130,17 +130,21 @@ Async<> Delete(Client& client, ObjectKey key, DeleteOptions options) {
 // The target of a list or watch of `resource` under `options`, without paging.
 std::string ListTarget(const Resource& resource, const ListOptions& options);
 
-// A list, a page at a time, its items still encoded.
+// A list, a page at a time, its items still encoded. Pages are bounded in bytes as well as in objects: the first is
+// small, the next grow as long as the objects are small, and one that is too large for the client (max_body_bytes) is
+// asked for again with fewer objects. So a list of the largest objects that there can be is read too, some at a time.
 //
 //   ListPages pages(client, kPods, options, /*protobuf=*/true);
 //   while (pages.more()) {
 //     Result<RawList> page = co_await pages.Next();
 class ListPages {
  public:
-  ListPages(Client& client, Resource resource, ListOptions options, bool protobuf)
-      : client_(client), resource_(resource), options_(std::move(options)), protobuf_(protobuf) {}
+  // `continue_token` of a list whose pages before it were read already.
+  ListPages(Client& client, Resource resource, ListOptions options, bool protobuf, std::string continue_token = "");
 
   bool more() const { return more_; }
+  // Of the next page; "" before the first and after the last.
+  const std::string& continue_token() const { return continue_token_; }
   // Errors: kExpired when the list has become too old for its next page.
   Async<RawList> Next();
 
@@ -149,6 +153,7 @@ class ListPages {
   Resource resource_;
   ListOptions options_;
   bool protobuf_;
+  int limit_;  // of the next page
   bool more_ = true;
   std::string continue_token_;
 };

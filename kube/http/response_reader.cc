@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/http/response_reader.h"
 
+#include "kube/http/body_too_large.h"
+
 namespace kube {
 namespace {
 
@@ -37,7 +39,9 @@ Result<void> ResponseReader::Parse() {
     return Error::Invalid("answer's header larger than " + std::to_string(limits_.header_bytes) + " bytes");
   }
   if (ec == http::error::body_limit) {
-    return Error::Invalid("answer's body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
+    constexpr int kBadRequest = 400;  // kInvalid
+    return Error::FromHttpStatus(kBadRequest, kBodyTooLarge,
+                                 "answer's body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
   }
   return Error::Invalid("answer is not HTTP: " + ec.message());
 }

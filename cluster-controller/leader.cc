@@ -33,14 +33,19 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_, shards_,
                      openshift_.config()),
+      known_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({parts_.client, parts_.clock, tasks, parts_.events, configs_, inspector_, shards_, parts_.metrics,
-                   pods_, cluster_configs_}),
-      controller_({.name = kController, .workers = options.workers}, reconciler_, parts_.clock, &parts_.observer) {
+                   known_pods_, cluster_configs_}),
+      controller_({.name = kController, .workers = options.workers}, known_pods_, parts_.clock, &parts_.observer) {
   parts_.current = this;
+
+  known_pods_.Serve(reconciler_);
 
   // What wakes what.
   pods_.OnChange([this](EventType, const ObjectKey& pod) { controller_.Enqueue(pod); });
   queue_.OnAnswer([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  known_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   cluster_configs_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
     // Its deletion is no time to wait for the next try.
@@ -58,6 +63,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("configs", configs_.Run());
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
+  tasks.Spawn("global-pull-secret", secrets_.Run());
   tasks.Spawn("openshift", openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
   tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kFilesInterval));
 

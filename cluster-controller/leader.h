@@ -26,6 +26,7 @@
 #include "kube/client/client.h"
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
+#include "kube/controller/large_pods.h"
 #include "kube/controller/leadership.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/coordination.pb.h"
@@ -87,6 +88,7 @@ class Leader final : public kube::Term {
   ShardWatch shards_;
   OpenShiftObjects openshift_;
   SystemConfig system_config_;
+  kube::LargePods known_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;
 };

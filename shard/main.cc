@@ -24,6 +24,7 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/event_recorder.h"
+#include "kube/controller/large_pods.h"
 #include "kube/controller/leadership.h"
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
@@ -86,13 +87,16 @@ struct Shard {
                {.component = std::string(api::kEventComponent),
                 .busy = [this] { return controller.queue().size() > 0; },
                 .observer = &event_metrics}),
+        known_pods(client, pods, {.per_namespace = 1, .total = 1}),
         reconciler({.client = client,
                     .clock = app.clock(),
-                    .pods = pods,
+                    .pods = known_pods,
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
-        controller({.name = "shard-pod", .workers = kWorkers}, reconciler, app.clock(), &controller_metrics) {
+        controller({.name = "shard-pod", .workers = kWorkers}, known_pods, app.clock(), &controller_metrics) {
+    known_pods.Serve(reconciler);
+    known_pods.OnTurn([this](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
     pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
       if (type != EventType::kDeleted) controller.EnqueueAfter(pod, leads ? kube::Duration::zero() : kLeftToTheLeader);
@@ -111,6 +115,7 @@ struct Shard {
   kube::Informer<Pod> pods;
   configs::FreshConfigs configs;
   kube::EventRecorder events;
+  kube::LargePods known_pods;
   PodReconciler reconciler;
   kube::Controller controller;
   bool leads = false;

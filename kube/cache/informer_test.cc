@@ -86,6 +86,83 @@ TEST_F(InformerTest, BeginsWithWhatIsThereInOneStream) {
   EXPECT_EQ(api_.CountCalls("GET "), 0) << "streaming lists need no LIST";
 }
 
+class BudgetTest : public InformerTest {
+ protected:
+  static InformerOptions<core::Pod> Options() {
+    InformerOptions<core::Pod> options;
+    options.pack = [](std::string_view pod) -> Result<std::optional<std::string>> { return std::string(pod); };
+    options.stub = [](std::string_view packed) {
+      core::Pod whole, stub;
+      EXPECT_TRUE(whole.ParseFromArray(packed.data(), static_cast<int>(packed.size())));
+      stub.mutable_metadata()->set_namespace_(whole.metadata().namespace_());
+      stub.mutable_metadata()->set_name(whole.metadata().name());
+      return stub.SerializeAsString();
+    };
+    options.budget = {.object = 10'000, .one_namespace = 30'000, .total = 50'000};
+    return options;
+  }
+  void Create(const std::string& ns, const std::string& name, size_t bytes) {
+    api_.Create<core::Pod>(MakePod(name).Namespace(ns).Annotation("a", std::string(bytes, 'x')));
+    Drain(io_);
+  }
+  // Those that are held whole.
+  int Whole(const std::string& ns) {
+    int whole = 0;
+    pods_->ForEachKey([&](const ObjectKey& key) { whole += key.ns == ns && pods_->Complete(key) ? 1 : 0; });
+    return whole;
+  }
+};
+
+TEST_F(BudgetTest, ALargeObjectIsHeldAsAStub) {
+  Start(Options());
+  Create("ns", "large", 20'000);
+  Create("ns", "small", 2'000);
+  EXPECT_THAT(Events(), ElementsAre("added large", "added small"));
+  EXPECT_FALSE(pods_->Complete({"ns", "large"}));
+  EXPECT_EQ(pods_->Get({"ns", "large"})->metadata().annotations_size(), 0);
+  EXPECT_TRUE(pods_->Complete({"ns", "small"}));
+  EXPECT_EQ(pods_->Get({"ns", "small"})->metadata().annotations_size(), 1);
+  EXPECT_TRUE(pods_->Complete({"ns", "nobody"}));
+  api_.Update<core::Pod>(MakePod("large").Namespace("ns"));
+  EXPECT_THAT(Events(), ElementsAre("modified large"));
+  EXPECT_TRUE(pods_->Complete({"ns", "large"}));
+}
+
+TEST_F(BudgetTest, ANamespaceBeyondItsPartLeavesRoomForTheOthers) {
+  Start(Options());
+  for (int i = 0; i < 20; ++i) Create("greedy", std::to_string(i), 5'000);
+  EXPECT_EQ(pods_->size(), 20u);
+  EXPECT_EQ(Whole("greedy"), 5);
+  Create("modest", "web", 5'000);
+  EXPECT_EQ(Whole("modest"), 1);
+  // What goes makes room, and a change is room given back first.
+  for (int i = 0; i < 20; ++i) api_.Update<core::Pod>(MakePod(std::to_string(i)).Namespace("greedy"));
+  Drain(io_);
+  EXPECT_EQ(Whole("greedy"), 20);
+  for (int i = 0; i < 20; ++i) api_.Delete<core::Pod>({"greedy", std::to_string(i)});
+  Drain(io_);
+  for (int i = 0; i < 5; ++i) Create("greedy", std::to_string(i), 5'000);
+  EXPECT_EQ(Whole("greedy"), 5);
+}
+
+TEST_F(BudgetTest, AllTogetherAreBounded) {
+  Start(Options());
+  for (const char* ns : {"a", "b", "c"}) {
+    for (int i = 0; i < 4; ++i) Create(ns, std::to_string(i), 5'500);
+  }
+  EXPECT_EQ(Whole("a") + Whole("b") + Whole("c"), 8);
+}
+
+TEST_F(InformerTest, SaysWhetherItsWatchIsOpen) {
+  Start();
+  EXPECT_TRUE(pods_->current());
+  api_.FailNext(Error::PermissionDenied("no more"), "WATCH", 1000);
+  api_.CloseWatches();
+  Drain(io_);
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_FALSE(pods_->current());
+}
+
 TEST_F(InformerTest, IsSyncedWithNothingThere) {
   Start();
   EXPECT_TRUE(pods_->synced());

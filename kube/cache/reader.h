@@ -17,6 +17,9 @@ class Reader {
   // The object as last seen; nullopt if it is not there, as far as the cache knows. Protobuf kinds are decoded for each
   // caller: keep the copy while it is needed.
   virtual std::optional<T> Get(const ObjectKey& key) const = 0;
+  // False if the cache has no room for the whole object: Get() has what tells it from others, and the object itself is to
+  // be read from the API server before anything is decided or written.
+  virtual bool Complete(const ObjectKey& /*key*/) const { return true; }
   // All objects, in no order. `visit` must not change the cache; references end with each visit.
   virtual void ForEach(const std::function<void(const T&)>& visit) const = 0;
   virtual size_t size() const = 0;

@@ -33,19 +33,23 @@ Result<bool> HasGate(std::string_view spec, std::string_view gate) {
   return false;
 }
 
-Result<void> AppendWithoutManagedFields(std::string_view metadata, std::string& out) {
+void AppendMessage(int number, const std::string& message, std::string& out) {
   using google::protobuf::internal::WireFormatLite;
+  google::protobuf::io::StringOutputStream stream(&out);
+  google::protobuf::io::CodedOutputStream coded(&stream);
+  coded.WriteTag(WireFormatLite::MakeTag(number, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
+  coded.WriteVarint32(static_cast<uint32_t>(message.size()));
+  coded.WriteString(message);
+}
+
+Result<void> AppendWithoutManagedFields(std::string_view metadata, std::string& out) {
   std::string rest;
   FieldReader fields(metadata);
   while (fields.Next()) {
     if (fields.number() != ObjectMeta::kManagedFieldsFieldNumber) rest += fields.whole();
   }
   if (fields.broken()) return NoPod();
-  google::protobuf::io::StringOutputStream stream(&out);
-  google::protobuf::io::CodedOutputStream coded(&stream);
-  coded.WriteTag(WireFormatLite::MakeTag(Pod::kMetadataFieldNumber, WireFormatLite::WIRETYPE_LENGTH_DELIMITED));
-  coded.WriteVarint32(static_cast<uint32_t>(rest.size()));
-  coded.WriteString(rest);
+  AppendMessage(Pod::kMetadataFieldNumber, rest, out);
   return Ok();
 }
 
@@ -74,11 +78,51 @@ Result<std::optional<std::string>> PackGatedPod(std::string_view pod, std::strin
   return std::optional<std::string>(std::move(packed));
 }
 
+// What tells the pod from others, and the gate.
+std::string StubOfPod(std::string_view pod, std::string_view gate) {
+  std::string metadata;
+  std::string spec;
+  FieldReader fields(pod);
+  while (fields.Next()) {
+    FieldReader inner(fields.bytes());
+    while (fields.number() == Pod::kMetadataFieldNumber && inner.Next()) {
+      switch (inner.number()) {
+        case ObjectMeta::kNameFieldNumber:
+        case ObjectMeta::kGenerateNameFieldNumber:
+        case ObjectMeta::kNamespaceFieldNumber:
+        case ObjectMeta::kUidFieldNumber:
+        case ObjectMeta::kResourceVersionFieldNumber: metadata += inner.whole(); break;
+        default: break;
+      }
+    }
+    while (fields.number() == Pod::kSpecFieldNumber && inner.Next()) {
+      if (inner.number() != PodSpec::kSchedulingGatesFieldNumber) continue;
+      std::string alone(inner.whole());
+      Result<bool> has_gate = HasGate(alone, gate);
+      if (has_gate && *has_gate) spec += alone;
+    }
+  }
+  std::string stub;
+  AppendMessage(Pod::kMetadataFieldNumber, metadata, stub);
+  AppendMessage(Pod::kSpecFieldNumber, spec, stub);
+  return stub;
+}
+
+// Of pods, 64 KiB are a hundred times what they usually have. Nothing else of ours in these processes is as large: the
+// controller of the cluster may use 256 MiB, a shard 64.
+constexpr size_t kLargePod = 64 * 1024;
+constexpr size_t kNamespaceBytes = 16 * 1024 * 1024;
+constexpr size_t kClusterBytes = 64 * 1024 * 1024;
+
 }  // namespace
 
 InformerOptions<Pod> GatedPods(std::string ns, std::string_view gate) {
   auto pack = [gate = std::string(gate)](std::string_view pod) { return PackGatedPod(pod, gate); };
-  return {.ns = std::move(ns), .field_selector = kWaitingPods, .pack = pack};
+  auto stub = [gate = std::string(gate)](std::string_view pod) { return StubOfPod(pod, gate); };
+  CacheBudget budget{.object = kLargePod,
+                     .one_namespace = kNamespaceBytes,
+                     .total = ns.empty() ? kClusterBytes : kNamespaceBytes};
+  return {.ns = std::move(ns), .field_selector = kWaitingPods, .pack = pack, .budget = budget, .stub = stub};
 }
 
 }  // namespace kube

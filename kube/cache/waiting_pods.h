@@ -14,7 +14,8 @@ namespace kube {
 inline constexpr char kWaitingPods[] = "spec.nodeName=,status.phase=Pending";
 
 // An informer of those of them in `ns` (empty: everywhere) that have the scheduling gate `gate`, without what a write does
-// not need: a PUT of a pod ignores its status, and keeps the managed fields where it has none.
+// not need: a PUT of a pod ignores its status, and keeps the managed fields where it has none. Of pods that are large, or
+// too many for the memory of a process, it has name, uid and gate (Reader::Complete() is false).
 InformerOptions<core::Pod> GatedPods(std::string ns, std::string_view gate);
 
 }  // namespace kube

@@ -49,6 +49,24 @@ TEST(WaitingPodsTest, HoldsAllThatAWriteNeeds) {
   EXPECT_EQ((*held)->SerializeAsString(), needed);
 }
 
+TEST(WaitingPodsTest, AStubIsSmallAndStillThePod) {
+  Pod pod = MakePod("web").Namespace("shop").Uid("u-1").ResourceVersion("7").Gate("other.io/gate").Gate(kGate);
+  for (int i = 0; i < 10'000; ++i) {
+    (*pod.mutable_metadata()->mutable_labels())["label" + std::to_string(i)] = "x";
+    pod.mutable_spec()->add_containers()->set_name("c" + std::to_string(i));
+    pod.mutable_spec()->add_scheduling_gates()->set_name("other.io/gate" + std::to_string(i));
+  }
+  InformerOptions<Pod> options = GatedPods("shop", kGate);
+  Result<std::optional<std::string>> packed = options.pack(pod.SerializeAsString());
+  ASSERT_TRUE(packed && *packed);
+  std::string bytes = options.stub(**packed);
+  EXPECT_LT(bytes.size(), 200u);
+  Pod stub;
+  ASSERT_TRUE(stub.ParseFromString(bytes));
+  EXPECT_EQ(stub.SerializeAsString(),
+            Pod(MakePod("web").Namespace("shop").Uid("u-1").ResourceVersion("7").Gate(kGate)).SerializeAsString());
+}
+
 TEST(WaitingPodsTest, RefusesWhatIsNoPod) {
   std::string bytes = Waiting().SerializeAsString();
   EXPECT_THAT(Pack(bytes.substr(0, bytes.size() - 1)), FailsWith(Code::kInvalid));

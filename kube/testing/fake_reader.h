@@ -6,6 +6,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 
 #include "kube/cache/reader.h"
 
@@ -15,6 +16,11 @@ template <class T>
 class FakeReader final : public Reader<T> {
  public:
   void Put(const T& object) { objects_.insert_or_assign(KeyOf(object), object); }
+  // As a cache without room for the whole object.
+  void PutStub(const T& stub) {
+    Put(stub);
+    stubs_.insert(KeyOf(stub));
+  }
   void Remove(const ObjectKey& key) { objects_.erase(key); }
   void set_synced(bool synced) { synced_ = synced; }
 
@@ -24,6 +30,7 @@ class FakeReader final : public Reader<T> {
     if (found == objects_.end()) return std::nullopt;
     return found->second;
   }
+  bool Complete(const ObjectKey& key) const override { return !stubs_.contains(key); }
   void ForEach(const std::function<void(const T&)>& visit) const override {
     for (const auto& [key, object] : objects_) visit(object);
   }
@@ -32,6 +39,7 @@ class FakeReader final : public Reader<T> {
 
  private:
   std::map<ObjectKey, T> objects_;
+  std::set<ObjectKey> stubs_;
   bool synced_ = true;
 };
 

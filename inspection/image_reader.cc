@@ -12,6 +12,7 @@ using kube::Result;
 
 constexpr int kMaxDepth = 3;
 constexpr size_t kMaxNested = 8;
+constexpr size_t kMaxPlatforms = 64;
 
 void SortUnique(std::vector<Platform>& platforms) {
   std::sort(platforms.begin(), platforms.end());
@@ -62,6 +63,8 @@ Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest ind
     image.bundle |= inner->bundle;
   }
   SortUnique(image.platforms);
+  // Of nested ones together: what is remembered of an image is bounded.
+  if (image.platforms.size() > kMaxPlatforms) co_return Error::Invalid("index with more than 64 platforms");
   // An index of one image may be an operator bundle's; two architectures never are.
   if (index.only_image && index.nested.empty()) {
     Result<ImagePlatforms> only = co_await ReadAt(std::move(repository), index.only_image->digest, depth + 1, deadline);

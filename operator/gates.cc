@@ -32,17 +32,6 @@ constexpr int kMaxConflicts = 3;
 // The order of a list, which is that of the keys in the API server's store.
 std::string ListKey(const Pod& pod) { return kube::KeyOf(pod).ToString(); }
 
-Async<kube::RawList> ReadPage(kube::Client& client, std::string ns, std::string page) {
-  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods};
-  std::string target = kube::ListTarget(kube::ResourceOf<Pod>::value, options);
-  kube::AddQuery(target, "limit", std::to_string(kPage));
-  if (!page.empty()) kube::AddQuery(target, "continue", page);
-  kube::ApiRequest request{.target = std::move(target), .accept = std::string(kube::kProtobuf)};
-  Result<kube::ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return kube::DecodeProtobufList(response->body);
-}
-
 // Writes `pod` without `gates`. Returns: false if they were gone already.
 Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string> gates) {
   kube::ObjectKey key = kube::KeyOf(pod);
@@ -99,8 +88,11 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
                        UngateRound& round) {
   kube::TimePoint end = clock.Now() + kMaxTime;
   size_t writes = 0;
+  // A page is bounded in bytes, and of its pods one at a time is decoded: a tenant makes them as large as can be.
+  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
+  kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true, round.page);
   while (true) {
-    Result<kube::RawList> page = co_await ReadPage(client, ns, round.page);
+    Result<kube::RawList> page = co_await pages.Next();
     // The round took so long that its moment is forgotten: the rest is the next one's.
     if (FailedWith(page, Code::kExpired) && !round.page.empty()) co_return true;
     if (!page) co_return page.error().Prefix("list the pods that wait");
@@ -125,7 +117,7 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
       ++round.ungated;
       LOG_IF(INFO, *written) << "pod=" << key << " ungated";
     }
-    round.page = std::move(page->continue_token);
+    round.page = pages.continue_token();
     if (round.page.empty()) co_return true;
   }
 }

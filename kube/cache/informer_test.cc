@@ -148,7 +148,7 @@ TEST_F(BudgetTest, ANamespaceBeyondItsPartLeavesRoomForTheOthers) {
 TEST_F(BudgetTest, AllTogetherAreBounded) {
   Start(Options());
   for (const char* ns : {"a", "b", "c"}) {
-    for (int i = 0; i < 4; ++i) Create(ns, std::to_string(i), 5'500);
+    for (int i = 0; i < 4; ++i) Create(ns, std::to_string(i), 6'000);
   }
   EXPECT_EQ(Whole("a") + Whole("b") + Whole("c"), 8);
 }
@@ -308,7 +308,7 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsRefused) {
   Start();
   EXPECT_TRUE(pods_->synced()) << "at once, without a backoff";
   EXPECT_EQ(pods_->size(), 501u);
-  EXPECT_EQ(api_.CountCalls("GET "), 2);
+  EXPECT_EQ(api_.CountCalls("GET "), 4);
   Events();
   api_.Delete<core::Pod>({"ns", "p7"});
   EXPECT_THAT(Events(), ElementsAre("deleted p7"));

@@ -199,7 +199,7 @@ TEST_F(NewClientTest, ALostServerIsUnavailableAndCounted) {
 TEST_F(NewClientTest, AnAnswerThatIsTooLargeIsInvalid) {
   Serve({{.body = std::string(2000, 'x')}});
   options_.max_body_bytes = 1000;
-  Result<Pod> got = Get();
+  auto got = Get();
   EXPECT_THAT(got, FailsWith(Code::kInvalid, HasSubstr("larger than 1000")));
   EXPECT_EQ(got.error().reason(), "BodyTooLarge");
 }

@@ -119,6 +119,10 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
     Result<> applied = co_await store_.Ensure(std::move(object));
     if (!applied) co_return applied.error();
   }
+  Result<> rights = co_await ApplyGlobalPullSecret(config.spec.global_pull_secret);
+  // Without the right to watch the controller reads the Secret for each inspection.
+  if (!rights && !FailedWith(rights, kube::Code::kPermissionDenied)) co_return rights.error();
+  LOG_IF(WARNING, !rights) << rights.error();
   Result<> alerts = co_await store_.Ensure(ClusterAlerts(options_));
   // Clusters without the Prometheus operator don't know the kind.
   if (!alerts && !IsNotFound(alerts)) co_return alerts.error();
@@ -154,6 +158,20 @@ Async<kube::Duration> ClusterReconciler::ControllerDownFor(bool available) {
   if (!seen) controller_down_ = {.since = now, .last_look = now};
   controller_down_->last_look = now;
   co_return now - controller_down_->since;
+}
+
+Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret) {
+  DesiredObjects rights = GlobalPullSecretRights(secret, options_);
+  for (DesiredObject& object : rights) {
+    if (!secret.empty()) {
+      Result<> applied = co_await store_.Ensure(std::move(object));
+      if (!applied) co_return applied.error();
+    } else if (store_.Get(object.resource, object.Key())) {
+      Result<> removed = co_await store_.Remove(object.resource, object.Key());
+      if (!removed) co_return removed.error();
+    }
+  }
+  co_return Ok();
 }
 
 Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
@@ -270,6 +288,7 @@ Async<bool> ClusterReconciler::AnythingLeft() {
 Async<> ClusterReconciler::RemoveObjects() {
   DesiredObjects objects = ClusterObjects("", options_);
   objects.push_back(ClusterAlerts(options_));
+  for (DesiredObject& object : GlobalPullSecretRights("", options_)) objects.push_back(std::move(object));
   std::vector<std::pair<kube::Resource, ObjectKey>> keys;
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
     keys.emplace_back(object->resource, object->Key());

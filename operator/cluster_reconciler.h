@@ -68,6 +68,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> ApplyOperands(const Config& config, ClusterView& view);
   // How long no controller has run, as seen by this process: the times in a status are of another machine's clock.
   kube::Async<kube::Duration> ControllerDownFor(bool available);
+  // The controller's right to follow the Secret, if there is a name.
+  kube::Async<> ApplyGlobalPullSecret(std::string secret);
   // Ends what a controller that has not run for long would make worse; true if pods must not be gated now.
   kube::Async<bool> StopGating(const Rollout& controller);
   kube::Async<kube::Outcome> Delete(Config config);

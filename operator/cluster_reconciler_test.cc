@@ -54,6 +54,31 @@ TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
                                      "finalizers.multiarch.openshift.io/no-pod-placement-config"}));
 }
 
+TEST_F(ClusterReconcilerTest, TheControllerMayFollowTheGlobalPullSecretAndNoOther) {
+  const kube::ObjectKey rights{"ops", "pod-placement-global-pull-secret"};
+  ASSERT_TRUE(h_.BringUpCluster());
+  EXPECT_FALSE(h_.Exists(kRoles, rights));
+  auto name_secret = [&](Json spec) {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["spec"] = std::move(spec);
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  };
+  auto named = [&] {
+    std::optional<Json> role = h_.api.GetJson(kRoles, rights);
+    return role ? (*role)["rules"][0]["resourceNames"].dump() : "";
+  };
+  name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
+  ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])" && h_.Exists(kRoleBindings, rights); }));
+  name_secret({{"globalPullSecretRef", {{"name", "two"}}}});
+  EXPECT_TRUE(h_.Await([&] { return named() == R"(["two"])"; }));
+  name_secret(Json::object());
+  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(kRoles, rights) && !h_.Exists(kRoleBindings, rights); }));
+  name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
+  ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])"; }));
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kRoles, rights); }));
+}
+
 TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
   ASSERT_TRUE(h_.BringUpCluster());
   ASSERT_TRUE(h_.BringUp("shop"));

@@ -11,6 +11,7 @@ namespace {
 using kube::Json;
 
 constexpr int kReplicas = 2;
+constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
 Json Alert(const char* name, const std::string& selector, const char* severity, const char* summary,
            const char* description) {
@@ -70,6 +71,22 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
       {kNetworkPolicies, OperandNetworkPolicy(controller)},
       {kNetworkPolicies, OperandNetworkPolicy(webhook)},
   };
+}
+
+DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options) {
+  Json role = NewObject(kRoles, options.ns, std::string(kGlobalPullSecretRole));
+  Json follow = {{"apiGroups", {""}},
+                 {"resources", {"secrets"}},
+                 {"resourceNames", {secret}},
+                 {"verbs", {"list", "watch"}}};
+  role["rules"] = Json::array({std::move(follow)});
+  Json binding = NewObject(kRoleBindings, options.ns, std::string(kGlobalPullSecretRole));
+  binding["roleRef"] = {
+      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", std::string(kGlobalPullSecretRole)}};
+  Json controller = {
+      {"kind", "ServiceAccount"}, {"name", std::string(api::kControllerName)}, {"namespace", options.ns}};
+  binding["subjects"] = Json::array({std::move(controller)});
+  return {{kRoles, std::move(role)}, {kRoleBindings, std::move(binding)}};
 }
 
 DesiredObject ClusterAlerts(const OperandOptions& options) {

@@ -18,6 +18,10 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
 // In the order in which they are made; removed in the opposite one.
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options);
 
+// What lets the controller follow the global pull secret `secret`, that one object: its namespace is also that of the
+// authorities' keys. Where there is none ("") these objects are to be removed.
+DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options);
+
 // Alerts for all operands. For clusters that have the kind; they are told from their Deployments, by kube-state-metrics.
 DesiredObject ClusterAlerts(const OperandOptions& options);
 

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -44,8 +45,16 @@ struct ExecArguments {
 };
 
 // In the child: `output` becomes its standard output and error.
-[[noreturn]] void BecomeProgram(ExecArguments& arguments, int output, pid_t parent) {
+[[noreturn]] void BecomeProgram(ExecArguments& arguments, const ProcessSpec& spec, int output, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (!spec.cgroup.empty()) {
+    int procs = open(spec.cgroup.c_str(), O_WRONLY | O_CLOEXEC);
+    if (write(procs, "0", 1) != 1) _exit(127);
+  }
+  if (spec.data_bytes > 0) {
+    rlimit limit{static_cast<rlim_t>(spec.data_bytes), static_cast<rlim_t>(spec.data_bytes)};
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) _exit(127);
+  }
   if (getppid() != parent) _exit(127);
   setpgid(0, 0);
   signal(SIGPIPE, SIG_DFL);
@@ -61,7 +70,7 @@ Result<pid_t> Fork(const ProcessSpec& spec, int output) {
   ExecArguments arguments(spec);
   pid_t parent = getpid();
   pid_t pid = fork();
-  if (pid == 0) BecomeProgram(arguments, output, parent);
+  if (pid == 0) BecomeProgram(arguments, spec, output, parent);
   if (pid < 0) return Error::Unavailable("fork for " + spec.path + ": " + std::strerror(errno));
   return pid;
 }

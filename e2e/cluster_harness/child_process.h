@@ -27,6 +27,10 @@ struct ProcessSpec {
   std::map<std::string, std::string> env;
   // Standard output and error are appended to it; /dev/null where empty.
   std::string log_file;
+  // A cgroup's cgroup.procs, which the program is in from its first instruction on; none where empty.
+  std::string cgroup;
+  // RLIMIT_DATA; none where 0.
+  int64_t data_bytes = 0;
 };
 
 class ChildProcess {

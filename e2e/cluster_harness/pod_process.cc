@@ -83,14 +83,25 @@ boost::asio::awaitable<void> PodProcess::Run() {
 }
 
 Result<> PodProcess::Start() {
+  if (limit_ == nullptr && memory_limit() > 0) limit_ = MemoryLimit::Make(memory_limit());
   auto started = ChildProcess::Start({.path = options_.program,
                                       .args = Arguments(),
                                       .env = Environment(),
-                                      .log_file = log_file()});
+                                      .log_file = log_file(),
+                                      .cgroup = limit_ == nullptr ? "" : limit_->procs_file(),
+                                      .data_bytes = limit_ == nullptr ? 0 : limit_->data_bytes()});
   if (!started) return started.error();
   process_ = std::move(*started);
   started_at_ = kube::FormatTime(clock_.WallNow());
   return Ok();
+}
+
+int64_t PodProcess::memory_limit() const {
+#ifdef BUILT_WITH_SANITIZER
+  return 0;  // it takes some times as much
+#else
+  return ParseMemory(kube::StringAt(container(), "resources.limits.memory"));
+#endif
 }
 
 std::vector<std::string> PodProcess::Arguments() const {

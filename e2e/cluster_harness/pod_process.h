@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodProcess: one pod of ours, run as a process of this machine by what its spec says: arguments, environment, volumes,
-// service account, readiness, restarts, grace. Its status goes to the API server as a kubelet would send it.
+// service account, memory limit, readiness, restarts, grace. Its status goes to the API server as a kubelet would send it.
 #pragma once
 
 #include <memory>
@@ -9,6 +9,7 @@
 
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/cluster_harness/control_plane.h"
+#include "e2e/cluster_harness/memory_limit.h"
 #include "e2e/cluster_harness/pod_volumes.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -47,6 +48,8 @@ class PodProcess {
   const std::string& ip() const { return options_.ip; }
   bool ready() const { return ready_; }
   int restarts() const { return restarts_; }
+  // Of its container, in bytes; 0 where none is enforced.
+  int64_t memory_limit() const;
   // How the process ended when it was last asked to.
   std::optional<int> last_stop() const { return last_stop_; }
   std::string LogTail() const { return TailOfFile(log_file(), 3000); }
@@ -72,6 +75,7 @@ class PodProcess {
   std::string ns_;
   std::string name_;
   PodVolumes volumes_;
+  std::unique_ptr<MemoryLimit> limit_;
   std::unique_ptr<ChildProcess> process_;
   std::string started_at_;
   kube::TimePoint start_after_{};

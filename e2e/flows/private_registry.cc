@@ -8,6 +8,7 @@
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
 #include "kube/base/base64.h"
+#include "kube/client/typed.h"
 
 namespace e2e {
 namespace {
@@ -104,6 +105,44 @@ TEST_F(PrivateRegistryFlow, WithTokensIsReadOnceTheSecretIsCorrected) {
                    }))
       .Never(GateAndItsWorkGoApart());
   EXPECT_GE(registry.Count("GET /token"), 2) << "one with each password";
+}
+
+// Followed by a watch of that one Secret, which the controller is given the right to.
+TEST_F(PrivateRegistryFlow, TheGlobalSecretIsInUseWhileItIsThereAndNoLonger) {
+  const kube::ObjectKey secret{cluster().operator_namespace(), "global-pull"};
+  FakeRegistry registry(cluster().io().get_executor(), {});
+  registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
+  registry.RequireToken("u", "secret");
+  const std::string image = registry.host() + "/team/app:1";
+  Step create{.name = "create the global secret", .act = [&](Scene& scene) -> kube::Result<> {
+                auto created = scene.Create(
+                    kSecrets, {{"apiVersion", "v1"},
+                               {"kind", "Secret"},
+                               {"type", "kubernetes.io/dockerconfigjson"},
+                               {"metadata", {{"name", secret.name}, {"namespace", secret.ns}}},
+                               {"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}});
+                if (!created) return created.error();
+                return kube::Ok();
+              }};
+  Step remove{.name = "delete the global secret", .act = [&](Scene&) {
+                return cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, secret));
+              }};
+  kube::Result<> known = UseClusterConfig(UsualClusterConfig()
+                                              .Set("/spec/inspectionRetryPeriod", "60s")
+                                              .Set("/spec/globalPullSecretRef/name", secret.name),
+                                          "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");
+  ASSERT_TRUE(known) << known.error();
+
+  Flow flow(scene(), "the global pull secret");
+  flow.Do(create)
+      .Do(Create(MakePod("with").Image(image)))
+      .Await(Requires("with", {"arm64", "ppc64le"}))
+      .Do(remove)
+      .Do(Create(MakePod("without").Image(image)))
+      .Await(TellsOnThePod("without", {image, "401", "0 credentials"}))
+      .Do(create)
+      .Await(Requires("without", {"arm64", "ppc64le"}))
+      .Do(remove);
 }
 
 }  // namespace

@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: Apache-2.0
+// What one tenant can make as large as the API server takes: pull secrets of 1 MiB, pods of 1 MB. The programs live with
+// it under their own memory limits, and nobody else waits for it. Integration tier only: it is about our processes.
+#include <iostream>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
+#include "e2e/framework/flow_test.h"
+#include "kube/base/base64.h"
+#include "kube/cache/waiting_pods.h"
+#include "kube/client/typed.h"
+#include "kube/types/core.pb.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+using kube::core::Pod;
+
+constexpr int kSecretsOfAPod = 32;
+constexpr int kPodsWithSecrets = 16;
+constexpr int kLargePods = 100;
+constexpr size_t kMegabyte = 1'000'000;
+
+class LargeInputsFlow : public FlowTest {
+ protected:
+  void SetUp() override {
+#ifdef BUILT_WITH_SANITIZER
+    GTEST_SKIP() << "built with a sanitizer, which needs more memory";
+#endif
+    FlowTest::SetUp();
+    if (HasFatalFailure()) return;
+    // Not a scene: nobody but our programs watches these pods.
+    greedy_ = scene().ns() + "-greedy";
+    Json labels = {{kSceneLabel, "true"}};
+    auto created = scene().Create(kNamespaces, {{"apiVersion", "v1"},
+                                                {"kind", "Namespace"},
+                                                {"metadata", {{"name", greedy_}, {"labels", labels}}}});
+    ASSERT_TRUE(created) << created.error();
+  }
+  void TearDown() override {
+    if (!greedy_.empty()) (void)scene().Delete(kNamespaces, greedy_);
+    FlowTest::TearDown();
+  }
+
+  ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
+
+  // Of the program in the operator's namespace: none restarted, and all stayed below their limit.
+  void ExpectWithinLimit(const std::string& program) {
+    std::vector<PodProcess*> processes = kubelet().OfProgram(program, cluster().operator_namespace());
+    EXPECT_FALSE(processes.empty());
+    for (PodProcess* process : processes) {
+      EXPECT_EQ(process->restarts(), 0) << process->LogTail();
+      EXPECT_GT(process->memory_limit(), 0);
+      auto pid = process->pid();
+      ASSERT_TRUE(pid) << pid.error();
+      auto cost = CostOf(*pid);
+      ASSERT_TRUE(cost) << cost.error();
+      std::cout << program << ": at most " << cost->peak_rss_kb << " kB of " << process->memory_limit() / 1024 << " kB"
+                << std::endl;
+      EXPECT_LT(cost->peak_rss_kb, process->memory_limit() / 1024);
+    }
+  }
+
+  Result<> CreateSecrets() {
+    for (int i = 0; i < kSecretsOfAPod; ++i) {
+      Json auths = {{"registry.invalid", {{"username", "u"}, {"password", std::string(kMegabyte, 'x')}}}};
+      auto created = scene().Create(
+          kSecrets, {{"apiVersion", "v1"},
+                     {"kind", "Secret"},
+                     {"type", "kubernetes.io/dockerconfigjson"},
+                     {"metadata", {{"name", "pull-" + std::to_string(i)}, {"namespace", greedy_}}},
+                     {"data", {{".dockerconfigjson", kube::Base64Encode(Json{{"auths", auths}}.dump())}}}});
+      if (!created) return created.error();
+    }
+    return Ok();
+  }
+  PodBuilder GreedyPod(const std::string& name) {
+    // The scheduler would only add writes of its own.
+    return MakePod(name).Namespace(greedy_).Set("/spec/schedulerName", "none");
+  }
+  Result<> CreatePodsWithSecrets() {
+    for (int i = 0; i < kPodsWithSecrets; ++i) {
+      PodBuilder pod = GreedyPod("secrets-" + std::to_string(i));
+      for (const char* image : {"demo/multi:1", "demo/arm64-amd64:1", "demo/ppc64le-s390x:1", "demo/amd64:1",
+                                "demo/arm64:1", "demo/ppc64le:1", "demo/s390x:1", "demo/multi:2"}) {
+        pod.Image(Image(image));
+      }
+      for (int secret = 0; secret < kSecretsOfAPod; ++secret) pod.PullSecret("pull-" + std::to_string(secret));
+      auto created = scene().Create(kPods, pod.Build());
+      if (!created) return created.error();
+    }
+    return Ok();
+  }
+  // Of 1 MB each, in environment variables: annotations would be refused above 256 KiB.
+  Result<> CreateLargePods(const std::string& prefix) {
+    Json env = Json::array();
+    for (int i = 0; i < 250; ++i) {
+      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(kMegabyte / 250, 'x')}});
+    }
+    for (int i = 0; i < kLargePods; ++i) {
+      PodBuilder pod = GreedyPod(prefix + std::to_string(i)).Image(Image("demo/multi:1"));
+      pod.Set("/spec/containers/0/env", env);
+      auto created = scene().Create(kPods, pod.Build());
+      if (!created) return created.error();
+    }
+    return Ok();
+  }
+  // Of the greedy namespace's pods.
+  Result<int> CountGated() {
+    kube::ListOptions options{.ns = greedy_};
+    kube::ListPages pages(cluster().client(), kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true);
+    int gated = 0;
+    while (pages.more()) {
+      Result<kube::RawList> page = cluster().Run(pages.Next());
+      if (!page) return page.error();
+      for (const std::string& item : page->items) {
+        Result<Pod> pod = kube::DecodeBare<Pod>(item);
+        if (!pod) return pod.error();
+        gated += pod->spec().scheduling_gates_size() > 0 ? 1 : 0;
+      }
+    }
+    return gated;
+  }
+  Condition Gated(int count) {
+    return {.name = std::to_string(count) + " gated pods in " + greedy_, .holds = [this, count](Scene&) -> Result<> {
+              Result<int> gated = CountGated();
+              if (!gated) return gated.error();
+              if (*gated == count) return Ok();
+              return Error::NotFound("there are " + std::to_string(*gated));
+            }};
+  }
+  Condition NoController() {
+    return {.name = "no process of the cluster's controller", .holds = [this](Scene&) -> Result<> {
+              if (kubelet().OfProgram("cluster-controller", cluster().operator_namespace()).empty()) return Ok();
+              return Error::AlreadyExists("one runs");
+            }};
+  }
+  // Pods are gated from here on, and wait.
+  Result<> StopControllers() {
+    kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), true);
+    Scene& any = scene();
+    kube::ListOptions options{.ns = cluster().operator_namespace(),
+                              .label_selector = std::string(api::kOperandLabel) + "=cluster-controller"};
+    auto pods = cluster().Run(kube::ListObjects(any.cluster().client(), kPods, std::move(options)));
+    if (!pods) return pods.error();
+    for (const kube::Unstructured& pod : pods->items) {
+      auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod)));
+      if (!deleted) return deleted.error();
+    }
+    return Ok();
+  }
+  void StartControllers() { kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), false); }
+  Step Call(const std::string& name, std::function<Result<>()> call) {
+    return {.name = name, .act = [call = std::move(call)](Scene&) { return call(); }};
+  }
+
+  std::string greedy_;
+};
+
+// As after each restart: all of it is there when the controller begins.
+TEST_F(LargeInputsFlow, CostTheControllerNoMemoryAndOthersNoTime) {
+  Flow flow(scene(), "a greedy tenant and the cluster's controller");
+  flow.Do(Call("create secrets", [this] { return CreateSecrets(); }))
+      .Do(Call("stop the controllers", [this] { return StopControllers(); }))
+      .Await(NoController())
+      .Do(Call("create pods with secrets", [this] { return CreatePodsWithSecrets(); }))
+      .Do(Call("create large pods", [this] { return CreateLargePods("large-"); }))
+      .Await(Gated(kPodsWithSecrets + kLargePods))
+      .Do(Create(MakePod("before").Image(Image("demo/arm64:1"))));
+  StartControllers();
+  flow.Await(Requires("before", {"arm64"}))
+      // With the backlog of the other namespace still there.
+      .Do(Create(MakePod("modest").Image(Image("demo/multi:1"))))
+      .Await(Requires("modest", {"amd64", "arm64", "ppc64le", "s390x"}), 5s)
+      .Await(Gated(0))
+      .Await(ClusterConfigReady());
+  ExpectWithinLimit("cluster-controller");
+  ExpectWithinLimit("webhook");
+}
+
+// The operator ungates what no controller does, when the cluster's config goes.
+TEST_F(LargeInputsFlow, CostTheOperatorNoMemory) {
+  const std::string config(api::kClusterConfigName);
+  Flow flow(scene(), "a greedy tenant and the operator");
+  flow.Await(NoConfigAnywhere())
+      .Do(Call("stop the controllers", [this] { return StopControllers(); }))
+      .Await(NoController())
+      .Do(Call("create large pods", [this] { return CreateLargePods("large-"); }))
+      .Await(Gated(kLargePods))
+      .Do(Delete(kClusterConfigs, config))
+      .Await(Gone(kClusterConfigs, config), 120s)
+      .Check(Gated(0));
+  StartControllers();
+  ExpectWithinLimit("operator");
+}
+
+}  // namespace
+}  // namespace e2e

@@ -120,7 +120,8 @@ TEST_F(InspectionQueueTest, OtherCredentialsAreAnotherQuestion) {
                                 R"({"auths":{"r.io":{"username":"u","password":"p"}}})"),
               IsOk());
   EXPECT_FALSE(Ask("a", "r.io/a"));
-  EXPECT_FALSE(queue_.Ask({"ns", "b"}, {.image = "r.io/a", .keyring = std::make_shared<const inspection::Keyring>(keyring)}));
+  auto shared = std::make_shared<const inspection::Keyring>(keyring);
+  EXPECT_FALSE(queue_.Ask({"ns", "b"}, {.image = "r.io/a", .keyring = shared}));
   kube::Drain(io_);
   EXPECT_EQ(images_.asked_.size(), 2u);
 }

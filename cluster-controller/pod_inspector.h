@@ -26,7 +26,7 @@ namespace cluster_controller {
 
 struct PodInspectorOptions {
   // Of images' names and credentials that wait for their inspection.
-  kube::FairShareOptions memory{.per_namespace = 4u << 20, .total = 32u << 20, .first_always_enters = true};
+  kube::FairShareOptions memory{.per_namespace = 4u << 20, .total = 16u << 20, .first_always_enters = true};
   // Pods that read their secrets; fewer than there are workers.
   kube::FairShareOptions readers{.per_namespace = 4, .total = 12};
   // Inspections that wait, and pods that read their secrets, above which nothing is prefetched.

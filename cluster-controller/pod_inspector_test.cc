@@ -216,7 +216,8 @@ TEST_F(PodInspectorTest, PodsThatAreGoneLeaveNothingInTheQueue) {
 TEST_F(PodInspectorTest, APodOfTooManyImagesOrTooLongNamesIsAnError) {
   MakePod many("web");
   for (int i = 0; i < 257; ++i) many.Image("r.io/app:" + std::to_string(i));
-  EXPECT_THAT(kube::Run(io_, inspector_->Architectures(many)), FailsWith(Code::kInvalid, HasSubstr("257 different images")));
+  EXPECT_THAT(kube::Run(io_, inspector_->Architectures(many)),
+              FailsWith(Code::kInvalid, HasSubstr("257 different images")));
   Pod longest = MakePod("web").Image("r.io/" + std::string(1'000'000, 'x'));
   auto refused = kube::Run(io_, inspector_->Architectures(longest));
   ASSERT_THAT(refused, FailsWith(Code::kInvalid, HasSubstr("longer than 1024 bytes")));

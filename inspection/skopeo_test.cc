@@ -242,7 +242,8 @@ class SkopeoTest : public ::testing::Test {
         Result<void> copied = co_await skopeo.Copy(name, std::move(scratch));
         if (!copied) wanted = copied.error();
       }
-      ImageRequest request{.image = setup.repository + one.version, .keyring = std::make_shared<const Keyring>(setup.keyring)};
+      ImageRequest request{.image = setup.repository + one.version,
+                           .keyring = std::make_shared<const Keyring>(setup.keyring)};
       Result<ArchitectureSet> got = co_await setup.inspector->Architectures(request);
       EXPECT_EQ(Shown(got), Shown(wanted)) << setup.name << " " << request.image << "\n"
                                            << (got ? "" : got.error().ToString()) << "\n"

@@ -134,7 +134,8 @@ class Reflector {
   uint32_t generation_ = 0;
   bool synced_ = false;
   bool streaming_lists_ = true;
-  // Of the watch under way: it is open, its initial events have not ended, the server has no streaming lists, a frame has come.
+  // Of the watch under way: it is open, its initial events have not ended, the server has no streaming lists, a frame has
+  // come.
   bool watching_ = false;
   bool listing_ = false;
   bool refused_ = false;

@@ -112,7 +112,7 @@ std::string StubOfPod(std::string_view pod, std::string_view gate) {
 // controller of the cluster may use 256 MiB, a shard 64.
 constexpr size_t kLargePod = 64 * 1024;
 constexpr size_t kNamespaceBytes = 16 * 1024 * 1024;
-constexpr size_t kClusterBytes = 64 * 1024 * 1024;
+constexpr size_t kClusterBytes = 48 * 1024 * 1024;
 
 }  // namespace
 

@@ -46,7 +46,8 @@ TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
 
 TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatched) {
   DesiredObjects rights = GlobalPullSecretRights("all", kOptions);
-  Json rule = {{"apiGroups", {""}}, {"resources", {"secrets"}}, {"resourceNames", {"all"}}, {"verbs", {"list", "watch"}}};
+  Json rule = {{"apiGroups", {""}}, {"resources", {"secrets"}}, {"resourceNames", {"all"}},
+               {"verbs", {"list", "watch"}}};
   EXPECT_EQ(Find(rights, kRoles, "pod-placement-global-pull-secret")["rules"], Json::array({rule}));
   Json binding = Find(rights, kRoleBindings, "pod-placement-global-pull-secret");
   EXPECT_EQ(binding["subjects"][0]["name"], "pod-placement-controller");

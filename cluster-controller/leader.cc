@@ -19,7 +19,7 @@ constexpr std::chrono::seconds kOpenShiftInterval{60};
 
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(std::move(parts)),
-      pods_(parts_.client, parts_.clock, kube::GatedPods("", api::kClusterGate)),
+      pods_(parts_.client, parts_.clock, kube::GatedPods("", {api::kClusterGate})),
       cluster_configs_(parts_.client, parts_.clock, {}),
       config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
       leases_(parts_.client, parts_.clock,

@@ -101,7 +101,7 @@ bool IsWellTyped(std::string_view pod) {
 
 // A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
 void FuzzWatchEvent(const std::string& input) {
-  static const auto& pack = *new auto(kube::GatedPods("", api::kClusterGate).pack);
+  static const auto& pack = *new auto(kube::GatedPods("", {api::kClusterGate}).pack);
   Result<kube::RawWatchEvent> event = kube::DecodeProtobufFrame(input);
   if (!event) return;
   Result<std::optional<std::string>> packed = pack(event->object);

@@ -81,7 +81,7 @@ struct Shard {
       : metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
         event_metrics(registry),
-        pods(client, app.clock(), kube::GatedPods(ns, api::kLocalGate)),
+        pods(client, app.clock(), kube::GatedPods(ns, {api::kLocalGate})),
         configs(client, app.clock(), {.ns = ns}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),

@@ -35,6 +35,7 @@ Error Error::FromHttpStatus(int status, std::string reason, std::string message)
       case 401: return Code::kUnauthenticated;
       case 403: return Code::kPermissionDenied;
       case 404: return Code::kNotFound;
+      case 408: return Code::kUnavailable;
       case 409: return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kConflict;
       case 410: return Code::kExpired;
       case 429: return Code::kThrottled;

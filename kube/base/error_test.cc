@@ -18,6 +18,7 @@ TEST(ErrorTest, MapsHttpStatusToCodes) {
       {401, "Unauthorized", Code::kUnauthenticated},
       {403, "Forbidden", Code::kPermissionDenied},
       {404, "NotFound", Code::kNotFound},
+      {408, "", Code::kUnavailable},
       {405, "MethodNotAllowed", Code::kInvalid},
       {409, "AlreadyExists", Code::kAlreadyExists},
       {409, "Conflict", Code::kConflict},

@@ -5,6 +5,7 @@
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 #include <google/protobuf/wire_format_lite.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -20,13 +21,14 @@ using meta::ObjectMeta;
 
 Error NoPod() { return Error::Invalid("a pod that does not parse"); }
 
-Result<bool> HasGate(std::string_view spec, std::string_view gate) {
+Result<bool> HasGate(std::string_view spec, const std::vector<std::string>& gates) {
   FieldReader fields(spec);
   while (fields.Next()) {
     if (fields.number() != PodSpec::kSchedulingGatesFieldNumber) continue;
     FieldReader of_gate(fields.bytes());
     while (of_gate.Next()) {
-      if (of_gate.number() == PodSchedulingGate::kNameFieldNumber && of_gate.bytes() == gate) return true;
+      if (of_gate.number() != PodSchedulingGate::kNameFieldNumber) continue;
+      if (std::find(gates.begin(), gates.end(), of_gate.bytes()) != gates.end()) return true;
     }
   }
   if (fields.broken()) return NoPod();
@@ -53,8 +55,8 @@ Result<void> AppendWithoutManagedFields(std::string_view metadata, std::string& 
   return Ok();
 }
 
-// Decides and cuts on the bytes: most pods that a watch brings do not wait for this gate, or not any more.
-Result<std::optional<std::string>> PackGatedPod(std::string_view pod, std::string_view gate) {
+// Decides and cuts on the bytes: most pods that a watch brings do not wait for these gates, or not any more.
+Result<std::optional<std::string>> PackGatedPod(std::string_view pod, const std::vector<std::string>& gates) {
   std::string packed;
   bool gated = false;
   FieldReader fields(pod);
@@ -66,7 +68,7 @@ Result<std::optional<std::string>> PackGatedPod(std::string_view pod, std::strin
       continue;
     }
     if (fields.number() == Pod::kSpecFieldNumber) {
-      Result<bool> has_gate = HasGate(fields.bytes(), gate);
+      Result<bool> has_gate = HasGate(fields.bytes(), gates);
       if (!has_gate) return has_gate.error();
       gated |= *has_gate;
     }
@@ -78,8 +80,8 @@ Result<std::optional<std::string>> PackGatedPod(std::string_view pod, std::strin
   return std::optional<std::string>(std::move(packed));
 }
 
-// What tells the pod from others, and the gate.
-std::string StubOfPod(std::string_view pod, std::string_view gate) {
+// What tells the pod from others, and the gates.
+std::string StubOfPod(std::string_view pod, const std::vector<std::string>& gates) {
   std::string metadata;
   std::string spec;
   FieldReader fields(pod);
@@ -98,7 +100,7 @@ std::string StubOfPod(std::string_view pod, std::string_view gate) {
     while (fields.number() == Pod::kSpecFieldNumber && inner.Next()) {
       if (inner.number() != PodSpec::kSchedulingGatesFieldNumber) continue;
       std::string alone(inner.whole());
-      Result<bool> has_gate = HasGate(alone, gate);
+      Result<bool> has_gate = HasGate(alone, gates);
       if (has_gate && *has_gate) spec += alone;
     }
   }
@@ -116,9 +118,10 @@ constexpr size_t kClusterBytes = 48 * 1024 * 1024;
 
 }  // namespace
 
-InformerOptions<Pod> GatedPods(std::string ns, std::string_view gate) {
-  auto pack = [gate = std::string(gate)](std::string_view pod) { return PackGatedPod(pod, gate); };
-  auto stub = [gate = std::string(gate)](std::string_view pod) { return StubOfPod(pod, gate); };
+InformerOptions<Pod> GatedPods(std::string ns, std::vector<std::string_view> gates) {
+  std::vector<std::string> names(gates.begin(), gates.end());
+  auto pack = [names](std::string_view pod) { return PackGatedPod(pod, names); };
+  auto stub = [names](std::string_view pod) { return StubOfPod(pod, names); };
   CacheBudget budget{.object = kLargePod,
                      .one_namespace = kNamespaceBytes,
                      .total = ns.empty() ? kClusterBytes : kNamespaceBytes};

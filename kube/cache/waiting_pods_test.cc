@@ -15,7 +15,7 @@ constexpr char kGate[] = "example.com/gate";
 
 // What the cache would hold of `bytes`, decoded again; nullopt for a pod that it leaves out.
 Result<std::optional<Pod>> Pack(const std::string& bytes) {
-  Result<std::optional<std::string>> packed = GatedPods("ns", kGate).pack(bytes);
+  Result<std::optional<std::string>> packed = GatedPods("ns", {kGate}).pack(bytes);
   if (!packed) return packed.error();
   if (!*packed) return std::optional<Pod>();
   Pod pod;
@@ -30,6 +30,13 @@ TEST(WaitingPodsTest, HoldsPodsWithTheGateAlone) {
   EXPECT_FALSE(*Pack(Pod(MakePod("web").Gate("other.io/gate").Image("r.io/app:1")).SerializeAsString()));
   EXPECT_FALSE(*Pack(Pod(MakePod("web")).SerializeAsString()));
   EXPECT_FALSE(*Pack("")) << "no spec at all";
+}
+
+TEST(WaitingPodsTest, HoldsPodsWithOneOfSeveralGates) {
+  auto pack = GatedPods("", {kGate, "example.com/second"}).pack;
+  EXPECT_TRUE(*pack(Waiting().SerializeAsString()));
+  EXPECT_TRUE(*pack(Pod(MakePod("web").Gate("example.com/second")).SerializeAsString()));
+  EXPECT_FALSE(*pack(Pod(MakePod("web").Gate("other.io/gate")).SerializeAsString()));
 }
 
 TEST(WaitingPodsTest, HoldsAllThatAWriteNeeds) {
@@ -56,7 +63,7 @@ TEST(WaitingPodsTest, AStubIsSmallAndStillThePod) {
     pod.mutable_spec()->add_containers()->set_name("c" + std::to_string(i));
     pod.mutable_spec()->add_scheduling_gates()->set_name("other.io/gate" + std::to_string(i));
   }
-  InformerOptions<Pod> options = GatedPods("shop", kGate);
+  InformerOptions<Pod> options = GatedPods("shop", {kGate});
   Result<std::optional<std::string>> packed = options.pack(pod.SerializeAsString());
   ASSERT_TRUE(packed && *packed);
   std::string bytes = options.stub(**packed);

@@ -43,7 +43,7 @@ void WorkQueue::AddRateLimited(const ObjectKey& key, Duration at_least) {
   for (int i = 0; i < failures && delay < options_.max_delay; ++i) delay *= 2;
   delay = std::min(delay, options_.max_delay);
   if (observer_ != nullptr) observer_->OnRetried();
-  AddAfter(key, std::max(delay, at_least));
+  AddAfter(key, std::max(delay, std::min(at_least, options_.max_retry_after)));
 }
 
 void WorkQueue::Forget(const ObjectKey& key) { failures_.erase(key); }

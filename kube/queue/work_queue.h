@@ -39,6 +39,8 @@ struct WorkQueueOptions {
   // The first delay of AddRateLimited(); doubles per failure of the same key.
   Duration base_delay = std::chrono::milliseconds(5);
   Duration max_delay = std::chrono::seconds(1000);
+  // The longest time that a server may name.
+  Duration max_retry_after = std::chrono::seconds(30);
 };
 
 class WorkQueue {

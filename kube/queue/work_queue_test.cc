@@ -145,7 +145,11 @@ TEST_F(WorkQueueTest, ServersWishStretchesTheDelay) {
   clock_.Advance(7s - 1ms);
   EXPECT_THAT(TakeReady(), IsEmpty());
   clock_.Advance(1ms);
-  EXPECT_THAT(TakeReady(), ElementsAre("a"));
+  EXPECT_THAT(TakeAndFinish(), ElementsAre("a"));
+
+  queue_.AddRateLimited(kA, 1h);
+  clock_.Advance(30s);
+  EXPECT_THAT(TakeReady(), ElementsAre("a")) << "a wish has its limit";
 }
 
 TEST_F(WorkQueueTest, ShutDownHandsOutTheRestAndNoMore) {

@@ -18,6 +18,7 @@
 #include "kube/codec/yaml.h"
 #include "placement/gate.h"
 #include "placement/gating.h"
+#include "placement/ignored.h"
 #include "placement/release.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
@@ -101,7 +102,7 @@ bool IsWellTyped(std::string_view pod) {
 
 // A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
 void FuzzWatchEvent(const std::string& input) {
-  static const auto& pack = *new auto(kube::GatedPods("", {api::kClusterGate}).pack);
+  static const auto& pack = *new auto(kube::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
   Result<kube::RawWatchEvent> event = kube::DecodeProtobufFrame(input);
   if (!event) return;
   Result<std::optional<std::string>> packed = pack(event->object);
@@ -217,7 +218,10 @@ void FuzzPod(const std::string& input) {
       CheckRelease(*pod, api::kClusterGate, [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
     }
   }
-  CheckRelease(*pod, api::kClusterGate, [](Pod& one) { return placement::ReleaseIgnored(one); });
+  CheckRelease(*pod, api::kClusterGate, [](Pod& one) { return placement::ReleaseIgnored(one, api::kClusterGate); });
+  CheckRelease(*pod, api::kLocalGate, [](Pod& one) { return placement::ReleaseIgnored(one, api::kLocalGate); });
+  CheckRelease(*pod, api::kLocalGate, [&](Pod& one) { return placement::TakeOverLocal(one, matching); });
+  (void)placement::IsIgnored(*pod, "ops");
 }
 
 }  // namespace

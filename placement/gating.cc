@@ -32,13 +32,18 @@ GateDecision ShouldGate(const PodView& pod, std::string_view gate, std::string_v
                         bool preferences) {
   if (IsOffLimits(pod, operator_namespace)) return GateDecision::kOffLimits;
   if (Contains(pod.gates, gate)) return GateDecision::kAlreadyGated;
-  if (!pod.node_name.empty() || pod.owned_by_daemon_set || SelectsControlPlane(pod)) return GateDecision::kIgnore;
+  if (IsNeverGated(pod, operator_namespace)) return GateDecision::kIgnore;
   // The user's own requirement and preference win over both of ours.
   if (RequiresArchitecture(pod) && (pod.prefers_architecture || !preferences)) return GateDecision::kIgnore;
   return GateDecision::kGate;
 }
 
 }  // namespace
+
+bool IsNeverGated(const PodView& pod, std::string_view operator_namespace) {
+  return IsOffLimits(pod, operator_namespace) || !pod.node_name.empty() || pod.owned_by_daemon_set ||
+         SelectsControlPlane(pod);
+}
 
 GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace, bool preferences) {
   return ShouldGate(pod, api::kClusterGate, operator_namespace, preferences);

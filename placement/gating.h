@@ -25,6 +25,10 @@ struct PodView {
   bool prefers_architecture = false;
 };
 
+// True for a pod that is gated by no configuration whatsoever: bound to a node or the control plane, owned by a DaemonSet,
+// or off limits (kOffLimits).
+bool IsNeverGated(const PodView& pod, std::string_view operator_namespace);
+
 enum class GateDecision {
   kGate,          // add the gate
   kAlreadyGated,  // it has the gate: only mark it as gated

@@ -37,6 +37,11 @@ void AddGateRemovedEvent(std::string_view gate, Release& release) {
   release.events.push_back({api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
 }
 
+void AddTakeoverEvent(Release& release) {
+  release.events.push_back(
+      {api::kReasonShardTakeover, "The namespace's own controller does not answer; its work was done for it", true});
+}
+
 void AddRequirementEvent(RequirementResult result, std::string_view reason, std::string message, Release& release) {
   switch (result) {
     case RequirementResult::kSet: release.events.push_back({reason, std::move(message)}); return;
@@ -62,6 +67,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
                         "Required one of the architectures {" + Join(architectures) + "}", release);
     return;
   }
+  if (decision.inspection_tries > 0) ApplyInspectionError(pod, decision.inspection_error, decision.inspection_tries);
   release.events.push_back(
       {api::kReasonInspectionError, "Gave up inspecting the container images: " + decision.inspection_error, true});
   if (!IsArchitectureName(decision.fallback_architecture)) {
@@ -105,8 +111,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   if (local_gate) {
     RemoveGate(pod, api::kLocalGate);
     SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
-    release.events.push_back({api::kReasonShardTakeover,
-                              "The namespace's own controller does not answer; its work was done for it", true});
+    AddTakeoverEvent(release);
   }
   RemoveGate(pod, api::kClusterGate);
   SetLabel(pod, api::kClusterGateLabel, api::kRemoved);
@@ -115,25 +120,29 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   return release;
 }
 
-Release ReleaseIgnored(Pod& pod) {
-  Release release;
-  if (HasGate(pod, api::kLocalGate)) return release;
-  release = ReleaseBare(pod, api::kClusterGate);
-  if (release.released) {
-    release.events.insert(release.events.begin(),
-                          {api::kReasonGatedPodIgnored, "The pod is not one to be placed by architecture (any more)",
-                           true});
-  }
+Release TakeOverLocal(Pod& pod, const Configs& configs) {
+  Release release = ReleaseLocal(pod, configs);
+  if (release.released) AddTakeoverEvent(release);
+  return release;
+}
+
+Release ReleaseIgnored(Pod& pod, std::string_view gate) {
+  Release release = ReleaseBare(pod, gate);
+  if (!release.released) return release;
+  release.events.insert(release.events.begin(),
+                        {api::kReasonGatedPodIgnored, "The pod is not one to be placed by architecture (any more)", true});
   return release;
 }
 
 Release ReleaseBare(Pod& pod, std::string_view gate) {
   Release release;
-  if (!HasGate(pod, gate)) return release;
-  RemoveGate(pod, gate);
-  SetLabel(pod, gate, api::kRemoved);
-  AddGateRemovedEvent(gate, release);
-  release.released = true;
+  for (std::string_view dropped : {api::kLocalGate, api::kClusterGate}) {
+    bool wanted = dropped == gate || gate == api::kClusterGate;
+    if (!wanted || !RemoveGate(pod, dropped)) continue;
+    SetLabel(pod, dropped, api::kRemoved);
+    AddGateRemovedEvent(dropped, release);
+    release.released = true;
+  }
   return release;
 }
 

@@ -47,8 +47,9 @@ struct ClusterDecision {
   // That all images have in common; empty if they have none in common; nullopt if the inspection gave up. Not looked
   // at, so that nothing need be inspected, where the pod takes no requirement (NeedsRequirement() in requirement.h).
   std::optional<ArchitectureSet> architectures;
-  // With nullopt above: why, and what is required instead ("" for nothing).
+  // With nullopt above: why, after how many tries (0: not counted), and what is required instead ("" for nothing).
   std::string inspection_error;
+  int inspection_tries = 0;
   std::string fallback_architecture;
   // The shard of the pod's namespace is dead: both gates go, and the event says so. Without it a pod that has the local
   // gate is not released.
@@ -58,11 +59,14 @@ struct ClusterDecision {
 // The cluster's: requirement, preferences, labels, annotations; label scheduling-gate: removed, no cluster gate.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
 
-// For a gated pod that is not ours to place (any more): drops the cluster gate, and nothing else is set. A pod that has
-// the local gate is not released.
-Release ReleaseIgnored(kube::core::Pod& pod);
+// The shard's, by the cluster's controller: for a pod that has the local gate alone, in whose namespace no shard works.
+Release TakeOverLocal(kube::core::Pod& pod, const Configs& configs);
 
-// The last resort, when the API server refuses what was decided: drops `gate` and nothing else.
+// For a gated pod that is not ours to place (any more): drops `gate` and sets nothing but the gate's label. Whoever drops
+// the cluster gate drops the local one with it.
+Release ReleaseIgnored(kube::core::Pod& pod, std::string_view gate);
+
+// The last resort, when the API server refuses what was decided: the same, but for the event.
 Release ReleaseBare(kube::core::Pod& pod, std::string_view gate);
 
 }  // namespace placement

@@ -88,7 +88,8 @@ TEST(ReleaseTest, WhatHasNoGateIsUntouched) {
     std::string before = pod.SerializeAsString();
     EXPECT_FALSE(ReleaseLocal(pod, {&config}).released);
     EXPECT_FALSE(ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}}).released);
-    EXPECT_FALSE(ReleaseIgnored(pod).released);
+    EXPECT_FALSE(TakeOverLocal(pod, {&config}).released);
+    EXPECT_FALSE(ReleaseIgnored(pod, api::kClusterGate).released);
     EXPECT_FALSE(ReleaseBare(pod, api::kLocalGate).released);
     EXPECT_EQ(pod.SerializeAsString(), before);
   }
@@ -101,7 +102,35 @@ TEST(ReleaseTest, TheClusterGateStaysWhileTheLocalOneIsThere) {
   EXPECT_FALSE(release.released);
   EXPECT_THAT(release.events, IsEmpty());
   EXPECT_EQ(pod.SerializeAsString(), before);
-  EXPECT_FALSE(ReleaseIgnored(pod).released);
+}
+
+TEST(ReleaseTest, BareReleaseOfTheClusterGateTakesTheLocalOneAlong) {
+  Pod pod = Gated();
+  Release release = ReleaseBare(pod, api::kClusterGate);
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_TRUE(HasGate(pod, "other"));
+  EXPECT_EQ(Label(pod, api::kLocalGateLabel), "removed");
+  EXPECT_EQ(Label(pod, api::kClusterGateLabel), "removed");
+
+  Pod shards = Gated();
+  EXPECT_TRUE(ReleaseBare(shards, api::kLocalGate).released);
+  EXPECT_TRUE(HasGate(shards, api::kClusterGate));
+  EXPECT_EQ(Label(shards, api::kClusterGateLabel), "");
+}
+
+TEST(ReleaseTest, TheLocalGateAloneIsTakenOverWithoutARequirement) {
+  auto config = Config("a", {{"arm64", 75}});
+  Pod pod = MakePod("web").Gate(api::kLocalGate).Image("a:1");
+  Release release = TakeOverLocal(pod, {&config});
+  EXPECT_TRUE(release.released);
+  EXPECT_FALSE(HasGate(pod, api::kLocalGate));
+  EXPECT_EQ(Preferences(pod), 1);
+  EXPECT_EQ(Required(pod), "");
+  EXPECT_EQ(Label(pod, api::kLocalGateLabel), "removed");
+  EXPECT_EQ(Label(pod, api::kClusterGateLabel), "");
+  EXPECT_THAT(Reasons(release), ::testing::Contains(api::kReasonShardTakeover));
 }
 
 TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
@@ -191,7 +220,9 @@ TEST(ReleaseTest, AFailedInspectionFallsBack) {
   EXPECT_THAT(release.events[0].message, HasSubstr("503"));
 
   Pod anywhere = ClusterGated();
-  release = ReleaseCluster(anywhere, {.inspection_error = "503"});
+  release = ReleaseCluster(anywhere, {.inspection_error = "503", .inspection_tries = 5});
+  EXPECT_EQ(Label(anywhere, api::kInspectErrorCountLabel), "5");
+  EXPECT_EQ(AnnotationOf(anywhere, api::kInspectErrorAnnotation), "503");
   EXPECT_TRUE(release.released);
   EXPECT_EQ(Required(anywhere), "");
   EXPECT_EQ(Label(anywhere, api::kNodeAffinityLabel), "not-set");
@@ -200,11 +231,18 @@ TEST(ReleaseTest, AFailedInspectionFallsBack) {
 
 TEST(ReleaseTest, IgnoredPodsLoseTheGateAlone) {
   Pod pod = ClusterGated();
-  Release release = ReleaseIgnored(pod);
+  Release release = ReleaseIgnored(pod, api::kClusterGate);
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_FALSE(pod.spec().has_affinity());
+  EXPECT_EQ(pod.metadata().labels().size(), 1u) << "the gate's own";
+  EXPECT_TRUE(pod.metadata().annotations().empty());
   EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonGatedPodIgnored, api::kReasonGateRemoved));
+
+  Pod both = Gated();
+  EXPECT_TRUE(ReleaseIgnored(both, api::kClusterGate).released);
+  EXPECT_FALSE(HasGate(both, api::kLocalGate));
+  EXPECT_FALSE(HasGate(both, api::kClusterGate));
 }
 
 TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {

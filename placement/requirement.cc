@@ -116,8 +116,10 @@ int InspectionTries(const Pod& pod) {
   std::string_view text = LabelOf(pod, api::kInspectErrorCountLabel);
   int tries = 0;
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), tries);
-  bool number = parsed.ec == std::errc() && parsed.ptr == text.data() + text.size();
-  return number ? std::max(tries, 0) : 0;
+  if (parsed.ptr != text.data() + text.size()) return 0;
+  // Whoever may write the pod may write any number.
+  if (parsed.ec == std::errc::result_out_of_range) return text.starts_with('-') ? 0 : kMaxInspectionTries;
+  return parsed.ec == std::errc() ? std::clamp(tries, 0, kMaxInspectionTries) : 0;
 }
 
 }  // namespace placement

@@ -14,6 +14,9 @@
 
 namespace placement {
 
+// After so many failed inspections a pod goes on without their answer.
+inline constexpr int kMaxInspectionTries = 5;
+
 enum class RequirementResult {
   kSet,       // expressions were added; label node-affinity: set
   kNowhere,   // so, but with an expression that no node satisfies; label no-supported-arch too
@@ -42,7 +45,7 @@ RequirementResult ApplyFallback(kube::core::Pod& pod, std::string_view architect
 void ApplyInspectionError(kube::core::Pod& pod, std::string_view message, int tries);
 // After one that succeeded: takes the error label and annotation away. The count stays, as the pod's history.
 void ClearInspectionError(kube::core::Pod& pod);
-// How many inspections failed according to the pod's labels; 0 for none and for nonsense.
+// How many inspections failed according to the pod's labels: 0 for none and for nonsense, at most kMaxInspectionTries.
 int InspectionTries(const kube::core::Pod& pod);
 
 }  // namespace placement

@@ -221,9 +221,13 @@ TEST(RequirementTest, CountsFailedInspections) {
   ClearInspectionError(pod);
   EXPECT_EQ(LabelsOf(pod), "image-inspect-error-count=2");
   EXPECT_TRUE(pod.metadata().annotations().empty());
-  for (const char* nonsense : {"", "x", "-3", "2x", "99999999999"}) {
+  for (const char* nonsense : {"", "x", "-3", "-99999999999", "2x", "99999999999x"}) {
     SetLabel(pod, api::kInspectErrorCountLabel, nonsense);
     EXPECT_EQ(InspectionTries(pod), 0) << nonsense;
+  }
+  for (const char* many : {"5", "6", "2147483647", "99999999999"}) {
+    SetLabel(pod, api::kInspectErrorCountLabel, many);
+    EXPECT_EQ(InspectionTries(pod), kMaxInspectionTries) << many;
   }
 }
 

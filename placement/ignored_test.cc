@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "placement/ignored.h"
+
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "kube/testing/make_pod.h"
+
+namespace placement {
+namespace {
+
+using kube::MakePod;
+using kube::core::Pod;
+
+MakePod Gated() { return std::move(MakePod("web").Gate(api::kClusterGate).Image("a:1")); }
+
+TEST(IgnoredTest, PodsThatNoWebhookOfOursGates) {
+  EXPECT_TRUE(IsIgnored(Gated().Node("node-1"), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().Owner("apps/v1", "DaemonSet", "agent"), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().NodeSelector("node-role.kubernetes.io/control-plane", ""), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().NodeSelector("node-role.kubernetes.io/master", ""), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().Label(api::kOperandLabel, "shard"), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().Namespace("kube-system"), "ops"));
+  EXPECT_TRUE(IsIgnored(Gated().Namespace("ops"), "ops"));
+}
+
+TEST(IgnoredTest, OthersAreOurs) {
+  EXPECT_FALSE(IsIgnored(Gated(), "ops"));
+  EXPECT_FALSE(IsIgnored(Gated(), ""));
+  EXPECT_FALSE(IsIgnored(Gated().Namespace("kubernetes"), "ops"));
+  EXPECT_FALSE(IsIgnored(Gated().Owner("apps/v1", "ReplicaSet", "web-1"), "ops"));
+  EXPECT_FALSE(IsIgnored(Gated().Owner("example.com/v1", "DaemonSet", "other"), "ops"));
+  EXPECT_FALSE(IsIgnored(Gated().NodeSelector("kubernetes.io/arch", "arm64"), "ops"));
+}
+
+TEST(IgnoredTest, OurWebhooksLabelWhatTheyGate) {
+  EXPECT_FALSE(IsGatedByWebhook(Gated()));
+  EXPECT_TRUE(IsGatedByWebhook(Gated().Label(api::kClusterGateLabel, api::kGated)));
+  EXPECT_FALSE(IsGatedByWebhook(Gated().Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated)));
+  Pod local = MakePod("web").Gate(api::kLocalGate);
+  EXPECT_FALSE(IsGatedByWebhook(local));
+  Pod gated = MakePod("web").Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated);
+  EXPECT_TRUE(IsGatedByWebhook(gated));
+}
+
+}  // namespace
+}  // namespace placement

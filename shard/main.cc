@@ -48,6 +48,8 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "shard";
 constexpr int kWorkers = 16;
+// Of a pod whose writes fail.
+constexpr std::chrono::seconds kMaxBackoff{30};
 
 Result<void> CheckFlags() {
   constexpr size_t kMaxLength = 63;
@@ -94,7 +96,8 @@ struct Shard {
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
-        controller({.name = "shard-pod", .workers = kWorkers}, known_pods, app.clock(), &controller_metrics) {
+        controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}}, known_pods,
+                   app.clock(), &controller_metrics) {
     known_pods.Serve(reconciler);
     known_pods.OnTurn([this](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
     pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {

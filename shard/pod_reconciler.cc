@@ -2,9 +2,11 @@
 #include "shard/pod_reconciler.h"
 
 #include "api/names.h"
+#include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "placement/configs.h"
 #include "placement/gate.h"
+#include "placement/ignored.h"
 #include "placement/release.h"
 
 namespace shard {
@@ -47,9 +49,14 @@ Async<> PodReconciler::Release(Pod& pod) {
     if (!known) co_return known.error();
 
     // Decide: pure, no I/O.
-    placement::Release release =
-        refused ? placement::ReleaseBare(pod, api::kLocalGate)
-                : placement::ReleaseLocal(pod, placement::ConfigsFor(pod, **known));
+    placement::Release release;
+    if (refused) {
+      release = placement::ReleaseBare(pod, api::kLocalGate);
+    } else if (placement::IsIgnored(pod, /*operator_namespace=*/"")) {
+      release = placement::ReleaseIgnored(pod, api::kLocalGate);
+    } else {
+      release = placement::ReleaseLocal(pod, placement::ConfigsFor(pod, **known));
+    }
     if (!release.released) co_return Ok();  // another pass, or the cluster's controller, was faster
 
     // Write: guarded by the resourceVersion that it was decided on.
@@ -66,9 +73,8 @@ Async<> PodReconciler::Release(Pod& pod) {
 
     // A pod for which the API server, or a policy in it, refuses our words loses the gate without them: it must not
     // wait for ever.
-    Code code = written.error().code();
-    bool words_refused = !refused && (code == Code::kInvalid || code == Code::kPermissionDenied);
-    if ((!words_refused && code != Code::kConflict) || tries == kTries) {
+    bool words_refused = !refused && kube::IsRefusal(written.error());
+    if ((!words_refused && !kube::IsConflict(written)) || tries == kTries) {
       co_return written.error().Prefix("drop the local gate");
     }
     if (words_refused) RecordFailure(pod, written.error());
@@ -90,6 +96,7 @@ Async<Pod> PodReconciler::ReadLive(const Pod& pod) {
 }
 
 void PodReconciler::RecordFailure(const Pod& pod, const Error& error) {
+  if (!limiter_.Allow(kube::KeyOf(pod), error.message())) return;
   deps_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,
                       "Could not remove the scheduling gate " + std::string(api::kLocalGate) + ": " + error.message());
 }

@@ -7,6 +7,7 @@
 #include "kube/base/clock.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
+#include "kube/controller/event_limiter.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
@@ -26,7 +27,7 @@ class PodReconciler final : public kube::Reconciler {
     ShardMetrics& metrics;
   };
 
-  explicit PodReconciler(Dependencies dependencies) : deps_(std::move(dependencies)) {}
+  explicit PodReconciler(Dependencies dependencies) : deps_(std::move(dependencies)), limiter_(deps_.clock) {}
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
@@ -38,6 +39,7 @@ class PodReconciler final : public kube::Reconciler {
   void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);
 
   Dependencies deps_;
+  kube::EventLimiter limiter_;
 };
 
 }  // namespace shard

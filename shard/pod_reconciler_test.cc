@@ -218,6 +218,39 @@ TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
   EXPECT_THAT(Events(), ::testing::Contains(api::kReasonGateRemovalFailed));
 }
 
+TEST_F(PodReconcilerTest, AnyRefusalCountsAsOne) {
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::FromHttpStatus(451, "", "denied the request"), "PUT");
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+}
+
+TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsToldOnce) {
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 100);
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
+  EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(events_.size(), 2u) << "the decided write's refusal, and the bare one's";
+}
+
+TEST_F(PodReconcilerTest, AMissingPermissionCostsNoPreference) {
+  api_.Create(Config("a", 1, "arm64", 75));
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::PermissionDenied(R"(pods "web" is forbidden: User "shard" cannot update resource "pods")"), "PUT");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Preferences(), 1);
+}
+
+TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesTheGateAlone) {
+  api_.Create(Config("a", 1, "arm64", 75));
+  api_.Create<Pod>(Gated().Owner("apps/v1", "DaemonSet", "agent"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(Preferences(), 0);
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGatedPodIgnored, api::kReasonGateRemoved));
+}
+
 TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());

@@ -9,11 +9,13 @@ namespace cluster_controller {
 
 struct ControllerMetrics {
   explicit ControllerMetrics(kube::Metrics& metrics)
-      : pods_gated(metrics.AddGauge("mto_ppo_pods_gated", "Pods that have the cluster gate")),
+      : pods_gated(metrics.AddGauge("mto_ppo_pods_gated", "Pods that have one of the scheduling gates")),
         time_to_process_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
                                                  "Time of one pass over a pod, whatever its outcome")),
         time_to_process_gated_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
-                                                       "Time from a gated pod's first sight to its release")),
+                                                       "Time of one pass over a gated pod, inspection included")),
+        time_to_release_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_release_pod_seconds",
+                                                 "Time from a gated pod's first sight to its release")),
         time_to_inspect_image(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_image_seconds", "Time to inspect one image")),
         time_to_inspect_pod_images(metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_pod_images_seconds",
@@ -25,6 +27,7 @@ struct ControllerMetrics {
   prometheus::Gauge& pods_gated;
   prometheus::Histogram& time_to_process_pod;
   prometheus::Histogram& time_to_process_gated_pod;
+  prometheus::Histogram& time_to_release_pod;
   prometheus::Histogram& time_to_inspect_image;
   prometheus::Histogram& time_to_inspect_pod_images;
   prometheus::Counter& processed_pods;

@@ -12,6 +12,8 @@ using kube::EventType;
 using kube::ObjectKey;
 using kube::Result;
 
+// Of a pod whose writes fail.
+constexpr std::chrono::seconds kMaxBackoff{30};
 constexpr std::chrono::seconds kFilesInterval{10};
 constexpr std::chrono::seconds kOpenShiftInterval{60};
 
@@ -19,32 +21,35 @@ constexpr std::chrono::seconds kOpenShiftInterval{60};
 
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(std::move(parts)),
-      pods_(parts_.client, parts_.clock, kube::GatedPods("", {api::kClusterGate})),
+      pods_(parts_.client, parts_.clock, kube::GatedPods("", {api::kClusterGate, api::kLocalGate})),
       cluster_configs_(parts_.client, parts_.clock, {}),
       config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
-      leases_(parts_.client, parts_.clock,
-              {.field_selector = "metadata.name=" + std::string(api::kShardControllerName)}),
+      leases_(parts_.client, parts_.clock, ShardLeases()),
+      deployments_(parts_.client, parts_.clock, ShardDeployments()),
       images_(inspection::NewImageInspector(parts_.executor, parts_.clock)),
       secrets_(parts_.client, parts_.clock),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
       configs_(parts_.client, parts_.clock, {}),
-      shards_(parts_.clock, api::kDefaultShardTakeoverAfter),
+      namespaces_(parts_.client),
       openshift_(parts_.client),
-      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_, shards_,
-                     openshift_.config()),
-      known_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
-      reconciler_({parts_.client, parts_.clock, tasks, parts_.events, configs_, inspector_, shards_, parts_.metrics,
-                   known_pods_, cluster_configs_}),
-      controller_({.name = kController, .workers = options.workers}, known_pods_, parts_.clock, &parts_.observer) {
+      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_,
+                     parts_.shards, openshift_.config()),
+      large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
+      reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, inspector_, parts_.shards,
+                   namespaces_, parts_.known, parts_.metrics, large_pods_, cluster_configs_}),
+      controller_({.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}}, large_pods_,
+                  parts_.clock, &parts_.observer) {
   parts_.current = this;
+  parts_.known.BeginTerm();
+  parts_.shards.BeginTerm();
 
-  known_pods_.Serve(reconciler_);
+  large_pods_.Serve(reconciler_);
 
   // What wakes what.
   pods_.OnChange([this](EventType, const ObjectKey& pod) { controller_.Enqueue(pod); });
   queue_.OnAnswer([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  known_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   cluster_configs_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
@@ -53,7 +58,11 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   });
   config_maps_.OnEvent([this](EventType, const kube::core::ConfigMap&) { system_config_.Apply(); });
-  leases_.OnEvent([this](EventType type, const kube::coordination::Lease& lease) { shards_.OnLease(type, lease); });
+  leases_.OnEvent(
+      [this](EventType type, const kube::coordination::Lease& lease) { parts_.shards.OnLease(type, lease); });
+  deployments_.OnEvent([this](EventType type, const kube::apps::Deployment& deployment) {
+    parts_.shards.OnDeployment(type, deployment);
+  });
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
@@ -61,6 +70,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("cluster-configs", cluster_configs_.Run());
   tasks.Spawn("config-maps", config_maps_.Run());
   tasks.Spawn("configs", configs_.Run());
+  tasks.Spawn("deployments", deployments_.Run());
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
@@ -73,6 +83,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!synced) co_return;
   system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
+  synced = co_await pods_.WaitForSync();
+  if (synced) reconciler_.ForgetGone();
 }
 
 }  // namespace cluster_controller

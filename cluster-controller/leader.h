@@ -10,6 +10,8 @@
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/known_pods.h"
+#include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
@@ -28,8 +30,9 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/large_pods.h"
 #include "kube/controller/leadership.h"
-#include "kube/types/core.pb.h"
+#include "kube/types/apps.pb.h"
 #include "kube/types/coordination.pb.h"
+#include "kube/types/core.pb.h"
 
 namespace cluster_controller {
 
@@ -54,6 +57,8 @@ struct LeaderParts {
   kube::Client& client;
   kube::Clock& clock;
   kube::EventRecorder& events;
+  KnownPods& known;
+  ShardWatch& shards;
   ControllerMetrics& metrics;
   kube::ControllerObserver& observer;
 };
@@ -78,6 +83,7 @@ class Leader final : public kube::Term {
   kube::Informer<api::ClusterPodPlacementConfig> cluster_configs_;
   kube::Informer<kube::core::ConfigMap> config_maps_;
   kube::Informer<kube::coordination::Lease> leases_;
+  kube::Informer<kube::apps::Deployment> deployments_;
 
   // What works.
   std::unique_ptr<inspection::ImageInspector> images_;
@@ -85,10 +91,10 @@ class Leader final : public kube::Term {
   InspectionQueue queue_;
   PodInspector inspector_;
   configs::FreshConfigs configs_;
-  ShardWatch shards_;
+  NamespaceSelection namespaces_;
   OpenShiftObjects openshift_;
   SystemConfig system_config_;
-  kube::LargePods known_pods_;
+  kube::LargePods large_pods_;
   PodReconciler reconciler_;
   kube::Controller controller_;
 };

@@ -7,10 +7,13 @@
 #include <memory>
 #include <string>
 
+#include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "api/version.h"
 #include "cluster-controller/controller_metrics.h"
+#include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
+#include "cluster-controller/shard_watch.h"
 #include "inspection/config/node_file_flags.h"
 #include "kube/admission/health.h"
 #include "kube/admission/metrics.h"
@@ -61,7 +64,10 @@ Async<> Main(kube::App& app) {
   app.tasks().Spawn("events", events.Run());
 
   // Work, while the Lease is ours.
-  LeaderParts parts{leader, app.executor(), **client, app.clock(), events, pod_metrics, controller_metrics};
+  KnownPods known(app.clock());
+  ShardWatch shards(app.clock(), api::kDefaultShardTakeoverAfter);
+  LeaderParts parts{leader, app.executor(), **client, app.clock(), events, known, shards, pod_metrics,
+                    controller_metrics};
   LeaderOptions options{.ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
   kube::Leadership leadership(app, **client,
                               {.ns = FLAGS_namespace,

@@ -9,7 +9,10 @@
 
 #include "api/names.h"
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/known_pods.h"
+#include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
+#include "cluster-controller/shard_watch.h"
 #include "configs/fresh_configs.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -113,6 +116,26 @@ class PodReconcilerTest : public testing::Test {
                      {"spec", {{"plugins", plugins}}}});
   }
 
+  PodReconcilerParts Parts() {
+    return {"operator-ns", api_, clock_, tasks_, events_, configs_, inspector_, shards_, namespaces_, known_,
+            controller_metrics_, pods_, cluster_configs_};
+  }
+  std::vector<std::string> Events() {
+    kube::TaskGroup tasks(io_.get_executor());
+    tasks.Spawn("events", events_.Run());
+    kube::Drain(io_);
+    (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
+    std::vector<std::string> reasons;
+    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns")) reasons.push_back(event.reason());
+    return reasons;
+  }
+  void CreateNamespace(const std::string& name, const std::string& team) {
+    kube::core::Namespace ns;
+    ns.mutable_metadata()->set_name(name);
+    (*ns.mutable_metadata()->mutable_labels())["team"] = team;
+    api_.Create(ns);
+  }
+
   // With a finalizer, as the operator gives it one.
   void CreateClusterConfig(kube::Json spec) {
     kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"}, {"kind", "ClusterPodPlacementConfig"}};
@@ -134,10 +157,11 @@ class PodReconcilerTest : public testing::Test {
   InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_};
   PodInspector inspector_{queue_, secrets_, controller_metrics_, clock_};
   ShardWatch shards_{clock_, 30s};
+  NamespaceSelection namespaces_{api_};
+  KnownPods known_{clock_};
   LiveReader<Pod> pods_{api_};
   LiveReader<api::ClusterPodPlacementConfig> cluster_configs_{api_};
-  PodReconciler reconciler_{{api_, clock_, tasks_, events_, configs_, inspector_, shards_, controller_metrics_, pods_,
-                             cluster_configs_}};
+  PodReconciler reconciler_{Parts()};
 };
 
 TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndDropsTheGate) {
@@ -213,16 +237,62 @@ TEST_F(PodReconcilerTest, AFailureIsToldWithImageRegistryAndCause) {
   EXPECT_EQ(events_.size(), 2u);
 }
 
-TEST_F(PodReconcilerTest, ANewLeaderGoesOnCountingAndStartsThePauseAnew) {
+TEST_F(PodReconcilerTest, ANewLeaderGoesOnCountingAndTriesSoon) {
   images_.error_ = Error::Unavailable("registry r.io: 503");
   api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, "3"));
-  auto outcome = Reconcile();
-  ASSERT_THAT(outcome, IsOk());
-  EXPECT_TRUE(images_.asked_.empty());
-  ASSERT_TRUE(outcome->delay().has_value());
-  clock_.Advance(*outcome->delay());
+  EXPECT_THAT(Reconcile(), IsOk());
+  clock_.Advance(5s);
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(placement::InspectionTries(Web()), 4);
+}
+
+TEST_F(PodReconcilerTest, ANewTermOfTheSameProcessKeepsThePause) {
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  api_.Create<Pod>(GatedPod());
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  ASSERT_TRUE(outcome->delay().has_value());
+  kube::Duration left = *outcome->delay();
+  // Terms much shorter than the pause.
+  while (left > 1s) {
+    clock_.Advance(1s);
+    left -= 1s;
+    known_.BeginTerm();
+    PodReconciler next(Parts());
+    auto waiting = kube::Run(io_, next.Reconcile({{"ns", "web"}}));
+    ASSERT_THAT(waiting, IsOk());
+    EXPECT_EQ(waiting->delay(), std::chrono::ceil<std::chrono::milliseconds>(left));
+  }
+  clock_.Advance(left);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(images_.asked_.size(), 2u);
+}
+
+TEST_F(PodReconcilerTest, TriesAreCountedThoughThePodCannotBeWritten) {
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 4);
+  for (int attempt = 0; attempt < 5; ++attempt) {
+    EXPECT_TRUE(Gated());
+    EXPECT_THAT(Reconcile(), IsOk());
+    clock_.Advance(10min);
+  }
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(images_.asked_.size(), 5u);
+}
+
+TEST_F(PodReconcilerTest, ACountThatIsNoneOfOursEndsTheTriesAtMost) {
+  images_.error_ = Error::Unavailable("registry r.io: 503");
+  for (const char* count : {"2147483647", "99999999999", "5"}) {
+    api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, count));
+    EXPECT_THAT(Reconcile(), IsOk());
+    clock_.Advance(5s);
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_FALSE(Gated()) << count;
+    EXPECT_EQ(placement::LabelOf(Web(), api::kInspectErrorCountLabel), "5");
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
 }
 
 TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
@@ -236,6 +306,8 @@ TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), ArchitectureSet{});
   EXPECT_EQ(images_.asked_.size(), 5u);
+  EXPECT_EQ(placement::LabelOf(Web(), api::kInspectErrorCountLabel), "5");
+  EXPECT_EQ(api_.CountCalls("PUT"), 5) << "the count is in the write that drops the gate";
 }
 
 TEST_F(PodReconcilerTest, TheTriesAreSpreadOverTheRetryPeriod) {
@@ -283,6 +355,169 @@ TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesAsDecidedGoesOnWithoutIt) {
   EXPECT_EQ(Required(), ArchitectureSet{});
 }
 
+TEST_F(PodReconcilerTest, AnyRefusalCostsAPodWhatWasDecidedAndNotMore) {
+  for (Error refused : {Error::PermissionDenied("a policy says no"), Error::FromHttpStatus(451, "", "denied")}) {
+    api_.Create<Pod>(GatedPod());
+    api_.FailNext(refused, "PUT");
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_FALSE(Gated());
+    EXPECT_EQ(Required(), ArchitectureSet{});
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
+}
+
+TEST_F(PodReconcilerTest, ARefusalForgetsTheLocalGateNeither) {
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  EXPECT_THAT(Reconcile(), IsOk());
+  clock_.Advance(30s);
+  api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT");
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);
+}
+
+TEST_F(PodReconcilerTest, AMissingPermissionCostsNothingButTime) {
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::PermissionDenied(R"(pods "web" is forbidden: User "x" cannot update resource "pods")"), "PUT");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+}
+
+TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsTriedOnAndToldOnce) {
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 20);
+  for (int i = 0; i < 10; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
+  EXPECT_EQ(events_.size(), 2u) << "the gate, and the one failure";
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
+}
+
+TEST_F(PodReconcilerTest, AFailedRemovalIsTold) {
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::Unavailable("503"), "PUT");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(Events(), testing::UnorderedElementsAre(api::kReasonGateAdded, api::kReasonGateRemovalFailed));
+}
+
+TEST_F(PodReconcilerTest, ConflictsAreToldIfTheyDoNotEnd) {
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::Conflict("newer"), "PUT", 4);
+  for (int i = 0; i < 3; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
+  EXPECT_EQ(events_.size(), 1u) << "the gate alone";
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
+  EXPECT_EQ(events_.size(), 2u);
+}
+
+TEST_F(PodReconcilerTest, APodThatIsNotFoundButThereIsLookedAtAgain) {
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::NotFound("no such pod"), "PUT");
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_TRUE(outcome->delay().has_value());
+}
+
+TEST_F(PodReconcilerTest, TheLocalGateAloneIsTheShards) {
+  CreateConfig("prefer-arm64", "arm64");
+  api_.Create<Pod>(MakePod("web").Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated).Image("r.io/app:1"));
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 30s);
+  clock_.Advance(30s);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(Preferences(), 1);
+  EXPECT_EQ(Required(), ArchitectureSet{}) << "no cluster gate, no requirement";
+  EXPECT_EQ(placement::LabelOf(Web(), api::kClusterGateLabel), "");
+  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_THAT(Events(), testing::IsSupersetOf({api::kReasonShardTakeover, api::kReasonGateRemoved}));
+}
+
+TEST_F(PodReconcilerTest, AShardThatHangsWithALiveLeaseHoldsNoPod) {
+  CreateConfig("prefer-arm64", "arm64");
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  kube::apps::Deployment deployment;
+  deployment.mutable_metadata()->set_namespace_("ns");
+  deployment.mutable_status()->set_available_replicas(1);
+  shards_.OnDeployment(kube::EventType::kAdded, deployment);
+  kube::coordination::Lease lease;
+  lease.mutable_metadata()->set_namespace_("ns");
+  lease.mutable_spec()->set_holder_identity("whoever");
+  int looks = 0;
+  for (; placement::HasGate(Web(), api::kLocalGate) && looks < 20; ++looks) {
+    lease.mutable_spec()->mutable_renew_time()->set_seconds(looks);
+    shards_.OnLease(kube::EventType::kModified, lease);
+    auto outcome = Reconcile();
+    ASSERT_THAT(outcome, IsOk());
+    clock_.Advance(outcome->delay().value_or(0ms));
+  }
+  EXPECT_LE(looks, 4);
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Preferences(), 1);
+}
+
+TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesItsGatesAlone) {
+  CreateConfig("prefer-arm64", "arm64");
+  for (Pod pod : {Pod(GatedPod().Owner("apps/v1", "DaemonSet", "agent")),
+                  Pod(GatedPod().NodeSelector(api::kControlPlaneNodeLabel, "").Gate(api::kLocalGate)),
+                  Pod(MakePod("web").Gate(api::kLocalGate).Owner("apps/v1", "DaemonSet", "agent"))}) {
+    api_.Create<Pod>(pod);
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);
+    EXPECT_FALSE(Web().spec().has_affinity());
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
+  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
+}
+
+TEST_F(PodReconcilerTest, AGateSetByHandInAnExcludedNamespaceIsDropped) {
+  CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
+  CreateNamespace("ns", "b");
+  api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_FALSE(Web().spec().has_affinity());
+  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
+}
+
+TEST_F(PodReconcilerTest, AGateSetByHandInASelectedNamespaceIsAsGoodAsOurs) {
+  CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
+  CreateNamespace("ns", "a");
+  api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+}
+
+TEST_F(PodReconcilerTest, APodThatOurWebhookGatedCostsNoLookAtItsNamespace) {
+  CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
+  api_.Create<Pod>(GatedPod().Label(api::kLocalGateLabel, api::kRemoved));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(api_.CountCalls("GET"), 0);
+}
+
+TEST_F(PodReconcilerTest, OnePassOverAPodIncludesItsInspection) {
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  std::string text = metrics_.Render();
+  EXPECT_THAT(text, testing::HasSubstr("mto_ppo_ctrl_time_to_process_gated_pod_seconds_count 1"));
+  EXPECT_THAT(text, testing::HasSubstr("mto_ppo_ctrl_time_to_release_pod_seconds_count 1"));
+}
+
+TEST_F(PodReconcilerTest, WhatWentWhileNobodyWatchedIsForgotten) {
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  EXPECT_THAT(Reconcile(), IsOk());
+  api_.Delete<Pod>({"ns", "web"});
+  reconciler_.ForgetGone();
+  EXPECT_EQ(known_.size(), 0u);
+}
+
 TEST_F(PodReconcilerTest, AReleasedPodIsNotWrittenAgain) {
   Pod gated = api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
@@ -294,10 +529,10 @@ TEST_F(PodReconcilerTest, AReleasedPodIsNotWrittenAgain) {
 TEST_F(PodReconcilerTest, ADeletedPodIsForgotten) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(reconciler_.waiting(), 1u);
+  EXPECT_EQ(known_.size(), 1u);
   api_.Delete<Pod>({"ns", "web"});
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(reconciler_.waiting(), 0u);
+  EXPECT_EQ(known_.size(), 0u);
 }
 
 TEST_F(PodReconcilerTest, AFirstSightIsToldOnce) {

@@ -89,17 +89,17 @@ struct Shard {
                {.component = std::string(api::kEventComponent),
                 .busy = [this] { return controller.queue().size() > 0; },
                 .observer = &event_metrics}),
-        known_pods(client, pods, {.per_namespace = 1, .total = 1}),
+        large_pods(client, pods, {.per_namespace = 1, .total = 1}),
         reconciler({.client = client,
                     .clock = app.clock(),
-                    .pods = known_pods,
+                    .pods = large_pods,
                     .configs = configs,
                     .events = events,
                     .metrics = metrics}),
-        controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}}, known_pods,
+        controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}}, large_pods,
                    app.clock(), &controller_metrics) {
-    known_pods.Serve(reconciler);
-    known_pods.OnTurn([this](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
+    large_pods.Serve(reconciler);
+    large_pods.OnTurn([this](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
     pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
       if (type != EventType::kDeleted) controller.EnqueueAfter(pod, leads ? kube::Duration::zero() : kLeftToTheLeader);
@@ -118,7 +118,7 @@ struct Shard {
   kube::Informer<Pod> pods;
   configs::FreshConfigs configs;
   kube::EventRecorder events;
-  kube::LargePods known_pods;
+  kube::LargePods large_pods;
   PodReconciler reconciler;
   kube::Controller controller;
   bool leads = false;

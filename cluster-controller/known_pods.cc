@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/known_pods.h"
+
+#include <string>
+
+namespace cluster_controller {
+
+std::pair<KnownPod&, bool> KnownPods::Remember(const kube::core::Pod& pod) {
+  size_t uid_hash = std::hash<std::string>()(pod.metadata().uid());
+  auto [entry, is_new] = pods_.try_emplace(kube::KeyOf(pod));
+  KnownPod& known = entry->second;
+  if (!is_new && known.uid_hash == uid_hash) return {known, false};
+  known = {.uid_hash = uid_hash, .first_seen = clock_.Now(), .next_try = {}, .pass_began = {}};
+  return {known, true};
+}
+
+KnownPod* KnownPods::Find(const kube::ObjectKey& key) {
+  auto found = pods_.find(key);
+  return found == pods_.end() ? nullptr : &found->second;
+}
+
+void KnownPods::BeginTerm() {
+  for (auto& [key, known] : pods_) {
+    known.pass_began = {};
+    known.prefetching = false;
+    known.released = false;
+  }
+}
+
+void KnownPods::KeepOnly(const kube::PodReader& pods) {
+  std::erase_if(pods_, [&](const auto& entry) { return !pods.Get(entry.first).has_value(); });
+}
+
+}  // namespace cluster_controller

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// NamespaceSelection: whether the ClusterPodPlacementConfig selects a namespace, read from the API server for the few pods
+// of which only that tells whether they are ours. Who asks at the same time shares a read.
+// Thread: the client's.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "kube/base/async.h"
+#include "kube/base/shared_call.h"
+#include "kube/client/client.h"
+#include "kube/types/core.pb.h"
+#include "kube/types/meta.pb.h"
+
+namespace cluster_controller {
+
+class NamespaceSelection {
+ public:
+  // `client` outlives it.
+  explicit NamespaceSelection(kube::Client& client) : client_(client) {}
+
+  // True also where it cannot be known: the namespace is gone or may not be read, or the selector is none.
+  // Errors: the API server's that pass.
+  kube::Async<bool> IsSelected(std::string ns, kube::meta::LabelSelector selector);
+
+ private:
+  using Shared = std::shared_ptr<const kube::core::Namespace>;
+
+  kube::Async<Shared> Read(std::string ns);
+  kube::SharedCall<Shared>& ReadOf(const std::string& ns);
+
+  kube::Client& client_;
+  std::unordered_map<std::string, kube::SharedCall<Shared>> reads_;  // by namespace
+};
+
+}  // namespace cluster_controller

@@ -495,6 +495,23 @@ TEST_F(PodReconcilerTest, AGateSetByHandInASelectedNamespaceIsAsGoodAsOurs) {
   EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
 }
 
+TEST_F(PodReconcilerTest, AGateSetByHandIsOursWhereTheNamespaceCannotBeRead) {
+  CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
+  for (Error error : {Error::NotFound("gone"), Error::PermissionDenied("no")}) {
+    api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+    api_.FailNext(error, "GET /api/v1/namespaces/ns");
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+    api_.Delete<Pod>({"ns", "web"});
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
+  // What passes is waited for.
+  api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
+  api_.FailNext(Error::Unavailable("503"), "GET /api/v1/namespaces/ns");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
+  EXPECT_TRUE(Gated());
+}
+
 TEST_F(PodReconcilerTest, APodThatOurWebhookGatedCostsNoLookAtItsNamespace) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   api_.Create<Pod>(GatedPod().Label(api::kLocalGateLabel, api::kRemoved));

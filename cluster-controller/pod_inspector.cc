@@ -120,12 +120,13 @@ bool PodInspector::HasTimeToPrefetch() const {
 Async<> PodInspector::Prefetch(Images images) {
   if (!HasTimeToPrefetch()) co_return kube::Ok();
   ++prefetching_;
+  std::string ns = images.pod.ns;
   Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
   --prefetching_;
   if (!requests) co_return requests.error();
   for (const ImageRequest& request : *requests) {
     if (queue_.waiting() >= options_.prefetch_line) break;
-    queue_.Prefetch(request);
+    queue_.Prefetch(ns, request);
   }
   co_return kube::Ok();
 }

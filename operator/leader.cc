@@ -32,6 +32,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       options_(std::move(options)),
       configs_(client, clock),
       store_(client, clock),
+      pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       shard_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
@@ -53,8 +54,8 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
   configs_.OnCluster([this] { OnCluster(); });
   store_.OnChange([this](const kube::Unstructured& object) {
     std::string ns = ShardNamespaceOf(object);
-    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, options_.burst)
-               : shards_.EnqueueAfter(ShardKey(std::move(ns)), options_.burst);
+    kube::Duration delay = pacer_.Delay(ns);
+    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay) : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
   });
 }
 

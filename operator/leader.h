@@ -21,6 +21,7 @@
 #include "operator/operand_store.h"
 #include "operator/own_certificate.h"
 #include "operator/own_webhooks_reconciler.h"
+#include "operator/pacer.h"
 #include "operator/shard_reconciler.h"
 
 namespace operator_ {
@@ -32,8 +33,8 @@ struct LeaderOptions {
   OperandOptions operands;
   ShardTiming shard_timing;
   ClusterTiming cluster_timing;
-  // Changes of operands come in bursts: how long to wait for the rest of one.
-  std::chrono::milliseconds burst{200};
+  // Changes of operands.
+  PacerOptions changes;
   // Told what the controllers do, for metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
@@ -58,6 +59,7 @@ class Leader final : public kube::Term {
   LeaderOptions options_;
   Configs configs_;
   OperandStore store_;
+  Pacer pacer_;
   kube::EventRecorder events_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;

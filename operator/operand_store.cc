@@ -27,15 +27,8 @@ constexpr std::chrono::hours kUnwatchedApplyEvery{1};
 constexpr Resource kWatched[] = {kDeployments, kServices,     kServiceAccounts,
                                  kRoles,       kRoleBindings, kMutatingWebhookConfigurations};
 
-std::string VersionOf(const Unstructured& object) {
-  int64_t generation = object.metadata().generation();
-  return generation > 0 ? "g" + std::to_string(generation) : "r" + object.metadata().resource_version();
-}
-
-std::string HashAnnotationOf(const Unstructured& object) {
-  auto hash = object.metadata().annotations().find(std::string(kAppliedHashAnnotation));
-  return hash == object.metadata().annotations().end() ? "" : hash->second;
-}
+// Of a trimmed object.
+std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }
 
 }  // namespace
 
@@ -94,30 +87,23 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
 Async<> OperandStore::Ensure(DesiredObject object) {
   ObjectKey key = object.Key();
   std::string hash = HashOf(object.body.dump());
-  object.body["metadata"]["annotations"][std::string(kAppliedHashAnnotation)] = hash;
   auto id = std::make_pair(std::string(object.resource.plural), key);
   auto known = applied_.find(id);
-
-  if (InformerOf(object.resource) == nullptr) {
-    bool fresh = known != applied_.end() && known->second.hash == hash &&
-                 clock_.Now() < known->second.at + kUnwatchedApplyEvery;
-    if (fresh) co_return Ok();
-  } else if (std::optional<Unstructured> current = Get(object.resource, key);
-             current && HashAnnotationOf(*current) == hash) {
-    std::string version = VersionOf(*current);
-    // First seen with the right hash: the operator before this one left it so.
-    if (known == applied_.end()) {
-      applied_[id] = {hash, version, clock_.Now()};
-      co_return Ok();
+  if (known != applied_.end() && known->second.hash == hash) {
+    bool right = false;
+    if (InformerOf(object.resource) == nullptr) {
+      right = clock_.Now() < known->second.at + kUnwatchedApplyEvery;
+    } else if (std::optional<Unstructured> current = Get(object.resource, key)) {
+      right = VersionOf(current->body()) == known->second.version;
     }
-    if (known->second.hash == hash && known->second.version == version) co_return Ok();
+    if (right) co_return Ok();
   }
 
   std::string name = std::string(object.resource.kind) + " " + key.ToString();
   Result<Unstructured> applied =
       co_await kube::ApplyObject(client_, object.resource, Unstructured(std::move(object.body)));
   if (!applied) co_return applied.error().Prefix("apply " + name);
-  applied_[id] = {hash, VersionOf(*applied), clock_.Now()};
+  applied_[id] = {hash, VersionOf(TrimOperand(applied->body())), clock_.Now()};
   VLOG(1) << "applied " << name;
   co_return Ok();
 }

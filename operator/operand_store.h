@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperandStore: the objects that the operator has made, as the cluster has them, and the one way to make them.
 //
-// An object is applied (server-side, so that others' fields stay) if it is not there, is not the one that is wanted, or
-// was changed by somebody since. An object that is right costs no call, also after a restart: the hash of what was last
-// applied is kept on the object. What was changed while no operator ran is thereby noticed only when it changes again.
-// Kinds that are not watched (PodDisruptionBudget, PrometheusRule, ...) are applied anew every hour.
+// An object is applied (server-side, so that fields of others stay) once a term, as nothing on the object itself says
+// reliably that it is right: its namespace's owner may write all of it. After that it is applied when something else is
+// wanted, or when it was changed by somebody since; an object that is right costs no call. Kinds that are not watched
+// (PodDisruptionBudget, PrometheusRule, ...) are applied anew every hour.
 // Thread: the client's.
 #pragma once
 
@@ -50,8 +50,9 @@ class OperandStore {
  private:
   using Informer = kube::Informer<kube::Unstructured>;
   struct Applied {
+    // Of what was applied.
     std::string hash;
-    // Of the object when it was last known to be right: its generation, or its resourceVersion where it has none.
+    // The object's kContentVersion (objects/trim.h) as the API server answered.
     std::string version;
     kube::TimePoint at;
   };

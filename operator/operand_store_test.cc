@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -37,6 +39,13 @@ class OperandStoreTest : public testing::Test {
     role["rules"] = Json::array({Json{{"verbs", Json::array({verb})}}});
     return {kRoles, role};
   }
+  DesiredObject Deployment() {
+    Json deployment = NewObject(kDeployments, "ns", "d");
+    SetLabel(deployment, kShardNamespaceLabel, "ns");
+    deployment["spec"]["replicas"] = 1;
+    return {kDeployments, deployment};
+  }
+  // How many calls it costs.
   int Ensure(DesiredObject object) {
     int before = api_.CountCalls("PATCH");
     EXPECT_THAT(kube::Run(io_, store_->Ensure(std::move(object))), kube::IsOk());
@@ -58,12 +67,69 @@ TEST_F(OperandStoreTest, WritesWhatIsNotThereOrDiffersAndNothingElse) {
   EXPECT_EQ((*api_.GetJson(kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"list"}));
 }
 
-TEST_F(OperandStoreTest, ANewStoreTrustsTheHash) {
+// Whatever it says of itself: who may write the object may write all of it.
+TEST_F(OperandStoreTest, WhatWasChangedWhileNobodyLookedIsPutRight) {
   Ensure(Role("get"));
   Stop();
+  Json role = *api_.GetJson(kRoles, {"ns", "r"});
+  role["rules"][0]["verbs"] = Json::array({"list"});
+  api_.UpdateJson(kRoles, role);
   Start();
+  EXPECT_EQ(Ensure(Role("get")), 1);
+  EXPECT_EQ((*api_.GetJson(kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"get"}));
   EXPECT_EQ(Ensure(Role("get")), 0);
-  EXPECT_EQ(Ensure(Role("list")), 1);
+}
+
+TEST_F(OperandStoreTest, ANewStoreAppliesOnceAndChangesNothingThatIsRight) {
+  Ensure(Role("get"));
+  Ensure(Deployment());
+  Stop();
+  uint64_t version = api_.resource_version();
+  Start();
+  for (int calls : {1, 0, 0}) {
+    EXPECT_EQ(Ensure(Role("get")), calls);
+    EXPECT_EQ(Ensure(Deployment()), calls);
+  }
+  EXPECT_EQ(api_.resource_version(), version);
+}
+
+TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
+  Ensure(Deployment());
+  struct Row {
+    const char* name;
+    std::function<void(Json&)> change;
+    int calls;
+  };
+  const Row rows[] = {
+      {"spec", [](Json& object) { object["spec"]["replicas"] = 0; }, 1},
+      {"label", [](Json& object) { object["metadata"]["labels"][std::string(kShardNamespaceLabel)] = "other"; }, 1},
+      {"owner", [](Json& object) { object["metadata"]["ownerReferences"] = Json::array({{{"name", "mine"}}}); }, 1},
+      {"status", [](Json& object) { object["status"]["availableReplicas"] = 1; }, 0},
+      {"revision",
+       [](Json& object) { object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "7"; }, 0},
+  };
+  for (const Row& row : rows) {
+    Json object = *api_.GetJson(kDeployments, {"ns", "d"});
+    row.change(object);
+    api_.UpdateJson(kDeployments, object);
+    kube::Drain(io_);
+    EXPECT_EQ(Ensure(Deployment()), row.calls) << row.name;
+    EXPECT_EQ(Ensure(Deployment()), 0) << row.name;
+    Json right = *api_.GetJson(kDeployments, {"ns", "d"});
+    EXPECT_EQ(right["spec"]["replicas"], 1) << row.name;
+    EXPECT_EQ(right["metadata"]["labels"][std::string(kShardNamespaceLabel)], "ns") << row.name;
+  }
+}
+
+// What others add stays theirs, and is no reason to write again and again.
+TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
+  Ensure(Deployment());
+  Json object = *api_.GetJson(kDeployments, {"ns", "d"});
+  object["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] = "today";
+  api_.UpdateJson(kDeployments, object);
+  kube::Drain(io_);
+  EXPECT_EQ(Ensure(Deployment()), 1);
+  EXPECT_EQ(Ensure(Deployment()), 0);
 }
 
 TEST_F(OperandStoreTest, TellsOfChangesAndWhoseTheyAre) {

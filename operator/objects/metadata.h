@@ -25,8 +25,6 @@ inline constexpr std::string_view kNameLabel = "app.kubernetes.io/name";
 inline constexpr std::string_view kVersionLabel = "app.kubernetes.io/version";
 // On what belongs to a shard but lies outside its namespace, and on the shard's own objects: the shard's namespace.
 inline constexpr std::string_view kShardNamespaceLabel = "multiarch.openshift.io/shard-namespace";
-// Hash of the object as it was last applied: an object that has it already is not applied again.
-inline constexpr std::string_view kAppliedHashAnnotation = "multiarch.openshift.io/applied-hash";
 
 // apiVersion, kind and metadata with the labels of ours; `ns` is empty for cluster-scoped kinds.
 inline kube::Json NewObject(const kube::Resource& resource, std::string_view ns, std::string_view name) {

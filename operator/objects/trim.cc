@@ -1,13 +1,35 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/trim.h"
 
+#include <iterator>
 #include <string>
+#include <string_view>
 
-#include "operator/objects/metadata.h"
+#include "operator/objects/hash.h"
 
 namespace operator_ {
 
 using kube::Json;
+
+namespace {
+
+// Labels, annotations, owners and finalizers, without what controllers of the cluster note there.
+std::string MetadataHash(const Json& metadata) {
+  constexpr std::string_view kOfDeploymentController = "deployment.kubernetes.io/";
+  Json content = Json::object();
+  for (const char* name : {"labels", "annotations", "ownerReferences", "finalizers"}) {
+    const Json* value = kube::Find(metadata, name);
+    if (value == nullptr) continue;
+    Json counted = *value;
+    for (auto entry = counted.begin(); counted.is_object() && entry != counted.end();) {
+      entry = entry.key().starts_with(kOfDeploymentController) ? counted.erase(entry) : std::next(entry);
+    }
+    if (!counted.empty()) content[name] = std::move(counted);
+  }
+  return HashOf(content.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+}  // namespace
 
 Json TrimOperand(const Json& object) {
   Json kept = Json::object();
@@ -16,16 +38,16 @@ Json TrimOperand(const Json& object) {
       if (const Json* value = kube::Find(from, name)) to[name] = *value;
     }
   };
+  // Items of a list do not say their kind.
+  bool deployment = kube::StringAt(object, "kind") == "Deployment" || kube::Find(object, "spec.template") != nullptr;
   if (const Json* metadata = kube::Find(object, "metadata")) {
     Json& to = kept["metadata"] = Json::object();
     keep(*metadata, to, {"name", "namespace", "uid", "resourceVersion", "generation", "labels", "deletionTimestamp"});
-    const Json* annotations = kube::Find(*metadata, "annotations");
-    if (annotations != nullptr && annotations->is_object()) {
-      auto hash = annotations->find(std::string(kAppliedHashAnnotation));
-      if (hash != annotations->end()) to["annotations"][hash.key()] = *hash;
-    }
+    kept[kContentVersion] = deployment
+                                ? std::to_string(kube::IntAt(*metadata, "generation")) + "/" + MetadataHash(*metadata)
+                                : kube::StringAt(*metadata, "resourceVersion");
   }
-  if (kube::StringAt(object, "kind") != "Deployment") return kept;
+  if (!deployment) return kept;
   if (const Json* replicas = kube::Find(object, "spec.replicas")) kept["spec"]["replicas"] = *replicas;
   if (const Json* status = kube::Find(object, "status")) {
     Json& to = kept["status"] = Json::object();

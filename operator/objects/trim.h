@@ -7,7 +7,11 @@
 
 namespace operator_ {
 
-// What identifies the object, the labels, the hash of what was applied, and of a Deployment its replicas and status.
+// Another text whenever the object's spec, rules etc. or its labels, annotations, owners or finalizers were changed. Of a
+// Deployment, a change of the status alone leaves it, and so do the Deployment controller's own annotations.
+inline constexpr const char* kContentVersion = "contentVersion";
+
+// What identifies the object, the labels, kContentVersion, and of a Deployment its replicas and status.
 kube::Json TrimOperand(const kube::Json& object);
 
 }  // namespace operator_

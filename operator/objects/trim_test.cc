@@ -3,35 +3,77 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+#include <string>
+
 namespace operator_ {
 namespace {
 
 using kube::Json;
 
-TEST(TrimTest, KeepsWhatTheOperatorLooksAt) {
-  Json deployment = *kube::ParseJson(R"({
+Json Deployment() {
+  return *kube::ParseJson(R"({
     "kind": "Deployment",
     "metadata": {"name": "d", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 2,
                  "labels": {"a.b/c": "d"}, "managedFields": [{}],
-                 "annotations": {"multiarch.openshift.io/applied-hash": "h", "other": "x"}},
+                 "annotations": {"other": "x"}},
     "spec": {"replicas": 1, "template": {"spec": {}}},
     "status": {"observedGeneration": 2, "availableReplicas": 1, "conditions": [{"type": "Available"}], "x": 1}})");
-  EXPECT_EQ(TrimOperand(deployment), *kube::ParseJson(R"({
+}
+
+std::string VersionOf(const Json& object) { return kube::StringAt(TrimOperand(object), kContentVersion); }
+
+TEST(TrimTest, KeepsWhatTheOperatorLooksAt) {
+  Json trimmed = TrimOperand(Deployment());
+  trimmed.erase(kContentVersion);
+  EXPECT_EQ(trimmed, *kube::ParseJson(R"({
     "metadata": {"name": "d", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 2,
-                 "labels": {"a.b/c": "d"}, "annotations": {"multiarch.openshift.io/applied-hash": "h"}},
+                 "labels": {"a.b/c": "d"}},
     "spec": {"replicas": 1},
     "status": {"observedGeneration": 2, "availableReplicas": 1, "conditions": [{"type": "Available"}]}})"));
 }
 
 TEST(TrimTest, KeepsNothingOfTheBodyOfOtherKinds) {
-  Json role = *kube::ParseJson(R"({"kind": "Role", "metadata": {"name": "r"}, "rules": [{}]})");
-  EXPECT_EQ(TrimOperand(role), *kube::ParseJson(R"({"metadata": {"name": "r"}})"));
+  Json role = *kube::ParseJson(R"({"kind": "Role", "metadata": {"name": "r", "resourceVersion": "3"}, "rules": [{}]})");
+  EXPECT_EQ(TrimOperand(role),
+            *kube::ParseJson(R"({"metadata": {"name": "r", "resourceVersion": "3"}, "contentVersion": "3"})"));
+}
+
+TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
+  struct Row {
+    const char* name;
+    std::function<void(Json&)> change;
+    bool noticed;
+  };
+  const Row rows[] = {
+      {"spec", [](Json& object) { object["metadata"]["generation"] = 3; }, true},
+      {"label", [](Json& object) { object["metadata"]["labels"]["a.b/c"] = "e"; }, true},
+      {"annotation", [](Json& object) { object["metadata"]["annotations"]["new"] = "1"; }, true},
+      {"owner", [](Json& object) { object["metadata"]["ownerReferences"] = Json::array({1}); }, true},
+      {"finalizer", [](Json& object) { object["metadata"]["finalizers"] = Json::array({"a/b"}); }, true},
+      {"status", [](Json& object) { object["status"]["availableReplicas"] = 0; }, false},
+      {"resourceVersion", [](Json& object) { object["metadata"]["resourceVersion"] = "8"; }, false},
+      {"managed fields", [](Json& object) { object["metadata"]["managedFields"] = Json::array(); }, false},
+      {"revision", [](Json& object) { object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"; },
+       false},
+  };
+  for (const Row& row : rows) {
+    Json object = Deployment();
+    row.change(object);
+    EXPECT_EQ(VersionOf(object) != VersionOf(Deployment()), row.noticed) << row.name;
+  }
 }
 
 TEST(TrimTest, SurvivesAnythingThatIsNoObject) {
   EXPECT_EQ(TrimOperand(Json(3)), Json::object());
-  EXPECT_EQ(TrimOperand(*kube::ParseJson(R"({"metadata": {"annotations": 1}})")),
-            *kube::ParseJson(R"({"metadata": {}})"));
+  Json trimmed = TrimOperand(*kube::ParseJson(R"({"kind": "Deployment", "metadata": {"annotations": 1}})"));
+  EXPECT_EQ(trimmed["metadata"], Json::object());
+}
+
+TEST(TrimTest, AnItemOfAListDoesNotSayItsKind) {
+  Json item = Deployment();
+  item.erase("kind");
+  EXPECT_EQ(TrimOperand(item), TrimOperand(Deployment()));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include "kube/client/typed.h"
 #include "operator/certificates.h"
 #include "operator/finalizers.h"
+#include "operator/foreign_objects.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
@@ -106,6 +107,8 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   if (!stopped) co_return stopped.error();
   if (*stopped) view.webhook_configured = false;
 
+  Result<bool> foreign = co_await RemoveForeignOperands();
+  if (!foreign) co_return foreign.error();
   CertificateRequest request{
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, std::string(api::kWebhookName)},
@@ -217,6 +220,11 @@ Async<Outcome> ClusterReconciler::Delete(Config config) {
     std::string waits = "PodPlacementConfigs are left, the first in namespace " + configs_.Namespaces().front();
     co_return co_await Provision(std::move(config), std::move(waits));
   }
+  // A config of another operator that is deleted before its operands were replaced: the pods that wait for them do not wait
+  // for ever.
+  Result<bool> foreign = co_await RemoveForeignOperands();
+  if (!foreign) co_return foreign.error();
+  if (*foreign && !removal_) removal_.emplace().since = clock_.Now();
   Result<std::string> waits = co_await Deprovision();
   if (!waits) co_return waits.error();
   if (!waits->empty()) {
@@ -274,7 +282,26 @@ Async<std::string> ClusterReconciler::Deprovision() {
   co_return std::string();
 }
 
+Async<bool> ClusterReconciler::RemoveForeignOperands() {
+  // The webhook configuration first: no pod shall be gated for a controller that is about to go.
+  std::vector<std::pair<kube::Resource, ObjectKey>> keys;
+  keys.emplace_back(kMutatingWebhookConfigurations, WebhookConfigurationKey());
+  for (const DesiredObject& object : ClusterObjects("", options_)) {
+    bool merges_badly = object.resource.kind == kDeployments.kind || object.resource.kind == kServices.kind;
+    if (merges_badly) keys.emplace_back(object.resource, object.Key());
+  }
+  bool found = false;
+  for (auto& [resource, key] : keys) {
+    if (store_.Get(resource, key)) continue;  // the store knows the operator's own alone
+    Result<bool> removed = co_await RemoveForeign(client_, resource, key);
+    if (!removed) co_return removed.error();
+    found = found || *removed;
+  }
+  co_return found;
+}
+
 Async<bool> ClusterReconciler::AnythingLeft() {
+  if (removal_) co_return true;  // one that has begun goes to its end
   if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey())) co_return true;
   for (const DesiredObject& object : ClusterObjects("", options_)) {
     if (store_.Get(object.resource, object.Key())) co_return true;

@@ -78,6 +78,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<std::string> Deprovision();
   // Ungates pods that waited too long for a controller that does not run: a step of it, once in a while.
   kube::Async<> ReleasePods();
+  // Deletes what another operator made under the names of the cluster's operands; true if there was something.
+  kube::Async<bool> RemoveForeignOperands();
   kube::Async<bool> AnythingLeft();
   // Objects that cannot be removed keep no other. Errors: the last of them.
   kube::Async<> RemoveObjects();

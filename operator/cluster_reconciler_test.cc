@@ -121,6 +121,77 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
 }
 
+// A cluster that comes from the Go operator, which is gone and left everything as it was.
+class FromTheGoOperatorTest : public ClusterReconcilerTest {
+ protected:
+  void SetUp() override {
+    Json deployment = Object("apps/v1", "Deployment", "ops", std::string(api::kControllerName));
+    deployment["metadata"]["finalizers"] = Json::array({std::string(api::kPodPlacementFinalizer)});
+    deployment["spec"]["selector"]["matchLabels"] = {{"controller", "pod-placement-controller"}};
+    h_.api.CreateJson(kDeployments, deployment);
+    Json service = Object("v1", "Service", "ops", std::string(api::kWebhookName));
+    service["spec"]["selector"] = {{"controller", "pod-placement-web-hook"}};
+    h_.api.CreateJson(kServices, service);
+    Json configuration = Object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "",
+                                std::string(api::kMutatingWebhookConfigurationName));
+    configuration["metadata"]["annotations"] = {{"service.beta.openshift.io/inject-cabundle", "true"}};
+    h_.api.CreateJson(kMutatingWebhookConfigurations, configuration);
+    Json validating = Object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "",
+                             "multiarch-tuning-operator-validating-webhook-configuration");
+    validating["webhooks"] = Json::array({{{"name", "theirs.example.com"}}});
+    validating["metadata"]["annotations"] = {{"theirs", "true"}};
+    h_.api.CreateJson(kValidatingWebhookConfigurations, validating);
+    h_.CreateClusterConfig();
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["metadata"]["finalizers"] =
+        Json::array({std::string(api::kPodPlacementFinalizer), std::string(api::kENoExecEventsFinalizer)});
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+    h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+  }
+  static Json Object(const char* api_version, const char* kind, const std::string& ns, const std::string& name) {
+    Json object = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
+    if (!ns.empty()) object["metadata"]["namespace"] = ns;
+    object["metadata"]["labels"] = {{"multiarch.openshift.io/operand", "pod-placement-controller"}};
+    return object;
+  }
+};
+
+TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
+  h_.StartOperator();
+  const kube::ObjectKey controller{"ops", std::string(api::kControllerName)};
+  auto is_ours = [](const std::optional<Json>& object) {
+    return object && (*object)["metadata"]["labels"].contains("app.kubernetes.io/managed-by");
+  };
+  ASSERT_TRUE(h_.Await([&] { return is_ours(h_.api.GetJson(kDeployments, controller)); }));
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << "not before the operands run";
+  Json deployment = *h_.api.GetJson(kDeployments, controller);
+  EXPECT_FALSE(deployment["spec"]["selector"]["matchLabels"].contains("controller"));
+  EXPECT_FALSE(deployment["metadata"].contains("finalizers"));
+  h_.Pass(1s);
+  h_.RollOutCluster();
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
+  Json configuration = *h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration);
+  EXPECT_FALSE(configuration["metadata"]["annotations"].contains("service.beta.openshift.io/inject-cabundle"));
+  Json service = *h_.api.GetJson(kServices, {"ops", std::string(api::kWebhookName)});
+  EXPECT_FALSE(service["spec"]["selector"].contains("controller"));
+  Json validating = *h_.api.GetJson(kValidatingWebhookConfigurations,
+                                    {"", "multiarch-tuning-operator-validating-webhook-configuration"});
+  EXPECT_FALSE(validating["metadata"]["annotations"].contains("theirs"));
+
+  DeleteConfig();
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+}
+
+TEST_F(FromTheGoOperatorTest, AConfigThatIsDeletedBeforeLeavesNothing) {
+  DeleteConfig();
+  h_.StartOperator();
+  EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_FALSE(h_.Exists(kDeployments, {"ops", std::string(api::kControllerName)}));
+  EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
+}
+
 // I4: where a shard may set preferences, the cluster's controller must be able to make up for it.
 TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
   ASSERT_TRUE(h_.BringUpCluster());

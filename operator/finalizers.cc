@@ -19,8 +19,10 @@ using kube::meta::ObjectMeta;
 
 constexpr std::string_view kOurs[] = {api::kPodPlacementFinalizer, api::kNoPodPlacementConfigFinalizer};
 
-bool IsOurs(const std::string& finalizer) {
-  return std::find(std::begin(kOurs), std::end(kOurs), finalizer) != std::end(kOurs);
+// The Go operator's own one too: a config that comes from it could not be deleted.
+bool IsAnsweredHere(const std::string& finalizer) {
+  return finalizer == api::kENoExecEventsFinalizer ||
+         std::find(std::begin(kOurs), std::end(kOurs), finalizer) != std::end(kOurs);
 }
 
 Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> finalizers) {
@@ -49,7 +51,7 @@ Async<> AddFinalizers(kube::Client& client, ObjectMeta config) {
 
 Async<> RemoveFinalizers(kube::Client& client, ObjectMeta config) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
-  std::erase_if(finalizers, IsOurs);
+  std::erase_if(finalizers, IsAnsweredHere);
   return Write(client, std::move(config), std::move(finalizers));
 }
 

@@ -9,7 +9,7 @@
 namespace operator_ {
 
 // Writes the finalizers of ours into, or out of, the ClusterPodPlacementConfig with this metadata; those of others stay.
-// No call is made where that changes nothing, and an object that is gone is no error.
+// Among those that are removed is the Go operator's for its ENoExecEvents. No call is made where that changes nothing, and an object that is gone is no error.
 // Errors: the API server's; kConflict if the object has changed since.
 kube::Async<> AddFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
 kube::Async<> RemoveFinalizers(kube::Client& client, kube::meta::ObjectMeta config);

@@ -4,6 +4,7 @@
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
+#include "operator/foreign_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -38,6 +39,8 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, OperandOption
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   DesiredObject validation{kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
+  Result<bool> foreign = co_await RemoveForeign(client_, validation.resource, validation.Key());
+  if (!foreign) co_return foreign.error();
   Result<> applied = co_await store_.Ensure(std::move(validation));
   if (!applied) co_return applied.error();
   Result<> patched = co_await PatchConversion();

@@ -6,6 +6,7 @@
 
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
+#include "operator/foreign_objects.h"
 
 namespace operator_ {
 namespace {
@@ -115,6 +116,11 @@ Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, 
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();
+    // The Go operator's Service of that name selects its own pods.
+    if (resource->kind == "Service") {
+      Result<bool> removed = co_await RemoveForeign(client, *resource, kube::KeyOf(object));
+      if (!removed) co_return removed.error();
+    }
     kube::ApplyOptions as_deployer{.field_manager = "pod-placement-deploy"};
     Unstructured owned = ns ? OwnedBy(*ns, *resource, object) : object;
     auto applied = co_await kube::ApplyObject(client, *resource, std::move(owned), std::move(as_deployer));

@@ -20,11 +20,9 @@ using kube::Unstructured;
 
 constexpr std::string_view kGoOperatorsFinalizers = "finalizers.multiarch.openshift.io/";
 
-// One of ours has either, whatever somebody took away by hand.
 bool IsForeign(const Unstructured& object) {
   auto label = object.metadata().labels().find(std::string(kManagedByLabel));
-  bool labelled = label != object.metadata().labels().end() && label->second == kManagedBy;
-  return !labelled && !object.metadata().annotations().contains(std::string(kAppliedHashAnnotation));
+  return label == object.metadata().labels().end() || label->second != kManagedBy;
 }
 
 Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource, const Unstructured& object) {

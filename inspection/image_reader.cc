@@ -30,14 +30,13 @@ Async<ImagePlatforms> ImageReader::ReadAt(Repository repository, std::string ver
                                           kube::TimePoint deadline) {
   Result<Document> document = co_await client_.Manifest(repository, std::move(version), deadline);
   if (!document) co_return document.error();
-  Result<Manifest> manifest = ParseManifest(document->body, document->content_type);
+  Result<Manifest> manifest = ParseManifest(document->body);
   if (!manifest) co_return manifest.error();
   std::string digest = std::move(document->digest);
   document = Document();
 
   Result<ImagePlatforms> image = ImagePlatforms();
   switch (manifest->kind) {
-    case Manifest::Kind::kSchema1: image->platforms = manifest->platforms; break;
     case Manifest::Kind::kImage:
       image = co_await ReadConfig(std::move(repository), manifest->config, deadline);
       break;

@@ -4,7 +4,6 @@
 #include <algorithm>
 
 #include "inspection/reference.h"
-#include "kube/base/base64.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -18,6 +17,8 @@ using kube::Result;
 constexpr size_t kMaxEntries = 1024;
 constexpr size_t kMaxPlatforms = 64;
 constexpr size_t kMaxNested = 16;
+// Signed (+prettyjws) and not.
+constexpr std::string_view kDockerSchema1 = "application/vnd.docker.distribution.manifest.v1+";
 
 // Keys hold dots, so kube::Find() does not serve.
 const Json* Member(const Json& object, std::string_view key) {
@@ -45,13 +46,6 @@ std::optional<std::string> NormalizeOs(std::string_view os) {
     return std::nullopt;
   }
   return std::string(os);
-}
-
-// JOSE's alphabet.
-Result<std::string> DecodeBase64Url(std::string text) {
-  std::replace(text.begin(), text.end(), '-', '+');
-  std::replace(text.begin(), text.end(), '_', '/');
-  return kube::Base64Decode(text);
 }
 
 bool IsIndexType(std::string_view media_type) { return media_type == kOciIndex || media_type == kDockerList; }
@@ -98,15 +92,6 @@ Result<Manifest> ParseIndex(const Json& json) {
   return manifest;
 }
 
-Result<Manifest> ParseSchema1(const Json& json) {
-  std::optional<std::string> architecture = NormalizeArchitecture(Text(json, "architecture"));
-  if (!architecture) return Error::Invalid("schema 1 manifest without an architecture");
-  Manifest manifest;
-  manifest.kind = Manifest::Kind::kSchema1;
-  manifest.platforms.push_back({"linux", *architecture});
-  return manifest;
-}
-
 Result<Manifest> ParseImage(const Json& json) {
   const Json* config = Member(json, "config");
   if (config == nullptr) return Error::Invalid("manifest without config");
@@ -136,7 +121,7 @@ std::optional<std::string> NormalizeArchitecture(std::string_view name) {
   return text;
 }
 
-Result<Manifest> ParseManifest(std::string_view body, std::string_view content_type) {
+Result<Manifest> ParseManifest(std::string_view body) {
   if (body.size() > kMaxManifestBytes) return Error::Invalid("manifest larger than 4 MiB");
   Result<Json> json = kube::ParseJson(body);
   if (!json) return json.error().Prefix("manifest");
@@ -145,30 +130,19 @@ Result<Manifest> ParseManifest(std::string_view body, std::string_view content_t
   const Json* version = Member(*json, "schemaVersion");
   bool schema1 = version != nullptr && version->is_number() && *version == 1;
   std::string media_type = Text(*json, "mediaType");
-  if (media_type.empty()) media_type = content_type.substr(0, content_type.find_first_of("; "));
+  if (schema1 || media_type.starts_with(kDockerSchema1)) {
+    return Error::Invalid("unsupported manifest type: Docker schema 1");
+  }
+  // One digest must not stand for two images, depending on the reader (CVE-2021-41190).
+  bool index = Member(*json, "manifests") != nullptr;
+  bool image = Member(*json, "config") != nullptr || Member(*json, "layers") != nullptr;
+  if (index && image) return Error::Invalid("manifest is both an index and an image");
 
   if (IsIndexType(media_type)) return ParseIndex(*json);
   if (media_type == kOciManifest || media_type == kDockerManifest) return ParseImage(*json);
-  if (media_type == kDockerSchema1 || media_type == kDockerSchema1Signed || schema1) return ParseSchema1(*json);
-  if (Member(*json, "manifests") != nullptr) return ParseIndex(*json);
-  if (Member(*json, "config") != nullptr) return ParseImage(*json);
+  if (index) return ParseIndex(*json);
+  if (image) return ParseImage(*json);
   return Error::Invalid("neither an index nor a manifest");
-}
-
-std::string Schema1Payload(std::string_view body) {
-  if (body.size() > kMaxManifestBytes) return "";
-  Result<Json> json = kube::ParseJson(body);
-  const Json* signatures = json ? Member(*json, "signatures") : nullptr;
-  if (signatures == nullptr || !signatures->is_array() || signatures->empty()) return "";
-  // The protected header says how much of the document was signed, and what closed it.
-  Result<std::string> protected_text = DecodeBase64Url(Text(signatures->front(), "protected"));
-  if (!protected_text) return "";
-  Result<Json> header = kube::ParseJson(*protected_text);
-  if (!header) return "";
-  int64_t length = kube::IntAt(*header, "formatLength", -1);
-  Result<std::string> tail = DecodeBase64Url(kube::StringAt(*header, "formatTail"));
-  if (length < 0 || static_cast<size_t>(length) > body.size() || !tail) return "";
-  return std::string(body.substr(0, static_cast<size_t>(length))) + *tail;
 }
 
 Result<ImageConfig> ParseImageConfig(std::string_view body) {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Manifest: what a registry says an image is, reduced to what matters for placement.
 //
-//   Result<Manifest> manifest = ParseManifest(body, content_type);
+//   Result<Manifest> manifest = ParseManifest(body);
 //   index  -> platforms at hand, nested indexes to fetch
 //   image  -> the config blob to fetch, then ParseImageConfig()
-//   schema1-> the architecture itself
+//
+// The bytes alone decide what a manifest is: they have a digest, the Content-Type of an answer has none. Docker's schema 1
+// is not supported: its digest covers only a part of the document.
 //
 // Architectures are GOARCH names as nodes have them ("x86_64" is read as "amd64"). Input is untrusted: whatever cannot
 // be the name of an architecture is left out, so it can never reach a pod.
-// Source: OCI Image Spec 1.1 (image-index.md, manifest.md, config.md), Docker Image Manifest V2 schema 1 and 2.
+// Source: OCI Image Spec 1.1 (image-index.md, manifest.md, config.md), Docker Image Manifest V2 schema 2.
 #pragma once
 
 #include <compare>
@@ -25,8 +27,6 @@ inline constexpr std::string_view kOciIndex = "application/vnd.oci.image.index.v
 inline constexpr std::string_view kOciManifest = "application/vnd.oci.image.manifest.v1+json";
 inline constexpr std::string_view kDockerList = "application/vnd.docker.distribution.manifest.list.v2+json";
 inline constexpr std::string_view kDockerManifest = "application/vnd.docker.distribution.manifest.v2+json";
-inline constexpr std::string_view kDockerSchema1 = "application/vnd.docker.distribution.manifest.v1+json";
-inline constexpr std::string_view kDockerSchema1Signed = "application/vnd.docker.distribution.manifest.v1+prettyjws";
 
 // Larger manifests and config blobs are refused; the registries' own limit for manifests.
 inline constexpr size_t kMaxManifestBytes = 4u << 20;
@@ -43,9 +43,9 @@ struct Descriptor {
 };
 
 struct Manifest {
-  enum class Kind { kIndex, kImage, kSchema1 };
+  enum class Kind { kIndex, kImage };
   Kind kind = Kind::kImage;
-  // kIndex: of the entries that are images, sorted, each once. kSchema1: the one.
+  // kIndex: of the entries that are images, sorted, each once.
   std::vector<Platform> platforms;
   // kIndex: entries that are indexes themselves.
   std::vector<Descriptor> nested;
@@ -61,15 +61,12 @@ struct ImageConfig {
   bool bundle = false;
 };
 
-// `content_type` of the answer is used where the document names no mediaType; where neither helps, the content decides.
-// kInvalid for anything that is not a manifest.
-kube::Result<Manifest> ParseManifest(std::string_view body, std::string_view content_type);
+// Where the document names no mediaType, its members decide. kInvalid for anything that is not a manifest, for one that
+// could be read as an index and as an image, and for schema 1.
+kube::Result<Manifest> ParseManifest(std::string_view body);
 
 // kInvalid if the config names no architecture and is no bundle. An absent os is "linux".
 kube::Result<ImageConfig> ParseImageConfig(std::string_view body);
-
-// What the digest of a signed schema 1 manifest is computed of: the document without its signatures; "" if it has none.
-std::string Schema1Payload(std::string_view body);
 
 // "x86_64" -> "amd64"; nullopt for what cannot be an architecture: empty, "unknown", too long, or odd characters.
 std::optional<std::string> NormalizeArchitecture(std::string_view name);

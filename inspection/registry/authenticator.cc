@@ -29,7 +29,8 @@ std::string PullScope(const AuthQuestion& question) {
 }
 
 std::string KeyOf(const AuthQuestion& question) {
-  return question.registry.scheme + "://" + question.registry.Authority() + " " + question.repository + " " +
+  return question.registry.scheme + (question.insecure ? "!" : "") + "://" + question.registry.Authority() + " " +
+         question.repository + " " +
          (question.credential == nullptr ? "" : question.credential->Identity());
 }
 

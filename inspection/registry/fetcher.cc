@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/registry/fetcher.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <charconv>
 
@@ -127,7 +129,15 @@ Async<HttpResponse> Fetcher::Fetch(FetchRequest request, const Url* sent_by) {
     // After a redirect, it is the registry that sent us there.
     const Url* sender = sent_by != nullptr ? sent_by : hops > 0 ? &first : nullptr;
     Result<HttpResponse> response = co_await Try(request, sender);
-    if (!response || !IsRedirect(response->status)) co_return response;
+    if (!response || !IsRedirect(response->status)) {
+      // Credentials are for the first origin, so no other may ask for them.
+      if (response && !SameOrigin(first, request.url)) {
+        std::erase_if(response->headers, [](const auto& header) {
+          return ::strcasecmp(header.first.c_str(), "WWW-Authenticate") == 0;
+        });
+      }
+      co_return response;
+    }
 
     Result<Url> next = ResolveLocation(request.url, response->Header("Location"));
     if (!next) co_return next.error();

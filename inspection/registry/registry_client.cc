@@ -32,14 +32,35 @@ std::optional<Challenge> ChallengeOf(const HttpResponse& response) {
 
 std::string Accepted() {
   std::string all;
-  for (std::string_view type : {kOciIndex, kDockerList, kOciManifest, kDockerManifest, kDockerSchema1Signed}) {
+  for (std::string_view type : {kOciIndex, kDockerList, kOciManifest, kDockerManifest}) {
     all += (all.empty() ? "" : ", ") + std::string(type);
   }
   return all;
 }
 
-bool Refused(const Result<HttpResponse>& response) {
-  return response && (response->status == 401 || response->status == 403);
+bool Refused(const HttpResponse& response) { return response.status == 401 || response.status == 403; }
+
+bool Succeeded(const Result<HttpResponse>& response) { return response && response->status == 200; }
+
+// Another way of asking would be answered no better: nothing answers, or it is busy or broken.
+bool IsDown(const Result<HttpResponse>& response) {
+  return !response || response->status == 429 || response->status >= 500;
+}
+
+// Both are answered by the same header.
+bool SameQuestion(const Challenge& a, const Challenge& b) {
+  return a.scheme == b.scheme && a.Param("realm") == b.Param("realm") && a.Param("service") == b.Param("service") &&
+         a.Param("scope") == b.Param("scope");
+}
+
+// Which connections an observation is true for. What was seen over one that anybody could have answered is for such
+// connections alone.
+std::string LocationOf(const PullSource& source, const std::string& scheme) {
+  return scheme + (source.insecure ? "!" : "") + "://" + source.registry + source.host.path;
+}
+
+std::string RepositoryAt(const PullSource& source, const std::string& scheme) {
+  return LocationOf(source, scheme) + " " + source.repository;
 }
 
 }  // namespace
@@ -49,14 +70,9 @@ RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock, Regi
       options_(std::move(options)),
       transport_(std::move(executor), clock, options_.transport),
       fetcher_(transport_, clock, options_.fetch),
-      authenticator_(fetcher_, clock, options_.max_tokens) {}
-
-RegistryClient::Habits& RegistryClient::HabitsOf(const PullSource& source) {
-  // Names come from pods: forget all rather than grow without end.
-  std::string key = source.host.scheme + "://" + source.registry + source.host.path;
-  if (habits_.size() >= options_.max_registries && !habits_.contains(key)) habits_.clear();
-  return habits_[key];
-}
+      authenticator_(fetcher_, clock, options_.max_tokens),
+      challenges_(options_.max_observed),
+      schemes_(options_.max_observed) {}
 
 Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Call& call, const Url& url,
                                          std::string authorization) {
@@ -70,30 +86,50 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
   request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
   Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), nullptr);
-  if (response && response->status == 401) {
-    std::optional<Challenge> challenge = ChallengeOf(*response);
-    if (challenge) HabitsOf(repository.source).challenge = std::move(challenge);
-  }
   co_return response;
 }
 
-// Asks as `credential`, by the challenge that is known. A kept token that is refused is replaced once.
-Async<HttpResponse> RegistryClient::WithCredential(const Repository& repository, const Call& call, const Url& url,
-                                                   const Credential* credential) {
-  for (bool again = false;; again = true) {
+Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository& repository, const Call& call,
+                                                               const Url& url, const Challenge& challenge,
+                                                               TimePoint token_deadline) {
+  Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
+  size_t count = repository.credentials.size();
+  for (size_t i = 0; i <= count; ++i) {
+    const Credential* credential = i < count ? &repository.credentials[i] : nullptr;
+    if (credential == nullptr && challenge.scheme != "bearer") break;
     AuthQuestion question{.registry = url,
                           .repository = repository.source.repository,
                           .credential = credential,
-                          .challenge = *HabitsOf(repository.source).challenge,
+                          .challenge = challenge,
                           .insecure = repository.source.insecure,
-                          .deadline = call.deadline};
-    Result<std::string> header = co_await authenticator_.Header(question);
-    if (!header) co_return header.error();
-    Result<HttpResponse> response = co_await Send(repository, call, url, std::move(*header));
-    if (!response || response->status != 401) co_return response;
-    bool had_token = authenticator_.Forget(question);
-    if (again || !had_token) co_return response;
+                          .deadline = token_deadline};
+    Result<HttpResponse> response = Error::Unauthenticated("");
+    // A kept token that is refused is replaced once.
+    for (bool again = false;; again = true) {
+      Result<std::string> header = co_await authenticator_.Header(question);
+      if (!header) {
+        response = header.error();
+        break;
+      }
+      response = co_await Send(repository, call, url, std::move(*header));
+      if (!response || !Refused(*response)) {
+        if (response) {
+          transport_.Trace(credential == nullptr ? "asked without a credential" : "asked with " + credential->source);
+        }
+        attempt = {std::move(response), /*refused=*/false};
+        co_return attempt;
+      }
+      bool had_token = response->status == 401 && authenticator_.Forget(question);
+      if (again || !had_token) break;
+    }
+    // The token server is down, or we are to stop: the same for every credential.
+    bool refused = response || FailedWith(response, Code::kUnauthenticated);
+    attempt.refused = !FailedWith(response, Code::kCancelled);
+    // What a credential was told says more than what was told without any.
+    if (i == 0 || i < count) attempt.answer = std::move(response);
+    if (!refused) break;
   }
+  co_return attempt;
 }
 
 Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call, std::string scheme) {
@@ -104,58 +140,86 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
                                call.path + query);
   if (!url) co_return url.error();
 
-  // Without a header, until the registry is known to want one.
-  Habits known = HabitsOf(repository.source);
-  if (!known.challenge) {
-    std::string nobody;
-    Result<HttpResponse> response = co_await Send(repository, call, *url, nobody);
-    if (response && response->status != 401) HabitsOf(repository.source).scheme = scheme;
-    if (!response || response->status != 401) co_return response;
-    if (!HabitsOf(repository.source).challenge) {
-      co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
-    }
+  // By the challenge of last time, for half of the time at most: its token server may be gone.
+  std::string key = RepositoryAt(repository.source, scheme);
+  std::optional<Challenge> remembered;
+  if (const Challenge* known = challenges_.Find(key); known != nullptr) remembered = *known;
+  Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
+  if (remembered) {
+    TimePoint now = clock_.Now();
+    TimePoint token_deadline = now + (call.deadline - now) / 2;
+    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, *remembered, token_deadline);
+    attempt = std::move(*tried);
+    if (Succeeded(attempt.answer) || (!attempt.refused && IsDown(attempt.answer))) co_return std::move(attempt.answer);
+    // It has to prove itself once more.
+    challenges_.Erase(key);
   }
 
-  // As each who may, then as nobody.
-  Result<HttpResponse> last = Error::Unauthenticated("401 Unauthorized");
-  size_t count = repository.credentials.size();
-  for (size_t i = 0; i <= count; ++i) {
-    const Credential* credential = i < count ? &repository.credentials[i] : nullptr;
-    Result<HttpResponse> response = co_await WithCredential(repository, call, *url, credential);
-    bool refused = Refused(response) || FailedWith(response, Code::kUnauthenticated);
-    if (!refused) {
-      if (response) {
-        HabitsOf(repository.source).scheme = scheme;
-        transport_.Trace(credential == nullptr ? "asked without a credential" : "asked with " + credential->source);
-      }
-      co_return response;
-    }
-    // What a real credential was told says more than what nobody was.
-    if (i == 0 || i < count) last = std::move(response);
+  // Without a header; most public images need none.
+  std::string no_header;
+  Result<HttpResponse> response = co_await Send(repository, call, *url, no_header);
+  if (!response || response->status != 401) co_return response;
+  std::optional<Challenge> challenge = ChallengeOf(*response);
+  if (!challenge) co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
+  challenges_.Put(key, *challenge);
+
+  // As each who may. What was asked a moment ago would be answered the same now.
+  if (!remembered || !SameQuestion(*remembered, *challenge)) {
+    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, *challenge, call.deadline);
+    attempt = std::move(*tried);
   }
+  if (!attempt.refused) co_return std::move(attempt.answer);
+  size_t count = repository.credentials.size();
   std::string tried = " with " + std::to_string(count) + (count == 1 ? " credential" : " credentials") + " tried";
-  if (!last) co_return Error::Unauthenticated("401 Unauthorized" + tried + ": " + last.error().message());
-  co_return Error::FromHttpStatus(last->status, "", DescribeStatus(last->status, last->body) + tried);
+  if (!attempt.answer) co_return attempt.answer.error().Prefix("401 Unauthorized" + tried);
+  const HttpResponse& last = *attempt.answer;
+  co_return Error::FromHttpStatus(last.status, "", DescribeStatus(last.status, last.body) + tried);
+}
+
+// Behind an insecure registry's port there may be TLS, plain HTTP, or somebody who waits for ever for the other.
+Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repository, Call call) {
+  const PullSource& source = repository.source;
+  std::string key = LocationOf(source, "");
+  const std::string* observed = schemes_.Find(key);
+  bool known = observed != nullptr;
+  std::string first = known ? *observed : "https";
+  std::string second = first == "https" ? "http" : "https";
+
+  // The other scheme must have some time left, and more where this one is but a guess.
+  Call guess = call;
+  kube::Duration left = call.deadline - clock_.Now();
+  guess.deadline = call.deadline - (known ? left / 3 : left * 2 / 3);
+  if (!known) guess.max_tries = 1;
+  Result<HttpResponse> response = co_await WithScheme(repository, guess, first);
+  // 400 is what a server of TLS says to plain HTTP.
+  auto spoke = [](const Result<HttpResponse>& answer) {
+    if (answer) return answer->status != 400;
+    return FailedWith(answer, Code::kUnauthenticated) || FailedWith(answer, Code::kPermissionDenied);
+  };
+  if (spoke(response)) {
+    schemes_.Put(key, std::move(first));
+    co_return response;
+  }
+  if (FailedWith(response, Code::kCancelled)) co_return response;
+  schemes_.Erase(key);
+  Result<HttpResponse> other = co_await WithScheme(repository, call, second);
+  if (spoke(other)) schemes_.Put(key, std::move(second));
+  // Of two failures, that of the scheme by which it was reached before.
+  if (!other && known) co_return response;
+  co_return other;
 }
 
 Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call) {
   co_await kube::IgnoreCancellation();
   std::string about = "registry " + repository.source.registry;
-  const std::string& wanted = repository.source.host.scheme;
-  std::string scheme = wanted.empty() ? HabitsOf(repository.source).scheme : wanted;
-  bool known = !scheme.empty();
-  if (!known) scheme = "https";
-  // Behind an insecure registry's port there may be somebody who waits for ever for plain HTTP: leave time to try that.
-  bool try_http = !known && repository.source.insecure;
-  Call first = call;
-  if (try_http) first.max_tries = 1;
-  if (try_http) first.deadline = std::min(first.deadline, clock_.Now() + (first.deadline - clock_.Now()) / 3);
-  Result<HttpResponse> response = co_await WithScheme(repository, first, scheme);
-  bool spoke =
-      response || FailedWith(response, Code::kUnauthenticated) || FailedWith(response, Code::kPermissionDenied);
-  if (try_http && !spoke && !FailedWith(response, Code::kCancelled)) {
-    scheme = "http";
-    response = co_await WithScheme(repository, call, scheme);
+  const std::string& configured = repository.source.host.scheme;
+  std::string scheme = configured.empty() ? "https" : configured;
+  bool either = configured.empty() && repository.source.insecure;
+  Result<HttpResponse> response = Error::Internal("not asked");
+  if (either) {
+    response = co_await WithEitherScheme(repository, std::move(call));
+  } else {
+    response = co_await WithScheme(repository, call, std::move(scheme));
   }
   if (!response) co_return response.error().Prefix(about);
   if (response->status == 200) co_return response;
@@ -172,18 +236,13 @@ Async<Document> RegistryClient::Manifest(const Repository& repository, std::stri
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   Document document;
-  document.content_type = response->Header("Content-Type");
   document.body = std::move(response->body);
   document.body_lease = std::move(response->body_lease);
 
-  // By digest: proof. By tag: at least the registry must agree with itself.
+  // By digest: proof. By tag: at least the registry must agree with itself. All of the body counts, as all of it is read.
   std::string announced(response->Header("Docker-Content-Digest"));
-  // The digest of a signed schema 1 manifest is that of its payload.
-  std::string payload;
-  if (document.content_type.starts_with(kDockerSchema1Signed)) payload = Schema1Payload(document.body);
-  const std::string& named = payload.empty() ? document.body : payload;
-  std::string wanted = IsDigest(version) ? version : IsDigest(announced) ? announced : Sha256Digest(named);
-  Result<void> verified = VerifyDigest(wanted, named);
+  std::string wanted = IsDigest(version) ? version : IsDigest(announced) ? announced : Sha256Digest(document.body);
+  Result<void> verified = VerifyDigest(wanted, document.body);
   if (!verified) co_return verified.error().Prefix("registry " + repository.source.registry + ": manifest " + version);
   document.digest = std::move(wanted);
   co_return document;

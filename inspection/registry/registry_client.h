@@ -5,22 +5,23 @@
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
 //   Result<Document> config = co_await client.Blob(repository, digest, deadline);
 //
-// Answers challenges, goes on to the next credential after a 401, and learns how each registry wants to be asked, so
-// that a known one costs one request (and a token where none is kept). Whatever was asked for by digest has that
-// digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI Distribution
+// Answers challenges and goes on to the next credential after a 401. What was observed of a repository (its challenge, its
+// scheme) saves a round trip, so that a known one costs one request (and a token where none is kept); it never decides:
+// where it does not lead to the document, the registry is asked as if nothing were known. Whatever was asked for by
+// digest has that digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI Distribution
 // Spec 1.1.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "inspection/registry/authenticator.h"
 #include "inspection/config/credentials.h"
-#include "inspection/registry/fetcher.h"
 #include "inspection/config/pull_source.h"
+#include "inspection/lru_map.h"
+#include "inspection/registry/authenticator.h"
+#include "inspection/registry/fetcher.h"
 #include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -39,7 +40,6 @@ struct Repository {
 struct Document {
   std::string body;
   kube::Slots::Lease body_lease;
-  std::string content_type;
   std::string digest;  // of the body, proved: as asked for, else as the registry announced it, else sha256
 };
 
@@ -48,8 +48,8 @@ struct RegistryClientOptions {
   FetchOptions fetch;
   // Tokens kept.
   size_t max_tokens = 1024;
-  // Registries whose habits are kept.
-  size_t max_registries = 1024;
+  // Repositories whose challenge is remembered; and insecure registries whose scheme is.
+  size_t max_observed = 1024;
 };
 
 class RegistryClient {
@@ -71,11 +71,6 @@ class RegistryClient {
   uint64_t token_requests() const { return authenticator_.token_requests(); }
 
  private:
-  // How a registry wants to be asked, learnt from its answers.
-  struct Habits {
-    std::string scheme;  // empty: not known yet
-    std::optional<Challenge> challenge;
-  };
   struct Call {
     std::string method;
     std::string path;  // "manifests/v1", below the repository
@@ -84,21 +79,34 @@ class RegistryClient {
     int max_tries = 100;
   };
 
+  // What asking with credentials came to.
+  struct Attempt {
+    // With `refused`: what the last credential was told.
+    kube::Result<kube::HttpResponse> answer;
+    // No credential was accepted, or no token could be had.
+    bool refused = false;
+  };
+
   // A 2xx answer.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);
+  kube::Async<kube::HttpResponse> WithEitherScheme(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithScheme(const Repository& repository, const Call& call, std::string scheme);
-  kube::Async<kube::HttpResponse> WithCredential(const Repository& repository, const Call& call, const kube::Url& url,
-                                                 const Credential* credential);
+  // With each credential in turn, then with none where that is not the same as asking without an Authorization header.
+  // Tokens have to come until `token_deadline`.
+  kube::Async<Attempt> WithCredentials(const Repository& repository, const Call& call, const kube::Url& url,
+                                       const Challenge& challenge, kube::TimePoint token_deadline);
   kube::Async<kube::HttpResponse> Send(const Repository& repository, const Call& call, const kube::Url& url,
                                        std::string authorization);
-  Habits& HabitsOf(const PullSource& source);
 
   kube::Clock& clock_;
   RegistryClientOptions options_;
   Transport transport_;
   Fetcher fetcher_;
   Authenticator authenticator_;
-  std::map<std::string, Habits> habits_;
+  // By location and repository: those of one host may have different token servers, or none.
+  LruMap<Challenge> challenges_;
+  // By location, of insecure ones only: the scheme that they answered by.
+  LruMap<std::string> schemes_;
 };
 
 }  // namespace inspection

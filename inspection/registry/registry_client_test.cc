@@ -66,7 +66,6 @@ TEST_F(RegistryClientTest, AKnownOpenRegistryCostsOneRequest) {
   registry_.ClearLog();
   auto got = Manifest(App());
   ASSERT_THAT(got, IsOk());
-  EXPECT_EQ(got->content_type, kOciIndex);
   EXPECT_EQ(got->digest, Sha256Digest(got->body));
   EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
 }
@@ -114,6 +113,54 @@ TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
   registry_.ClearLog();
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
   EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
+}
+
+// What one repository wants is no matter of another's, nor of who asks without a credential.
+TEST_F(RegistryClientTest, APrivateRepositoryDoesNotSpoilAPublicOne) {
+  registry_.PutIndex("private", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
+  registry_.RequireBasic("u", "p");
+  registry_.Publish("app");
+  Repository secret = App({User("u", "p")});
+  secret.source.repository = "private";
+  ASSERT_THAT(Manifest(secret), IsOk());
+  EXPECT_THAT(Manifest(App()), IsOk());
+  secret.credentials.clear();
+  EXPECT_THAT(Manifest(secret), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(Manifest(App()), IsOk());
+  registry_.Publish("private");
+  EXPECT_THAT(Manifest(secret), IsOk());
+}
+
+TEST_F(RegistryClientTest, ARememberedChallengeNeverDecides) {
+  std::vector<Credential> credentials = {User("other", "x"), User("u", "p")};
+  for (const std::vector<Credential>& asked_with : {std::vector<Credential>(), credentials}) {
+    registry_.RequireNothing();
+    registry_.RequireToken("", "");
+    registry_.RequireToken("u", "p");
+    ASSERT_THAT(Manifest(App(asked_with)), IsOk());
+    // The token server goes away with the need for it.
+    registry_.RequireNothing();
+    registry_.RevokeTokens();
+    registry_.Misbehave("/token", Trouble::kBroken);
+    registry_.Refuse("Bearer");
+    EXPECT_THAT(Manifest(App(asked_with)), IsOk());
+    registry_.Behave();
+  }
+  registry_.RequireBasic("u", "p");
+  ASSERT_THAT(Manifest(App(credentials)), IsOk());
+  registry_.RequireNothing();
+  registry_.RequireToken("u", "p");
+  EXPECT_THAT(Manifest(App(credentials)), IsOk());
+}
+
+// Its passwords would go to whoever a blob store names.
+TEST_F(RegistryClientTest, OnlyTheRegistryItselfMayAskForCredentials) {
+  FakeRegistry store(io_.get_executor(), {});
+  store.RequireBasic("u", "p");
+  registry_.Redirect("manifests/", store.url() + "/v2/app/manifests/1");
+  EXPECT_THAT(Manifest(App({User("u", "p")})), FailsWith(Code::kUnauthenticated));
+  EXPECT_THAT(store.authorizations(), Each(""));
+  EXPECT_THAT(registry_.authorizations(), Each(""));
 }
 
 TEST_F(RegistryClientTest, OneUsersTokenIsNotAnothers) {
@@ -182,21 +229,23 @@ TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
   EXPECT_THAT(Blob(blob), FailsWith(Code::kInvalid));
 }
 
-TEST_F(RegistryClientTest, ASignedSchema1ManifestIsNamedByItsPayload) {
+// A part of a signed schema 1 manifest says its digest: whoever serves the rest could say anything under that digest.
+TEST_F(RegistryClientTest, ADigestCoversTheWholeBody) {
+  std::string payload = R"({"architecture":1})";
   // The first 17 bytes were signed, and "}".
   std::string signature = kube::Base64Encode(R"({"formatLength":17,"formatTail":"fQ"})");
   std::string signed_text = R"({"architecture":1,"signatures":[{"protected":")" + signature + R"("}]})";
-  std::string digest = registry_.PutManifest("app", "old", signed_text, kDockerSchema1Signed);
-  EXPECT_EQ(digest, Sha256Digest(R"({"architecture":1})"));
-  for (const std::string& version : {std::string("old"), digest}) {
-    auto got = Manifest(App(), version);
-    ASSERT_THAT(got, IsOk());
-    EXPECT_EQ(got->digest, digest);
-  }
-  registry_.Misbehave("manifests/old", Trouble::kNoDigest, 1);
-  auto got = Manifest(App(), "old");
-  ASSERT_THAT(got, IsOk());
-  EXPECT_EQ(got->digest, digest);
+  std::string media_type = "application/vnd.docker.distribution.manifest.v1+prettyjws";
+  kube::ScriptedServer server(io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
+    std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+    if (!request) co_return;
+    EXPECT_THAT(request->Header("Accept"), Not(HasSubstr(media_type)));
+    std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: " + media_type +
+                         "\r\nContent-Length: " + std::to_string(signed_text.size()) + "\r\n\r\n" + signed_text;
+    co_await peer.Write(std::move(answer));
+  });
+  Repository repository{{server.url().Authority(), "app", true, "test"}, {}};
+  EXPECT_THAT(Manifest(repository, Sha256Digest(payload)), FailsWith(Code::kInvalid, HasSubstr("content is")));
 }
 
 TEST_F(RegistryClientTest, ASilentRegistryCostsNoMoreThanTheDeadline) {
@@ -388,6 +437,10 @@ TEST_F(TlsTest, PlainHttpIsForInsecureRegistriesOnly) {
   plain.source.insecure = false;
   EXPECT_FALSE(Manifest(plain));
   EXPECT_EQ(registry_.Count("manifests"), 0);
+  // Not even where it is known to speak it.
+  ASSERT_THAT(Manifest(App()), IsOk());
+  EXPECT_FALSE(Manifest(plain));
+  EXPECT_EQ(registry_.Count("manifests"), 1);
 }
 
 }  // namespace

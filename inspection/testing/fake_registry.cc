@@ -36,6 +36,8 @@ struct FakeRegistry::State {
   bool bearer = false;
   std::set<std::string> logins;  // "Basic …"; "" for anybody
   std::set<std::string> refresh_tokens;
+  std::set<std::string> published;
+  std::string refused_scheme;
   int token_generation = 1;
   std::vector<Mischief> mischief;
   std::vector<std::pair<std::string, std::string>> redirects;
@@ -57,12 +59,6 @@ namespace {
 std::string RepositoryOf(const std::string& path) {
   size_t end = std::min(path.find("/manifests/"), path.find("/blobs/"));
   return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
-}
-
-// Of a signed schema 1 manifest: that of its payload.
-std::string DigestOf(const std::string& manifest) {
-  std::string payload = Schema1Payload(manifest);
-  return Sha256Digest(payload.empty() ? manifest : payload);
 }
 
 std::string ErrorBody(const std::string& code) { return R"({"errors":[{"code":")" + code + R"("}]})"; }
@@ -87,6 +83,7 @@ FakeRegistry::State::Answer FakeRegistry::State::GiveToken(const kube::ScriptedR
 
 std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const std::string& authorization,
                                                                           const std::string& path) {
+  if (published.contains(RepositoryOf(path))) return std::nullopt;
   if (basic) {
     if (logins.contains(authorization)) return std::nullopt;
     return Answer{401, ErrorBody("UNAUTHORIZED"), "WWW-Authenticate: Basic realm=\"fake\"\r\n"};
@@ -104,6 +101,7 @@ std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const 
 FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedRequest& request, const std::string& path) {
   std::string authorization = request.Header("Authorization");
   if (path == "/token") return GiveToken(request, authorization);
+  if (!refused_scheme.empty() && authorization.starts_with(refused_scheme + " ")) return {400, "", ""};
   if (path == "/v2/") return {200, "{}", ""};
   for (const auto& [part, location] : redirects) {
     if (path.find(part) != std::string::npos) return {307, "", "Location: " + location + "\r\n"};
@@ -144,8 +142,8 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     State::Answer answer = state->Find(*request, path);
     std::optional<Trouble> trouble = state->TroubleFor(path);
     bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
-    if (manifest && trouble != Trouble::kNoDigest) {
-      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else") : DigestOf(answer.body);
+    if (manifest) {
+      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else") : Sha256Digest(answer.body);
       answer.fields += "Docker-Content-Digest: " + digest + "\r\n";
     }
     if (trouble == Trouble::kReset) {
@@ -205,7 +203,7 @@ std::string FakeRegistry::PutBlob(std::string content) {
 
 std::string FakeRegistry::PutManifest(const std::string& repository, const std::string& tag, std::string content,
                                       std::string_view media_type) {
-  std::string digest = DigestOf(content);
+  std::string digest = Sha256Digest(content);
   State::Stored stored{std::move(content), std::string(media_type)};
   if (!tag.empty()) state_->manifests[repository + "/manifests/" + tag] = stored;
   state_->manifests[repository + "/manifests/" + digest] = std::move(stored);
@@ -257,6 +255,13 @@ void FakeRegistry::AcceptRefreshToken(const std::string& refresh_token) {
   state_->refresh_tokens.insert(refresh_token);
 }
 
+void FakeRegistry::Publish(const std::string& repository) { state_->published.insert(repository); }
+
+void FakeRegistry::RequireNothing() {
+  state_->basic = false;
+  state_->bearer = false;
+}
+
 void FakeRegistry::RevokeTokens() { ++state_->token_generation; }
 
 void FakeRegistry::Misbehave(const std::string& part, Trouble trouble, int times) {
@@ -267,7 +272,10 @@ void FakeRegistry::Redirect(const std::string& part, const std::string& location
   state_->redirects.emplace_back(part, location);
 }
 
+void FakeRegistry::Refuse(const std::string& scheme) { state_->refused_scheme = scheme; }
+
 void FakeRegistry::Behave() {
+  state_->refused_scheme.clear();
   state_->mischief.clear();
   state_->redirects.clear();
 }

@@ -44,7 +44,6 @@ class FakeRegistry {
     kBroken,       // 503
     kReset,        // the connection goes away before an answer
     kSilent,       // no answer ever
-    kNoDigest,     // without Docker-Content-Digest
     kLyingDigest,  // with another one than the body's
   };
 
@@ -69,6 +68,9 @@ class FakeRegistry {
   void RequireBasic(const std::string& user, const std::string& password);
   void RequireToken(const std::string& user, const std::string& password);
   void AcceptRefreshToken(const std::string& refresh_token);
+  // `repository` is served to anybody all the same; and all are.
+  void Publish(const std::string& repository);
+  void RequireNothing();
   // Tokens given so far are worth nothing any more.
   void RevokeTokens();
 
@@ -76,6 +78,8 @@ class FakeRegistry {
   void Misbehave(const std::string& part, Trouble trouble, int times = 1'000'000);
   // Requests whose path holds `part` are answered with a redirect to `location`.
   void Redirect(const std::string& part, const std::string& location);
+  // Requests with such an Authorization ("Basic", "Bearer") are answered with 400.
+  void Refuse(const std::string& scheme);
   void Behave();
 
   // "GET /v2/app/manifests/1", in order; and how many hold `part`.

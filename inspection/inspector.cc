@@ -3,6 +3,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 
 #include "inspection/image_reader.h"
 #include "inspection/lru_map.h"
@@ -79,7 +80,7 @@ class Inspector final : public ImageInspector {
   Inspector(kube::Executor executor, kube::Clock& clock, InspectorOptions options)
       : executor_(std::move(executor)), clock_(clock), options_(std::move(options)),
         large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies, "a large body's turn")) {
-    setup_ = NewSetup({});
+    setup_ = NewSetup({}, {});
   }
 
   Async<ArchitectureSet> Architectures(ImageRequest request) override {
@@ -132,7 +133,9 @@ class Inspector final : public ImageInspector {
       if (!tls) return tls.error().Prefix("CA bundle");
     }
 
-    std::shared_ptr<Setup> setup = NewSetup(config);
+    std::set<std::string> named_hosts = registries->Hosts();
+    named_hosts.merge(config.containerd_hosts.Hosts());
+    std::shared_ptr<Setup> setup = NewSetup(config, std::move(named_hosts));
     setup->registries = std::move(*registries);
     setup->policy = std::move(*policy);
     setup->containerd = config.containerd_hosts;
@@ -159,7 +162,7 @@ class Inspector final : public ImageInspector {
     return architectures;
   }
 
-  std::shared_ptr<Setup> NewSetup(const InspectorConfig& config) {
+  std::shared_ptr<Setup> NewSetup(const InspectorConfig& config, std::set<std::string> named_hosts) {
     RegistryClientOptions options;
     options.transport.ca_pem = config.ca_bundle_pem;
     options.transport.host_tls = config.certificates;
@@ -168,6 +171,8 @@ class Inspector final : public ImageInspector {
     // Docker Hub's name is not that of its host.
     auto hub = options.transport.host_tls.find(std::string(kDockerHub));
     if (hub != options.transport.host_tls.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
+    if (named_hosts.contains(std::string(kDockerHub))) named_hosts.emplace(kDockerHubHost);
+    options.transport.named_hosts = std::move(named_hosts);
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
     options.transport.large_bodies = large_bodies_;
     options.transport.trace = options_.trace;

@@ -208,6 +208,15 @@ Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
   return all;
 }
 
+std::set<std::string> ContainerdHosts::Hosts() const {
+  std::set<std::string> hosts;
+  for (const auto& [ns, folder] : folders_) {
+    if (!ns.empty()) hosts.insert(ns);
+    for (const ContainerdHost& host : folder.hosts) hosts.insert(host.registry);
+  }
+  return hosts;
+}
+
 Result<std::vector<PullSource>> ContainerdHosts::Expand(PullSource source, bool by_digest) const {
   auto folder = folders_.find(source.registry);
   if (folder == folders_.end()) folder = folders_.find("");

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,6 +54,8 @@ class ContainerdHosts {
 
   // The places that `source` stands for, at least one. kInvalid if the registry's folder cannot be used, or forbids all.
   kube::Result<std::vector<PullSource>> Expand(PullSource source, bool by_digest) const;
+  // All hosts ("host" or "host:port") that are named here, those of the folders included.
+  std::set<std::string> Hosts() const;
   // Certificates for the hosts that are named here.
   const HostCertificates& certificates() const { return certificates_; }
 

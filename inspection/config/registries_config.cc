@@ -210,6 +210,17 @@ void RegistriesConfig::Add(const RegistryRules& rules) {
   }
 }
 
+std::set<std::string> RegistriesConfig::Hosts() const {
+  std::set<std::string> hosts;
+  for (const Registry& registry : registries_) {
+    if (!registry.blocked && !registry.location.empty()) hosts.emplace(HostOf(registry.location));
+    if (!registry.blocked && !registry.prefix.starts_with("*.")) hosts.emplace(HostOf(registry.prefix));
+    for (const Mirror& mirror : registry.mirrors) hosts.emplace(HostOf(mirror.location));
+  }
+  if (search_) hosts.insert(search_->begin(), search_->end());
+  return hosts;
+}
+
 // The entry with the longest prefix; of two as long, a plain host before a wildcard.
 const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, size_t* matched) const {
   const Registry* best = nullptr;

@@ -12,6 +12,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -37,6 +38,10 @@ class RegistriesConfig {
   // Adds what the objects of an OpenShift cluster say. Mirrors come after those that are there already; scopes that are
   // no registry's are left out.
   void Add(const RegistryRules& rules);
+
+  // The hosts ("host" or "host:port") that are named here: locations, mirrors, search registries; patterns and what is
+  // blocked are not.
+  std::set<std::string> Hosts() const;
 
   // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is left; kInvalid for
   // a short name that short-name-mode forbids, and where a mirror or location makes no image's name of this one.

@@ -242,5 +242,23 @@ TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
   EXPECT_THAT(sources("app"), ElementsAre("search.io/app"));
 }
 
+TEST(RegistriesConfigTest, NamesHosts) {
+  auto config = RegistriesConfig::Parse(R"(
+unqualified-search-registries = ["search.io"]
+[[registry]]
+prefix = "quay.io/team"
+location = "moved.corp:5000/team"
+[[registry.mirror]]
+location = "mirror.corp/a"
+[[registry]]
+prefix = "*.wild.io"
+[[registry]]
+location = "blocked.io"
+blocked = true
+)");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_THAT(config->Hosts(), ElementsAre("mirror.corp", "moved.corp:5000", "quay.io", "search.io"));
+}
+
 }  // namespace
 }  // namespace inspection

@@ -12,7 +12,8 @@ namespace ip = boost::asio::ip;
 AddressClass ClassOfV4(uint32_t address) {
   auto in = [address](uint32_t network, int bits) { return address >> (32 - bits) == network >> (32 - bits); };
   if (in(0x7f000000, 8)) return AddressClass::kLoopback;
-  if (in(0xa9fe0000, 16)) return AddressClass::kLinkLocal;
+  // 192.0.0/24 and 168.63.129.16: the metadata services of Oracle's cloud and of Azure.
+  if (in(0xa9fe0000, 16) || in(0xc0000000, 24) || address == 0xa83f8110) return AddressClass::kLinkLocal;
   if (in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0x64400000, 10)) {
     return AddressClass::kPrivate;
   }
@@ -45,9 +46,21 @@ AddressClass ClassOf(const ip::address& address) {
   return AddressClass::kPublic;
 }
 
-bool MaySendTo(AddressClass target, const std::set<AddressClass>& registry) {
+bool MayAsk(const ip::address& address) {
+  AddressClass target = ClassOf(address);
+  return target != AddressClass::kLinkLocal && target != AddressClass::kReserved;
+}
+
+bool MaySendTo(const kube::Url& url, const ip::address& address, const Sender& sender) {
+  AddressClass target = ClassOf(address);
   if (target == AddressClass::kPublic) return true;
-  return target != AddressClass::kReserved && registry.contains(target);
+  if (!MayAsk(address)) return false;
+  boost::system::error_code not_literal;
+  ip::address literal = ip::make_address(sender.url.host, not_literal);
+  bool loopback = not_literal ? sender.url.host == "localhost" : ClassOf(literal) == AddressClass::kLoopback;
+  if (loopback) return target == AddressClass::kLoopback;
+  if (!not_literal) return address == literal;
+  return sender.url.host == url.host && sender.url.port == url.port && sender.address == address;
 }
 
 }  // namespace inspection

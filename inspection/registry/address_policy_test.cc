@@ -6,6 +6,8 @@
 namespace inspection {
 namespace {
 
+boost::asio::ip::address At(const char* text) { return boost::asio::ip::make_address(text); }
+
 TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
   struct Row {
     const char* address;
@@ -26,6 +28,8 @@ TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
       {"::1", AddressClass::kLoopback},
       {"169.254.169.254", AddressClass::kLinkLocal},
       {"fe80::1", AddressClass::kLinkLocal},
+      {"168.63.129.16", AddressClass::kLinkLocal},
+      {"192.0.0.192", AddressClass::kLinkLocal},
       {"0.0.0.0", AddressClass::kReserved},
       {"255.255.255.255", AddressClass::kReserved},
       {"224.0.0.1", AddressClass::kReserved},
@@ -42,15 +46,50 @@ TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
   }
 }
 
-TEST(AddressPolicyTest, ARegistrySendsOnlyWhereItCouldBeItself) {
-  using enum AddressClass;
-  EXPECT_TRUE(MaySendTo(kPublic, {kPublic}));
-  EXPECT_TRUE(MaySendTo(kPublic, {kPrivate}));
-  EXPECT_TRUE(MaySendTo(kPrivate, {kPublic, kPrivate}));
-  EXPECT_FALSE(MaySendTo(kPrivate, {kPublic}));
-  EXPECT_FALSE(MaySendTo(kLinkLocal, {kPrivate}));
-  EXPECT_FALSE(MaySendTo(kLoopback, {kPrivate}));
-  EXPECT_FALSE(MaySendTo(kReserved, {kReserved}));
+TEST(AddressPolicyTest, ARegistryIsAskedAnywhereButAtTheMetadataServices) {
+  for (const char* address : {"8.8.8.8", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"}) EXPECT_TRUE(MayAsk(At(address)));
+  for (const char* address : {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
+    EXPECT_FALSE(MayAsk(At(address))) << address;
+  }
+}
+
+TEST(AddressPolicyTest, ARegistrySendsToPublicAddressesAndToItself) {
+  struct Row {
+    const char* registry;
+    const char* from;  // the address of the registry
+    const char* url;
+    const char* to;  // the address of the URL's host
+    bool wanted;
+  };
+  const Row rows[] = {
+      {"https://r.io", "8.8.8.8", "https://cdn.io", "9.9.9.9", true},
+      {"https://r.io", "10.0.0.1", "https://cdn.io", "9.9.9.9", true},
+      {"https://r.io", "8.8.8.8", "https://cdn.io", "10.0.0.1", false},
+      // It is the attacker who says where his names are.
+      {"https://r.io", "10.0.0.1", "https://cdn.io", "10.0.0.2", false},
+      {"https://r.io", "10.0.0.1", "https://cdn.io", "10.0.0.1", false},
+      {"https://r.io", "127.0.0.1", "https://cdn.io", "127.0.0.1", false},
+      // Its own token server, unless the name stands for another machine by now.
+      {"https://r.svc:5000", "10.0.0.1", "https://r.svc:5000/token", "10.0.0.1", true},
+      {"https://r.svc:5000", "10.0.0.1", "https://r.svc:5000/token", "10.0.0.2", false},
+      {"https://r.svc:5000", "8.8.8.8", "https://r.svc:5000/token", "10.0.0.2", false},
+      {"https://r.svc:5000", "10.0.0.1", "https://r.svc:6443/token", "10.0.0.1", false},
+      // A registry that is named by its address.
+      {"http://10.0.0.1:5000", "10.0.0.1", "http://10.0.0.1:5001/token", "10.0.0.1", true},
+      {"http://10.0.0.1:5000", "10.0.0.1", "http://10.0.0.2:5000/token", "10.0.0.2", false},
+      {"http://127.0.0.1:5000", "127.0.0.1", "http://localhost:5001/token", "::1", true},
+      {"http://localhost:5000", "127.0.0.1", "http://127.0.0.1:5001/token", "127.0.0.1", true},
+      {"http://localhost:5000", "127.0.0.1", "http://10.0.0.1:5001/token", "10.0.0.1", false},
+      // Never.
+      {"http://169.254.169.254", "169.254.169.254", "http://169.254.169.254/x", "169.254.169.254", false},
+      {"http://0.0.0.0:5000", "0.0.0.0", "http://0.0.0.0:5000/token", "0.0.0.0", false},
+      {"http://r.io", "169.254.169.254", "http://r.io/x", "169.254.169.254", false},
+  };
+  for (const Row& row : rows) {
+    Sender sender{*kube::Url::Parse(row.registry), At(row.from)};
+    EXPECT_EQ(MaySendTo(*kube::Url::Parse(row.url), At(row.to), sender), row.wanted)
+        << row.registry << " at " << row.from << " to " << row.url << " at " << row.to;
+  }
 }
 
 }  // namespace

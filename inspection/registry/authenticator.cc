@@ -29,7 +29,7 @@ std::string PullScope(const AuthQuestion& question) {
 }
 
 std::string KeyOf(const AuthQuestion& question) {
-  return question.registry.scheme + (question.insecure ? "!" : "") + "://" + question.registry.Authority() + " " +
+  return question.registry.url.scheme + (question.insecure ? "!" : "") + "://" + question.registry.url.Authority() + " " +
          question.repository + " " +
          (question.credential == nullptr ? "" : question.credential->Identity());
 }
@@ -67,7 +67,7 @@ Async<Token> Authenticator::FetchToken(AuthQuestion question) {
   Result<Url> url = Url::Parse(realm);
   if (!url) co_return Error::Unauthenticated("the challenge names no usable token server");
   // A password in plain text only where the registry itself is asked that way.
-  if (url->scheme != "https" && question.registry.scheme == "https" && !question.insecure) {
+  if (url->scheme != "https" && question.registry.url.scheme == "https" && !question.insecure) {
     co_return Error::Unauthenticated("the challenge names a token server without TLS, at " + url->host);
   }
   std::string service = question.challenge.Param("service");
@@ -94,7 +94,8 @@ Async<Token> Authenticator::FetchToken(AuthQuestion question) {
   std::string server = url->host;
   request.url = std::move(*url);
   ++token_requests_;
-  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), &question.registry);
+  std::optional<Sender> sent_by = std::move(question.registry);
+  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(sent_by));
   if (!response) co_return response.error().Prefix("token server " + server);
   if (response->status != 200) {
     // 400 is OAuth2's word for a bad grant.

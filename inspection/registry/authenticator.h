@@ -16,8 +16,8 @@
 namespace inspection {
 
 struct AuthQuestion {
-  // The registry's own URL, which the challenge came from.
-  kube::Url registry;
+  // Where the challenge came from.
+  Sender registry;
   std::string repository;
   // nullptr: nobody in particular.
   const Credential* credential = nullptr;

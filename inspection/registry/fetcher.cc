@@ -91,7 +91,7 @@ std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
   return std::chrono::seconds(std::min<int64_t>(seconds, 3600));
 }
 
-Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by) {
+Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const std::optional<Sender>& sent_by) {
   std::chrono::milliseconds backoff = options_.backoff;
   for (int tries = 1;; ++tries) {
     kube::Duration left = request.deadline - clock_.Now();
@@ -122,13 +122,11 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const Url* sent_by
   }
 }
 
-Async<HttpResponse> Fetcher::Fetch(FetchRequest request, const Url* sent_by) {
+Async<HttpResponse> Fetcher::Fetch(FetchRequest request, std::optional<Sender> sent_by) {
   co_await kube::IgnoreCancellation();
   Url first = request.url;
   for (int hops = 0; hops <= options_.redirects; ++hops) {
-    // After a redirect, it is the registry that sent us there.
-    const Url* sender = sent_by != nullptr ? sent_by : hops > 0 ? &first : nullptr;
-    Result<HttpResponse> response = co_await Try(request, sender);
+    Result<HttpResponse> response = co_await Try(request, sent_by);
     if (!response || !IsRedirect(response->status)) {
       // Credentials are for the first origin, so no other may ask for them.
       if (response && !SameOrigin(first, request.url)) {
@@ -138,6 +136,8 @@ Async<HttpResponse> Fetcher::Fetch(FetchRequest request, const Url* sent_by) {
       }
       co_return response;
     }
+    // From here on it is the registry that sends us.
+    if (!sent_by) sent_by = Sender{first, response->peer};
 
     Result<Url> next = ResolveLocation(request.url, response->Header("Location"));
     if (!next) co_return next.error();

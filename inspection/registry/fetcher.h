@@ -49,13 +49,13 @@ class Fetcher {
       : transport_(transport), clock_(clock), options_(options) {}
 
   // Any status but a followed redirect is an answer; 429 and 5xx only after the last try.
-  // `sent_by`: the registry that named this URL, where it is not the registry itself.
+  // `sent_by`: who named this URL, where it is not the registry's own.
   // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a redirect from HTTPS to
   // HTTP).
-  kube::Async<kube::HttpResponse> Fetch(FetchRequest request, const kube::Url* sent_by);
+  kube::Async<kube::HttpResponse> Fetch(FetchRequest request, std::optional<Sender> sent_by);
 
  private:
-  kube::Async<kube::HttpResponse> Try(const FetchRequest& request, const kube::Url* sent_by);
+  kube::Async<kube::HttpResponse> Try(const FetchRequest& request, const std::optional<Sender>& sent_by);
 
   Transport& transport_;
   kube::Clock& clock_;

@@ -48,7 +48,7 @@ bool IsDown(const Result<HttpResponse>& response) {
 }
 
 // Both are answered by the same header.
-bool SameQuestion(const Challenge& a, const Challenge& b) {
+bool Same(const Challenge& a, const Challenge& b) {
   return a.scheme == b.scheme && a.Param("realm") == b.Param("realm") && a.Param("service") == b.Param("service") &&
          a.Param("scope") == b.Param("scope");
 }
@@ -85,22 +85,23 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .max_tries = call.max_tries};
   request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
-  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), nullptr);
+  std::optional<Sender> nobody;
+  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(nobody));
   co_return response;
 }
 
 Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository& repository, const Call& call,
-                                                               const Url& url, const Challenge& challenge,
+                                                               const Url& url, const Question& asked,
                                                                TimePoint token_deadline) {
   Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
   size_t count = repository.credentials.size();
   for (size_t i = 0; i <= count; ++i) {
     const Credential* credential = i < count ? &repository.credentials[i] : nullptr;
-    if (credential == nullptr && challenge.scheme != "bearer") break;
-    AuthQuestion question{.registry = url,
+    if (credential == nullptr && asked.challenge.scheme != "bearer") break;
+    AuthQuestion question{.registry = asked.asked_by,
                           .repository = repository.source.repository,
                           .credential = credential,
-                          .challenge = challenge,
+                          .challenge = asked.challenge,
                           .insecure = repository.source.insecure,
                           .deadline = token_deadline};
     Result<HttpResponse> response = Error::Unauthenticated("");
@@ -142,8 +143,8 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
 
   // By the challenge of last time, for half of the time at most: its token server may be gone.
   std::string key = RepositoryAt(repository.source, scheme);
-  std::optional<Challenge> remembered;
-  if (const Challenge* known = challenges_.Find(key); known != nullptr) remembered = *known;
+  std::optional<Question> remembered;
+  if (const Question* known = challenges_.Find(key); known != nullptr) remembered = *known;
   Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
   if (remembered) {
     TimePoint now = clock_.Now();
@@ -161,11 +162,14 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   if (!response || response->status != 401) co_return response;
   std::optional<Challenge> challenge = ChallengeOf(*response);
   if (!challenge) co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
-  challenges_.Put(key, *challenge);
+  Question question{std::move(*challenge), {*url, response->peer}};
+  challenges_.Put(key, question);
 
   // As each who may. What was asked a moment ago would be answered the same now.
-  if (!remembered || !SameQuestion(*remembered, *challenge)) {
-    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, *challenge, call.deadline);
+  bool answered = remembered && Same(remembered->challenge, question.challenge) &&
+                  remembered->asked_by.address == question.asked_by.address;
+  if (!answered) {
+    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, question, call.deadline);
     attempt = std::move(*tried);
   }
   if (!attempt.refused) co_return std::move(attempt.answer);

@@ -79,6 +79,10 @@ class RegistryClient {
     int max_tries = 100;
   };
 
+  struct Question {
+    Challenge challenge;
+    Sender asked_by;
+  };
   // What asking with credentials came to.
   struct Attempt {
     // With `refused`: what the last credential was told.
@@ -94,7 +98,7 @@ class RegistryClient {
   // With each credential in turn, then with none where that is not the same as asking without an Authorization header.
   // Tokens have to come until `token_deadline`.
   kube::Async<Attempt> WithCredentials(const Repository& repository, const Call& call, const kube::Url& url,
-                                       const Challenge& challenge, kube::TimePoint token_deadline);
+                                       const Question& question, kube::TimePoint token_deadline);
   kube::Async<kube::HttpResponse> Send(const Repository& repository, const Call& call, const kube::Url& url,
                                        std::string authorization);
 
@@ -104,7 +108,7 @@ class RegistryClient {
   Fetcher fetcher_;
   Authenticator authenticator_;
   // By location and repository: those of one host may have different token servers, or none.
-  LruMap<Challenge> challenges_;
+  LruMap<Question> challenges_;
   // By location, of insecure ones only: the scheme that they answered by.
   LruMap<std::string> schemes_;
 };

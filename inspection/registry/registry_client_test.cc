@@ -278,6 +278,34 @@ TEST_F(RegistryClientTest, RedirectsEndAndStayAwayFromPrivateAddresses) {
   EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid));
 }
 
+TEST_F(RegistryClientTest, ATokenServerOfARegistryWithAnAddressMayHaveAnotherPort) {
+  FakeRegistry tokens(io_.get_executor(), {});
+  tokens.RequireToken("u", "p");
+  registry_.RequireToken("u", "p");
+  registry_.UseTokenServer("http://localhost" + tokens.host().substr(tokens.host().find(':')) + "/token");
+  EXPECT_THAT(Manifest(App({User("u", "p")})), IsOk());
+  EXPECT_EQ(tokens.Count("/token"), 1);
+}
+
+// Documentation's own networks: nothing answers there.
+TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressHasToBeNamed) {
+  options_.fetch.tries = 1;
+  registry_.RequireToken("u", "p");
+  registry_.UseTokenServer("http://10.255.255.1:1/token");
+  auto got = Manifest(App({User("u", "p")}), "1", 300ms);
+  EXPECT_THAT(got, FailsWith(Code::kPermissionDenied, AllOf(HasSubstr("10.255.255.1"), HasSubstr("registries.conf"))));
+  for (const std::string& named : {std::string("10.255.255.1:1"), registry_.host()}) {
+    options_.transport.named_hosts = {named};
+    client_.reset();
+    EXPECT_THAT(Manifest(App({User("u", "p")}), "1", 300ms), Not(FailsWith(Code::kPermissionDenied))) << named;
+  }
+}
+
+TEST_F(RegistryClientTest, MetadataServicesAreNoRegistries) {
+  Repository metadata{{"169.254.169.254", "app", true, "test"}, {}};
+  EXPECT_THAT(Manifest(metadata, "1", 300ms), FailsWith(Code::kPermissionDenied, HasSubstr("link-local")));
+}
+
 // Two large bodies at a time.
 class LargeBodiesTest : public RegistryClientTest {
  protected:

@@ -2,10 +2,7 @@
 #include "inspection/registry/transport.h"
 
 #include <algorithm>
-#include <set>
-
-#include "inspection/registry/address_policy.h"
-#include "kube/http/resolve.h"
+#include <array>
 
 namespace inspection {
 namespace {
@@ -19,11 +16,23 @@ using kube::Origin;
 using kube::Result;
 using kube::Url;
 
-using Endpoints = std::vector<boost::asio::ip::tcp::endpoint>;
+namespace ip = boost::asio::ip;
 
 std::string WithoutQuery(const Url& url) {
   std::string text = url.ToString();
   return text.substr(0, text.find('?'));
+}
+
+// How images and configuration may call the registry at `url`: the scheme's own port may be left out.
+std::array<std::string, 2> NamesOf(const Url& url) {
+  std::string bare = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
+  return {url.Authority(), bare + ":" + url.port};
+}
+
+Error Forbidden(const Url& url, bool sent) {
+  if (!sent) return Error::PermissionDenied(url.host + " is a link-local or reserved address");
+  return Error::PermissionDenied("the registry sends us to " + url.host +
+                                 ", a private or link-local address; registries.conf can allow it by naming that host");
 }
 
 }  // namespace
@@ -31,11 +40,10 @@ std::string WithoutQuery(const Url& url) {
 Transport::Transport(kube::Executor executor, kube::Clock& clock, TransportOptions options)
     : executor_(std::move(executor)), clock_(clock), options_(std::move(options)) {}
 
-// What certs.d says of the registry at `url`, by its name as images have it: the scheme's own port may be left out.
+// What certs.d says of the registry at `url`.
 Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
   kube::TlsOptions& tls = target.origin.tls;
-  std::string bare = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
-  for (const std::string& name : {url.Authority(), bare + ":" + url.port}) {
+  for (const std::string& name : NamesOf(url)) {
     auto found = options_.host_tls.find(name);
     if (found == options_.host_tls.end()) continue;
     const HostTls& host = found->second;
@@ -51,49 +59,44 @@ Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
   return kube::Ok();
 }
 
-// Where to connect to for `url`: the host itself, or the address of it that the policy allows.
-Async<Transport::Target> Transport::Aim(Url url, bool insecure, const Url* sent_by, kube::TimePoint deadline) {
-  Target target{Origin::Of(url), url.Authority()};
+bool Transport::IsNamed(const Url& url) const {
+  for (const std::string& name : NamesOf(url)) {
+    if (options_.named_hosts.contains(name) || options_.host_tls.contains(name)) return true;
+  }
+  return false;
+}
+
+bool Transport::MayConnect(const Url& url, const Sender* sent_by, const ip::address& address) const {
+  if (IsNamed(url)) return true;
+  if (sent_by == nullptr) return MayAsk(address);
+  if (ClassOf(address) == AddressClass::kPrivate && IsNamed(sent_by->url)) return true;
+  return MaySendTo(url, address, *sent_by);
+}
+
+Result<Transport::Target> Transport::Aim(const Url& url, bool insecure, const Sender* sent_by) const {
+  Target target{Origin::Of(url), ""};
   target.origin.tls.insecure = insecure;
   target.origin.tls.ca_pem = options_.ca_pem;
   Result<void> added = AddTls(url, /*own=*/true, target);
-  if (!added) co_return added.error();
-  bool own = sent_by == nullptr || (sent_by->host == url.host && sent_by->port == url.port);
-  if (!own) added = AddTls(*sent_by, /*own=*/false, target);
-  if (!added) co_return added.error();
+  if (!added) return added.error();
+  bool own = sent_by == nullptr || (sent_by->url.host == url.host && sent_by->url.port == url.port);
+  if (!own) added = AddTls(sent_by->url, /*own=*/false, target);
+  if (!added) return added.error();
   target.origin.tls.system_roots = !insecure;
   Result<std::optional<Url>> proxy = options_.proxy.For(url);
-  if (!proxy) co_return proxy.error();
+  if (!proxy) return proxy.error();
   target.origin.proxy = *proxy;
-
-  if (own) co_return target;
+  // An address needs no resolving; the proxy would connect to it.
   boost::system::error_code not_literal;
-  boost::asio::ip::make_address(url.host, not_literal);
-  // Behind a proxy, names are the proxy's to resolve.
-  if (target.origin.proxy && not_literal) co_return target;
-
-  Result<Endpoints> endpoints = co_await kube::Resolve(url.host, url.port, clock_, deadline);
-  if (!endpoints) co_return endpoints.error();
-  std::set<AddressClass> registry;
-  for (const auto& endpoint : *endpoints) {
-    AddressClass wanted = ClassOf(endpoint.address());
-    if (wanted != AddressClass::kPublic && registry.empty()) {
-      Result<Endpoints> homes = co_await kube::Resolve(sent_by->host, sent_by->port, clock_, deadline);
-      if (!homes) co_return homes.error();
-      for (const auto& home : *homes) registry.insert(ClassOf(home.address()));
-    }
-    if (!MaySendTo(wanted, registry)) continue;
-    target.origin.host = endpoint.address().to_string();
-    target.origin.tls.server_name = url.host;
-    co_return target;
-  }
-  co_return Error::PermissionDenied("the registry sends us to " + url.host + ", a private or link-local address");
+  ip::address literal = ip::make_address(url.host, not_literal);
+  if (!not_literal && !MayConnect(url, sent_by, literal)) return Forbidden(url, sent_by != nullptr);
+  return target;
 }
 
 Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   const Origin& origin = target.origin;
   std::string key = origin.scheme + "://" + origin.host + ":" + origin.port + (origin.tls.insecure ? "!" : "") + " " +
-                    origin.tls.server_name + " " + target.trust;
+                    target.trust;
   auto found = pools_.find(key);
   if (found != pools_.end()) {
     ages_.splice(ages_.end(), ages_, found->second.age);
@@ -116,21 +119,23 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   return pool;
 }
 
-Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure, const Url* sent_by) {
-  kube::TimePoint deadline = clock_.Now() + request.timeout;
+Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure, std::optional<Sender> sent_by) {
   std::string what = request.method + " " + WithoutQuery(url);
-  Result<Target> target = co_await Aim(url, insecure, sent_by, deadline);
+  Result<Target> target = Aim(url, insecure, sent_by ? &*sent_by : nullptr);
   if (!target) co_return target.error();
   Result<std::shared_ptr<HttpPool>> pool = PoolFor(*target);
   if (!pool) co_return pool.error();
 
   request.target = url.target;
   request.large_bodies = options_.large_bodies;
-  if (target->origin.host != url.host) request.headers.emplace_back("Host", target->host_header);
+  request.may_connect = [this, &url, &sent_by](const ip::address& address) {
+    return MayConnect(url, sent_by ? &*sent_by : nullptr, address);
+  };
   ++calls_;
   // The pool is held here: it outlives its place in the map.
   std::shared_ptr<HttpPool> held = *pool;
   Result<HttpResponse> response = co_await held->Call(std::move(request));
+  if (FailedWith(response, kube::Code::kPermissionDenied)) response = Forbidden(url, sent_by.has_value());
   if (options_.trace) {
     options_.trace(what + ": " + (response ? std::to_string(response->status) : response.error().ToString()));
   }

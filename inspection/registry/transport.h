@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transport: HTTP calls to any registry, blob store or token server, over one pool for each.
 //
-// What the caller was sent to by a registry (a redirect, a token realm) goes through AddressPolicy: its name is
-// resolved here, and the connection goes to the very address that was allowed. Thread: one.
+// Connections go to addresses that AddressPolicy allows. The administrator's configuration overrules it: hosts that it
+// names may be asked wherever they are, and such a registry may send us to private addresses. Behind a proxy names are
+// the proxy's to resolve, and to refuse. Thread: one.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +11,13 @@
 #include <list>
 #include <map>
 #include <memory>
+#include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "inspection/config/host_certificates.h"
+#include "inspection/registry/address_policy.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/slots.h"
@@ -30,6 +34,8 @@ struct TransportOptions {
   // client certificate is for the registry alone.
   HostCertificates host_tls;
   kube::ProxySettings proxy;
+  // "host" or "host:port" of what the administrator's configuration names, beside those in host_tls.
+  std::set<std::string> named_hosts;
   // Origins with open connections; the one unused for longest makes room.
   size_t max_origins = 160;
   // Calls to one origin at a time; further ones wait.
@@ -45,11 +51,11 @@ class Transport {
   Transport(kube::Executor executor, kube::Clock& clock, TransportOptions options);
 
   // Calls url.target; `request.target` is not used. `insecure`: any certificate will do.
-  // `sent_by`: the registry that named this URL, where it is not the registry itself.
+  // `sent_by`: who named this URL, where it is not the registry's own.
   // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host; kInvalid if the
   // registry's certificates cannot be used.
   kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure,
-                                       const kube::Url* sent_by);
+                                       std::optional<Sender> sent_by);
 
   // Calls so far, of every kind.
   uint64_t calls() const { return calls_; }
@@ -60,7 +66,6 @@ class Transport {
  private:
   struct Target {
     kube::Origin origin;
-    std::string host_header;
     std::string trust;  // whose certificates count
   };
   struct Slot {
@@ -69,7 +74,9 @@ class Transport {
   };
 
   kube::Result<void> AddTls(const kube::Url& url, bool own, Target& target) const;
-  kube::Async<Target> Aim(kube::Url url, bool insecure, const kube::Url* sent_by, kube::TimePoint deadline);
+  kube::Result<Target> Aim(const kube::Url& url, bool insecure, const Sender* sent_by) const;
+  bool IsNamed(const kube::Url& url) const;
+  bool MayConnect(const kube::Url& url, const Sender* sent_by, const boost::asio::ip::address& address) const;
   kube::Result<std::shared_ptr<kube::HttpPool>> PoolFor(const Target& target);
 
   kube::Executor executor_;

@@ -29,6 +29,7 @@ struct FakeRegistry::State {
   };
 
   std::string url;
+  std::string token_server;
   std::chrono::milliseconds latency{0};
   std::map<std::string, Stored> manifests;  // "app/manifests/1"
   std::map<std::string, std::string> blobs;
@@ -92,8 +93,8 @@ std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const 
     std::string repository = RepositoryOf(path);
     if (authorization == "Bearer " + TokenFor(repository)) return std::nullopt;
     return Answer{401, ErrorBody("UNAUTHORIZED"),
-                  "WWW-Authenticate: Bearer realm=\"" + url +
-                      "/token\",service=\"fake\",scope=\"repository:" + repository + ":pull\"\r\n"};
+                  "WWW-Authenticate: Bearer realm=\"" + token_server +
+                      "\",service=\"fake\",scope=\"repository:" + repository + ":pull\"\r\n"};
   }
   return std::nullopt;
 }
@@ -187,6 +188,7 @@ FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options)
   server_ = std::make_unique<kube::ScriptedServer>(
       executor, server_options, [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
   state_->url = url();
+  state_->token_server = url() + "/token";
   state_->latency = options.latency;
 }
 
@@ -254,6 +256,8 @@ void FakeRegistry::AcceptRefreshToken(const std::string& refresh_token) {
   state_->bearer = true;
   state_->refresh_tokens.insert(refresh_token);
 }
+
+void FakeRegistry::UseTokenServer(const std::string& url) { state_->token_server = url; }
 
 void FakeRegistry::Publish(const std::string& repository) { state_->published.insert(repository); }
 

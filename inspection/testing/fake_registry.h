@@ -68,6 +68,8 @@ class FakeRegistry {
   void RequireBasic(const std::string& user, const std::string& password);
   void RequireToken(const std::string& user, const std::string& password);
   void AcceptRefreshToken(const std::string& refresh_token);
+  // Tokens are to be fetched there.
+  void UseTokenServer(const std::string& url);
   // `repository` is served to anybody all the same; and all are.
   void Publish(const std::string& repository);
   void RequireNothing();

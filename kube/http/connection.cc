@@ -44,12 +44,19 @@ void SetSocketOptions(asio::ip::tcp::socket& socket) {
   set(TCP_KEEPCNT, 3);
 }
 
-Async<ByteStream> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock, TimePoint deadline) {
+struct Connected {
+  ByteStream stream;
+  asio::ip::address peer;
+};
+
+Async<Connected> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock, TimePoint deadline) {
   Result<std::vector<asio::ip::tcp::endpoint>> endpoints = co_await Resolve(host, port, clock, deadline);
   if (!endpoints) co_return endpoints.error();
   auto executor = co_await asio::this_coro::executor;
-  Error failure = Error::Unavailable("no address");
+  Error failure = Error::PermissionDenied("no address of " + host + " may be connected to");
   for (const asio::ip::tcp::endpoint& endpoint : *endpoints) {
+    // The very address that is connected to, whatever the name stands for a moment later.
+    if (!route.proxy && route.may_connect && !route.may_connect(endpoint.address())) continue;
     Duration left = deadline - clock.Now();
     if (left <= Duration(0)) co_return Error::DeadlineExceeded("connect to " + host + ":" + port);
     ByteStream stream(executor);
@@ -57,7 +64,8 @@ Async<ByteStream> ConnectTcp(std::string host, std::string port, const Route& ro
     boost::system::error_code ec = co_await stream.Connect(endpoint);
     if (!ec) {
       SetSocketOptions(stream.socket());
-      co_return std::move(stream);
+      Connected connected{std::move(stream), route.proxy ? asio::ip::address() : endpoint.address()};
+      co_return std::move(connected);
     }
     failure = ToError(ec, "connect to " + host + ":" + port);
     if (failure.code() == Code::kCancelled) break;
@@ -132,19 +140,20 @@ Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint 
   co_await IgnoreCancellation();
   std::string host = route.proxy ? route.proxy->host : route.host;
   std::string port = route.proxy ? route.proxy->port : route.port;
-  Result<ByteStream> stream = co_await ConnectTcp(host, port, route, clock, deadline);
-  if (!stream) co_return stream.error();
-  stream->ExpireAfter(std::max(deadline - clock.Now(), Duration(0)));
+  Result<Connected> connected = co_await ConnectTcp(host, port, route, clock, deadline);
+  if (!connected) co_return connected.error();
+  ByteStream& stream = connected->stream;
+  stream.ExpireAfter(std::max(deadline - clock.Now(), Duration(0)));
 
   if (route.proxy && route.tunnel) {
-    Result<> tunnel = co_await OpenTunnel(*stream, route);
+    Result<> tunnel = co_await OpenTunnel(stream, route);
     if (!tunnel) co_return tunnel.error();
   }
   if (route.tls != nullptr) {
-    Result<> secured = co_await Secure(*stream, route);
+    Result<> secured = co_await Secure(stream, route);
     if (!secured) co_return secured.error();
   }
-  auto connection = std::make_unique<Connection>(std::move(*stream));
+  auto connection = std::make_unique<Connection>(std::move(stream), connected->peer);
   co_return std::move(connection);
 }
 

@@ -2,7 +2,9 @@
 // Connection: one TCP or TLS connection, as bytes with deadlines; what pool.h is made of, not for others.
 #pragma once
 
+#include <boost/asio/ip/address.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +18,9 @@
 
 namespace kube {
 
+// Whether a connection may go to an address; null: to any.
+using AddressFilter = std::function<bool(const asio::ip::address&)>;
+
 // How to get to a server.
 struct Route {
   std::string host;
@@ -24,11 +29,15 @@ struct Route {
   std::optional<Url> proxy;
   bool tunnel = false;  // CONNECT through the proxy, instead of asking it in the request line
   std::chrono::milliseconds connect_timeout{10'000};  // an address
+  AddressFilter may_connect;  // of the server's addresses; a proxy's are not asked about
 };
 
 class Connection {
  public:
-  explicit Connection(ByteStream stream) : stream_(std::move(stream)) {}
+  // `peer`: the server's address; unspecified behind a proxy.
+  Connection(ByteStream stream, asio::ip::address peer) : stream_(std::move(stream)), peer_(std::move(peer)) {}
+
+  const asio::ip::address& peer() const { return peer_; }
 
   // Bounds the reads and writes that begin from now on.
   void ExpireAfter(Duration left) { stream_.ExpireAfter(left); }
@@ -48,13 +57,14 @@ class Connection {
 
  private:
   ByteStream stream_;
+  asio::ip::address peer_;
   boost::beast::flat_buffer buffer_;
   size_t bytes_sent_ = 0;
 };
 
 // Resolves, connects address by address, tunnels and shakes hands, all before `deadline`.
-// Errors: kUnavailable (refused, broken, certificate not accepted), kDeadlineExceeded, kCancelled; each names its
-// stage.
+// Errors: kUnavailable (refused, broken, certificate not accepted), kPermissionDenied (the filter forbids every address),
+// kDeadlineExceeded, kCancelled; each names its stage.
 Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline);
 
 }  // namespace kube

@@ -40,12 +40,13 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
   IdleConnections(const Executor& executor, Clock& clock, std::chrono::milliseconds timeout)
       : clock_(clock), timeout_(timeout), reaper_(executor) {}
 
-  // One that is still good, or null.
-  std::unique_ptr<Connection> Take() {
-    while (!idle_.empty()) {
-      // The youngest: the others can grow old and go.
-      Idle idle = std::move(idle_.back());
-      idle_.pop_back();
+  // One to an address that is allowed and that is still good, or null.
+  std::unique_ptr<Connection> Take(const AddressFilter& may_connect) {
+    // The youngest: the others can grow old and go.
+    for (size_t i = idle_.size(); i-- > 0;) {
+      if (may_connect && !may_connect(idle_[i].connection->peer())) continue;
+      Idle idle = std::move(idle_[i]);
+      idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
       if (clock_.Now() - idle.since < timeout_ && idle.connection->Quiet()) return std::move(idle.connection);
     }
     return nullptr;
@@ -145,7 +146,7 @@ class Pool final : public HttpPool {
   size_t idle() const override { return idle_->size(); }
 
  private:
-  Async<std::unique_ptr<Connection>> Open(TimePoint deadline);
+  Async<std::unique_ptr<Connection>> Open(const AddressFilter& may_connect, TimePoint deadline);
   // Sends `request` and reads the header of its answer.
   Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header, const std::string& body);
   // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try can do no harm: the
@@ -167,14 +168,15 @@ class Pool final : public HttpPool {
   std::optional<Error> tls_failure_;
 };
 
-Async<std::unique_ptr<Connection>> Pool::Open(TimePoint deadline) {
+Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect, TimePoint deadline) {
   if (tls_failure_) co_return *tls_failure_;
   Route route{.host = origin_.host,
               .port = origin_.port,
               .tls = tls_,
               .proxy = origin_.proxy,
               .tunnel = origin_.scheme == "https",
-              .connect_timeout = options_.connect_timeout};
+              .connect_timeout = options_.connect_timeout,
+              .may_connect = may_connect};
   Result<std::unique_ptr<Connection>> connection = co_await Connect(std::move(route), clock_, deadline);
   co_return connection;
 }
@@ -206,6 +208,7 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
     co_return exchanged.error();
   }
   HttpResponse response = ToResponse(reader.header());
+  response.peer = connection->peer();
   while (true) {
     Result<std::string> piece = co_await reader.Next();
     if (!piece) co_return piece.error();
@@ -238,7 +241,9 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   if (!lease) co_return lease.error();
 
   // On a kept connection, which the peer may be closing at this very moment.
-  std::unique_ptr<Connection> kept = idle_->Take();
+  const AddressFilter any_address;
+  const AddressFilter& may_connect = origin_.proxy ? any_address : request.may_connect;
+  std::unique_ptr<Connection> kept = idle_->Take(may_connect);
   if (kept != nullptr) {
     bool lost = false;
     Result<HttpResponse> response = co_await CallOn(std::move(kept), request, *header, deadline, lost);
@@ -246,7 +251,7 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   }
 
   // On a new one.
-  Result<std::unique_ptr<Connection>> opened = co_await Open(deadline);
+  Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
   if (!opened) co_return opened.error();
   bool lost = false;
   Result<HttpResponse> response = co_await CallOn(std::move(*opened), request, *header, deadline, lost);
@@ -258,7 +263,7 @@ Async<std::unique_ptr<HttpStream>> Pool::Stream(HttpRequest request) {
   TimePoint deadline = clock_.Now() + request.timeout;
   Result<std::string> header = WriteRequestHeader(request, origin_);
   if (!header) co_return header.error();
-  Result<std::unique_ptr<Connection>> opened = co_await Open(deadline);
+  Result<std::unique_ptr<Connection>> opened = co_await Open(request.may_connect, deadline);
   if (!opened) co_return opened.error();
   auto stream = std::make_unique<BodyStream>(std::move(*opened), LimitsOf(request), request.idle_timeout);
   stream->connection().ExpireAfter(deadline - clock_.Now());

@@ -9,7 +9,9 @@
 // Thread: the executor's; not thread-safe.
 #pragma once
 
+#include <boost/asio/ip/address.hpp>
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -44,6 +46,8 @@ struct HttpRequest {
   std::shared_ptr<Slots> large_bodies;
   // Streams: the longest silence between two pieces of the body.
   std::chrono::milliseconds idle_timeout{300'000};
+  // Whether the origin's connection may go to an address; null: to any. A proxy's is not asked about.
+  std::function<bool(const asio::ip::address&)> may_connect;
   // Doing it twice is as good as once. GET, HEAD, OPTIONS, PUT and DELETE always are.
   bool repeatable = false;
 };
@@ -54,6 +58,8 @@ struct HttpResponse {
   std::string body;
   // Of a large body: to be kept as long as the body.
   Slots::Lease body_lease;
+  // Of a call: the address that answered; unspecified behind a proxy.
+  asio::ip::address peer;
 
   // The first value of header `name`, in any case; "" if there is none.
   std::string_view Header(std::string_view name) const;
@@ -103,7 +109,7 @@ class HttpPool {
   virtual ~HttpPool() = default;
 
   // Errors: kInvalid (bad request or TLS options; the answer is no HTTP or too large), kUnavailable (refused, broken,
-  // certificate not accepted), kDeadlineExceeded, kCancelled. A kept-alive connection that proves dead before a byte of
+  // certificate not accepted), kPermissionDenied (may_connect), kDeadlineExceeded, kCancelled. A kept-alive connection that proves dead before a byte of
   // the answer came is replaced once, if nothing of the request was sent or the request is repeatable.
   virtual Async<HttpResponse> Call(HttpRequest request) = 0;
   // Errors as above.

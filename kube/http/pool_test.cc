@@ -97,6 +97,25 @@ TEST_F(HttpPoolTest, TriesEveryAddressOfAName) {
   EXPECT_THAT(Call(*pool, {}), IsOk());
 }
 
+TEST_F(HttpPoolTest, ConnectsOnlyToAllowedAddresses) {
+  ScriptedServer server(io_.get_executor(), {}, Echo);
+  Origin origin = Origin::Of(server.url());
+  origin.host = "localhost";
+  std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
+  auto nowhere = [](const asio::ip::address&) { return false; };
+  auto here = [](const asio::ip::address& address) { return address == asio::ip::make_address("127.0.0.1"); };
+  EXPECT_THAT(Call(*pool, {.may_connect = nowhere}), FailsWith(Code::kPermissionDenied, HasSubstr("localhost")));
+  EXPECT_EQ(server.accepted(), 0);
+  Result<HttpResponse> response = Call(*pool, {.may_connect = here});
+  ASSERT_THAT(response, IsOk());
+  EXPECT_EQ(response->peer, asio::ip::make_address("127.0.0.1"));
+  // Nor by a connection that is kept.
+  EXPECT_THAT(Call(*pool, {.may_connect = nowhere}), FailsWith(Code::kPermissionDenied));
+  EXPECT_EQ(pool->idle(), 1u);
+  EXPECT_THAT(Call(*pool, {.may_connect = here}), IsOk());
+  EXPECT_EQ(server.accepted(), 1);
+}
+
 TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
   struct Row {
     std::string method, bytes, body;

@@ -5,13 +5,14 @@
 //   if (!answer) ...                        // in line; `wake` is called with `pod` when there is an answer
 //   queue.Forget(pod);                      // once it has all it needs, or is gone
 //
-// Nobody waits in here: a pod whose answer is not known costs its key, however many there are. Each registry has a line of
-// its own with a bounded number of inspections at a time, and the lines take turns: a slow registry holds up the pods of
-// no other. Pods that ask the same share one inspection. Thread: one.
+// Nobody waits in here: a pod whose answer is not known costs its key, however many there are. Namespaces take turns, the
+// one with the fewest inspections under way first, and within a namespace its registries do. A namespace may have as many
+// under way as are free for the others, so that one which comes new finds a place at once, however slow the images of the
+// others are; and a slow registry holds up the images of no other. Pods that ask the same share one inspection, which
+// begins with the first turn of any of their namespaces. Thread: one.
 #pragma once
 
 #include <chrono>
-#include <deque>
 #include <functional>
 #include <list>
 #include <memory>
@@ -31,8 +32,9 @@
 namespace cluster_controller {
 
 struct InspectionQueueOptions {
-  // Inspections at a time: of one registry, and of all.
+  // Inspections at a time: of one registry, of one namespace, and of all.
   size_t per_registry = 16;
+  size_t per_namespace = 32;
   size_t at_once = 128;
   // An answer is given to pods that ask so much later than the first, too.
   std::chrono::milliseconds share{1'000};
@@ -51,8 +53,8 @@ class InspectionQueue {
 
   // The answer for `pod`, at once if it is known; nullopt if the pod will be woken. Errors: ImageInspector's.
   std::optional<Answer> Ask(const kube::ObjectKey& pod, const inspection::ImageRequest& request);
-  // Puts the image in line for the inspector to know it later on.
-  void Prefetch(const inspection::ImageRequest& request);
+  // Puts the image in line for the inspector to know it later on; a turn of namespace `ns` is for it.
+  void Prefetch(const std::string& ns, const inspection::ImageRequest& request);
   // When `pod` first asked for what it waits for; nullopt if it waits for nothing.
   std::optional<kube::TimePoint> AskedSince(const kube::ObjectKey& pod) const;
   // What `pod` asked for is of no more interest to it.
@@ -63,10 +65,20 @@ class InspectionQueue {
   size_t under_way() const { return under_way_; }
 
  private:
+  struct Namespace;
+  struct Job;
+
+  // Where a job waits: in the line of its registry, in a namespace.
+  struct Place {
+    Namespace* ns;
+    std::list<std::shared_ptr<Job>>::iterator at;
+  };
   struct Job {
     std::string key;
+    std::string registry;
     inspection::ImageRequest request;
     std::set<kube::ObjectKey> pods;
+    std::vector<Place> places;  // none once it has begun
     bool prefetch = false;
     std::optional<Answer> answer;
     kube::TimePoint answered;
@@ -76,15 +88,27 @@ class InspectionQueue {
     std::vector<const std::string*> jobs;  // keys of `jobs_`, where those stay that a pod is in
   };
   struct Line {
-    std::deque<std::shared_ptr<Job>> jobs;
+    std::list<std::shared_ptr<Job>> jobs;
+    std::list<std::string>::iterator turn;
+  };
+  // Is there while anything of it waits or is under way.
+  struct Namespace {
+    std::string name;
+    std::unordered_map<std::string, Line> lines;  // by registry; none has no jobs
+    std::list<std::string> turns;                 // registries of `lines`
+    std::list<Namespace*>::iterator turn;         // in `turns_`, while there are lines
     size_t under_way = 0;
-    bool in_turn = false;
   };
 
-  std::shared_ptr<Job> Enqueue(const std::string& key, const inspection::ImageRequest& request);
-  void TakeTurn(const std::string& registry, Line& line);
+  std::shared_ptr<Job> Enqueue(const std::string& ns, const std::string& key, const inspection::ImageRequest& request);
+  void AddPlace(const std::string& ns, const std::shared_ptr<Job>& job);
+  void RemovePlace(const std::string& registry, const Place& place);
+  void Withdraw(Job& job);
+  void ForgetIdle(Namespace& ns);
+  size_t Allowance() const;
+  Line* FreeLine(Namespace& ns);
   void Pump();
-  kube::asio::awaitable<void> Inspect(std::string registry, std::shared_ptr<Job> job);
+  kube::asio::awaitable<void> Inspect(Namespace* ns, std::shared_ptr<Job> job);
   void Settle(Job& job);
 
   inspection::ImageInspector& images_;
@@ -96,8 +120,9 @@ class InspectionQueue {
 
   std::unordered_map<std::string, std::shared_ptr<Job>> jobs_;
   std::unordered_map<kube::ObjectKey, Asked> asked_;
-  std::unordered_map<std::string, Line> lines_;  // by registry; those with something to do
-  std::list<std::string> turns_;                 // lines that may start another
+  std::unordered_map<std::string, Namespace> namespaces_;
+  std::list<Namespace*> turns_;                             // those with lines
+  std::unordered_map<std::string, size_t> busy_registries_;  // inspections under way
   size_t waiting_ = 0;
   size_t under_way_ = 0;
   bool pumping_ = false;

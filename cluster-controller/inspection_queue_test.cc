@@ -67,7 +67,10 @@ class InspectionQueueTest : public ::testing::Test {
   ~InspectionQueueTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
 
   std::optional<InspectionQueue::Answer> Ask(const std::string& pod, const std::string& image) {
-    auto answer = queue_.Ask({"ns", pod}, {.image = image});
+    return Ask("ns", pod, image);
+  }
+  std::optional<InspectionQueue::Answer> Ask(const std::string& ns, const std::string& pod, const std::string& image) {
+    auto answer = queue_.Ask({ns, pod}, {.image = image});
     kube::Drain(io_);
     return answer;
   }
@@ -82,7 +85,7 @@ class InspectionQueueTest : public ::testing::Test {
   SlowImages images_;
   kube::Metrics metrics_;
   ControllerMetrics controller_metrics_{metrics_};
-  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_, {.per_registry = 2, .at_once = 4}};
+  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_, {.per_registry = 2, .per_namespace = 8, .at_once = 8}};
   std::vector<std::string> woken_;
 };
 
@@ -134,15 +137,86 @@ TEST_F(InspectionQueueTest, ASlowRegistryHoldsUpNoOther) {
   EXPECT_THAT(woken_, ElementsAre("fast"));
 }
 
+// One namespace may have half: as many as are left to others.
 TEST_F(InspectionQueueTest, RegistriesTakeTurnsWhereAllIsBusy) {
   for (const char* image : {"a.io/1", "a.io/2", "a.io/3", "b.io/1", "b.io/2", "b.io/3", "c.io/1"}) {
     EXPECT_FALSE(Ask(image, image));
   }
   EXPECT_THAT(images_.asked_, ElementsAre("a.io/1", "a.io/2", "b.io/1", "b.io/2"));
   AnswerWith("a.io/1", ArchitectureSet{"amd64"});
-  EXPECT_EQ(images_.asked_.back(), "c.io/1");
-  AnswerWith("a.io/2", ArchitectureSet{"amd64"});
   EXPECT_EQ(images_.asked_.back(), "a.io/3");
+  AnswerWith("a.io/2", ArchitectureSet{"amd64"});
+  EXPECT_EQ(images_.asked_.back(), "c.io/1");
+}
+
+// However many namespaces have nothing but images that are never answered.
+TEST_F(InspectionQueueTest, ANamespaceThatComesNewFindsAPlaceAtOnce) {
+  InspectionQueue queue(images_, clock_, tasks_, controller_metrics_);
+  for (int ns = 0; ns < 8; ++ns) {
+    std::string name = "slow" + std::to_string(ns);
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_FALSE(queue.Ask({name, "pod"}, {.image = name + "-" + std::to_string(i) + ".io/app"}));
+    }
+    kube::Drain(io_);
+    size_t before = queue.under_way();
+    EXPECT_LT(before, 128u);
+    std::string fast = "fast" + std::to_string(ns) + ".io/app";
+    EXPECT_FALSE(queue.Ask({"fast", "pod"}, {.image = fast}));
+    kube::Drain(io_);
+    EXPECT_EQ(images_.asked_.back(), fast) << "with " << before << " of others under way";
+    AnswerWith(fast, ArchitectureSet{"amd64"});
+    EXPECT_TRUE(queue.Ask({"fast", "pod"}, {.image = fast}));
+    queue.Forget({"fast", "pod"});
+  }
+  for (int i = 0; i < 8; ++i) queue.Forget({"slow" + std::to_string(i), "pod"});
+  EXPECT_EQ(queue.waiting(), 0u);
+  EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+// All is taken by those that came first: what becomes free goes to who has nothing.
+TEST_F(InspectionQueueTest, NamespacesTakeTurnsBeforeRegistriesDo) {
+  for (int ns = 0; ns < 4; ++ns) {
+    std::string name = "slow" + std::to_string(ns);
+    for (int i = 0; i < 9; ++i) EXPECT_FALSE(Ask(name, "pod", name + "." + std::to_string(i) + ".io/app"));
+  }
+  ASSERT_EQ(queue_.under_way(), 8u);
+  for (const char* ns : {"b", "c"}) {
+    for (int i = 0; i < 3; ++i) EXPECT_FALSE(Ask(ns, "pod", std::string(ns) + ".io/" + std::to_string(i)));
+  }
+  size_t asked = images_.asked_.size();
+  for (size_t i = 0; i < 3; ++i) AnswerWith(images_.asked_[i], ArchitectureSet{"amd64"});
+  std::vector<std::string> next(images_.asked_.begin() + static_cast<ptrdiff_t>(asked), images_.asked_.end());
+  EXPECT_THAT(next, ::testing::IsSupersetOf({"b.io/0", "c.io/0"}));
+}
+
+TEST_F(InspectionQueueTest, NoNamespaceHasMoreThanItsMaximum) {
+  InspectionQueue queue(images_, clock_, tasks_, controller_metrics_, {.per_namespace = 2, .at_once = 100});
+  for (int i = 0; i < 10; ++i) {
+    EXPECT_FALSE(queue.Ask({"ns", std::to_string(i)}, {.image = "r" + std::to_string(i) + ".io/app"}));
+  }
+  EXPECT_EQ(queue.under_way(), 2u);
+  for (int i = 0; i < 10; ++i) AnswerWith("r" + std::to_string(i) + ".io/app", ArchitectureSet{"amd64"});
+  EXPECT_EQ(queue.under_way() + queue.waiting(), 0u);
+}
+
+// An image for which several ask is inspected with the first turn of any of them, and is in the line of none that left.
+TEST_F(InspectionQueueTest, ASharedImageIsInTheLineOfAllWhoAsk) {
+  for (int i = 0; i < 10; ++i) EXPECT_FALSE(Ask("slow", "pod", "registry" + std::to_string(i) + ".slow.io/app"));
+  EXPECT_FALSE(Ask("slow", "pod", "shared.io/app"));
+  EXPECT_FALSE(Ask("fast", "pod", "shared.io/app"));
+  EXPECT_EQ(images_.asked_.back(), "shared.io/app");
+  AnswerWith("shared.io/app", ArchitectureSet{"amd64"});
+  EXPECT_THAT(woken_, ElementsAre("pod", "pod"));
+
+  EXPECT_FALSE(Ask("slow", "one", "registry10.slow.io/app"));
+  EXPECT_FALSE(Ask("slow", "two", "registry10.slow.io/app"));
+  size_t waiting = queue_.waiting();
+  queue_.Forget({"slow", "one"});
+  EXPECT_EQ(queue_.waiting(), waiting);
+  queue_.Forget({"slow", "two"});
+  EXPECT_EQ(queue_.waiting(), waiting - 1);
+  queue_.Forget({"slow", "pod"});
+  EXPECT_EQ(queue_.waiting(), 0u);
 }
 
 TEST_F(InspectionQueueTest, WhatNobodyWaitsForAnyMoreIsNotInspected) {
@@ -170,6 +244,7 @@ TEST_F(InspectionQueueTest, AnswersThatComeAtOnceDoNotPileUp) {
 
 TEST_F(InspectionQueueTest, ALineMayEndWithAnAnswerThatComesAtOnce) {
   for (const char* image : {"a.io/1", "a.io/2", "c.io/1", "c.io/2"}) EXPECT_FALSE(Ask(image, image));
+  ASSERT_EQ(queue_.under_way(), 4u);
   images_.answers_.emplace("b.io/1", ArchitectureSet{"amd64"});
   EXPECT_FALSE(Ask("b", "b.io/1"));
   AnswerWith("a.io/1", ArchitectureSet{"amd64"});
@@ -178,7 +253,7 @@ TEST_F(InspectionQueueTest, ALineMayEndWithAnAnswerThatComesAtOnce) {
 }
 
 TEST_F(InspectionQueueTest, APrefetchWakesNobodyAndLeavesNothingBehind) {
-  queue_.Prefetch({.image = "r.io/a"});
+  queue_.Prefetch("ns", {.image = "r.io/a"});
   kube::Drain(io_);
   EXPECT_THAT(images_.asked_, ElementsAre("r.io/a"));
   AnswerWith("r.io/a", ArchitectureSet{"amd64"});

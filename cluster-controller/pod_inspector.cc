@@ -64,7 +64,7 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
 Async<> PodInspector::Prefetch(const kube::core::Pod& pod) {
   Result<std::vector<ImageRequest>> requests = co_await RequestsFor(pod);
   if (!requests) co_return requests.error();
-  for (const ImageRequest& request : *requests) queue_.Prefetch(request);
+  for (const ImageRequest& request : *requests) queue_.Prefetch(pod.metadata().namespace_(), request);
   co_return kube::Ok();
 }
 

@@ -12,6 +12,7 @@
 #include "kube/base/base64.h"
 #include "kube/base/slots.h"
 #include "kube/crypto/certificates.h"
+#include "kube/http/testing/fake_name_server.h"
 #include "kube/http/testing/scripted_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -299,6 +300,30 @@ TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressHasToBeNamed) {
     client_.reset();
     EXPECT_THAT(Manifest(App({User("u", "p")}), "1", 300ms), Not(FailsWith(Code::kPermissionDenied))) << named;
   }
+}
+
+// Where the attacker owns the names, their class is his word.
+TEST_F(RegistryClientTest, ARegistrysOwnNamesDoNotSayWhereItMaySendUs) {
+  kube::FakeNameServer names(io_.get_executor());
+  names.Add("registry.test", {"127.0.0.1"});
+  names.Add("internal.test", {"127.0.0.1"});
+  names.Add("metadata.test", {"169.254.169.254"});
+  options_.transport.names = names.servers();
+  options_.fetch.tries = 1;
+  FakeRegistry internal(io_.get_executor(), {});
+  std::string port = internal.host().substr(internal.host().find(':'));
+  Repository repository = App();
+  repository.source.registry = "registry.test" + registry_.host().substr(registry_.host().find(':'));
+  registry_.Redirect("manifests/", "http://internal.test" + port + "/v2/app/manifests/1");
+  EXPECT_THAT(Manifest(repository), FailsWith(Code::kPermissionDenied, HasSubstr("internal.test")));
+  registry_.Behave();
+  // Its own, as long as the name stands for the same machine.
+  registry_.RequireToken("", "");
+  registry_.UseTokenServer("http://" + repository.source.registry + "/token");
+  EXPECT_THAT(Manifest(repository), IsOk());
+  registry_.Behave();
+  repository.source.registry = "metadata.test";
+  EXPECT_THAT(Manifest(repository, "1", 1s), FailsWith(Code::kPermissionDenied, HasSubstr("metadata.test")));
 }
 
 TEST_F(RegistryClientTest, MetadataServicesAreNoRegistries) {

@@ -112,7 +112,8 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   }
   kube::PoolOptions options{.max_connections = options_.max_connections,
                             .idle_timeout = std::chrono::milliseconds(30'000),
-                            .connect_timeout = std::chrono::milliseconds(5'000)};
+                            .connect_timeout = std::chrono::milliseconds(5'000),
+                            .names = options_.names};
   std::shared_ptr<HttpPool> pool = HttpPool::New(executor_, clock_, origin, options);
   ages_.push_back(key);
   pools_.emplace(key, Slot{pool, std::prev(ages_.end())});

@@ -23,6 +23,7 @@
 #include "kube/base/slots.h"
 #include "kube/http/pool.h"
 #include "kube/http/proxy.h"
+#include "kube/http/resolve.h"
 #include "kube/http/url.h"
 
 namespace inspection {
@@ -34,6 +35,8 @@ struct TransportOptions {
   // client certificate is for the registry alone.
   HostCertificates host_tls;
   kube::ProxySettings proxy;
+  // Where names are asked for.
+  kube::NameServers names;
   // "host" or "host:port" of what the administrator's configuration names, beside those in host_tls.
   std::set<std::string> named_hosts;
   // Origins with open connections; the one unused for longest makes room.

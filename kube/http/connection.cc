@@ -12,7 +12,6 @@
 #include <boost/beast/http/parser.hpp>
 
 #include "kube/base/base64.h"
-#include "kube/http/resolve.h"
 
 namespace kube {
 namespace {
@@ -50,7 +49,7 @@ struct Connected {
 };
 
 Async<Connected> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock, TimePoint deadline) {
-  Result<std::vector<asio::ip::tcp::endpoint>> endpoints = co_await Resolve(host, port, clock, deadline);
+  Result<std::vector<asio::ip::tcp::endpoint>> endpoints = co_await Resolve(host, port, route.names, clock, deadline);
   if (!endpoints) co_return endpoints.error();
   auto executor = co_await asio::this_coro::executor;
   Error failure = Error::PermissionDenied("no address of " + host + " may be connected to");

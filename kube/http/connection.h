@@ -13,6 +13,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/byte_stream.h"
+#include "kube/http/resolve.h"
 #include "kube/http/tls.h"
 #include "kube/http/url.h"
 
@@ -29,6 +30,7 @@ struct Route {
   std::optional<Url> proxy;
   bool tunnel = false;  // CONNECT through the proxy, instead of asking it in the request line
   std::chrono::milliseconds connect_timeout{10'000};  // an address
+  NameServers names;          // where `host` is asked for
   AddressFilter may_connect;  // of the server's addresses; a proxy's are not asked about
 };
 

@@ -176,6 +176,7 @@ Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect, 
               .proxy = origin_.proxy,
               .tunnel = origin_.scheme == "https",
               .connect_timeout = options_.connect_timeout,
+              .names = options_.names,
               .may_connect = may_connect};
   Result<std::unique_ptr<Connection>> connection = co_await Connect(std::move(route), clock_, deadline);
   co_return connection;

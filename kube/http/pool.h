@@ -22,6 +22,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/slots.h"
+#include "kube/http/resolve.h"
 #include "kube/http/tls.h"
 #include "kube/http/url.h"
 
@@ -100,6 +101,8 @@ struct PoolOptions {
   // To one of the host's addresses, before the next is tried.
   std::chrono::milliseconds connect_timeout{10'000};
   size_t max_header_bytes = 64 * 1024;
+  // Where the origin's host is asked for.
+  NameServers names;
 };
 
 class HttpPool {

@@ -39,8 +39,10 @@ inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
 inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift.io/image-inspect-error";
 
-// On the Leases of those who apply PodPlacementConfigs: the ones that are being written (see configs/announcements.h).
-inline constexpr std::string_view kAnnouncedConfigsAnnotation = "multiarch.openshift.io/announced-configs";
+// A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its annotations, one for each
+// of them (see configs/announcements.h).
+inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
+inline constexpr std::string_view kAnnouncementAnnotationPrefix = "announced.multiarch.openshift.io/";
 
 // On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see api/conversion.h). The fallback
 // architecture as the Go operator keeps it, all others as JSON.

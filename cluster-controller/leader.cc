@@ -28,7 +28,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       secrets_(parts_.client, parts_.clock),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
-      configs_(parts_.client, parts_.clock, {.lease = {options.ns, std::string(api::kControllerName)}}),
+      configs_(parts_.client, parts_.clock, {}),
       shards_(parts_.clock, api::kDefaultShardTakeoverAfter),
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_, shards_,

@@ -126,7 +126,7 @@ class PodReconcilerTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  configs::FreshConfigs configs_{api_, clock_, {.lease = {"operator-ns", std::string(api::kControllerName)}}};
+  configs::FreshConfigs configs_{api_, clock_, {}};
   FakeImages images_;
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;

@@ -2,61 +2,81 @@
 #include "configs/announcements.h"
 
 #include <algorithm>
+#include <charconv>
 
-#include "kube/types/unstructured.h"
+#include "api/names.h"
+#include "kube/types/object_name.h"
 
 namespace configs {
 namespace {
 
-using kube::Json;
+constexpr size_t kMaxUid = 40;  // a UUID has 36 characters
 
-// A write that was announced is stored, or given up, within the API server's own limit for requests of a minute.
-constexpr std::chrono::seconds kKept{180};
-// About 100 KB, of the 256 KB that an object's annotations may have.
-constexpr size_t kMaxAnnouncements = 1024;
+// Cuts the number off at the head of `text`, and the space behind it.
+bool TakeNumber(std::string_view& text, int64_t& number) {
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  return true;
+}
+
+bool IsAnnouncement(std::string_view key) { return key.starts_with(api::kAnnouncementAnnotationPrefix); }
+
+// "GENERATION SECONDS NAME"
+std::optional<Announcement> Read(std::string_view key, std::string_view value) {
+  Announcement announcement;
+  key.remove_prefix(api::kAnnouncementAnnotationPrefix.size());
+  int64_t seconds = 0;
+  bool numbers = TakeNumber(value, announcement.generation) && TakeNumber(value, seconds);
+  if (!numbers || seconds < 0 || key.empty() || key.size() > kMaxUid || !kube::IsObjectName(value)) return std::nullopt;
+  announcement.uid = key;
+  announcement.name = value;
+  announcement.since_epoch = std::chrono::seconds(seconds);
+  return announcement;
+}
 
 }  // namespace
 
-Announcements Announcements::Parse(std::string_view text) {
-  Announcements parsed;
-  kube::Result<Json> json = kube::ParseJson(text);
-  if (!json || !json->is_object()) return parsed;
-  for (const auto& [key, value] : json->items()) {
-    if (parsed.all_.size() == kMaxAnnouncements) break;
-    parsed.all_[key] = {.uid = kube::StringAt(value, "uid"),
-                        .generation = kube::IntAt(value, "generation"),
-                        .since_epoch = std::chrono::seconds(kube::IntAt(value, "at"))};
-  }
-  return parsed;
+std::string AnnotationKey(std::string_view uid) {
+  return std::string(api::kAnnouncementAnnotationPrefix) + std::string(uid);
 }
 
-std::string Announcements::ToString() const {
-  Json json = Json::object();
-  for (const auto& [key, announcement] : all_) {
-    json[key] = {{"uid", announcement.uid},
-                 {"generation", announcement.generation},
-                 {"at", announcement.since_epoch.count()}};
-  }
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+std::string AnnotationValue(const Announcement& announcement) {
+  return std::to_string(announcement.generation) + " " + std::to_string(announcement.since_epoch.count()) + " " +
+         announcement.name;
 }
 
-void Announcements::Add(const std::string& ns, const std::string& name, Announcement announcement) {
-  std::erase_if(all_, [&](const auto& old) { return old.second.since_epoch + kKept < announcement.since_epoch; });
-  while (all_.size() >= kMaxAnnouncements) {
-    all_.erase(std::min_element(all_.begin(), all_.end(), [](const auto& a, const auto& b) {
-      return a.second.since_epoch < b.second.since_epoch;
-    }));
+std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
+  std::vector<Announcement> all;
+  for (const auto& [key, value] : lease.annotations()) {
+    if (all.size() == kMaxAnnouncements) break;
+    if (!IsAnnouncement(key)) continue;
+    if (std::optional<Announcement> announcement = Read(key, value)) all.push_back(std::move(*announcement));
   }
-  all_.insert_or_assign(ns + "/" + name, std::move(announcement));
+  std::sort(all.begin(), all.end(), [](const Announcement& a, const Announcement& b) { return a.uid < b.uid; });
+  return all;
 }
 
-std::map<std::string, Announcement> Announcements::Of(std::string_view ns) const {
-  std::map<std::string, Announcement> found;
-  std::string prefix = std::string(ns) + "/";
-  for (auto it = all_.lower_bound(prefix); it != all_.end() && it->first.starts_with(prefix); ++it) {
-    found.emplace(it->first.substr(prefix.size()), it->second);
+std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease, std::chrono::seconds now) {
+  std::vector<std::string> obsolete;
+  std::vector<std::pair<std::chrono::seconds, std::string>> current;
+  for (const auto& [key, value] : lease.annotations()) {
+    if (!IsAnnouncement(key)) continue;
+    std::optional<Announcement> announcement = Read(key, value);
+    // From the future: a clock that was set back, or a tenant's.
+    bool keep = announcement && announcement->since_epoch >= now - kAnnouncementKept &&
+                announcement->since_epoch <= now + kAnnouncementKept;
+    if (keep) {
+      current.emplace_back(announcement->since_epoch, key);
+    } else {
+      obsolete.push_back(key);
+    }
   }
-  return found;
+  if (current.size() > kMaxAnnouncements) {
+    std::sort(current.begin(), current.end());
+    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i) obsolete.push_back(std::move(current[i].second));
+  }
+  return obsolete;
 }
 
 }  // namespace configs

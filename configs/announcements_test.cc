@@ -4,56 +4,74 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+
 namespace configs {
 namespace {
 
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::IsEmpty;
-using testing::Pair;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 
-TEST(AnnouncementsTest, SurviveTheirText) {
-  Announcements written;
-  Announcement first{.uid = "u1", .generation = 1, .since_epoch = 100s};
-  Announcement second{.uid = "u2", .generation = 7, .since_epoch = 101s};
-  written.Add("shop", "a", first);
-  written.Add("shop", "b", second);
-  written.Add("shop-2", "c", second);
-  EXPECT_THAT(Announcements::Parse(written.ToString()).Of("shop"), ElementsAre(Pair("a", first), Pair("b", second)));
-  EXPECT_THAT(written.Of("sho"), IsEmpty());
+class AnnouncementsTest : public testing::Test {
+ protected:
+  void Put(const std::string& key, const std::string& value) { (*lease_.mutable_annotations())[key] = value; }
+  void Put(const Announcement& announcement) { Put(AnnotationKey(announcement.uid), AnnotationValue(announcement)); }
+
+  kube::meta::ObjectMeta lease_;
+};
+
+TEST_F(AnnouncementsTest, SurviveTheirText) {
+  Announcement first{.uid = "u1", .name = "a", .generation = 1, .since_epoch = 100s};
+  Announcement second{.uid = "u2", .name = "b.c-d", .generation = 7, .since_epoch = 101s};
+  Put(second);
+  Put(first);
+  Put("holder.example.com/note", "1 2 x");
+  EXPECT_THAT(AnnouncementsOn(lease_), ElementsAre(first, second));
 }
 
-TEST(AnnouncementsTest, OfOneConfigOnlyTheNewestCounts) {
-  Announcements announcements;
-  announcements.Add("shop", "a", {.uid = "u1", .generation = 1, .since_epoch = 100s});
-  announcements.Add("shop", "a", {.uid = "u1", .generation = 2, .since_epoch = 101s});
-  EXPECT_THAT(announcements.Of("shop"), SizeIs(1));
-  EXPECT_EQ(announcements.Of("shop").at("a").generation, 2);
+TEST_F(AnnouncementsTest, OfOneConfigOnlyTheNewestIsKept) {
+  Put({.uid = "u1", .name = "a", .generation = 1, .since_epoch = 100s});
+  Announcement newer{.uid = "u1", .name = "a", .generation = 2, .since_epoch = 101s};
+  Put(newer);
+  EXPECT_THAT(AnnouncementsOn(lease_), ElementsAre(newer));
 }
 
-TEST(AnnouncementsTest, WhatIsOldIsForgotten) {
-  Announcements announcements;
-  announcements.Add("shop", "old", {.since_epoch = 100s});
-  announcements.Add("shop", "young", {.since_epoch = 150s});
-  announcements.Add("shop", "new", {.since_epoch = 300s});
-  EXPECT_THAT(announcements.Of("shop"), ElementsAre(Pair("new", testing::_), Pair("young", testing::_)));
-}
-
-TEST(AnnouncementsTest, AreBoundedAndLoseTheOldest) {
-  Announcements announcements;
-  for (int i = 0; i < 2000; ++i) {
-    announcements.Add("shop", "c" + std::to_string(i), {.since_epoch = std::chrono::seconds(1000 + i / 100)});
+// Whatever a tenant writes there.
+TEST_F(AnnouncementsTest, WhatCannotBeReadIsSkippedAndRemoved) {
+  std::string prefix = AnnotationKey("");
+  for (const char* value : {"", " ", "1", "1 2", "1 2 ", "1 x a", "x 1 a", "1 2 NoName", "99999999999999999999 1 a",
+                            "1 -5 a", "1 2 a/b"}) {
+    Put(prefix + "u", value);
+    EXPECT_THAT(AnnouncementsOn(lease_), IsEmpty()) << value;
+    EXPECT_THAT(ObsoleteAnnotations(lease_, 100s), ElementsAre(prefix + "u")) << value;
   }
-  EXPECT_THAT(announcements.Of("shop"), SizeIs(1024));
-  EXPECT_TRUE(announcements.Of("shop").contains("c1999"));
+  lease_.clear_annotations();
+  Put(prefix, "1 2 a");
+  Put(prefix + std::string(60, 'u'), "1 2 a");
+  EXPECT_THAT(AnnouncementsOn(lease_), IsEmpty());
 }
 
-TEST(AnnouncementsTest, WhatCannotBeReadIsNotThere) {
-  for (const char* text : {"", "{", "[]", "null", R"({"no-namespace": 3})"}) {
-    EXPECT_THAT(Announcements::Parse(text).Of("shop"), IsEmpty()) << text;
+TEST_F(AnnouncementsTest, WhatIsOldIsRemoved) {
+  Put({.uid = "old", .name = "a", .since_epoch = 100s});
+  Put({.uid = "young", .name = "b", .since_epoch = 150s});
+  Put({.uid = "new", .name = "c", .since_epoch = 300s});
+  Put({.uid = "future", .name = "d", .since_epoch = 1000s});
+  Put({.uid = "never", .name = "e", .since_epoch = std::chrono::seconds(std::numeric_limits<int64_t>::max())});
+  EXPECT_THAT(ObsoleteAnnotations(lease_, 300s),
+              UnorderedElementsAre(AnnotationKey("old"), AnnotationKey("future"), AnnotationKey("never")));
+}
+
+TEST_F(AnnouncementsTest, AreBoundedAndLoseTheOldest) {
+  for (int i = 0; i < 600; ++i) {
+    Put({.uid = "u" + std::to_string(i), .name = "a", .since_epoch = std::chrono::seconds(1000 + i / 100)});
   }
-  EXPECT_EQ(Announcements::Parse(R"({"shop/a": {"uid": 7, "generation": "x"}})").Of("shop").at("a"), Announcement{});
+  EXPECT_THAT(AnnouncementsOn(lease_), SizeIs(kMaxAnnouncements));
+  std::vector<std::string> obsolete = ObsoleteAnnotations(lease_, 1010s);
+  EXPECT_THAT(obsolete, SizeIs(600 - kMaxAnnouncements));
+  for (const std::string& key : obsolete) EXPECT_LT(std::stoi(key.substr(AnnotationKey("u").size())), 100) << key;
 }
 
 }  // namespace

@@ -19,95 +19,90 @@ using namespace std::chrono_literals;
 // A write that has not come by then was refused after it was announced: the API server ends requests after a minute.
 constexpr kube::Duration kGivenUpAfter = 60s;
 // Above these the idle ones are forgotten.
-constexpr size_t kMaxIdleLists = 64;
-constexpr size_t kMaxPending = 4096;
+constexpr size_t kMaxIdleNamespaces = 256;
 
 }  // namespace
 
 FreshConfigs::FreshConfigs(kube::Client& client, kube::Clock& clock, FreshConfigsOptions options)
-    : client_(client),
-      clock_(clock),
-      options_(std::move(options)),
-      watch_(client, clock, {.ns = options_.ns}),
-      announcements_([this] { return ReadAnnouncements(); }) {
+    : client_(client), clock_(clock), options_(std::move(options)), watch_(client, clock, {.ns = options_.ns}) {
   watch_.OnEvent([this](kube::EventType type, const PodPlacementConfig& config) { OnEvent(type, config); });
 }
 
 Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std::string> names) {
   Result<> synced = co_await watch_.WaitForSync();
   if (!synced) co_return synced.error();
-  Result<Announced> announced = co_await announcements_.Call();
-  if (!announced) co_return announced.error().Prefix("read what PodPlacementConfigs are being written");
-  if (!IsBehind(ns, names, **announced)) co_return Watched(ns);
+  kube::SharedCall<Announced> read = AskedFor(ns).announced;
+  Result<Announced> announced = co_await read.Call();
+  if (!announced) co_return announced.error().Prefix("read which PodPlacementConfigs are being written");
+  if (!IsBehind(ns, names, **announced)) co_return WatchedIn(ns);
 
-  Result<Snapshot> listed = co_await ListOf(ns).Call();
+  kube::SharedCall<Snapshot> list = AskedFor(ns).list;
+  Result<Snapshot> listed = co_await list.Call();
   co_return listed;
 }
 
 void FreshConfigs::OnEvent(kube::EventType type, const PodPlacementConfig& config) {
   const std::string& ns = config.metadata().namespace_();
-  Namespace& known = namespaces_[ns];
-  known.snapshot = nullptr;
+  Watched& watched = watched_[ns];
+  watched.snapshot = nullptr;
   if (type != kube::EventType::kDeleted) {
-    known.watched.insert_or_assign(config.metadata().name(), config);
+    watched.configs.insert_or_assign(config.metadata().name(), config);
     return;
   }
-  known.watched.erase(config.metadata().name());
-  if (known.watched.empty()) namespaces_.erase(ns);
+  watched.configs.erase(config.metadata().name());
+  if (watched.configs.empty()) watched_.erase(ns);
 }
 
-FreshConfigs::Snapshot FreshConfigs::Watched(const std::string& ns) {
+FreshConfigs::Snapshot FreshConfigs::WatchedIn(const std::string& ns) {
   static const Snapshot kNone = std::make_shared<const std::vector<PodPlacementConfig>>();
-  auto found = namespaces_.find(ns);
-  if (found == namespaces_.end()) return kNone;
-  Namespace& known = found->second;
-  if (known.snapshot == nullptr) {
+  auto found = watched_.find(ns);
+  if (found == watched_.end()) return kNone;
+  Watched& watched = found->second;
+  if (watched.snapshot == nullptr) {
     std::vector<PodPlacementConfig> all;
-    for (const auto& [name, config] : known.watched) all.push_back(config);
-    known.snapshot = std::make_shared<const std::vector<PodPlacementConfig>>(std::move(all));
+    for (const auto& [name, config] : watched.configs) all.push_back(config);
+    watched.snapshot = std::make_shared<const std::vector<PodPlacementConfig>>(std::move(all));
   }
-  return known.snapshot;
+  return watched.snapshot;
 }
 
 bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string>& names,
-                            const Announcements& announced) {
+                            const std::vector<Announcement>& announced) {
+  auto watched = watched_.find(ns);
+  auto find = [&](const std::string& name) -> const PodPlacementConfig* {
+    if (watched == watched_.end()) return nullptr;
+    auto config = watched->second.configs.find(name);
+    return config == watched->second.configs.end() ? nullptr : &config->second;
+  };
+
+  // Only what is announced now stays in mind, so that nobody who writes announcements can fill the memory.
+  Asked& asked = AskedFor(ns);
+  std::unordered_map<std::string, Pending> pending;
   bool behind = false;
-  for (const auto& [name, announcement] : announced.Of(ns)) behind |= IsPending(ns, name, announcement);
-  if (behind) return true;
-  auto known = namespaces_.find(ns);
-  return std::any_of(names.begin(), names.end(), [&](const std::string& name) {
-    return known == namespaces_.end() || !known->second.watched.contains(name);
-  });
+  for (const Announcement& announcement : announced) {
+    const PodPlacementConfig* config = find(announcement.name);
+    if (config != nullptr && config->metadata().uid() == announcement.uid &&
+        config->metadata().generation() >= announcement.generation) {
+      continue;
+    }
+    Pending entry{.generation = announcement.generation, .since = clock_.Now()};
+    auto known = asked.pending.find(announcement.uid);
+    if (known != asked.pending.end() && known->second.generation == entry.generation) entry = known->second;
+    behind |= clock_.Now() - entry.since < kGivenUpAfter;
+    pending.emplace(announcement.uid, entry);
+  }
+  asked.pending = std::move(pending);
+  return behind || std::any_of(names.begin(), names.end(),
+                               [&](const std::string& name) { return find(name) == nullptr; });
 }
 
-bool FreshConfigs::IsPending(const std::string& ns, const std::string& name, const Announcement& announcement) {
-  std::string id = ns + "/" + name + "/" + announcement.uid + "/" + std::to_string(announcement.generation);
-  if (auto known = namespaces_.find(ns); known != namespaces_.end()) {
-    auto config = known->second.watched.find(name);
-    if (config != known->second.watched.end() && config->second.metadata().uid() == announcement.uid &&
-        config->second.metadata().generation() >= announcement.generation) {
-      pending_since_.erase(id);
-      return false;
-    }
-  }
-  kube::TimePoint now = clock_.Now();
-  if (pending_since_.size() >= kMaxPending) {
-    std::erase_if(pending_since_, [&](const auto& pending) { return now - pending.second >= 2 * kGivenUpAfter; });
-  }
-  return now - pending_since_.try_emplace(std::move(id), now).first->second < kGivenUpAfter;
-}
-
-Async<FreshConfigs::Announced> FreshConfigs::ReadAnnouncements() {
-  Result<Lease> lease = co_await kube::Get<Lease>(client_, options_.lease);
-  if (!lease && !IsNotFound(lease)) co_return lease.error();
-  std::string_view text;
-  if (lease) {
-    const auto& annotations = lease->metadata().annotations();
-    if (auto found = annotations.find(std::string(api::kAnnouncedConfigsAnnotation)); found != annotations.end()) {
-      text = found->second;
-    }
-  }
-  co_return std::make_shared<const Announcements>(Announcements::Parse(text));
+Async<FreshConfigs::Announced> FreshConfigs::ReadAnnouncements(std::string ns) {
+  static const Announced kNothing = std::make_shared<const std::vector<Announcement>>();
+  kube::ObjectKey key{std::move(ns), std::string(api::kAnnouncementsName)};
+  Result<Lease> lease = co_await kube::Get<Lease>(client_, std::move(key));
+  if (IsNotFound(lease)) co_return kNothing;
+  if (!lease) co_return lease.error();
+  co_return std::make_shared<const std::vector<Announcement>>(AnnouncementsOn(lease->metadata()));
 }
 
 Async<FreshConfigs::Snapshot> FreshConfigs::List(std::string ns) {
@@ -117,9 +112,25 @@ Async<FreshConfigs::Snapshot> FreshConfigs::List(std::string ns) {
   co_return std::make_shared<const std::vector<PodPlacementConfig>>(std::move(listed->items));
 }
 
-kube::SharedCall<FreshConfigs::Snapshot>& FreshConfigs::ListOf(const std::string& ns) {
-  if (lists_.size() >= kMaxIdleLists) std::erase_if(lists_, [](auto& list) { return list.second.idle(); });
-  return lists_.try_emplace(ns, [this, ns] { return List(ns); }).first->second;
+FreshConfigs::Asked& FreshConfigs::AskedFor(const std::string& ns) {
+  kube::TimePoint now = clock_.Now();
+  if (asked_.size() >= kMaxIdleNamespaces && !asked_.contains(ns)) {
+    std::erase_if(asked_, [&](const auto& entry) {
+      const Asked& asked = entry.second;
+      bool idle = asked.announced.idle() && asked.list.idle();
+      return idle && (asked.pending.empty() || now - asked.last_asked >= kGivenUpAfter);
+    });
+  }
+  auto found = asked_.find(ns);
+  if (found == asked_.end()) {
+    Asked fresh{.announced = kube::SharedCall<Announced>([this, ns] { return ReadAnnouncements(ns); }),
+                .list = kube::SharedCall<Snapshot>([this, ns] { return List(ns); }),
+                .pending = {},
+                .last_asked = now};
+    found = asked_.emplace(ns, std::move(fresh)).first;
+  }
+  found->second.last_asked = now;
+  return found->second;
 }
 
 }  // namespace configs

@@ -3,10 +3,11 @@
 //
 // A pod may match a config that was written an instant before it (I4), and no watch tells how far behind it is. A list
 // would do, but where objects of a kind are seldom written the API server takes 100 ms to be sure that it has seen all.
-// So each question first reads what was announced (see announcements.h), with a GET that bursts of questions share.
-// Only when the watch has not brought an announced config yet, or not one that the pod names, is the namespace listed.
+// So each question first reads what was announced in the namespace (see announcements.h), with a GET that bursts of
+// questions share. Only when the watch has not brought an announced config yet, or not one that the pod names, is the
+// namespace listed.
 //
-//   FreshConfigs configs(client, clock, {.lease = {ns, "my-lease"}});
+//   FreshConfigs configs(client, clock, {.ns = ns});
 //   tasks.Spawn("configs", configs.Run());
 //   Result<FreshConfigs::Snapshot> known = co_await configs.Read(ns, placement::GatingConfigs(pod));
 //
@@ -34,8 +35,6 @@ namespace configs {
 struct FreshConfigsOptions {
   // Whose configs; empty: all namespaces.
   std::string ns;
-  // The Lease where writes are announced to this process; one that is not there announces nothing.
-  kube::ObjectKey lease;
 };
 
 class FreshConfigs {
@@ -55,30 +54,40 @@ class FreshConfigs {
   kube::Async<Snapshot> Read(std::string ns, std::vector<std::string> names);
 
  private:
-  using Announced = std::shared_ptr<const Announcements>;
-  struct Namespace {
-    std::map<std::string, api::PodPlacementConfig> watched;  // by name
-    Snapshot snapshot;                                       // of `watched`; nullptr when that has changed
+  // Of one namespace, as the watch has it.
+  struct Watched {
+    std::map<std::string, api::PodPlacementConfig> configs;  // by name
+    Snapshot snapshot;                                       // of `configs`; nullptr when they have changed
+  };
+  using Announced = std::shared_ptr<const std::vector<Announcement>>;
+  struct Pending {
+    int64_t generation = 0;
+    // When this was first read here.
+    kube::TimePoint since;
+  };
+  // What it takes to answer for one namespace.
+  struct Asked {
+    kube::SharedCall<Announced> announced;
+    kube::SharedCall<Snapshot> list;
+    std::unordered_map<std::string, Pending> pending;  // announced, and not brought by the watch; by uid
+    kube::TimePoint last_asked;
   };
 
   void OnEvent(kube::EventType type, const api::PodPlacementConfig& config);
-  Snapshot Watched(const std::string& ns);
+  Snapshot WatchedIn(const std::string& ns);
   // True if something may have been written that the watch has not brought.
-  bool IsBehind(const std::string& ns, const std::vector<std::string>& names, const Announcements& announced);
-  bool IsPending(const std::string& ns, const std::string& name, const Announcement& announcement);
-  kube::Async<Announced> ReadAnnouncements();
+  bool IsBehind(const std::string& ns, const std::vector<std::string>& names,
+                const std::vector<Announcement>& announced);
+  kube::Async<Announced> ReadAnnouncements(std::string ns);
   kube::Async<Snapshot> List(std::string ns);
-  kube::SharedCall<Snapshot>& ListOf(const std::string& ns);
+  Asked& AskedFor(const std::string& ns);
 
   kube::Client& client_;
   kube::Clock& clock_;
   FreshConfigsOptions options_;
   kube::Informer<api::PodPlacementConfig> watch_;
-  std::unordered_map<std::string, Namespace> namespaces_;
-  kube::SharedCall<Announced> announcements_;
-  std::unordered_map<std::string, kube::SharedCall<Snapshot>> lists_;  // by namespace
-  // When an announcement that the watch has not brought was first seen here; by config, uid and generation.
-  std::unordered_map<std::string, kube::TimePoint> pending_since_;
+  std::unordered_map<std::string, Watched> watched_;  // by namespace
+  std::unordered_map<std::string, Asked> asked_;      // by namespace
 };
 
 }  // namespace configs

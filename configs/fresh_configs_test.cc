@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
+#include "configs/announcements.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -26,17 +27,13 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-const kube::ObjectKey kLease{"ns", "lease"};
+const kube::ObjectKey kLease{"ns", std::string(api::kAnnouncementsName)};
 
 class FreshConfigsTest : public testing::Test {
  protected:
   FreshConfigsTest() {
     tasks_.Spawn("configs", configs_.Run());
     kube::Drain(io_);
-    Lease lease;
-    lease.mutable_metadata()->set_namespace_(kLease.ns);
-    lease.mutable_metadata()->set_name(kLease.name);
-    api_.Create(lease);
   }
   ~FreshConfigsTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
 
@@ -46,12 +43,15 @@ class FreshConfigsTest : public testing::Test {
     config.mutable_metadata()->set_name(name);
     return api_.Create(config);
   }
-  void Announce(const std::string& name, const std::string& uid, int64_t generation) {
-    announcements_.Add("ns", name, {.uid = uid, .generation = generation});
-    Lease lease = *api_.Get<Lease>(kLease);
-    (*lease.mutable_metadata()->mutable_annotations())[std::string(api::kAnnouncedConfigsAnnotation)] =
-        announcements_.ToString();
-    api_.Update(lease);
+  void Announce(const std::string& name, const std::string& uid, int64_t generation, const std::string& ns = "ns") {
+    Lease lease;
+    lease.mutable_metadata()->set_namespace_(ns);
+    lease.mutable_metadata()->set_name(kLease.name);
+    std::optional<Lease> current = api_.Get<Lease>({ns, kLease.name});
+    if (current) lease = *current;
+    (*lease.mutable_metadata()->mutable_annotations())[AnnotationKey(uid)] =
+        AnnotationValue({.uid = uid, .name = name, .generation = generation});
+    current ? api_.Update(lease) : api_.Create(lease);
   }
   // From now on nothing comes by the watch.
   void BreakWatch() {
@@ -74,8 +74,7 @@ class FreshConfigsTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  FreshConfigs configs_{api_, clock_, {.ns = "ns", .lease = kLease}};
-  Announcements announcements_;
+  FreshConfigs configs_{api_, clock_, {.ns = ""}};
 };
 
 TEST_F(FreshConfigsTest, WhereNothingIsBeingWrittenTheWatchIsEnough) {
@@ -139,19 +138,33 @@ TEST_F(FreshConfigsTest, AConfigThatThePodNamesIsRead) {
   EXPECT_EQ(Lists(), 1);
 }
 
-TEST_F(FreshConfigsTest, OtherNamespacesAnnouncementsDoNotMatter) {
-  announcements_.Add("elsewhere", "new", {.uid = "uid", .generation = 1});
+// Whoever writes announcements without end costs lists of its own namespace, and the memory of what is announced now.
+TEST_F(FreshConfigsTest, AnotherNamespacesAnnouncementsCostNothingHere) {
+  Announce("new", "uid", 1, "elsewhere");
   Create("mine");
-  Announce("mine", api_.Get<PodPlacementConfig>({"ns", "mine"})->metadata().uid(), 0);
   EXPECT_THAT(Read(), ElementsAre("mine"));
   EXPECT_EQ(Lists(), 0);
+  EXPECT_EQ(api_.CountCalls("GET /apis/coordination.k8s.io/v1/namespaces/ns/"), 1);
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
 }
 
-TEST_F(FreshConfigsTest, WithoutALeaseNothingIsAnnounced) {
-  api_.Delete<Lease>(kLease);
-  Create("a");
-  EXPECT_THAT(Read(), ElementsAre("a"));
-  EXPECT_EQ(Lists(), 0);
+TEST_F(FreshConfigsTest, AnAnnouncementThatIsReplacedIsWaitedForAnew) {
+  Announce("refused", "uid", 1);
+  Read();
+  clock_.Advance(60s);
+  Announce("refused", "uid", 2);
+  Read();
+  EXPECT_EQ(Lists(), 2);
+}
+
+TEST_F(FreshConfigsTest, ManyNamespacesAreAnsweredFor) {
+  BreakWatch();
+  for (int i = 0; i < 600; ++i) {
+    std::string ns = "ns-" + std::to_string(i);
+    Announce("new", "uid-" + std::to_string(i), 1, ns);
+    EXPECT_THAT(kube::Run(io_, configs_.Read(ns, {})), IsOk());
+  }
+  EXPECT_EQ(Lists(), 600);
 }
 
 TEST_F(FreshConfigsTest, WhatCannotBeKnownIsAnError) {

@@ -1,59 +1,148 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/announcer.h"
 
+#include <glog/logging.h>
+
+#include <algorithm>
+
 #include "api/names.h"
-#include "configs/announcements.h"
 #include "kube/client/typed.h"
-#include "kube/types/coordination.pb.h"
+#include "operator/objects/metadata.h"
 
 namespace operator_ {
 
+using configs::Announcement;
 using kube::Async;
 using kube::Code;
+using kube::Error;
+using kube::Json;
 using kube::Ok;
 using kube::Result;
+using kube::TimePoint;
 using kube::coordination::Lease;
 
 namespace {
 
-// The holder of a Lease renews it every two seconds; other configs of the namespace may be written at the same time.
-constexpr int kTries = 10;
+// The Lease may be created or removed by another process in between, and a tenant may do so all the time.
+constexpr int kTries = 5;
+
+std::chrono::seconds SecondsOf(kube::WallTime time) {
+  return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch());
+}
+
+std::string PatchOf(Json annotations) {
+  Json patch = {{"metadata", {{"annotations", std::move(annotations)}}}};
+  return patch.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
 
 }  // namespace
 
-Async<> Announcer::Announce(const api::PodPlacementConfig& config) {
+Announcer::Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks, AnnouncerOptions options,
+                     kube::Counter& failures)
+    : client_(client), clock_(clock), tasks_(tasks), options_(std::move(options)), failures_(failures) {}
+
+Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint patience) {
   const kube::meta::ObjectMeta& metadata = config.metadata();
-  std::string ns = metadata.namespace_();
-  std::string name = metadata.name();
-  std::string uid = metadata.uid();
-  int64_t generation = metadata.generation();
-  kube::ObjectKey leases[] = {{ns_, std::string(api::kControllerName)}, {ns, std::string(api::kShardControllerName)}};
-  for (kube::ObjectKey& lease : leases) {
-    Result<> announced = co_await AnnounceOn(std::move(lease), ns, name, uid, generation);
-    if (!announced) co_return announced.error().Prefix("announce PodPlacementConfig " + name);
+  if (metadata.uid().empty()) co_return Error::Invalid("a PodPlacementConfig without a uid cannot be announced");
+  const std::string& ns = metadata.namespace_();
+  auto [entry, idle] = next_.try_emplace(ns);
+  if (entry->second == nullptr) entry->second = std::make_shared<Write>();
+  std::shared_ptr<Write> write = entry->second;
+
+  Announcement& announcement = write->announcements[metadata.uid()];
+  announcement.uid = metadata.uid();
+  announcement.name = metadata.name();
+  announcement.generation = std::max<int64_t>(announcement.generation, metadata.generation());
+  announcement.since_epoch = SecondsOf(clock_.WallNow());
+  if (idle) tasks_.Spawn("announce-" + ns, WriteAll(ns));
+
+  if (clock_.Now() >= patience) co_return Ok();
+  while (!write->result) {
+    Result<> waited = co_await write->done.Wait();
+    if (!waited) co_return waited.error();
   }
-  co_return Ok();
+  co_return *write->result;
 }
 
-Async<> Announcer::AnnounceOn(kube::ObjectKey key, std::string ns, std::string name, std::string uid,
-                              int64_t generation) {
-  const std::string annotation(api::kAnnouncedConfigsAnnotation);
-  for (int tries = 1;; ++tries) {
-    Result<Lease> lease = co_await kube::Get<Lease>(client_, key);
-    if (IsNotFound(lease)) co_return Ok();
-    if (!lease) co_return lease.error();
+boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
+  co_await kube::IgnoreCancellation();
+  while (next_[ns] != nullptr) {
+    std::shared_ptr<Write> write = std::move(next_[ns]);
+    next_[ns] = nullptr;
+    Result<Lease> lease = co_await WriteOnce(ns, write);
+    write->result = lease ? Ok() : Result<>(lease.error());
+    write->done.NotifyAll();
+    if (!lease) {
+      failures_.Increment();
+      LOG(WARNING) << "namespace=" << ns << " PodPlacementConfigs were not announced, a pod created at the same time may "
+                   << "miss their preferences: " << lease.error();
+      continue;
+    }
 
-    auto& annotations = *lease->mutable_metadata()->mutable_annotations();
-    auto announcements = configs::Announcements::Parse(annotations[annotation]);
-    configs::Announcement announcement{.uid = uid, .generation = generation};
-    announcement.since_epoch = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
-    announcements.Add(ns, name, std::move(announcement));
-    annotations[annotation] = announcements.ToString();
-
-    Result<Lease> written = co_await kube::Update(client_, std::move(*lease));
-    if (written || IsNotFound(written)) co_return Ok();
-    if (written.error().code() != Code::kConflict || tries == kTries) co_return written.error();
+    // Nobody waits for this: what is left is removed by the next write.
+    Json obsolete = Json::object();
+    for (std::string& key : configs::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
+      obsolete[std::move(key)] = nullptr;
+    }
+    if (obsolete.empty() || next_[ns] != nullptr) continue;
+    std::string patch = PatchOf(std::move(obsolete));
+    TimePoint deadline = clock_.Now() + options_.timeout;
+    Result<Lease> pruned = co_await Patch(ns, std::move(patch), deadline);
+    LOG_IF(WARNING, !pruned) << "namespace=" << ns << " old announcements stay: " << pruned.error();
   }
+  next_.erase(ns);
+}
+
+Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) {
+  Json annotations = Json::object();
+  for (const auto& [uid, announcement] : write->announcements) {
+    annotations[configs::AnnotationKey(uid)] = configs::AnnotationValue(announcement);
+  }
+  const std::string patch = PatchOf(std::move(annotations));
+  TimePoint deadline = clock_.Now() + options_.timeout;
+  for (int tries = 1;; ++tries) {
+    Result<Lease> written = co_await Patch(ns, patch, deadline);
+    if (IsNotFound(written)) written = co_await Create(ns, write, deadline);
+    if (written || tries == kTries || clock_.Now() >= deadline) co_return written;
+    Code code = written.error().code();
+    if (code == Code::kInvalid) {
+      // Somebody filled it up to the API server's limit: the announcements on it are lost, in this namespace alone.
+      kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
+      Result<> removed = co_await kube::Delete<Lease>(client_, std::move(key));
+      if (!removed && !IsNotFound(removed)) co_return removed.error();
+    } else if (code != Code::kConflict && code != Code::kAlreadyExists) {
+      co_return written;
+    }
+  }
+}
+
+Async<Lease> Announcer::Patch(std::string ns, std::string patch, TimePoint deadline) {
+  kube::ApiRequest request{.method = kube::Method::kPatch,
+                           .target = kube::ResourceOf<Lease>::value.Path(ns, api::kAnnouncementsName),
+                           .content_type = std::string(kube::kMergePatch),
+                           .accept = std::string(kube::kContentType<Lease>),
+                           .body = std::move(patch)};
+  request.timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
+  co_return co_await kube::CallFor<Lease>(client_, std::move(request));
+}
+
+Async<Lease> Announcer::Create(std::string ns, std::shared_ptr<Write> write, TimePoint deadline) {
+  Lease lease;
+  kube::meta::ObjectMeta& metadata = *lease.mutable_metadata();
+  metadata.set_namespace_(ns);
+  metadata.set_name(std::string(api::kAnnouncementsName));
+  (*metadata.mutable_labels())[std::string(kManagedByLabel)] = std::string(kManagedBy);
+  *metadata.add_owner_references() = options_.owner;
+  for (const auto& [uid, announcement] : write->announcements) {
+    (*metadata.mutable_annotations())[configs::AnnotationKey(uid)] = configs::AnnotationValue(announcement);
+  }
+  kube::ApiRequest request{.method = kube::Method::kPost,
+                           .target = kube::ResourceOf<Lease>::value.Path(ns),
+                           .content_type = std::string(kube::kContentType<Lease>),
+                           .accept = std::string(kube::kContentType<Lease>),
+                           .body = kube::Encode(lease)};
+  request.timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
+  co_return co_await kube::CallFor<Lease>(client_, std::move(request));
 }
 
 }  // namespace operator_

@@ -7,87 +7,186 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
-#include "configs/announcements.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "kube/types/coordination.pb.h"
 
 namespace operator_ {
 namespace {
 
+using configs::Announcement;
 using kube::Code;
 using kube::FailsWith;
 using kube::IsOk;
+using kube::Result;
 using kube::coordination::Lease;
+using testing::SizeIs;
+using namespace std::chrono_literals;
+
+constexpr char kPath[] = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
 
 class AnnouncerTest : public testing::Test {
  protected:
-  AnnouncerTest() {
-    config_.mutable_metadata()->set_namespace_("shop");
-    config_.mutable_metadata()->set_name("a");
-    config_.mutable_metadata()->set_uid("uid-a");
-    config_.mutable_metadata()->set_generation(3);
+  ~AnnouncerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+
+  static api::PodPlacementConfig Config(const std::string& name, int64_t generation = 1,
+                                        const std::string& ns = "shop") {
+    api::PodPlacementConfig config;
+    config.mutable_metadata()->set_namespace_(ns);
+    config.mutable_metadata()->set_name(name);
+    config.mutable_metadata()->set_uid("uid-" + name);
+    config.mutable_metadata()->set_generation(generation);
+    return config;
   }
-  void CreateLease(const kube::ObjectKey& key) {
-    Lease lease;
-    lease.mutable_metadata()->set_namespace_(key.ns);
-    lease.mutable_metadata()->set_name(key.name);
-    lease.mutable_spec()->set_holder_identity("holder");
-    api_.Create(lease);
+  Result<> Announce(const api::PodPlacementConfig& config) {
+    return kube::Run(io_, announcer_.Announce(config, clock_.Now() + 1h));
   }
-  std::map<std::string, configs::Announcement> AnnouncedOn(const kube::ObjectKey& key) {
-    Lease lease = *api_.Get<Lease>(key);
-    EXPECT_EQ(lease.spec().holder_identity(), "holder");
-    const auto& annotations = lease.metadata().annotations();
-    auto text = annotations.find(std::string(api::kAnnouncedConfigsAnnotation));
-    if (text == annotations.end()) return {};
-    return configs::Announcements::Parse(text->second).Of("shop");
+  // All at once; how many of them failed.
+  int AnnounceTogether(const std::vector<api::PodPlacementConfig>& configs) {
+    size_t done = 0;
+    int failed = 0;
+    for (const api::PodPlacementConfig& config : configs) {
+      boost::asio::co_spawn(io_, announcer_.Announce(config, clock_.Now() + 1h),
+                            [&](std::exception_ptr, Result<> announced) {
+                              ++done;
+                              failed += announced ? 0 : 1;
+                            });
+    }
+    EXPECT_TRUE(kube::RunUntil(io_, [&] { return done == configs.size(); }));
+    return failed;
+  }
+  std::vector<Announcement> Announced(const std::string& ns = "shop") {
+    std::optional<Lease> lease = api_.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
+    return lease ? configs::AnnouncementsOn(lease->metadata()) : std::vector<Announcement>();
   }
 
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
-  Announcer announcer_{api_, clock_, "operator-ns"};
-  api::PodPlacementConfig config_;
-  const kube::ObjectKey controller_{"operator-ns", std::string(api::kControllerName)};
-  const kube::ObjectKey shard_{"shop", std::string(api::kShardControllerName)};
+  kube::Metrics metrics_;
+  kube::Counter& failures_ = metrics_.AddCounter("failures", "");
+  kube::TaskGroup tasks_{io_.get_executor()};
+  static kube::meta::OwnerReference Owner() {
+    kube::meta::OwnerReference owner;
+    owner.set_uid("uid-of-the-operators-namespace");
+    return owner;
+  }
+  Announcer announcer_{api_, clock_, tasks_, {.owner = Owner()}, failures_};
 };
 
-TEST_F(AnnouncerTest, TellsTheControllerAndTheShard) {
-  CreateLease(controller_);
-  CreateLease(shard_);
-  EXPECT_THAT(kube::Run(io_, announcer_.Announce(config_)), IsOk());
-  for (const kube::ObjectKey& lease : {controller_, shard_}) {
-    auto announced = AnnouncedOn(lease);
-    ASSERT_EQ(announced.size(), 1u);
-    EXPECT_EQ(announced.at("a").uid, "uid-a");
-    EXPECT_EQ(announced.at("a").generation, 3);
-  }
+TEST_F(AnnouncerTest, WritesALeaseThatIsNobodysTermOfLeadership) {
+  EXPECT_THAT(Announce(Config("a", 3)), IsOk());
+  ASSERT_THAT(Announced(), SizeIs(1));
+  EXPECT_EQ(Announced()[0].uid, "uid-a");
+  EXPECT_EQ(Announced()[0].name, "a");
+  EXPECT_EQ(Announced()[0].generation, 3);
+  std::vector<Lease> leases = api_.List<Lease>();
+  ASSERT_THAT(leases, SizeIs(1));
+  EXPECT_FALSE(leases[0].has_spec());
+  ASSERT_EQ(leases[0].metadata().owner_references_size(), 1);
+  EXPECT_EQ(leases[0].metadata().owner_references(0).uid(), "uid-of-the-operators-namespace");
 }
 
-TEST_F(AnnouncerTest, WhoHasNoLeaseNeedNotBeTold) {
-  CreateLease(controller_);
-  EXPECT_THAT(kube::Run(io_, announcer_.Announce(config_)), IsOk());
-  EXPECT_EQ(AnnouncedOn(controller_).size(), 1u);
-  EXPECT_EQ(api_.List<Lease>().size(), 1u);
+TEST_F(AnnouncerTest, WhatOthersAnnouncedStays) {
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  EXPECT_THAT(Announce(Config("b")), IsOk());
+  EXPECT_THAT(Announce(Config("a", 2)), IsOk());
+  ASSERT_THAT(Announced(), SizeIs(2));
+  EXPECT_EQ(Announced()[0].generation, 2);
+  EXPECT_EQ(api_.CountCalls("PUT"), 0) << "a write that another one's makes conflict";
 }
 
-TEST_F(AnnouncerTest, ARenewalInBetweenIsTriedAgain) {
-  CreateLease(shard_);
-  api_.FailNext(kube::Error::Conflict("renewed"), "PUT", 3);
-  EXPECT_THAT(kube::Run(io_, announcer_.Announce(config_)), IsOk());
-  EXPECT_EQ(AnnouncedOn(shard_).size(), 1u);
+// As a release that sets up many namespaces does. With the leader's Lease as the place these refused each other.
+TEST_F(AnnouncerTest, ManyAtOnceShareTheWritesOfTheirNamespace) {
+  std::vector<api::PodPlacementConfig> configs;
+  for (int i = 0; i < 200; ++i) configs.push_back(Config("c" + std::to_string(i), 1, "ns" + std::to_string(i % 50)));
+  EXPECT_EQ(AnnounceTogether(configs), 0);
+  for (int i = 0; i < 50; ++i) EXPECT_THAT(Announced("ns" + std::to_string(i)), SizeIs(4)) << i;
+  EXPECT_LE(api_.CountCalls("POST") + api_.CountCalls("PATCH"), 50 * 3) << "one that finds no Lease, and two writes";
 }
 
-TEST_F(AnnouncerTest, EndlessConflictsAndOutagesAreErrors) {
-  CreateLease(shard_);
-  api_.FailNext(kube::Error::Conflict("renewed"), "PUT", 100);
-  EXPECT_THAT(kube::Run(io_, announcer_.Announce(config_)), FailsWith(Code::kConflict));
-  EXPECT_EQ(api_.CountCalls("PUT"), 10);
-  api_.FailNext(kube::Error::Unavailable("503"), "GET");
-  EXPECT_THAT(kube::Run(io_, announcer_.Announce(config_)), FailsWith(Code::kUnavailable));
+TEST_F(AnnouncerTest, AWriteInFlightDoesNotSwallowWhatComesMeanwhile) {
+  const api::PodPlacementConfig late = Config("late");
+  bool asked = false;
+  api_.BeforeEach([&](const std::string& call) {
+    if (asked || !call.starts_with("POST")) return;
+    asked = true;
+    boost::asio::co_spawn(io_, announcer_.Announce(late, clock_.Now() + 1h),
+                          [](std::exception_ptr, Result<> announced) { EXPECT_THAT(announced, IsOk()); });
+    io_.poll();
+  });
+  EXPECT_THAT(Announce(Config("early")), IsOk());
+  kube::Drain(io_);
+  EXPECT_THAT(Announced(), SizeIs(2));
+}
+
+TEST_F(AnnouncerTest, AnotherReplicaMayBeFaster) {
+  bool created = false;
+  api_.BeforeEach([&](const std::string& call) {
+    if (created || !call.starts_with("POST")) return;
+    created = true;
+    Lease lease;
+    lease.mutable_metadata()->set_namespace_("shop");
+    lease.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
+    api_.Create(lease);
+  });
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  EXPECT_THAT(Announced(), SizeIs(1));
+}
+
+TEST_F(AnnouncerTest, ConflictsAreRetriedAndBounded) {
+  api_.FailNext(kube::Error::Conflict("others write"), "PATCH", 3);
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  api_.FailNext(kube::Error::Conflict("others write"), "PATCH", 100);
+  EXPECT_THAT(Announce(Config("b")), FailsWith(Code::kConflict));
+  EXPECT_LE(api_.CountCalls("PATCH"), 4 + 5);
+}
+
+TEST_F(AnnouncerTest, AFailureIsCountedAndDoesNotLast) {
+  api_.FailNext(kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota: leases"), "POST");
+  EXPECT_THAT(Announce(Config("a")), FailsWith(Code::kPermissionDenied));
+  EXPECT_EQ(failures_.Value(), 1);
+  EXPECT_THAT(Announce(Config("b")), IsOk());
+  EXPECT_EQ(failures_.Value(), 1);
+}
+
+TEST_F(AnnouncerTest, NobodyWaitsWhoHasNoPatienceLeft) {
+  api_.Stop();
+  EXPECT_THAT(kube::Run(io_, announcer_.Announce(Config("a"), clock_.Now())), IsOk());
+}
+
+// A tenant that fills the Lease up to the API server's limit loses the announcements of its namespace, and no write.
+TEST_F(AnnouncerTest, ALeaseThatIsFullIsReplaced) {
+  Lease full;
+  full.mutable_metadata()->set_namespace_("shop");
+  full.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
+  (*full.mutable_metadata()->mutable_annotations())["junk"] = "much";
+  api_.Create(full);
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "metadata.annotations: Too long"), "PATCH");
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  EXPECT_THAT(Announced(), SizeIs(1));
+  EXPECT_FALSE(api_.List<Lease>()[0].metadata().annotations().contains("junk"));
+}
+
+TEST_F(AnnouncerTest, OldAnnouncementsAreRemovedByTheNextWrite) {
+  std::vector<api::PodPlacementConfig> refused;
+  for (int i = 0; i < 700; ++i) refused.push_back(Config("refused" + std::to_string(i)));
+  EXPECT_EQ(AnnounceTogether(refused), 0);
+  kube::Drain(io_);
+  EXPECT_LE(api_.List<Lease>()[0].metadata().annotations().size(), configs::kMaxAnnouncements);
+  clock_.Advance(10min);
+  EXPECT_THAT(Announce(Config("new")), IsOk());
+  kube::Drain(io_);
+  ASSERT_THAT(Announced(), SizeIs(1));
+  EXPECT_EQ(Announced()[0].name, "new");
+}
+
+TEST_F(AnnouncerTest, WithoutAUidThereIsNothingToAnnounce) {
+  api::PodPlacementConfig config = Config("a");
+  config.mutable_metadata()->clear_uid();
+  EXPECT_THAT(Announce(config), FailsWith(Code::kInvalid));
+  EXPECT_EQ(api_.CountCalls(kPath), 0);
 }
 
 }  // namespace

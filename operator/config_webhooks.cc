@@ -24,6 +24,9 @@ using kube::HttpReply;
 using kube::Json;
 using kube::Result;
 
+// The API server gives an answer ten seconds; with what an announcement takes at most, this leaves one to spare.
+constexpr std::chrono::seconds kPatience{5};
+
 template <class T>
 Result<T> Read(const std::string& text, const AdmissionRequest& request) {
   Result<Json> json = kube::ParseJson(text);
@@ -89,6 +92,7 @@ void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request) {
   if (request.operation != "CREATE" && request.operation != "UPDATE") co_return AdmissionResponse::Allowed();
+  kube::TimePoint asked = clock_.Now();
   Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
   Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, request.ns);
@@ -100,21 +104,22 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
     api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
     if (!errors.empty()) co_return Answer(errors);
     bool same = old_config->metadata().generation() == config->metadata().generation();
-    Result<AdmissionResponse> allowed = co_await Allow(request.dry_run || same, *config);
+    Result<AdmissionResponse> allowed = co_await Allow(request.dry_run || same, *config, asked);
     co_return allowed;
   }
   Result<bool> cluster_config = co_await ClusterConfigExists(client_);
   if (!cluster_config) co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
   api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
-  Result<AdmissionResponse> allowed = co_await Allow(request.dry_run, *config);
+  Result<AdmissionResponse> allowed = co_await Allow(request.dry_run, *config, asked);
   co_return allowed;
 }
 
-Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes, const PodPlacementConfig& config) {
+Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes, const PodPlacementConfig& config,
+                                                kube::TimePoint asked) {
   if (!nothing_changes) {
-    Result<> announced = co_await announcer_.Announce(config);
-    if (!announced) co_return announced.error();
+    Result<> announced = co_await announcer_.Announce(config, asked + kPatience);
+    (void)announced;  // logged and counted
   }
   co_return AdmissionResponse::Allowed();
 }

@@ -5,11 +5,15 @@
 #include <gtest/gtest.h>
 
 #include "api/cluster_pod_placement_config.h"
-#include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "configs/announcements.h"
+#include "kube/admission/metrics.h"
+#include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/coordination.pb.h"
 #include "operator/announcer.h"
 
 namespace operator_ {
@@ -20,16 +24,20 @@ using kube::AdmissionResponse;
 using kube::Json;
 using kube::Result;
 using testing::HasSubstr;
+using testing::SizeIs;
 
 constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
 constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
 
 class ConfigWebhooksTest : public testing::Test {
  protected:
+  ~ConfigWebhooksTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), std::chrono::seconds(5))), kube::IsOk());
+  }
   static Json Config(const std::string& name, int priority) {
     Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                    {"kind", "PodPlacementConfig"},
-                   {"metadata", {{"name", name}, {"namespace", "shop"}}}};
+                   {"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", "uid-" + name}}}};
     config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
     return config;
   }
@@ -53,12 +61,10 @@ class ConfigWebhooksTest : public testing::Test {
   AdmissionResponse AskCluster(const char* operation, const Json& object, const Json& old_object = nullptr) {
     return Must(kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
   }
-  // That of the cluster's controller.
-  void CreateLease() {
-    kube::coordination::Lease lease;
-    lease.mutable_metadata()->set_namespace_("operator-ns");
-    lease.mutable_metadata()->set_name(std::string(api::kControllerName));
-    api_.Create(lease);
+  // What is announced in the namespace.
+  std::vector<configs::Announcement> Announced() {
+    std::vector<kube::coordination::Lease> leases = api_.List<kube::coordination::Lease>("shop");
+    return leases.empty() ? std::vector<configs::Announcement>() : configs::AnnouncementsOn(leases[0].metadata());
   }
   static AdmissionResponse Must(Result<AdmissionResponse> response) {
     EXPECT_THAT(response, kube::IsOk());
@@ -66,9 +72,12 @@ class ConfigWebhooksTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  kube::FakeApiServer api_;
-  Announcer announcer_{api_, kube::RealClock(), "operator-ns"};
-  ConfigWebhooks webhooks_{api_, announcer_};
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::Metrics metrics_;
+  kube::TaskGroup tasks_{io_.get_executor()};
+  Announcer announcer_{api_, clock_, tasks_, {}, metrics_.AddCounter("failures", "")};
+  ConfigWebhooks webhooks_{api_, clock_, announcer_};
 };
 
 TEST_F(ConfigWebhooksTest, NoConfigWithoutAClusterConfig) {
@@ -102,34 +111,40 @@ TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
 }
 
 TEST_F(ConfigWebhooksTest, AWriteThatIsAllowedIsAnnounced) {
-  CreateLease();
   EXPECT_FALSE(Ask("CREATE", Config("a", 1)).allowed());
-  EXPECT_EQ(api_.CountCalls("PUT"), 0);
+  EXPECT_THAT(Announced(), SizeIs(0));
   api_.CreateJson(kClusterConfigs, ClusterConfig());
 
   EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
-  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_THAT(Announced(), SizeIs(1));
 
   AdmissionRequest dry_run = Request("CREATE", Config("b", 2), nullptr);
   dry_run.dry_run = true;
   EXPECT_TRUE(Must(kube::Run(io_, webhooks_.ValidateConfig(dry_run))).allowed());
-  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_THAT(Announced(), SizeIs(1));
 
   Json changed = Config("a", 3);
   changed["metadata"]["generation"] = 2;
   EXPECT_TRUE(Ask("UPDATE", changed, Config("a", 1)).allowed());
-  EXPECT_EQ(api_.CountCalls("PUT"), 2);
+  ASSERT_THAT(Announced(), SizeIs(1));
+  EXPECT_EQ(Announced()[0].generation, 2);
+  int writes = api_.CountCalls("PATCH");
   EXPECT_TRUE(Ask("UPDATE", changed, changed).allowed()) << "as of its metadata alone";
-  EXPECT_EQ(api_.CountCalls("PUT"), 2);
+  EXPECT_EQ(api_.CountCalls("PATCH"), writes);
 }
 
-TEST_F(ConfigWebhooksTest, AWriteThatCannotBeAnnouncedFails) {
-  CreateLease();
+// A quota, missing permissions, other writers, an API server that is too slow: none of these is the user's fault.
+TEST_F(ConfigWebhooksTest, NoWriteIsRefusedBecauseItCannotBeAnnounced) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
-  api_.FailNext(kube::Error::Unavailable("503"), "PUT");
-  AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
-  EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)),
-              kube::FailsWith(kube::Code::kUnavailable, HasSubstr("announce")));
+  for (const kube::Error& error :
+       {kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota"), kube::Error::Conflict("others write"),
+        kube::Error::DeadlineExceeded("too slow"), kube::Error::Unavailable("503"),
+        kube::Error::FromHttpStatus(422, "Invalid", "Too long")}) {
+    SCOPED_TRACE(error.ToString());
+    for (const char* write : {"POST", "PATCH", "DELETE"}) api_.FailNext(error, write, 10);
+    EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+  }
+  EXPECT_GT(metrics_.AddCounter("failures", "").Value(), 0);
 }
 
 TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {

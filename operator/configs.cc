@@ -22,6 +22,7 @@ Configs::Configs(kube::Client& client, kube::Clock& clock)
       if (names != names_.end() && names->second.erase(config.metadata().name()) > 0 && names->second.empty()) {
         names_.erase(names);
       }
+      if (on_deleted_) on_deleted_(ns, config.metadata().uid());
     } else {
       names_[ns][config.metadata().name()] = !config.Preferences().empty();
     }

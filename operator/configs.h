@@ -26,6 +26,10 @@ class Configs {
 
   // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before Start().
   void OnNamespace(std::function<void(const std::string& ns)> listener) { on_namespace_ = std::move(listener); }
+  // Called with the namespace and uid of a PodPlacementConfig that went. Before Start().
+  void OnDeleted(std::function<void(const std::string& ns, const std::string& uid)> listener) {
+    on_deleted_ = std::move(listener);
+  }
   // Called when the ClusterPodPlacementConfig appeared, changed or went. Before Start().
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
 
@@ -55,6 +59,7 @@ class Configs {
   // By namespace; of each config whether it prefers an architecture.
   std::map<std::string, std::map<std::string, bool>> names_;
   std::function<void(const std::string&)> on_namespace_;
+  std::function<void(const std::string&, const std::string&)> on_deleted_;
   std::function<void()> on_cluster_;
   std::function<void()> on_preferring_;
 };

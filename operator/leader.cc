@@ -36,17 +36,20 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       shard_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
       own_webhooks_reconciler_(client, options_.operands, store_, certificate),
+      announcement_cleaner_(client, clock),
       shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_, clock,
               options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
-      own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries}, own_webhooks_reconciler_, clock) {
+      own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries}, own_webhooks_reconciler_, clock),
+      announcements_({.name = "announcements", .workers = 1, .queue = kRetries}, announcement_cleaner_, clock) {
   configs_.OnNamespace([this](const std::string& ns) {
     shards_.Enqueue(ShardKey(ns));
     // The deletion of the ClusterPodPlacementConfig waits for the last of them.
     if (configs_.empty()) cluster_.Enqueue(kClusterKey);
   });
   configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
+  configs_.OnDeleted([this](const std::string& ns, const std::string& uid) { announcements_.Enqueue({ns, uid}); });
   configs_.OnCluster([this] { OnCluster(); });
   store_.OnChange([this](const kube::Unstructured& object) {
     std::string ns = ShardNamespaceOf(object);
@@ -77,10 +80,12 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
   own_webhooks_.Enqueue({"", "webhooks"});
+  announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
+  tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
 }
 
 void Leader::OnCluster() {

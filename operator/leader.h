@@ -14,6 +14,7 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leadership.h"
+#include "operator/announcement_cleaner.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/configs.h"
 #include "operator/objects/options.h"
@@ -61,9 +62,11 @@ class Leader final : public kube::Term {
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;
+  AnnouncementCleaner announcement_cleaner_;
   kube::Controller shards_;
   kube::Controller cluster_;
   kube::Controller own_webhooks_;
+  kube::Controller announcements_;
   // What the shards were last told of the ClusterPodPlacementConfig.
   std::string told_;
 };

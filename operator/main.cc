@@ -135,8 +135,10 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
 
   // The webhooks, in every replica.
   std::unique_ptr<kube::HttpsServer> server;
-  Announcer announcer(client, app.clock(), FLAGS_namespace);
-  ConfigWebhooks webhooks(client, announcer);
+  kube::Counter& failures = metrics.AddCounter("mto_ppo_announcements_failed_total",
+                                               "The writes of announcements of PodPlacementConfigs that failed");
+  Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)}, failures);
+  ConfigWebhooks webhooks(client, app.clock(), announcer);
   if (prepared) {
     kube::HttpsServerOptions server_options{.address = FLAGS_address,
                                             .certificate_file = certificate.certificate_file(),

@@ -81,7 +81,7 @@ struct Shard {
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
         event_metrics(registry),
         pods(client, app.clock(), kube::GatedPods(ns, api::kLocalGate)),
-        configs(client, app.clock(), {.ns = ns, .lease = {ns, std::string(api::kShardControllerName)}}),
+        configs(client, app.clock(), {.ns = ns}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
                 .busy = [this] { return controller.queue().size() > 0; },

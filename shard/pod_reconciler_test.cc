@@ -101,7 +101,7 @@ class PodReconcilerTest : public ::testing::Test {
   Pods pods_{api_};
   kube::Metrics registry_;
   ShardMetrics metrics_{registry_};
-  configs::FreshConfigs configs_{api_, clock_, {.ns = "ns", .lease = {"ns", std::string(api::kShardControllerName)}}};
+  configs::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
   PodReconciler reconciler_{{.client = api_,

@@ -57,7 +57,8 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
   auto config = kube::LoadKubeconfig((*plane)->admin_kubeconfig());
   if (!config) return config.error();
   auto io = std::make_unique<boost::asio::io_context>(1);
-  auto client = kube::NewClient(io->get_executor(), kube::RealClock(), *config, {.name = "integration-test"});
+  auto client = kube::NewClient(io->get_executor(), kube::RealClock(), *config,
+                                {.name = "integration-test", .max_connections = 256});
   if (!client) return client.error();
 
   Options options{.tier = Tier::kIntegration,

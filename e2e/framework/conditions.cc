@@ -268,7 +268,7 @@ Condition ShardGone() {
                 if (!objects) return objects.error();
                 for (const Json& object : *objects) {
                   std::string found = kube::StringAt(object, "metadata.name");
-                  if (found.starts_with(name)) return Missing(std::string(resource.kind) + " " + found + " is left");
+                  if (found.starts_with(name) || found == api::kAnnouncementsName) return Missing(std::string(resource.kind) + " " + found + " is left");
                 }
               }
             }

@@ -37,6 +37,24 @@ Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiReques
   return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
 }
 
+// A merge patch of a protobuf object: this fake knows those that name annotations alone.
+Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
+  const Json* annotations = Find(patch, "metadata.annotations");
+  if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 || patch["metadata"].size() != 1) {
+    return Error::FromHttpStatus(415, "UnsupportedMediaType", "this fake patches annotations of protobuf objects only");
+  }
+  meta::ObjectMeta meta = object.metadata();
+  for (const auto& [key, value] : annotations->items()) {
+    if (value.is_null()) {
+      meta.mutable_annotations()->erase(key);
+    } else {
+      (*meta.mutable_annotations())[key] = value.get<std::string>();
+    }
+  }
+  object.SetMetadata(meta);
+  return object;
+}
+
 }  // namespace
 
 FakeApiServer::FakeApiServer(Clock& clock) : clock_(clock) {}
@@ -188,7 +206,11 @@ Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target, const A
     return Answer(201, *created, request);
   }
   if (found->second.protobuf()) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType", "this fake patches JSON objects only");
+    Result<FakeObject> patched = PatchAnnotations(found->second, *patch);
+    if (!patched) return patched.error();
+    Result<FakeObject> replaced = Replace(target, std::move(*patched), /*trusted=*/false);
+    if (!replaced) return replaced.error();
+    return Answer(200, *replaced, request);
   }
 
   FakeObject object = found->second;

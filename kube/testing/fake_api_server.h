@@ -10,8 +10,9 @@
 //
 // Not here: admission, validation, defaulting, garbage collection, namespaces that must exist, RBAC, graceful deletion.
 // Every resource exists. Objects stay in the encoding they were written in; asking in the other one is kInvalid (406).
-// Server-side apply and strategic merge patches are merge patches. Status is kept by writes to the object itself and
-// only written by /status, for JSON kinds; Create() and Update() of this class write both.
+// Server-side apply and strategic merge patches are merge patches; of a protobuf object annotations alone can be patched.
+// Status is kept by writes to the object itself and only written by /status, for JSON kinds; Create() and Update() of this
+// class write both.
 #pragma once
 
 #include <deque>

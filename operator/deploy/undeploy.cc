@@ -36,6 +36,7 @@ constexpr Resource kOperands[] = {
     {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
     {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
     {"apps", "v1", "deployments", "Deployment"},
+    {"coordination.k8s.io", "v1", "leases", "Lease"},
     {"", "v1", "services", "Service"},
     {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"},
     {"", "v1", "secrets", "Secret"},

@@ -18,6 +18,8 @@ Json ShardRole(const Operand& shard) {
   Json own_lease = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}),
                         Json::array({"get", "update"}));
   own_lease["resourceNames"] = Json::array({shard.name});
+  Json announcements = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"get"}));
+  announcements["resourceNames"] = Json::array({std::string(api::kAnnouncementsName)});
   Json role = NewObject(kRoles, shard.ns, shard.name);
   role["rules"] = Json::array({
       Rule(Json::array({""}), Json::array({"pods"}), Json::array({"get", "list", "watch", "update"})),
@@ -26,6 +28,7 @@ Json ShardRole(const Operand& shard) {
       Rule(Json::array({""}), Json::array({"events"}), Json::array({"create"})),
       Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"create"})),
       std::move(own_lease),
+      std::move(announcements),
   });
   return role;
 }

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/announcement_cleaner.h"
+
+#include <algorithm>
+
+#include "api/names.h"
+#include "configs/announcements.h"
+#include "kube/client/typed.h"
+
+namespace operator_ {
+
+using kube::Async;
+using kube::Json;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::coordination::Lease;
+
+namespace {
+
+constexpr std::chrono::minutes kLookEvery{3};
+
+}  // namespace
+
+Async<Outcome> AnnouncementCleaner::Reconcile(kube::Request request) {
+  if (!request.key.ns.empty()) {
+    Result<> withdrawn = co_await Withdraw(request.key.ns, request.key.name);
+    if (!withdrawn) co_return withdrawn.error();
+    co_return Outcome::Done();
+  }
+  Result<> removed = co_await RemoveOld();
+  if (!removed) co_return removed.error();
+  co_return Outcome::After(kLookEvery);
+}
+
+Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
+  kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
+  Result<Lease> lease = co_await kube::Get<Lease>(client_, key);
+  if (IsNotFound(lease)) co_return Ok();
+  if (!lease) co_return lease.error().Prefix("read the announcements of " + ns);
+
+  std::string annotation = configs::AnnotationKey(uid);
+  if (lease->metadata().annotations().contains(annotation)) {
+    Json patch;
+    patch["metadata"]["annotations"][annotation] = nullptr;
+    kube::ApiRequest request{.method = kube::Method::kPatch,
+                             .target = kube::ResourceOf<Lease>::value.Path(key.ns, key.name),
+                             .content_type = std::string(kube::kMergePatch),
+                             .accept = std::string(kube::kContentType<Lease>),
+                             .body = patch.dump()};
+    lease = co_await kube::CallFor<Lease>(client_, std::move(request));
+    if (IsNotFound(lease)) co_return Ok();
+    if (!lease) co_return lease.error().Prefix("withdraw an announcement of " + ns);
+  }
+  co_return co_await RemoveIfDone(*lease);
+}
+
+Async<> AnnouncementCleaner::RemoveOld() {
+  kube::ListOptions options{.field_selector = "metadata.name=" + std::string(api::kAnnouncementsName)};
+  Result<kube::TypedList<Lease>> leases = co_await kube::List<Lease>(client_, std::move(options));
+  if (!leases) co_return leases.error().Prefix("list the announcements");
+  std::optional<kube::Error> failure;
+  for (const Lease& lease : leases->items) {
+    Result<> removed = co_await RemoveIfDone(lease);
+    if (!removed) failure = removed.error();
+  }
+  if (failure) co_return *failure;
+  co_return Ok();
+}
+
+Async<> AnnouncementCleaner::RemoveIfDone(const Lease& lease) {
+  auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
+  std::vector<std::string> obsolete = configs::ObsoleteAnnotations(lease.metadata(), now);
+  bool counts = false;
+  for (const configs::Announcement& announcement : configs::AnnouncementsOn(lease.metadata())) {
+    std::string key = configs::AnnotationKey(announcement.uid);
+    counts |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
+  }
+  if (counts) co_return Ok();
+
+  kube::ObjectKey key = kube::KeyOf(lease);
+  std::string name = key.ToString();
+  kube::DeleteOptions options{.uid = lease.metadata().uid(), .resource_version = lease.metadata().resource_version()};
+  Result<> deleted = co_await kube::Delete<Lease>(client_, std::move(key), std::move(options));
+  if (deleted || IsNotFound(deleted) || IsConflict(deleted)) co_return Ok();
+  co_return deleted.error().Prefix("delete Lease " + name);
+}
+
+}  // namespace operator_

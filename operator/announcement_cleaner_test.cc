@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/announcement_cleaner.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "api/names.h"
+#include "configs/announcements.h"
+#include "operator/testing/harness.h"
+
+namespace operator_ {
+namespace {
+
+using kube::coordination::Lease;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+class AnnouncementCleanerTest : public testing::Test {
+ protected:
+  AnnouncementCleanerTest() { harness_.CreateClusterConfig(); }
+
+  void Announce(const std::string& ns, const std::string& uid) {
+    Lease lease;
+    lease.mutable_metadata()->set_namespace_(ns);
+    lease.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
+    std::optional<Lease> current = harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
+    if (current) lease = *current;
+    auto now = std::chrono::duration_cast<std::chrono::seconds>(harness_.clock.WallNow().time_since_epoch());
+    (*lease.mutable_metadata()->mutable_annotations())[configs::AnnotationKey(uid)] =
+        configs::AnnotationValue({.uid = uid, .name = "a", .generation = 1, .since_epoch = now});
+    current ? harness_.api.Update(lease) : harness_.api.Create(lease);
+  }
+  std::vector<std::string> Announced(const std::string& ns) {
+    std::vector<std::string> uids;
+    std::optional<Lease> lease = harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
+    if (!lease) return uids;
+    for (auto& announcement : configs::AnnouncementsOn(lease->metadata())) uids.push_back(announcement.uid);
+    return uids;
+  }
+  bool LeaseExists(const std::string& ns) {
+    return harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)}).has_value();
+  }
+  std::string UidOf(const std::string& ns, const std::string& name) {
+    return kube::StringAt(*harness_.api.GetJson(Harness::kConfigs, {ns, name}), "metadata.uid");
+  }
+
+  Harness harness_;
+};
+
+TEST_F(AnnouncementCleanerTest, OfADeletedConfigNothingStays) {
+  harness_.StartOperator();
+  harness_.CreateConfig("shop", "a", 1);
+  Announce("shop", UidOf("shop", "a"));
+  harness_.Pass(1s);
+  EXPECT_TRUE(LeaseExists("shop"));
+  harness_.DeleteConfig("shop", "a");
+  EXPECT_TRUE(harness_.Await([&] { return !LeaseExists("shop"); }));
+}
+
+// The one that goes must not take with it what was announced an instant ago.
+TEST_F(AnnouncementCleanerTest, AConfigThatIsBeingWrittenIsStillAnnounced) {
+  harness_.StartOperator();
+  harness_.CreateConfig("shop", "a", 1);
+  Announce("shop", UidOf("shop", "a"));
+  Announce("shop", "coming");
+  harness_.DeleteConfig("shop", "a");
+  harness_.Pass(5s);
+  EXPECT_THAT(Announced("shop"), ElementsAre("coming"));
+}
+
+TEST_F(AnnouncementCleanerTest, OneThatComesDuringTheRemovalIsKept) {
+  harness_.StartOperator();
+  harness_.CreateConfig("shop", "a", 1);
+  Announce("shop", UidOf("shop", "a"));
+  bool announced = false;
+  harness_.api.BeforeEach([&](const std::string& call) {
+    if (announced || call.find("DELETE") == std::string::npos || call.find("leases/pod-placement-ann") == std::string::npos)
+      return;
+    announced = true;
+    Announce("shop", "coming");
+  });
+  harness_.DeleteConfig("shop", "a");
+  harness_.Pass(5s);
+  EXPECT_TRUE(announced);
+  EXPECT_THAT(Announced("shop"), ElementsAre("coming"));
+}
+
+// A write that was refused later, or the operator that announced it ended.
+TEST_F(AnnouncementCleanerTest, OfARefusedWriteNothingStaysForLong) {
+  Announce("shop", "refused");
+  harness_.StartOperator();
+  harness_.Pass(2min);
+  EXPECT_THAT(Announced("shop"), ElementsAre("refused"));
+  harness_.Pass(5min);
+  EXPECT_FALSE(LeaseExists("shop"));
+}
+
+}  // namespace
+}  // namespace operator_

@@ -97,4 +97,14 @@ const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config, const
   return holder;
 }
 
+PodPlacementConfigs InForce(PodPlacementConfigs existing) {
+  std::sort(existing.begin(), existing.end(),
+            [](const PodPlacementConfig* a, const PodPlacementConfig* b) { return Precedes(*a, *b); });
+  auto same_priority = [](const PodPlacementConfig* a, const PodPlacementConfig* b) {
+    return a->spec.priority == b->spec.priority;
+  };
+  existing.erase(std::unique(existing.begin(), existing.end(), same_priority), existing.end());
+  return existing;
+}
+
 }  // namespace api

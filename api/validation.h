@@ -32,8 +32,12 @@ FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config, const PodPla
 // then the one whose name sorts first. A config without a creation time (not stored yet) is the youngest.
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b);
 
-// The config of `existing` that had `config`'s priority before it, or nullptr. Two creates can race past the webhook:
-// the younger one's status says so, and names this one.
+// The config of `existing` that had `config`'s priority before it, or nullptr. Creates that race past the webhook end
+// so: the younger ones' status says so, and names this one.
 const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config, const PodPlacementConfigs& existing);
+
+// The configs of one namespace that are applied, in the order in which they are: all but those with a PriorityHolder().
+// Who applies configs or gates pods for them goes by this.
+PodPlacementConfigs InForce(PodPlacementConfigs existing);
 
 }  // namespace api

@@ -104,5 +104,21 @@ TEST(ValidationTest, TheOldestHoldsAPriority) {
   EXPECT_EQ(PriorityHolder(Config("x", 8, 400), all), nullptr);
 }
 
+TEST(ValidationTest, OfOnePriorityTheOldestIsInForce) {
+  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200), young = Config("a", 7, 300);
+  PodPlacementConfig same_second = Config("b", 7, 100), low = Config("low", 1, 500), high = Config("high", 9, 600);
+  PodPlacementConfigs all = {&low, &young, &old_config, &middle, &high};
+  EXPECT_THAT(InForce(all), testing::ElementsAre(&high, &old_config, &low));
+  EXPECT_THAT(InForce({&young, &middle}), testing::ElementsAre(&middle));
+  EXPECT_THAT(InForce({&old_config, &same_second}), testing::ElementsAre(&same_second)) << "by name";
+  EXPECT_THAT(InForce({}), IsEmpty());
+  all.push_back(&same_second);
+  for (const PodPlacementConfig* config : all) {
+    PodPlacementConfigs in_force = InForce(all);
+    bool applied = std::find(in_force.begin(), in_force.end(), config) != in_force.end();
+    EXPECT_EQ(applied, PriorityHolder(*config, all) == nullptr) << config->metadata().name();
+  }
+}
+
 }  // namespace
 }  // namespace api

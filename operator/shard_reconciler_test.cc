@@ -294,14 +294,27 @@ TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
   EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
 }
 
-TEST_F(ShardReconcilerTest, OfTwoConfigsWithOnePriorityTheYoungerSaysSo) {
-  h_.CreateConfig("shop", "z", 5);
+// Those that raced past the webhook: only the oldest gates pods, until it goes or one of them changes.
+TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityTheYoungerSaySoAndAreNotApplied) {
+  ASSERT_TRUE(h_.BringUp("shop"));
   h_.Pass(2s);
-  h_.CreateConfig("shop", "a", 5);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True PriorityConflict"; }));
-  EXPECT_EQ(h_.Condition("shop", "z", "Degraded"), "False AsExpected");
-  h_.DeleteConfig("shop", "z");
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
+  h_.CreateConfig("shop", "0", 1);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "True PriorityConflict"; }));
+  EXPECT_EQ(h_.Condition("shop", "0", "Available"), "False PriorityConflict");
+  EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
+  EXPECT_EQ(Entries(), "/local/a");
+
+  Json changed = *h_.api.GetJson(Harness::kConfigs, {"shop", "0"});
+  changed["spec"]["priority"] = 2;
+  h_.api.UpdateJson(Harness::kConfigs, changed);
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/0 /local/a"; })) << Entries();
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "False AsExpected"; }));
+
+  h_.CreateConfig("shop", "b", 2);
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True PriorityConflict"; }));
+  h_.DeleteConfig("shop", "0");
+  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "False AsExpected"; }));
+  EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
 }
 
 TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {

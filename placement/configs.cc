@@ -13,7 +13,6 @@ namespace placement {
 namespace {
 
 bool Selects(const api::PodPlacementConfig& config, const kube::core::Pod& pod) {
-  if (config.metadata().namespace_() != pod.metadata().namespace_()) return false;
   if (!config.spec.label_selector) return true;
   kube::Result<bool> matches = Matches(*config.spec.label_selector, pod.metadata().labels());
   return matches && *matches;
@@ -22,13 +21,14 @@ bool Selects(const api::PodPlacementConfig& config, const kube::core::Pod& pod) 
 }  // namespace
 
 Configs ConfigsFor(const kube::core::Pod& pod, std::span<const api::PodPlacementConfig> all) {
-  Configs matching;
+  Configs configs;
   for (const api::PodPlacementConfig& config : all) {
-    if (Selects(config, pod)) matching.push_back(&config);
+    if (config.metadata().namespace_() == pod.metadata().namespace_()) configs.push_back(&config);
   }
-  std::sort(matching.begin(), matching.end(),
-            [](const api::PodPlacementConfig* a, const api::PodPlacementConfig* b) { return api::Precedes(*a, *b); });
-  return matching;
+  // Before the selection: a config that selects other pods holds its priority all the same.
+  configs = api::InForce(std::move(configs));
+  std::erase_if(configs, [&](const api::PodPlacementConfig* config) { return !Selects(*config, pod); });
+  return configs;
 }
 
 std::vector<PreferenceSource> SourcesOf(const Configs& configs, std::span<const api::Platform> cluster_platforms) {

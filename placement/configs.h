@@ -16,8 +16,8 @@ namespace placement {
 // Not owned; used at once.
 using Configs = std::vector<const api::PodPlacementConfig*>;
 
-// The configs of `all` that are in the pod's namespace and select it: higher priority first, of two with one priority
-// the older, then by name. An absent selector selects as an empty one does: every pod.
+// The configs of `all` that are in the pod's namespace, in force there (api::InForce) and select the pod: higher priority
+// first. An absent selector selects as an empty one does: every pod.
 Configs ConfigsFor(const kube::core::Pod& pod, std::span<const api::PodPlacementConfig> all);
 
 // The preferences of `configs` in their order, then those of the cluster's configuration. Configs with the plugin off

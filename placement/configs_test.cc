@@ -45,11 +45,20 @@ TEST(ConfigsTest, SelectsByLabelsWithinTheNamespace) {
   EXPECT_THAT(NamesOf(ConfigsFor(pod, all)), ElementsAre("absent", "empty", "labels", "expression"));
 }
 
-TEST(ConfigsTest, SortsByPriorityThenAgeThenName) {
+TEST(ConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
   auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5), old_one = Config("z", 1, nullptr, "ns", 4),
-       high = Config("y", 255, nullptr, "ns", 9);
-  std::vector<api::PodPlacementConfig> all = {b, a, old_one, high};
-  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "z", "a", "b"));
+       high = Config("y", 255, nullptr, "ns", 9), elsewhere = Config("x", 1, nullptr, "elsewhere", 1);
+  std::vector<api::PodPlacementConfig> all = {b, a, old_one, high, elsewhere};
+  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "z"));
+  all = {b, a, high};
+  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "a"));
+}
+
+TEST(ConfigsTest, APriorityIsHeldBySomebodyWhoSelectsOtherPods) {
+  auto other_pods = Config("old", 1, R"({"matchLabels": {"app": "api"}})", "ns", 4), young = Config("young", 1);
+  young.mutable_metadata()->mutable_creation_timestamp()->set_seconds(5);
+  std::vector<api::PodPlacementConfig> all = {young, other_pods};
+  EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web").Label("app", "web"), all)), IsEmpty());
 }
 
 TEST(ConfigsTest, SourcesAreThoseThatPreferSomething) {

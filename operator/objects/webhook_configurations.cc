@@ -3,6 +3,7 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
+#include "api/validation.h"
 #include "kube/base/base64.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/kinds.h"
@@ -159,7 +160,7 @@ std::string ShardWebhookEntryName(const std::string& ns, const std::string& name
 Json ShardWebhookConfiguration(const std::string& ns, const std::vector<const api::PodPlacementConfig*>& configs,
                                const std::string& ca_bundle_pem, const OperandOptions& options) {
   Json webhooks = Json::array();
-  for (const api::PodPlacementConfig* config : configs) {
+  for (const api::PodPlacementConfig* config : api::InForce(configs)) {
     if (config->Preferences().empty()) continue;
     const std::string& name = config->metadata().name();
     Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name),

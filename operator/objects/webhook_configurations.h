@@ -39,8 +39,8 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
                                        const std::vector<std::string>& preferring_namespaces,
                                        const std::string& ca_bundle_pem, const OperandOptions& options);
 
-// One entry for each of `configs` that prefers something; the API server calls them in this order. A config whose plugin
-// is off, or whose spec has problems, has no entry: its webhook would have nothing to wait for.
+// One entry for each of `configs` that is in force (api::InForce) and prefers something; the API server calls them in
+// that order. A config whose plugin is off, or whose spec has problems, has no entry: its pods would wait for nothing.
 kube::Json ShardWebhookConfiguration(const std::string& ns, const std::vector<const api::PodPlacementConfig*>& configs,
                                      const std::string& ca_bundle_pem, const OperandOptions& options);
 

@@ -12,12 +12,15 @@ struct Verdict {
   std::string message;
 };
 
-Verdict AvailableOf(const ShardView& shard) {
+Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* priority_holder) {
   if (shard.none == NoShard::kNoClusterConfig) {
     return {false, "ClusterPodPlacementConfigMissing", "there is no ClusterPodPlacementConfig \"cluster\""};
   }
   if (shard.none == NoShard::kReservedNamespace) {
     return {false, "ReservedNamespace", "the pods of this namespace are left alone"};
+  }
+  if (priority_holder != nullptr) {
+    return {false, "PriorityConflict", "this config is not applied, see Degraded"};
   }
   if (!shard.controller.available) return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
   if (!shard.webhook.available) return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
@@ -42,7 +45,7 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
   if (priority_holder != nullptr) {
     return {true, "PriorityConflict",
             "PodPlacementConfig " + priority_holder->metadata().name() + " had priority " +
-                std::to_string(config.spec.priority) + " before this one and goes first"};
+                std::to_string(config.spec.priority) + " before this one, which is therefore not applied; change the priority of one of them"};
   }
   if (shard.trouble) return {true, shard.trouble->reason, shard.trouble->message};
   return {false, "AsExpected", "no trouble is known"};
@@ -63,7 +66,7 @@ api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
                        .observed_generation = generation},
                       now);
   };
-  set(api::kAvailable, AvailableOf(shard));
+  set(api::kAvailable, AvailableOf(shard, priority_holder));
   set(api::kProgressing, ProgressingOf(shard));
   set(api::kDegraded, DegradedOf(config, shard, priority_holder));
   status.observed_generation = generation;

@@ -76,6 +76,7 @@ TEST(ShardStatusTest, DegradedSaysWhoIsToBlame) {
   // A conflict is this config's own, whatever the shard does.
   api::PodPlacementConfig older = Config();
   EXPECT_EQ(Reason(ShardStatus(Config(), view, &older, kNow), api::kDegraded), "True PriorityConflict");
+  EXPECT_EQ(Reason(ShardStatus(Config(), Running(), &older, kNow), api::kAvailable), "False PriorityConflict");
   EXPECT_EQ(Reason(ShardStatus(Config(999), view, &older, kNow), api::kDegraded), "True InvalidSpec");
 }
 

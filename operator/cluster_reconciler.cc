@@ -45,6 +45,12 @@ ChooseGates GatesOf(Ungate ungate) {
   };
 }
 
+// Objects in the operator's namespace that others write.
+bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
+  const api::ClusterPodPlacementConfigSpec& spec = config.spec;
+  return !(spec.registries_config_map.empty() && spec.ca_bundle_config_map.empty() && spec.global_pull_secret.empty());
+}
+
 ObjectKey WebhookConfigurationKey() { return {"", std::string(api::kMutatingWebhookConfigurationName)}; }
 
 }  // namespace
@@ -58,7 +64,8 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock, O
       configs_(configs),
       store_(store),
       events_(events),
-      timing_(timing) {}
+      timing_(timing),
+      named_objects_(client, options_.ns) {}
 
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
   std::optional<Config> config = configs_.Cluster();
@@ -89,7 +96,11 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
     if (!pods) co_return pods.error();
     view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
   }
-  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  // They are not watched, so they are looked at again soon.
+  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured && !NamesObjects(config);
+  Result<std::optional<Trouble>> objects = co_await named_objects_.Check(config.spec);
+  view.named_objects = objects ? *objects : TroubleOf(objects.error());
+  if (!objects && !view.named_objects) co_return objects.error();
   Result<> written = co_await WriteClusterStatus(std::move(config), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();

@@ -23,6 +23,7 @@
 #include "kube/controller/reconciler.h"
 #include "operator/configs.h"
 #include "operator/gates.h"
+#include "operator/named_objects.h"
 #include "operator/objects/options.h"
 #include "operator/operand_store.h"
 #include "operator/status/cluster_status.h"
@@ -108,6 +109,7 @@ class ClusterReconciler final : public kube::Reconciler {
     Ungating ungating;
   };
   std::optional<Removal> removal_;
+  NamedObjects named_objects_;
 };
 
 }  // namespace operator_

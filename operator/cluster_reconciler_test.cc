@@ -121,6 +121,64 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
 }
 
+TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  auto degraded = [this] {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    for (const Json& condition : config["status"]["conditions"]) {
+      if (condition["type"] == "Degraded" && condition["status"] == "True") return condition["message"].get<std::string>();
+    }
+    return std::string();
+  };
+  auto says = [&](const std::string& text) {
+    return h_.Await([&] { return degraded().find(text) != std::string::npos; });
+  };
+  EXPECT_EQ(degraded(), "");
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["registriesConfigMapRef"]["name"] = "regs";
+  config["spec"]["caBundleConfigMapRef"]["name"] = "bundle";
+  config["spec"]["globalPullSecretRef"]["name"] = "pull";
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  ASSERT_TRUE(says("registriesConfigMapRef: ConfigMap ops/regs does not exist")) << degraded();
+  EXPECT_TRUE(says("caBundleConfigMapRef: ConfigMap ops/bundle does not exist")) << degraded();
+  EXPECT_TRUE(says("globalPullSecretRef: Secret ops/pull does not exist")) << degraded();
+
+  auto metadata = [](const char* name) {
+    kube::meta::ObjectMeta meta;
+    meta.set_name(name);
+    meta.set_namespace_("ops");
+    return meta;
+  };
+  kube::core::ConfigMap registries;
+  *registries.mutable_metadata() = metadata("regs");
+  (*registries.mutable_data())["registries.conf"] = "[[registry]]\nlocation = \"r.io\"\nblocked = 1\n";
+  (*registries.mutable_data())["policy.json"] = "{\n";
+  h_.api.Create(registries);
+  kube::core::ConfigMap bundle;
+  *bundle.mutable_metadata() = metadata("bundle");
+  (*bundle.mutable_data())["ca-bundle.crt"] = "\n-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n";
+  h_.api.Create(bundle);
+  kube::core::Secret secret;
+  *secret.mutable_metadata() = metadata("pull");
+  secret.set_type("kubernetes.io/dockerconfigjson");
+  (*secret.mutable_data())[".dockerconfigjson"] = "{\"auths\": hunter2}";
+  h_.api.Create(secret);
+  ASSERT_TRUE(says("ConfigMap ops/regs key registries.conf line 3: blocked: not true or false")) << degraded();
+  EXPECT_TRUE(says("key policy.json: line 2, column 1: not valid JSON")) << degraded();
+  EXPECT_TRUE(says("ConfigMap ops/bundle key ca-bundle.crt line 2: certificate 1 cannot be read")) << degraded();
+  EXPECT_TRUE(says("Secret ops/pull key .dockerconfigjson line 1, column 11: not valid JSON")) << degraded();
+  EXPECT_EQ(degraded().find("hunter2"), std::string::npos) << degraded();
+
+  (*registries.mutable_data())["registries.conf"] = "";
+  registries.mutable_data()->erase("policy.json");
+  h_.api.Update(registries);
+  config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"].erase("caBundleConfigMapRef");
+  config["spec"].erase("globalPullSecretRef");
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  EXPECT_TRUE(h_.Await([&] { return degraded().empty(); })) << degraded();
+}
+
 // A cluster that comes from the Go operator, which is gone and left everything as it was.
 class FromTheGoOperatorTest : public ClusterReconcilerTest {
  protected:

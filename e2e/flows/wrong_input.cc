@@ -52,5 +52,19 @@ TEST_F(WrongInputFlow, OfTheClustersConfigIsRefused) {
       .Await(ClusterConfigReady());
 }
 
+// What the cluster's config names in the operator's namespace.
+TEST_F(WrongInputFlow, InNamedObjectsIsSaidInTheStatus) {
+  const std::string cluster_config(api::kClusterConfigName);
+  auto used = UseClusterConfig(UsualClusterConfig(), "\nblocked = \"yes\"\n");
+  ASSERT_TRUE(used) << used.error();
+  Flow(scene(), "a broken registries.conf")
+      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True", "key registries.conf line 5: blocked"))
+      .Do(Change(kClusterConfigs, cluster_config, {{"spec", {{"caBundleConfigMapRef", {{"name", "nowhere"}}}}}}))
+      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True", "nowhere does not exist"));
+  used = UseClusterConfig(UsualClusterConfig());
+  ASSERT_TRUE(used) << used.error();
+  Flow(scene(), "and a good one").Await(Says(kClusterConfigs, cluster_config, "Degraded", "False"));
+}
+
 }  // namespace
 }  // namespace e2e

@@ -44,6 +44,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));
   } else if (view.trouble) {
     set(api::kDegraded, true, view.trouble->reason, view.trouble->message);
+  } else if (view.named_objects) {
+    set(api::kDegraded, true, view.named_objects->reason, view.named_objects->message);
   } else {
     set(api::kDegraded, false, "AsExpected", "no trouble is known");
   }

@@ -17,6 +17,8 @@ struct ClusterView {
   bool webhook_configured = false;
   // What keeps the operands from running, or the operator from setting them up.
   std::optional<Trouble> trouble;
+  // What is wrong with the objects that the config names.
+  std::optional<Trouble> named_objects;
   // What the deletion waits for, in words; empty while the config is not being deleted.
   std::string deprovisioning;
 };

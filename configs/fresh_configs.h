@@ -47,6 +47,8 @@ class FreshConfigs {
   // Watches until cancelled.
   kube::asio::awaitable<void> Run() { return watch_.Run(); }
   bool synced() const { return watch_.synced(); }
+  // As of its informer.
+  kube::Duration failing_for() const { return watch_.failing_for(); }
 
   // Everything that was written in `ns` before the call, in no order; empty if there is nothing. `names` are configs
   // that should be there, as far as the caller knows.

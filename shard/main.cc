@@ -29,6 +29,7 @@
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
+#include "shard/rights.h"
 
 DEFINE_string(namespace, "", "The namespace to serve, and where the Lease is. Required.");
 DEFINE_string(kubeconfig, "", "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
@@ -76,7 +77,9 @@ std::optional<kube::meta::OwnerReference> LeaseOwner() {
 
 // How long a replica that does not lead leaves a pod to the one that does. It is not the Lease that says who may work, as
 // others in the namespace may write it too: it says who works at once.
-constexpr kube::Duration kLeftToTheLeader = 30s;
+constexpr kube::Duration kLeftToTheLeader = 20s;
+// Without a watch for so long, pods may be waiting that it does not know of.
+constexpr kube::Duration kMaxWithoutWatch = 30s;
 
 struct Shard {
   Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
@@ -90,11 +93,13 @@ struct Shard {
                 .busy = [this] { return controller.queue().size() > 0; },
                 .observer = &event_metrics}),
         large_pods(client, pods, {.per_namespace = 1, .total = 1}),
+        rights(client, app.clock(), ns),
         reconciler({.client = client,
                     .clock = app.clock(),
                     .pods = large_pods,
                     .configs = configs,
                     .events = events,
+                    .rights = rights,
                     .metrics = metrics}),
         controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}}, large_pods,
                    app.clock(), &controller_metrics) {
@@ -108,8 +113,12 @@ struct Shard {
 
   // Whether it can do what a leader has to.
   Result<void> Able() const {
-    if (pods.synced() && configs.synced()) return Ok();
-    return kube::Error::Unavailable("the caches are not synced yet");
+    if (!pods.synced() || !configs.synced()) return kube::Error::Unavailable("the caches are not synced yet");
+    if (pods.failing_for() > kMaxWithoutWatch) return kube::Error::Unavailable("there is no watch of pods");
+    if (configs.failing_for() > kMaxWithoutWatch) {
+      return kube::Error::Unavailable("there is no watch of PodPlacementConfigs");
+    }
+    return rights.Check();
   }
 
   ShardMetrics metrics;
@@ -119,6 +128,7 @@ struct Shard {
   configs::FreshConfigs configs;
   kube::EventRecorder events;
   kube::LargePods large_pods;
+  Rights rights;
   PodReconciler reconciler;
   kube::Controller controller;
   bool leads = false;
@@ -155,13 +165,14 @@ Async<> Serve(App& app) {
   // The caches, and what is told about them.
   Shard shard(app, **client, registry, FLAGS_namespace);
   kube::HealthRegistry health;
-  health.AddReadiness("caches", [&shard] { return shard.Able(); });
+  health.AddReadiness("work", [&shard] { return shard.Able(); });
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
   if (!ops) co_return ops.error().Prefix("--health-address");
   app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("pod-watch", shard.pods.Run());
   app.tasks().Spawn("configs", shard.configs.Run());
   app.tasks().Spawn("events", shard.events.Run());
+  app.tasks().Spawn("rights", shard.rights.Run());
   kube::TaskGroup workers(app.executor());
   workers.Spawn("shard-pod", shard.controller.Run(workers));
 

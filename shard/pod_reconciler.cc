@@ -34,6 +34,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
   Result<> released = co_await Release(*pod);
   if (!released) {
+    if (released.error().code() == Code::kPermissionDenied) deps_.rights.Doubt();
     if (released.error().code() != Code::kCancelled) RecordFailure(*pod, released.error());
     co_return released.error();
   }

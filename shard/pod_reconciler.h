@@ -12,6 +12,7 @@
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
+#include "shard/rights.h"
 
 namespace shard {
 
@@ -24,6 +25,7 @@ class PodReconciler final : public kube::Reconciler {
     const kube::PodReader& pods;
     configs::FreshConfigs& configs;
     kube::EventRecorder& events;
+    Rights& rights;
     ShardMetrics& metrics;
   };
 

@@ -15,6 +15,7 @@
 #include "kube/testing/run.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
+#include "shard/rights.h"
 
 namespace shard {
 namespace {
@@ -104,11 +105,13 @@ class PodReconcilerTest : public ::testing::Test {
   configs::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
+  Rights rights_{api_, clock_, "ns"};
   PodReconciler reconciler_{{.client = api_,
                              .clock = clock_,
                              .pods = pods_,
                              .configs = configs_,
                              .events = events_,
+                             .rights = rights_,
                              .metrics = metrics_}};
 };
 
@@ -203,6 +206,16 @@ TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotMistakenForIt) {
   api_.Create<Pod>(Gated());
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
+}
+
+// Even the bare release is refused: a lost right, maybe.
+TEST_F(PodReconcilerTest, ARefusalForGoodIsAReasonToAskForItsRights) {
+  tasks_.Spawn("rights", rights_.Run());
+  api_.Create<Pod>(Gated());
+  api_.FailNext(Error::PermissionDenied("pods is forbidden"), "PUT", 100);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
+  kube::Drain(io_);
+  EXPECT_GT(api_.CountCalls("selfsubjectaccessreviews"), 0);
 }
 
 TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {

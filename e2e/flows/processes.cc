@@ -200,6 +200,24 @@ TEST_F(ProcessFlow, TheApiServerMayHang) {
   ExpectNoRestartSince(restarts);
 }
 
+// Whoever may write Leases in the namespace cannot keep its pods waiting: neither by a holder that does not exist nor by a
+// deletion.
+TEST_F(ProcessFlow, ATenantsWriteOfTheLeaseHoldsNoPod) {
+  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "10m"));
+  ASSERT_TRUE(used) << used.error();
+  const std::string lease(api::kShardControllerName);
+  Flow flow(scene(), "a tenant writes to the shard's Lease");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Do(Change(kLeases, lease, {{"spec", {{"holderIdentity", "nobody"}, {"leaseDurationSeconds", 1'000'000'000}}}}))
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"arm64", 10}}))
+      .Do(Delete(kLeases, lease))
+      .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
+      .Await(Prefers("later", {{"arm64", 10}}))
+      .Await(Exists(kLeases, lease));
+}
+
 // What comes to a webhook's port that is no AdmissionReview is answered, never believed, and hurts nobody.
 TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
   Flow flow(scene(), "a webhook");

@@ -93,6 +93,8 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   asio::awaitable<void> Run() { return reflector_.Run(); }
   // Resumes when all objects are there and their events have been told. Errors: kCancelled.
   Async<> WaitForSync() { return reflector_.WaitForSync(); }
+  // How long there has been no watch because the API server refuses or fails; zero while there is one.
+  Duration failing_for() const { return reflector_.failing_for(); }
 
   void ForEachKey(const std::function<void(const ObjectKey&)>& visit) const {
     reflector_.ForEach([&](const ObjectKey& key, const Reflector::Held&) { visit(key); });

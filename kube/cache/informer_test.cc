@@ -291,6 +291,38 @@ TEST_F(InformerTest, BacksOffWhileTheServerIsAway) {
   EXPECT_EQ(api_.CountCalls("WATCH"), tries + 1);
 }
 
+TEST_F(InformerTest, TellsHowLongThereHasBeenNoWatch) {
+  Start();
+  EXPECT_EQ(pods_->failing_for(), 0s);
+  clock_.Advance(10min);
+  EXPECT_EQ(pods_->failing_for(), 0s) << "nothing happens, and that is seen";
+  api_.FailNext(Error::PermissionDenied("pods is forbidden"), "WATCH", 1000);
+  api_.CloseWatches();
+  Drain(io_);
+  for (int i = 0; i < 60; ++i) {
+    clock_.Advance(1s);
+    Drain(io_);
+  }
+  EXPECT_TRUE(pods_->synced());
+  EXPECT_GE(pods_->failing_for(), 59s);
+}
+
+TEST_F(InformerTest, AWatchThatIsBackIsSeenBeforeItsFirstEvent) {
+  Start();
+  api_.FailNext(Error::PermissionDenied("pods is forbidden"), "WATCH", 2);
+  api_.CloseWatches();
+  Drain(io_);
+  EXPECT_EQ(pods_->failing_for(), 0s);
+  clock_.Advance(100ms);
+  EXPECT_GT(pods_->failing_for(), 0s);
+  for (int i = 0; i < 60; ++i) {
+    clock_.Advance(1s);
+    Drain(io_);
+  }
+  EXPECT_EQ(api_.open_watches(), 1);
+  EXPECT_EQ(pods_->failing_for(), 0s);
+}
+
 TEST_F(InformerTest, HonoursRetryAfter) {
   api_.FailNext(Error::Throttled("slow down").WithRetryAfter(90s), "WATCH");
   Start();

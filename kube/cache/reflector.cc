@@ -125,6 +125,7 @@ Duration Reflector::AfterFailure(const Error& error) {
     VLOG(1) << options_.resource.plural << ": listing again: " << error;
     return Duration::zero();
   }
+  if (!failing_since_) failing_since_ = clock_.Now();
   Duration pause = backoff_.Next();
   if (error.retry_after()) pause = std::max<Duration>(pause, *error.retry_after());
   // One line when trouble begins, not one a try.
@@ -208,6 +209,7 @@ Async<> Reflector::Watch(bool streaming_list) {
     co_return stream.error();
   }
   watching_ = true;
+  if (!streaming_list) failing_since_.reset();
   while (true) {
     Result<std::optional<std::string>> text = co_await (*stream)->Next();
     if (!text) co_return text.error();
@@ -215,6 +217,7 @@ Async<> Reflector::Watch(bool streaming_list) {
     Result<Frame> frame = ParseFrame(**text);
     if (!frame) co_return frame.error();
     received_ = true;
+    failing_since_.reset();
     Result<void> taken = Take(std::move(*frame));
     if (!taken) co_return taken.error();
   }

@@ -8,6 +8,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 
@@ -86,6 +87,8 @@ class Reflector {
   bool current() const { return synced_ && watching_ && !listing_; }
   // Errors: kCancelled.
   Async<> WaitForSync();
+  // How long there has been no watch because the API server refuses or fails; zero while there is one.
+  Duration failing_for() const { return failing_since_ ? clock_.Now() - *failing_since_ : Duration::zero(); }
 
   const Held* Find(const ObjectKey& key) const;
   void ForEach(const std::function<void(const ObjectKey&, const Held&)>& visit) const;
@@ -142,6 +145,7 @@ class Reflector {
   bool received_ = false;
   // The last failure was a 410.
   bool expired_ = false;
+  std::optional<TimePoint> failing_since_;
   Notifier synced_changed_;
 };
 

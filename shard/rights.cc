@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "shard/rights.h"
+
+#include <glog/logging.h>
+
+#include "api/names.h"
+#include "kube/types/unstructured.h"
+
+namespace shard {
+namespace {
+
+using kube::Async;
+using kube::Json;
+using kube::Ok;
+using kube::Result;
+using namespace std::chrono_literals;
+
+// Between two reviews: a policy that refuses many pods must not double the calls.
+constexpr auto kReviewEvery = 10s;
+
+constexpr char kReviews[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
+
+}  // namespace
+
+Rights::Rights(kube::Client& client, kube::Clock& clock, std::string ns)
+    : client_(client), clock_(clock), ns_(std::move(ns)) {}
+
+void Rights::Doubt() {
+  in_doubt_ = true;
+  doubted_.NotifyAll();
+}
+
+boost::asio::awaitable<void> Rights::Run() {
+  co_await kube::IgnoreCancellation();
+  while (true) {
+    while (!in_doubt_ && !missing_) {
+      Result<> waited = co_await doubted_.Wait();
+      if (!waited) co_return;
+    }
+    in_doubt_ = false;
+    Result<> reviewed = co_await Review();
+    // What was known before stays, and so does the doubt.
+    LOG_IF(WARNING, !reviewed) << "review of this shard's rights: " << reviewed.error();
+    in_doubt_ = in_doubt_ || !reviewed;
+    Result<> slept = co_await clock_.Sleep(kReviewEvery);
+    if (!slept) co_return;
+  }
+}
+
+Result<void> Rights::Check() const {
+  if (!missing_) return Ok();
+  return kube::Error::PermissionDenied("missing right in namespace " + ns_ + ": " + *missing_);
+}
+
+Async<> Rights::Review() {
+  struct Right {
+    const char* verb;
+    std::string_view group;
+    const char* resource;
+  };
+  static constexpr Right kNeeded[] = {
+      {"update", "", "pods"}, {"watch", "", "pods"}, {"watch", api::kGroup, "podplacementconfigs"}};
+  std::optional<std::string> missing;
+  for (const Right& right : kNeeded) {
+    std::string verb = right.verb;
+    std::string group(right.group);
+    std::string resource = right.resource;
+    Result<bool> has = co_await Has(std::move(verb), std::move(group), std::move(resource));
+    if (!has) co_return has.error();
+    if (!*has && !missing) missing = std::string(right.verb) + " " + right.resource;
+  }
+  LOG_IF(ERROR, missing && missing != missing_) << "missing right in namespace " << ns_ << ": " << *missing;
+  LOG_IF(INFO, !missing && missing_) << "all rights are there again";
+  missing_ = std::move(missing);
+  co_return Ok();
+}
+
+Async<bool> Rights::Has(std::string verb, std::string group, std::string resource) {
+  Json review = {{"apiVersion", "authorization.k8s.io/v1"},
+                 {"kind", "SelfSubjectAccessReview"},
+                 {"spec",
+                  {{"resourceAttributes",
+                    {{"namespace", ns_}, {"verb", verb}, {"group", group}, {"resource", resource}}}}}};
+  kube::ApiRequest request{.method = kube::Method::kPost,
+                           .target = kReviews,
+                           .content_type = std::string(kube::kJson),
+                           .body = review.dump()};
+  Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
+  if (!response) co_return response.error();
+  Result<Json> answer = kube::ParseJson(response->body);
+  if (!answer) co_return answer.error();
+  const Json* allowed = kube::Find(*answer, "status.allowed");
+  co_return allowed != nullptr && allowed->is_boolean() && allowed->get<bool>();
+}
+
+}  // namespace shard

@@ -48,6 +48,7 @@ class Configs {
   std::vector<std::string> Namespaces() const;
   // Where at least one prefers an architecture; sorted.
   std::vector<std::string> PreferringNamespaces() const;
+  bool Has(const std::string& ns) const { return names_.contains(ns); }
   // True if there is none anywhere.
   bool empty() const { return names_.empty(); }
 

@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include "api/label_selector.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
@@ -31,10 +32,12 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       clock_(clock),
       options_(std::move(options)),
       configs_(client, clock),
+      namespaces_(client, clock),
       store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
-      shard_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.shard_timing),
+      shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, events_,
+                        options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
       own_webhooks_reconciler_(client, options_.operands, store_, certificate),
       announcement_cleaner_(client, clock),
@@ -52,6 +55,9 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
   configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
   configs_.OnDeleted([this](const std::string& ns, const std::string& uid) { announcements_.Enqueue({ns, uid}); });
   configs_.OnCluster([this] { OnCluster(); });
+  namespaces_.OnNamespace([this](const std::string& ns) {
+    if (configs_.Has(ns)) shards_.EnqueueAfter(ShardKey(ns), pacer_.Delay(ns));
+  });
   store_.OnChange([this](const kube::Unstructured& object) {
     std::string ns = ShardNamespaceOf(object);
     kube::Duration delay = pacer_.Delay(ns);
@@ -62,10 +68,13 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
+  namespaces_.Start(tasks);
   store_.Start(tasks);
   tasks.Spawn("events", events_.Run());
   Result<> configs_synced = co_await configs_.WaitForSync();
   if (!configs_synced) co_return;
+  Result<> namespaces_synced = co_await namespaces_.WaitForSync();
+  if (!namespaces_synced) co_return;
   Result<> store_synced = co_await store_.WaitForSync();
   if (!store_synced) co_return;
 
@@ -93,6 +102,10 @@ void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
   std::string now = config ? config->spec.log_verbosity : "";
+  if (config && config->spec.namespace_selector) {
+    kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
+    now += selector.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+  }
   if (now == told_) return;
   told_ = std::move(now);
   EnqueueAllShards();

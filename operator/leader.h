@@ -2,7 +2,7 @@
 // Leader: what the one operator that holds the Lease does. Watches, reconcilers, and which event wakes which of them.
 //
 // An event in a namespace wakes that namespace's reconcile alone. All of them are woken at the start, and when a change of
-// the ClusterPodPlacementConfig concerns them (it came, it goes, its log verbosity).
+// the ClusterPodPlacementConfig concerns them (it came, it goes, its log verbosity, its namespaceSelector).
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@
 #include "operator/announcement_cleaner.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/configs.h"
+#include "operator/namespaces.h"
 #include "operator/objects/options.h"
 #include "operator/operand_store.h"
 #include "operator/own_certificate.h"
@@ -58,6 +59,7 @@ class Leader final : public kube::Term {
   kube::Clock& clock_;
   LeaderOptions options_;
   Configs configs_;
+  Namespaces namespaces_;
   OperandStore store_;
   Pacer pacer_;
   kube::EventRecorder events_;

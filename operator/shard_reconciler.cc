@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "api/label_selector.h"
 #include "api/names.h"
 #include "api/validation.h"
 #include "kube/client/typed.h"
@@ -52,12 +53,13 @@ std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodP
 }  // namespace
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                 const Configs& configs, OperandStore& store, kube::EventRecorder& events,
-                                 ShardTiming timing)
+                                 const Configs& configs, const Namespaces& namespaces, OperandStore& store,
+                                 kube::EventRecorder& events, ShardTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
       configs_(configs),
+      namespaces_(namespaces),
       store_(store),
       events_(events),
       timing_(timing) {}
@@ -67,19 +69,26 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   ConfigList configs = configs_.In(ns);
   std::optional<api::ClusterPodPlacementConfig> cluster = configs_.Cluster();
 
-  std::optional<NoShard> none;
+  ShardView view;
   if (IsReservedNamespace(ns, options_)) {
-    none = NoShard::kReservedNamespace;
+    view.none = NoShard::kReservedNamespace;
   } else if (!cluster) {
-    none = NoShard::kNoClusterConfig;
+    view.none = NoShard::kNoClusterConfig;
+  } else if (!configs.empty()) {
+    const std::optional<kube::meta::LabelSelector>& selector = cluster->spec.namespace_selector;
+    std::optional<bool> selected = namespaces_.Selects(selector, ns);
+    if (!selected) co_return Outcome::Done();  // woken again when the watch brings the namespace
+    if (!*selected) {
+      view.none = NoShard::kNamespaceNotSelected;
+      view.selector = api::LabelSelectorToJson(*selector).dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+    }
   }
-  if (!configs.empty() && !none) {
+  if (!configs.empty() && !view.none) {
     removals_.erase(ns);
     co_return co_await Provision(std::move(ns), std::move(configs), cluster->spec.log_verbosity);
   }
 
   Result<Outcome> removed = co_await Deprovision(ns);
-  ShardView view{.none = none};
   if (auto removal = removals_.find(ns); removal != removals_.end()) view.removal = removal->second.waits;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!removed) co_return removed.error();

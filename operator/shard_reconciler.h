@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShardReconciler: brings one namespace to what its PodPlacementConfigs say. A request's key is {"", NAMESPACE}.
 //
-// With a PodPlacementConfig, and a ClusterPodPlacementConfig beside it: certificate, permissions, controller, webhook;
+// With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace: certificate, permissions, controller, webhook;
 // and once both run, the webhook configuration, so that no pod waits for a shard that never came up.
 // Without: the webhook configuration goes first, so that no pod is gated any more; then the shard may drain the pods that
 // are; those that it leaves behind are ungated here; then the rest goes, the authority last, as it is the sign that
@@ -22,6 +22,7 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "operator/configs.h"
+#include "operator/namespaces.h"
 #include "operator/objects/options.h"
 #include "operator/operand_store.h"
 #include "operator/status/shard_status.h"
@@ -49,7 +50,8 @@ class ShardReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` is used while this lives.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, const Configs& configs,
-                  OperandStore& store, kube::EventRecorder& events, ShardTiming timing = {});
+                  const Namespaces& namespaces, OperandStore& store, kube::EventRecorder& events,
+                  ShardTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -86,6 +88,7 @@ class ShardReconciler final : public kube::Reconciler {
   kube::Clock& clock_;
   OperandOptions options_;
   const Configs& configs_;
+  const Namespaces& namespaces_;
   OperandStore& store_;
   kube::EventRecorder& events_;
   ShardTiming timing_;

@@ -19,6 +19,12 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   if (shard.none == NoShard::kReservedNamespace) {
     return {false, "ReservedNamespace", "the pods of this namespace are left alone"};
   }
+  if (shard.none == NoShard::kNamespaceNotSelected) {
+    return {false, "NamespaceNotSelected",
+            "no pod of this namespace is placed: its labels do not match the namespaceSelector of "
+            "ClusterPodPlacementConfig \"cluster\", " +
+                shard.selector + "; change the labels of the namespace or that selector"};
+  }
   if (priority_holder != nullptr) {
     return {false, "PriorityConflict", "this config is not applied, see Degraded"};
   }

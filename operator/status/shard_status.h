@@ -13,13 +13,16 @@ namespace operator_ {
 
 // Why a namespace with PodPlacementConfigs has no shard.
 enum class NoShard {
-  kNoClusterConfig,     // there is no ClusterPodPlacementConfig
-  kReservedNamespace,   // kube-*, or the operator's own
+  kNoClusterConfig,       // there is no ClusterPodPlacementConfig
+  kReservedNamespace,     // kube-*, or the operator's own
+  kNamespaceNotSelected,  // by the ClusterPodPlacementConfig's namespaceSelector
 };
 
 // What is known of a namespace's shard.
 struct ShardView {
   std::optional<NoShard> none;
+  // With kNamespaceNotSelected: the namespaceSelector.
+  std::string selector;
   // With `none`: what the removal of a shard that was there waits for; empty when nothing is left of it.
   std::string removal;
   Rollout controller;

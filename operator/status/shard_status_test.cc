@@ -57,6 +57,10 @@ TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
       {"update", [](ShardView& view) { view.controller.complete = false; }, "True AsExpected", "True RollingOut"},
       {"no cluster config", [](ShardView& view) { view = {.none = NoShard::kNoClusterConfig}; },
        "False ClusterPodPlacementConfigMissing", "False NoShard"},
+      {"not selected", [](ShardView& view) { view = {.none = NoShard::kNamespaceNotSelected}; },
+       "False NamespaceNotSelected", "False NoShard"},
+      {"removal", [](ShardView& view) { view = {.none = NoShard::kNamespaceNotSelected, .removal = "2 pods"}; },
+       "False NamespaceNotSelected", "True Deprovisioning"},
       {"reserved", [](ShardView& view) { view = {.none = NoShard::kReservedNamespace}; }, "False ReservedNamespace",
        "False NoShard"},
   };

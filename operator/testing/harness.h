@@ -10,6 +10,7 @@
 
 #include <boost/asio/io_context.hpp>
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -27,8 +28,7 @@ namespace operator_ {
 class Harness {
  public:
   Harness() {
-    kube::Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ops"}}}};
-    api.CreateJson(kNamespaces, ns);
+    SetNamespace("ops", {});
     kube::Json crd = {{"kind", "CustomResourceDefinition"},
                       {"metadata", {{"name", "clusterpodplacementconfigs.multiarch.openshift.io"}}},
                       {"spec", {{"scope", "Cluster"}}}};
@@ -74,6 +74,18 @@ class Harness {
     return condition();
   }
 
+  // Creates a namespace, or gives it other labels.
+  void SetNamespace(const std::string& name, const std::map<std::string, std::string>& labels) {
+    kube::core::Namespace ns;
+    ns.mutable_metadata()->set_name(name);
+    for (const auto& [key, value] : labels) (*ns.mutable_metadata()->mutable_labels())[key] = value;
+    api.Get<kube::core::Namespace>({"", name}) ? api.Update(ns) : api.Create(ns);
+  }
+  void SetNamespaceSelector(const kube::Json& selector) {
+    kube::Json config = *api.GetJson(kClusterConfigs, {"", "cluster"});
+    config["spec"]["namespaceSelector"] = selector;
+    api.UpdateJson(kClusterConfigs, config);
+  }
   void CreateClusterConfig() {
     kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                          {"kind", "ClusterPodPlacementConfig"},

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/namespaces.h"
+
+#include <utility>
+
+#include "kube/codec/codec.h"
+#include "placement/selector.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Result;
+using kube::core::Namespace;
+
+Result<std::optional<std::string>> PackNamespace(std::string_view message) {
+  Namespace whole;
+  Result<void> parsed = kube::ParseMessage(message, whole);
+  if (!parsed) return parsed.error();
+  Namespace kept;
+  kept.mutable_metadata()->set_name(whole.metadata().name());
+  *kept.mutable_metadata()->mutable_labels() = whole.metadata().labels();
+  return std::optional<std::string>(kept.SerializeAsString());
+}
+
+}  // namespace
+
+Namespaces::Namespaces(kube::Client& client, kube::Clock& clock)
+    : namespaces_(client, clock, {.pack = PackNamespace}) {}
+
+void Namespaces::OnNamespace(std::function<void(const std::string& ns)> listener) {
+  namespaces_.OnChange([listener = std::move(listener)](kube::EventType, const kube::ObjectKey& key) {
+    listener(key.name);
+  });
+}
+
+void Namespaces::Start(kube::TaskGroup& tasks) { tasks.Spawn("watch-namespaces", namespaces_.Run()); }
+
+std::optional<bool> Namespaces::Selects(const std::optional<kube::meta::LabelSelector>& selector,
+                                        const std::string& ns) const {
+  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty())) return true;
+  std::optional<Namespace> found = namespaces_.Get({"", ns});
+  if (!found) return std::nullopt;
+  Result<bool> matches = placement::Matches(*selector, found->metadata().labels());
+  return matches && *matches;
+}
+
+}  // namespace operator_

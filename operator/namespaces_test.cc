@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/namespaces.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <vector>
+
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace operator_ {
+namespace {
+
+using kube::core::Namespace;
+using kube::meta::LabelSelector;
+using namespace std::chrono_literals;
+
+Namespace Make(const std::string& name, const std::map<std::string, std::string>& labels) {
+  Namespace ns;
+  ns.mutable_metadata()->set_name(name);
+  for (const auto& [key, value] : labels) (*ns.mutable_metadata()->mutable_labels())[key] = value;
+  return ns;
+}
+
+class NamespacesTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    namespaces_.OnNamespace([this](const std::string& ns) { told_.push_back(ns); });
+    namespaces_.Start(tasks_);
+    ASSERT_THAT(kube::Run(io_, namespaces_.WaitForSync()), kube::IsOk());
+  }
+  void TearDown() override { ASSERT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk()); }
+
+  static LabelSelector TeamA() {
+    LabelSelector selector;
+    (*selector.mutable_match_labels())["team"] = "a";
+    return selector;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  Namespaces namespaces_{api_, clock_};
+  std::vector<std::string> told_;
+};
+
+TEST_F(NamespacesTest, SelectsByLabelsAsTheyAreNow) {
+  api_.Create<Namespace>(Make("shop", {{"team", "a"}}));
+  api_.Create<Namespace>(Make("farm", {{"team", "b"}}));
+  kube::Drain(io_);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "shop"), true);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "farm"), false);
+  told_.clear();
+  api_.Update<Namespace>(Make("farm", {{"team", "a"}}));
+  kube::Drain(io_);
+  EXPECT_EQ(told_, std::vector<std::string>{"farm"});
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "farm"), true);
+}
+
+TEST_F(NamespacesTest, WithoutASelectorNoNamespaceNeedBeKnown) {
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "new"), true);
+  EXPECT_EQ(namespaces_.Selects(LabelSelector(), "new"), true);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), std::nullopt);
+}
+
+TEST_F(NamespacesTest, ASelectorThatCannotBeEvaluatedSelectsNothing) {
+  api_.Create<Namespace>(Make("shop", {{"team", "a"}}));
+  kube::Drain(io_);
+  LabelSelector selector = TeamA();
+  auto* expression = selector.add_match_expressions();
+  expression->set_key("team");
+  expression->set_operator_("Near");
+  EXPECT_EQ(namespaces_.Selects(selector, "shop"), false);
+}
+
+}  // namespace
+}  // namespace operator_

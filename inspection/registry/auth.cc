@@ -139,7 +139,8 @@ std::optional<std::string> TokenCache::Get(const std::string& key) {
 
 void TokenCache::Put(const std::string& key, Token token) {
   Erase(key);
-  while (!ages_.empty() && entries_.size() >= capacity_) Erase(std::string(ages_.front()));
+  bytes_ += key.size() + token.value.size();
+  while (!ages_.empty() && (entries_.size() >= capacity_ || bytes_ > kMaxBytes)) Erase(std::string(ages_.front()));
   ages_.push_back(key);
   kube::TimePoint expires = clock_.Now() + token.lifetime - kMargin;
   entries_.emplace(key, Entry{std::move(token.value), expires, std::prev(ages_.end())});
@@ -148,6 +149,7 @@ void TokenCache::Put(const std::string& key, Token token) {
 void TokenCache::Erase(const std::string& key) {
   auto found = entries_.find(key);
   if (found == entries_.end()) return;
+  bytes_ -= found->first.size() + found->second.token.size();
   ages_.erase(found->second.age);
   entries_.erase(found);
 }
@@ -155,6 +157,7 @@ void TokenCache::Erase(const std::string& key) {
 void TokenCache::Clear() {
   entries_.clear();
   ages_.clear();
+  bytes_ = 0;
 }
 
 }  // namespace inspection

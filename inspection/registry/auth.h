@@ -36,9 +36,12 @@ struct Token {
 // kInvalid without "token" or "access_token". A lifetime that is absent or shorter than a minute is a minute.
 kube::Result<Token> ParseTokenResponse(std::string_view body);
 
-// Bearer tokens until a little before they expire; the oldest goes when there are too many. Thread: one.
+// Bearer tokens until a little before they expire; the oldest go when there are too many, or of more than kMaxBytes: token
+// servers, which pods choose, say how long they are. Thread: one.
 class TokenCache {
  public:
+  static constexpr size_t kMaxBytes = 4u << 20;
+
   TokenCache(kube::Clock& clock, size_t capacity) : clock_(clock), capacity_(capacity) {}
 
   std::optional<std::string> Get(const std::string& key);
@@ -46,6 +49,7 @@ class TokenCache {
   void Erase(const std::string& key);
   void Clear();
   size_t size() const { return entries_.size(); }
+  size_t bytes() const { return bytes_; }
 
  private:
   struct Entry {
@@ -58,6 +62,7 @@ class TokenCache {
   size_t capacity_;
   std::unordered_map<std::string, Entry> entries_;
   std::list<std::string> ages_;  // oldest first
+  size_t bytes_ = 0;
 };
 
 }  // namespace inspection

@@ -98,5 +98,18 @@ TEST(TokenCacheTest, TheOldestGoesWhenItIsFull) {
   EXPECT_EQ(cache.Get("c"), "4");
 }
 
+TEST(TokenCacheTest, TheOldestGoWhereAllTakeTooMuch) {
+  kube::FakeClock clock;
+  TokenCache cache(clock, 1024);
+  std::string large(64u << 10, 'x');
+  for (int i = 0; i < 200; ++i) cache.Put(std::to_string(i), {large, std::chrono::seconds(300)});
+  EXPECT_LE(cache.bytes(), TokenCache::kMaxBytes);
+  EXPECT_LT(cache.size(), 64u);
+  EXPECT_FALSE(cache.Get("0"));
+  EXPECT_TRUE(cache.Get("199"));
+  for (int i = 0; i < 200; ++i) cache.Erase(std::to_string(i));
+  EXPECT_EQ(cache.bytes(), 0u);
+}
+
 }  // namespace
 }  // namespace inspection

@@ -38,6 +38,15 @@ std::string Accepted() {
   return all;
 }
 
+// Longer ones are answered, and not remembered: registries, which pods choose, say how long they are.
+constexpr size_t kRememberedChallenge = 1024;
+
+bool IsShort(const Challenge& challenge) {
+  size_t bytes = 0;
+  for (const auto& [name, value] : challenge.params) bytes += name.size() + value.size();
+  return bytes <= kRememberedChallenge;
+}
+
 bool Refused(const HttpResponse& response) { return response.status == 401 || response.status == 403; }
 
 bool Succeeded(const Result<HttpResponse>& response) { return response && response->status == 200; }
@@ -163,7 +172,7 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   std::optional<Challenge> challenge = ChallengeOf(*response);
   if (!challenge) co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
   Question question{std::move(*challenge), {*url, response->peer}};
-  challenges_.Put(key, question);
+  if (IsShort(question.challenge)) challenges_.Put(key, question);
 
   // As each who may. What was asked a moment ago would be answered the same now.
   bool answered = remembered && Same(remembered->challenge, question.challenge) &&

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
 
@@ -15,6 +16,7 @@ namespace {
 using kube::Async;
 using kube::Clock;
 using kube::Error;
+using kube::Json;
 using kube::KeyPair;
 using kube::ObjectKey;
 using kube::Ok;
@@ -40,15 +42,59 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
   return end && *end > now + margin;
 }
 
-bool IsGoodServing(const KeyPair& serving, const KeyPair& authority, const CertificateRequest& request, WallTime now) {
-  if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, kServingRenewal)) return false;
-  if (!kube::SignedBy(serving.certificate_pem, authority.certificate_pem)) return false;
+// True if `serving` can be served as `request` has it, for longer than `margin`, whoever signed it.
+bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now, std::chrono::hours margin) {
+  if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
   Result<std::vector<std::string>> names = kube::DnsNames(serving.certificate_pem);
   if (!names) return false;
   std::vector<std::string> wanted = request.dns_names;
   std::sort(wanted.begin(), wanted.end());
   std::sort(names->begin(), names->end());
   return *names == wanted;
+}
+
+// What the API server trusts for one webhook: one bundle for each place that names it. Empty: it calls none.
+using Bundles = std::vector<std::string>;
+
+bool AllTrust(const Bundles& bundles, const std::string& certificate_pem) {
+  return std::all_of(bundles.begin(), bundles.end(), [&](const std::string& bundle) {
+    return bundle.find(certificate_pem) != std::string::npos;
+  });
+}
+
+// The authority in `bundle` that signed `certificate_pem`; "" if none did.
+std::string SignerIn(const std::string& bundle, const std::string& certificate_pem) {
+  constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
+  size_t begin = 0;
+  for (size_t end; (end = bundle.find(kEnd, begin)) != std::string::npos; begin = end + kEnd.size()) {
+    std::string authority = bundle.substr(begin, end + kEnd.size() - begin);
+    if (kube::SignedBy(certificate_pem, authority)) return authority;
+  }
+  return "";
+}
+
+void AddBundle(const std::string& base64, Bundles& bundles) {
+  Result<std::string> bundle = kube::Base64Decode(base64);
+  bundles.push_back(bundle ? std::move(*bundle) : "");
+}
+
+Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& request) {
+  Bundles bundles;
+  for (const BundleLocation& location : request.bundles) {
+    // A list of one: it needs no other permission than the operator's watches do.
+    kube::ListOptions options{.field_selector = "metadata.name=" + location.name};
+    Result<kube::TypedList<kube::Unstructured>> found =
+        co_await kube::ListObjects(client, location.resource, std::move(options));
+    if (!found) co_return found.error().Prefix("read " + std::string(location.resource.kind) + " " + location.name);
+    for (const kube::Unstructured& object : found->items) {
+      if (const Json* webhooks = kube::Find(object.body(), "webhooks"); webhooks != nullptr && webhooks->is_array()) {
+        for (const Json& webhook : *webhooks) AddBundle(kube::StringAt(webhook, "clientConfig.caBundle"), bundles);
+      }
+      const Json* conversion = kube::Find(object.body(), "spec.conversion.webhook.clientConfig");
+      if (conversion != nullptr) AddBundle(kube::StringAt(*conversion, "caBundle"), bundles);
+    }
+  }
+  co_return bundles;
 }
 
 // The Secret at `key`, or one to be created there.
@@ -78,23 +124,31 @@ Async<> WriteSecret(kube::Client& client, Secret secret) {
   co_return Ok();
 }
 
-// The authority's Secret with an authority that is good, and was written if it had to be made.
-Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const CertificateRequest& request) {
+// The authority's Secret with an authority that is good, and was written if it had to be made. `in_use` is the serving
+// certificate, "" if there is none: whoever signed it stays trusted.
+Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const CertificateRequest& request,
+                              std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);
   if (!secret) co_return secret.error().Prefix("read authority " + request.authority.ToString());
   KeyPair current = PairOf(*secret);
   bool usable = IsPair(current);
   if (usable && Outlives(current.certificate_pem, clock.WallNow(), kAuthorityRenewal)) co_return secret;
 
+  std::string previous = SignerIn(current.certificate_pem + DataOf(*secret, kPreviousKey), in_use);
+  if (previous.empty() && usable) previous = current.certificate_pem;
+  if (previous.empty() && !in_use.empty()) {
+    Result<Bundles> bundles = co_await ReadBundles(client, request);
+    if (!bundles) co_return bundles.error();
+    for (const std::string& bundle : *bundles) {
+      if (previous.empty()) previous = SignerIn(bundle, in_use);
+    }
+  }
   std::string name = request.dns_names.empty() ? request.authority.name : request.dns_names.front();
   Result<KeyPair> made = kube::NewCertificateAuthority(name, kAuthorityValidity, clock);
   if (!made) co_return made.error().Prefix("make authority " + request.authority.ToString());
   auto& data = *secret->mutable_data();
-  if (usable) {
-    data[kPreviousKey] = current.certificate_pem;
-  } else {
-    data.erase(kPreviousKey);
-  }
+  data.erase(kPreviousKey);
+  if (!previous.empty()) data[kPreviousKey] = std::move(previous);
   data[kCertificateKey] = made->certificate_pem;
   data[kPrivateKeyKey] = made->private_key_pem;
   Result<> written = co_await WriteSecret(client, *secret);
@@ -103,34 +157,60 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
   co_return secret;
 }
 
+// True if `authority_pem` may sign what the API server is to trust at once.
+Async<bool> MaySign(kube::Client& client, const Clock& clock, const CertificateRequest& request,
+                    std::string authority_pem) {
+  Result<Bundles> bundles = co_await ReadBundles(client, request);
+  if (!bundles) co_return bundles.error();
+  if (bundles->empty()) co_return true;
+  Result<WallTime> end = kube::NotAfter(authority_pem);
+  bool settled = end && *end - kAuthorityValidity + kAuthoritySettles <= clock.WallNow();
+  co_return settled && AllTrust(*bundles, authority_pem);
+}
+
 }  // namespace
 
 std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
 
 Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, CertificateRequest request) {
-  Result<Secret> authority = co_await EnsureAuthority(client, clock, request);
-  if (!authority) co_return authority.error();
-  KeyPair signer = PairOf(*authority);
-  IssuedCertificate issued{.ca_bundle_pem = signer.certificate_pem, .serving = {}};
-  std::string previous = DataOf(*authority, kPreviousKey);
-  if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
-
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
   if (!secret) co_return secret.error().Prefix("read certificate " + request.serving.ToString());
-  issued.serving = PairOf(*secret);
-  if (IsGoodServing(issued.serving, signer, request, clock.WallNow())) co_return issued;
+  IssuedCertificate issued{.ca_bundle_pem = {}, .serving = PairOf(*secret)};
+  bool serves = Serves(issued.serving, request, clock.WallNow(), std::chrono::hours(0));
+  bool lost = !serves && request.served && Serves(*request.served, request, clock.WallNow(), std::chrono::hours(0));
+  if (lost) issued.serving = *request.served;
+  std::string in_use = serves || lost ? issued.serving.certificate_pem : "";
 
-  Result<KeyPair> made = kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
-  if (!made) co_return made.error().Prefix("make certificate " + request.serving.ToString());
-  (*secret->mutable_data())[kCertificateKey] = made->certificate_pem;
-  (*secret->mutable_data())[kPrivateKeyKey] = made->private_key_pem;
+  Result<Secret> authority = co_await EnsureAuthority(client, clock, request, in_use);
+  if (!authority) co_return authority.error();
+  KeyPair signer = PairOf(*authority);
+  issued.ca_bundle_pem = signer.certificate_pem;
+  std::string previous = DataOf(*authority, kPreviousKey);
+  if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
+  bool fresh = serves && Serves(issued.serving, request, clock.WallNow(), kServingRenewal);
+  if (fresh && kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem)) co_return issued;
+
+  // One that is trusted stays in use until the API server trusts the authority of the next.
+  std::string signer_of_used = SignerIn(issued.ca_bundle_pem, in_use);
+  if (!signer_of_used.empty()) {
+    Result<bool> may_sign = co_await MaySign(client, clock, request, signer.certificate_pem);
+    if (!may_sign) co_return may_sign.error();
+    issued.pending = !*may_sign;
+    if (issued.pending && serves) co_return issued;
+  }
+  if (!issued.pending) {
+    Result<KeyPair> made = kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
+    if (!made) co_return made.error().Prefix("make certificate " + request.serving.ToString());
+    issued.serving = std::move(*made);
+  }
+  (*secret->mutable_data())[kCertificateKey] = issued.serving.certificate_pem;
+  (*secret->mutable_data())[kPrivateKeyKey] = issued.serving.private_key_pem;
   if (request.serving_owner && secret->metadata().owner_references().empty()) {
     *secret->mutable_metadata()->add_owner_references() = *request.serving_owner;
   }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
-  LOG(INFO) << "certificate=" << request.serving.ToString() << " made";
-  issued.serving = std::move(*made);
+  LOG(INFO) << "certificate=" << request.serving.ToString() << (issued.pending ? " restored" : " made");
   co_return issued;
 }
 

@@ -4,10 +4,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "kube/base/base64.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "operator/objects/kinds.h"
 
 namespace operator_ {
 namespace {
@@ -29,7 +31,12 @@ const ObjectKey kServing{"shop", "web-hook"};
 class CertificatesTest : public testing::Test {
  protected:
   CertificateRequest Request() {
-    return {.authority = kAuthority, .serving = kServing, .dns_names = {"web-hook.shop.svc"}, .labels = {{"a", "b"}}, .serving_owner = owner_};
+    return {.authority = kAuthority,
+            .serving = kServing,
+            .dns_names = {"web-hook.shop.svc"},
+            .labels = {{"a", "b"}},
+            .serving_owner = owner_,
+            .bundles = {{kMutatingWebhookConfigurations, "of-shop"}}};
   }
   IssuedCertificate Ensure() {
     Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
@@ -41,6 +48,16 @@ class CertificatesTest : public testing::Test {
     if (!secret) return "no secret";
     auto found = secret->data().find(name);
     return found == secret->data().end() ? "none" : found->second;
+  }
+
+  // Tells the API server to trust `bundle_pem`.
+  void Configure(const std::string& bundle_pem) {
+    kube::Json webhook = {{"name", "w"}, {"clientConfig", {{"caBundle", kube::Base64Encode(bundle_pem)}}}};
+    kube::Json configuration = {{"kind", "MutatingWebhookConfiguration"}, {"metadata", {{"name", "of-shop"}}}};
+    configuration["webhooks"] = kube::Json::array({std::move(webhook)});
+    bool there = api_.GetJson(kMutatingWebhookConfigurations, {"", "of-shop"}).has_value();
+    there ? api_.UpdateJson(kMutatingWebhookConfigurations, configuration)
+          : api_.CreateJson(kMutatingWebhookConfigurations, configuration);
   }
 
   boost::asio::io_context io_;
@@ -116,6 +133,57 @@ TEST_F(CertificatesTest, ALostAuthorityIsReplacedTogetherWithItsCertificate) {
   IssuedCertificate second = Ensure();
   EXPECT_NE(first.ca_bundle_pem, second.ca_bundle_pem);
   EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), second.ca_bundle_pem));
+}
+
+// The webhook of pods: what it serves is trusted all along, or its pods come without a gate.
+TEST_F(CertificatesTest, ANewAuthoritySignsNothingBeforeItIsTrusted) {
+  for (bool is_lost : {false, true}) {
+    SCOPED_TRACE(is_lost ? "lost" : "old");
+    IssuedCertificate first = Ensure();
+    Configure(first.ca_bundle_pem);
+    clock_.Advance(60s);
+    if (is_lost) {
+      api_.Delete<Secret>(kAuthority);
+    } else {
+      clock_.Advance(kAuthorityValidity - kAuthorityRenewal - 24h);
+      first = Ensure();
+      clock_.Advance(48h);
+    }
+    std::string serving = Data(kServing, "tls.crt");
+
+    IssuedCertificate second = Ensure();
+    EXPECT_TRUE(second.pending);
+    std::string new_authority = Data(kAuthority, "tls.crt");
+    EXPECT_NE(first.ca_bundle_pem.find(second.ca_bundle_pem.substr(new_authority.size())), std::string::npos);
+    EXPECT_TRUE(kube::SignedBy(serving, second.ca_bundle_pem.substr(new_authority.size())));
+    EXPECT_EQ(Data(kServing, "tls.crt"), serving);
+    clock_.Advance(1h);
+    EXPECT_TRUE(Ensure().pending) << "nobody has told the API server";
+    EXPECT_EQ(Data(kServing, "tls.crt"), serving);
+
+    Configure(second.ca_bundle_pem);
+    IssuedCertificate third = Ensure();
+    EXPECT_FALSE(third.pending);
+    EXPECT_EQ(third.ca_bundle_pem, second.ca_bundle_pem) << "the webhook serves the old certificate for a while";
+    EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), new_authority));
+  }
+}
+
+TEST_F(CertificatesTest, ANewAuthorityWaitsUntilAllApiServersHaveSeenIt) {
+  Configure(Ensure().ca_bundle_pem);
+  clock_.Advance(60s);
+  api_.Delete<Secret>(kAuthority);
+  Configure(Ensure().ca_bundle_pem);
+  clock_.Advance(kAuthoritySettles - 1s);
+  EXPECT_TRUE(Ensure().pending);
+  clock_.Advance(2s);
+  EXPECT_FALSE(Ensure().pending);
+}
+
+TEST_F(CertificatesTest, WhatIsTrustedIsReadOnlyWhereItDecides) {
+  Configure(Ensure().ca_bundle_pem);
+  Ensure();
+  EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
 }
 
 TEST_F(CertificatesTest, ACertificateThatSomebodyBrokeIsReplaced) {

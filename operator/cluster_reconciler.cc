@@ -96,8 +96,9 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
     if (!pods) co_return pods.error();
     view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
   }
-  // They are not watched, so they are looked at again soon.
-  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured && !NamesObjects(config);
+  // Named objects are not watched, so they are looked at again soon.
+  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured &&
+                 !certificate_pending_ && !NamesObjects(config);
   Result<std::optional<Trouble>> objects = co_await named_objects_.Check(config.spec);
   view.named_objects = objects ? *objects : TroubleOf(objects.error());
   if (!objects && !view.named_objects) co_return objects.error();
@@ -125,9 +126,11 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
       .serving = {options_.ns, std::string(api::kWebhookName)},
       .dns_names = {ServiceDnsName(std::string(api::kWebhookName), options_.ns)},
       .labels = {},
+      .bundles = {{kMutatingWebhookConfigurations, std::string(api::kMutatingWebhookConfigurationName)}},
   };
   Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
+  certificate_pending_ = issued->pending;
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object));

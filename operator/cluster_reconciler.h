@@ -95,6 +95,8 @@ class ClusterReconciler final : public kube::Reconciler {
   OperandStore& store_;
   kube::EventRecorder& events_;
   ClusterTiming timing_;
+  // The webhook's certificate follows when the API server trusts its authority (see certificates.h).
+  bool certificate_pending_ = false;
   // The first and the last look at a controller that did not run, while there was none at one that did.
   struct Down {
     kube::TimePoint since;

@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 namespace {
@@ -22,6 +23,8 @@ constexpr auto kRetryEvery = 2s;
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
+
+const ObjectKey kOwnWebhooksKey{"", "webhooks"};
 
 ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
 
@@ -39,7 +42,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, events_,
                         options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
-      own_webhooks_reconciler_(client, options_.operands, store_, certificate),
+      own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate),
       announcement_cleaner_(client, clock),
       shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_, clock,
               options_.shard_observer),
@@ -58,7 +61,12 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
   namespaces_.OnNamespace([this](const std::string& ns) {
     if (configs_.Has(ns)) shards_.EnqueueAfter(ShardKey(ns), pacer_.Delay(ns));
   });
+  own_webhooks_reconciler_.OnChange([this] { own_webhooks_.Enqueue(kOwnWebhooksKey); });
   store_.OnChange([this](const kube::Unstructured& object) {
+    if (object.metadata().name() == kValidatingWebhookConfigurationName) {
+      own_webhooks_.Enqueue(kOwnWebhooksKey);
+      return;
+    }
     std::string ns = ShardNamespaceOf(object);
     kube::Duration delay = pacer_.Delay(ns);
     ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay) : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
@@ -70,6 +78,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   configs_.Start(tasks);
   namespaces_.Start(tasks);
   store_.Start(tasks);
+  own_webhooks_reconciler_.Start(tasks);
   tasks.Spawn("events", events_.Run());
   Result<> configs_synced = co_await configs_.WaitForSync();
   if (!configs_synced) co_return;
@@ -77,6 +86,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!namespaces_synced) co_return;
   Result<> store_synced = co_await store_.WaitForSync();
   if (!store_synced) co_return;
+  Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
+  if (!own_webhooks_synced) co_return;
 
   // What was left half done, by whatever operator, is taken up again.
   while (true) {
@@ -89,7 +100,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   EnqueueAllShards();
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
-  own_webhooks_.Enqueue({"", "webhooks"});
+  own_webhooks_.Enqueue(kOwnWebhooksKey);
   announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));

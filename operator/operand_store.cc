@@ -10,6 +10,7 @@
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/trim.h"
+#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 namespace {
@@ -25,7 +26,8 @@ using kube::Unstructured;
 constexpr std::chrono::hours kUnwatchedApplyEvery{1};
 
 constexpr Resource kWatched[] = {kDeployments, kServices,     kServiceAccounts,
-                                 kRoles,       kRoleBindings, kMutatingWebhookConfigurations};
+                                 kRoles,       kRoleBindings, kMutatingWebhookConfigurations,
+                                 kValidatingWebhookConfigurations};
 
 // Of a trimmed object.
 std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }
@@ -42,6 +44,10 @@ OperandStore::OperandStore(kube::Client& client, kube::Clock& clock) : client_(c
     kube::InformerOptions<Unstructured> options;
     options.label_selector = std::string(kManagedBySelector);
     options.resource = resource;
+    // There is one, and the operator may see no other.
+    if (resource.kind == kValidatingWebhookConfigurations.kind) {
+      options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
+    }
     options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
     auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
     informer->OnEvent([this](kube::EventType, const Unstructured& object) {

@@ -12,7 +12,9 @@
 
 #include "api/names.h"
 #include "operator/certificates.h"
+#include "operator/objects/kinds.h"
 #include "operator/objects/operand.h"
+#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 namespace {
@@ -23,7 +25,7 @@ using kube::Ok;
 using kube::Result;
 using namespace std::chrono_literals;
 
-constexpr auto kRefreshEvery = 60s;
+constexpr auto kRefreshEvery = 20s;
 
 Error FileError(const std::string& path) { return Error::Internal("cannot write " + path + ": " + std::strerror(errno)); }
 
@@ -55,17 +57,20 @@ Async<> OwnCertificate::Refresh() {
       .serving = {ns_, std::string(api::kOperatorServiceName)},
       .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_)},
       .labels = {},
+      .bundles = {{kValidatingWebhookConfigurations, std::string(kValidatingWebhookConfigurationName)},
+                  {kCustomResourceDefinitions, std::string(kConvertedCrdName)}},
   };
+  if (!served_.certificate_pem.empty()) request.served = served_;
   Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   ca_bundle_pem_ = issued->ca_bundle_pem;
-  if (issued->serving.certificate_pem == written_) co_return Ok();
+  if (issued->serving.certificate_pem == served_.certificate_pem) co_return Ok();
 
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) co_return FileError(directory_);
   Result<void> written = WriteFile(key_file(), issued->serving.private_key_pem);
   if (written) written = WriteFile(certificate_file(), issued->serving.certificate_pem);
   if (!written) co_return written.error();
-  written_ = issued->serving.certificate_pem;
+  served_ = std::move(issued->serving);
   co_return Ok();
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // OwnCertificate: the certificate of the operator's own webhooks, from its Secret into the files that its server reads.
-// Every replica has one; whichever comes first makes the Secret.
+// Every replica has one; whichever comes first makes the Secret. A new authority is in the bundles of the API server before
+// a certificate of it is in the Secret (see certificates.h), so that all replicas can follow the Secret.
 // Thread: the client's.
 #pragma once
 
@@ -9,6 +10,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/crypto/certificates.h"
 
 namespace operator_ {
 
@@ -20,7 +22,7 @@ class OwnCertificate {
   // Makes or renews the certificate if it is time to, and writes the files if they differ.
   // Errors: the API server's; kInternal if a file cannot be written.
   kube::Async<> Refresh();
-  // Refreshes every minute until cancelled; failures are logged and tried again.
+  // Refreshes every 20 s until cancelled; failures are logged and tried again.
   boost::asio::awaitable<void> Run();
 
   std::string certificate_file() const { return directory_ + "/tls.crt"; }
@@ -34,7 +36,8 @@ class OwnCertificate {
   std::string ns_;
   std::string directory_;
   std::string ca_bundle_pem_;
-  std::string written_;
+  // As it is in the files.
+  kube::KeyPair served_;
 };
 
 }  // namespace operator_

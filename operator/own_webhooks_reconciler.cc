@@ -17,8 +17,8 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 
-// Neither object is watched: a deployment of the CRDs, or somebody's hand, is made good after that time.
-constexpr std::chrono::minutes kLookEvery{5};
+// For a new bundle of the certificate. An object that is right costs no call.
+constexpr std::chrono::seconds kLookEvery{5};
 
 Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options) {
   Json service = {{"namespace", options.ns},
@@ -30,11 +30,32 @@ Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options)
   return {{"strategy", "Webhook"}, {"webhook", std::move(webhook)}};
 }
 
+kube::InformerOptions<kube::Unstructured> CrdOptions() {
+  kube::InformerOptions<kube::Unstructured> options;
+  options.field_selector = "metadata.name=" + std::string(kConvertedCrdName);
+  options.resource = kCustomResourceDefinitions;
+  options.trim = [](kube::Unstructured& crd) {
+    Json kept = {{"metadata", {{"name", crd.metadata().name()}, {"uid", crd.metadata().uid()}}}};
+    kept["metadata"]["resourceVersion"] = crd.metadata().resource_version();
+    if (const Json* conversion = kube::Find(crd.body(), "spec.conversion")) kept["spec"]["conversion"] = *conversion;
+    crd = kube::Unstructured(std::move(kept));
+  };
+  return options;
+}
+
 }  // namespace
 
-OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, OperandOptions options, OperandStore& store,
-                                             const OwnCertificate& certificate)
-    : client_(client), options_(std::move(options)), store_(store), certificate_(certificate) {}
+OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                                             OperandStore& store, const OwnCertificate& certificate)
+    : client_(client),
+      options_(std::move(options)),
+      store_(store),
+      certificate_(certificate),
+      crd_(client, clock, CrdOptions()) {
+  crd_.OnEvent([this](kube::EventType, const kube::Unstructured&) {
+    if (on_change_) on_change_();
+  });
+}
 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   DesiredObject validation{kValidatingWebhookConfigurations,
@@ -49,9 +70,9 @@ Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
 }
 
 Async<> OwnWebhooksReconciler::PatchConversion() {
-  kube::ObjectKey key{"", "clusterpodplacementconfigs.multiarch.openshift.io"};
-  Result<kube::Unstructured> crd = co_await kube::GetObject(client_, kCustomResourceDefinitions, key);
-  if (!crd) co_return crd.error().Prefix("read the CRD " + key.name);
+  kube::ObjectKey key{"", std::string(kConvertedCrdName)};
+  std::optional<kube::Unstructured> crd = crd_.Get(key);
+  if (!crd) co_return kube::Error::NotFound("CRD " + key.name);
   Json wanted = Conversion(certificate_.ca_bundle_pem(), options_);
   const Json* current = kube::Find(crd->body(), "spec.conversion");
   if (current != nullptr && *current == wanted) co_return Ok();

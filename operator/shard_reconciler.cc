@@ -115,7 +115,9 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs, st
     if (!pods) co_return pods.error();
     view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
   }
-  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  auto bundle = bundles_.find(ns);
+  bool pending = bundle != bundles_.end() && bundle->second.pending;
+  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured && !pending;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
@@ -147,8 +149,9 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
 
 Async<std::string> ShardReconciler::CaBundle(std::string ns, bool look) {
   auto known = bundles_.find(ns);
-  if (!look && known != bundles_.end() && clock_.Now() < known->second.checked + timing_.resync) {
-    co_return known->second.ca_pem;
+  if (!look && known != bundles_.end()) {
+    kube::Duration good_for = known->second.pending ? timing_.recheck : timing_.resync;
+    if (clock_.Now() < known->second.checked + good_for) co_return known->second.ca_pem;
   }
   CertificateRequest request{
       .authority = {options_.ns, ShardAuthorityName(ns)},
@@ -156,10 +159,11 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool look) {
       .dns_names = {ServiceDnsName(std::string(api::kShardWebhookName), ns)},
       .labels = {{std::string(kShardNamespaceLabel), ns}},
       .serving_owner = OwnNamespace(options_),
+      .bundles = {{kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
   };
   Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
-  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now()};
+  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending};
   co_return issued->ca_bundle_pem;
 }
 

@@ -68,6 +68,8 @@ class ShardReconciler final : public kube::Reconciler {
   struct Bundle {
     std::string ca_pem;
     kube::TimePoint checked;
+    // The webhook's certificate follows when the API server trusts this (see certificates.h).
+    bool pending = false;
   };
   using ConfigList = std::vector<api::PodPlacementConfig>;
 

@@ -6,6 +6,8 @@
 #include <set>
 
 #include "api/names.h"
+#include "kube/base/base64.h"
+#include "kube/crypto/certificates.h"
 #include "kube/testing/make_pod.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
@@ -366,6 +368,32 @@ TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityTheYoungerSaySoAndAreNotAppl
   h_.DeleteConfig("shop", "0");
   EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "False AsExpected"; }));
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
+}
+
+// While the webhook serves the old certificate and when it serves the new one, the API server trusts it.
+TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  auto certificate = [&] { return h_.api.Get<kube::core::Secret>(kWebhook)->data().at("tls.crt"); };
+  auto trusted = [&] {
+    std::string bundle = kube::StringAt((*h_.WebhookConfiguration("shop"))["webhooks"][0], "clientConfig.caBundle");
+    std::string rest = *kube::Base64Decode(bundle);
+    while (!rest.empty()) {
+      if (kube::SignedBy(certificate(), rest)) return true;
+      size_t next = rest.find("-----BEGIN", 1);
+      rest = next == std::string::npos ? "" : rest.substr(next);
+    }
+    return false;
+  };
+  std::string before = certificate();
+  h_.api.Delete<kube::core::Secret>({"ops", "pod-placement-shard-ca-shop"});
+  // A restarted operator looks at once.
+  h_.StopOperator();
+  h_.StartOperator();
+  for (int second = 0; second < 60; ++second) {
+    EXPECT_TRUE(trusted()) << second;
+    h_.Pass(1s);
+  }
+  EXPECT_NE(certificate(), before);
 }
 
 TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {

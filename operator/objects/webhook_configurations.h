@@ -22,6 +22,8 @@ inline constexpr std::string_view kValidateClusterConfigPath =
     "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig";
 inline constexpr std::string_view kValidatingWebhookConfigurationName =
     "multiarch-tuning-operator-validating-webhook-configuration";
+// The CRD whose versions the operator converts.
+inline constexpr std::string_view kConvertedCrdName = "clusterpodplacementconfigs.multiarch.openshift.io";
 
 // Namespaces whose pods are never gated, whatever the selectors say: kube-* and the operator's own.
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);

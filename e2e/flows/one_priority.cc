@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Configs of one priority that were created in the same instant, and so raced past the webhook: the oldest counts.
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "e2e/framework/flow_test.h"
+#include "kube/base/task_group.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+
+class OnePriorityFlow : public FlowTest {
+ protected:
+  struct Stored {
+    std::string created;
+    std::string name;
+    int weight = 0;
+    auto operator<=>(const Stored&) const = default;
+  };
+
+  // Creates eight of them at once; those that were accepted, the oldest first.
+  std::vector<Stored> CreateTogether() {
+    kube::TaskGroup tasks(cluster().io().get_executor());
+    int done = 0;
+    for (int i = 0; i < 8; ++i) {
+      ConfigBuilder config = MakeConfig("c" + std::to_string(i)).Namespace(scene().ns()).Priority(7);
+      tasks.Spawn("create", CreateOne(config.Prefer("arm64", 10 + i).Build(), &done));
+    }
+    while (done < 8) cluster().Pause(5ms);
+    (void)cluster().Run(tasks.Stop(cluster().clock(), 1s));
+    std::vector<Stored> stored;
+    auto listed = scene().List(kConfigs);
+    EXPECT_TRUE(listed) << listed.error();
+    if (!listed) return stored;
+    for (const Json& config : *listed) {
+      std::string name = kube::StringAt(config, "metadata.name");
+      stored.push_back({kube::StringAt(config, "metadata.creationTimestamp"), name, 10 + std::stoi(name.substr(1))});
+    }
+    std::sort(stored.begin(), stored.end());
+    return stored;
+  }
+
+ private:
+  boost::asio::awaitable<void> CreateOne(Json config, int* done) {
+    kube::Unstructured object(std::move(config));
+    auto created = co_await kube::CreateObject(cluster().client(), kConfigs, std::move(object));
+    (void)created;  // most are refused
+    ++*done;
+  }
+};
+
+TEST_F(OnePriorityFlow, OfThoseCreatedTogetherTheOldestIsApplied) {
+  std::vector<Stored> stored;
+  for (int tries = 0; tries < 20 && stored.size() < 2; ++tries) {
+    for (const Stored& config : stored) (void)scene().Delete(kConfigs, config.name);
+    stored = CreateTogether();
+  }
+  ASSERT_GE(stored.size(), 2u) << "none raced past the webhook";
+
+  const Stored& oldest = stored[0];
+  const Stored& next = stored[1];
+  Flow flow(scene(), "the oldest of " + std::to_string(stored.size()));
+  flow.Await(Says(kConfigs, oldest.name, "Available", "True"));
+  for (size_t i = 1; i < stored.size(); ++i) {
+    flow.Await(Says(kConfigs, stored[i].name, "Degraded", "True", "PriorityConflict"))
+        .Check(Says(kConfigs, stored[i].name, "Available", "False", "PriorityConflict"));
+  }
+  flow.Check(Says(kConfigs, oldest.name, "Degraded", "False"))
+      .Do(Create(MakePod("first").Image(Image("demo/multi:1"))))
+      .Await(Prefers("first", {{"arm64", oldest.weight}}))
+      .Do(Delete(kConfigs, oldest.name))
+      .Await(Says(kConfigs, next.name, "Available", "True"))
+      .Await(Says(kConfigs, next.name, "Degraded", "False"))
+      .Do(Create(MakePod("second").Image(Image("demo/multi:1"))))
+      .Await(Prefers("second", {{"arm64", next.weight}}));
+}
+
+}  // namespace
+}  // namespace e2e

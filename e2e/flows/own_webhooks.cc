@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operator's own webhooks: no user's write is refused because of their certificate, and they are not away for long.
+#include <string>
+
+#include "e2e/framework/flow_test.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Result;
+
+constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+                                       "ValidatingWebhookConfiguration", false};
+constexpr char kConfiguration[] = "multiarch-tuning-operator-validating-webhook-configuration";
+constexpr char kAuthority[] = "multiarch-tuning-operator-ca";
+
+class OwnWebhooksFlow : public FlowTest {
+ protected:
+  // The certificate that the operator serves, or is about to.
+  std::string Certificate() {
+    kube::ObjectKey key{cluster().operator_namespace(), std::string(api::kOperatorServiceName)};
+    auto secret = cluster().Run(kube::GetObject(cluster().client(), kSecrets, key));
+    EXPECT_TRUE(secret) << secret.error();
+    return secret ? kube::Find(secret->body(), "data")->value("tls.crt", "") : "";
+  }
+};
+
+TEST_F(OwnWebhooksFlow, AConfigurationThatSomebodyDeletesComesBackInSeconds) {
+  Flow(scene(), "the validation goes")
+      .Await(Exists(kValidatingWebhooks, kConfiguration))
+      .Do(Delete(kValidatingWebhooks, kConfiguration))
+      .Await(Exists(kValidatingWebhooks, kConfiguration), 5s)
+      .Do(Create(MakeConfig("a").Priority(1).Prefer("arm64", 10)))
+      .Await({.name = "a config with the priority of another is refused", .holds = [](Scene& scene) -> Result<> {
+                auto created = scene.Create(kConfigs, MakeConfig("b").Priority(1).Prefer("arm64", 10).Build());
+                if (!created) return kube::Ok();
+                (void)scene.Delete(kConfigs, "b");
+                return kube::Error::Unavailable("it was accepted");
+              }});
+}
+
+TEST_F(OwnWebhooksFlow, NoWriteIsRefusedWhileTheAuthorityChanges) {
+  std::string before = Certificate();
+  kube::ObjectKey authority{cluster().operator_namespace(), kAuthority};
+  Result<> deleted = cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, authority));
+  ASSERT_TRUE(deleted) << deleted.error();
+
+  // Until some time after the new certificate is there: it takes a moment to be served.
+  kube::TimePoint end = cluster().clock().Now() + 120s;
+  bool changed = false;
+  int writes = 0;
+  while (cluster().clock().Now() < end) {
+    Result<Json> created = scene().Create(kConfigs, MakeConfig("a").Prefer("arm64", 10).Build());
+    ASSERT_TRUE(created) << created.error() << " after " << writes << " writes";
+    ++writes;
+    Result<> gone = scene().Delete(kConfigs, "a");
+    ASSERT_TRUE(gone) << gone.error();
+    if (!changed && Certificate() != before) {
+      changed = true;
+      end = cluster().clock().Now() + 10s;
+    }
+    cluster().Pause(200ms);
+  }
+  EXPECT_TRUE(changed) << "no new certificate";
+}
+
+}  // namespace
+}  // namespace e2e

@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/own_webhooks_reconciler.h"
+
+#include <gtest/gtest.h>
+
+#include "operator/objects/kinds.h"
+#include "operator/objects/webhook_configurations.h"
+#include "operator/testing/harness.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using namespace std::chrono_literals;
+
+const kube::ObjectKey kValidation{"", std::string(kValidatingWebhookConfigurationName)};
+const kube::ObjectKey kCrd{"", std::string(kConvertedCrdName)};
+
+class OwnWebhooksReconcilerTest : public testing::Test {
+ protected:
+  OwnWebhooksReconcilerTest() {
+    h_.StartOperator();
+    EXPECT_TRUE(h_.Await([&] { return h_.Exists(kValidatingWebhookConfigurations, kValidation) && Converts(); }));
+    h_.Pass(5s);
+  }
+  bool Converts() {
+    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, kCrd), "spec.conversion.strategy") == "Webhook";
+  }
+
+  Harness h_;
+};
+
+TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyDeletesComesBackInSeconds) {
+  h_.api.DeleteJson(kValidatingWebhookConfigurations, kValidation);
+  h_.Pass(1s);
+  EXPECT_TRUE(h_.Exists(kValidatingWebhookConfigurations, kValidation));
+}
+
+TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyChangesIsPutRightInSeconds) {
+  Json validation = *h_.api.GetJson(kValidatingWebhookConfigurations, kValidation);
+  validation["webhooks"] = Json::array();
+  h_.api.UpdateJson(kValidatingWebhookConfigurations, validation);
+  // As applying the CRDs again does.
+  Json crd = *h_.api.GetJson(kCustomResourceDefinitions, kCrd);
+  crd["spec"]["conversion"] = {{"strategy", "None"}};
+  h_.api.UpdateJson(kCustomResourceDefinitions, crd);
+  h_.Pass(1s);
+  EXPECT_FALSE((*h_.api.GetJson(kValidatingWebhookConfigurations, kValidation))["webhooks"].empty());
+  EXPECT_TRUE(Converts());
+}
+
+TEST_F(OwnWebhooksReconcilerTest, WhatIsRightCostsNoCall) {
+  int calls = h_.api.CountCalls("");
+  h_.Pass(60s);
+  EXPECT_EQ(h_.api.CountCalls(""), calls);
+}
+
+}  // namespace
+}  // namespace operator_

@@ -57,15 +57,20 @@ Async<> Rights::Review() {
     const char* verb;
     std::string_view group;
     const char* resource;
+    std::string_view name;
   };
-  static constexpr Right kNeeded[] = {
-      {"update", "", "pods"}, {"watch", "", "pods"}, {"watch", api::kGroup, "podplacementconfigs"}};
+  static constexpr Right kNeeded[] = {{"update", "", "pods", ""},
+                                      {"watch", "", "pods", ""},
+                                      {"watch", api::kGroup, "podplacementconfigs", ""},
+                                      {"get", "coordination.k8s.io", "leases", api::kAnnouncementsName}};
   std::optional<std::string> missing;
   for (const Right& right : kNeeded) {
-    std::string verb = right.verb;
-    std::string group(right.group);
-    std::string resource = right.resource;
-    Result<bool> has = co_await Has(std::move(verb), std::move(group), std::move(resource));
+    Json attributes = {{"namespace", ns_},
+                       {"verb", right.verb},
+                       {"group", std::string(right.group)},
+                       {"resource", right.resource},
+                       {"name", std::string(right.name)}};
+    Result<bool> has = co_await Has(std::move(attributes));
     if (!has) co_return has.error();
     if (!*has && !missing) missing = std::string(right.verb) + " " + right.resource;
   }
@@ -75,12 +80,9 @@ Async<> Rights::Review() {
   co_return Ok();
 }
 
-Async<bool> Rights::Has(std::string verb, std::string group, std::string resource) {
-  Json review = {{"apiVersion", "authorization.k8s.io/v1"},
-                 {"kind", "SelfSubjectAccessReview"},
-                 {"spec",
-                  {{"resourceAttributes",
-                    {{"namespace", ns_}, {"verb", verb}, {"group", group}, {"resource", resource}}}}}};
+Async<bool> Rights::Has(Json attributes) {
+  Json review = {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SelfSubjectAccessReview"}};
+  review["spec"]["resourceAttributes"] = std::move(attributes);
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kReviews,
                            .content_type = std::string(kube::kJson),

@@ -17,6 +17,7 @@
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
 #include "kube/client/client.h"
+#include "kube/types/unstructured.h"
 
 namespace shard {
 
@@ -36,7 +37,7 @@ class Rights {
  private:
   // Asks for each right that is needed. Errors: the API server's.
   kube::Async<> Review();
-  kube::Async<bool> Has(std::string verb, std::string group, std::string resource);
+  kube::Async<bool> Has(kube::Json attributes);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -33,6 +33,10 @@ const std::vector<UnusedRight> kUnusedHere = {
     {"pod-placement-controller: list imagetagmirrorsets.config.openshift.io", "OpenShift"},
     {"pod-placement-controller: list imagecontentsourcepolicies.operator.openshift.io", "OpenShift"},
     {"pod-placement-controller: get configmaps", "OpenShift: additionalTrustedCA in namespace openshift-config"},
+    {"multiarch-tuning-operator: watch secrets", "given on, for the one Secret that globalPullSecretRef names"},
+    {"pod-placement-controller: list secrets global-pull", "for API servers without streaming lists"},
+    {"pod-placement-controller: list secrets pull-secret", "on OpenShift alone"},
+    {"pod-placement-controller: watch secrets pull-secret", "on OpenShift alone"},
 };
 
 class ProcessClusterEnvironment : public testing::Environment {

@@ -7,7 +7,6 @@
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/framework/flow_test.h"
 #include "kube/base/base64.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "kube/types/core.pb.h"
 

@@ -85,14 +85,17 @@ Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string 
 }
 
 Async<std::optional<Trouble>> NamedObjects::Check(api::ClusterPodPlacementConfigSpec spec) {
+  constexpr std::string_view kRegistries = "registriesConfigMapRef";
+  constexpr std::string_view kBundle = "caBundleConfigMapRef";
+  constexpr std::string_view kPullSecret = "globalPullSecretRef";
   Result<std::string> registries =
-      co_await ProblemsOf<ConfigMap>("registriesConfigMapRef", spec.registries_config_map, ProblemsOfRegistries);
+      co_await ProblemsOf<ConfigMap>(kRegistries, spec.registries_config_map, ProblemsOfRegistries);
   if (!registries) co_return registries.error();
   Result<std::string> bundle =
-      co_await ProblemsOf<ConfigMap>("caBundleConfigMapRef", spec.ca_bundle_config_map, ProblemsOfBundle);
+      co_await ProblemsOf<ConfigMap>(kBundle, spec.ca_bundle_config_map, ProblemsOfBundle);
   if (!bundle) co_return bundle.error();
   Result<std::string> secret =
-      co_await ProblemsOf<Secret>("globalPullSecretRef", spec.global_pull_secret, ProblemsOfPullSecret);
+      co_await ProblemsOf<Secret>(kPullSecret, spec.global_pull_secret, ProblemsOfPullSecret);
   if (!secret) co_return secret.error();
 
   std::string problems;

@@ -218,6 +218,56 @@ TEST_F(ProcessFlow, ATenantsWriteOfTheLeaseHoldsNoPod) {
       .Await(Exists(kLeases, lease));
 }
 
+// What somebody changes by hand is put right: at once, and also what was changed while no operator ran.
+TEST_F(ProcessFlow, WhatIsChangedByHandIsPutRight) {
+  const std::string ops = cluster().operator_namespace();
+  const std::string shard(api::kShardControllerName);
+  auto has_rules = Condition{.name = "the shard's Role has its rules", .holds = [shard](Scene& scene) -> Result<> {
+                               auto role = scene.Get(kRoles, shard);
+                               if (!role) return role.error();
+                               if (!(*role)["rules"].empty()) return Ok();
+                               return kube::Error::NotFound("it has none");
+                             }};
+  auto is_managed = Condition{.name = "the shard's Deployment is the operator's", .holds = [shard](Scene& scene) -> Result<> {
+                                auto deployment = scene.Get(kDeployments, shard);
+                                if (!deployment) return deployment.error();
+                                std::string manager = LabelOf(*deployment, "app.kubernetes.io/managed-by");
+                                if (manager == "multiarch-tuning-operator") return Ok();
+                                return kube::Error::NotFound("its manager is " + manager);
+                              }};
+  auto no_operator = Condition{.name = "no operator runs", .holds = [this, ops](Scene&) -> Result<> {
+                                 if (kubelet().OfProgram("operator", ops).empty()) return Ok();
+                                 return kube::Error::AlreadyExists("one runs");
+                               }};
+  Flow flow(scene(), "operands are changed by hand");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Do(Change(kRoles, shard, {{"rules", Json::array()}}))
+      .Await(has_rules)
+      .Do(Change(kDeployments, shard, {{"metadata", {{"labels", {{"app.kubernetes.io/managed-by", "me"}}}}}}))
+      .Await(is_managed);
+  if (flow.failed()) return;
+
+  kubelet().HoldImage("operator", ops, true);
+  kube::ListOptions pods_of_operator{.ns = ops, .label_selector = std::string(api::kOperandLabel) + "=operator"};
+  auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, pods_of_operator));
+  ASSERT_TRUE(pods) << pods.error();
+  ASSERT_FALSE(pods->items.empty());
+  for (const auto& pod : pods->items) {
+    auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod)));
+    ASSERT_TRUE(deleted) << deleted.error();
+  }
+  flow.Await(no_operator)
+      .Do(Change(kRoles, shard, {{"rules", Json::array()}}))
+      .Do(Change(kDeployments, shard, {{"spec", {{"replicas", 0}}}}))
+      .Await(NoProcessOf("shard"));
+  kubelet().HoldImage("operator", ops, false);
+  flow.Await(has_rules)
+      .Await(ShardReady())
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"arm64", 10}}));
+}
+
 // What comes to a webhook's port that is no AdmissionReview is answered, never believed, and hurts nobody.
 TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
   Flow flow(scene(), "a webhook");

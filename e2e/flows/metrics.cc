@@ -65,6 +65,7 @@ TEST_F(MetricsFlow, EachProgramCountsWhatItDoes) {
 
   std::map<std::string, double> controller = Read("cluster-controller", ops);
   for (const char* name : {"mto_ppo_ctrl_processed_pods_total", "mto_ppo_ctrl_time_to_process_gated_pod_seconds_count",
+                           "mto_ppo_ctrl_time_to_release_pod_seconds_count",
                            "mto_ppo_ctrl_time_to_inspect_pod_images_seconds_count"}) {
     EXPECT_GE(controller[name] - controller_before[name], kPods) << name;
   }

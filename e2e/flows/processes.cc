@@ -121,6 +121,32 @@ TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
       .Await(Prefers("later", {{"arm64", 77}}));
 }
 
+// I3: who may write Leases in a namespace keeps no pod of a dead shard gated. Within the longest wait for any shard, so it
+// is the Deployment that says so.
+TEST_F(ProcessFlow, ALeaseThatATenantRenewsHoldsNoPod) {
+  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "10s"));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "a Lease that a tenant renews");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
+  kubelet().HoldImage("shard", scene().ns(), true);
+  flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
+      .Await(NoProcessOf("shard"))
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))));
+  Condition ungated = Ungated("web");
+  auto renewals = std::make_shared<int>(0);
+  flow.Await({"ungated while the Lease is renewed", [ungated, renewals](Scene& scene) -> Result<> {
+                Json spec = {{"holderIdentity", "tenant-" + std::to_string((*renewals)++)}};
+                auto renewed = scene.Patch(kLeases, std::string(api::kShardControllerName), {{"spec", spec}});
+                if (!renewed) return renewed.error();
+                return ungated.holds(scene);
+              }, "web"},
+             20s)
+      .Await(Prefers("web", {{"arm64", 77}}))
+      .Await(EventAbout("web", std::string(api::kReasonShardTakeover)));
+  EXPECT_GT(*renewals, 2);
+  kubelet().HoldImage("shard", scene().ns(), false);
+}
+
 // A registry that hangs holds up only the pods that need it, and none for ever.
 TEST_F(ProcessFlow, AFrozenRegistryHoldsNoPodForEver) {
   TestRegistry& registry = TheProcessCluster().test_registry();

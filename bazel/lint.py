@@ -27,7 +27,7 @@ ALLOWED = {
     "webhook": {"kube", "api", "placement"},
     "shard": {"kube", "api", "placement", "configs"},
     "cluster-controller": {"kube", "api", "placement", "configs", "inspection"},
-    "operator": {"kube", "api", "placement", "configs"},
+    "operator": {"kube", "api", "placement", "configs", "inspection"},
 }
 
 

@@ -60,8 +60,11 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   DesiredObject validation{kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
-  Result<bool> foreign = co_await RemoveForeign(client_, validation.resource, validation.Key());
-  if (!foreign) co_return foreign.error();
+  // The store knows what has the operator's label, so a foreign object is one that the store does not know.
+  if (!store_.Get(validation.resource, validation.Key())) {
+    Result<bool> foreign = co_await RemoveForeign(client_, validation.resource, validation.Key());
+    if (!foreign) co_return foreign.error();
+  }
   Result<> applied = co_await store_.Ensure(std::move(validation));
   if (!applied) co_return applied.error();
   Result<> patched = co_await PatchConversion();

@@ -76,7 +76,7 @@ TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
       // I3: no gate for ever, and no requirement made up.
       .Await(Ungated("without"), 240s)
       .Await(Ungated("mistaken"), 240s)
-      .Check(Labelled("without", std::string(api::kInspectErrorCountLabel), "4"))
+      .Check(Labelled("without", std::string(api::kInspectErrorCountLabel), "5"))
       .Check(OfPod("without", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Check(OfPod("mistaken", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Never(GateAndItsWorkGoApart());

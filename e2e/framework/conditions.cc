@@ -260,6 +260,9 @@ Condition ShardReady() {
 
 Condition ShardGone() {
   return {.name = "nothing of the shard is left", .holds = [](Scene& scene) -> Result<> {
+            // The announcement of a config's last write is there for some minutes, with the config.
+            Result<std::vector<Json>> configs = scene.List(kConfigs);
+            if (!configs) return configs.error();
             for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
               for (const Resource& resource :
                    {kDeployments, kReplicaSets, kServices, kServiceAccounts, kSecrets, kConfigMaps, kRoles,
@@ -268,7 +271,8 @@ Condition ShardGone() {
                 if (!objects) return objects.error();
                 for (const Json& object : *objects) {
                   std::string found = kube::StringAt(object, "metadata.name");
-                  if (found.starts_with(name) || found == api::kAnnouncementsName) return Missing(std::string(resource.kind) + " " + found + " is left");
+                  bool left = found.starts_with(name) || (found == api::kAnnouncementsName && configs->empty());
+                  if (left) return Missing(std::string(resource.kind) + " " + found + " is left");
                 }
               }
             }

@@ -24,6 +24,15 @@ std::string Variable(const char* name) {
 
 const std::vector<UnusedRight> kUnusedHere = {
     {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com", "no Prometheus operator is installed here"},
+    {"multiarch-tuning-operator: update secrets", "certificates are renewed after months"},
+    {"multiarch-tuning-operator: update secrets pod-placement-shard-web-hook", "the same"},
+    {"multiarch-tuning-operator: get pods", "after a write that conflicts, which is a matter of chance"},
+    {"pod-placement-shard-controller: get pods", "the same"},
+    {"pod-placement-controller: get images.config.openshift.io cluster", "OpenShift"},
+    {"pod-placement-controller: list imagedigestmirrorsets.config.openshift.io", "OpenShift"},
+    {"pod-placement-controller: list imagetagmirrorsets.config.openshift.io", "OpenShift"},
+    {"pod-placement-controller: list imagecontentsourcepolicies.operator.openshift.io", "OpenShift"},
+    {"pod-placement-controller: get configmaps", "OpenShift: additionalTrustedCA in namespace openshift-config"},
 };
 
 class ProcessClusterEnvironment : public testing::Environment {

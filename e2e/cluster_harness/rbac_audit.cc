@@ -93,6 +93,11 @@ void RbacAudit::AddRequest(const Json& event) {
   if (created) ++requests_[request];
   if (created) request.right.verb = "create";
   if (request.right.verb == "create") request.right.name.clear();
+  if (request.right.verb == "watch") {
+    Request list = request;
+    list.right.verb = "list";
+    ++requests_[std::move(list)];
+  }
   ++requests_[std::move(request)];
 }
 
@@ -161,9 +166,16 @@ std::vector<std::string> RbacAudit::Unused(const std::vector<UnusedRight>& expec
       if (Allows(grant, request) && breadth(grant) == narrowest) used.insert(grant);
     }
   };
-  for (const auto& [request, count] : requests_) use(request);
+  std::set<std::string> given;
+  for (const auto& [request, count] : requests_) {
+    use(request);
+    if (request.user == kOperator && request.right.resource == "roles" && request.right.verb == "patch") {
+      given.insert("Role " + request.right.name);
+    }
+  }
   for (const Grant& grant : grants) {
-    if (grant.user == kShard && grant.scope == kOwn) use({std::string(kOperator), "(a shard's)", grant.right});
+    if (!given.contains(grant.role)) continue;
+    use({std::string(kOperator), grant.scope == kOwn ? "(a shard's)" : grant.scope, grant.right});
   }
 
   std::vector<std::string> lines;

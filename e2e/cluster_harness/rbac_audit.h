@@ -44,8 +44,9 @@ class RbacAudit {
   // it came before the role, or after it.
   std::vector<std::string> Missing() const;
   // What a role of ours allows and nobody asked for, but for `expected`. A request counts for the narrowest right that
-  // allows it: in one namespace before everywhere, for names before all names. What the operator gives to shards it must
-  // be allowed itself, so that counts as asked for.
+  // allows it: in one namespace before everywhere, for names before all names. A watch counts as a list too, as it begins
+  // with one where an API server does not stream the first state. What the operator writes into a Role it must be allowed
+  // itself, so that counts as asked for.
   std::vector<std::string> Unused(const std::vector<UnusedRight>& expected) const;
 
   size_t requests() const { return count_; }

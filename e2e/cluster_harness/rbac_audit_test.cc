@@ -90,9 +90,16 @@ TEST_F(RbacAuditTest, ShardsCountAsOneAndMayNotLeaveTheirNamespace) {
   EXPECT_THAT(audit_.Missing(), ElementsAre("pod-placement-shard-controller: list pods in namespace (another), 1 times, such as shop/"));
 }
 
-TEST_F(RbacAuditTest, TheOperatorUsesWhatItGivesToShards) {
-  Give("ops", kOperator, "", Json::array({Rule("events", {"create", "patch"})}));
+TEST_F(RbacAuditTest, AWatchMayHaveToBeginWithAList) {
+  Give("ops", kController, "", Json::array({Rule("pods", {"watch", "list", "get"})}));
+  audit_.AddRequest(Event("ops:pod-placement-controller", "watch", "pods"));
+  EXPECT_THAT(audit_.Unused({}), ElementsAre("pod-placement-controller: get pods, by ClusterRole pod-placement-controller"));
+}
+
+TEST_F(RbacAuditTest, TheOperatorUsesWhatItGivesToOthers) {
+  Give("ops", kOperator, "", Json::array({Rule("events", {"create", "patch"}), Rule("roles", {"patch"})}));
   Give("shop", kShard, "shop", Json::array({Rule("events", {"create"})}));
+  audit_.AddRequest(Event("ops:multiarch-tuning-operator", "patch", "roles", "shop", kShard));
   audit_.AddRequest(Event("shop:pod-placement-shard-controller", "create", "events", "shop", "e", 201));
   EXPECT_THAT(audit_.Unused({}),
               ElementsAre("multiarch-tuning-operator: patch events, by ClusterRole multiarch-tuning-operator"));

@@ -24,7 +24,7 @@ Json ShardRole(const Operand& shard) {
   role["rules"] = Json::array({
       Rule(Json::array({""}), Json::array({"pods"}), Json::array({"get", "list", "watch", "update"})),
       Rule(Json::array({std::string(api::kGroup)}), Json::array({"podplacementconfigs"}),
-           Json::array({"get", "list", "watch"})),
+           Json::array({"list", "watch"})),
       Rule(Json::array({""}), Json::array({"events"}), Json::array({"create"})),
       Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"create"})),
       std::move(own_lease),

@@ -5,13 +5,11 @@
 #include <glog/logging.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 
 #include "api/names.h"
 #include "benchmarks/load.h"
-#include "e2e/cluster_harness/own_network.h"
+#include "benchmarks/start_cluster.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/framework/objects.h"
@@ -349,18 +347,7 @@ Result<> Benchmark::Run() {
 }
 
 Result<> Main() {
-  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-  if (assets == nullptr || *assets == '\0') {
-    return Error::Invalid(
-        "KUBEBUILDER_ASSETS must name the folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler; "
-        "e2e/cluster/build-tools.sh builds them and prints it");
-  }
-  std::error_code ec;
-  std::filesystem::remove_all(FLAGS_folder, ec);
-  if (!std::filesystem::create_directories(FLAGS_folder, ec)) return Error::Invalid("--folder: " + ec.message());
-  Result<> network = e2e::EnterOwnNetwork();
-  if (!network) return network;
-  auto cluster = e2e::ProcessCluster::Start({.assets = assets, .folder = FLAGS_folder});
+  auto cluster = StartCluster(FLAGS_folder);
   if (!cluster) return cluster.error();
   Result<> deployed = (*cluster)->DeployOperator();
   if (!deployed) return deployed;

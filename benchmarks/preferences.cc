@@ -6,15 +6,13 @@
 #include <glog/logging.h>
 
 #include <cstdio>
-#include <cstdlib>
-#include <filesystem>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "api/names.h"
+#include "benchmarks/start_cluster.h"
 #include "e2e/cluster_harness/nodes.h"
-#include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
@@ -186,16 +184,7 @@ class Measurement {
 };
 
 Result<> Main() {
-  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-  if (assets == nullptr || *assets == '\0') {
-    return Error::Invalid("KUBEBUILDER_ASSETS must name the control plane's folder; e2e/cluster/build-tools.sh prints it");
-  }
-  std::error_code ec;
-  std::filesystem::remove_all(FLAGS_folder, ec);
-  if (!std::filesystem::create_directories(FLAGS_folder, ec)) return Error::Invalid("--folder: " + ec.message());
-  Result<> network = e2e::EnterOwnNetwork();
-  if (!network) return network;
-  auto cluster = e2e::ProcessCluster::Start({.assets = assets, .folder = FLAGS_folder});
+  auto cluster = StartCluster(FLAGS_folder);
   if (!cluster) return cluster.error();
   return Measurement(**cluster).Run();
 }

@@ -47,7 +47,8 @@ ClusterPodPlacementConfigSpec SpecFromJson(const Json& json, FieldErrors& proble
   }
   // An empty string means none, as the Go operator writes it.
   if (!reader.String("fallbackArchitecture").empty()) {
-    spec.fallback_architecture = reader.Enum("fallbackArchitecture", {"arm64", "amd64", "ppc64le", "s390x"});
+    spec.fallback_architecture =
+        reader.Enum("fallbackArchitecture", {"arm64", "amd64", "ppc64le", "s390x"});
   }
   spec.global_pull_secret = ReferenceName(reader, "globalPullSecretRef");
   spec.ca_bundle_config_map = ReferenceName(reader, "caBundleConfigMapRef");
@@ -60,7 +61,8 @@ ClusterPodPlacementConfigSpec SpecFromJson(const Json& json, FieldErrors& proble
 }  // namespace
 
 kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text) {
-  kube::Error refused = kube::Error::Invalid("must be a duration from 5s to 1h, as in 30s or 1m30s");
+  kube::Error refused =
+      kube::Error::Invalid("must be a duration from 5s to 1h, as in 30s or 1m30s");
   const char* at = text.data();
   const char* end = at + text.size();
   std::chrono::seconds total{0};
@@ -68,12 +70,20 @@ kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text) {
   while (at != end) {
     uint32_t number = 0;
     auto [next, error] = std::from_chars(at, end, number);
-    if (error != std::errc() || next == end || number > static_cast<uint32_t>(kMaxPeriod.count())) return refused;
+    if (error != std::errc() || next == end || number > static_cast<uint32_t>(kMaxPeriod.count()))
+      return refused;
     switch (*next) {
-      case 's': total += std::chrono::seconds(number); break;
-      case 'm': total += std::chrono::minutes(number); break;
-      case 'h': total += std::chrono::hours(number); break;
-      default: return refused;
+      case 's':
+        total += std::chrono::seconds(number);
+        break;
+      case 'm':
+        total += std::chrono::minutes(number);
+        break;
+      case 'h':
+        total += std::chrono::hours(number);
+        break;
+      default:
+        return refused;
     }
     if (total > kMaxPeriod) return refused;
     at = next + 1;
@@ -83,13 +93,16 @@ kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text) {
 }
 
 kube::Result<ClusterPodPlacementConfig> ClusterPodPlacementConfig::FromJson(Json json) {
-  if (!json.is_object()) return kube::Error::Invalid("ClusterPodPlacementConfig: not a JSON object");
+  if (!json.is_object())
+    return kube::Error::Invalid("ClusterPodPlacementConfig: not a JSON object");
   ClusterPodPlacementConfig config;
   config.metadata_ = kube::MetadataFromJson(json);
   static const Json kNothing = Json::object();
   const Json* spec = kube::Find(json, "spec");
-  config.spec = SpecFromJson(spec == nullptr || spec->is_null() ? kNothing : *spec, config.problems);
-  if (const Json* status = kube::Find(json, "status")) config.status.conditions = ConditionsFromJson(*status);
+  config.spec =
+      SpecFromJson(spec == nullptr || spec->is_null() ? kNothing : *spec, config.problems);
+  if (const Json* status = kube::Find(json, "status"))
+    config.status.conditions = ConditionsFromJson(*status);
   return config;
 }
 
@@ -106,16 +119,19 @@ bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
 
 Json SpecToJson(const ClusterPodPlacementConfigSpec& spec) {
   Json json = {{"logVerbosity", spec.log_verbosity}};
-  if (spec.namespace_selector) json["namespaceSelector"] = LabelSelectorToJson(*spec.namespace_selector);
+  if (spec.namespace_selector)
+    json["namespaceSelector"] = LabelSelectorToJson(*spec.namespace_selector);
   if (spec.plugins) json["plugins"] = PluginsToJson(*spec.plugins);
-  if (!spec.fallback_architecture.empty()) json["fallbackArchitecture"] = spec.fallback_architecture;
+  if (!spec.fallback_architecture.empty())
+    json["fallbackArchitecture"] = spec.fallback_architecture;
   auto set_reference = [&](const char* field, const std::string& name) {
     if (!name.empty()) json[field] = {{"name", name}};
   };
   set_reference("globalPullSecretRef", spec.global_pull_secret);
   set_reference("caBundleConfigMapRef", spec.ca_bundle_config_map);
   set_reference("registriesConfigMapRef", spec.registries_config_map);
-  auto set_period = [&](const char* field, std::chrono::seconds period, std::chrono::seconds by_default) {
+  auto set_period = [&](const char* field, std::chrono::seconds period,
+                        std::chrono::seconds by_default) {
     if (period != by_default) json[field] = std::to_string(period.count()) + "s";
   };
   set_period("shardTakeoverAfter", spec.shard_takeover_after, kDefaultShardTakeoverAfter);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterPodPlacementConfig (v1beta1, the storage version): the singleton "cluster" that switches the product on and
-// configures it. v1alpha1 is served through api/conversion.h.
+// ClusterPodPlacementConfig (v1beta1, the storage version): the singleton "cluster" that switches
+// the product on and configures it. v1alpha1 is served through api/conversion.h.
 //
-// As with PodPlacementConfig, reading never refuses an object for what its spec says: see `problems`. Fields that do not
-// fit have their defaults.
+// As with PodPlacementConfig, reading never refuses an object for what its spec says: see
+// `problems`. Fields that do not fit have their defaults.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,8 @@ namespace api {
 
 // Told to who enables that plugin, at once and in the status.
 inline constexpr std::string_view kExecFormatErrorMonitorUnsupported =
-    "plugins.execFormatErrorMonitor is enabled but not supported: exec format errors are not reported";
+    "plugins.execFormatErrorMonitor is enabled but not supported: exec format errors are not "
+    "reported";
 
 inline constexpr std::chrono::seconds kDefaultShardTakeoverAfter{30};
 inline constexpr std::chrono::seconds kDefaultInspectionRetryPeriod{60};
@@ -39,9 +40,10 @@ struct ClusterPodPlacementConfigSpec {
   // The architecture that a pod is bound to when its images cannot be inspected; "" for none.
   std::string fallback_architecture;
 
-  // Where there is no OpenShift to read these from. Names of objects in the operator's namespace, "" for none.
-  std::string global_pull_secret;     // a dockerconfigjson or dockercfg Secret; applies to every pod
-  std::string ca_bundle_config_map;   // PEM bundles, any key: trusted for every registry
+  // Where there is no OpenShift to read these from. Names of objects in the operator's namespace,
+  // "" for none.
+  std::string global_pull_secret;    // a dockerconfigjson or dockercfg Secret; applies to every pod
+  std::string ca_bundle_config_map;  // PEM bundles, any key: trusted for every registry
   std::string registries_config_map;  // keys registries.conf and policy.json
   // How long a pod may wait for a shard that does not answer; 5 s to 1 h, as whole seconds.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
@@ -64,7 +66,8 @@ class ClusterPodPlacementConfig {
   const kube::meta::ObjectMeta& metadata() const { return metadata_; }
   kube::meta::ObjectMeta* mutable_metadata() { return &metadata_; }
 
-  // The preferences in force: empty when the plugin is off or absent, or says something that does not fit.
+  // The preferences in force: empty when the plugin is off or absent, or says something that does
+  // not fit.
   std::span<const Platform> Preferences() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;

@@ -41,7 +41,8 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
 }
 
 TEST(ClusterPodPlacementConfigTest, HasDefaults) {
-  for (const char* text : {R"({})", R"({"spec": null})", R"({"spec": {}})", R"({"spec": {"fallbackArchitecture": ""}})"}) {
+  for (const char* text : {R"({})", R"({"spec": null})", R"({"spec": {}})",
+                           R"({"spec": {"fallbackArchitecture": ""}})"}) {
     ClusterPodPlacementConfig config = Read(text);
     EXPECT_THAT(config.problems, IsEmpty()) << text;
     EXPECT_EQ(config.spec.log_verbosity, "Normal");
@@ -53,7 +54,8 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
 }
 
 TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault) {
-  ClusterPodPlacementConfig config = Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
+  ClusterPodPlacementConfig config =
+      Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
       "globalPullSecretRef": {}, "shardTakeoverAfter": "1d",
       "inspectionRetryPeriod": "1s"}})");
   EXPECT_EQ(Describe(config.problems),
@@ -74,7 +76,8 @@ TEST(ClusterPodPlacementConfigTest, ReadsPeriods) {
     ASSERT_TRUE(parsed) << text;
     EXPECT_EQ(*parsed, delay) << text;
   }
-  for (const char* text : {"", "s", "30", "-30s", "+30s", "4s", "1h1s", "99999999999s", "1d", "30 s", "1.5m"}) {
+  for (const char* text :
+       {"", "s", "30", "-30s", "+30s", "4s", "1h1s", "99999999999s", "1d", "30 s", "1.5m"}) {
     EXPECT_TRUE(kube::FailedWith(ParsePeriod(text), kube::Code::kInvalid)) << text;
   }
 }

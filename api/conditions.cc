@@ -18,8 +18,10 @@ constexpr size_t kMaxReason = 1024;
 bool IsReason(std::string_view reason) {
   auto letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
   auto word = [&](char c) { return letter(c) || (c >= '0' && c <= '9') || c == '_'; };
-  return !reason.empty() && reason.size() <= kMaxReason && letter(reason.front()) && word(reason.back()) &&
-         std::all_of(reason.begin(), reason.end(), [&](char c) { return word(c) || c == ',' || c == ':'; });
+  return !reason.empty() && reason.size() <= kMaxReason && letter(reason.front()) &&
+         word(reason.back()) && std::all_of(reason.begin(), reason.end(), [&](char c) {
+           return word(c) || c == ',' || c == ':';
+         });
 }
 
 // At most `size` bytes, cut between characters: half of one would make the status invalid UTF-8.
@@ -31,11 +33,13 @@ void Truncate(std::string& text, size_t size) {
 
 }  // namespace
 
-bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::chrono::system_clock::time_point now) {
+bool SetCondition(std::vector<Condition>& conditions, Condition condition,
+                  std::chrono::system_clock::time_point now) {
   if (!IsReason(condition.reason)) condition.reason = "Unknown";
   Truncate(condition.message, kMaxMessage);
-  auto at = std::find_if(conditions.begin(), conditions.end(),
-                         [&](const Condition& existing) { return existing.type == condition.type; });
+  auto at = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& existing) {
+    return existing.type == condition.type;
+  });
   if (at == conditions.end()) {
     condition.last_transition_time = kube::FormatTime(now);
     conditions.push_back(std::move(condition));
@@ -49,7 +53,8 @@ bool SetCondition(std::vector<Condition>& conditions, Condition condition, std::
 }
 
 const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type) {
-  auto at = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& c) { return c.type == type; });
+  auto at = std::find_if(conditions.begin(), conditions.end(),
+                         [&](const Condition& c) { return c.type == type; });
   return at == conditions.end() ? nullptr : &*at;
 }
 

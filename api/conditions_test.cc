@@ -23,7 +23,8 @@ TEST(ConditionsTest, TransitionTimeMovesWithTheStatusOnly) {
   std::string first = conditions[0].last_transition_time;
   EXPECT_EQ(first, "2019-12-20T00:00:00Z");
 
-  EXPECT_TRUE(SetCondition(conditions, Available("True", "StillReady", 2), kStart + std::chrono::minutes(1)));
+  EXPECT_TRUE(SetCondition(conditions, Available("True", "StillReady", 2),
+                           kStart + std::chrono::minutes(1)));
   EXPECT_EQ(conditions[0].last_transition_time, first);
   EXPECT_EQ(conditions[0].observed_generation, 2);
 
@@ -58,7 +59,9 @@ TEST(ConditionsTest, RoundTrips) {
   SetCondition(conditions, Available("True"), kStart);
   kube::Json status = {{"conditions", ConditionsToJson(conditions)}};
   EXPECT_EQ(ConditionsFromJson(status), conditions);
-  EXPECT_TRUE(ConditionsFromJson(kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})")).empty());
+  EXPECT_TRUE(
+      ConditionsFromJson(kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})"))
+          .empty());
 }
 
 }  // namespace

@@ -68,7 +68,8 @@ void HideNewFields(Json& object) {
     }
   }
   if (hidden.empty()) return;
-  SetAnnotation(object, kV1beta1SpecAnnotation, hidden.dump(-1, ' ', false, Json::error_handler_t::replace));
+  SetAnnotation(object, kV1beta1SpecAnnotation,
+                hidden.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
 // The other way. Somebody may have edited the annotations: only a valid spec comes out of them.
@@ -78,7 +79,8 @@ Result<void> RestoreNewFields(Json& object) {
   if (hidden.is_null() && architecture.is_null()) return kube::Ok();
   Json fields = Json::object();
   if (!hidden.is_null()) {
-    Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) + " holds no valid spec");
+    Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) +
+                                   " holds no valid spec");
     if (!hidden.is_string()) return refused;
     Result<Json> parsed = kube::ParseJson(hidden.get_ref<const std::string&>());
     if (!parsed || !parsed->is_object()) return refused;
@@ -94,8 +96,9 @@ Result<void> RestoreNewFields(Json& object) {
   Result<ClusterPodPlacementConfig> config = ClusterPodPlacementConfig::FromJson({{"spec", spec}});
   if (!config) return config.error();
   if (!config->problems.empty()) {
-    return Error::Invalid(Describe(config->problems) + ": the annotations " + std::string(kV1beta1SpecAnnotation) +
-                          " and " + std::string(kFallbackArchitectureAnnotation) + " hold no valid spec");
+    return Error::Invalid(Describe(config->problems) + ": the annotations " +
+                          std::string(kV1beta1SpecAnnotation) + " and " +
+                          std::string(kFallbackArchitectureAnnotation) + " hold no valid spec");
   }
   return kube::Ok();
 }
@@ -104,7 +107,8 @@ Result<void> RestoreNewFields(Json& object) {
 
 Result<Json> ConvertClusterPodPlacementConfig(Json object, std::string_view api_version) {
   std::string from = kube::StringAt(object, "apiVersion");
-  if (kube::StringAt(object, "kind") != "ClusterPodPlacementConfig" || (from != kV1alpha1 && from != kV1beta1)) {
+  if (kube::StringAt(object, "kind") != "ClusterPodPlacementConfig" ||
+      (from != kV1alpha1 && from != kV1beta1)) {
     return Error::Invalid("cannot convert " + kube::StringAt(object, "kind") + " of " + from);
   }
   if (api_version != kV1alpha1 && api_version != kV1beta1) {
@@ -141,9 +145,11 @@ Result<Json> AnswerConversionReview(const Json& review) {
     converted = Json::array();
     break;
   }
-  return Json{{"apiVersion", "apiextensions.k8s.io/v1"},
-              {"kind", "ConversionReview"},
-              {"response", {{"uid", uid}, {"convertedObjects", std::move(converted)}, {"result", std::move(result)}}}};
+  return Json{
+      {"apiVersion", "apiextensions.k8s.io/v1"},
+      {"kind", "ConversionReview"},
+      {"response",
+       {{"uid", uid}, {"convertedObjects", std::move(converted)}, {"result", std::move(result)}}}};
 }
 
 }  // namespace api

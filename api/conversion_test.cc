@@ -27,9 +27,12 @@ TEST(ConversionTest, NothingIsLostOverARoundTrip) {
   auto alpha = ConvertClusterPodPlacementConfig(Whole(), kAlpha);
   ASSERT_TRUE(alpha) << alpha.error();
   EXPECT_EQ((*alpha)["apiVersion"], kAlpha);
-  EXPECT_EQ((*alpha)["spec"], Json::parse(R"({"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}})"));
+  EXPECT_EQ((*alpha)["spec"],
+            Json::parse(
+                R"({"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}})"));
   EXPECT_EQ((*alpha)["status"], Whole()["status"]);
-  EXPECT_EQ((*alpha)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"], "arm64");
+  EXPECT_EQ((*alpha)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"],
+            "arm64");
   auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
   ASSERT_TRUE(beta) << beta.error();
   EXPECT_EQ(*beta, Whole());
@@ -46,17 +49,20 @@ TEST(ConversionTest, WhatIsChangedInTheOldVersionStaysChanged) {
 }
 
 TEST(ConversionTest, AnObjectWithoutNewFieldsGetsNoAnnotation) {
-  Json plain = Json::parse(R"({"apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
+  Json plain = Json::parse(
+      R"({"apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
                                "metadata": {"name": "cluster"}, "spec": {"logVerbosity": "Normal"}})");
   auto alpha = ConvertClusterPodPlacementConfig(plain, kAlpha);
   ASSERT_TRUE(alpha);
   EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
-  EXPECT_TRUE(ConvertClusterPodPlacementConfig(Json{{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}}, kBeta));
+  EXPECT_TRUE(ConvertClusterPodPlacementConfig(
+      Json{{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}}, kBeta));
 }
 
 TEST(ConversionTest, EveryOptionalFieldSurvives) {
   Json whole = Whole();
-  for (const char* field : {"globalPullSecretRef", "caBundleConfigMapRef", "registriesConfigMapRef"}) {
+  for (const char* field :
+       {"globalPullSecretRef", "caBundleConfigMapRef", "registriesConfigMapRef"}) {
     whole["spec"][field] = {{"name", "a"}};
   }
   whole["spec"]["shardTakeoverAfter"] = "40s";
@@ -71,7 +77,8 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
   whole["spec"]["fallbackArchitecture"] = "";
   alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
   ASSERT_TRUE(alpha) << alpha.error();
-  EXPECT_FALSE((*alpha)["metadata"]["annotations"].contains("multiarch.openshift.io/fallback-architecture"));
+  EXPECT_FALSE(
+      (*alpha)["metadata"]["annotations"].contains("multiarch.openshift.io/fallback-architecture"));
   beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
   ASSERT_TRUE(beta) << beta.error();
   EXPECT_EQ(*beta, whole);
@@ -104,24 +111,29 @@ TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
 }
 
 TEST(ConversionTest, AForgedAnnotationIsRefused) {
-  for (const char* hidden : {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"vax\"}")",
-                             R"("{\"plugins\": {\"nodeAffinityScoring\": {}}}")"}) {
+  for (const char* hidden :
+       {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"vax\"}")",
+        R"("{\"plugins\": {\"nodeAffinityScoring\": {}}}")"}) {
     Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
     object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] = Json::parse(hidden);
-    EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid)) << hidden;
+    EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid))
+        << hidden;
   }
   // It cannot change what the old version has fields for.
   Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
-  object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] = R"({"logVerbosity": "Debug"})";
+  object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] =
+      R"({"logVerbosity": "Debug"})";
   auto beta = ConvertClusterPodPlacementConfig(object, kBeta);
   ASSERT_TRUE(beta);
   EXPECT_FALSE((*beta)["spec"].contains("logVerbosity"));
 }
 
 TEST(ConversionTest, AnswersAReview) {
-  Json review = {{"apiVersion", "apiextensions.k8s.io/v1"},
-                 {"kind", "ConversionReview"},
-                 {"request", {{"uid", "123"}, {"desiredAPIVersion", kAlpha}, {"objects", {Whole(), Whole()}}}}};
+  Json review = {
+      {"apiVersion", "apiextensions.k8s.io/v1"},
+      {"kind", "ConversionReview"},
+      {"request",
+       {{"uid", "123"}, {"desiredAPIVersion", kAlpha}, {"objects", {Whole(), Whole()}}}}};
   auto answer = AnswerConversionReview(review);
   ASSERT_TRUE(answer) << answer.error();
   EXPECT_EQ((*answer)["response"]["uid"], "123");
@@ -132,15 +144,15 @@ TEST(ConversionTest, AnswersAReview) {
   review["request"]["objects"][1]["kind"] = "Pod";
   answer = AnswerConversionReview(review);
   ASSERT_TRUE(answer);
-  EXPECT_EQ((*answer)["response"]["result"],
-            Json::parse(R"({"status": "Failure",
+  EXPECT_EQ((*answer)["response"]["result"], Json::parse(R"({"status": "Failure",
                             "message": "cluster: cannot convert Pod of multiarch.openshift.io/v1beta1"})"));
   EXPECT_TRUE((*answer)["response"]["convertedObjects"].empty());
 }
 
 TEST(ConversionTest, WhatIsNoReviewHasNoAnswer) {
-  for (const char* text : {"{}", "[]", R"({"kind": "ConversionReview"})",
-                           R"({"kind": "ConversionReview", "request": {"uid": "1", "objects": {}}})"}) {
+  for (const char* text :
+       {"{}", "[]", R"({"kind": "ConversionReview"})",
+        R"({"kind": "ConversionReview", "request": {"uid": "1", "objects": {}}})"}) {
     EXPECT_TRUE(FailedWith(AnswerConversionReview(Json::parse(text)), Code::kInvalid)) << text;
   }
 }

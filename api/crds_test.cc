@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CRD files and the code say the same. What the API server makes of the files is tested against a real one.
+// The CRD files and the code say the same. What the API server makes of the files is tested against
+// a real one.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -37,7 +38,8 @@ const Json& Version(const Json& crd, std::string_view name) {
 template <class T>
 void ExpectServes(const Json& crd) {
   kube::Resource resource = kube::ResourceOf<T>::value;
-  EXPECT_EQ(kube::StringAt(crd, "metadata.name"), std::string(resource.plural) + "." + std::string(kGroup));
+  EXPECT_EQ(kube::StringAt(crd, "metadata.name"),
+            std::string(resource.plural) + "." + std::string(kGroup));
   EXPECT_EQ(kube::StringAt(crd, "spec.group"), resource.group);
   EXPECT_EQ(kube::StringAt(crd, "spec.names.plural"), resource.plural);
   EXPECT_EQ(kube::StringAt(crd, "spec.names.kind"), resource.kind);
@@ -47,7 +49,8 @@ void ExpectServes(const Json& crd) {
   EXPECT_TRUE(kube::BoolAt(version, "storage"));
 }
 
-// Every field of `value` has a property in `schema`: one that has none would be pruned by the API server.
+// Every field of `value` has a property in `schema`: one that has none would be pruned by the API
+// server.
 void ExpectNotPruned(const Json& schema, const Json& value, const std::string& path) {
   if (value.is_object()) {
     for (auto& [name, field] : value.items()) {
@@ -64,8 +67,10 @@ void ExpectNotPruned(const Json& schema, const Json& value, const std::string& p
   }
 }
 
-const char* kSelector = R"({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["x"]}]})";
-const char* kCondition = R"([{"type": "Available", "status": "True", "reason": "Ready", "message": "m",
+const char* kSelector =
+    R"({"matchLabels": {"a": "b"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["x"]}]})";
+const char* kCondition =
+    R"([{"type": "Available", "status": "True", "reason": "Ready", "message": "m",
                              "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}])";
 
 TEST(CrdsTest, PodPlacementConfigFitsTheCode) {

@@ -38,11 +38,13 @@ int64_t JsonReader::Int(std::string_view name, IntField field) {
   const Json* value = Value(name, field.presence);
   if (value == nullptr) return field.fallback;
   // nlohmann keeps large positive numbers as unsigned: compare before converting.
-  bool fits = value->is_number_integer() &&
-              (!value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
+  bool fits =
+      value->is_number_integer() &&
+      (!value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
   int64_t number = fits ? value->get<int64_t>() : 0;
   if (!fits || number < field.low || number > field.high) {
-    Problem(name, "must be an integer from " + std::to_string(field.low) + " to " + std::to_string(field.high));
+    Problem(name, "must be an integer from " + std::to_string(field.low) + " to " +
+                      std::to_string(field.high));
     return field.fallback;
   }
   return number;
@@ -75,7 +77,8 @@ std::string JsonReader::Enum(std::string_view name, std::initializer_list<std::s
   if (problems_.size() != before || (text.empty() && Value(name, kOptional) == nullptr)) return "";
   if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return text;
   std::string choices;
-  for (std::string_view choice : allowed) choices += (choices.empty() ? "" : ", ") + std::string(choice);
+  for (std::string_view choice : allowed)
+    choices += (choices.empty() ? "" : ", ") + std::string(choice);
   Problem(name, "must be one of " + choices);
   return "";
 }

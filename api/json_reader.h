@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// JsonReader reads the fields of one untrusted JSON object into typed values. It never throws and never stops: a field
-// that is missing or of the wrong type yields its fallback, and a FieldError that names it.
+// JsonReader reads the fields of one untrusted JSON object into typed values. It never throws and
+// never stops: a field that is missing or of the wrong type yields its fallback, and a FieldError
+// that names it.
 //
 //   JsonReader spec(json["spec"], "spec", problems);
 //   priority = spec.Int("priority", {.low = 0, .high = 255});
@@ -23,7 +24,8 @@ enum Presence { kOptional, kRequired };
 
 class JsonReader {
  public:
-  // `object` and `problems` outlive the reader; an `object` that is not a JSON object reads as empty, with an error.
+  // `object` and `problems` outlive the reader; an `object` that is not a JSON object reads as
+  // empty, with an error.
   JsonReader(const kube::Json& object, std::string path, FieldErrors& problems);
 
   struct IntField {

@@ -16,13 +16,16 @@ using kube::meta::LabelSelectorRequirement;
 constexpr size_t kMaxExpressions = 100;
 constexpr size_t kMaxValues = 1000;
 
-bool IsAlphanumeric(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9'); }
+bool IsAlphanumeric(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
+}
 
 bool IsLabelName(std::string_view name) {
   constexpr size_t kMaxName = 63;
-  return !name.empty() && name.size() <= kMaxName && IsAlphanumeric(name.front()) && IsAlphanumeric(name.back()) &&
-         std::all_of(name.begin(), name.end(),
-                     [](char c) { return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.'; });
+  return !name.empty() && name.size() <= kMaxName && IsAlphanumeric(name.front()) &&
+         IsAlphanumeric(name.back()) && std::all_of(name.begin(), name.end(), [](char c) {
+           return IsAlphanumeric(c) || c == '-' || c == '_' || c == '.';
+         });
 }
 
 // RFC 1123: dot-separated labels of lower-case letters, digits and inner '-'.
@@ -33,7 +36,8 @@ bool IsDnsName(std::string_view name) {
     std::string_view label = name.substr(0, name.find('.'));
     auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
     if (label.empty() || !plain(label.front()) || !plain(label.back())) return false;
-    if (!std::all_of(label.begin(), label.end(), [&](char c) { return plain(c) || c == '-'; })) return false;
+    if (!std::all_of(label.begin(), label.end(), [&](char c) { return plain(c) || c == '-'; }))
+      return false;
     if (label.size() == name.size()) return true;
     name.remove_prefix(label.size() + 1);
   }
@@ -49,12 +53,14 @@ bool IsLabelKey(std::string_view key) {
 
 bool IsLabelValue(std::string_view value) { return value.empty() || IsLabelName(value); }
 
-LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path, FieldErrors& problems) {
+LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path,
+                                    FieldErrors& problems) {
   LabelSelector selector;
   JsonReader reader(json, path, problems);
   if (const Json* labels = reader.Object("matchLabels")) {
     if (labels->size() > kMaxExpressions) {
-      reader.Problem("matchLabels", "must have at most " + std::to_string(kMaxExpressions) + " entries");
+      reader.Problem("matchLabels",
+                     "must have at most " + std::to_string(kMaxExpressions) + " entries");
     } else {
       JsonReader entries(*labels, reader.PathOf("matchLabels"), problems);
       for (const auto& [key, value] : labels->items()) {
@@ -69,7 +75,8 @@ LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path, F
   }
   if (const Json* expressions = reader.Array("matchExpressions", kMaxExpressions)) {
     for (size_t i = 0; i < expressions->size(); ++i) {
-      JsonReader item((*expressions)[i], reader.PathOf("matchExpressions[" + std::to_string(i) + "]"), problems);
+      JsonReader item((*expressions)[i],
+                      reader.PathOf("matchExpressions[" + std::to_string(i) + "]"), problems);
       LabelSelectorRequirement& requirement = *selector.add_match_expressions();
       requirement.set_key(item.String("key", kRequired));
       requirement.set_operator_(item.String("operator", kRequired));
@@ -98,9 +105,11 @@ Json LabelSelectorToJson(const LabelSelector& selector) {
   return json;
 }
 
-void ValidateLabelSelector(const LabelSelector& selector, const std::string& path, FieldErrors& problems) {
+void ValidateLabelSelector(const LabelSelector& selector, const std::string& path,
+                           FieldErrors& problems) {
   for (const auto& [key, value] : selector.match_labels()) {
-    if (!IsLabelKey(key)) AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a label key");
+    if (!IsLabelKey(key))
+      AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a label key");
     if (!IsLabelValue(value)) {
       AddProblem(problems, path + ".matchLabels." + key, "\"" + value + "\" is not a label value");
     }
@@ -113,14 +122,17 @@ void ValidateLabelSelector(const LabelSelector& selector, const std::string& pat
     }
     const std::string& op = requirement.operator_();
     if (op == "In" || op == "NotIn") {
-      if (requirement.values().empty()) AddProblem(problems, at + ".values", "must not be empty for operator " + op);
+      if (requirement.values().empty())
+        AddProblem(problems, at + ".values", "must not be empty for operator " + op);
     } else if (op == "Exists" || op == "DoesNotExist") {
-      if (!requirement.values().empty()) AddProblem(problems, at + ".values", "must be empty for operator " + op);
+      if (!requirement.values().empty())
+        AddProblem(problems, at + ".values", "must be empty for operator " + op);
     } else {
       AddProblem(problems, at + ".operator", "must be one of In, NotIn, Exists, DoesNotExist");
     }
     for (const std::string& value : requirement.values()) {
-      if (!IsLabelValue(value)) AddProblem(problems, at + ".values", "\"" + value + "\" is not a label value");
+      if (!IsLabelValue(value))
+        AddProblem(problems, at + ".values", "\"" + value + "\" is not a label value");
     }
   }
 }

@@ -8,14 +8,16 @@ namespace {
 
 TEST(LabelSelectorTest, KnowsLabelKeys) {
   std::string longest(63, 'a');
-  for (const std::string& key : {std::string("a"), std::string("A.b_c-9"), std::string("example.com/app"), longest,
-                                 std::string("kubernetes.io/arch"), std::string("x-y.z0/") + longest}) {
+  for (const std::string& key :
+       {std::string("a"), std::string("A.b_c-9"), std::string("example.com/app"), longest,
+        std::string("kubernetes.io/arch"), std::string("x-y.z0/") + longest}) {
     EXPECT_TRUE(IsLabelKey(key)) << key;
   }
   for (const std::string& key :
-       {std::string(), std::string("-a"), std::string("a-"), std::string("a b"), std::string("/a"), std::string("a/"),
-        std::string("a/b/c"), std::string("Example.com/a"), std::string("a..b/c"), std::string(".a/c"),
-        std::string("a./c"), std::string("-a.b/c"), longest + "a", std::string(254, 'a') + "/b", std::string("é")}) {
+       {std::string(), std::string("-a"), std::string("a-"), std::string("a b"), std::string("/a"),
+        std::string("a/"), std::string("a/b/c"), std::string("Example.com/a"),
+        std::string("a..b/c"), std::string(".a/c"), std::string("a./c"), std::string("-a.b/c"),
+        longest + "a", std::string(254, 'a') + "/b", std::string("é")}) {
     EXPECT_FALSE(IsLabelKey(key)) << key;
   }
 }
@@ -39,11 +41,13 @@ TEST(LabelSelectorTest, RoundTrips) {
 TEST(LabelSelectorTest, RefusesBadLabels) {
   FieldErrors problems;
   kube::meta::LabelSelector selector = LabelSelectorFromJson(
-      kube::Json::parse(R"({"matchLabels": {"a b": "c"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["-"]}]})"),
+      kube::Json::parse(
+          R"({"matchLabels": {"a b": "c"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["-"]}]})"),
       "s", problems);
   ValidateLabelSelector(selector, "s", problems);
   EXPECT_EQ(Describe(problems),
-            "s.matchLabels: \"a b\" is not a label key; s.matchExpressions[0].values: \"-\" is not a label value");
+            "s.matchLabels: \"a b\" is not a label key; s.matchExpressions[0].values: \"-\" is not "
+            "a label value");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every name that leaves the process: gates, labels, annotations, event reasons, conditions, objects.
+// Every name that leaves the process: gates, labels, annotations, event reasons, conditions,
+// objects.
 #pragma once
 
 #include <string>
@@ -19,13 +20,16 @@ inline constexpr std::string_view kLabelPrefix = "multiarch.openshift.io/";
 inline constexpr std::string_view kClusterGateLabel = kClusterGate;
 inline constexpr std::string_view kLocalGateLabel = kLocalGate;
 inline constexpr std::string_view kNodeAffinityLabel = "multiarch.openshift.io/node-affinity";
-inline constexpr std::string_view kPreferredNodeAffinityLabel = "multiarch.openshift.io/preferred-node-affinity";
+inline constexpr std::string_view kPreferredNodeAffinityLabel =
+    "multiarch.openshift.io/preferred-node-affinity";
 inline constexpr std::string_view kSingleArchLabel = "multiarch.openshift.io/single-arch";
 inline constexpr std::string_view kMultiArchLabel = "multiarch.openshift.io/multi-arch";
-inline constexpr std::string_view kNoSupportedArchLabel = "multiarch.openshift.io/no-supported-arch";
+inline constexpr std::string_view kNoSupportedArchLabel =
+    "multiarch.openshift.io/no-supported-arch";
 inline constexpr std::string_view kFallbackArchLabel = "multiarch.openshift.io/fallback-arch";
 inline constexpr std::string_view kInspectErrorLabel = "multiarch.openshift.io/image-inspect-error";
-inline constexpr std::string_view kInspectErrorCountLabel = "multiarch.openshift.io/image-inspect-error-count";
+inline constexpr std::string_view kInspectErrorCountLabel =
+    "multiarch.openshift.io/image-inspect-error-count";
 
 // Label values.
 inline constexpr std::string_view kGated = "gated";
@@ -37,16 +41,19 @@ inline constexpr std::string_view kSet = "set";
 inline constexpr std::string_view kLocalConfigsAnnotation = "multiarch.openshift.io/local-configs";
 inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
-inline constexpr std::string_view kInspectErrorAnnotation = "multiarch.openshift.io/image-inspect-error";
+inline constexpr std::string_view kInspectErrorAnnotation =
+    "multiarch.openshift.io/image-inspect-error";
 
-// A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its annotations, one for each
-// of them (see configs/announcements.h).
+// A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its
+// annotations, one for each of them (see configs/announcements.h).
 inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
-inline constexpr std::string_view kAnnouncementAnnotationPrefix = "announced.multiarch.openshift.io/";
+inline constexpr std::string_view kAnnouncementAnnotationPrefix =
+    "announced.multiarch.openshift.io/";
 
-// On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see api/conversion.h). The fallback
-// architecture as the Go operator keeps it, all others as JSON.
-inline constexpr std::string_view kFallbackArchitectureAnnotation = "multiarch.openshift.io/fallback-architecture";
+// On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see
+// api/conversion.h). The fallback architecture as the Go operator keeps it, all others as JSON.
+inline constexpr std::string_view kFallbackArchitectureAnnotation =
+    "multiarch.openshift.io/fallback-architecture";
 inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.io/v1beta1-spec";
 
 // Node labels.
@@ -59,11 +66,13 @@ inline constexpr std::string_view kControlPlaneNodeLabel = "node-role.kubernetes
 inline constexpr std::string_view kOperandLabel = "multiarch.openshift.io/operand";
 
 // Finalizers of the CPPC.
-inline constexpr std::string_view kPodPlacementFinalizer = "finalizers.multiarch.openshift.io/pod-placement";
+inline constexpr std::string_view kPodPlacementFinalizer =
+    "finalizers.multiarch.openshift.io/pod-placement";
 inline constexpr std::string_view kNoPodPlacementConfigFinalizer =
     "finalizers.multiarch.openshift.io/no-pod-placement-config";
 // Of the Go operator, for its ENoExecEvents; never set here.
-inline constexpr std::string_view kENoExecEventsFinalizer = "finalizers.multiarch.openshift.io/enoexec-events";
+inline constexpr std::string_view kENoExecEventsFinalizer =
+    "finalizers.multiarch.openshift.io/enoexec-events";
 
 // Events.
 inline constexpr std::string_view kEventComponent = "multiarch-tuning-operator";
@@ -75,23 +84,31 @@ inline constexpr std::string_view kReasonPredicatesConflict = "ArchAwarePredicat
 inline constexpr std::string_view kReasonInspectionError = "ArchAwareInspectionError";
 inline constexpr std::string_view kReasonGatedPodIgnored = "ArchAwareGatedPodIgnored";
 inline constexpr std::string_view kReasonNoSupportedArchitectures = "NoSupportedArchitecturesFound";
-inline constexpr std::string_view kReasonPreferredDuplicates = "ArchAwarePreferredAffinityDuplicates";
+inline constexpr std::string_view kReasonPreferredDuplicates =
+    "ArchAwarePreferredAffinityDuplicates";
 inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredicateSet";
 inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
 
-// Objects of the cluster's operands, in the operator's namespace (names as in clusters that run the Go operator).
+// Objects of the cluster's operands, in the operator's namespace (names as in clusters that run the
+// Go operator).
 inline constexpr std::string_view kControllerName = "pod-placement-controller";
 inline constexpr std::string_view kWebhookName = "pod-placement-web-hook";
-inline constexpr std::string_view kMutatingWebhookConfigurationName = "pod-placement-mutating-webhook-configuration";
+inline constexpr std::string_view kMutatingWebhookConfigurationName =
+    "pod-placement-mutating-webhook-configuration";
 inline constexpr std::string_view kDefaultOperatorNamespace = "openshift-multiarch-tuning-operator";
-// The Service of the operator's own webhooks: validation of both kinds, and the CRD's conversion (path below).
-inline constexpr std::string_view kOperatorServiceName = "multiarch-tuning-operator-controller-manager-service";
+// The Service of the operator's own webhooks: validation of both kinds, and the CRD's conversion
+// (path below).
+inline constexpr std::string_view kOperatorServiceName =
+    "multiarch-tuning-operator-controller-manager-service";
 inline constexpr std::string_view kConversionPath = "/convert";
 
-// Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's name.
+// Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's
+// name.
 inline constexpr std::string_view kShardControllerName = "pod-placement-shard-controller";
 inline constexpr std::string_view kShardWebhookName = "pod-placement-shard-web-hook";
 // Cluster-scoped, so the namespace is part of the name: "pod-placement-shard-NAMESPACE".
-inline std::string ShardWebhookConfigurationName(std::string_view ns) { return "pod-placement-shard-" + std::string(ns); }
+inline std::string ShardWebhookConfigurationName(std::string_view ns) {
+  return "pod-placement-shard-" + std::string(ns);
+}
 
 }  // namespace api

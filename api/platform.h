@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Platform: one line of a configuration's preferences. "nodes of `architecture` count `weight` more".
+// Platform: one line of a configuration's preferences. "nodes of `architecture` count `weight`
+// more".
 #pragma once
 
 #include <cstdint>

@@ -27,8 +27,8 @@ struct Plugins {
   bool operator==(const Plugins&) const = default;
 };
 
-// Values out of range, unknown architectures and missing fields are left out and named in `problems`; two platforms
-// with one architecture too.
+// Values out of range, unknown architectures and missing fields are left out and named in
+// `problems`; two platforms with one architecture too.
 Plugins PluginsFromJson(const kube::Json& json, const std::string& path, FieldErrors& problems);
 kube::Json PluginsToJson(const Plugins& plugins);
 

@@ -49,7 +49,8 @@ kube::Result<PodPlacementConfig> PodPlacementConfig::FromJson(Json json) {
   config.metadata_ = kube::MetadataFromJson(json);
   static const Json kNothing = Json::object();
   const Json* spec = kube::Find(json, "spec");
-  config.spec = SpecFromJson(spec == nullptr || spec->is_null() ? kNothing : *spec, config.problems);
+  config.spec =
+      SpecFromJson(spec == nullptr || spec->is_null() ? kNothing : *spec, config.problems);
   if (const Json* status = kube::Find(json, "status")) config.status = StatusFromJson(*status);
   return config;
 }

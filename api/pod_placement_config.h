@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodPlacementConfig (v1beta1): the architecture preferences of a namespace for the pods that its selector picks.
+// PodPlacementConfig (v1beta1): the architecture preferences of a namespace for the pods that its
+// selector picks.
 //
-// Reading never refuses an object for what its spec says, or one bad object would stop the watch of all: what does not
-// fit is named in `problems`, which the webhook answers with, and a config with problems prefers nothing.
-// Not for PUT of an object that came from the server: fields that are not named here would be lost. Patch it.
+// Reading never refuses an object for what its spec says, or one bad object would stop the watch of
+// all: what does not fit is named in `problems`, which the webhook answers with, and a config with
+// problems prefers nothing. Not for PUT of an object that came from the server: fields that are not
+// named here would be lost. Patch it.
 #pragma once
 
 #include <optional>
@@ -77,5 +79,6 @@ kube::Json StatusToJson(const PodPlacementConfigStatus& status);
 
 template <>
 struct kube::ResourceOf<api::PodPlacementConfig> {
-  static constexpr Resource value{"multiarch.openshift.io", "v1beta1", "podplacementconfigs", "PodPlacementConfig"};
+  static constexpr Resource value{"multiarch.openshift.io", "v1beta1", "podplacementconfigs",
+                                  "PodPlacementConfig"};
 };

@@ -55,7 +55,9 @@ TEST(PodPlacementConfigTest, ADisabledPluginPrefersNothing) {
 
 TEST(PodPlacementConfigTest, OnlyWhatIsNoObjectIsRefused) {
   for (const char* text : {"[]", "null", "1", "\"x\""}) {
-    EXPECT_TRUE(kube::FailedWith(PodPlacementConfig::FromJson(Json::parse(text)), kube::Code::kInvalid)) << text;
+    EXPECT_TRUE(
+        kube::FailedWith(PodPlacementConfig::FromJson(Json::parse(text)), kube::Code::kInvalid))
+        << text;
   }
 }
 
@@ -69,10 +71,13 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
       {R"("x")", {"spec", "must be an object"}},
       {R"({})", {"spec.plugins", "is required"}},
       {R"({"plugins": []})", {"spec.plugins", "must be an object"}},
-      {R"({"priority": 256, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": 256, "plugins": {}})",
+       {"spec.priority", "must be an integer from 0 to 255"}},
       {R"({"priority": -1, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
-      {R"({"priority": 1.5, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
-      {R"({"priority": 18446744073709551615, "plugins": {}})", {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": 1.5, "plugins": {}})",
+       {"spec.priority", "must be an integer from 0 to 255"}},
+      {R"({"priority": 18446744073709551615, "plugins": {}})",
+       {"spec.priority", "must be an integer from 0 to 255"}},
       {R"({"plugins": {"nodeAffinityScoring": {"platforms": [{"architecture": "arm64", "weight": 1}]}}})",
        {"spec.plugins.nodeAffinityScoring.enabled", "is required"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": "yes", "platforms": [{"architecture": "arm64", "weight": 1}]}}})",
@@ -82,9 +87,11 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": []}}})",
        {"spec.plugins.nodeAffinityScoring.platforms", "must have at least one item"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "mips", "weight": 1}]}}})",
-       {"spec.plugins.nodeAffinityScoring.platforms[0].architecture", "must be one of arm64, amd64, ppc64le, s390x"}},
+       {"spec.plugins.nodeAffinityScoring.platforms[0].architecture",
+        "must be one of arm64, amd64, ppc64le, s390x"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 101}]}}})",
-       {"spec.plugins.nodeAffinityScoring.platforms[0].weight", "must be an integer from 1 to 100"}},
+       {"spec.plugins.nodeAffinityScoring.platforms[0].weight",
+        "must be an integer from 1 to 100"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "arm64"}]}}})",
        {"spec.plugins.nodeAffinityScoring.platforms[0].weight", "is required"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms":
@@ -93,7 +100,8 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
       {R"({"plugins": {}, "labelSelector": {"matchLabels": {"a": 1}}})",
        {"spec.labelSelector.matchLabels.a", "must be a string"}},
       {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}})",
-       {"spec.labelSelector.matchExpressions[0].operator", "must be one of In, NotIn, Exists, DoesNotExist"}},
+       {"spec.labelSelector.matchExpressions[0].operator",
+        "must be one of In, NotIn, Exists, DoesNotExist"}},
       {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]}})",
        {"spec.labelSelector.matchExpressions[0].values", "must not be empty for operator In"}},
       {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Exists", "values": ["b"]}]}})",
@@ -103,7 +111,8 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
     Json object = {{"spec", Json::parse(bad.spec)}};
     auto config = PodPlacementConfig::FromJson(object);
     ASSERT_TRUE(config) << bad.spec;
-    EXPECT_THAT(config->problems, ElementsAre(bad.error)) << bad.spec << " " << Describe(config->problems);
+    EXPECT_THAT(config->problems, ElementsAre(bad.error))
+        << bad.spec << " " << Describe(config->problems);
     EXPECT_THAT(config->Preferences(), IsEmpty()) << bad.spec;
   }
 }
@@ -111,7 +120,9 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
 TEST(PodPlacementConfigTest, ProblemsOfAHostileObjectAreBounded) {
   Json expressions = Json::array();
   for (int i = 0; i < 100; ++i) expressions.push_back({{"key", "!"}, {"operator", "?"}});
-  Json object = {{"spec", {{"plugins", Json::object()}, {"labelSelector", {{"matchExpressions", expressions}}}}}};
+  Json object = {
+      {"spec",
+       {{"plugins", Json::object()}, {"labelSelector", {{"matchExpressions", expressions}}}}}};
   auto config = PodPlacementConfig::FromJson(object);
   ASSERT_TRUE(config);
   EXPECT_EQ(config->problems.size(), 20u);

@@ -11,10 +11,12 @@ namespace api {
 namespace {
 
 bool SameObject(const PodPlacementConfig& a, const PodPlacementConfig& b) {
-  return a.metadata().namespace_() == b.metadata().namespace_() && a.metadata().name() == b.metadata().name();
+  return a.metadata().namespace_() == b.metadata().namespace_() &&
+         a.metadata().name() == b.metadata().name();
 }
 
-void RequireFreePriority(const PodPlacementConfig& config, const PodPlacementConfigs& existing, FieldErrors& errors) {
+void RequireFreePriority(const PodPlacementConfig& config, const PodPlacementConfigs& existing,
+                         FieldErrors& errors) {
   for (const PodPlacementConfig* other : existing) {
     if (SameObject(*other, config) || other->spec.priority != config.spec.priority) continue;
     AddProblem(errors, "spec.priority",
@@ -27,7 +29,8 @@ void RequireFreePriority(const PodPlacementConfig& config, const PodPlacementCon
 // Problems count as content: they stand for what the typed spec left out.
 template <class T>
 bool SpecUnchanged(const T& old_config, const T& config) {
-  return old_config.problems == config.problems && SpecToJson(old_config.spec) == SpecToJson(config.spec);
+  return old_config.problems == config.problems &&
+         SpecToJson(old_config.spec) == SpecToJson(config.spec);
 }
 
 }  // namespace
@@ -37,8 +40,8 @@ FieldErrors ValidateCreate(const PodPlacementConfig& config, const PodPlacementC
   FieldErrors errors = config.problems;
   if (!cluster_config_exists) {
     AddProblem(errors, "metadata.name",
-               "a PodPlacementConfig needs the ClusterPodPlacementConfig \"" + std::string(kClusterConfigName) +
-                   "\": create that first");
+               "a PodPlacementConfig needs the ClusterPodPlacementConfig \"" +
+                   std::string(kClusterConfigName) + "\": create that first");
   }
   RequireFreePriority(config, existing, errors);
   return errors;
@@ -48,7 +51,8 @@ FieldErrors ValidateUpdate(const PodPlacementConfig& old_config, const PodPlacem
                            const PodPlacementConfigs& existing) {
   if (config.metadata().has_deletion_timestamp() || SpecUnchanged(old_config, config)) return {};
   FieldErrors errors = config.problems;
-  if (old_config.spec.priority != config.spec.priority) RequireFreePriority(config, existing, errors);
+  if (old_config.spec.priority != config.spec.priority)
+    RequireFreePriority(config, existing, errors);
   return errors;
 }
 
@@ -56,41 +60,49 @@ FieldErrors ValidateCreate(const ClusterPodPlacementConfig& config) {
   FieldErrors errors = config.problems;
   if (config.metadata().name() != kClusterConfigName) {
     AddProblem(errors, "metadata.name",
-               "must be \"" + std::string(kClusterConfigName) + "\": there is one ClusterPodPlacementConfig");
+               "must be \"" + std::string(kClusterConfigName) +
+                   "\": there is one ClusterPodPlacementConfig");
   }
   return errors;
 }
 
-FieldErrors ValidateUpdate(const ClusterPodPlacementConfig& old_config, const ClusterPodPlacementConfig& config) {
+FieldErrors ValidateUpdate(const ClusterPodPlacementConfig& old_config,
+                           const ClusterPodPlacementConfig& config) {
   if (config.metadata().has_deletion_timestamp() || SpecUnchanged(old_config, config)) return {};
   return config.problems;
 }
 
-FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config, const PodPlacementConfigs& existing) {
+FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
+                           const PodPlacementConfigs& existing) {
   if (existing.empty() || config.metadata().name() != kClusterConfigName) return {};
   constexpr size_t kNamed = 3;
   std::string names;
   for (size_t i = 0; i < std::min(existing.size(), kNamed); ++i) {
-    names += (i == 0 ? "" : ", ") + existing[i]->metadata().namespace_() + "/" + existing[i]->metadata().name();
+    names += (i == 0 ? "" : ", ") + existing[i]->metadata().namespace_() + "/" +
+             existing[i]->metadata().name();
   }
-  if (existing.size() > kNamed) names += " and " + std::to_string(existing.size() - kNamed) + " more";
+  if (existing.size() > kNamed)
+    names += " and " + std::to_string(existing.size() - kNamed) + " more";
   return {{"metadata.name", "cannot be deleted while there are PodPlacementConfigs: " + names}};
 }
 
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b) {
   if (a.spec.priority != b.spec.priority) return a.spec.priority > b.spec.priority;
   auto created = [](const PodPlacementConfig& config) {
-    return config.metadata().has_creation_timestamp() ? config.metadata().creation_timestamp().seconds()
-                                                      : std::numeric_limits<int64_t>::max();
+    return config.metadata().has_creation_timestamp()
+               ? config.metadata().creation_timestamp().seconds()
+               : std::numeric_limits<int64_t>::max();
   };
   if (created(a) != created(b)) return created(a) < created(b);
   return a.metadata().name() < b.metadata().name();
 }
 
-const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config, const PodPlacementConfigs& existing) {
+const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config,
+                                         const PodPlacementConfigs& existing) {
   const PodPlacementConfig* holder = nullptr;
   for (const PodPlacementConfig* other : existing) {
-    bool rival = !SameObject(*other, config) && other->metadata().namespace_() == config.metadata().namespace_() &&
+    bool rival = !SameObject(*other, config) &&
+                 other->metadata().namespace_() == config.metadata().namespace_() &&
                  other->spec.priority == config.spec.priority && Precedes(*other, config);
     if (rival && (holder == nullptr || Precedes(*other, *holder))) holder = other;
   }
@@ -98,8 +110,9 @@ const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config, const
 }
 
 PodPlacementConfigs InForce(PodPlacementConfigs existing) {
-  std::sort(existing.begin(), existing.end(),
-            [](const PodPlacementConfig* a, const PodPlacementConfig* b) { return Precedes(*a, *b); });
+  std::sort(
+      existing.begin(), existing.end(),
+      [](const PodPlacementConfig* a, const PodPlacementConfig* b) { return Precedes(*a, *b); });
   auto same_priority = [](const PodPlacementConfig* a, const PodPlacementConfig* b) {
     return a->spec.priority == b->spec.priority;
   };

@@ -16,7 +16,8 @@ PodPlacementConfig Config(const char* name, int priority, int64_t created = 0) {
   config.mutable_metadata()->set_name(name);
   if (created != 0) config.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
   config.spec.priority = priority;
-  config.spec.plugins = Plugins{.node_affinity_scoring = NodeAffinityScoring{.enabled = true, .platforms = {{"arm64", 75}}}};
+  config.spec.plugins = Plugins{
+      .node_affinity_scoring = NodeAffinityScoring{.enabled = true, .platforms = {{"arm64", 75}}}};
   return config;
 }
 
@@ -82,7 +83,8 @@ TEST(ValidationTest, TheClusterConfigCannotGoBeforeTheOthers) {
   EXPECT_THAT(ValidateDelete(ClusterConfig("cluster"), {}), IsEmpty());
   PodPlacementConfig a = Config("a", 1), b = Config("b", 2), c = Config("c", 3), d = Config("d", 4);
   EXPECT_EQ(Describe(ValidateDelete(ClusterConfig("cluster"), {&a, &b, &c, &d})),
-            "metadata.name: cannot be deleted while there are PodPlacementConfigs: ns/a, ns/b, ns/c and 1 more");
+            "metadata.name: cannot be deleted while there are PodPlacementConfigs: ns/a, ns/b, "
+            "ns/c and 1 more");
   // One that should not be there at all may go.
   EXPECT_THAT(ValidateDelete(ClusterConfig("other"), {&a}), IsEmpty());
 }
@@ -96,7 +98,8 @@ TEST(ValidationTest, OrdersByPriorityThenAgeThenName) {
 }
 
 TEST(ValidationTest, TheOldestHoldsAPriority) {
-  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200), young = Config("a", 7, 300);
+  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200),
+                     young = Config("a", 7, 300);
   PodPlacementConfigs all = {&young, &old_config, &middle};
   EXPECT_EQ(PriorityHolder(old_config, all), nullptr);
   EXPECT_EQ(PriorityHolder(middle, all), &old_config);
@@ -105,12 +108,15 @@ TEST(ValidationTest, TheOldestHoldsAPriority) {
 }
 
 TEST(ValidationTest, OfOnePriorityTheOldestIsInForce) {
-  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200), young = Config("a", 7, 300);
-  PodPlacementConfig same_second = Config("b", 7, 100), low = Config("low", 1, 500), high = Config("high", 9, 600);
+  PodPlacementConfig old_config = Config("z", 7, 100), middle = Config("m", 7, 200),
+                     young = Config("a", 7, 300);
+  PodPlacementConfig same_second = Config("b", 7, 100), low = Config("low", 1, 500),
+                     high = Config("high", 9, 600);
   PodPlacementConfigs all = {&low, &young, &old_config, &middle, &high};
   EXPECT_THAT(InForce(all), testing::ElementsAre(&high, &old_config, &low));
   EXPECT_THAT(InForce({&young, &middle}), testing::ElementsAre(&middle));
-  EXPECT_THAT(InForce({&old_config, &same_second}), testing::ElementsAre(&same_second)) << "by name";
+  EXPECT_THAT(InForce({&old_config, &same_second}), testing::ElementsAre(&same_second))
+      << "by name";
   EXPECT_THAT(InForce({}), IsEmpty());
   all.push_back(&same_second);
   for (const PodPlacementConfig* config : all) {

@@ -130,7 +130,8 @@ class Run {
   }
 
   std::string Progress() const {
-    return std::to_string(waits_.size()) + " of " + std::to_string(options_.pods) + " pods are free";
+    return std::to_string(waits_.size()) + " of " + std::to_string(options_.pods) +
+           " pods are free";
   }
 
   kube::Client& client_;
@@ -157,18 +158,18 @@ Async<LoadResult> RunLoad(kube::Client& client, kube::Clock& clock, LoadOptions 
   co_return result;
 }
 
-Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns, std::chrono::seconds patience) {
+Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns,
+                          std::chrono::seconds patience) {
   auto executor = co_await boost::asio::this_coro::executor;
   kube::TaskGroup tasks(executor);
   kube::Informer<Pod> gated(client, clock,
-                            {.ns = ns,
-                             .label_selector = "app=load",
-                             .pack = PackGated});
+                            {.ns = ns, .label_selector = "app=load", .pack = PackGated});
   TimePoint start = clock.Now();
   tasks.Spawn("watch", gated.Run());
   Result<> done = co_await gated.WaitForSync();
   while (done && gated.size() > 0) {
-    if (clock.Now() > start + patience) done = Error::DeadlineExceeded(std::to_string(gated.size()) + " pods still wait");
+    if (clock.Now() > start + patience)
+      done = Error::DeadlineExceeded(std::to_string(gated.size()) + " pods still wait");
     Result<> slept = co_await clock.Sleep(5ms);
     if (!slept) done = slept;
   }
@@ -188,7 +189,10 @@ Async<> DeletePods(kube::Client& client, kube::Clock& clock, std::string ns) {
     Result<kube::ApiResponse> deleted = co_await client.Call(std::move(request));
     // The API server gives a call a minute, which thousands of pods may need more than once.
     if (!deleted && deleted.error().code() != kube::Code::kUnavailable) co_return deleted.error();
-    kube::ListOptions some{.ns = ns, .label_selector = "app=load", .field_selector = "", .limit = 500,
+    kube::ListOptions some{.ns = ns,
+                           .label_selector = "app=load",
+                           .field_selector = "",
+                           .limit = 500,
                            .resource_version = ""};
     Result<kube::TypedList<Pod>> left = co_await kube::List<Pod>(client, some);
     if (!left) co_return left.error();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// pods: what the gates cost. Bare writes against pods through one gate and through both, our processes' CPU and memory.
-// Everything in one run and on one machine, so that the ratios mean something. See README.md.
+// pods: what the gates cost. Bare writes against pods through one gate and through both, our
+// processes' CPU and memory. Everything in one run and on one machine, so that the ratios mean
+// something. See README.md.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -39,13 +40,18 @@ using kube::Result;
 constexpr char kSelected[] = "pod-placement-benchmark";
 constexpr char kRegistries[] = "benchmark-registries";
 constexpr char kImage[] = "demo/multi:1";
-// Our processes give free memory back to the system each half minute, and may have events left to send.
+// Our processes give free memory back to the system each half minute, and may have events left to
+// send.
 constexpr auto kUntilTrimmed = 60s;
 
-double Millis(kube::Duration time) { return std::chrono::duration<double, std::milli>(time).count(); }
+double Millis(kube::Duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
 double Seconds(kube::Duration time) { return std::chrono::duration<double>(time).count(); }
 
-bool Wanted(const std::string& run) { return ("," + FLAGS_runs + ",").find("," + run + ",") != std::string::npos; }
+bool Wanted(const std::string& run) {
+  return ("," + FLAGS_runs + ",").find("," + run + ",") != std::string::npos;
+}
 
 // `share` between 0 and 1 of the sorted `times`.
 double Percentile(const std::vector<kube::Duration>& times, double share) {
@@ -66,13 +72,16 @@ class Benchmark {
   // Until a new pod of `ns` gets every one of `gates` and loses them all again.
   Result<> AwaitGates(const std::string& ns, std::vector<std::string_view> gates);
   LoadOptions Load(const std::string& ns) const {
-    return {.ns = ns, .pods = FLAGS_pods, .image = cluster_.Image(kImage), .connections = FLAGS_connections,
+    return {.ns = ns,
+            .pods = FLAGS_pods,
+            .image = cluster_.Image(kImage),
+            .connections = FLAGS_connections,
             .patience = std::chrono::seconds(FLAGS_patience)};
   }
   // One line of the report, and the line of what it cost our processes.
   Result<> Measure(const std::string& title, LoadOptions options, bool ours);
-  Result<> MeasureBacklog(const std::string& title, const std::string& program, const std::string& home,
-                          const std::string& ns);
+  Result<> MeasureBacklog(const std::string& title, const std::string& program,
+                          const std::string& home, const std::string& ns);
   Result<> MeasureWaiting();
 
   // By what it is, such as "webhook of the cluster".
@@ -95,10 +104,12 @@ class Benchmark {
 Result<> Benchmark::MakeNamespace(const std::string& ns, bool selected) {
   Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}};
   if (selected) object["metadata"]["labels"] = {{kSelected, "true"}};
-  auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kNamespaces, kube::Unstructured(std::move(object))));
+  auto created = cluster_.Run(
+      kube::CreateObject(*client_, e2e::kNamespaces, kube::Unstructured(std::move(object))));
   if (!created) return created.error();
   // Pods need their namespace's default service account.
-  for (auto deadline = cluster_.clock().Now() + 30s; cluster_.clock().Now() < deadline; cluster_.Pause(20ms)) {
+  for (auto deadline = cluster_.clock().Now() + 30s; cluster_.clock().Now() < deadline;
+       cluster_.Pause(20ms)) {
     auto account = cluster_.Run(kube::GetObject(*client_, e2e::kServiceAccounts, {ns, "default"}));
     if (account) return Ok();
   }
@@ -108,8 +119,10 @@ Result<> Benchmark::MakeNamespace(const std::string& ns, bool selected) {
 Result<> Benchmark::Configure() {
   Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
   registries["metadata"] = {{"name", kRegistries}, {"namespace", cluster_.operator_namespace()}};
-  registries["data"]["registries.conf"] = "[[registry]]\nlocation = \"" + cluster_.registry() + "\"\ninsecure = true\n";
-  auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kConfigMaps, kube::Unstructured(registries)));
+  registries["data"]["registries.conf"] =
+      "[[registry]]\nlocation = \"" + cluster_.registry() + "\"\ninsecure = true\n";
+  auto created =
+      cluster_.Run(kube::CreateObject(*client_, e2e::kConfigMaps, kube::Unstructured(registries)));
   if (!created) return created.error();
   Json config = e2e::MakeClusterConfig()
                     .ForNamespaces(kSelected, "true")
@@ -118,7 +131,8 @@ Result<> Benchmark::Configure() {
                     .Set("/spec/shardTakeoverAfter", "1h")
                     .Build();
   for (auto deadline = cluster_.clock().Now() + 60s;; cluster_.Pause(100ms)) {
-    created = cluster_.Run(kube::CreateObject(*client_, e2e::kClusterConfigs, kube::Unstructured(config)));
+    created = cluster_.Run(
+        kube::CreateObject(*client_, e2e::kClusterConfigs, kube::Unstructured(config)));
     if (created) return Ok();
     if (cluster_.clock().Now() > deadline) return created.error();
   }
@@ -126,8 +140,13 @@ Result<> Benchmark::Configure() {
 
 Result<> Benchmark::AwaitGates(const std::string& ns, std::vector<std::string_view> gates) {
   std::string missing;
-  for (auto deadline = cluster_.clock().Now() + 120s; cluster_.clock().Now() < deadline; cluster_.Pause(200ms)) {
-    Json pod = e2e::MakePod("probe").Image(cluster_.Image(kImage)).Label("app", "load").Namespace(ns).Build();
+  for (auto deadline = cluster_.clock().Now() + 120s; cluster_.clock().Now() < deadline;
+       cluster_.Pause(200ms)) {
+    Json pod = e2e::MakePod("probe")
+                   .Image(cluster_.Image(kImage))
+                   .Label("app", "load")
+                   .Namespace(ns)
+                   .Build();
     pod["spec"]["schedulerName"] = "nobody";
     pod["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}},
                                                  {"limits", {{"cpu", "1m"}, {"memory", "1Mi"}}}};
@@ -136,7 +155,8 @@ Result<> Benchmark::AwaitGates(const std::string& ns, std::vector<std::string_vi
       missing = created.error().message();
       continue;
     }
-    std::string found = created->body().value("/spec/schedulingGates"_json_pointer, Json::array()).dump();
+    std::string found =
+        created->body().value("/spec/schedulingGates"_json_pointer, Json::array()).dump();
     bool all = true;
     for (std::string_view gate : gates) all = all && found.find(gate) != std::string::npos;
     missing = "a new pod has the gates " + found;
@@ -156,7 +176,9 @@ std::map<std::string, std::vector<pid_t>> Benchmark::Processes() {
       bool of_cluster = process->ns() == cluster_.operator_namespace();
       auto pid = process->pid();
       if (!pid) continue;
-      all[std::string(program) == "webhook" ? (of_cluster ? "cluster webhook" : "local webhook") : program].push_back(*pid);
+      all[std::string(program) == "webhook" ? (of_cluster ? "cluster webhook" : "local webhook")
+                                            : program]
+          .push_back(*pid);
     }
   }
   return all;
@@ -213,9 +235,11 @@ Result<> Benchmark::AwaitQuiet() {
     std::map<std::string, ProcessCost> before = Costs();
     cluster_.Pause(500ms);
     std::chrono::nanoseconds busiest{};
-    for (const auto& [name, cost] : Costs()) busiest = std::max(busiest, cost.cpu - before[name].cpu);
+    for (const auto& [name, cost] : Costs())
+      busiest = std::max(busiest, cost.cpu - before[name].cpu);
     if (busiest < 5ms) return Ok();
-    if (cluster_.clock().Now() > deadline) return Error::DeadlineExceeded("our processes do not come to rest");
+    if (cluster_.clock().Now() > deadline)
+      return Error::DeadlineExceeded("our processes do not come to rest");
   }
 }
 
@@ -236,7 +260,8 @@ Result<> Benchmark::Measure(const std::string& title, LoadOptions options, bool 
   } else {
     std::printf("  %5d pods/s              ", rate);
   }
-  std::printf("   free after p50 %.1f ms, p99 %.1f ms\n", Percentile(load->waits, 0.5), Percentile(load->waits, 0.99));
+  std::printf("   free after p50 %.1f ms, p99 %.1f ms\n", Percentile(load->waits, 0.5),
+              Percentile(load->waits, 0.99));
   PrintCpu("of the control plane", plane_before, PlaneCosts(), pods);
   if (ours) {
     PrintCpu("until the pods are free", before, Costs(), pods);
@@ -249,18 +274,20 @@ Result<> Benchmark::Measure(const std::string& title, LoadOptions options, bool 
   return cluster_.Run(DeletePods(*client_, cluster_.clock(), ns));
 }
 
-// A controller (`program` in namespace `home`) that comes back and finds all pods of `ns` waiting: its list, its queue and
-// its cache are as long as they get.
-Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& program, const std::string& home,
-                                   const std::string& ns) {
+// A controller (`program` in namespace `home`) that comes back and finds all pods of `ns` waiting:
+// its list, its queue and its cache are as long as they get.
+Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& program,
+                                   const std::string& home, const std::string& ns) {
   cluster_.kubelet().HoldImage(program, home, true);
   std::string pods = e2e::kPods.Path(home);
   kube::AddQuery(pods, "labelSelector", std::string(api::kOperandLabel) + "=" + program);
   kube::ApiRequest remove{.method = kube::Method::kDelete, .target = pods};
   auto removed = cluster_.Run(client_->Call(remove));
   if (!removed) return removed.error();
-  for (auto deadline = cluster_.clock().Now() + 60s; !cluster_.kubelet().OfProgram(program, home).empty();) {
-    if (cluster_.clock().Now() > deadline) return Error::DeadlineExceeded("the " + program + " does not stop");
+  for (auto deadline = cluster_.clock().Now() + 60s;
+       !cluster_.kubelet().OfProgram(program, home).empty();) {
+    if (cluster_.clock().Now() > deadline)
+      return Error::DeadlineExceeded("the " + program + " does not stop");
     cluster_.Pause(100ms);
   }
 
@@ -273,9 +300,11 @@ Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& 
   std::map<std::string, ProcessCost> before = Costs();
   cluster_.kubelet().HoldImage(program, home, false);
   while (cluster_.kubelet().OfProgram(program, home).empty()) cluster_.Pause(10ms);
-  auto took = cluster_.Run(AwaitFree(*client_, cluster_.clock(), ns, std::chrono::seconds(FLAGS_patience)));
+  auto took =
+      cluster_.Run(AwaitFree(*client_, cluster_.clock(), ns, std::chrono::seconds(FLAGS_patience)));
   if (!took) return took.error().Prefix(title);
-  std::printf("%-45s  %5.0f pods/s, its start included\n", title.c_str(), FLAGS_pods / Seconds(*took));
+  std::printf("%-45s  %5.0f pods/s, its start included\n", title.c_str(),
+              FLAGS_pods / Seconds(*took));
   PrintCpu("until the pods are free", before, Costs(), FLAGS_pods);
   Result<> quiet = AwaitQuiet();
   if (!quiet) return quiet;
@@ -307,8 +336,13 @@ Result<> Benchmark::Run() {
   if (!done) return done.error().Prefix("ClusterPodPlacementConfig");
   done = AwaitGates("one-gate", {api::kClusterGate});
   if (!done) return done;
-  Json config = e2e::MakeConfig("arm64-first").Namespace("both-gates").Prefer("arm64", 75).Prefer("amd64", 25).Build();
-  auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kConfigs, kube::Unstructured(config)));
+  Json config = e2e::MakeConfig("arm64-first")
+                    .Namespace("both-gates")
+                    .Prefer("arm64", 75)
+                    .Prefer("amd64", 25)
+                    .Build();
+  auto created =
+      cluster_.Run(kube::CreateObject(*client_, e2e::kConfigs, kube::Unstructured(config)));
   if (!created) return created.error().Prefix("PodPlacementConfig");
   done = AwaitGates("both-gates", {api::kClusterGate, api::kLocalGate});
   if (!done) return done;
@@ -328,13 +362,14 @@ Result<> Benchmark::Run() {
   if (!warm) return warm.error().Prefix("warming up");
   done = cluster_.Run(DeletePods(*client_, cluster_.clock(), "bare"));
   if (done && Wanted("bare")) done = Measure("bare: create", bare, false);
-  if (done && Wanted("bare")) done = Measure("bare: create, and a PUT that drops a gate", bare_put, false);
+  if (done && Wanted("bare"))
+    done = Measure("bare: create, and a PUT that drops a gate", bare_put, false);
   if (done && Wanted("one")) done = Measure("one gate", Load("one-gate"), true);
   if (done && Wanted("both")) done = Measure("both gates", Load("both-gates"), true);
   if (done && Wanted("paced")) done = Measure("both gates, paced", paced, true);
   if (done && Wanted("backlog")) {
-    done = MeasureBacklog("one gate, a backlog of all pods", "cluster-controller", cluster_.operator_namespace(),
-                          "one-gate");
+    done = MeasureBacklog("one gate, a backlog of all pods", "cluster-controller",
+                          cluster_.operator_namespace(), "one-gate");
   }
   if (done && Wanted("backlog")) {
     done = MeasureBacklog("both gates, a backlog of all pods", "shard", "both-gates", "both-gates");
@@ -354,8 +389,10 @@ Result<> Main() {
 
   auto config = kube::LoadKubeconfig((*cluster)->control_plane().admin_kubeconfig());
   if (!config) return config.error();
-  kube::ClientOptions options{.name = "benchmark", .max_connections = static_cast<size_t>(FLAGS_connections)};
-  auto client = kube::NewClient((*cluster)->io().get_executor(), kube::RealClock(), *config, options);
+  kube::ClientOptions options{.name = "benchmark",
+                              .max_connections = static_cast<size_t>(FLAGS_connections)};
+  auto client =
+      kube::NewClient((*cluster)->io().get_executor(), kube::RealClock(), *config, options);
   if (!client) return client.error();
   return Benchmark(**cluster, std::move(*client)).Run();
 }

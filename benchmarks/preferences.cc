@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// preferences: what the weight of an architecture counts with the real kube-scheduler, against its spreading of a
-// Deployment's pods over nodes and against nodes that are in use. Our programs have no part in it: the pods bring the
-// preferences that a PodPlacementConfig would give them. Prints the two tables of the README.
+// preferences: what the weight of an architecture counts with the real kube-scheduler, against its
+// spreading of a Deployment's pods over nodes and against nodes that are in use. Our programs have
+// no part in it: the pods bring the preferences that a PodPlacementConfig would give them. Prints
+// the two tables of the README.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -44,7 +45,8 @@ constexpr int kNodesOfEach[] = {1, 3};
 constexpr int kInUse[] = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90};
 
 e2e::PodBuilder MakePod(const std::string& name, Preference preference) {
-  e2e::PodBuilder pod = e2e::MakePod(name).Image(kImage).Require(std::string(api::kArchLabel), {"amd64", "arm64"});
+  e2e::PodBuilder pod =
+      e2e::MakePod(name).Image(kImage).Require(std::string(api::kArchLabel), {"amd64", "arm64"});
   if (preference.arm64 > 0) pod.Prefer("arm64", preference.arm64);
   if (preference.amd64 > 0) pod.Prefer("amd64", preference.amd64);
   return pod;
@@ -80,7 +82,8 @@ class Measurement {
     for (Preference preference : kPreferences) {
       std::printf("%-22s", Text(preference).c_str());
       for (int replicas : kReplicas) {
-        Json deployment = e2e::MakeDeployment("web", MakePod("", preference)).Replicas(replicas).Build();
+        Json deployment =
+            e2e::MakeDeployment("web", MakePod("", preference)).Replicas(replicas).Build();
         Result<int> on_arm64 = Place(e2e::kDeployments, {deployment}, replicas);
         if (!on_arm64) return on_arm64.error();
         std::printf("%10d", *on_arm64);
@@ -92,11 +95,15 @@ class Measurement {
   }
 
   Result<> MeasureUse() {
-    std::printf("\nA pod goes to the arm64 node, where the amd64 node is empty, up to this use of it\n");
+    std::printf(
+        "\nA pod goes to the arm64 node, where the amd64 node is empty, up to this use of it\n");
     for (Preference preference : kPreferences) {
       int most = -1;
       for (int in_use : kInUse) {
-        Json filler = e2e::MakePod("filler").Image(kImage).NodeSelector(std::string(api::kArchLabel), "arm64").Build();
+        Json filler = e2e::MakePod("filler")
+                          .Image(kImage)
+                          .NodeSelector(std::string(api::kArchLabel), "arm64")
+                          .Build();
         filler["spec"]["containers"][0]["resources"]["requests"] = {
             {"cpu", std::to_string(64'000 * in_use / 100) + "m"},
             {"memory", std::to_string(256 * 1024 * in_use / 100) + "Mi"}};
@@ -105,14 +112,15 @@ class Measurement {
         if (*on_arm64 < 2) break;
         most = in_use;
       }
-      std::printf("%-22s%s\n", Text(preference).c_str(), most < 0 ? "never" : (std::to_string(most) + " %").c_str());
+      std::printf("%-22s%s\n", Text(preference).c_str(),
+                  most < 0 ? "never" : (std::to_string(most) + " %").c_str());
       std::fflush(stdout);
     }
     return Ok();
   }
 
-  // Creates `objects`, each of which stands for `pods_each` pods, one after the other in a namespace of their own, and
-  // counts the pods on arm64 nodes once all are on nodes.
+  // Creates `objects`, each of which stands for `pods_each` pods, one after the other in a
+  // namespace of their own, and counts the pods on arm64 nodes once all are on nodes.
   Result<int> Place(const kube::Resource& resource, std::vector<Json> objects, int pods_each) {
     auto scene = e2e::Scene::Make(cluster_, "preferences", Json::object());
     if (!scene) return scene.error();
@@ -125,7 +133,8 @@ class Measurement {
       auto deadline = cluster_.clock().Now() + cluster_.patience();
       int bound = 0;
       while (bound < expected) {
-        if (cluster_.clock().Now() > deadline) return Error::DeadlineExceeded("pods are not on nodes");
+        if (cluster_.clock().Now() > deadline)
+          return Error::DeadlineExceeded("pods are not on nodes");
         cluster_.Pause(50ms);
         Result<std::vector<Json>> pods = (*scene)->List(e2e::kPods);
         if (!pods) return pods.error();
@@ -144,7 +153,8 @@ class Measurement {
 
   // Until no pod of `scene` takes room.
   Result<> Clear(e2e::Scene& scene) {
-    Result<> deleted = scene.cluster().Run(kube::DeleteObject(cluster_.client(), e2e::kNamespaces, {"", scene.ns()}));
+    Result<> deleted = scene.cluster().Run(
+        kube::DeleteObject(cluster_.client(), e2e::kNamespaces, {"", scene.ns()}));
     if (!deleted && !IsNotFound(deleted)) return deleted;
     auto deadline = cluster_.clock().Now() + cluster_.patience();
     while (cluster_.clock().Now() < deadline) {
@@ -162,7 +172,8 @@ class Measurement {
         std::string name = kube::StringAt(node, "metadata.name") + "-" + std::to_string(i);
         another["metadata"]["name"] = name;
         another["metadata"]["labels"]["kubernetes.io/hostname"] = name;
-        auto created = cluster_.Run(kube::CreateObject(cluster_.client(), e2e::kNodes, kube::Unstructured(another)));
+        auto created = cluster_.Run(
+            kube::CreateObject(cluster_.client(), e2e::kNodes, kube::Unstructured(another)));
         if (!created) return created.error();
         added_.push_back(std::move(name));
       }
@@ -172,7 +183,8 @@ class Measurement {
 
   Result<> RemoveAddedNodes() {
     for (const std::string& name : added_) {
-      Result<> deleted = cluster_.Run(kube::DeleteObject(cluster_.client(), e2e::kNodes, {"", name}));
+      Result<> deleted =
+          cluster_.Run(kube::DeleteObject(cluster_.client(), e2e::kNodes, {"", name}));
       if (!deleted) return deleted;
     }
     added_.clear();

@@ -12,12 +12,14 @@ kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::strin
   const char* assets = std::getenv("KUBEBUILDER_ASSETS");
   if (assets == nullptr || *assets == '\0') {
     return kube::Error::Invalid(
-        "KUBEBUILDER_ASSETS must name the folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler; "
+        "KUBEBUILDER_ASSETS must name the folder with etcd, kube-apiserver, "
+        "kube-controller-manager and kube-scheduler; "
         "e2e/cluster/build-tools.sh builds them and prints it");
   }
   std::error_code ec;
   std::filesystem::remove_all(folder, ec);
-  if (!std::filesystem::create_directories(folder, ec)) return kube::Error::Invalid("--folder: " + ec.message());
+  if (!std::filesystem::create_directories(folder, ec))
+    return kube::Error::Invalid("--folder: " + ec.message());
   kube::Result<> network = e2e::EnterOwnNetwork();
   if (!network) return network.error();
   return e2e::ProcessCluster::Start({.assets = assets, .folder = folder});

@@ -9,8 +9,9 @@
 
 namespace benchmarks {
 
-// Starts the control plane whose programs are in $KUBEBUILDER_ASSETS, without the operator. Work and logs are in `folder`,
-// which is emptied before. Errors: kInvalid if the variable or the folder is of no use; those of the control plane.
+// Starts the control plane whose programs are in $KUBEBUILDER_ASSETS, without the operator. Work
+// and logs are in `folder`, which is emptied before. Errors: kInvalid if the variable or the folder
+// is of no use; those of the control plane.
 kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder);
 
 }  // namespace benchmarks

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControllerMetrics: what the cluster controller counts, under the names that the Go operator gave them.
+// ControllerMetrics: what the cluster controller counts, under the names that the Go operator gave
+// them.
 #pragma once
 
 #include "kube/admission/metrics.h"
@@ -9,20 +10,26 @@ namespace cluster_controller {
 
 struct ControllerMetrics {
   explicit ControllerMetrics(kube::Metrics& metrics)
-      : pods_gated(metrics.AddGauge("mto_ppo_pods_gated", "Pods that have one of the scheduling gates")),
-        time_to_process_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
-                                                 "Time of one pass over a pod, whatever its outcome")),
-        time_to_process_gated_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
-                                                       "Time of one pass over a gated pod, inspection included")),
-        time_to_release_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_release_pod_seconds",
-                                                 "Time from a gated pod's first sight to its release")),
-        time_to_inspect_image(
-            metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_image_seconds", "Time to inspect one image")),
-        time_to_inspect_pod_images(metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_pod_images_seconds",
-                                                        "Time to inspect all images of a pod")),
-        processed_pods(metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "Pods that were released")),
-        failed_image_inspections(
-            metrics.AddCounter("mto_ppo_ctrl_failed_image_inspection_total", "Inspections that failed")) {}
+      : pods_gated(
+            metrics.AddGauge("mto_ppo_pods_gated", "Pods that have one of the scheduling gates")),
+        time_to_process_pod(
+            metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
+                                 "Time of one pass over a pod, whatever its outcome")),
+        time_to_process_gated_pod(
+            metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
+                                 "Time of one pass over a gated pod, inspection included")),
+        time_to_release_pod(
+            metrics.AddHistogram("mto_ppo_ctrl_time_to_release_pod_seconds",
+                                 "Time from a gated pod's first sight to its release")),
+        time_to_inspect_image(metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_image_seconds",
+                                                   "Time to inspect one image")),
+        time_to_inspect_pod_images(
+            metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_pod_images_seconds",
+                                 "Time to inspect all images of a pod")),
+        processed_pods(
+            metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "Pods that were released")),
+        failed_image_inspections(metrics.AddCounter("mto_ppo_ctrl_failed_image_inspection_total",
+                                                    "Inspections that failed")) {}
 
   prometheus::Gauge& pods_gated;
   prometheus::Histogram& time_to_process_pod;

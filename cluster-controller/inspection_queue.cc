@@ -18,11 +18,13 @@ std::string KeyOf(const ImageRequest& request) {
 
 }  // namespace
 
-InspectionQueue::InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock, kube::TaskGroup& tasks,
-                                 ControllerMetrics& metrics, InspectionQueueOptions options)
+InspectionQueue::InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock,
+                                 kube::TaskGroup& tasks, ControllerMetrics& metrics,
+                                 InspectionQueueOptions options)
     : images_(images), clock_(clock), tasks_(tasks), metrics_(metrics), options_(options) {}
 
-std::optional<InspectionQueue::Answer> InspectionQueue::Ask(const kube::ObjectKey& pod, const ImageRequest& request) {
+std::optional<InspectionQueue::Answer> InspectionQueue::Ask(const kube::ObjectKey& pod,
+                                                            const ImageRequest& request) {
   std::string key = KeyOf(request);
   auto found = jobs_.find(key);
   if (found != jobs_.end() && found->second->answer) {
@@ -37,7 +39,8 @@ std::optional<InspectionQueue::Answer> InspectionQueue::Ask(const kube::ObjectKe
   job->pods.insert(pod);
   Asked& asked = asked_.try_emplace(pod, Asked{.since = clock_.Now(), .jobs = {}}).first->second;
   const std::string* kept_key = &jobs_.find(key)->first;
-  if (std::find(asked.jobs.begin(), asked.jobs.end(), kept_key) == asked.jobs.end()) asked.jobs.push_back(kept_key);
+  if (std::find(asked.jobs.begin(), asked.jobs.end(), kept_key) == asked.jobs.end())
+    asked.jobs.push_back(kept_key);
   Pump();
   return std::nullopt;
 }
@@ -73,7 +76,8 @@ void InspectionQueue::Forget(const kube::ObjectKey& pod) {
     // The namespaces of the pods that are left pay for it with their turns.
     auto same = job.pods.lower_bound({pod.ns, ""});
     if (job.prefetch || (same != job.pods.end() && same->ns == pod.ns)) continue;
-    auto place = std::find_if(job.places.begin(), job.places.end(), [&](auto& each) { return each.ns->name == pod.ns; });
+    auto place = std::find_if(job.places.begin(), job.places.end(),
+                              [&](auto& each) { return each.ns->name == pod.ns; });
     if (place == job.places.end()) continue;
     RemovePlace(job.registry, *place);
     job.places.erase(place);
@@ -81,8 +85,10 @@ void InspectionQueue::Forget(const kube::ObjectKey& pod) {
   asked_.erase(asked);
 }
 
-// The job that is not answered yet, with a place in the line of `ns`; a new one takes over the pods of an answered one.
-std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string& ns, const std::string& key,
+// The job that is not answered yet, with a place in the line of `ns`; a new one takes over the pods
+// of an answered one.
+std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string& ns,
+                                                               const std::string& key,
                                                                const ImageRequest& request) {
   std::shared_ptr<Job>& job = jobs_[key];
   if (job != nullptr && !job->answer) {
@@ -137,8 +143,9 @@ void InspectionQueue::ForgetIdle(Namespace& ns) {
   namespaces_.erase(name);
 }
 
-// How many a namespace may have under way to begin another: no more than are free then. So the namespaces that have many
-// leave some to those that come, and the more of them there are, the fewer each has.
+// How many a namespace may have under way to begin another: no more than are free then. So the
+// namespaces that have many leave some to those that come, and the more of them there are, the
+// fewer each has.
 size_t InspectionQueue::Allowance() const {
   return std::max<size_t>(1, std::min(options_.per_namespace, options_.at_once - under_way_));
 }
@@ -147,7 +154,8 @@ size_t InspectionQueue::Allowance() const {
 InspectionQueue::Line* InspectionQueue::FreeLine(Namespace& ns) {
   for (const std::string& registry : ns.turns) {
     auto busy = busy_registries_.find(registry);
-    if (busy == busy_registries_.end() || busy->second < options_.per_registry) return &ns.lines.at(registry);
+    if (busy == busy_registries_.end() || busy->second < options_.per_registry)
+      return &ns.lines.at(registry);
   }
   return nullptr;
 }
@@ -161,7 +169,8 @@ void InspectionQueue::Pump() {
     Namespace* ns = nullptr;
     Line* line = nullptr;
     for (Namespace* each : turns_) {
-      if (each->under_way >= Allowance() || (ns != nullptr && each->under_way >= ns->under_way)) continue;
+      if (each->under_way >= Allowance() || (ns != nullptr && each->under_way >= ns->under_way))
+        continue;
       Line* free = FreeLine(*each);
       if (free == nullptr) continue;
       ns = each;
@@ -186,7 +195,8 @@ kube::asio::awaitable<void> InspectionQueue::Inspect(Namespace* ns, std::shared_
   kube::TimePoint begun = clock_.Now();
   ImageRequest request = std::move(job->request);
   Answer answer = co_await images_.Architectures(std::move(request));
-  metrics_.time_to_inspect_image.Observe(std::chrono::duration<double>(clock_.Now() - begun).count());
+  metrics_.time_to_inspect_image.Observe(
+      std::chrono::duration<double>(clock_.Now() - begun).count());
   job->answer = std::move(answer);
   job->answered = clock_.Now();
 

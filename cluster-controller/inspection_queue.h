@@ -2,14 +2,15 @@
 // InspectionQueue: which images are being inspected now, which wait, and which pods for them.
 //
 //   std::optional<Result<ArchitectureSet>> answer = queue.Ask(pod, request);
-//   if (!answer) ...                        // in line; `wake` is called with `pod` when there is an answer
-//   queue.Forget(pod);                      // once it has all it needs, or is gone
+//   if (!answer) ...                        // in line; `wake` is called with `pod` when there is
+//   an answer queue.Forget(pod);                      // once it has all it needs, or is gone
 //
-// Nobody waits in here: a pod whose answer is not known costs its key, however many there are. Namespaces take turns, the
-// one with the fewest inspections under way first, and within a namespace its registries do. A namespace may have as many
-// under way as are free for the others, so that one which comes new finds a place at once, however slow the images of the
-// others are; and a slow registry holds up the images of no other. Pods that ask the same share one inspection, which
-// begins with the first turn of any of their namespaces. Thread: one.
+// Nobody waits in here: a pod whose answer is not known costs its key, however many there are.
+// Namespaces take turns, the one with the fewest inspections under way first, and within a
+// namespace its registries do. A namespace may have as many under way as are free for the others,
+// so that one which comes new finds a place at once, however slow the images of the others are; and
+// a slow registry holds up the images of no other. Pods that ask the same share one inspection,
+// which begins with the first turn of any of their namespaces. Thread: one.
 #pragma once
 
 #include <chrono>
@@ -51,9 +52,11 @@ class InspectionQueue {
   // Who is told that a pod's answer has come.
   void OnAnswer(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
 
-  // The answer for `pod`, at once if it is known; nullopt if the pod will be woken. Errors: ImageInspector's.
+  // The answer for `pod`, at once if it is known; nullopt if the pod will be woken. Errors:
+  // ImageInspector's.
   std::optional<Answer> Ask(const kube::ObjectKey& pod, const inspection::ImageRequest& request);
-  // Puts the image in line for the inspector to know it later on; a turn of namespace `ns` is for it.
+  // Puts the image in line for the inspector to know it later on; a turn of namespace `ns` is for
+  // it.
   void Prefetch(const std::string& ns, const inspection::ImageRequest& request);
   // When `pod` first asked for what it waits for; nullopt if it waits for nothing.
   std::optional<kube::TimePoint> AskedSince(const kube::ObjectKey& pod) const;
@@ -100,7 +103,8 @@ class InspectionQueue {
     size_t under_way = 0;
   };
 
-  std::shared_ptr<Job> Enqueue(const std::string& ns, const std::string& key, const inspection::ImageRequest& request);
+  std::shared_ptr<Job> Enqueue(const std::string& ns, const std::string& key,
+                               const inspection::ImageRequest& request);
   void AddPlace(const std::string& ns, const std::shared_ptr<Job>& job);
   void RemovePlace(const std::string& registry, const Place& place);
   void Withdraw(Job& job);
@@ -121,7 +125,7 @@ class InspectionQueue {
   std::unordered_map<std::string, std::shared_ptr<Job>> jobs_;
   std::unordered_map<kube::ObjectKey, Asked> asked_;
   std::unordered_map<std::string, Namespace> namespaces_;
-  std::list<Namespace*> turns_;                             // those with lines
+  std::list<Namespace*> turns_;                              // those with lines
   std::unordered_map<std::string, size_t> busy_registries_;  // inspections under way
   size_t waiting_ = 0;
   size_t under_way_ = 0;

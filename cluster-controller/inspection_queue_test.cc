@@ -64,12 +64,15 @@ class InspectionQueueTest : public ::testing::Test {
   InspectionQueueTest() {
     queue_.OnAnswer([this](const ObjectKey& pod) { woken_.push_back(pod.name); });
   }
-  ~InspectionQueueTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~InspectionQueueTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   std::optional<InspectionQueue::Answer> Ask(const std::string& pod, const std::string& image) {
     return Ask("ns", pod, image);
   }
-  std::optional<InspectionQueue::Answer> Ask(const std::string& ns, const std::string& pod, const std::string& image) {
+  std::optional<InspectionQueue::Answer> Ask(const std::string& ns, const std::string& pod,
+                                             const std::string& image) {
     auto answer = queue_.Ask({ns, pod}, {.image = image});
     kube::Drain(io_);
     return answer;
@@ -85,7 +88,11 @@ class InspectionQueueTest : public ::testing::Test {
   SlowImages images_;
   kube::Metrics metrics_;
   ControllerMetrics controller_metrics_{metrics_};
-  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_, {.per_registry = 2, .per_namespace = 8, .at_once = 8}};
+  InspectionQueue queue_{images_,
+                         clock_,
+                         tasks_,
+                         controller_metrics_,
+                         {.per_registry = 2, .per_namespace = 8, .at_once = 8}};
   std::vector<std::string> woken_;
 };
 
@@ -113,7 +120,8 @@ TEST_F(InspectionQueueTest, PodsThatAskTheSameShareOneInspection) {
   for (const char* pod : {"a", "b", "c"}) EXPECT_FALSE(Ask(pod, "r.io/a"));
   AnswerWith("r.io/a", Error::NotFound("registry r.io: 404"));
   EXPECT_THAT(woken_, ElementsAre("a", "b", "c"));
-  for (const char* pod : {"a", "b", "c"}) EXPECT_THAT(*Ask(pod, "r.io/a"), FailsWith(Code::kNotFound));
+  for (const char* pod : {"a", "b", "c"})
+    EXPECT_THAT(*Ask(pod, "r.io/a"), FailsWith(Code::kNotFound));
   EXPECT_EQ(images_.asked_.size(), 1u);
 }
 
@@ -130,7 +138,8 @@ TEST_F(InspectionQueueTest, OtherCredentialsAreAnotherQuestion) {
 }
 
 TEST_F(InspectionQueueTest, ASlowRegistryHoldsUpNoOther) {
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(Ask("slow" + std::to_string(i), "slow.io/" + std::to_string(i)));
+  for (int i = 0; i < 10; ++i)
+    EXPECT_FALSE(Ask("slow" + std::to_string(i), "slow.io/" + std::to_string(i)));
   EXPECT_EQ(queue_.under_way(), 2u);
   EXPECT_EQ(queue_.waiting(), 8u);
   EXPECT_FALSE(Ask("fast", "fast.io/a"));
@@ -178,31 +187,39 @@ TEST_F(InspectionQueueTest, ANamespaceThatComesNewFindsAPlaceAtOnce) {
 TEST_F(InspectionQueueTest, NamespacesTakeTurnsBeforeRegistriesDo) {
   for (int ns = 0; ns < 4; ++ns) {
     std::string name = "slow" + std::to_string(ns);
-    for (int i = 0; i < 9; ++i) EXPECT_FALSE(Ask(name, "pod", name + "." + std::to_string(i) + ".io/app"));
+    for (int i = 0; i < 9; ++i)
+      EXPECT_FALSE(Ask(name, "pod", name + "." + std::to_string(i) + ".io/app"));
   }
   ASSERT_EQ(queue_.under_way(), 8u);
   for (const char* ns : {"b", "c"}) {
-    for (int i = 0; i < 3; ++i) EXPECT_FALSE(Ask(ns, "pod", std::string(ns) + ".io/" + std::to_string(i)));
+    for (int i = 0; i < 3; ++i)
+      EXPECT_FALSE(Ask(ns, "pod", std::string(ns) + ".io/" + std::to_string(i)));
   }
   size_t asked = images_.asked_.size();
   for (size_t i = 0; i < 3; ++i) AnswerWith(images_.asked_[i], ArchitectureSet{"amd64"});
-  std::vector<std::string> next(images_.asked_.begin() + static_cast<ptrdiff_t>(asked), images_.asked_.end());
+  std::vector<std::string> next(images_.asked_.begin() + static_cast<ptrdiff_t>(asked),
+                                images_.asked_.end());
   EXPECT_THAT(next, ::testing::IsSupersetOf({"b.io/0", "c.io/0"}));
 }
 
 TEST_F(InspectionQueueTest, NoNamespaceHasMoreThanItsMaximum) {
-  InspectionQueue queue(images_, clock_, tasks_, controller_metrics_, {.per_namespace = 2, .at_once = 100});
+  InspectionQueue queue(images_, clock_, tasks_, controller_metrics_,
+                        {.per_namespace = 2, .at_once = 100});
   for (int i = 0; i < 10; ++i) {
-    EXPECT_FALSE(queue.Ask({"ns", std::to_string(i)}, {.image = "r" + std::to_string(i) + ".io/app"}));
+    EXPECT_FALSE(
+        queue.Ask({"ns", std::to_string(i)}, {.image = "r" + std::to_string(i) + ".io/app"}));
   }
   EXPECT_EQ(queue.under_way(), 2u);
-  for (int i = 0; i < 10; ++i) AnswerWith("r" + std::to_string(i) + ".io/app", ArchitectureSet{"amd64"});
+  for (int i = 0; i < 10; ++i)
+    AnswerWith("r" + std::to_string(i) + ".io/app", ArchitectureSet{"amd64"});
   EXPECT_EQ(queue.under_way() + queue.waiting(), 0u);
 }
 
-// An image for which several ask is inspected with the first turn of any of them, and is in the line of none that left.
+// An image for which several ask is inspected with the first turn of any of them, and is in the
+// line of none that left.
 TEST_F(InspectionQueueTest, ASharedImageIsInTheLineOfAllWhoAsk) {
-  for (int i = 0; i < 10; ++i) EXPECT_FALSE(Ask("slow", "pod", "registry" + std::to_string(i) + ".slow.io/app"));
+  for (int i = 0; i < 10; ++i)
+    EXPECT_FALSE(Ask("slow", "pod", "registry" + std::to_string(i) + ".slow.io/app"));
   EXPECT_FALSE(Ask("slow", "pod", "shared.io/app"));
   EXPECT_FALSE(Ask("fast", "pod", "shared.io/app"));
   EXPECT_EQ(images_.asked_.back(), "shared.io/app");
@@ -221,7 +238,8 @@ TEST_F(InspectionQueueTest, ASharedImageIsInTheLineOfAllWhoAsk) {
 }
 
 TEST_F(InspectionQueueTest, WhatNobodyWaitsForAnyMoreIsNotInspected) {
-  for (const char* image : {"r.io/1", "r.io/2", "r.io/3", "r.io/4"}) EXPECT_FALSE(Ask(image, image));
+  for (const char* image : {"r.io/1", "r.io/2", "r.io/3", "r.io/4"})
+    EXPECT_FALSE(Ask(image, image));
   queue_.Forget({"ns", "r.io/3"});
   AnswerWith("r.io/1", ArchitectureSet{"amd64"});
   EXPECT_THAT(images_.asked_, ElementsAre("r.io/1", "r.io/2", "r.io/4"));
@@ -244,7 +262,8 @@ TEST_F(InspectionQueueTest, AnswersThatComeAtOnceDoNotPileUp) {
 }
 
 TEST_F(InspectionQueueTest, ALineMayEndWithAnAnswerThatComesAtOnce) {
-  for (const char* image : {"a.io/1", "a.io/2", "c.io/1", "c.io/2"}) EXPECT_FALSE(Ask(image, image));
+  for (const char* image : {"a.io/1", "a.io/2", "c.io/1", "c.io/2"})
+    EXPECT_FALSE(Ask(image, image));
   ASSERT_EQ(queue_.under_way(), 4u);
   images_.answers_.emplace("b.io/1", ArchitectureSet{"amd64"});
   EXPECT_FALSE(Ask("b", "b.io/1"));

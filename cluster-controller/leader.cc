@@ -33,13 +33,15 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       configs_(parts_.client, parts_.clock, {}),
       namespaces_(parts_.client),
       openshift_(parts_.client),
-      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_, secrets_,
-                     parts_.shards, openshift_.config()),
+      system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
+                     secrets_, parts_.shards, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
-      reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, inspector_, parts_.shards,
-                   namespaces_, parts_.known, parts_.metrics, large_pods_, cluster_configs_}),
-      controller_({.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}}, large_pods_,
-                  parts_.clock, &parts_.observer) {
+      reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_,
+                   inspector_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
+                   large_pods_, cluster_configs_}),
+      controller_(
+          {.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}},
+          large_pods_, parts_.clock, &parts_.observer) {
   parts_.current = this;
   parts_.known.BeginTerm();
   parts_.shards.BeginTerm();
@@ -58,8 +60,9 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   });
   config_maps_.OnEvent([this](EventType, const kube::core::ConfigMap&) { system_config_.Apply(); });
-  leases_.OnEvent(
-      [this](EventType type, const kube::coordination::Lease& lease) { parts_.shards.OnLease(type, lease); });
+  leases_.OnEvent([this](EventType type, const kube::coordination::Lease& lease) {
+    parts_.shards.OnLease(type, lease);
+  });
   deployments_.OnEvent([this](EventType type, const kube::apps::Deployment& deployment) {
     parts_.shards.OnDeployment(type, deployment);
   });
@@ -74,7 +77,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
-  tasks.Spawn("openshift", openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
+  tasks.Spawn("openshift",
+              openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
   tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kFilesInterval));
 
   // The configuration comes before the first pod.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: what the one cluster controller that holds the Lease does. Watches, what inspects, what reconciles, and which
-// event wakes which of them.
+// Leader: what the one cluster controller that holds the Lease does. Watches, what inspects, what
+// reconciles, and which event wakes which of them.
 #pragma once
 
 #include <memory>

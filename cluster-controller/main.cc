@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cluster-controller: requires the architectures that a pod's images run on, and drops the cluster gate. Of several
-// replicas the one that holds the Lease works (see leader.h).
+// cluster-controller: requires the architectures that a pod's images run on, and drops the cluster
+// gate. Of several replicas the one that holds the Lease works (see leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -26,9 +26,11 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leadership.h"
 
-DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
+DEFINE_string(kubeconfig, "",
+              "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
-              "The operator's namespace: the Lease, and the objects that the ClusterPodPlacementConfig names.");
+              "The operator's namespace: the Lease, and the objects that the "
+              "ClusterPodPlacementConfig names.");
 DEFINE_int32(workers, 16, "Pods at a time; none of them waits for a registry.");
 
 namespace cluster_controller {
@@ -66,13 +68,15 @@ Async<> Main(kube::App& app) {
   // Work, while the Lease is ours.
   KnownPods known(app.clock());
   ShardWatch shards(app.clock(), api::kDefaultShardTakeoverAfter);
-  LeaderParts parts{leader, app.executor(), **client, app.clock(), events, known, shards, pod_metrics,
-                    controller_metrics};
-  LeaderOptions options{.ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
-  kube::Leadership leadership(app, **client,
-                              {.ns = FLAGS_namespace,
-                               .name = std::string(api::kControllerName),
-                               .on_change = kube::LeaderMetric(metrics, std::string(api::kControllerName))});
+  LeaderParts parts{leader, app.executor(), **client,    app.clock(),       events,
+                    known,  shards,         pod_metrics, controller_metrics};
+  LeaderOptions options{
+      .ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
+  kube::Leadership leadership(
+      app, **client,
+      {.ns = FLAGS_namespace,
+       .name = std::string(api::kControllerName),
+       .on_change = kube::LeaderMetric(metrics, std::string(api::kControllerName))});
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
     return std::make_unique<Leader>(parts, options, tasks);
   };
@@ -91,7 +95,8 @@ Async<> Main(kube::App& app) {
 }  // namespace cluster_controller
 
 int main(int argc, char** argv) {
-  return kube::RunApp({"cluster-controller", "Requires the architectures that a pod's images run on, and drops the gate.",
+  return kube::RunApp({"cluster-controller",
+                       "Requires the architectures that a pod's images run on, and drops the gate.",
                        api::kVersion, argc, argv},
                       cluster_controller::Main);
 }

@@ -37,7 +37,8 @@ Async<NamespaceSelection::Shared> NamespaceSelection::Read(std::string ns) {
 }
 
 kube::SharedCall<NamespaceSelection::Shared>& NamespaceSelection::ReadOf(const std::string& ns) {
-  if (reads_.size() >= kMaxIdleReads) std::erase_if(reads_, [](auto& read) { return read.second.idle(); });
+  if (reads_.size() >= kMaxIdleReads)
+    std::erase_if(reads_, [](auto& read) { return read.second.idle(); });
   return reads_.try_emplace(ns, [this, ns] { return Read(ns); }).first->second;
 }
 

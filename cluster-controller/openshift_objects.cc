@@ -26,8 +26,10 @@ struct MirrorKind {
 constexpr MirrorKind kMirrorKinds[] = {
     {{"config.openshift.io", "v1", "imagedigestmirrorsets", "ImageDigestMirrorSet", false},
      inspection::AddDigestMirrorSet},
-    {{"config.openshift.io", "v1", "imagetagmirrorsets", "ImageTagMirrorSet", false}, inspection::AddTagMirrorSet},
-    {{"operator.openshift.io", "v1alpha1", "imagecontentsourcepolicies", "ImageContentSourcePolicy", false},
+    {{"config.openshift.io", "v1", "imagetagmirrorsets", "ImageTagMirrorSet", false},
+     inspection::AddTagMirrorSet},
+    {{"operator.openshift.io", "v1alpha1", "imagecontentsourcepolicies", "ImageContentSourcePolicy",
+      false},
      inspection::AddContentSourcePolicy},
 };
 
@@ -93,7 +95,8 @@ Async<inspection::HostCertificates> OpenShiftObjects::ReadTrustedCa(std::string 
   auto map = co_await kube::Get<kube::core::ConfigMap>(client_, std::move(key));
   if (!map && !IsNotFound(map)) co_return map.error().Prefix("additionalTrustedCA");
   if (!map) co_return certificates;
-  for (const auto& [registry, pem] : map->data()) certificates[RegistryOfKey(registry)].ca_pem = pem;
+  for (const auto& [registry, pem] : map->data())
+    certificates[RegistryOfKey(registry)].ca_pem = pem;
   co_return certificates;
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenShiftObjects: what an OpenShift cluster says of registries in its own objects, read now and then. Elsewhere there is
-// no such object, and that is all this learns.
+// OpenShiftObjects: what an OpenShift cluster says of registries in its own objects, read now and
+// then. Elsewhere there is no such object, and that is all this learns.
 //
-//   Image "cluster"                                        blocked, insecure, allowed; additionalTrustedCA
-//   ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy
+//   Image "cluster"                                        blocked, insecure, allowed;
+//   additionalTrustedCA ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy
 //
 // Thread: the client's.
 #pragma once
@@ -18,7 +18,8 @@
 
 namespace cluster_controller {
 
-// Where OpenShift keeps what its configuration names: the global pull secret, ConfigMaps with authorities.
+// Where OpenShift keeps what its configuration names: the global pull secret, ConfigMaps with
+// authorities.
 inline constexpr char kOpenShiftConfigNamespace[] = "openshift-config";
 
 struct OpenShiftConfig {
@@ -33,9 +34,10 @@ class OpenShiftObjects {
  public:
   explicit OpenShiftObjects(kube::Client& client) : client_(client) {}
 
-  // Reads again every `interval`, and calls `changed` when what was read is something else. What cannot be read is
-  // logged, and what was in force before stays.
-  kube::asio::awaitable<void> Run(kube::Clock& clock, kube::Duration interval, std::function<void()> changed);
+  // Reads again every `interval`, and calls `changed` when what was read is something else. What
+  // cannot be read is logged, and what was in force before stays.
+  kube::asio::awaitable<void> Run(kube::Clock& clock, kube::Duration interval,
+                                  std::function<void()> changed);
   // One reading. Errors: the API server's, but for kNotFound.
   kube::Async<> Read();
 

@@ -22,17 +22,19 @@ using kube::Json;
 using ::testing::ElementsAre;
 
 constexpr kube::Resource kImages{"config.openshift.io", "v1", "images", "Image", false};
-constexpr kube::Resource kDigestMirrors{"config.openshift.io", "v1", "imagedigestmirrorsets", "ImageDigestMirrorSet",
-                                        false};
+constexpr kube::Resource kDigestMirrors{"config.openshift.io", "v1", "imagedigestmirrorsets",
+                                        "ImageDigestMirrorSet", false};
 
 class OpenShiftObjectsTest : public ::testing::Test {
  protected:
   void CreateImageConfig() {
     Json sources = {{"blockedRegistries", {"bad.io"}}, {"allowedRegistries", {"good.io"}}};
-    api_.CreateJson(kImages, {{"apiVersion", "config.openshift.io/v1"},
-                              {"kind", "Image"},
-                              {"metadata", {{"name", "cluster"}}},
-                              {"spec", {{"registrySources", sources}, {"additionalTrustedCA", {{"name", "cas"}}}}}});
+    api_.CreateJson(
+        kImages,
+        {{"apiVersion", "config.openshift.io/v1"},
+         {"kind", "Image"},
+         {"metadata", {{"name", "cluster"}}},
+         {"spec", {{"registrySources", sources}, {"additionalTrustedCA", {{"name", "cas"}}}}}});
   }
 
   kube::asio::io_context io_;

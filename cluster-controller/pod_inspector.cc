@@ -24,21 +24,25 @@ constexpr size_t kCopiesOfName = 4;
 
 Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   if (images.size() > kMaxImages) {
-    return kube::Error::Invalid("the pod has " + std::to_string(images.size()) + " different images, more than " +
-                                std::to_string(kMaxImages) + " are not inspected");
+    return kube::Error::Invalid("the pod has " + std::to_string(images.size()) +
+                                " different images, more than " + std::to_string(kMaxImages) +
+                                " are not inspected");
   }
   for (const placement::ContainerImage& image : images) {
     if (image.reference.size() <= kMaxName) continue;
-    return kube::Error::Invalid("inspect " + image.reference.substr(0, kShownName) + "...: the name is longer than " +
-                                std::to_string(kMaxName) + " bytes");
+    return kube::Error::Invalid("inspect " + image.reference.substr(0, kShownName) +
+                                "...: the name is longer than " + std::to_string(kMaxName) +
+                                " bytes");
   }
   return kube::Ok();
 }
 
 size_t BytesOf(const std::vector<ImageRequest>& requests) {
   size_t bytes = 0;
-  for (const ImageRequest& request : requests) bytes += kPerImage + kCopiesOfName * request.image.size();
-  if (!requests.empty() && requests.front().keyring != nullptr) bytes += requests.front().keyring->bytes();
+  for (const ImageRequest& request : requests)
+    bytes += kPerImage + kCopiesOfName * request.image.size();
+  if (!requests.empty() && requests.front().keyring != nullptr)
+    bytes += requests.front().keyring->bytes();
   return bytes;
 }
 
@@ -59,7 +63,8 @@ void PodInspector::OnTurn(const std::function<void(const kube::ObjectKey&)>& wak
 Async<std::vector<ImageRequest>> PodInspector::RequestsFor(Images images) {
   Result<void> checked = CheckImages(images.images);
   if (!checked) co_return checked.error();
-  Result<inspection::SharedKeyring> keyring = co_await secrets_.For(images.pod.ns, std::move(images.secrets));
+  Result<inspection::SharedKeyring> keyring =
+      co_await secrets_.For(images.pod.ns, std::move(images.secrets));
   if (!keyring) co_return keyring.error();
   std::vector<ImageRequest> requests;
   for (placement::ContainerImage& image : images.images) {
@@ -99,13 +104,14 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
       common = std::move(**supported);
     } else {
       ArchitectureSet both;
-      std::set_intersection(common->begin(), common->end(), (*supported)->begin(), (*supported)->end(),
-                            std::inserter(both, both.end()));
+      std::set_intersection(common->begin(), common->end(), (*supported)->begin(),
+                            (*supported)->end(), std::inserter(both, both.end()));
       common = std::move(both);
     }
   }
   if (!complete && !error) co_return std::nullopt;
-  metrics_.time_to_inspect_pod_images.Observe(std::chrono::duration<double>(clock_.Now() - begun).count());
+  metrics_.time_to_inspect_pod_images.Observe(
+      std::chrono::duration<double>(clock_.Now() - begun).count());
   Forget(key);
   if (error) co_return *error;
   // A pod without images runs anywhere.

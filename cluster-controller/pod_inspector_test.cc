@@ -38,14 +38,16 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Answers when the test says so; notes who is asked with whose credentials, and what of them is in memory.
+// Answers when the test says so; notes who is asked with whose credentials, and what of them is in
+// memory.
 class SlowImages final : public inspection::ImageInspector {
  public:
   Async<ArchitectureSet> Architectures(ImageRequest request) override {
     co_await kube::IgnoreCancellation();
     std::string user;
     if (request.keyring != nullptr) {
-      for (const auto& credential : request.keyring->Match("r.io", "app")) user += credential.username;
+      for (const auto& credential : request.keyring->Match("r.io", "app"))
+        user += credential.username;
     }
     asked_.push_back(request.image + " as " + user);
     keyrings_[request.keyring.get()] = request.keyring == nullptr ? 0 : request.keyring->bytes();
@@ -55,7 +57,9 @@ class SlowImages final : public inspection::ImageInspector {
     }
     co_return ArchitectureSet{"amd64"};
   }
-  std::optional<Result<ArchitectureSet>> Remembered(const ImageRequest&) override { return std::nullopt; }
+  std::optional<Result<ArchitectureSet>> Remembered(const ImageRequest&) override {
+    return std::nullopt;
+  }
   Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
   inspection::InspectorStats stats() const override { return {}; }
 
@@ -77,7 +81,9 @@ class PodInspectorTest : public ::testing::Test {
     queue_.OnAnswer(wake);
     Make({});
   }
-  ~PodInspectorTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~PodInspectorTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   void Make(PodInspectorOptions options) {
     inspector_.emplace(queue_, secrets_, controller_metrics_, clock_, options);
@@ -93,7 +99,8 @@ class PodInspectorTest : public ::testing::Test {
   static std::string DockerConfig(const std::string& user, size_t padding) {
     std::string pads;
     for (size_t i = 0; i * 10'000 < padding; ++i) {
-      pads += ",\"pad" + std::to_string(i) + R"(.io":{"username":")" + std::string(10'000, 'x') + "\"}";
+      pads +=
+          ",\"pad" + std::to_string(i) + R"(.io":{"username":")" + std::string(10'000, 'x') + "\"}";
     }
     return R"({"auths":{"r.io":{"username":")" + user + R"(","password":"p"})" + pads + "}}";
   }
@@ -161,7 +168,8 @@ TEST_F(PodInspectorTest, WhatWasLearntWithADeletedSecretIsGivenToNobody) {
   images_.Answer();
   kube::Drain(io_);
   EXPECT_THAT(woken_, ElementsAre("ns/first"));
-  // Within the time that answers are shared for; the pod that had asked is given the new answer as well.
+  // Within the time that answers are shared for; the pod that had asked is given the new answer as
+  // well.
   api_.Delete<kube::core::Secret>({"ns", "s"});
   EXPECT_FALSE(Ask(MakePod("second").Image("r.io/app:1").PullSecret("s")));
   EXPECT_TRUE(Ask(first));

@@ -28,26 +28,30 @@ using kube::Result;
 using kube::core::Pod;
 using namespace std::chrono_literals;
 
-// The waits between the tries, as parts of the retry period: short first, for a blip, and long enough in the end to
-// outlast a registry's short outage.
+// The waits between the tries, as parts of the retry period: short first, for a blip, and long
+// enough in the end to outlast a registry's short outage.
 constexpr std::array<int, placement::kMaxInspectionTries - 1> kRetryParts = {2, 6, 18, 36};
 constexpr int kAllRetryParts = std::accumulate(kRetryParts.begin(), kRetryParts.end(), 0);
-// Of a pod that a leader before this one tried, when is not known: soon, or terms that are shorter than the wait would
-// let nobody try it again.
+// Of a pod that a leader before this one tried, when is not known: soon, or terms that are shorter
+// than the wait would let nobody try it again.
 constexpr std::chrono::milliseconds kNewLeaderWait = 5s;
 // Looked at again even if nobody wakes it: no pod waits for ever.
 constexpr std::chrono::milliseconds kAnswerOverdue = 2min;
 constexpr std::chrono::milliseconds kLookAgain = 30s;
-// A write that found a newer pod is decided again, and is told as a failure only where that happens so often in a row.
+// A write that found a newer pod is decided again, and is told as a failure only where that happens
+// so often in a row.
 constexpr int kConflictsToTell = 4;
 
 // After the `tries`-th failed inspection.
 std::chrono::milliseconds PauseAfter(int tries, std::chrono::milliseconds retry_period) {
   int last = static_cast<int>(kRetryParts.size());
-  return retry_period * kRetryParts[static_cast<size_t>(std::clamp(tries, 1, last) - 1)] / kAllRetryParts;
+  return retry_period * kRetryParts[static_cast<size_t>(std::clamp(tries, 1, last) - 1)] /
+         kAllRetryParts;
 }
 
-bool ShardIsDone(const Pod& pod) { return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved; }
+bool ShardIsDone(const Pod& pod) {
+  return placement::LabelOf(pod, api::kLocalGateLabel) == api::kRemoved;
+}
 
 }  // namespace
 
@@ -101,7 +105,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
   kube::TimePoint began = parts_.clock.Now();
   if (KnownPod* known = parts_.known.Find(key)) {
     if (began < known->next_try && !hurry) {
-      co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(known->next_try - began));
+      co_return Outcome::After(
+          std::chrono::ceil<std::chrono::milliseconds>(known->next_try - began));
     }
     // It goes on until the images are known and the pod is written.
     if (known->pass_began == kube::TimePoint()) known->pass_began = began;
@@ -156,7 +161,9 @@ void PodReconciler::ForgetGone() {
   ShowWaiting();
 }
 
-void PodReconciler::ShowWaiting() { parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size())); }
+void PodReconciler::ShowWaiting() {
+  parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size()));
+}
 
 api::ClusterPodPlacementConfig PodReconciler::ClusterConfig() const {
   auto config = parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)});
@@ -165,8 +172,10 @@ api::ClusterPodPlacementConfig PodReconciler::ClusterConfig() const {
 
 Async<bool> PodReconciler::IsExcluded(std::string ns) {
   std::optional<kube::meta::LabelSelector> selector = ClusterConfig().spec.namespace_selector;
-  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty())) co_return false;
-  Result<bool> selected = co_await parts_.namespaces.IsSelected(std::move(ns), std::move(*selector));
+  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty()))
+    co_return false;
+  Result<bool> selected =
+      co_await parts_.namespaces.IsSelected(std::move(ns), std::move(*selector));
   if (!selected) co_return selected.error();
   co_return !*selected;
 }
@@ -177,8 +186,8 @@ KnownPod& PodReconciler::Remember(const Pod& pod) {
   ShowWaiting();
   if (int tries = placement::InspectionTries(pod); tries > 0) {
     // Not all of them at once.
-    std::chrono::milliseconds longest =
-        std::min(PauseAfter(tries, ClusterConfig().spec.inspection_retry_period) / 4, kNewLeaderWait);
+    std::chrono::milliseconds longest = std::min(
+        PauseAfter(tries, ClusterConfig().spec.inspection_retry_period) / 4, kNewLeaderWait);
     known.next_try = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
   if (placement::HasGate(pod, api::kClusterGate)) {
@@ -202,10 +211,12 @@ kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images imag
   (void)ignored;
 }
 
-Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int tries, std::chrono::milliseconds retry_period) {
+Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int tries,
+                                            std::chrono::milliseconds retry_period) {
   kube::ObjectKey key = kube::KeyOf(pod);
   parts_.metrics.failed_image_inspections.Increment();
-  parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError, error.message());
+  parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError,
+                       error.message());
   std::chrono::milliseconds delay = PauseAfter(tries, retry_period);
   if (KnownPod* known = parts_.known.Find(key)) {
     known->tries = tries;
@@ -225,7 +236,8 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
   kube::ObjectKey key = kube::KeyOf(pod);
   Result<> written = co_await kube::Replace(parts_.client, pod);
   if (!written && kube::IsRefusal(written.error())) {
-    // The API server will never take this pod as decided; without the gates it still runs somewhere.
+    // The API server will never take this pod as decided; without the gates it still runs
+    // somewhere.
     TellFailedRemoval(pod, written.error());
     std::optional<Pod> bare = parts_.pods.Get(key);
     if (!bare) co_return Outcome::Done();
@@ -241,7 +253,8 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
   if (!written) {
     int conflicts = 0;
     if (known != nullptr && IsConflict(written)) conflicts = ++known->conflicts;
-    if (!IsConflict(written) || conflicts >= kConflictsToTell) TellFailedRemoval(pod, written.error());
+    if (!IsConflict(written) || conflicts >= kConflictsToTell)
+      TellFailedRemoval(pod, written.error());
     co_return written.error().Prefix("remove the scheduling gates");
   }
   kube::core::ObjectReference reference = kube::ReferenceTo(pod);
@@ -266,7 +279,8 @@ void PodReconciler::EndPass(const kube::ObjectKey& key) {
 }
 
 void PodReconciler::TellFailedRemoval(const Pod& pod, const Error& error) {
-  if (error.code() == Code::kCancelled || !limiter_.Allow(kube::KeyOf(pod), error.message())) return;
+  if (error.code() == Code::kCancelled || !limiter_.Allow(kube::KeyOf(pod), error.message()))
+    return;
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,
                        "Could not remove the scheduling gates: " + error.message());
 }

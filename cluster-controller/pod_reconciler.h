@@ -5,7 +5,8 @@
 //   local gate gone     requirement, preferences, labels and the gate in one write (I2)
 //   local gate alone    the shard's; the images are of no interest
 //   shard silent        after takeoverAfter its work is done here too, both gates in one write (I3)
-//   images unreadable   five tries over inspectionRetryPeriod, told on the pod; then the fallback (I3), and at once when
+//   images unreadable   five tries over inspectionRetryPeriod, told on the pod; then the fallback
+//   (I3), and at once when
 //                       the ClusterPodPlacementConfig is being deleted
 //   write refused       the gates go without what was decided (I3)
 //   not ours to place   the gates go at once, and nothing is set
@@ -48,7 +49,8 @@ struct PodReconcilerParts {
   NamespaceSelection& namespaces;
   KnownPods& known;
   ControllerMetrics& metrics;
-  // Pods with one of the gates, complete but for status and managedFields, which a PUT need not have.
+  // Pods with one of the gates, complete but for status and managedFields, which a PUT need not
+  // have.
   const kube::PodReader& pods;
   // The ClusterPodPlacementConfig, as long as there is one.
   const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs;
@@ -56,7 +58,8 @@ struct PodReconcilerParts {
 
 class PodReconciler final : public kube::Reconciler {
  public:
-  explicit PodReconciler(PodReconcilerParts parts) : parts_(std::move(parts)), limiter_(parts_.clock) {}
+  explicit PodReconciler(PodReconcilerParts parts)
+      : parts_(std::move(parts)), limiter_(parts_.clock) {}
 
   // An Error is the API server's; a failed inspection is none, it comes back as a later time.
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;

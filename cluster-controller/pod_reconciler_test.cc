@@ -45,7 +45,9 @@ class FakeImages : public inspection::ImageInspector {
     if (error_) co_return *error_;
     co_return answer_;
   }
-  std::optional<Result<ArchitectureSet>> Remembered(const inspection::ImageRequest&) override { return std::nullopt; }
+  std::optional<Result<ArchitectureSet>> Remembered(const inspection::ImageRequest&) override {
+    return std::nullopt;
+  }
   Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
   inspection::InspectorStats stats() const override { return {}; }
 
@@ -73,10 +75,15 @@ class LiveReader : public kube::Reader<T> {
 class PodReconcilerTest : public testing::Test {
  protected:
   PodReconcilerTest() { tasks_.Spawn("configs", configs_.Run()); }
-  ~PodReconcilerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~PodReconcilerTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   MakePod GatedPod() {
-    return MakePod("web").Gate(api::kClusterGate).Label(api::kClusterGateLabel, api::kGated).Image("r.io/app:1");
+    return MakePod("web")
+        .Gate(api::kClusterGate)
+        .Label(api::kClusterGateLabel, api::kGated)
+        .Image("r.io/app:1");
   }
   Result<Outcome> Reconcile() {
     // As the controller: again when an answer has come.
@@ -96,15 +103,21 @@ class PodReconcilerTest : public testing::Test {
     ArchitectureSet required;
     Pod web = Web();
     const auto& affinity = web.spec().affinity().node_affinity();
-    for (auto& term : affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
+    for (auto& term :
+         affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
       for (auto& expression : term.match_expressions()) {
-        if (expression.key() == api::kArchLabel) required.insert(expression.values().begin(), expression.values().end());
+        if (expression.key() == api::kArchLabel)
+          required.insert(expression.values().begin(), expression.values().end());
       }
     }
     return required;
   }
   int Preferences() {
-    return Web().spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution_size();
+    return Web()
+        .spec()
+        .affinity()
+        .node_affinity()
+        .preferred_during_scheduling_ignored_during_execution_size();
   }
   void CreateConfig(const std::string& name, const std::string& architecture) {
     kube::Json platforms = {{{"architecture", architecture}, {"weight", 50}}};
@@ -117,8 +130,19 @@ class PodReconcilerTest : public testing::Test {
   }
 
   PodReconcilerParts Parts() {
-    return {"operator-ns", api_, clock_, tasks_, events_, configs_, inspector_, shards_, namespaces_, known_,
-            controller_metrics_, pods_, cluster_configs_};
+    return {"operator-ns",
+            api_,
+            clock_,
+            tasks_,
+            events_,
+            configs_,
+            inspector_,
+            shards_,
+            namespaces_,
+            known_,
+            controller_metrics_,
+            pods_,
+            cluster_configs_};
   }
   std::vector<std::string> Events() {
     kube::TaskGroup tasks(io_.get_executor());
@@ -126,7 +150,8 @@ class PodReconcilerTest : public testing::Test {
     kube::Drain(io_);
     (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
     std::vector<std::string> reasons;
-    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns")) reasons.push_back(event.reason());
+    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns"))
+      reasons.push_back(event.reason());
     return reasons;
   }
   void CreateNamespace(const std::string& name, const std::string& team) {
@@ -138,8 +163,10 @@ class PodReconcilerTest : public testing::Test {
 
   // With a finalizer, as the operator gives it one.
   void CreateClusterConfig(kube::Json spec) {
-    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"}, {"kind", "ClusterPodPlacementConfig"}};
-    config["metadata"] = {{"name", api::kClusterConfigName}, {"finalizers", {api::kPodPlacementFinalizer}}};
+    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                         {"kind", "ClusterPodPlacementConfig"}};
+    config["metadata"] = {{"name", api::kClusterConfigName},
+                          {"finalizers", {api::kPodPlacementFinalizer}}};
     config["spec"] = std::move(spec);
     api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config);
   }
@@ -356,7 +383,8 @@ TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesAsDecidedGoesOnWithoutIt) {
 }
 
 TEST_F(PodReconcilerTest, AnyRefusalCostsAPodWhatWasDecidedAndNotMore) {
-  for (Error refused : {Error::PermissionDenied("a policy says no"), Error::FromHttpStatus(451, "", "denied")}) {
+  for (Error refused :
+       {Error::PermissionDenied("a policy says no"), Error::FromHttpStatus(451, "", "denied")}) {
     api_.Create<Pod>(GatedPod());
     api_.FailNext(refused, "PUT");
     EXPECT_THAT(Reconcile(), IsOk());
@@ -379,7 +407,9 @@ TEST_F(PodReconcilerTest, ARefusalForgetsTheLocalGateNeither) {
 
 TEST_F(PodReconcilerTest, AMissingPermissionCostsNothingButTime) {
   api_.Create<Pod>(GatedPod());
-  api_.FailNext(Error::PermissionDenied(R"(pods "web" is forbidden: User "x" cannot update resource "pods")"), "PUT");
+  api_.FailNext(
+      Error::PermissionDenied(R"(pods "web" is forbidden: User "x" cannot update resource "pods")"),
+      "PUT");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
@@ -399,7 +429,8 @@ TEST_F(PodReconcilerTest, AFailedRemovalIsTold) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Unavailable("503"), "PUT");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
-  EXPECT_THAT(Events(), testing::UnorderedElementsAre(api::kReasonGateAdded, api::kReasonGateRemovalFailed));
+  EXPECT_THAT(Events(),
+              testing::UnorderedElementsAre(api::kReasonGateAdded, api::kReasonGateRemovalFailed));
 }
 
 TEST_F(PodReconcilerTest, ConflictsAreToldIfTheyDoNotEnd) {
@@ -421,7 +452,10 @@ TEST_F(PodReconcilerTest, APodThatIsNotFoundButThereIsLookedAtAgain) {
 
 TEST_F(PodReconcilerTest, TheLocalGateAloneIsTheShards) {
   CreateConfig("prefer-arm64", "arm64");
-  api_.Create<Pod>(MakePod("web").Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated).Image("r.io/app:1"));
+  api_.Create<Pod>(MakePod("web")
+                       .Gate(api::kLocalGate)
+                       .Label(api::kLocalGateLabel, api::kGated)
+                       .Image("r.io/app:1"));
   auto outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(outcome->delay(), 30s);
@@ -433,7 +467,8 @@ TEST_F(PodReconcilerTest, TheLocalGateAloneIsTheShards) {
   EXPECT_EQ(placement::LabelOf(Web(), api::kClusterGateLabel), "");
   EXPECT_TRUE(images_.asked_.empty());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
-  EXPECT_THAT(Events(), testing::IsSupersetOf({api::kReasonShardTakeover, api::kReasonGateRemoved}));
+  EXPECT_THAT(Events(),
+              testing::IsSupersetOf({api::kReasonShardTakeover, api::kReasonGateRemoved}));
 }
 
 TEST_F(PodReconcilerTest, AShardThatHangsWithALiveLeaseHoldsNoPod) {
@@ -461,9 +496,10 @@ TEST_F(PodReconcilerTest, AShardThatHangsWithALiveLeaseHoldsNoPod) {
 
 TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesItsGatesAlone) {
   CreateConfig("prefer-arm64", "arm64");
-  for (Pod pod : {Pod(GatedPod().Owner("apps/v1", "DaemonSet", "agent")),
-                  Pod(GatedPod().NodeSelector(api::kControlPlaneNodeLabel, "").Gate(api::kLocalGate)),
-                  Pod(MakePod("web").Gate(api::kLocalGate).Owner("apps/v1", "DaemonSet", "agent"))}) {
+  for (Pod pod :
+       {Pod(GatedPod().Owner("apps/v1", "DaemonSet", "agent")),
+        Pod(GatedPod().NodeSelector(api::kControlPlaneNodeLabel, "").Gate(api::kLocalGate)),
+        Pod(MakePod("web").Gate(api::kLocalGate).Owner("apps/v1", "DaemonSet", "agent"))}) {
     api_.Create<Pod>(pod);
     EXPECT_THAT(Reconcile(), IsOk());
     EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);

@@ -25,7 +25,8 @@ constexpr size_t kMaxName = 253;
 constexpr int kMaxReads = 8;
 
 SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
-  std::string_view data_key = secret.type() == inspection::kDockerCfgType ? ".dockercfg" : ".dockerconfigjson";
+  std::string_view data_key =
+      secret.type() == inspection::kDockerCfgType ? ".dockercfg" : ".dockerconfigjson";
   auto data = secret.data().find(std::string(data_key));
   if (data == secret.data().end()) return nullptr;
   Keyring keyring;
@@ -80,7 +81,8 @@ Async<SharedKeyring> PullSecrets::For(std::string ns, std::vector<std::string> n
 Async<SharedKeyring> PullSecrets::Read(kube::ObjectKey key) {
   Call call = calls_.try_emplace(key, [this, key] { return ReadNow(key); }).first->second;
   Result<SharedKeyring> keyring = co_await call.Call();
-  if (auto found = calls_.find(key); found != calls_.end() && found->second.idle()) calls_.erase(found);
+  if (auto found = calls_.find(key); found != calls_.end() && found->second.idle())
+    calls_.erase(found);
   co_return keyring;
 }
 
@@ -97,7 +99,8 @@ Async<SharedKeyring> PullSecrets::ReadNow(kube::ObjectKey key) {
   Result<Secret> secret = co_await kube::Get<Secret>(client_, key);
   --reading_;
   read_.NotifyOne();
-  if (!secret && !IsNotFound(secret)) co_return secret.error().Prefix("read pull secret " + key.ToString());
+  if (!secret && !IsNotFound(secret))
+    co_return secret.error().Prefix("read pull secret " + key.ToString());
   if (!secret) co_return SharedKeyring();
   co_return ToKeyring(key, *secret);
 }
@@ -131,10 +134,12 @@ kube::asio::awaitable<void> PullSecrets::Run() {
       // Permission to watch may be for this one object: see operator/objects/cluster_objects.h.
       options.field_selector = "metadata.name=" + global_.name;
       watch_ = std::make_shared<Informer>(client_, clock_, std::move(options));
-      // What it tells after the target has changed is of no interest; it cannot outlive its own informer.
+      // What it tells after the target has changed is of no interest; it cannot outlive its own
+      // informer.
       watch_->OnEvent([this, of = watch_.get()](kube::EventType type, const Secret& secret) {
         if (watch_.get() != of) return;
-        watched_ = type == kube::EventType::kDeleted ? nullptr : ToKeyring(kube::KeyOf(secret), secret);
+        watched_ =
+            type == kube::EventType::kDeleted ? nullptr : ToKeyring(kube::KeyOf(secret), secret);
       });
       tasks.Spawn("global-pull-secret", Watch(watch_));
     }
@@ -147,6 +152,8 @@ kube::asio::awaitable<void> PullSecrets::Run() {
   }
 }
 
-kube::asio::awaitable<void> PullSecrets::Watch(std::shared_ptr<Informer> informer) { co_await informer->Run(); }
+kube::asio::awaitable<void> PullSecrets::Watch(std::shared_ptr<Informer> informer) {
+  co_await informer->Run();
+}
 
 }  // namespace cluster_controller

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PullSecrets: the registry credentials of a pod.
 //
-// The pod's own Secrets are read when they are asked for, and not kept: what was deleted or changed before the question
-// is out of use. Pods that ask at one time share a read (kube/base/shared_call.h), so that a burst of a Deployment's pods
-// costs few. The global Secret is followed by a watch of that one object; until the watch has it, or where it is not
-// allowed, it is read as the others are. Nothing is shared between namespaces.
-// Thread: the client's.
+// The pod's own Secrets are read when they are asked for, and not kept: what was deleted or changed
+// before the question is out of use. Pods that ask at one time share a read
+// (kube/base/shared_call.h), so that a burst of a Deployment's pods costs few. The global Secret is
+// followed by a watch of that one object; until the watch has it, or where it is not allowed, it is
+// read as the others are. Nothing is shared between namespaces. Thread: the client's.
 #pragma once
 
 #include <cstdint>
@@ -36,12 +36,13 @@ class PullSecrets {
   // Watches the global Secret until cancelled.
   kube::asio::awaitable<void> Run();
 
-  // The names in the pod's imagePullSecrets, each once, as far as they can be of a Secret; at most 32.
+  // The names in the pod's imagePullSecrets, each once, as far as they can be of a Secret; at
+  // most 32.
   static std::vector<std::string> NamesIn(const kube::core::Pod& pod);
 
-  // The credentials of these Secrets of `ns` in their order, then the global ones. As for the kubelet, a Secret that is
-  // missing or is no pull secret counts as none; one that is too large is named in the keyring's problem().
-  // Errors: the API server's, but for kNotFound.
+  // The credentials of these Secrets of `ns` in their order, then the global ones. As for the
+  // kubelet, a Secret that is missing or is no pull secret counts as none; one that is too large is
+  // named in the keyring's problem(). Errors: the API server's, but for kNotFound.
   kube::Async<inspection::SharedKeyring> For(std::string ns, std::vector<std::string> names);
 
  private:

@@ -22,7 +22,8 @@ using kube::IsOk;
 using kube::MakePod;
 using namespace std::chrono_literals;
 
-kube::core::Secret MakeSecret(const std::string& ns, const std::string& name, const std::string& user) {
+kube::core::Secret MakeSecret(const std::string& ns, const std::string& name,
+                              const std::string& user) {
   kube::core::Secret secret;
   secret.mutable_metadata()->set_namespace_(ns);
   secret.mutable_metadata()->set_name(name);
@@ -36,7 +37,8 @@ class PullSecretsTest : public testing::Test {
  protected:
   // The users whose credentials a pod of namespace "ns" with these secrets has for r.io.
   std::vector<std::string> Users(const kube::core::Pod& pod) {
-    auto keyring = kube::Run(io_, secrets_.For(pod.metadata().namespace_(), PullSecrets::NamesIn(pod)));
+    auto keyring =
+        kube::Run(io_, secrets_.For(pod.metadata().namespace_(), PullSecrets::NamesIn(pod)));
     EXPECT_THAT(keyring, IsOk());
     std::vector<std::string> users;
     if (!keyring || *keyring == nullptr) return users;
@@ -54,7 +56,9 @@ class PullSecretsTest : public testing::Test {
     if (tasks_.size() == 0) tasks_.Spawn("global", secrets_.Run());
     kube::Drain(io_);
   }
-  ~PullSecretsTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~PullSecretsTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   boost::asio::io_context io_;
   kube::FakeClock clock_;
@@ -81,7 +85,8 @@ TEST_F(PullSecretsTest, AMissingSecretOrOneOfAnotherTypeCountsAsNone) {
   EXPECT_EQ(Users(MakePod("web").PullSecret("nowhere").PullSecret("opaque")), Strings{});
 }
 
-// A burst of a Deployment's pods costs two reads: the one under way, and one that is not older than any question.
+// A burst of a Deployment's pods costs two reads: the one under way, and one that is not older than
+// any question.
 TEST_F(PullSecretsTest, PodsThatAskAtOneTimeShareARead) {
   api_.Create(MakeSecret("ns", "a", "ann"));
   for (int i = 0; i < 200; ++i) tasks_.Spawn("ask", AskAndCount());
@@ -113,7 +118,8 @@ TEST_F(PullSecretsTest, TheGlobalSecretIsWatchedByItsName) {
   kube::Drain(io_);
   EXPECT_EQ(Users(MakePod("web")), Strings{"zoe"});
   EXPECT_EQ(api_.CountCalls("GET"), 0);
-  EXPECT_EQ(api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets?fieldSelector=metadata.name%3Dall"), 1);
+  EXPECT_EQ(
+      api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets?fieldSelector=metadata.name%3Dall"), 1);
 }
 
 TEST_F(PullSecretsTest, AnotherGlobalSecretTakesThePlaceOfTheFirst) {
@@ -170,7 +176,8 @@ TEST_F(PullSecretsTest, NamesAreBoundedAndReadOnce) {
   MakePod pod("web");
   for (int i = 0; i < 100; ++i) pod.PullSecret("s" + std::to_string(i / 2));
   EXPECT_EQ(PullSecrets::NamesIn(pod).size(), 32u);
-  EXPECT_EQ(PullSecrets::NamesIn(MakePod("web").PullSecret(std::string(1'000'000, 'x'))).size(), 0u);
+  EXPECT_EQ(PullSecrets::NamesIn(MakePod("web").PullSecret(std::string(1'000'000, 'x'))).size(),
+            0u);
 }
 
 TEST_F(PullSecretsTest, ANamespaceNeverSeesTheSecretOfAnother) {

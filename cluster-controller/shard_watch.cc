@@ -24,7 +24,8 @@ constexpr kube::Duration kSettle = 3s;
 constexpr kube::Duration kForgottenAfter = 1h;
 
 const std::string& ShardObjects() {
-  static const auto& selector = *new std::string("metadata.name=" + std::string(api::kShardControllerName));
+  static const auto& selector =
+      *new std::string("metadata.name=" + std::string(api::kShardControllerName));
   return selector;
 }
 
@@ -56,7 +57,9 @@ Result<std::optional<std::string>> PackDeployment(std::string_view message) {
 
 }  // namespace
 
-kube::InformerOptions<Lease> ShardLeases() { return {.field_selector = ShardObjects(), .pack = PackLease}; }
+kube::InformerOptions<Lease> ShardLeases() {
+  return {.field_selector = ShardObjects(), .pack = PackLease};
+}
 
 kube::InformerOptions<Deployment> ShardDeployments() {
   return {.field_selector = ShardObjects(), .pack = PackDeployment, .resource = kDeployments};
@@ -69,7 +72,8 @@ void ShardWatch::BeginTerm() {
     if (std::exchange(shard.available, false)) shard.last_available = term_began_;
   }
   std::erase_if(shards_, [&](const auto& entry) {
-    return std::max(entry.second.renewed, entry.second.last_available) < term_began_ - kForgottenAfter;
+    return std::max(entry.second.renewed, entry.second.last_available) <
+           term_began_ - kForgottenAfter;
   });
 }
 
@@ -84,9 +88,9 @@ void ShardWatch::OnLease(kube::EventType type, const Lease& lease) {
   }
   // A released Lease has no holder: nobody is there to renew it.
   if (lease.spec().holder_identity().empty()) return;
-  size_t renewal = std::hash<std::string>()(lease.spec().holder_identity() + "@" +
-                                            std::to_string(lease.spec().renew_time().seconds()) + "." +
-                                            std::to_string(lease.spec().renew_time().nanos()));
+  size_t renewal = std::hash<std::string>()(
+      lease.spec().holder_identity() + "@" + std::to_string(lease.spec().renew_time().seconds()) +
+      "." + std::to_string(lease.spec().renew_time().nanos()));
   Shard& shard = shards_[ns];
   if (shard.renewal == renewal) return;
   shard.renewal = renewal;
@@ -95,7 +99,8 @@ void ShardWatch::OnLease(kube::EventType type, const Lease& lease) {
 
 void ShardWatch::OnDeployment(kube::EventType type, const Deployment& deployment) {
   const std::string& ns = deployment.metadata().namespace_();
-  bool available = type != kube::EventType::kDeleted && deployment.status().available_replicas() > 0;
+  bool available =
+      type != kube::EventType::kDeleted && deployment.status().available_replicas() > 0;
   auto known = shards_.find(ns);
   if (known == shards_.end()) {
     if (available) shards_[ns].available = true;
@@ -110,7 +115,8 @@ kube::Duration ShardWatch::WaitLeft(const std::string& ns, TimePoint first_seen)
   TimePoint now = clock_.Now();
   TimePoint worked = TimePoint::min();
   if (auto shard = shards_.find(ns); shard != shards_.end()) {
-    worked = std::min(shard->second.renewed, shard->second.available ? now : shard->second.last_available);
+    worked = std::min(shard->second.renewed,
+                      shard->second.available ? now : shard->second.last_available);
   }
   TimePoint taken_over = std::min(std::max(worked, first_seen) + takeover_after_,
                                   first_seen + kLongestWait * takeover_after_);

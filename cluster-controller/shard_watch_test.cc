@@ -99,7 +99,9 @@ TEST_F(ShardWatchTest, OnlyWhatIsReadIsHeld) {
   kube::apps::Deployment deployment = MakeDeployment(2);
   deployment.mutable_metadata()->set_name("shard");
   (*deployment.mutable_metadata()->mutable_annotations())["a"] = std::string(1000, 'x');
-  deployment.mutable_unknown_fields()->append(std::string("\x12\x03" "far"));
+  deployment.mutable_unknown_fields()->append(
+      std::string("\x12\x03"
+                  "far"));
   auto packed = ShardDeployments().pack(deployment.SerializeAsString());
   ASSERT_TRUE(packed && *packed);
   EXPECT_LT((*packed)->size(), 20u);

@@ -17,8 +17,9 @@ constexpr char kPolicyKey[] = "policy.json";
 
 SystemConfig::SystemConfig(std::string ns, inspection::NodeFilePaths files,
                            const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
-                           const kube::Reader<kube::core::ConfigMap>& config_maps, inspection::ImageInspector& images,
-                           PullSecrets& secrets, ShardWatch& shards, const OpenShiftConfig& openshift)
+                           const kube::Reader<kube::core::ConfigMap>& config_maps,
+                           inspection::ImageInspector& images, PullSecrets& secrets,
+                           ShardWatch& shards, const OpenShiftConfig& openshift)
     : ns_(std::move(ns)),
       files_(std::move(files)),
       cluster_configs_(cluster_configs),
@@ -36,7 +37,8 @@ void SystemConfig::Apply() {
   if (config) spec = config->spec;
 
   kube::ObjectKey pull_secret{ns_, spec.global_pull_secret};
-  if (spec.global_pull_secret.empty() && openshift_.present) pull_secret = {kOpenShiftConfigNamespace, "pull-secret"};
+  if (spec.global_pull_secret.empty() && openshift_.present)
+    pull_secret = {kOpenShiftConfigNamespace, "pull-secret"};
   secrets_.SetGlobal(std::move(pull_secret));
   shards_.set_takeover_after(spec.shard_takeover_after);
   kube::Result<void> set = images_.SetConfig(ConfigFor(spec));
@@ -61,15 +63,18 @@ bool SystemConfig::ReadFiles() {
   }
   if (config == from_files_) return false;
   bool changed = config.credential_providers != from_files_.credential_providers;
-  for (const std::string& problem : config.credential_providers.left_out) LOG_IF(WARNING, changed) << problem;
+  for (const std::string& problem : config.credential_providers.left_out)
+    LOG_IF(WARNING, changed) << problem;
   from_files_ = std::move(config);
   return true;
 }
 
-inspection::InspectorConfig SystemConfig::ConfigFor(const api::ClusterPodPlacementConfigSpec& spec) const {
+inspection::InspectorConfig SystemConfig::ConfigFor(
+    const api::ClusterPodPlacementConfigSpec& spec) const {
   inspection::InspectorConfig config = from_files_;
   config.cluster_rules = openshift_.rules;
-  for (const auto& [registry, tls] : openshift_.certificates) config.certificates[registry].ca_pem += tls.ca_pem;
+  for (const auto& [registry, tls] : openshift_.certificates)
+    config.certificates[registry].ca_pem += tls.ca_pem;
   if (!spec.registries_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.registries_config_map})) {
       auto value = [&](const char* key) {
@@ -82,14 +87,16 @@ inspection::InspectorConfig SystemConfig::ConfigFor(const api::ClusterPodPlaceme
       }
       if (std::string text = value(kPolicyKey); !text.empty()) config.policy_json = std::move(text);
     } else {
-      LOG(WARNING) << "registriesConfigMapRef: there is no ConfigMap " << ns_ << "/" << spec.registries_config_map;
+      LOG(WARNING) << "registriesConfigMapRef: there is no ConfigMap " << ns_ << "/"
+                   << spec.registries_config_map;
     }
   }
   if (!spec.ca_bundle_config_map.empty()) {
     if (auto map = config_maps_.Get({ns_, spec.ca_bundle_config_map})) {
       for (auto& [key, pem] : map->data()) config.ca_bundle_pem += pem + "\n";
     } else {
-      LOG(WARNING) << "caBundleConfigMapRef: there is no ConfigMap " << ns_ << "/" << spec.ca_bundle_config_map;
+      LOG(WARNING) << "caBundleConfigMapRef: there is no ConfigMap " << ns_ << "/"
+                   << spec.ca_bundle_config_map;
     }
   }
   return config;

@@ -28,7 +28,8 @@ class ConfiguredImages final : public inspection::ImageInspector {
   kube::Async<placement::ArchitectureSet> Architectures(inspection::ImageRequest) override {
     co_return kube::Error::Internal("not asked for");
   }
-  std::optional<kube::Result<placement::ArchitectureSet>> Remembered(const inspection::ImageRequest&) override {
+  std::optional<kube::Result<placement::ArchitectureSet>> Remembered(
+      const inspection::ImageRequest&) override {
     return std::nullopt;
   }
   kube::Result<void> SetConfig(inspection::InspectorConfig next) override {
@@ -54,7 +55,8 @@ class SystemConfigTest : public testing::Test {
 
   void Write(const std::string& text) { std::ofstream(files_.registries_conf) << text; }
   void Start() {
-    config_.emplace("ops", files_, cluster_configs_, config_maps_, images_, secrets_, shards_, openshift_);
+    config_.emplace("ops", files_, cluster_configs_, config_maps_, images_, secrets_, shards_,
+                    openshift_);
   }
   void Pass(kube::Duration time) {
     clock_.Advance(time);

@@ -20,7 +20,9 @@ bool TakeNumber(std::string_view& text, int64_t& number) {
   return true;
 }
 
-bool IsAnnouncement(std::string_view key) { return key.starts_with(api::kAnnouncementAnnotationPrefix); }
+bool IsAnnouncement(std::string_view key) {
+  return key.starts_with(api::kAnnouncementAnnotationPrefix);
+}
 
 // "GENERATION SECONDS NAME"
 std::optional<Announcement> Read(std::string_view key, std::string_view value) {
@@ -28,7 +30,8 @@ std::optional<Announcement> Read(std::string_view key, std::string_view value) {
   key.remove_prefix(api::kAnnouncementAnnotationPrefix.size());
   int64_t seconds = 0;
   bool numbers = TakeNumber(value, announcement.generation) && TakeNumber(value, seconds);
-  if (!numbers || seconds < 0 || key.empty() || key.size() > kMaxUid || !kube::IsObjectName(value)) return std::nullopt;
+  if (!numbers || seconds < 0 || key.empty() || key.size() > kMaxUid || !kube::IsObjectName(value))
+    return std::nullopt;
   announcement.uid = key;
   announcement.name = value;
   announcement.since_epoch = std::chrono::seconds(seconds);
@@ -42,8 +45,8 @@ std::string AnnotationKey(std::string_view uid) {
 }
 
 std::string AnnotationValue(const Announcement& announcement) {
-  return std::to_string(announcement.generation) + " " + std::to_string(announcement.since_epoch.count()) + " " +
-         announcement.name;
+  return std::to_string(announcement.generation) + " " +
+         std::to_string(announcement.since_epoch.count()) + " " + announcement.name;
 }
 
 std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
@@ -51,13 +54,16 @@ std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
   for (const auto& [key, value] : lease.annotations()) {
     if (all.size() == kMaxAnnouncements) break;
     if (!IsAnnouncement(key)) continue;
-    if (std::optional<Announcement> announcement = Read(key, value)) all.push_back(std::move(*announcement));
+    if (std::optional<Announcement> announcement = Read(key, value))
+      all.push_back(std::move(*announcement));
   }
-  std::sort(all.begin(), all.end(), [](const Announcement& a, const Announcement& b) { return a.uid < b.uid; });
+  std::sort(all.begin(), all.end(),
+            [](const Announcement& a, const Announcement& b) { return a.uid < b.uid; });
   return all;
 }
 
-std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease, std::chrono::seconds now) {
+std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
+                                             std::chrono::seconds now) {
   std::vector<std::string> obsolete;
   std::vector<std::pair<std::chrono::seconds, std::string>> current;
   for (const auto& [key, value] : lease.annotations()) {
@@ -74,7 +80,8 @@ std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease
   }
   if (current.size() > kMaxAnnouncements) {
     std::sort(current.begin(), current.end());
-    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i) obsolete.push_back(std::move(current[i].second));
+    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i)
+      obsolete.push_back(std::move(current[i].second));
   }
   return obsolete;
 }

@@ -16,7 +16,8 @@ using kube::Result;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-// A write that has not come by then was refused after it was announced: the API server ends requests after a minute.
+// A write that has not come by then was refused after it was announced: the API server ends
+// requests after a minute.
 constexpr kube::Duration kGivenUpAfter = 60s;
 // Above these the idle ones are forgotten.
 constexpr size_t kMaxIdleNamespaces = 256;
@@ -24,8 +25,12 @@ constexpr size_t kMaxIdleNamespaces = 256;
 }  // namespace
 
 FreshConfigs::FreshConfigs(kube::Client& client, kube::Clock& clock, FreshConfigsOptions options)
-    : client_(client), clock_(clock), options_(std::move(options)), watch_(client, clock, {.ns = options_.ns}) {
-  watch_.OnEvent([this](kube::EventType type, const PodPlacementConfig& config) { OnEvent(type, config); });
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      watch_(client, clock, {.ns = options_.ns}) {
+  watch_.OnEvent(
+      [this](kube::EventType type, const PodPlacementConfig& config) { OnEvent(type, config); });
 }
 
 Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std::string> names) {
@@ -33,7 +38,8 @@ Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std
   if (!synced) co_return synced.error();
   kube::SharedCall<Announced> read = AskedFor(ns).announced;
   Result<Announced> announced = co_await read.Call();
-  if (!announced) co_return announced.error().Prefix("read which PodPlacementConfigs are being written");
+  if (!announced)
+    co_return announced.error().Prefix("read which PodPlacementConfigs are being written");
   if (!IsBehind(ns, names, **announced)) co_return WatchedIn(ns);
 
   kube::SharedCall<Snapshot> list = AskedFor(ns).list;
@@ -75,7 +81,8 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
     return config == watched->second.configs.end() ? nullptr : &config->second;
   };
 
-  // Only what is announced now stays in mind, so that nobody who writes announcements can fill the memory.
+  // Only what is announced now stays in mind, so that nobody who writes announcements can fill the
+  // memory.
   Asked& asked = AskedFor(ns);
   std::unordered_map<std::string, Pending> pending;
   bool behind = false;
@@ -87,7 +94,8 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
     }
     Pending entry{.generation = announcement.generation, .since = clock_.Now()};
     auto known = asked.pending.find(announcement.uid);
-    if (known != asked.pending.end() && known->second.generation == entry.generation) entry = known->second;
+    if (known != asked.pending.end() && known->second.generation == entry.generation)
+      entry = known->second;
     behind |= clock_.Now() - entry.since < kGivenUpAfter;
     pending.emplace(announcement.uid, entry);
   }
@@ -123,10 +131,11 @@ FreshConfigs::Asked& FreshConfigs::AskedFor(const std::string& ns) {
   }
   auto found = asked_.find(ns);
   if (found == asked_.end()) {
-    Asked fresh{.announced = kube::SharedCall<Announced>([this, ns] { return ReadAnnouncements(ns); }),
-                .list = kube::SharedCall<Snapshot>([this, ns] { return List(ns); }),
-                .pending = {},
-                .last_asked = now};
+    Asked fresh{
+        .announced = kube::SharedCall<Announced>([this, ns] { return ReadAnnouncements(ns); }),
+        .list = kube::SharedCall<Snapshot>([this, ns] { return List(ns); }),
+        .pending = {},
+        .last_asked = now};
     found = asked_.emplace(ns, std::move(fresh)).first;
   }
   found->second.last_asked = now;

@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// FreshConfigs: the PodPlacementConfigs of a namespace, never older than the question; for those who apply them.
+// FreshConfigs: the PodPlacementConfigs of a namespace, never older than the question; for those
+// who apply them.
 //
-// A pod may match a config that was written an instant before it (I4), and no watch tells how far behind it is. A list
-// would do, but where objects of a kind are seldom written the API server takes 100 ms to be sure that it has seen all.
-// So each question first reads what was announced in the namespace (see announcements.h), with a GET that bursts of
-// questions share. Only when the watch has not brought an announced config yet, or not one that the pod names, is the
-// namespace listed.
+// A pod may match a config that was written an instant before it (I4), and no watch tells how far
+// behind it is. A list would do, but where objects of a kind are seldom written the API server
+// takes 100 ms to be sure that it has seen all. So each question first reads what was announced in
+// the namespace (see announcements.h), with a GET that bursts of questions share. Only when the
+// watch has not brought an announced config yet, or not one that the pod names, is the namespace
+// listed.
 //
 //   FreshConfigs configs(client, clock, {.ns = ns});
 //   tasks.Spawn("configs", configs.Run());
-//   Result<FreshConfigs::Snapshot> known = co_await configs.Read(ns, placement::GatingConfigs(pod));
+//   Result<FreshConfigs::Snapshot> known = co_await configs.Read(ns,
+//   placement::GatingConfigs(pod));
 //
 // Thread: the client's.
 #pragma once
@@ -50,16 +53,16 @@ class FreshConfigs {
   // As of its informer.
   kube::Duration failing_for() const { return watch_.failing_for(); }
 
-  // Everything that was written in `ns` before the call, in no order; empty if there is nothing. `names` are configs
-  // that should be there, as far as the caller knows.
-  // Errors: the API server's; kCancelled.
+  // Everything that was written in `ns` before the call, in no order; empty if there is nothing.
+  // `names` are configs that should be there, as far as the caller knows. Errors: the API server's;
+  // kCancelled.
   kube::Async<Snapshot> Read(std::string ns, std::vector<std::string> names);
 
  private:
   // Of one namespace, as the watch has it.
   struct Watched {
     std::map<std::string, api::PodPlacementConfig> configs;  // by name
-    Snapshot snapshot;                                       // of `configs`; nullptr when they have changed
+    Snapshot snapshot;  // of `configs`; nullptr when they have changed
   };
   using Announced = std::shared_ptr<const std::vector<Announcement>>;
   struct Pending {
@@ -71,7 +74,8 @@ class FreshConfigs {
   struct Asked {
     kube::SharedCall<Announced> announced;
     kube::SharedCall<Snapshot> list;
-    std::unordered_map<std::string, Pending> pending;  // announced, and not brought by the watch; by uid
+    std::unordered_map<std::string, Pending>
+        pending;  // announced, and not brought by the watch; by uid
     kube::TimePoint last_asked;
   };
 

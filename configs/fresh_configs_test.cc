@@ -35,7 +35,9 @@ class FreshConfigsTest : public testing::Test {
     tasks_.Spawn("configs", configs_.Run());
     kube::Drain(io_);
   }
-  ~FreshConfigsTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~FreshConfigsTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   PodPlacementConfig Create(const std::string& name) {
     PodPlacementConfig config;
@@ -43,7 +45,8 @@ class FreshConfigsTest : public testing::Test {
     config.mutable_metadata()->set_name(name);
     return api_.Create(config);
   }
-  void Announce(const std::string& name, const std::string& uid, int64_t generation, const std::string& ns = "ns") {
+  void Announce(const std::string& name, const std::string& uid, int64_t generation,
+                const std::string& ns = "ns") {
     Lease lease;
     lease.mutable_metadata()->set_namespace_(ns);
     lease.mutable_metadata()->set_name(kLease.name);
@@ -138,7 +141,8 @@ TEST_F(FreshConfigsTest, AConfigThatThePodNamesIsRead) {
   EXPECT_EQ(Lists(), 1);
 }
 
-// Whoever writes announcements without end costs lists of its own namespace, and the memory of what is announced now.
+// Whoever writes announcements without end costs lists of its own namespace, and the memory of what
+// is announced now.
 TEST_F(FreshConfigsTest, AnotherNamespacesAnnouncementsCostNothingHere) {
   Announce("new", "uid", 1, "elsewhere");
   Create("mine");

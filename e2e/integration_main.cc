@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integration tier: the flows on a real control plane, with our programs as processes beside it. KUBEBUILDER_ASSETS
-// names the folder with the control plane's programs; where it is not set, every test says so and is skipped.
+// The integration tier: the flows on a real control plane, with our programs as processes beside
+// it. KUBEBUILDER_ASSETS names the folder with the control plane's programs; where it is not set,
+// every test says so and is skipped.
 #include <glog/logging.h>
 #include <gtest/gtest.h>
 
@@ -23,18 +24,24 @@ std::string Variable(const char* name) {
 }
 
 const std::vector<UnusedRight> kUnusedHere = {
-    {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com", "no Prometheus operator is installed here"},
+    {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com",
+     "no Prometheus operator is installed here"},
     {"multiarch-tuning-operator: update secrets", "certificates are renewed after months"},
     {"multiarch-tuning-operator: update secrets pod-placement-shard-web-hook", "the same"},
-    {"multiarch-tuning-operator: get pods", "after a write that conflicts, which is a matter of chance"},
+    {"multiarch-tuning-operator: get pods",
+     "after a write that conflicts, which is a matter of chance"},
     {"pod-placement-shard-controller: get pods", "the same"},
     {"pod-placement-controller: get images.config.openshift.io cluster", "OpenShift"},
     {"pod-placement-controller: list imagedigestmirrorsets.config.openshift.io", "OpenShift"},
     {"pod-placement-controller: list imagetagmirrorsets.config.openshift.io", "OpenShift"},
-    {"pod-placement-controller: list imagecontentsourcepolicies.operator.openshift.io", "OpenShift"},
-    {"pod-placement-controller: get configmaps", "OpenShift: additionalTrustedCA in namespace openshift-config"},
-    {"multiarch-tuning-operator: watch secrets", "given on, for the one Secret that globalPullSecretRef names"},
-    {"pod-placement-controller: list secrets global-pull", "for API servers without streaming lists"},
+    {"pod-placement-controller: list imagecontentsourcepolicies.operator.openshift.io",
+     "OpenShift"},
+    {"pod-placement-controller: get configmaps",
+     "OpenShift: additionalTrustedCA in namespace openshift-config"},
+    {"multiarch-tuning-operator: watch secrets",
+     "given on, for the one Secret that globalPullSecretRef names"},
+    {"pod-placement-controller: list secrets global-pull",
+     "for API servers without streaming lists"},
     {"pod-placement-controller: list secrets pull-secret", "on OpenShift alone"},
     {"pod-placement-controller: watch secrets pull-secret", "on OpenShift alone"},
 };
@@ -61,7 +68,8 @@ class ProcessClusterEnvironment : public testing::Environment {
     SetTheCluster(std::move(*cluster));
     started_ = true;
     kube::Result<> deployed = started.DeployOperator();
-    ASSERT_TRUE(deployed) << deployed.error() << "\n" << started.Describe(started.operator_namespace());
+    ASSERT_TRUE(deployed) << deployed.error() << "\n"
+                          << started.Describe(started.operator_namespace());
   }
 
   void TearDown() override {
@@ -81,17 +89,23 @@ class ProcessClusterEnvironment : public testing::Environment {
       audit->AddRole(object.body());
       audit->AddBinding(object.body());
     }
-    std::cout << "RBAC: " << audit->requests() << " requests of " << audit->users().size() << " programs" << std::endl;
+    std::cout << "RBAC: " << audit->requests() << " requests of " << audit->users().size()
+              << " programs" << std::endl;
     for (const std::string& line : audit->Missing()) {
-      ADD_FAILURE() << "RBAC, a right is missing in operator/manifests/rbac.yaml or operator/objects: " << line;
+      ADD_FAILURE()
+          << "RBAC, a right is missing in operator/manifests/rbac.yaml or operator/objects: "
+          << line;
     }
     const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
     if (GTEST_FLAG_GET(filter) != "*" || tests.failed_test_count() > 0) {
-      std::cout << "RBAC: unused rights are not looked for, as not all flows ran to their end" << std::endl;
+      std::cout << "RBAC: unused rights are not looked for, as not all flows ran to their end"
+                << std::endl;
       return;
     }
     for (const std::string& line : audit->Unused(kUnusedHere)) {
-      ADD_FAILURE() << "RBAC, a right that no flow needs, in operator/manifests/rbac.yaml or operator/objects: " << line;
+      ADD_FAILURE() << "RBAC, a right that no flow needs, in operator/manifests/rbac.yaml or "
+                       "operator/objects: "
+                    << line;
     }
   }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind tier: the flows on the cluster of KUBECONFIG, where the operator is deployed. REGISTRY names the registry,
-// as the cluster sees it, that has the demo images.
+// The kind tier: the flows on the cluster of KUBECONFIG, where the operator is deployed. REGISTRY
+// names the registry, as the cluster sees it, that has the demo images.
 #include <glog/logging.h>
 #include <gtest/gtest.h>
 

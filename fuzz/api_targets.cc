@@ -44,8 +44,9 @@ std::string Bytes(const google::protobuf::MessageLite& message) {
 
 bool HasGate(const Json& pod, std::string_view gate) {
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
-  return gates != nullptr && std::any_of(gates->begin(), gates->end(),
-                                         [&](const Json& one) { return kube::StringAt(one, "name") == gate; });
+  return gates != nullptr && std::any_of(gates->begin(), gates->end(), [&](const Json& one) {
+           return kube::StringAt(one, "name") == gate;
+         });
 }
 
 // What the API server would make of a patch.
@@ -75,16 +76,21 @@ void FuzzAdmissionReview(const std::string& input) {
   constexpr char kOperatorNamespace[] = "openshift-multiarch-tuning-operator";
   using placement::GateDecision;
   for (bool preferences : {false, true}) {
-    GateDecision cluster = placement::ShouldGateForCluster(review->pod, kOperatorNamespace, preferences);
+    GateDecision cluster =
+        placement::ShouldGateForCluster(review->pod, kOperatorNamespace, preferences);
     Json gated = Patched(*pod, webhook::ClusterPatch(*review, cluster));
-    CHECK_EQ(HasGate(gated, api::kClusterGate), cluster == GateDecision::kGate || HasGate(*pod, api::kClusterGate));
+    CHECK_EQ(HasGate(gated, api::kClusterGate),
+             cluster == GateDecision::kGate || HasGate(*pod, api::kClusterGate));
   }
-  GateDecision local = placement::ShouldGateLocally(review->pod, review->pod.ns, kOperatorNamespace);
+  GateDecision local =
+      placement::ShouldGateLocally(review->pod, review->pod.ns, kOperatorNamespace);
   Json gated = Patched(*pod, webhook::LocalPatch(*review, local, "only"));
-  CHECK_EQ(HasGate(gated, api::kLocalGate), local == GateDecision::kGate || HasGate(*pod, api::kLocalGate));
+  CHECK_EQ(HasGate(gated, api::kLocalGate),
+           local == GateDecision::kGate || HasGate(*pod, api::kLocalGate));
 }
 
-// Whether the fields that packing looks at are of their types. Protobuf keeps others as unknown; the API server has none.
+// Whether the fields that packing looks at are of their types. Protobuf keeps others as unknown;
+// the API server has none.
 bool IsWellTyped(std::string_view pod) {
   auto is_bytes = [](std::string_view field) { return (field[0] & 7) == 2; };
   kube::FieldReader fields(pod);
@@ -102,7 +108,8 @@ bool IsWellTyped(std::string_view pod) {
 
 // A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
 void FuzzWatchEvent(const std::string& input) {
-  static const auto& pack = *new auto(kube::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
+  static const auto& pack =
+      *new auto(kube::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
   Result<kube::RawWatchEvent> event = kube::DecodeProtobufFrame(input);
   if (!event) return;
   Result<std::optional<std::string>> packed = pack(event->object);
@@ -120,7 +127,8 @@ void FuzzWatchEvent(const std::string& input) {
 void FuzzFrames(const std::string& input) {
   if (input.size() < 2) return;
   constexpr size_t kMaxFrame = 1024;
-  auto format = input[0] % 2 == 0 ? kube::FrameReader::Format::kLines : kube::FrameReader::Format::kLengthPrefixed;
+  auto format = input[0] % 2 == 0 ? kube::FrameReader::Format::kLines
+                                  : kube::FrameReader::Format::kLengthPrefixed;
   auto read = [&](size_t step) {
     std::vector<std::string> frames;
     kube::FrameReader reader(format, kMaxFrame);
@@ -142,7 +150,8 @@ void FuzzFrames(const std::string& input) {
 void FuzzYaml(const std::string& input) {
   Result<std::vector<Json>> documents = kube::ParseYamlDocuments(input);
   if (!documents) return;
-  for (const Json& document : *documents) (void)document.dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (const Json& document : *documents)
+    (void)document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 // Reading what was written changes nothing any more.
@@ -197,17 +206,20 @@ void FuzzPod(const std::string& input) {
   static const auto& configs = *new auto([] {
     Json json = {{"metadata", {{"name", "only"}, {"namespace", "shop"}}}};
     json["spec"]["plugins"]["nodeAffinityScoring"] = {
-        {"enabled", true}, {"platforms", Json::array({{{"architecture", "arm64"}, {"weight", 7}}})}};
+        {"enabled", true},
+        {"platforms", Json::array({{{"architecture", "arm64"}, {"weight", 7}}})}};
     return std::vector{*api::PodPlacementConfig::FromJson(std::move(json))};
   }());
   static const std::vector<api::Platform> platforms = {{"amd64", 1}, {"arm64", 2}};
   placement::Configs matching = placement::ConfigsFor(*pod, configs);
   (void)placement::GatingConfigs(*pod);
 
-  CheckRelease(*pod, api::kLocalGate, [&](Pod& one) { return placement::ReleaseLocal(one, matching); });
+  CheckRelease(*pod, api::kLocalGate,
+               [&](Pod& one) { return placement::ReleaseLocal(one, matching); });
   placement::ClusterDecision decision{.configs = matching, .cluster_platforms = platforms};
-  for (const auto& architectures : {std::optional<placement::ArchitectureSet>(), std::optional<placement::ArchitectureSet>({}),
-                                    std::optional<placement::ArchitectureSet>({"amd64", "arm64"})}) {
+  for (const auto& architectures :
+       {std::optional<placement::ArchitectureSet>(), std::optional<placement::ArchitectureSet>({}),
+        std::optional<placement::ArchitectureSet>({"amd64", "arm64"})}) {
     for (bool take_over : {false, true}) {
       decision.architectures = architectures;
       decision.take_over_shard = take_over;
@@ -215,12 +227,16 @@ void FuzzPod(const std::string& input) {
         Pod held = *pod;
         CHECK(!placement::ReleaseCluster(held, decision).released);  // I1
       }
-      CheckRelease(*pod, api::kClusterGate, [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
+      CheckRelease(*pod, api::kClusterGate,
+                   [&](Pod& one) { return placement::ReleaseCluster(one, decision); });
     }
   }
-  CheckRelease(*pod, api::kClusterGate, [](Pod& one) { return placement::ReleaseIgnored(one, api::kClusterGate); });
-  CheckRelease(*pod, api::kLocalGate, [](Pod& one) { return placement::ReleaseIgnored(one, api::kLocalGate); });
-  CheckRelease(*pod, api::kLocalGate, [&](Pod& one) { return placement::TakeOverLocal(one, matching); });
+  CheckRelease(*pod, api::kClusterGate,
+               [](Pod& one) { return placement::ReleaseIgnored(one, api::kClusterGate); });
+  CheckRelease(*pod, api::kLocalGate,
+               [](Pod& one) { return placement::ReleaseIgnored(one, api::kLocalGate); });
+  CheckRelease(*pod, api::kLocalGate,
+               [&](Pod& one) { return placement::TakeOverLocal(one, matching); });
   (void)placement::IsIgnored(*pod, "ops");
 }
 

@@ -13,14 +13,17 @@ namespace {
 
 void (*g_run)(const std::string& input) = nullptr;
 
-// Read and cleared by libFuzzer, which knows the section by its name: how often each place of the code was reached.
+// Read and cleared by libFuzzer, which knows the section by its name: how often each place of the
+// code was reached.
 __attribute__((section("__libfuzzer_extra_counters"))) uint8_t g_reached[1 << 16];
 
 }  // namespace
 
-// GCC calls this at every branch under --config=fuzz, where Clang would count in an array by itself. libFuzzer's own
-// definition refuses to work, so the linker is told to take this one (third_party/system).
-extern "C" __attribute__((no_sanitize_coverage, no_sanitize_address)) void __wrap___sanitizer_cov_trace_pc() {
+// GCC calls this at every branch under --config=fuzz, where Clang would count in an array by
+// itself. libFuzzer's own definition refuses to work, so the linker is told to take this one
+// (third_party/system).
+extern "C" __attribute__((no_sanitize_coverage, no_sanitize_address)) void
+__wrap___sanitizer_cov_trace_pc() {
   auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   ++g_reached[(place ^ (place >> 16)) % sizeof(g_reached)];
 }

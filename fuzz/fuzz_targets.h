@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads untrusted bytes, each as a function that ends the process when a promise of its header is broken.
+// What reads untrusted bytes, each as a function that ends the process when a promise of its header
+// is broken.
 #pragma once
 
 #include <string>

@@ -20,7 +20,8 @@ using kube::Result;
 const std::vector<Reference>& Images() {
   static const std::vector<Reference> images = [] {
     std::vector<Reference> all;
-    for (const char* name : {"nginx", "quay.io/team/app:1", "a.b.example.com:5000/x/y@sha256:"
+    for (const char* name : {"nginx", "quay.io/team/app:1",
+                             "a.b.example.com:5000/x/y@sha256:"
                              "0000000000000000000000000000000000000000000000000000000000000000"}) {
       all.push_back(*Reference::Parse(name));
     }
@@ -30,7 +31,8 @@ const std::vector<Reference>& Images() {
 }
 
 void CheckPlatform(const Platform& platform) {
-  CHECK(NormalizeArchitecture(platform.architecture) == platform.architecture) << platform.architecture;
+  CHECK(NormalizeArchitecture(platform.architecture) == platform.architecture)
+      << platform.architecture;
 }
 
 void FuzzReference(const std::string& input) {
@@ -113,7 +115,8 @@ void FuzzHostsToml(const std::string& input) {
 }
 
 void FuzzCredentialProviders(const std::string& input) {
-  static const CredentialProvider provider{.name = "p", .api_version = "credentialprovider.kubelet.k8s.io/v1"};
+  static const CredentialProvider provider{.name = "p",
+                                           .api_version = "credentialprovider.kubelet.k8s.io/v1"};
   Result<ProviderAnswer> answer = ParseProviderAnswer(input, provider);
   if (answer && answer->duration) CHECK_GE(answer->duration->count(), 0);
   Result<CredentialProviderConfig> config = ParseCredentialProviderConfig(input);

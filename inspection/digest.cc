@@ -36,7 +36,8 @@ kube::Result<void> VerifyDigest(std::string_view wanted, std::string_view conten
   } else {
     return kube::Error::Invalid("unknown digest algorithm");
   }
-  if (got != wanted) return kube::Error::Invalid("content is " + got + ", not " + std::string(wanted));
+  if (got != wanted)
+    return kube::Error::Invalid("content is " + got + ", not " + std::string(wanted));
   return kube::Ok();
 }
 

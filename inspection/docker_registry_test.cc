@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The inspector against a registry that others wrote: Debian's docker-registry, with a password.
+#include "inspection/testing/docker_registry.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "inspection/inspector.h"
 #include "inspection/manifest.h"
 #include "inspection/registry/auth.h"
-#include "inspection/testing/docker_registry.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -33,21 +34,25 @@ class DockerRegistryTest : public ::testing::Test {
     std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/registry";
     registry_ = std::make_unique<DockerRegistry>(
         DockerRegistryOptions{.folder = folder, .storage = folder + "/data", .password = true});
-    publisher_ = std::make_unique<Publisher>(io_, registry_->port(), BasicAuthorization("u", "secret"));
+    publisher_ =
+        std::make_unique<Publisher>(io_, registry_->port(), BasicAuthorization("u", "secret"));
     inspector_ = NewImageInspector(io_.get_executor(), kube::RealClock());
-    InspectorConfig config{.registries_conf = "[[registry]]\nlocation = \"" + host() + "\"\ninsecure = true\n"};
+    InspectorConfig config{.registries_conf =
+                               "[[registry]]\nlocation = \"" + host() + "\"\ninsecure = true\n"};
     ASSERT_THAT(inspector_->SetConfig(config), IsOk());
-    ASSERT_THAT(keyring_.AddSecret("ns/s", kDockerConfigJsonType,
-                                   R"({"auths":{")" + host() + R"(":{"username":"u","password":"secret"}}})"),
+    ASSERT_THAT(keyring_.AddSecret(
+                    "ns/s", kDockerConfigJsonType,
+                    R"({"auths":{")" + host() + R"(":{"username":"u","password":"secret"}}})"),
                 IsOk());
   }
 
   std::string host() const { return registry_->host(); }
-  void PushImage(const std::string& repository, const std::string& tag, const std::string& architecture,
-                 std::string_view type) {
+  void PushImage(const std::string& repository, const std::string& tag,
+                 const std::string& architecture, std::string_view type) {
     publisher_->PushImage(repository, tag, {"linux", architecture}, type);
   }
-  void PushIndex(const std::string& repository, const std::string& tag, std::string_view type, std::string_view image) {
+  void PushIndex(const std::string& repository, const std::string& tag, std::string_view type,
+                 std::string_view image) {
     std::vector<std::string> entries;
     for (const char* architecture : {"amd64", "ppc64le"}) {
       entries.push_back(publisher_->PushEntry(repository, {"linux", architecture}, image));
@@ -100,7 +105,9 @@ TEST_F(DockerRegistryTest, WithoutThePasswordThereIsNoAnswer) {
   EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kUnauthenticated));
 }
 
-TEST_F(DockerRegistryTest, AnAbsentImageIsNotFound) { EXPECT_THAT(Inspect("app:absent"), FailsWith(Code::kNotFound)); }
+TEST_F(DockerRegistryTest, AnAbsentImageIsNotFound) {
+  EXPECT_THAT(Inspect("app:absent"), FailsWith(Code::kNotFound));
+}
 
 }  // namespace
 }  // namespace inspection

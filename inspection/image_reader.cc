@@ -21,9 +21,12 @@ void SortUnique(std::vector<Platform>& platforms) {
 
 }  // namespace
 
-Async<ImagePlatforms> ImageReader::Read(Repository repository, std::string version, kube::TimePoint deadline) {
-  Result<ImagePlatforms> image = co_await ReadAt(std::move(repository), std::move(version), 0, deadline);
-  if (image && image->platforms.empty() && !image->bundle) co_return Error::Invalid("the image names no platform");
+Async<ImagePlatforms> ImageReader::Read(Repository repository, std::string version,
+                                        kube::TimePoint deadline) {
+  Result<ImagePlatforms> image =
+      co_await ReadAt(std::move(repository), std::move(version), 0, deadline);
+  if (image && image->platforms.empty() && !image->bundle)
+    co_return Error::Invalid("the image names no platform");
   co_return image;
 }
 
@@ -53,7 +56,8 @@ Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest ind
                                              kube::TimePoint deadline) {
   ImagePlatforms image;
   image.platforms = index.platforms;
-  if (!index.nested.empty() && depth + 1 >= kMaxDepth) co_return Error::Invalid("indexes nested too deep");
+  if (!index.nested.empty() && depth + 1 >= kMaxDepth)
+    co_return Error::Invalid("indexes nested too deep");
   if (index.nested.size() > kMaxNested) co_return Error::Invalid("too many nested indexes");
   for (const Descriptor& nested : index.nested) {
     Result<ImagePlatforms> inner = co_await ReadAt(repository, nested.digest, depth + 1, deadline);
@@ -63,10 +67,12 @@ Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest ind
   }
   SortUnique(image.platforms);
   // Of nested ones together: what is remembered of an image is bounded.
-  if (image.platforms.size() > kMaxPlatforms) co_return Error::Invalid("index with more than 64 platforms");
+  if (image.platforms.size() > kMaxPlatforms)
+    co_return Error::Invalid("index with more than 64 platforms");
   // An index of one image may be an operator bundle's; two architectures never are.
   if (index.only_image && index.nested.empty()) {
-    Result<ImagePlatforms> only = co_await ReadAt(std::move(repository), index.only_image->digest, depth + 1, deadline);
+    Result<ImagePlatforms> only =
+        co_await ReadAt(std::move(repository), index.only_image->digest, depth + 1, deadline);
     if (!only) co_return only.error();
     image.bundle = only->bundle;
     if (image.platforms.empty()) image.platforms = std::move(only->platforms);
@@ -74,14 +80,17 @@ Async<ImagePlatforms> ImageReader::ReadIndex(Repository repository, Manifest ind
   co_return image;
 }
 
-Async<ImagePlatforms> ImageReader::ReadConfig(Repository repository, Descriptor config, kube::TimePoint deadline) {
-  Result<Document> blob = co_await client_.Blob(std::move(repository), std::move(config.digest), deadline);
+Async<ImagePlatforms> ImageReader::ReadConfig(Repository repository, Descriptor config,
+                                              kube::TimePoint deadline) {
+  Result<Document> blob =
+      co_await client_.Blob(std::move(repository), std::move(config.digest), deadline);
   if (!blob) co_return blob.error();
   Result<ImageConfig> parsed = ParseImageConfig(blob->body);
   if (!parsed) co_return parsed.error();
   ImagePlatforms image;
   image.bundle = parsed->bundle;
-  if (!parsed->platform.architecture.empty()) image.platforms.push_back(std::move(parsed->platform));
+  if (!parsed->platform.architecture.empty())
+    image.platforms.push_back(std::move(parsed->platform));
   co_return image;
 }
 

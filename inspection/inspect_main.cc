@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect: prints the architectures that an image can run on, and on standard error how that was found out: each
-// request, and why a mirror or a credential was taken.
+// inspect: prints the architectures that an image can run on, and on standard error how that was
+// found out: each request, and why a mirror or a credential was taken.
 //
 //   bazel run //inspection:inspect -- quay.io/team/app:1 --authfile=$HOME/.docker/config.json
 #include <gflags/gflags.h>
@@ -29,7 +29,8 @@ Async<> Inspect(App& app, std::string image) {
   ImageRequest request{.image = std::move(image), .os = FLAGS_os};
   NodeFilePaths paths = NodeFilesFromFlags();
   // What a node may do without, whoever names it here does not.
-  for (const std::string& path : {paths.registries_conf, paths.policy, paths.credential_provider_config}) {
+  for (const std::string& path :
+       {paths.registries_conf, paths.policy, paths.credential_provider_config}) {
     if (path.empty()) continue;
     Result<std::string> text = kube::ReadFile(path);
     if (!text) co_return text.error();
@@ -52,10 +53,12 @@ Async<> Inspect(App& app, std::string image) {
 
   InspectorOptions options;
   options.trace = [](const std::string& line) { std::cerr << line << '\n'; };
-  std::unique_ptr<ImageInspector> inspector = NewImageInspector(app.executor(), app.clock(), options);
+  std::unique_ptr<ImageInspector> inspector =
+      NewImageInspector(app.executor(), app.clock(), options);
   Result<void> set = inspector->SetConfig(std::move(config));
   if (!set) co_return set.error();
-  Result<placement::ArchitectureSet> architectures = co_await inspector->Architectures(std::move(request));
+  Result<placement::ArchitectureSet> architectures =
+      co_await inspector->Architectures(std::move(request));
   if (!architectures) co_return architectures.error();
   for (const std::string& architecture : *architectures) std::cout << architecture << '\n';
   co_return kube::Ok();
@@ -72,10 +75,11 @@ int main(int argc, char** argv) {
     for (int i = 1; i + 1 < argc; ++i) argv[i] = argv[i + 1];
     argv[--argc] = nullptr;
   }
-  kube::AppOptions options{.name = "inspect",
-                           .summary = "inspect IMAGE [flags]: prints the architectures that an image can run on.",
-                           .version = api::kVersion,
-                           .argc = argc,
-                           .argv = argv};
+  kube::AppOptions options{
+      .name = "inspect",
+      .summary = "inspect IMAGE [flags]: prints the architectures that an image can run on.",
+      .version = api::kVersion,
+      .argc = argc,
+      .argv = argv};
   return kube::RunApp(options, [image](kube::App& app) { return inspection::Inspect(app, image); });
 }

@@ -5,11 +5,11 @@
 #include <optional>
 #include <set>
 
+#include "inspection/config/policy.h"
+#include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
 #include "inspection/lru_map.h"
-#include "inspection/config/policy.h"
 #include "inspection/reference.h"
-#include "inspection/config/registries_config.h"
 #include "inspection/registry/registry_client.h"
 #include "kube/base/notifier.h"
 #include "kube/base/slots.h"
@@ -24,9 +24,11 @@ using kube::Error;
 using kube::Result;
 using placement::ArchitectureSet;
 
-// Everything that one configuration determines; replaced as a whole, while calls under way keep theirs alive.
+// Everything that one configuration determines; replaced as a whole, while calls under way keep
+// theirs alive.
 struct Setup {
-  Setup(kube::Executor executor, kube::Clock& clock, RegistryClientOptions client_options, size_t capacity)
+  Setup(kube::Executor executor, kube::Clock& clock, RegistryClientOptions client_options,
+        size_t capacity)
       : client(std::move(executor), clock, std::move(client_options)),
         reader(client),
         images(capacity),
@@ -53,9 +55,9 @@ struct Setup {
   RegistryClient client;
   ImageReader reader;
   std::optional<CredentialProviders> providers;  // none: without any
-  LruMap<ImagePlatforms> images;  // by digest: true for ever
-  LruMap<Tag> tags;               // by what is asked, and with which credentials
-  LruMap<Failure> failures;       // likewise
+  LruMap<ImagePlatforms> images;                 // by digest: true for ever
+  LruMap<Tag> tags;                              // by what is asked, and with which credentials
+  LruMap<Failure> failures;                      // likewise
   std::map<std::string, std::shared_ptr<Flight>> flights;
 };
 
@@ -69,7 +71,8 @@ struct Question {
   std::string Key() const {
     std::string key = reference.ToString();
     for (const Repository& repository : repositories) {
-      for (const Credential& credential : repository.credentials) key += " " + credential.Identity();
+      for (const Credential& credential : repository.credentials)
+        key += " " + credential.Identity();
     }
     return key;
   }
@@ -78,8 +81,11 @@ struct Question {
 class Inspector final : public ImageInspector {
  public:
   Inspector(kube::Executor executor, kube::Clock& clock, InspectorOptions options)
-      : executor_(std::move(executor)), clock_(clock), options_(std::move(options)),
-        large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies, "a large body's turn")) {
+      : executor_(std::move(executor)),
+        clock_(clock),
+        options_(std::move(options)),
+        large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies,
+                                                    "a large body's turn")) {
     setup_ = NewSetup({}, {});
   }
 
@@ -92,9 +98,11 @@ class Inspector final : public ImageInspector {
     if (setup->providers) provided = co_await setup->providers->For(*reference);
     std::string problem = std::move(provided.problem);
     if (request.keyring != nullptr && !request.keyring->problem().empty()) {
-      problem = problem.empty() ? request.keyring->problem() : request.keyring->problem() + "; " + problem;
+      problem = problem.empty() ? request.keyring->problem()
+                                : request.keyring->problem() + "; " + problem;
     }
-    if (!provided.keyring.empty()) request.keyring = Together(request.keyring, provided.keyring, problem);
+    if (!provided.keyring.empty())
+      request.keyring = Together(request.keyring, provided.keyring, problem);
     Result<Question> question = Ask(*setup, std::move(*reference), request);
     // From here on only the credentials that are for this image are in memory.
     request.keyring.reset();
@@ -145,7 +153,8 @@ class Inspector final : public ImageInspector {
     setup->registries = std::move(*registries);
     setup->policy = std::move(*policy);
     setup->containerd = config.containerd_hosts;
-    if (!config.credential_providers.providers.empty()) setup->providers.emplace(clock_, config.credential_providers);
+    if (!config.credential_providers.providers.empty())
+      setup->providers.emplace(clock_, config.credential_providers);
     setup_ = std::move(setup);
     config_ = std::move(config);
     return kube::Ok();
@@ -168,7 +177,8 @@ class Inspector final : public ImageInspector {
     return architectures;
   }
 
-  std::shared_ptr<Setup> NewSetup(const InspectorConfig& config, std::set<std::string> named_hosts) {
+  std::shared_ptr<Setup> NewSetup(const InspectorConfig& config,
+                                  std::set<std::string> named_hosts) {
     RegistryClientOptions options;
     options.transport.ca_pem = config.ca_bundle_pem;
     options.transport.host_tls = config.certificates;
@@ -176,7 +186,8 @@ class Inspector final : public ImageInspector {
                                       config.containerd_hosts.certificates().end());
     // Docker Hub's name is not that of its host.
     auto hub = options.transport.host_tls.find(std::string(kDockerHub));
-    if (hub != options.transport.host_tls.end()) options.transport.host_tls.emplace(kDockerHubHost, hub->second);
+    if (hub != options.transport.host_tls.end())
+      options.transport.host_tls.emplace(kDockerHubHost, hub->second);
     if (named_hosts.contains(std::string(kDockerHub))) named_hosts.emplace(kDockerHubHost);
     options.transport.named_hosts = std::move(named_hosts);
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
@@ -185,14 +196,17 @@ class Inspector final : public ImageInspector {
     return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);
   }
 
-  // A password that was to come from a plugin, or from a secret that is not used, may be what is missing.
+  // A password that was to come from a plugin, or from a secret that is not used, may be what is
+  // missing.
   static Error Explain(const Error& error, const std::string& problem) {
-    bool refused = error.code() == kube::Code::kUnauthenticated || error.code() == kube::Code::kPermissionDenied;
+    bool refused = error.code() == kube::Code::kUnauthenticated ||
+                   error.code() == kube::Code::kPermissionDenied;
     return refused && !problem.empty() ? error.Prefix(problem) : error;
   }
 
   // The pod's own credentials, then those of plugins as far as there is room.
-  static SharedKeyring Together(const SharedKeyring& own, const Keyring& provided, std::string& problem) {
+  static SharedKeyring Together(const SharedKeyring& own, const Keyring& provided,
+                                std::string& problem) {
     Keyring all = own == nullptr ? Keyring() : *own;
     Result<void> added = all.Append(provided);
     if (!added && problem.empty()) problem = "credential providers: " + added.error().message();
@@ -207,14 +221,17 @@ class Inspector final : public ImageInspector {
     Result<std::vector<PullSource>> sources = setup.registries.Sources(reference);
     if (!sources) return sources.error();
 
-    Question question{.reference = std::move(reference), .always_pull = request.always_pull, .repositories = {}};
+    Question question{
+        .reference = std::move(reference), .always_pull = request.always_pull, .repositories = {}};
     bool by_digest = !question.reference.digest.empty();
     for (PullSource& source : *sources) {
-      Result<std::vector<PullSource>> places = setup.containerd.Expand(std::move(source), by_digest);
+      Result<std::vector<PullSource>> places =
+          setup.containerd.Expand(std::move(source), by_digest);
       if (!places) return places.error().Prefix(about);
       for (PullSource& place : *places) {
         std::vector<Credential> credentials;
-        if (request.keyring != nullptr) credentials = request.keyring->Match(place.registry, place.repository);
+        if (request.keyring != nullptr)
+          credentials = request.keyring->Match(place.registry, place.repository);
         question.repositories.push_back({std::move(place), std::move(credentials)});
       }
     }
@@ -252,7 +269,8 @@ class Inspector final : public ImageInspector {
   ImagePlatforms* Known(Setup& setup, const std::string& key, const Question& question) {
     if (!question.reference.digest.empty()) return setup.images.Find(question.reference.digest);
     Setup::Tag* tag = setup.tags.Find(key);
-    if (tag == nullptr || question.always_pull || clock_.Now() >= tag->believed_until) return nullptr;
+    if (tag == nullptr || question.always_pull || clock_.Now() >= tag->believed_until)
+      return nullptr;
     return setup.images.Find(tag->digest);
   }
 
@@ -263,8 +281,8 @@ class Inspector final : public ImageInspector {
     for (size_t i = 0; i < question.repositories.size(); ++i) {
       const Repository& repository = question.repositories[i];
       if (options_.trace) {
-        options_.trace("from " + repository.source.registry + "/" + repository.source.repository + ": " +
-                       repository.source.why);
+        options_.trace("from " + repository.source.registry + "/" + repository.source.repository +
+                       ": " + repository.source.why);
       }
       // A silent mirror must leave time for those after it.
       kube::Duration left = deadline - clock_.Now();
@@ -272,7 +290,8 @@ class Inspector final : public ImageInspector {
       image = co_await ReadFrom(setup, repository, question.reference.Version(), known_tag, turn);
       // Whatever is wrong with it, the user is told where it was.
       std::string about = "registry " + repository.source.registry;
-      if (!image && !image.error().message().starts_with(about)) image = image.error().Prefix(about);
+      if (!image && !image.error().message().starts_with(about))
+        image = image.error().Prefix(about);
       if (image || image.error().code() == kube::Code::kCancelled) break;
     }
     if (image) {
@@ -285,8 +304,8 @@ class Inspector final : public ImageInspector {
   }
 
   // A tag that was seen before is looked up by HEAD: where it has not moved, nothing more is read.
-  Async<ImagePlatforms> ReadFrom(std::shared_ptr<Setup> setup, Repository repository, std::string version,
-                                 bool known_tag, kube::TimePoint deadline) {
+  Async<ImagePlatforms> ReadFrom(std::shared_ptr<Setup> setup, Repository repository,
+                                 std::string version, bool known_tag, kube::TimePoint deadline) {
     if (known_tag) {
       auto digest = co_await setup->client.ManifestDigest(repository, version, deadline);
       // Some refuse HEAD: kInvalid.
@@ -296,14 +315,16 @@ class Inspector final : public ImageInspector {
         if (image != nullptr) co_return *image;
       }
     }
-    Result<ImagePlatforms> image = co_await setup->reader.Read(std::move(repository), std::move(version), deadline);
+    Result<ImagePlatforms> image =
+        co_await setup->reader.Read(std::move(repository), std::move(version), deadline);
     co_return image;
   }
 
   kube::Executor executor_;
   kube::Clock& clock_;
   InspectorOptions options_;
-  std::shared_ptr<kube::Slots> large_bodies_;  // of all configurations: those before the newest have calls, too
+  std::shared_ptr<kube::Slots>
+      large_bodies_;  // of all configurations: those before the newest have calls, too
   InspectorConfig config_;
   std::shared_ptr<Setup> setup_;
 };

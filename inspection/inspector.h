@@ -5,9 +5,9 @@
 //   ImageRequest request{.image = "quay.io/team/app:1", .os = "linux"};
 //   Result<ArchitectureSet> runs_on = co_await inspector->Architectures(std::move(request));
 //
-// What an image says is kept: by digest as long as there is room, by tag for a while and per credentials, so that no
-// namespace profits from another's. Questions about one image at one time are asked once.
-// Thread: the executor's.
+// What an image says is kept: by digest as long as there is room, by tag for a while and per
+// credentials, so that no namespace profits from another's. Questions about one image at one time
+// are asked once. Thread: the executor's.
 #pragma once
 
 #include <chrono>
@@ -38,11 +38,13 @@ struct InspectorOptions {
   std::chrono::milliseconds tag_ttl{60'000};
   // How long a failure is: so that the pods of a Deployment don't each ask in vain.
   std::chrono::milliseconds error_ttl{1'000};
-  // Manifests and configs of more than 256 KiB in memory at a time; further ones wait. The others never do.
+  // Manifests and configs of more than 256 KiB in memory at a time; further ones wait. The others
+  // never do.
   size_t large_bodies = 8;
   // Images and tags that are remembered, each.
   size_t capacity = 4096;
-  // Told of each request and each choice (mirror, credential), for people; never holds a secret. May be empty.
+  // Told of each request and each choice (mirror, credential), for people; never holds a secret.
+  // May be empty.
   std::function<void(const std::string&)> trace;
 };
 
@@ -55,23 +57,25 @@ class ImageInspector {
  public:
   virtual ~ImageInspector() = default;
 
-  // Returns: sorted GOARCH names; empty if the image is for other operating systems only, which is not an error.
-  // Errors, each naming image, registry and cause: kInvalid (the name; what the registry sent), kNotFound,
-  // kUnauthenticated and kPermissionDenied (credentials, blocked by configuration or policy), kThrottled, kUnavailable,
-  // kDeadlineExceeded, kCancelled.
+  // Returns: sorted GOARCH names; empty if the image is for other operating systems only, which is
+  // not an error. Errors, each naming image, registry and cause: kInvalid (the name; what the
+  // registry sent), kNotFound, kUnauthenticated and kPermissionDenied (credentials, blocked by
+  // configuration or policy), kThrottled, kUnavailable, kDeadlineExceeded, kCancelled.
   virtual kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) = 0;
   // The same if no registry need be asked for it, else nullopt.
-  virtual std::optional<kube::Result<placement::ArchitectureSet>> Remembered(const ImageRequest& request) = 0;
+  virtual std::optional<kube::Result<placement::ArchitectureSet>> Remembered(
+      const ImageRequest& request) = 0;
 
-  // From now on; nothing learnt under another configuration is used. kInvalid names what does not parse, and nothing
-  // changes then.
+  // From now on; nothing learnt under another configuration is used. kInvalid names what does not
+  // parse, and nothing changes then.
   virtual kube::Result<void> SetConfig(InspectorConfig config) = 0;
 
   // Since the last SetConfig() that changed something.
   virtual InspectorStats stats() const = 0;
 };
 
-// The registry in an image's name ("docker.io" where it has none); "" if it is no name. For taking turns, not for asking.
+// The registry in an image's name ("docker.io" where it has none); "" if it is no name. For taking
+// turns, not for asking.
 std::string RegistryOf(const std::string& image);
 
 std::unique_ptr<ImageInspector> NewImageInspector(kube::Executor executor, kube::Clock& clock,

@@ -38,7 +38,9 @@ class OffsetClock final : public kube::Clock {
   void Advance(kube::Duration by) { offset_ += by; }
   kube::TimePoint Now() const override { return kube::RealClock().Now() + offset_; }
   kube::WallTime WallNow() const override { return kube::RealClock().WallNow(); }
-  kube::Async<> SleepUntil(kube::TimePoint when) override { return kube::RealClock().SleepUntil(when - offset_); }
+  kube::Async<> SleepUntil(kube::TimePoint when) override {
+    return kube::RealClock().SleepUntil(when - offset_);
+  }
 
  private:
   kube::Duration offset_{};
@@ -64,16 +66,19 @@ class InspectorTest : public ::testing::Test {
     registry_.ClearLog();
   }
 
-  ImageRequest Request(const std::string& image) const { return {.image = registry_.host() + "/" + image}; }
+  ImageRequest Request(const std::string& image) const {
+    return {.image = registry_.host() + "/" + image};
+  }
   Result<ArchitectureSet> Inspect(const std::string& image) { return Inspect(Request(image)); }
   Result<ArchitectureSet> Inspect(ImageRequest request) {
     return kube::Run(io_, inspector_->Architectures(std::move(request)));
   }
   SharedKeyring KeyringFor(const std::string& user, const std::string& password) {
     Keyring keyring;
-    Result<void> added = keyring.AddSecret("ns/" + user, kDockerConfigJsonType,
-                                           R"({"auths":{")" + registry_.host() + R"(":{"username":")" + user +
-                                               R"(","password":")" + password + R"("}}})");
+    Result<void> added =
+        keyring.AddSecret("ns/" + user, kDockerConfigJsonType,
+                          R"({"auths":{")" + registry_.host() + R"(":{"username":")" + user +
+                              R"(","password":")" + password + R"("}}})");
     EXPECT_TRUE(added);
     return std::make_shared<const Keyring>(std::move(keyring));
   }
@@ -114,14 +119,16 @@ TEST_F(InspectorTest, LargePartsOfOneImageDoNotWaitForEachOther) {
   };
   std::string config = registry_.PutBlob(R"({"architecture":"arm64","os":"linux")" + padding);
   std::string image = registry_.PutManifest(
-      "app", "", R"({"schemaVersion":2,"config":)" + part("config", config) + "}" + padding, kOciManifest);
-  std::string index = registry_.PutManifest(
-      "app", "",
-      R"({"schemaVersion":2,"manifests":[)" + part(kOciManifest, image) +
-          R"(,"platform":{"os":"linux","architecture":"arm64"}}])" + padding,
+      "app", "", R"({"schemaVersion":2,"config":)" + part("config", config) + "}" + padding,
+      kOciManifest);
+  std::string index =
+      registry_.PutManifest("app", "",
+                            R"({"schemaVersion":2,"manifests":[)" + part(kOciManifest, image) +
+                                R"(,"platform":{"os":"linux","architecture":"arm64"}}])" + padding,
+                            kOciIndex);
+  registry_.PutManifest(
+      "app", "1", R"({"schemaVersion":2,"manifests":[)" + part(kOciIndex, index) + "}]" + padding,
       kOciIndex);
-  registry_.PutManifest("app", "1", R"({"schemaVersion":2,"manifests":[)" + part(kOciIndex, index) + "}]" + padding,
-                        kOciIndex);
   Result<ArchitectureSet> got = Inspect("app:1");
   ASSERT_THAT(got, IsOk());
   EXPECT_THAT(*got, ElementsAre("arm64"));
@@ -176,7 +183,8 @@ TEST_F(InspectorTest, ManyAtOnceAskOnce) {
   int good = 0;
   kube::TaskGroup tasks(io_.get_executor());
   struct Ask {
-    static kube::asio::awaitable<void> Once(ImageInspector& inspector, ImageRequest request, int& good) {
+    static kube::asio::awaitable<void> Once(ImageInspector& inspector, ImageRequest request,
+                                            int& good) {
       Result<ArchitectureSet> got = co_await inspector.Architectures(std::move(request));
       good += got.has_value() ? 1 : 0;
     }
@@ -197,8 +205,9 @@ TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
   ImageRequest other = Request("secret:1");
   other.keyring = KeyringFor("v", "hunter2");
   EXPECT_THAT(Inspect(other),
-              FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("inspect " + registry_.host() + "/secret:1: "),
-                                                      HasSubstr("1 credential tried"), Not(HasSubstr("hunter2")))));
+              FailsWith(Code::kUnauthenticated,
+                        AllOf(HasSubstr("inspect " + registry_.host() + "/secret:1: "),
+                              HasSubstr("1 credential tried"), Not(HasSubstr("hunter2")))));
   for (const std::string& line : trace_) EXPECT_THAT(line, Not(HasSubstr("hunter2")));
 }
 
@@ -215,8 +224,8 @@ TEST_F(InspectorTest, AFailureIsBelievedForAMoment) {
 TEST_F(InspectorTest, AnIndexInAnIndexCounts) {
   std::string inner = registry_.PutIndex("app", "", {{"linux", "arm64"}, {"linux", "s390x"}});
   registry_.PutManifest("app", "1",
-                        R"({"schemaVersion":2,"manifests":[{"mediaType":")" + std::string(kOciIndex) +
-                            R"(","digest":")" + inner + R"(","size":1}]})",
+                        R"({"schemaVersion":2,"manifests":[{"mediaType":")" +
+                            std::string(kOciIndex) + R"(","digest":")" + inner + R"(","size":1}]})",
                         kOciIndex);
   EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
 }
@@ -239,7 +248,8 @@ TEST_F(InspectorTest, AMirrorIsAskedFirstAndLeavesTheRestToTheRegistry) {
   mirror.PutIndex("cache/app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   registry_.PutIndex("app", "2", {{"linux", "amd64"}, {"linux", "arm64"}});
-  config_.registries_conf += "mirror = [{location = \"" + mirror.host() + "/cache\", insecure = true}]\n";
+  config_.registries_conf +=
+      "mirror = [{location = \"" + mirror.host() + "/cache\", insecure = true}]\n";
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
   EXPECT_THAT(*Inspect("app:2"), ElementsAre("amd64", "arm64"));
@@ -249,15 +259,17 @@ TEST_F(InspectorTest, AMirrorIsAskedFirstAndLeavesTheRestToTheRegistry) {
 TEST_F(InspectorTest, ANewConfigurationForgetsWhatTheOldOneLearnt) {
   registry_.PutImage("app", "1", {"linux", "amd64"});
   ASSERT_THAT(Inspect("app:1"), IsOk());
-  config_.registries_conf = "[[registry]]\nlocation = \"" + registry_.host() + "\"\nblocked = true\n";
+  config_.registries_conf =
+      "[[registry]]\nlocation = \"" + registry_.host() + "\"\nblocked = true\n";
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kPermissionDenied, HasSubstr("blocked")));
 }
 
 TEST_F(InspectorTest, ABadConfigurationChangesNothing) {
   registry_.PutImage("app", "1", {"linux", "amd64"});
-  for (InspectorConfig bad : {InspectorConfig{.registries_conf = "["}, InspectorConfig{.ca_bundle_pem = "x"},
-                              InspectorConfig{.policy_json = "["}}) {
+  for (InspectorConfig bad :
+       {InspectorConfig{.registries_conf = "["}, InspectorConfig{.ca_bundle_pem = "x"},
+        InspectorConfig{.policy_json = "["}}) {
     EXPECT_THAT(inspector_->SetConfig(bad), FailsWith(Code::kInvalid));
   }
   EXPECT_THAT(Inspect("app:1"), IsOk());
@@ -271,7 +283,8 @@ TEST_F(InspectorTest, APolicyRefusesBeforeAnybodyIsAsked) {
 }
 
 TEST_F(InspectorTest, ABadNameCostsNothing) {
-  EXPECT_THAT(Inspect(ImageRequest{.image = "Not A Name"}), FailsWith(Code::kInvalid, HasSubstr("Not A Name")));
+  EXPECT_THAT(Inspect(ImageRequest{.image = "Not A Name"}),
+              FailsWith(Code::kInvalid, HasSubstr("Not A Name")));
   EXPECT_THAT(registry_.log(), IsEmpty());
 }
 
@@ -288,13 +301,15 @@ TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
     const char* image;
     const char* cause;
   };
-  for (const Row& row : {Row{"no-arch:1", "names no architecture"}, Row{"no-manifest:1", "manifest"},
-                         Row{"absent:1", "404 Not Found"}, Row{"broken:1", "503 Service Unavailable"},
-                         Row{"lying:1", "content is sha256:"}, Row{"huge:1", "larger than"}}) {
+  for (const Row& row :
+       {Row{"no-arch:1", "names no architecture"}, Row{"no-manifest:1", "manifest"},
+        Row{"absent:1", "404 Not Found"}, Row{"broken:1", "503 Service Unavailable"},
+        Row{"lying:1", "content is sha256:"}, Row{"huge:1", "larger than"}}) {
     Result<ArchitectureSet> got = Inspect(row.image);
     ASSERT_FALSE(got) << row.image;
-    EXPECT_THAT(got.error().message(), AllOf(HasSubstr("inspect " + registry_.host() + "/" + row.image),
-                                             HasSubstr("registry " + registry_.host()), HasSubstr(row.cause)));
+    EXPECT_THAT(got.error().message(),
+                AllOf(HasSubstr("inspect " + registry_.host() + "/" + row.image),
+                      HasSubstr("registry " + registry_.host()), HasSubstr(row.cause)));
   }
 }
 
@@ -306,7 +321,8 @@ TEST_F(InspectorTest, ASecretThatIsNotUsedIsNamedWhereARegistryRefuses) {
   keyring.AddProblem("pull secret ns/huge is larger than 64 KiB");
   ImageRequest request = Request("secret:1");
   request.keyring = std::make_shared<const Keyring>(std::move(keyring));
-  EXPECT_THAT(Inspect(request), FailsWith(Code::kUnauthenticated, HasSubstr("ns/huge is larger than 64 KiB")));
+  EXPECT_THAT(Inspect(request),
+              FailsWith(Code::kUnauthenticated, HasSubstr("ns/huge is larger than 64 KiB")));
   EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated, Not(HasSubstr("ns/huge"))));
 }
 
@@ -330,7 +346,8 @@ TEST_F(InspectorTest, AMirrorOfContainerdIsAskedForTheRegistryItStandsInFor) {
   mirror.PutIndex("app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
   std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/containerd/up.test";
   std::filesystem::create_directories(folder);
-  std::ofstream(folder + "/hosts.toml") << "[host.\"" << mirror.url() << "\".header]\nx-team = \"blue\"\n";
+  std::ofstream(folder + "/hosts.toml")
+      << "[host.\"" << mirror.url() << "\".header]\nx-team = \"blue\"\n";
   config_.containerd_hosts = *ContainerdHosts::Read(folder + "/..");
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   EXPECT_THAT(*Inspect(ImageRequest{.image = "up.test/app:1"}), ElementsAre("arm64", "s390x"));

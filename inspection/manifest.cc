@@ -42,13 +42,16 @@ Result<Descriptor> ParseDescriptor(const Json& json, std::string_view what) {
 
 std::optional<std::string> NormalizeOs(std::string_view os) {
   if (os.empty() || os.size() > 32 || os == "unknown") return std::nullopt;
-  if (!std::all_of(os.begin(), os.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); })) {
+  if (!std::all_of(os.begin(), os.end(),
+                   [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); })) {
     return std::nullopt;
   }
   return std::string(os);
 }
 
-bool IsIndexType(std::string_view media_type) { return media_type == kOciIndex || media_type == kDockerList; }
+bool IsIndexType(std::string_view media_type) {
+  return media_type == kOciIndex || media_type == kDockerList;
+}
 
 // Attestations and signatures that buildkit puts beside the images.
 bool IsAnnotatedReference(const Json& entry) {
@@ -71,24 +74,28 @@ Result<Manifest> ParseIndex(const Json& json) {
     if (IsIndexType(Text(entry, "mediaType"))) {
       Result<Descriptor> nested = ParseDescriptor(entry, "nested index");
       if (!nested) return nested.error();
-      if (manifest.nested.size() == kMaxNested) return Error::Invalid("index with more than 16 nested ones");
+      if (manifest.nested.size() == kMaxNested)
+        return Error::Invalid("index with more than 16 nested ones");
       manifest.nested.push_back(std::move(*nested));
       continue;
     }
     const Json* platform = Member(entry, "platform");
     if (platform == nullptr) continue;
     std::optional<std::string> os = NormalizeOs(Text(*platform, "os"));
-    std::optional<std::string> architecture = NormalizeArchitecture(Text(*platform, "architecture"));
+    std::optional<std::string> architecture =
+        NormalizeArchitecture(Text(*platform, "architecture"));
     if (!os || !architecture) continue;
     manifest.platforms.push_back({*os, *architecture});
     Result<Descriptor> image = ParseDescriptor(entry, "index entry");
-    manifest.only_image = manifest.platforms.size() == 1 && image ? std::optional(std::move(*image)) : std::nullopt;
+    manifest.only_image =
+        manifest.platforms.size() == 1 && image ? std::optional(std::move(*image)) : std::nullopt;
   }
   if (!manifest.nested.empty()) manifest.only_image.reset();
   std::sort(manifest.platforms.begin(), manifest.platforms.end());
   manifest.platforms.erase(std::unique(manifest.platforms.begin(), manifest.platforms.end()),
                            manifest.platforms.end());
-  if (manifest.platforms.size() > kMaxPlatforms) return Error::Invalid("index with more than 64 platforms");
+  if (manifest.platforms.size() > kMaxPlatforms)
+    return Error::Invalid("index with more than 64 platforms");
   return manifest;
 }
 
@@ -115,8 +122,8 @@ std::optional<std::string> NormalizeArchitecture(std::string_view name) {
   if (text == "i386" || text == "i686") return "386";
   if (text == "armhf" || text == "armel") return "arm";
   if (text.empty() || text.size() > 32 || text == "unknown") return std::nullopt;
-  bool plain =
-      std::all_of(text.begin(), text.end(), [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
+  bool plain = std::all_of(text.begin(), text.end(),
+                           [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
   if (!plain) return std::nullopt;
   return text;
 }
@@ -152,7 +159,8 @@ Result<ImageConfig> ParseImageConfig(std::string_view body) {
   ImageConfig config;
   const Json* run = Member(*json, "config");
   const Json* labels = run == nullptr ? nullptr : Member(*run, "Labels");
-  config.bundle = labels != nullptr && !Text(*labels, "operators.operatorframework.io.bundle.mediatype.v1").empty();
+  config.bundle = labels != nullptr &&
+                  !Text(*labels, "operators.operatorframework.io.bundle.mediatype.v1").empty();
 
   std::string os = Text(*json, "os");
   std::optional<std::string> known_os = NormalizeOs(os.empty() ? "linux" : os);

@@ -17,38 +17,43 @@ using ::testing::IsEmpty;
 const std::string kDigest = "sha256:" + std::string(64, 'b');
 
 std::string Entry(const std::string& platform, const std::string& more = "") {
-  return R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","size":1,"digest":")" + kDigest + "\"" +
-         (platform.empty() ? "" : R"(,"platform":)" + platform) + more + "}";
+  return R"({"mediaType":"application/vnd.oci.image.manifest.v1+json","size":1,"digest":")" +
+         kDigest + "\"" + (platform.empty() ? "" : R"(,"platform":)" + platform) + more + "}";
 }
 std::string Index(const std::string& entries, std::string_view media_type = kOciIndex) {
-  return R"({"schemaVersion":2,"mediaType":")" + std::string(media_type) + R"(","manifests":[)" + entries + "]}";
+  return R"({"schemaVersion":2,"mediaType":")" + std::string(media_type) + R"(","manifests":[)" +
+         entries + "]}";
 }
 const std::string kAmd64 = Entry(R"({"os":"linux","architecture":"amd64"})");
 const std::string kArm64 = Entry(R"({"os":"linux","architecture":"arm64","variant":"v8"})");
-const std::string kImage = R"({"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",
-    "size":7,"digest":")" + kDigest + R"("},"layers":[]})";
+const std::string kImage =
+    R"({"schemaVersion":2,"config":{"mediaType":"application/vnd.oci.image.config.v1+json",
+    "size":7,"digest":")" +
+    kDigest + R"("},"layers":[]})";
 
 TEST(ManifestTest, AnIndexNamesItsPlatforms) {
   for (std::string_view type : {kOciIndex, kDockerList}) {
     auto got = ParseManifest(Index(kArm64 + "," + kAmd64 + "," + kArm64, type));
     ASSERT_TRUE(got) << got.error();
     EXPECT_EQ(got->kind, Manifest::Kind::kIndex);
-    EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "amd64"}, Platform{"linux", "arm64"}));
+    EXPECT_THAT(got->platforms,
+                ElementsAre(Platform{"linux", "amd64"}, Platform{"linux", "arm64"}));
   }
 }
 
 TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
   const std::string rows[] = {
-      Entry(""),                                                   // no platform
+      Entry(""),  // no platform
       Entry("null"),
       Entry("[]"),
-      Entry(R"({"os":"unknown","architecture":"unknown"})"),       // attestation
+      Entry(R"({"os":"unknown","architecture":"unknown"})"),  // attestation
       Entry(R"({"os":"linux"})"),
       Entry(R"({"os":"linux","architecture":""})"),
       Entry(R"({"architecture":"amd64"})"),
       Entry(R"({"os":"linux","architecture":7})"),
       Entry(R"({"os":"linux","architecture":"no/label value"})"),  // would be refused as a label
-      Entry(R"({"os":"linux","architecture":"s390x"})", R"(,"annotations":{"vnd.docker.reference.type":"x"})"),
+      Entry(R"({"os":"linux","architecture":"s390x"})",
+            R"(,"annotations":{"vnd.docker.reference.type":"x"})"),
       "7",
       "null",
   };
@@ -69,13 +74,16 @@ TEST(ManifestTest, TheOnlyImageOfAnIndexIsNamed) {
 }
 
 TEST(ManifestTest, OtherSystemsAreKeptApart) {
-  auto got = ParseManifest(Index(kArm64 + "," + Entry(R"({"os":"windows","architecture":"amd64"})")));
+  auto got =
+      ParseManifest(Index(kArm64 + "," + Entry(R"({"os":"windows","architecture":"amd64"})")));
   ASSERT_TRUE(got);
-  EXPECT_THAT(got->platforms, ElementsAre(Platform{"linux", "arm64"}, Platform{"windows", "amd64"}));
+  EXPECT_THAT(got->platforms,
+              ElementsAre(Platform{"linux", "arm64"}, Platform{"windows", "amd64"}));
 }
 
 TEST(ManifestTest, NestedIndexesAreForTheCallerToFetch) {
-  std::string nested = R"({"mediaType":")" + std::string(kOciIndex) + R"(","digest":")" + kDigest + R"(","size":3})";
+  std::string nested =
+      R"({"mediaType":")" + std::string(kOciIndex) + R"(","digest":")" + kDigest + R"(","size":3})";
   auto got = ParseManifest(Index(nested));
   ASSERT_TRUE(got) << got.error();
   ASSERT_EQ(got->nested.size(), 1u);
@@ -102,7 +110,8 @@ TEST(ManifestTest, AnIndexIsKnownByItsContentToo) {
   EXPECT_EQ(got->kind, Manifest::Kind::kIndex);
 }
 
-// Its digest does not cover the whole document: whoever serves it can change the rest under the same digest.
+// Its digest does not cover the whole document: whoever serves it can change the rest under the
+// same digest.
 TEST(ManifestTest, Schema1IsNotSupported) {
   const std::string rows[] = {
       R"({"schemaVersion":1,"name":"a","tag":"b","architecture":"amd64","fsLayers":[]})",
@@ -111,12 +120,14 @@ TEST(ManifestTest, Schema1IsNotSupported) {
       R"({"schemaVersion":1,"manifests":[)" + kAmd64 + "]}",
   };
   for (const std::string& row : rows) {
-    EXPECT_THAT(ParseManifest(row), kube::FailsWith(kube::Code::kInvalid, HasSubstr("unsupported manifest type")));
+    EXPECT_THAT(ParseManifest(row),
+                kube::FailsWith(kube::Code::kInvalid, HasSubstr("unsupported manifest type")));
   }
 }
 
 TEST(ManifestTest, NoDocumentIsAnIndexAndAnImage) {
-  for (std::string_view type : {"", "application/vnd.oci.image.index.v1+json", "application/vnd.oci.image.manifest.v1+json"}) {
+  for (std::string_view type : {"", "application/vnd.oci.image.index.v1+json",
+                                "application/vnd.oci.image.manifest.v1+json"}) {
     std::string both = kImage;
     both.insert(1, R"("mediaType":")" + std::string(type) + R"(","manifests":[)" + kAmd64 + "],");
     EXPECT_THAT(ParseManifest(both), kube::FailsWith(kube::Code::kInvalid, HasSubstr("both")));
@@ -127,9 +138,19 @@ TEST(ManifestTest, RefusesWhatIsNoManifest) {
   std::string many;
   for (int i = 0; i < 1025; ++i) many += (i == 0 ? "" : ",") + kAmd64;
   const std::string rows[] = {
-      "", "null", "[]", "7", "{}", "{", R"({"manifests":7})", R"({"config":{}})", R"({"config":{"digest":"md5:1"}})",
-      Index(many), std::string(5u << 20, ' '),
-      R"({"config":{"digest":")" + kDigest + R"(","size":9000000}})", R"({"errors":[{"code":"DENIED"}]})",
+      "",
+      "null",
+      "[]",
+      "7",
+      "{}",
+      "{",
+      R"({"manifests":7})",
+      R"({"config":{}})",
+      R"({"config":{"digest":"md5:1"}})",
+      Index(many),
+      std::string(5u << 20, ' '),
+      R"({"config":{"digest":")" + kDigest + R"(","size":9000000}})",
+      R"({"errors":[{"code":"DENIED"}]})",
   };
   for (const std::string& row : rows) {
     auto got = ParseManifest(row);
@@ -146,8 +167,9 @@ TEST(ImageConfigTest, NamesThePlatform) {
 }
 
 TEST(ImageConfigTest, WithoutAnArchitectureItIsAnError) {
-  for (const char* row : {R"({})", R"({"architecture":"","os":"linux"})", R"({"architecture":null})", "[]", "x",
-                          R"({"architecture":"unknown","os":"linux"})", R"({"architecture":"amd64","os":"a b"})"}) {
+  for (const char* row :
+       {R"({})", R"({"architecture":"","os":"linux"})", R"({"architecture":null})", "[]", "x",
+        R"({"architecture":"unknown","os":"linux"})", R"({"architecture":"amd64","os":"a b"})"}) {
     EXPECT_TRUE(FailedWith(ParseImageConfig(row), kube::Code::kInvalid)) << row;
   }
 }
@@ -181,7 +203,8 @@ TEST(ManifestTest, DamageNeverYieldsAnOddArchitecture) {
       EXPECT_FALSE(config->platform.architecture.empty()) << text;
     }
   };
-  ForMutations({Index(kAmd64 + "," + kArm64), kImage, R"({"architecture":"s390x","os":"linux"})"}, 5'000, check);
+  ForMutations({Index(kAmd64 + "," + kArm64), kImage, R"({"architecture":"s390x","os":"linux"})"},
+               5'000, check);
 }
 
 }  // namespace

@@ -43,7 +43,8 @@ bool IsPathComponent(std::string_view part) {
 
 bool IsTag(std::string_view tag) {
   if (tag.empty() || tag.size() > kMaxTag || tag[0] == '.' || tag[0] == '-') return false;
-  return std::all_of(tag.begin(), tag.end(), [](char c) { return IsAlnum(c) || c == '_' || c == '.' || c == '-'; });
+  return std::all_of(tag.begin(), tag.end(),
+                     [](char c) { return IsAlnum(c) || c == '_' || c == '.' || c == '-'; });
 }
 
 bool IsHostName(std::string_view host) {
@@ -51,7 +52,8 @@ bool IsHostName(std::string_view host) {
     size_t dot = host.find('.');
     std::string_view part = host.substr(0, dot);
     if (part.empty() || !IsAlnum(part.front()) || !IsAlnum(part.back())) return false;
-    if (!std::all_of(part.begin(), part.end(), [](char c) { return IsAlnum(c) || c == '-'; })) return false;
+    if (!std::all_of(part.begin(), part.end(), [](char c) { return IsAlnum(c) || c == '-'; }))
+      return false;
     if (dot == std::string_view::npos) return true;
     host.remove_prefix(dot + 1);
   }
@@ -64,13 +66,15 @@ bool LooksLikeRegistry(std::string_view first) {
 }
 
 std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(), [](char c) { return IsUpper(c) ? c - 'A' + 'a' : c; });
+  std::transform(text.begin(), text.end(), text.begin(),
+                 [](char c) { return IsUpper(c) ? c - 'A' + 'a' : c; });
   return text;
 }
 
 Error Bad(std::string_view text, std::string_view why) {
   std::string shown(text.substr(0, 200));
-  std::replace_if(shown.begin(), shown.end(), [](unsigned char c) { return !std::isprint(c); }, '?');
+  std::replace_if(
+      shown.begin(), shown.end(), [](unsigned char c) { return !std::isprint(c); }, '?');
   return Error::Invalid("image reference \"" + shown + "\": " + std::string(why));
 }
 
@@ -92,8 +96,9 @@ bool IsRegistryHost(std::string_view text) {
     if (close == std::string_view::npos) return false;
     std::string_view address = text.substr(1, close - 1);
     if (address.find(':') == std::string_view::npos || address.size() > 45) return false;
-    if (!std::all_of(address.begin(), address.end(),
-                     [](char c) { return IsHex(c) || (c >= 'A' && c <= 'F') || c == ':' || c == '.'; })) {
+    if (!std::all_of(address.begin(), address.end(), [](char c) {
+          return IsHex(c) || (c >= 'A' && c <= 'F') || c == ':' || c == '.';
+        })) {
       return false;
     }
     port = text.substr(close + 1);
@@ -106,7 +111,8 @@ bool IsRegistryHost(std::string_view text) {
     if (colon == std::string_view::npos) return true;
     port = text.substr(colon + 1);
   }
-  if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), IsDigit)) return false;
+  if (port.empty() || port.size() > 5 || !std::all_of(port.begin(), port.end(), IsDigit))
+    return false;
   int number = 0;
   for (char digit : port) number = number * 10 + (digit - '0');
   return number >= 1 && number <= 65535;
@@ -151,7 +157,8 @@ Result<Reference> Reference::Parse(std::string_view text) {
     reference.registry = rest.substr(0, slash);
     reference.repository = rest.substr(slash + 1);
     if (!IsRegistryHost(reference.registry)) return Bad(text, "bad registry host");
-    // Upper case alone makes "Registry/app" name a registry: that one keeps its case, or it would read as a path.
+    // Upper case alone makes "Registry/app" name a registry: that one keeps its case, or it would
+    // read as a path.
     std::string lower = Lower(reference.registry);
     if (LooksLikeRegistry(lower)) reference.registry = lower;
     if (reference.registry == "index.docker.io") reference.registry = kDockerHub;
@@ -159,7 +166,8 @@ Result<Reference> Reference::Parse(std::string_view text) {
     reference.registry = kDockerHub;
     reference.repository = rest;
     reference.short_name = true;
-    if (rest.size() == 64 && std::all_of(rest.begin(), rest.end(), IsHex)) return Bad(text, "an image ID, not a name");
+    if (rest.size() == 64 && std::all_of(rest.begin(), rest.end(), IsHex))
+      return Bad(text, "an image ID, not a name");
   }
   if (!IsRepository(reference.repository)) return Bad(text, "bad repository name");
   if (reference.registry == kDockerHub && reference.repository.find('/') == std::string::npos) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reference: an image's name as a pod writes it, taken apart and completed as every runtime does it:
+// Reference: an image's name as a pod writes it, taken apart and completed as every runtime does
+// it:
 //
 //   "nginx"                       docker.io / library/nginx : latest      (short_name)
 //   "quay.io:443/a/b/c:v1"        quay.io:443 / a/b/c : v1
@@ -22,9 +23,10 @@ inline constexpr std::string_view kDockerHubHost = "registry-1.docker.io";
 struct Reference {
   std::string registry;    // host[:port], IPv6 in brackets; Docker Hub is always "docker.io"
   std::string repository;  // "library/nginx", never empty
-  std::string tag;         // "latest" where neither tag nor digest was given; may be empty beside a digest
-  std::string digest;      // "sha256:<64 hex>" or "sha512:<128 hex>", or empty
-  // The text named no registry, so that short-name rules apply. `registry` and `repository` are the defaults then.
+  std::string tag;  // "latest" where neither tag nor digest was given; may be empty beside a digest
+  std::string digest;  // "sha256:<64 hex>" or "sha512:<128 hex>", or empty
+  // The text named no registry, so that short-name rules apply. `registry` and `repository` are the
+  // defaults then.
   bool short_name = false;
 
   // kInvalid, with the text (shortened) and what is wrong with it.

@@ -50,13 +50,40 @@ TEST(ReferenceTest, CompletesWhatThePodLeavesOut) {
 
 TEST(ReferenceTest, RefusesWhatNoRegistryWouldTake) {
   const std::string rows[] = {
-      "",           " ",           "/app",        "app/",        "r.io/",           "r.io//app",  "r.io/App",
-      "r.io/a..b",  "r.io/a___b",  "r.io/-a",     "r.io/a-",     "r.io/app:",       "r.io/app:-1", "r.io/app:.1",
-      "r.io:/app",  "r.io:0/app",  "r.io:99999/a", "-r.io/app",  "r..io/app",       "[::1/app",   "[zz]/app",
-      "[::1]x/app", "r.io/app@",   "r.io/app@sha256:ab", "r.io/app@md5:" + std::string(32, 'a'),
-      "r.io/app@sha256:" + std::string(64, 'A'), "r.io/app:" + std::string(129, 't'), std::string(64, 'a'),
-      "r.io/" + std::string(260, 'a'), std::string(2000, 'a'), "https://r.io/app", "r.io/app:1\n",
-      "r.io/app@" + kSha256 + "@" + kSha256, "user@r.io/app",
+      "",
+      " ",
+      "/app",
+      "app/",
+      "r.io/",
+      "r.io//app",
+      "r.io/App",
+      "r.io/a..b",
+      "r.io/a___b",
+      "r.io/-a",
+      "r.io/a-",
+      "r.io/app:",
+      "r.io/app:-1",
+      "r.io/app:.1",
+      "r.io:/app",
+      "r.io:0/app",
+      "r.io:99999/a",
+      "-r.io/app",
+      "r..io/app",
+      "[::1/app",
+      "[zz]/app",
+      "[::1]x/app",
+      "r.io/app@",
+      "r.io/app@sha256:ab",
+      "r.io/app@md5:" + std::string(32, 'a'),
+      "r.io/app@sha256:" + std::string(64, 'A'),
+      "r.io/app:" + std::string(129, 't'),
+      std::string(64, 'a'),
+      "r.io/" + std::string(260, 'a'),
+      std::string(2000, 'a'),
+      "https://r.io/app",
+      "r.io/app:1\n",
+      "r.io/app@" + kSha256 + "@" + kSha256,
+      "user@r.io/app",
   };
   for (const std::string& row : rows) {
     kube::Result<Reference> got = Reference::Parse(row);
@@ -82,14 +109,14 @@ TEST(ReferenceTest, ErrorsShowNoControlCharacters) {
 }
 
 TEST(ReferenceTest, WhateverParsesPrintsAndParsesAgain) {
-  ForMutations({"[fd00::1]:5000/a/b:v1@" + kSha256, "docker.io/library/nginx:1.2", "r.io:5000/app"}, 20'000,
-                        [](const std::string& text) {
-                          kube::Result<Reference> once = Reference::Parse(text);
-                          if (!once) return;
-                          kube::Result<Reference> twice = Reference::Parse(once->ToString());
-                          ASSERT_TRUE(twice) << text << " printed as " << once->ToString();
-                          EXPECT_EQ(once->ToString(), twice->ToString());
-                        });
+  ForMutations({"[fd00::1]:5000/a/b:v1@" + kSha256, "docker.io/library/nginx:1.2", "r.io:5000/app"},
+               20'000, [](const std::string& text) {
+                 kube::Result<Reference> once = Reference::Parse(text);
+                 if (!once) return;
+                 kube::Result<Reference> twice = Reference::Parse(once->ToString());
+                 ASSERT_TRUE(twice) << text << " printed as " << once->ToString();
+                 EXPECT_EQ(once->ToString(), twice->ToString());
+               });
 }
 
 }  // namespace

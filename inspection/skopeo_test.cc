@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inspector against skopeo as the judge, on Debian's docker-registry in four guises: the same images under the same
-// registries.conf, certs.d, auth file and policy.json must have the same architectures, or none, for both.
-// Where the two differ by design: inspection/README.md.
+// The inspector against skopeo as the judge, on Debian's docker-registry in four guises: the same
+// images under the same registries.conf, certs.d, auth file and policy.json must have the same
+// architectures, or none, for both. Where the two differ by design: inspection/README.md.
+#include "inspection/testing/skopeo.h"
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -17,7 +19,6 @@
 #include "inspection/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
-#include "inspection/testing/skopeo.h"
 #include "inspection/testing/token_server.h"
 #include "kube/base/subprocess.h"
 #include "kube/base/task_group.h"
@@ -40,16 +41,19 @@ constexpr char kNobody[] = "127.0.0.1:1";  // no registry answers there
 // One configuration of a node, and the images that are asked for under it.
 struct NodeSetup {
   std::string name;
-  std::string repository;               // as pods name it
+  std::string repository;  // as pods name it
   std::string registries_conf;
   std::string drop_in;
   std::map<std::string, std::string> auths;  // key: password of user "u"
-  std::map<std::string, std::string> files;  // below .config/containers: certs.d/HOST/ca.crt, policy.json
-  // What skopeo is asked for in place of `repository`, which it would not resolve: aliases are podman's.
+  std::map<std::string, std::string>
+      files;  // below .config/containers: certs.d/HOST/ca.crt, policy.json
+  // What skopeo is asked for in place of `repository`, which it would not resolve: aliases are
+  // podman's.
   std::string full_name;
   // Few images: whatever is asked for, the answer is no.
   bool refused = false;
-  // Tags come from another place than digests: skopeo would look there for what a nested index names.
+  // Tags come from another place than digests: skopeo would look there for what a nested index
+  // names.
   bool split = false;
   // By `skopeo copy`, which asks policy.json.
   bool policy = false;
@@ -71,18 +75,22 @@ class SkopeoTest : public ::testing::Test {
  protected:
   void SetUp() override {
     for (const char* program : {kSkopeoProgram, kDockerRegistryProgram}) {
-      if (!std::filesystem::exists(program)) GTEST_SKIP() << "SKIPPED: " << program << " is not installed";
+      if (!std::filesystem::exists(program))
+        GTEST_SKIP() << "SKIPPED: " << program << " is not installed";
     }
     root_ = std::string(std::getenv("TEST_TMPDIR")) + "/skopeo";
     std::filesystem::create_directories(root_);
     ca_ = *kube::NewCertificateAuthority("registries", std::chrono::hours(1), kube::RealClock());
     other_ca_ = *kube::NewCertificateAuthority("others", std::chrono::hours(1), kube::RealClock());
-    serving_ = *kube::NewServingCertificate(ca_, {"127.0.0.1"}, std::chrono::hours(1), kube::RealClock());
+    serving_ =
+        *kube::NewServingCertificate(ca_, {"127.0.0.1"}, std::chrono::hours(1), kube::RealClock());
     tokens_ = std::make_unique<TokenServer>(io_.get_executor(), serving_, other_ca_);
     std::string storage = root_ + "/storage";
     open_ = Start({.folder = root_ + "/open", .storage = storage});
-    password_ =
-        Start({.folder = root_ + "/password", .storage = storage, .certificate = serving_, .password = true});
+    password_ = Start({.folder = root_ + "/password",
+                       .storage = storage,
+                       .certificate = serving_,
+                       .password = true});
     token_ = Start({.folder = root_ + "/token",
                     .storage = storage,
                     .certificate = serving_,
@@ -102,14 +110,17 @@ class SkopeoTest : public ::testing::Test {
     return std::make_unique<DockerRegistry>(std::move(options));
   }
 
-  // Its own authority. By openssl: ours makes certificates for servers, which no server takes from a client.
+  // Its own authority. By openssl: ours makes certificates for servers, which no server takes from
+  // a client.
   KeyPair NewClientCertificate() const {
     std::string name = root_ + "/client";
-    kube::Subprocess openssl("/usr/bin/openssl",
-                             {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1",
-                              "-subj", "/CN=client", "-keyout", name + ".key", "-out", name + ".cert"});
+    kube::Subprocess openssl(
+        "/usr/bin/openssl",
+        {"req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+         "1", "-subj", "/CN=client", "-keyout", name + ".key", "-out", name + ".cert"});
     EXPECT_EQ(openssl.Wait(), 0) << openssl.output();
-    return {.certificate_pem = *kube::ReadFile(name + ".cert"), .private_key_pem = *kube::ReadFile(name + ".key")};
+    return {.certificate_pem = *kube::ReadFile(name + ".cert"),
+            .private_key_pem = *kube::ReadFile(name + ".key")};
   }
 
   // Every kind of image, of these architectures.
@@ -120,30 +131,37 @@ class SkopeoTest : public ::testing::Test {
     digests["oci"] = publisher.PushImage(repository, "oci", linux_on(0), kOciManifest);
     digests["docker"] = publisher.PushImage(repository, "docker", linux_on(1), kDockerManifest);
     digests["latest"] = publisher.PushImage(repository, "latest", linux_on(2), kOciManifest);
-    auto entry = [&](const Platform& platform, std::string_view type, const std::string& more = "") {
+    auto entry = [&](const Platform& platform, std::string_view type,
+                     const std::string& more = "") {
       return publisher.PushEntry(repository, platform, type, more);
     };
-    std::vector<std::string> oci = {entry(linux_on(0), kOciManifest), entry(linux_on(3), kOciManifest)};
+    std::vector<std::string> oci = {entry(linux_on(0), kOciManifest),
+                                    entry(linux_on(3), kOciManifest)};
     std::string inner = publisher.PushIndex(repository, "index", oci, kOciIndex);
     digests["index"] = inner;
     digests["list"] = publisher.PushIndex(
-        repository, "list", {entry(linux_on(1), kDockerManifest), entry(linux_on(2), kDockerManifest)}, kDockerList);
-    std::string attestation = entry({"unknown", "unknown"}, kOciManifest,
-                                    R"(,"annotations":{"vnd.docker.reference.type":"attestation-manifest"})");
-    digests["attested"] =
-        publisher.PushIndex(repository, "attested", {entry(linux_on(3), kOciManifest), attestation}, kOciIndex);
+        repository, "list",
+        {entry(linux_on(1), kDockerManifest), entry(linux_on(2), kDockerManifest)}, kDockerList);
+    std::string attestation =
+        entry({"unknown", "unknown"}, kOciManifest,
+              R"(,"annotations":{"vnd.docker.reference.type":"attestation-manifest"})");
+    digests["attested"] = publisher.PushIndex(
+        repository, "attested", {entry(linux_on(3), kOciManifest), attestation}, kOciIndex);
     digests["windows"] = publisher.PushIndex(
-        repository, "windows", {entry({"windows", "amd64"}, kDockerManifest), entry(linux_on(1), kDockerManifest)},
+        repository, "windows",
+        {entry({"windows", "amd64"}, kDockerManifest), entry(linux_on(1), kDockerManifest)},
         kDockerList);
     digests["nested"] = publisher.PushIndex(
         repository, "nested",
-        {R"({"mediaType":")" + std::string(kOciIndex) + R"(","size":1,"digest":")" + inner + "\"}"}, kOciIndex);
+        {R"({"mediaType":")" + std::string(kOciIndex) + R"(","size":1,"digest":")" + inner + "\"}"},
+        kOciIndex);
   }
 
   static std::string Insecure(const std::string& host) {
     return "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n";
   }
-  static std::string Entry(const std::string& prefix, const std::string& location, const std::string& more = "") {
+  static std::string Entry(const std::string& prefix, const std::string& location,
+                           const std::string& more = "") {
     return "[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + location + "\"\n" + more;
   }
   static std::string Mirror(const std::string& location, const std::string& more = "") {
@@ -172,7 +190,8 @@ class SkopeoTest : public ::testing::Test {
     }
     std::string auths;
     for (const auto& [key, password] : setup.auths) {
-      auths += (auths.empty() ? "\"" : ",\"") + key + R"(":{"auth":")" + (password == "secret" ? kRight : kWrong) + "\"}";
+      auths += (auths.empty() ? "\"" : ",\"") + key + R"(":{"auth":")" +
+               (password == "secret" ? kRight : kWrong) + "\"}";
     }
     setup.files["auth.json"] = R"({"auths":{)" + auths + "}}";
     setup.auth_file = folder + "/auth.json";
@@ -188,7 +207,9 @@ class SkopeoTest : public ::testing::Test {
     ASSERT_THAT(ReadNodeFiles(paths, config), IsOk());
     setup.inspector = NewImageInspector(io_.get_executor(), kube::RealClock());
     ASSERT_THAT(setup.inspector->SetConfig(config), IsOk()) << setup.name;
-    ASSERT_THAT(setup.keyring.AddSecret("auth.json", kDockerConfigJsonType, setup.files["auth.json"]), IsOk());
+    ASSERT_THAT(
+        setup.keyring.AddSecret("auth.json", kDockerConfigJsonType, setup.files["auth.json"]),
+        IsOk());
   }
 
   // Every tag; some by digest, which a mirror may not have, and by both.
@@ -223,7 +244,8 @@ class SkopeoTest : public ::testing::Test {
   static std::string Shown(const Result<ArchitectureSet>& result) {
     if (!result) return "refused";
     std::string text;
-    for (const std::string& architecture : *result) text += (text.empty() ? "" : ",") + architecture;
+    for (const std::string& architecture : *result)
+      text += (text.empty() ? "" : ",") + architecture;
     return text;
   }
 
@@ -233,7 +255,8 @@ class SkopeoTest : public ::testing::Test {
       Case one = cases[index];
       NodeSetup& setup = *one.setup;
       Skopeo skopeo(setup.home, setup.auth_file);
-      std::string name = (setup.full_name.empty() ? setup.repository : setup.full_name) + one.skopeos_version;
+      std::string name =
+          (setup.full_name.empty() ? setup.repository : setup.full_name) + one.skopeos_version;
       Result<ArchitectureSet> wanted = co_await skopeo.Architectures(name);
       if (setup.policy) {
         std::string scratch = root_ + "/copy" + std::to_string(index);
@@ -272,24 +295,31 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
   const std::string insecure = "insecure = true\n";
   Add({.name = "insecure", .repository = open + "/team/app", .registries_conf = Insecure(open)});
   Add({.name = "not-insecure", .repository = open + "/team/app", .refused = true});
-  Add({.name = "location", .repository = quay, .registries_conf = Entry("quay.test", open, insecure)});
+  Add({.name = "location",
+       .repository = quay,
+       .registries_conf = Entry("quay.test", open, insecure)});
   Add({.name = "location-with-path",
        .repository = quay,
        .registries_conf = Entry("quay.test/team", cache + "/team", insecure)});
   Add({.name = "longest-prefix",
        .repository = quay,
-       .registries_conf = Entry("quay.test", kNobody) + Entry("quay.test/team", open + "/team", insecure) +
+       .registries_conf = Entry("quay.test", kNobody) +
+                          Entry("quay.test/team", open + "/team", insecure) +
                           Entry("quay.test/te", kNobody)});
   Add({.name = "prefix-of-one-image",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure) + Entry(quay, cache + "/team/app", insecure)});
-  Add({.name = "wildcard", .repository = "a.b.example.test/team/app",
+       .registries_conf =
+           Entry("quay.test", open, insecure) + Entry(quay, cache + "/team/app", insecure)});
+  Add({.name = "wildcard",
+       .repository = "a.b.example.test/team/app",
        .registries_conf = Entry("*.example.test", open, insecure)});
   Add({.name = "wildcard-of-another",
        .repository = "example.test/team/app",
        .registries_conf = Entry("*.example.test", open, insecure),
        .refused = true});
-  Add({.name = "mirror", .repository = quay, .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache)});
+  Add({.name = "mirror",
+       .repository = quay,
+       .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache)});
   Add({.name = "mirror-down",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(kNobody)});
@@ -298,15 +328,17 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(kNobody) + Mirror(cache)});
   Add({.name = "mirror-for-digests",
        .repository = quay,
-       .registries_conf =
-           Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"digest-only\"\n")});
+       .registries_conf = Entry("quay.test", open, insecure) +
+                          Mirror(cache, "pull-from-mirror = \"digest-only\"\n")});
   Add({.name = "mirror-for-tags",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"tag-only\"\n"),
+       .registries_conf =
+           Entry("quay.test", open, insecure) + Mirror(cache, "pull-from-mirror = \"tag-only\"\n"),
        .split = true});
   Add({.name = "mirror-by-digest-only",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure + "mirror-by-digest-only = true\n") + Mirror(cache)});
+       .registries_conf =
+           Entry("quay.test", open, insecure + "mirror-by-digest-only = true\n") + Mirror(cache)});
   Add({.name = "blocked",
        .repository = open + "/team/app",
        .registries_conf = Insecure(open) + "blocked = true\n",
@@ -318,7 +350,8 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .auths = {{password_->host(), "secret"}}});
   Add({.name = "blocked-and-moved",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(kNobody)});
+       .registries_conf =
+           Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(kNobody)});
   Add({.name = "blocked-mirror",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache) +
@@ -344,21 +377,34 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
 }
 
 void SkopeoTest::AddSetupsOfCredentials() {
-  for (const auto& [name, registry] : {std::pair("password", password_.get()), std::pair("token", token_.get())}) {
+  for (const auto& [name, registry] :
+       {std::pair("password", password_.get()), std::pair("token", token_.get())}) {
     std::string host = registry->host();
     std::string image = host + "/team/app";
     std::string about = name;
-    Add({.name = about + "-right", .repository = image, .auths = {{host, "secret"}}, .files = Trust(host)});
-    Add({.name = about + "-wrong", .repository = image, .auths = {{host, "guess"}}, .files = Trust(host),
+    Add({.name = about + "-right",
+         .repository = image,
+         .auths = {{host, "secret"}},
+         .files = Trust(host)});
+    Add({.name = about + "-wrong",
+         .repository = image,
+         .auths = {{host, "guess"}},
+         .files = Trust(host),
          .refused = true});
     Add({.name = about + "-none", .repository = image, .files = Trust(host), .refused = true});
-    Add({.name = about + "-of-another", .repository = image, .auths = {{"other.test", "secret"}}, .files = Trust(host),
+    Add({.name = about + "-of-another",
+         .repository = image,
+         .auths = {{"other.test", "secret"}},
+         .files = Trust(host),
          .refused = true});
     Add({.name = about + "-of-path",
          .repository = image,
          .auths = {{host, "guess"}, {host + "/team", "secret"}, {host + "/other", "guess"}},
          .files = Trust(host)});
-    Add({.name = about + "-unknown-authority", .repository = image, .auths = {{host, "secret"}}, .refused = true});
+    Add({.name = about + "-unknown-authority",
+         .repository = image,
+         .auths = {{host, "secret"}},
+         .refused = true});
     Add({.name = about + "-other-authority",
          .repository = image,
          .auths = {{host, "secret"}},
@@ -370,23 +416,30 @@ void SkopeoTest::AddSetupsOfCredentials() {
          .auths = {{host, "secret"}}});
     Add({.name = about + "-mirror",
          .repository = "quay.test/team/app",
-         .registries_conf = Entry("quay.test", kNobody) + "[[registry.mirror]]\nlocation = \"" + host + "\"\n",
+         .registries_conf =
+             Entry("quay.test", kNobody) + "[[registry.mirror]]\nlocation = \"" + host + "\"\n",
          .auths = {{host, "secret"}, {"quay.test", "guess"}},
          .files = Trust(host)});
   }
   std::string host = mutual_->host();
-  Add({.name = "no-client-certificate", .repository = host + "/team/app", .files = Trust(host), .refused = true});
-  NodeSetup& both = Add({.name = "client-certificate", .repository = host + "/team/app", .files = Trust(host)});
+  Add({.name = "no-client-certificate",
+       .repository = host + "/team/app",
+       .files = Trust(host),
+       .refused = true});
+  NodeSetup& both =
+      Add({.name = "client-certificate", .repository = host + "/team/app", .files = Trust(host)});
   both.files["certs.d/" + host + "/client.cert"] = client_.certificate_pem;
   both.files["certs.d/" + host + "/client.key"] = client_.private_key_pem;
-  NodeSetup& half = Add({.name = "no-key", .repository = host + "/team/app", .files = Trust(host), .refused = true});
+  NodeSetup& half = Add(
+      {.name = "no-key", .repository = host + "/team/app", .files = Trust(host), .refused = true});
   half.files["certs.d/" + host + "/client.cert"] = client_.certificate_pem;
 }
 
 void SkopeoTest::AddSetupsOfPolicy() {
   const std::string host = open_->host();
   const std::string reject = R"({"default":[{"type":"reject"}],"transports":{"docker":{)";
-  const std::string accept = R"({"default":[{"type":"insecureAcceptAnything"}],"transports":{"docker":{)";
+  const std::string accept =
+      R"({"default":[{"type":"insecureAcceptAnything"}],"transports":{"docker":{)";
   auto add = [&](const std::string& name, const std::string& policy, bool refused) {
     Add({.name = "policy-" + name,
          .repository = host + "/team/app",
@@ -402,7 +455,9 @@ void SkopeoTest::AddSetupsOfPolicy() {
   add("rejects-host", accept + '"' + host + no, true);
   add("rejects-all-but-team", reject + '"' + host + "/team" + yes, false);
   add("longest-scope", reject + '"' + host + yes + ",\"" + host + "/team" + no, true);
-  add("wants-signatures", accept + '"' + host + R"(":[{"type":"signedBy","keyType":"GPGKeys","keyData":"AAAA"}])", true);
+  add("wants-signatures",
+      accept + '"' + host + R"(":[{"type":"signedBy","keyType":"GPGKeys","keyData":"AAAA"}])",
+      true);
 }
 
 TEST_F(SkopeoTest, TheTwoAgree) {
@@ -421,10 +476,12 @@ TEST_F(SkopeoTest, TheTwoAgree) {
   for (int i = 0; i < kAtOnce; ++i) tasks.Spawn("judge", Judge(cases, next));
   while (judged_ < cases.size()) {
     size_t before = judged_;
-    ASSERT_TRUE(kube::RunUntil(io_, [&] { return judged_ > before; })) << "stuck after " << before << " cases";
+    ASSERT_TRUE(kube::RunUntil(io_, [&] { return judged_ > before; }))
+        << "stuck after " << before << " cases";
   }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
-  for (auto& setup : setups_) EXPECT_EQ(setup->refused, setup->answered == 0) << setup->name << " is not what it is for";
+  for (auto& setup : setups_)
+    EXPECT_EQ(setup->refused, setup->answered == 0) << setup->name << " is not what it is for";
   RecordProperty("cases", static_cast<int>(cases.size()));
   std::cout << cases.size() << " cases, " << setups_.size() << " configurations\n";
 }
@@ -434,31 +491,39 @@ TEST_F(SkopeoTest, ABundleIsForEveryArchitectureHereAndForOneThere) {
   Publisher publisher(io_, open_->port(), "");
   publisher.PushImage("bundle", "1", {"linux", "amd64"}, kOciManifest,
                       R"({"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"})");
-  NodeSetup& setup = Add({.name = "bundle", .repository = open_->host() + "/bundle",
-                      .registries_conf = Insecure(open_->host())});
+  NodeSetup& setup = Add({.name = "bundle",
+                          .repository = open_->host() + "/bundle",
+                          .registries_conf = Insecure(open_->host())});
   Prepare(setup);
   Skopeo skopeo(setup.home, setup.auth_file);
   EXPECT_EQ(Shown(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "amd64");
   ImageRequest request{.image = setup.repository + ":1"};
-  EXPECT_EQ(*kube::Run(io_, setup.inspector->Architectures(request)), placement::AllArchitectures());
+  EXPECT_EQ(*kube::Run(io_, setup.inspector->Architectures(request)),
+            placement::AllArchitectures());
 }
 
 // From a fake registry, as Debian's takes such images no more; see inspection/README.md.
 TEST_F(SkopeoTest, Schema1IsReadThereAndRefusedHere) {
   FakeRegistry registry(io_.get_executor(), {});
-  NodeSetup& setup = Add({.name = "schema1", .repository = registry.host() + "/old",
+  NodeSetup& setup = Add({.name = "schema1",
+                          .repository = registry.host() + "/old",
                           .registries_conf = Insecure(registry.host())});
   Prepare(setup);
   Skopeo skopeo(setup.home, setup.auth_file);
-  std::string layer = R"({\"id\":\")" + std::string(64, 'b') +
-                      R"(\",\"os\":\"linux\",\"architecture\":\"arm64\",\"created\":\"2016-01-01T00:00:00Z\"})";
-  std::string manifest = R"({"schemaVersion":1,"name":"old","tag":"1","architecture":"arm64","fsLayers":[{"blobSum":")" +
-                         ("sha256:" + std::string(64, 'a')) + R"("}],"history":[{"v1Compatibility":")" + layer + "\"}]}";
-  registry.PutManifest("old", "1", manifest, "application/vnd.docker.distribution.manifest.v1+json");
+  std::string layer =
+      R"({\"id\":\")" + std::string(64, 'b') +
+      R"(\",\"os\":\"linux\",\"architecture\":\"arm64\",\"created\":\"2016-01-01T00:00:00Z\"})";
+  std::string manifest =
+      R"({"schemaVersion":1,"name":"old","tag":"1","architecture":"arm64","fsLayers":[{"blobSum":")" +
+      ("sha256:" + std::string(64, 'a')) + R"("}],"history":[{"v1Compatibility":")" + layer +
+      "\"}]}";
+  registry.PutManifest("old", "1", manifest,
+                       "application/vnd.docker.distribution.manifest.v1+json");
   EXPECT_EQ(Shown(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "arm64");
   ImageRequest request{.image = setup.repository + ":1"};
-  EXPECT_THAT(kube::Run(io_, setup.inspector->Architectures(request)),
-              kube::FailsWith(kube::Code::kInvalid, ::testing::HasSubstr("unsupported manifest type")));
+  EXPECT_THAT(
+      kube::Run(io_, setup.inspector->Architectures(request)),
+      kube::FailsWith(kube::Code::kInvalid, ::testing::HasSubstr("unsupported manifest type")));
 }
 
 }  // namespace

@@ -56,7 +56,8 @@ Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
 }
 
 Async<> AnnouncementCleaner::RemoveOld() {
-  kube::ListOptions options{.field_selector = "metadata.name=" + std::string(api::kAnnouncementsName)};
+  kube::ListOptions options{.field_selector =
+                                "metadata.name=" + std::string(api::kAnnouncementsName)};
   Result<kube::TypedList<Lease>> leases = co_await kube::List<Lease>(client_, std::move(options));
   if (!leases) co_return leases.error().Prefix("list the announcements");
   std::optional<kube::Error> failure;
@@ -80,7 +81,8 @@ Async<> AnnouncementCleaner::RemoveIfDone(const Lease& lease) {
 
   kube::ObjectKey key = kube::KeyOf(lease);
   std::string name = key.ToString();
-  kube::DeleteOptions options{.uid = lease.metadata().uid(), .resource_version = lease.metadata().resource_version()};
+  kube::DeleteOptions options{.uid = lease.metadata().uid(),
+                              .resource_version = lease.metadata().resource_version()};
   Result<> deleted = co_await kube::Delete<Lease>(client_, std::move(key), std::move(options));
   if (deleted || IsNotFound(deleted) || IsConflict(deleted)) co_return Ok();
   co_return deleted.error().Prefix("delete Lease " + name);

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnnouncementCleaner: removes the announcements of PodPlacementConfigs (see configs/announcements.h) that nobody needs
-// any more, so that nothing of the operator stays in a namespace: that of a config that was deleted at once, all others
-// when the write that they announced must have ended, whether the config was stored or refused.
+// AnnouncementCleaner: removes the announcements of PodPlacementConfigs (see
+// configs/announcements.h) that nobody needs any more, so that nothing of the operator stays in a
+// namespace: that of a config that was deleted at once, all others when the write that they
+// announced must have ended, whether the config was stored or refused.
 //
-// Requests: {NAMESPACE, UID}, a config of that uid was deleted; {"", ""}, a look at all namespaces, repeated by itself.
+// Requests: {NAMESPACE, UID}, a config of that uid was deleted; {"", ""}, a look at all namespaces,
+// repeated by itself.
 #pragma once
 
 #include <chrono>
@@ -28,7 +30,8 @@ class AnnouncementCleaner final : public kube::Reconciler {
  private:
   kube::Async<> Withdraw(std::string ns, std::string uid);
   kube::Async<> RemoveOld();
-  // Removes `lease` if no announcement on it counts any more, and nobody has written another one meanwhile.
+  // Removes `lease` if no announcement on it counts any more, and nobody has written another one
+  // meanwhile.
   kube::Async<> RemoveIfDone(const kube::coordination::Lease& lease);
 
   kube::Client& client_;

@@ -24,18 +24,22 @@ class AnnouncementCleanerTest : public testing::Test {
     Lease lease;
     lease.mutable_metadata()->set_namespace_(ns);
     lease.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
-    std::optional<Lease> current = harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
+    std::optional<Lease> current =
+        harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
     if (current) lease = *current;
-    auto now = std::chrono::duration_cast<std::chrono::seconds>(harness_.clock.WallNow().time_since_epoch());
+    auto now = std::chrono::duration_cast<std::chrono::seconds>(
+        harness_.clock.WallNow().time_since_epoch());
     (*lease.mutable_metadata()->mutable_annotations())[configs::AnnotationKey(uid)] =
         configs::AnnotationValue({.uid = uid, .name = "a", .generation = 1, .since_epoch = now});
     current ? harness_.api.Update(lease) : harness_.api.Create(lease);
   }
   std::vector<std::string> Announced(const std::string& ns) {
     std::vector<std::string> uids;
-    std::optional<Lease> lease = harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
+    std::optional<Lease> lease =
+        harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
     if (!lease) return uids;
-    for (auto& announcement : configs::AnnouncementsOn(lease->metadata())) uids.push_back(announcement.uid);
+    for (auto& announcement : configs::AnnouncementsOn(lease->metadata()))
+      uids.push_back(announcement.uid);
     return uids;
   }
   bool LeaseExists(const std::string& ns) {
@@ -75,7 +79,8 @@ TEST_F(AnnouncementCleanerTest, OneThatComesDuringTheRemovalIsKept) {
   Announce("shop", UidOf("shop", "a"));
   bool announced = false;
   harness_.api.BeforeEach([&](const std::string& call) {
-    if (announced || call.find("DELETE") == std::string::npos || call.find("leases/pod-placement-ann") == std::string::npos)
+    if (announced || call.find("DELETE") == std::string::npos ||
+        call.find("leases/pod-placement-ann") == std::string::npos)
       return;
     announced = true;
     Announce("shop", "coming");

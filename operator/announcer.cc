@@ -23,7 +23,8 @@ using kube::coordination::Lease;
 
 namespace {
 
-// The Lease may be created or removed by another process in between, and a tenant may do so all the time.
+// The Lease may be created or removed by another process in between, and a tenant may do so all the
+// time.
 constexpr int kTries = 5;
 
 std::chrono::seconds SecondsOf(kube::WallTime time) {
@@ -37,13 +38,18 @@ std::string PatchOf(Json annotations) {
 
 }  // namespace
 
-Announcer::Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks, AnnouncerOptions options,
-                     kube::Counter& failures)
-    : client_(client), clock_(clock), tasks_(tasks), options_(std::move(options)), failures_(failures) {}
+Announcer::Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
+                     AnnouncerOptions options, kube::Counter& failures)
+    : client_(client),
+      clock_(clock),
+      tasks_(tasks),
+      options_(std::move(options)),
+      failures_(failures) {}
 
 Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint patience) {
   const kube::meta::ObjectMeta& metadata = config.metadata();
-  if (metadata.uid().empty()) co_return Error::Invalid("a PodPlacementConfig without a uid cannot be announced");
+  if (metadata.uid().empty())
+    co_return Error::Invalid("a PodPlacementConfig without a uid cannot be announced");
   const std::string& ns = metadata.namespace_();
   auto [entry, idle] = next_.try_emplace(ns);
   if (entry->second == nullptr) entry->second = std::make_shared<Write>();
@@ -74,14 +80,16 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
     write->done.NotifyAll();
     if (!lease) {
       failures_.Increment();
-      LOG(WARNING) << "namespace=" << ns << " PodPlacementConfigs were not announced, a pod created at the same time may "
+      LOG(WARNING) << "namespace=" << ns
+                   << " PodPlacementConfigs were not announced, a pod created at the same time may "
                    << "miss their preferences: " << lease.error();
       continue;
     }
 
     // Nobody waits for this: what is left is removed by the next write.
     Json obsolete = Json::object();
-    for (std::string& key : configs::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
+    for (std::string& key :
+         configs::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
       obsolete[std::move(key)] = nullptr;
     }
     if (obsolete.empty() || next_[ns] != nullptr) continue;
@@ -106,7 +114,8 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
     if (written || tries == kTries || clock_.Now() >= deadline) co_return written;
     Code code = written.error().code();
     if (code == Code::kInvalid) {
-      // Somebody filled it up to the API server's limit: the announcements on it are lost, in this namespace alone.
+      // Somebody filled it up to the API server's limit: the announcements on it are lost, in this
+      // namespace alone.
       kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
       Result<> removed = co_await kube::Delete<Lease>(client_, std::move(key));
       if (!removed && !IsNotFound(removed)) co_return removed.error();
@@ -117,11 +126,12 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
 }
 
 Async<Lease> Announcer::Patch(std::string ns, std::string patch, TimePoint deadline) {
-  kube::ApiRequest request{.method = kube::Method::kPatch,
-                           .target = kube::ResourceOf<Lease>::value.Path(ns, api::kAnnouncementsName),
-                           .content_type = std::string(kube::kMergePatch),
-                           .accept = std::string(kube::kContentType<Lease>),
-                           .body = std::move(patch)};
+  kube::ApiRequest request{
+      .method = kube::Method::kPatch,
+      .target = kube::ResourceOf<Lease>::value.Path(ns, api::kAnnouncementsName),
+      .content_type = std::string(kube::kMergePatch),
+      .accept = std::string(kube::kContentType<Lease>),
+      .body = std::move(patch)};
   request.timeout = std::chrono::ceil<std::chrono::milliseconds>(deadline - clock_.Now());
   co_return co_await kube::CallFor<Lease>(client_, std::move(request));
 }
@@ -134,7 +144,8 @@ Async<Lease> Announcer::Create(std::string ns, std::shared_ptr<Write> write, Tim
   (*metadata.mutable_labels())[std::string(kManagedByLabel)] = std::string(kManagedBy);
   *metadata.add_owner_references() = options_.owner;
   for (const auto& [uid, announcement] : write->announcements) {
-    (*metadata.mutable_annotations())[configs::AnnotationKey(uid)] = configs::AnnotationValue(announcement);
+    (*metadata.mutable_annotations())[configs::AnnotationKey(uid)] =
+        configs::AnnotationValue(announcement);
   }
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::ResourceOf<Lease>::value.Path(ns),

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announcer: tells those who apply PodPlacementConfigs that one is about to be written (see configs/announcements.h).
+// Announcer: tells those who apply PodPlacementConfigs that one is about to be written (see
+// configs/announcements.h).
 //
-// Each namespace has one write in flight at most; what is announced meanwhile goes into the next one. Writers in other
-// processes do not conflict: each patches annotations of its own.
-// Thread: the client's.
+// Each namespace has one write in flight at most; what is announced meanwhile goes into the next
+// one. Writers in other processes do not conflict: each patches annotations of its own. Thread: the
+// client's.
 #pragma once
 
 #include <chrono>
@@ -34,14 +35,14 @@ struct AnnouncerOptions {
 
 class Announcer {
  public:
-  // All but `options` outlive it. The writes run in `tasks`, so that no caller's end ends that of others; `failures`
-  // counts the writes that failed.
-  Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks, AnnouncerOptions options,
-            kube::Counter& failures);
+  // All but `options` outlive it. The writes run in `tasks`, so that no caller's end ends that of
+  // others; `failures` counts the writes that failed.
+  Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
+            AnnouncerOptions options, kube::Counter& failures);
 
-  // Resumes when a reader in the namespace of `config` sees that it is about to be stored as it is here; at once, with
-  // the write still to come, from `patience` on.
-  // Errors: the API server's (a quota, for one), logged and counted here; kInvalid without a uid; kCancelled.
+  // Resumes when a reader in the namespace of `config` sees that it is about to be stored as it is
+  // here; at once, with the write still to come, from `patience` on. Errors: the API server's (a
+  // quota, for one), logged and counted here; kInvalid without a uid; kCancelled.
   kube::Async<> Announce(const api::PodPlacementConfig& config, kube::TimePoint patience);
 
  private:
@@ -55,7 +56,8 @@ class Announcer {
   boost::asio::awaitable<void> WriteAll(std::string ns);
   // Returns: the Lease as written.
   kube::Async<kube::coordination::Lease> WriteOnce(std::string ns, std::shared_ptr<Write> write);
-  kube::Async<kube::coordination::Lease> Patch(std::string ns, std::string patch, kube::TimePoint deadline);
+  kube::Async<kube::coordination::Lease> Patch(std::string ns, std::string patch,
+                                               kube::TimePoint deadline);
   kube::Async<kube::coordination::Lease> Create(std::string ns, std::shared_ptr<Write> write,
                                                 kube::TimePoint deadline);
 

@@ -28,7 +28,9 @@ constexpr char kPath[] = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
 
 class AnnouncerTest : public testing::Test {
  protected:
-  ~AnnouncerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk()); }
+  ~AnnouncerTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
 
   static api::PodPlacementConfig Config(const std::string& name, int64_t generation = 1,
                                         const std::string& ns = "shop") {
@@ -97,13 +99,16 @@ TEST_F(AnnouncerTest, WhatOthersAnnouncedStays) {
   EXPECT_EQ(api_.CountCalls("PUT"), 0) << "a write that another one's makes conflict";
 }
 
-// As a release that sets up many namespaces does. With the leader's Lease as the place these refused each other.
+// As a release that sets up many namespaces does. With the leader's Lease as the place these
+// refused each other.
 TEST_F(AnnouncerTest, ManyAtOnceShareTheWritesOfTheirNamespace) {
   std::vector<api::PodPlacementConfig> configs;
-  for (int i = 0; i < 200; ++i) configs.push_back(Config("c" + std::to_string(i), 1, "ns" + std::to_string(i % 50)));
+  for (int i = 0; i < 200; ++i)
+    configs.push_back(Config("c" + std::to_string(i), 1, "ns" + std::to_string(i % 50)));
   EXPECT_EQ(AnnounceTogether(configs), 0);
   for (int i = 0; i < 50; ++i) EXPECT_THAT(Announced("ns" + std::to_string(i)), SizeIs(4)) << i;
-  EXPECT_LE(api_.CountCalls("POST") + api_.CountCalls("PATCH"), 50 * 3) << "one that finds no Lease, and two writes";
+  EXPECT_LE(api_.CountCalls("POST") + api_.CountCalls("PATCH"), 50 * 3)
+      << "one that finds no Lease, and two writes";
 }
 
 TEST_F(AnnouncerTest, AWriteInFlightDoesNotSwallowWhatComesMeanwhile) {
@@ -112,8 +117,9 @@ TEST_F(AnnouncerTest, AWriteInFlightDoesNotSwallowWhatComesMeanwhile) {
   api_.BeforeEach([&](const std::string& call) {
     if (asked || !call.starts_with("POST")) return;
     asked = true;
-    boost::asio::co_spawn(io_, announcer_.Announce(late, clock_.Now() + 1h),
-                          [](std::exception_ptr, Result<> announced) { EXPECT_THAT(announced, IsOk()); });
+    boost::asio::co_spawn(
+        io_, announcer_.Announce(late, clock_.Now() + 1h),
+        [](std::exception_ptr, Result<> announced) { EXPECT_THAT(announced, IsOk()); });
     io_.poll();
   });
   EXPECT_THAT(Announce(Config("early")), IsOk());
@@ -156,14 +162,16 @@ TEST_F(AnnouncerTest, NobodyWaitsWhoHasNoPatienceLeft) {
   EXPECT_THAT(kube::Run(io_, announcer_.Announce(Config("a"), clock_.Now())), IsOk());
 }
 
-// A tenant that fills the Lease up to the API server's limit loses the announcements of its namespace, and no write.
+// A tenant that fills the Lease up to the API server's limit loses the announcements of its
+// namespace, and no write.
 TEST_F(AnnouncerTest, ALeaseThatIsFullIsReplaced) {
   Lease full;
   full.mutable_metadata()->set_namespace_("shop");
   full.mutable_metadata()->set_name(std::string(api::kAnnouncementsName));
   (*full.mutable_metadata()->mutable_annotations())["junk"] = "much";
   api_.Create(full);
-  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "metadata.annotations: Too long"), "PATCH");
+  api_.FailNext(kube::Error::FromHttpStatus(422, "Invalid", "metadata.annotations: Too long"),
+                "PATCH");
   EXPECT_THAT(Announce(Config("a")), IsOk());
   EXPECT_THAT(Announced(), SizeIs(1));
   EXPECT_FALSE(api_.List<Lease>()[0].metadata().annotations().contains("junk"));

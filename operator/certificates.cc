@@ -34,7 +34,9 @@ std::string DataOf(const Secret& secret, const char* key) {
   return found == secret.data().end() ? "" : found->second;
 }
 
-KeyPair PairOf(const Secret& secret) { return {DataOf(secret, kCertificateKey), DataOf(secret, kPrivateKeyKey)}; }
+KeyPair PairOf(const Secret& secret) {
+  return {DataOf(secret, kCertificateKey), DataOf(secret, kPrivateKeyKey)};
+}
 
 // True if the certificate in `pem` is valid for longer than `margin`.
 bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
@@ -43,7 +45,8 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
 }
 
 // True if `serving` can be served as `request` has it, for longer than `margin`, whoever signed it.
-bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now, std::chrono::hours margin) {
+bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now,
+            std::chrono::hours margin) {
   if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
   Result<std::vector<std::string>> names = kube::DnsNames(serving.certificate_pem);
   if (!names) return false;
@@ -53,7 +56,8 @@ bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime 
   return *names == wanted;
 }
 
-// What the API server trusts for one webhook: one bundle for each place that names it. Empty: it calls none.
+// What the API server trusts for one webhook: one bundle for each place that names it. Empty: it
+// calls none.
 using Bundles = std::vector<std::string>;
 
 bool AllTrust(const Bundles& bundles, const std::string& certificate_pem) {
@@ -66,7 +70,8 @@ bool AllTrust(const Bundles& bundles, const std::string& certificate_pem) {
 std::string SignerIn(const std::string& bundle, const std::string& certificate_pem) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
   size_t begin = 0;
-  for (size_t end; (end = bundle.find(kEnd, begin)) != std::string::npos; begin = end + kEnd.size()) {
+  for (size_t end; (end = bundle.find(kEnd, begin)) != std::string::npos;
+       begin = end + kEnd.size()) {
     std::string authority = bundle.substr(begin, end + kEnd.size() - begin);
     if (kube::SignedBy(certificate_pem, authority)) return authority;
   }
@@ -85,10 +90,14 @@ Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& reque
     kube::ListOptions options{.field_selector = "metadata.name=" + location.name};
     Result<kube::TypedList<kube::Unstructured>> found =
         co_await kube::ListObjects(client, location.resource, std::move(options));
-    if (!found) co_return found.error().Prefix("read " + std::string(location.resource.kind) + " " + location.name);
+    if (!found)
+      co_return found.error().Prefix("read " + std::string(location.resource.kind) + " " +
+                                     location.name);
     for (const kube::Unstructured& object : found->items) {
-      if (const Json* webhooks = kube::Find(object.body(), "webhooks"); webhooks != nullptr && webhooks->is_array()) {
-        for (const Json& webhook : *webhooks) AddBundle(kube::StringAt(webhook, "clientConfig.caBundle"), bundles);
+      if (const Json* webhooks = kube::Find(object.body(), "webhooks");
+          webhooks != nullptr && webhooks->is_array()) {
+        for (const Json& webhook : *webhooks)
+          AddBundle(kube::StringAt(webhook, "clientConfig.caBundle"), bundles);
       }
       const Json* conversion = kube::Find(object.body(), "spec.conversion.webhook.clientConfig");
       if (conversion != nullptr) AddBundle(kube::StringAt(*conversion, "caBundle"), bundles);
@@ -124,15 +133,16 @@ Async<> WriteSecret(kube::Client& client, Secret secret) {
   co_return Ok();
 }
 
-// The authority's Secret with an authority that is good, and was written if it had to be made. `in_use` is the serving
-// certificate, "" if there is none: whoever signed it stays trusted.
+// The authority's Secret with an authority that is good, and was written if it had to be made.
+// `in_use` is the serving certificate, "" if there is none: whoever signed it stays trusted.
 Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const CertificateRequest& request,
                               std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);
   if (!secret) co_return secret.error().Prefix("read authority " + request.authority.ToString());
   KeyPair current = PairOf(*secret);
   bool usable = IsPair(current);
-  if (usable && Outlives(current.certificate_pem, clock.WallNow(), kAuthorityRenewal)) co_return secret;
+  if (usable && Outlives(current.certificate_pem, clock.WallNow(), kAuthorityRenewal))
+    co_return secret;
 
   std::string previous = SignerIn(current.certificate_pem + DataOf(*secret, kPreviousKey), in_use);
   if (previous.empty() && usable) previous = current.certificate_pem;
@@ -165,19 +175,21 @@ Async<bool> MaySign(kube::Client& client, const Clock& clock, const CertificateR
   if (bundles->empty()) co_return true;
   Result<WallTime> end = kube::NotAfter(authority_pem);
   bool settled = end && *end - kAuthorityValidity + kAuthoritySettles <= clock.WallNow();
-  co_return settled && AllTrust(*bundles, authority_pem);
+  co_return settled&& AllTrust(*bundles, authority_pem);
 }
 
 }  // namespace
 
 std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
 
-Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, CertificateRequest request) {
+Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
+                                           CertificateRequest request) {
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
   if (!secret) co_return secret.error().Prefix("read certificate " + request.serving.ToString());
   IssuedCertificate issued{.ca_bundle_pem = {}, .serving = PairOf(*secret)};
   bool serves = Serves(issued.serving, request, clock.WallNow(), std::chrono::hours(0));
-  bool lost = !serves && request.served && Serves(*request.served, request, clock.WallNow(), std::chrono::hours(0));
+  bool lost = !serves && request.served &&
+              Serves(*request.served, request, clock.WallNow(), std::chrono::hours(0));
   if (lost) issued.serving = *request.served;
   std::string in_use = serves || lost ? issued.serving.certificate_pem : "";
 
@@ -188,7 +200,8 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, C
   std::string previous = DataOf(*authority, kPreviousKey);
   if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
   bool fresh = serves && Serves(issued.serving, request, clock.WallNow(), kServingRenewal);
-  if (fresh && kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem)) co_return issued;
+  if (fresh && kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem))
+    co_return issued;
 
   // One that is trusted stays in use until the API server trusts the authority of the next.
   std::string signer_of_used = SignerIn(issued.ca_bundle_pem, in_use);
@@ -199,7 +212,8 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, C
     if (issued.pending && serves) co_return issued;
   }
   if (!issued.pending) {
-    Result<KeyPair> made = kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
+    Result<KeyPair> made =
+        kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
     if (!made) co_return made.error().Prefix("make certificate " + request.serving.ToString());
     issued.serving = std::move(*made);
   }
@@ -210,7 +224,8 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock, C
   }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
-  LOG(INFO) << "certificate=" << request.serving.ToString() << (issued.pending ? " restored" : " made");
+  LOG(INFO) << "certificate=" << request.serving.ToString()
+            << (issued.pending ? " restored" : " made");
   co_return issued;
 }
 

@@ -52,8 +52,10 @@ class CertificatesTest : public testing::Test {
 
   // Tells the API server to trust `bundle_pem`.
   void Configure(const std::string& bundle_pem) {
-    kube::Json webhook = {{"name", "w"}, {"clientConfig", {{"caBundle", kube::Base64Encode(bundle_pem)}}}};
-    kube::Json configuration = {{"kind", "MutatingWebhookConfiguration"}, {"metadata", {{"name", "of-shop"}}}};
+    kube::Json webhook = {{"name", "w"},
+                          {"clientConfig", {{"caBundle", kube::Base64Encode(bundle_pem)}}}};
+    kube::Json configuration = {{"kind", "MutatingWebhookConfiguration"},
+                                {"metadata", {{"name", "of-shop"}}}};
     configuration["webhooks"] = kube::Json::array({std::move(webhook)});
     bool there = api_.GetJson(kMutatingWebhookConfigurations, {"", "of-shop"}).has_value();
     there ? api_.UpdateJson(kMutatingWebhookConfigurations, configuration)
@@ -154,7 +156,8 @@ TEST_F(CertificatesTest, ANewAuthoritySignsNothingBeforeItIsTrusted) {
     IssuedCertificate second = Ensure();
     EXPECT_TRUE(second.pending);
     std::string new_authority = Data(kAuthority, "tls.crt");
-    EXPECT_NE(first.ca_bundle_pem.find(second.ca_bundle_pem.substr(new_authority.size())), std::string::npos);
+    EXPECT_NE(first.ca_bundle_pem.find(second.ca_bundle_pem.substr(new_authority.size())),
+              std::string::npos);
     EXPECT_TRUE(kube::SignedBy(serving, second.ca_bundle_pem.substr(new_authority.size())));
     EXPECT_EQ(Data(kServing, "tls.crt"), serving);
     clock_.Advance(1h);
@@ -164,7 +167,8 @@ TEST_F(CertificatesTest, ANewAuthoritySignsNothingBeforeItIsTrusted) {
     Configure(second.ca_bundle_pem);
     IssuedCertificate third = Ensure();
     EXPECT_FALSE(third.pending);
-    EXPECT_EQ(third.ca_bundle_pem, second.ca_bundle_pem) << "the webhook serves the old certificate for a while";
+    EXPECT_EQ(third.ca_bundle_pem, second.ca_bundle_pem)
+        << "the webhook serves the old certificate for a while";
     EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), new_authority));
   }
 }
@@ -215,12 +219,14 @@ TEST_F(CertificatesTest, TwoOperatorsDoNotOverwriteEachOther) {
     (*others.mutable_metadata()->mutable_annotations())["by"] = "the other";
     api_.Update(others);
   });
-  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())), FailsWith(Code::kConflict));
+  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())),
+              FailsWith(Code::kConflict));
 }
 
 TEST_F(CertificatesTest, AnApiServerThatIsAwayIsAnError) {
   api_.FailNext(kube::Error::Unavailable("503"));
-  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())),
+              FailsWith(Code::kUnavailable));
 }
 
 }  // namespace

@@ -38,7 +38,8 @@ ChooseGates GatesOf(Ungate ungate) {
     std::optional<std::vector<std::string>> both = BothGates(pod);
     if (!both || ungate == Ungate::kBoth) return both;
     std::vector<std::string> gates;
-    // A shard may still be at work on a pod that has the local gate, and the cluster gate never goes before that.
+    // A shard may still be at work on a pod that has the local gate, and the cluster gate never
+    // goes before that.
     bool alone = ungate == Ungate::kClusterGateAlone && !placement::HasGate(pod, api::kLocalGate);
     if (alone) gates.emplace_back(api::kClusterGate);
     return gates;
@@ -48,15 +49,19 @@ ChooseGates GatesOf(Ungate ungate) {
 // Objects in the operator's namespace that others write.
 bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
   const api::ClusterPodPlacementConfigSpec& spec = config.spec;
-  return !(spec.registries_config_map.empty() && spec.ca_bundle_config_map.empty() && spec.global_pull_secret.empty());
+  return !(spec.registries_config_map.empty() && spec.ca_bundle_config_map.empty() &&
+           spec.global_pull_secret.empty());
 }
 
-ObjectKey WebhookConfigurationKey() { return {"", std::string(api::kMutatingWebhookConfigurationName)}; }
+ObjectKey WebhookConfigurationKey() {
+  return {"", std::string(api::kMutatingWebhookConfigurationName)};
+}
 
 }  // namespace
 
-ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                     const Configs& configs, OperandStore& store, kube::EventRecorder& events,
+ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
+                                     OperandOptions options, const Configs& configs,
+                                     OperandStore& store, kube::EventRecorder& events,
                                      ClusterTiming timing)
     : client_(client),
       clock_(clock),
@@ -92,7 +97,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   }
   if (applied && !(view.controller.available && view.webhook.available)) {
     std::string_view stuck = view.controller.available ? api::kWebhookName : api::kControllerName;
-    Result<std::optional<Trouble>> pods = co_await PodTrouble(client_, options_.ns, std::string(stuck));
+    Result<std::optional<Trouble>> pods =
+        co_await PodTrouble(client_, options_.ns, std::string(stuck));
     if (!pods) co_return pods.error();
     view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
   }
@@ -112,7 +118,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
 Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view) {
   view.controller = RolloutOfOperand(api::kControllerName);
   view.webhook = RolloutOfOperand(api::kWebhookName);
-  view.webhook_configured = store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey()).has_value();
+  view.webhook_configured =
+      store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey()).has_value();
 
   // First, as it must not wait until everything else can be applied.
   Result<bool> stopped = co_await StopGating(view.controller);
@@ -126,9 +133,11 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
       .serving = {options_.ns, std::string(api::kWebhookName)},
       .dns_names = {ServiceDnsName(std::string(api::kWebhookName), options_.ns)},
       .labels = {},
-      .bundles = {{kMutatingWebhookConfigurations, std::string(api::kMutatingWebhookConfigurationName)}},
+      .bundles = {{kMutatingWebhookConfigurations,
+                   std::string(api::kMutatingWebhookConfigurationName)}},
   };
-  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  Result<IssuedCertificate> issued =
+      co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   certificate_pending_ = issued->pending;
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
@@ -198,7 +207,8 @@ Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
   if (waited < timing_.stop_gating) co_return false;
   if (store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey())) {
     LOG(WARNING) << "no controller has run for long: new pods are not gated";
-    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
+    Result<> removed =
+        co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
     if (!removed) co_return removed.error();
   }
   if (waited < timing_.release) co_return true;
@@ -209,16 +219,16 @@ Async<bool> ClusterReconciler::StopGating(const Rollout& controller) {
 
 Async<> ClusterReconciler::ReleasePods() {
   if (release_round_.new_round() && clock_.Now() < next_release_) co_return Ok();
-  // Nobody gates with the cluster gate any more. A pod that has the local gate alone may be new: it is its shard's, if
-  // there is one that runs.
+  // Nobody gates with the cluster gate any more. A pod that has the local gate alone may be new: it
+  // is its shard's, if there is one that runs.
   ChooseGates choose = [this](const Pod& pod) -> std::optional<std::vector<std::string>> {
     bool waits = placement::HasGate(pod, api::kClusterGate) ||
                  !RolloutIn(pod.metadata().namespace_(), api::kShardControllerName).available;
     return waits ? BothGates(pod) : std::nullopt;
   };
   std::string everywhere;
-  Result<bool> complete =
-      co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), release_round_);
+  Result<bool> complete = co_await UngateStep(client_, clock_, std::move(everywhere),
+                                              std::move(choose), release_round_);
   if (!complete) co_return complete.error();
   if (!*complete) co_return Ok();
   std::string failures = DescribeFailures(release_round_);
@@ -231,11 +241,12 @@ Async<> ClusterReconciler::ReleasePods() {
 Async<Outcome> ClusterReconciler::Delete(Config config) {
   if (!configs_.empty()) {
     // Woken again when a PodPlacementConfig goes.
-    std::string waits = "PodPlacementConfigs are left, the first in namespace " + configs_.Namespaces().front();
+    std::string waits =
+        "PodPlacementConfigs are left, the first in namespace " + configs_.Namespaces().front();
     co_return co_await Provision(std::move(config), std::move(waits));
   }
-  // A config of another operator that is deleted before its operands were replaced: the pods that wait for them do not wait
-  // for ever.
+  // A config of another operator that is deleted before its operands were replaced: the pods that
+  // wait for them do not wait for ever.
   Result<bool> foreign = co_await RemoveForeignOperands();
   if (!foreign) co_return foreign.error();
   if (*foreign && !removal_) removal_.emplace().since = clock_.Now();
@@ -264,21 +275,24 @@ Async<std::string> ClusterReconciler::Deprovision() {
 
   // From here on no pod is gated any more.
   if (!removal_) {
-    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
+    Result<> removed =
+        co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey());
     if (!removed) co_return removed.error();
     removal_.emplace().since = clock_.Now();
     LOG(INFO) << "removing the cluster's operands";
   }
 
-  // The controller drains the pods that are gated; those that it leaves are ungated here, in the end whatever their shard
-  // was about to do: a gate that is left now would stay for ever.
-  Ungate ungate = RolloutOfOperand(api::kControllerName).available ? Ungate::kNothing : Ungate::kClusterGateAlone;
+  // The controller drains the pods that are gated; those that it leaves are ungated here, in the
+  // end whatever their shard was about to do: a gate that is left now would stay for ever.
+  Ungate ungate = RolloutOfOperand(api::kControllerName).available ? Ungate::kNothing
+                                                                   : Ungate::kClusterGateAlone;
   if (clock_.Now() - removal_->since >= timing_.drain) ungate = Ungate::kBoth;
   ChooseGates choose = GatesOf(ungate);
   bool removes = ungate == Ungate::kBoth;
   std::string everywhere;
   Ungating& ungating = removal_->ungating;
-  Result<bool> complete = co_await ungating.Step(client_, clock_, std::move(everywhere), std::move(choose), removes);
+  Result<bool> complete =
+      co_await ungating.Step(client_, clock_, std::move(everywhere), std::move(choose), removes);
   if (!complete) co_return complete.error();
   if (!*complete) co_return ungating.Describe();
   kube::Duration waited = clock_.Now() - removal_->since;
@@ -301,7 +315,8 @@ Async<bool> ClusterReconciler::RemoveForeignOperands() {
   std::vector<std::pair<kube::Resource, ObjectKey>> keys;
   keys.emplace_back(kMutatingWebhookConfigurations, WebhookConfigurationKey());
   for (const DesiredObject& object : ClusterObjects("", options_)) {
-    bool merges_badly = object.resource.kind == kDeployments.kind || object.resource.kind == kServices.kind;
+    bool merges_badly =
+        object.resource.kind == kDeployments.kind || object.resource.kind == kServices.kind;
     if (merges_badly) keys.emplace_back(object.resource, object.Key());
   }
   bool found = false;
@@ -329,7 +344,8 @@ Async<bool> ClusterReconciler::AnythingLeft() {
 Async<> ClusterReconciler::RemoveObjects() {
   DesiredObjects objects = ClusterObjects("", options_);
   objects.push_back(ClusterAlerts(options_));
-  for (DesiredObject& object : GlobalPullSecretRights("", options_)) objects.push_back(std::move(object));
+  for (DesiredObject& object : GlobalPullSecretRights("", options_))
+    objects.push_back(std::move(object));
   std::vector<std::pair<kube::Resource, ObjectKey>> keys;
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
     keys.emplace_back(object->resource, object->Key());
@@ -349,7 +365,8 @@ Async<> ClusterReconciler::RemoveObjects() {
 Async<> ClusterReconciler::WriteClusterStatus(Config config, ClusterView view) {
   api::ClusterPodPlacementConfigStatus status = ClusterStatus(config, view, clock_.WallNow());
   if (status == config.status) co_return Ok();
-  co_return co_await WriteStatus(client_, kube::ResourceOf<Config>::value, kube::KeyOf(config), api::StatusToJson(status));
+  co_return co_await WriteStatus(client_, kube::ResourceOf<Config>::value, kube::KeyOf(config),
+                                 api::StatusToJson(status));
 }
 
 Rollout ClusterReconciler::RolloutOfOperand(std::string_view deployment) const {

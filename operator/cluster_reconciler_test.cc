@@ -38,18 +38,22 @@ TEST_F(ClusterReconcilerTest, NothingRunsWithoutAConfig) {
 
 TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
   h_.CreateClusterConfig();
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); }));
+  ASSERT_TRUE(h_.Await([&] {
+    return h_.Exists(kDeployments, {"ops", std::string(api::kWebhookName)});
+  }));
   h_.Pass(2s);
   // No pod is gated for a controller that never came up.
   EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_EQ(h_.ClusterCondition("Available"), "False NotAllComponentsReady");
   EXPECT_EQ(h_.ClusterCondition("MutatingWebhookConfigurationNotAvailable"), "True NotConfigured");
   h_.RollOutCluster();
-  ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Available") == "True AllComponentsReady"; }));
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.ClusterCondition("Available") == "True AllComponentsReady"; }));
   EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_EQ(h_.ClusterCondition("PodPlacementControllerNotRolledOut"), "False AsExpected");
   EXPECT_EQ(h_.ClusterCondition("Deprovisioning"), "False NotDeleted");
-  Json finalizers = (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
+  Json finalizers =
+      (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
   EXPECT_EQ(finalizers, Json::array({"finalizers.multiarch.openshift.io/pod-placement",
                                      "finalizers.multiarch.openshift.io/no-pod-placement-config"}));
 }
@@ -68,15 +72,18 @@ TEST_F(ClusterReconcilerTest, TheControllerMayFollowTheGlobalPullSecretAndNoOthe
     return role ? (*role)["rules"][0]["resourceNames"].dump() : "";
   };
   name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
-  ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])" && h_.Exists(kRoleBindings, rights); }));
+  ASSERT_TRUE(
+      h_.Await([&] { return named() == R"(["one"])" && h_.Exists(kRoleBindings, rights); }));
   name_secret({{"globalPullSecretRef", {{"name", "two"}}}});
   EXPECT_TRUE(h_.Await([&] { return named() == R"(["two"])"; }));
   name_secret(Json::object());
-  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(kRoles, rights) && !h_.Exists(kRoleBindings, rights); }));
+  EXPECT_TRUE(
+      h_.Await([&] { return !h_.Exists(kRoles, rights) && !h_.Exists(kRoleBindings, rights); }));
   name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
   ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])"; }));
   DeleteConfig();
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kRoles, rights); }));
+  EXPECT_TRUE(
+      h_.Await([&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kRoles, rights); }));
 }
 
 TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
@@ -109,7 +116,11 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
-  h_.api.Create<Pod>(MakePod("both").Namespace("any").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  h_.api.Create<Pod>(MakePod("both")
+                         .Namespace("any")
+                         .Phase("Pending")
+                         .Gate(api::kClusterGate)
+                         .Gate(api::kLocalGate));
   h_.Pass(1s);
   DeleteConfig();
   h_.Pass(3s);
@@ -126,7 +137,8 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
   auto degraded = [this] {
     Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
     for (const Json& condition : config["status"]["conditions"]) {
-      if (condition["type"] == "Degraded" && condition["status"] == "True") return condition["message"].get<std::string>();
+      if (condition["type"] == "Degraded" && condition["status"] == "True")
+        return condition["message"].get<std::string>();
     }
     return std::string();
   };
@@ -151,22 +163,27 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
   };
   kube::core::ConfigMap registries;
   *registries.mutable_metadata() = metadata("regs");
-  (*registries.mutable_data())["registries.conf"] = "[[registry]]\nlocation = \"r.io\"\nblocked = 1\n";
+  (*registries.mutable_data())["registries.conf"] =
+      "[[registry]]\nlocation = \"r.io\"\nblocked = 1\n";
   (*registries.mutable_data())["policy.json"] = "{\n";
   h_.api.Create(registries);
   kube::core::ConfigMap bundle;
   *bundle.mutable_metadata() = metadata("bundle");
-  (*bundle.mutable_data())["ca-bundle.crt"] = "\n-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n";
+  (*bundle.mutable_data())["ca-bundle.crt"] =
+      "\n-----BEGIN CERTIFICATE-----\nhunter2\n-----END CERTIFICATE-----\n";
   h_.api.Create(bundle);
   kube::core::Secret secret;
   *secret.mutable_metadata() = metadata("pull");
   secret.set_type("kubernetes.io/dockerconfigjson");
   (*secret.mutable_data())[".dockerconfigjson"] = "{\"auths\": hunter2}";
   h_.api.Create(secret);
-  ASSERT_TRUE(says("ConfigMap ops/regs key registries.conf line 3: blocked: not true or false")) << degraded();
+  ASSERT_TRUE(says("ConfigMap ops/regs key registries.conf line 3: blocked: not true or false"))
+      << degraded();
   EXPECT_TRUE(says("key policy.json: line 2, column 1: not valid JSON")) << degraded();
-  EXPECT_TRUE(says("ConfigMap ops/bundle key ca-bundle.crt line 2: certificate 1 cannot be read")) << degraded();
-  EXPECT_TRUE(says("Secret ops/pull key .dockerconfigjson line 1, column 11: not valid JSON")) << degraded();
+  EXPECT_TRUE(says("ConfigMap ops/bundle key ca-bundle.crt line 2: certificate 1 cannot be read"))
+      << degraded();
+  EXPECT_TRUE(says("Secret ops/pull key .dockerconfigjson line 1, column 11: not valid JSON"))
+      << degraded();
   EXPECT_EQ(degraded().find("hunter2"), std::string::npos) << degraded();
 
   (*registries.mutable_data())["registries.conf"] = "";
@@ -190,23 +207,25 @@ class FromTheGoOperatorTest : public ClusterReconcilerTest {
     Json service = Object("v1", "Service", "ops", std::string(api::kWebhookName));
     service["spec"]["selector"] = {{"controller", "pod-placement-web-hook"}};
     h_.api.CreateJson(kServices, service);
-    Json configuration = Object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration", "",
-                                std::string(api::kMutatingWebhookConfigurationName));
-    configuration["metadata"]["annotations"] = {{"service.beta.openshift.io/inject-cabundle", "true"}};
+    Json configuration = Object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
+                                "", std::string(api::kMutatingWebhookConfigurationName));
+    configuration["metadata"]["annotations"] = {
+        {"service.beta.openshift.io/inject-cabundle", "true"}};
     h_.api.CreateJson(kMutatingWebhookConfigurations, configuration);
-    Json validating = Object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration", "",
-                             "multiarch-tuning-operator-validating-webhook-configuration");
+    Json validating = Object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration",
+                             "", "multiarch-tuning-operator-validating-webhook-configuration");
     validating["webhooks"] = Json::array({{{"name", "theirs.example.com"}}});
     validating["metadata"]["annotations"] = {{"theirs", "true"}};
     h_.api.CreateJson(kValidatingWebhookConfigurations, validating);
     h_.CreateClusterConfig();
     Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
-    config["metadata"]["finalizers"] =
-        Json::array({std::string(api::kPodPlacementFinalizer), std::string(api::kENoExecEventsFinalizer)});
+    config["metadata"]["finalizers"] = Json::array(
+        {std::string(api::kPodPlacementFinalizer), std::string(api::kENoExecEventsFinalizer)});
     h_.api.UpdateJson(Harness::kClusterConfigs, config);
     h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   }
-  static Json Object(const char* api_version, const char* kind, const std::string& ns, const std::string& name) {
+  static Json Object(const char* api_version, const char* kind, const std::string& ns,
+                     const std::string& name) {
     Json object = {{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}};
     if (!ns.empty()) object["metadata"]["namespace"] = ns;
     object["metadata"]["labels"] = {{"multiarch.openshift.io/operand", "pod-placement-controller"}};
@@ -221,7 +240,8 @@ TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
     return object && (*object)["metadata"]["labels"].contains("app.kubernetes.io/managed-by");
   };
   ASSERT_TRUE(h_.Await([&] { return is_ours(h_.api.GetJson(kDeployments, controller)); }));
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << "not before the operands run";
+  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration))
+      << "not before the operands run";
   Json deployment = *h_.api.GetJson(kDeployments, controller);
   EXPECT_FALSE(deployment["spec"]["selector"]["matchLabels"].contains("controller"));
   EXPECT_FALSE(deployment["metadata"].contains("finalizers"));
@@ -229,11 +249,13 @@ TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
   h_.RollOutCluster();
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
   Json configuration = *h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration);
-  EXPECT_FALSE(configuration["metadata"]["annotations"].contains("service.beta.openshift.io/inject-cabundle"));
+  EXPECT_FALSE(configuration["metadata"]["annotations"].contains(
+      "service.beta.openshift.io/inject-cabundle"));
   Json service = *h_.api.GetJson(kServices, {"ops", std::string(api::kWebhookName)});
   EXPECT_FALSE(service["spec"]["selector"].contains("controller"));
-  Json validating = *h_.api.GetJson(kValidatingWebhookConfigurations,
-                                    {"", "multiarch-tuning-operator-validating-webhook-configuration"});
+  Json validating =
+      *h_.api.GetJson(kValidatingWebhookConfigurations,
+                      {"", "multiarch-tuning-operator-validating-webhook-configuration"});
   EXPECT_FALSE(validating["metadata"]["annotations"].contains("theirs"));
 
   DeleteConfig();
@@ -255,7 +277,9 @@ TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConf
   ASSERT_TRUE(h_.BringUpCluster());
   auto namespaces = [this]() -> Json {
     Json webhooks = (*h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
-    return webhooks.size() == 1 ? Json() : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
+    return webhooks.size() == 1
+               ? Json()
+               : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
   };
   EXPECT_EQ(namespaces(), Json());
   // Not only once its shard runs.
@@ -281,7 +305,8 @@ TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {
   DeleteConfig();
   ASSERT_TRUE(h_.Await([&] { return h_.ClusterGone(); }));
   h_.Pass(5s);
-  Json left = (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
+  Json left =
+      (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
   EXPECT_EQ(left, Json::array({"example.com/mine"}));
 }
 
@@ -317,16 +342,22 @@ TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
 TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
   ASSERT_TRUE(h_.BringUpCluster());
   for (const char* name : {"a", "b"}) {
-    h_.api.Create<Pod>(MakePod(name).Namespace("any").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+    h_.api.Create<Pod>(MakePod(name)
+                           .Namespace("any")
+                           .Phase("Pending")
+                           .Gate(api::kClusterGate)
+                           .Gate(api::kLocalGate));
   }
-  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/any/pods/a",
-                  1000000);
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"),
+                  "PUT /api/v1/namespaces/any/pods/a", 1000000);
   DeleteConfig();
   h_.Pass(40s);
   EXPECT_FALSE(IsGated("any", "b", api::kClusterGate));
   EXPECT_FALSE(IsGated("any", "b", api::kLocalGate));
   EXPECT_EQ(h_.ClusterCondition("Deprovisioning"), "True Deleted");
-  EXPECT_NE(h_.ClusterMessage("Deprovisioning").find("any/a (PermissionDenied: no, says the policy)"), std::string::npos)
+  EXPECT_NE(
+      h_.ClusterMessage("Deprovisioning").find("any/a (PermissionDenied: no, says the policy)"),
+      std::string::npos)
       << h_.ClusterMessage("Deprovisioning");
   h_.Pass(40s);
   EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/any/pods/a"), 10);
@@ -339,7 +370,8 @@ TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) 
   ASSERT_TRUE(h_.BringUpCluster());
   DeleteConfig();
   for (int i = 0; i < 1200 && !(ConfigGone() && h_.ClusterGone()); ++i) {
-    h_.api.Create<Pod>(MakePod("p" + std::to_string(i)).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
+    h_.api.Create<Pod>(
+        MakePod("p" + std::to_string(i)).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
     h_.Pass(100ms);
   }
   EXPECT_TRUE(ConfigGone() && h_.ClusterGone());
@@ -347,7 +379,8 @@ TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) 
 
 TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
   ASSERT_TRUE(h_.BringUpCluster());
-  h_.api.FailNext(Error::PermissionDenied("no"), "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
+  h_.api.FailNext(Error::PermissionDenied("no"),
+                  "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
   DeleteConfig();
   ASSERT_TRUE(h_.Await([&] { return h_.api.ListJson(kDeployments, "ops").empty(); }));
   EXPECT_FALSE(ConfigGone());
@@ -394,7 +427,8 @@ TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
   }
 }
 
-// After an outage all nodes seem to be away for a while, and how long the controller really was is not known.
+// After an outage all nodes seem to be away for a while, and how long the controller really was is
+// not known.
 TEST_F(ClusterReconcilerTest, TimeWithoutAnApiServerDoesNotCount) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
@@ -428,12 +462,14 @@ TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreTold) {
   }));
   kube::ObjectKey crd{"", "clusterpodplacementconfigs.multiarch.openshift.io"};
   ASSERT_TRUE(h_.Await([&] {
-    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.conversion.strategy") == "Webhook";
+    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd),
+                          "spec.conversion.strategy") == "Webhook";
   }));
   EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd),
                            "spec.conversion.webhook.clientConfig.service.namespace"),
             "ops");
-  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.scope"), "Cluster");
+  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.scope"),
+            "Cluster");
 }
 
 }  // namespace

@@ -24,7 +24,8 @@ using kube::HttpReply;
 using kube::Json;
 using kube::Result;
 
-// The API server gives an answer ten seconds; with what an announcement takes at most, this leaves one to spare.
+// The API server gives an answer ten seconds; with what an announcement takes at most, this leaves
+// one to spare.
 constexpr std::chrono::seconds kPatience{5};
 
 template <class T>
@@ -51,7 +52,8 @@ AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::Fie
 // The PodPlacementConfigs of `ns`, or of all namespaces.
 Async<std::vector<PodPlacementConfig>> ListConfigs(kube::Client& client, std::string ns) {
   kube::ListOptions options{.ns = std::move(ns)};
-  Result<kube::TypedList<PodPlacementConfig>> list = co_await kube::List<PodPlacementConfig>(client, std::move(options));
+  Result<kube::TypedList<PodPlacementConfig>> list =
+      co_await kube::List<PodPlacementConfig>(client, std::move(options));
   if (!list) co_return list.error();
   co_return std::move(list->items);
 }
@@ -64,7 +66,8 @@ api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs
 
 Async<bool> ClusterConfigExists(kube::Client& client) {
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
-  Result<ClusterPodPlacementConfig> config = co_await kube::Get<ClusterPodPlacementConfig>(client, key);
+  Result<ClusterPodPlacementConfig> config =
+      co_await kube::Get<ClusterPodPlacementConfig>(client, key);
   if (IsNotFound(config)) co_return false;
   if (!config) co_return config.error();
   co_return !config->metadata().has_deletion_timestamp();
@@ -81,17 +84,20 @@ Async<HttpReply> Convert(HttpCall call) {
 }  // namespace
 
 void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
-  server.Handle("POST", std::string(kValidateConfigPath), kube::ReviewHandler([this](AdmissionRequest request) {
+  server.Handle("POST", std::string(kValidateConfigPath),
+                kube::ReviewHandler([this](AdmissionRequest request) {
                   return ValidateConfig(std::move(request));
                 }));
-  server.Handle("POST", std::string(kValidateClusterConfigPath), kube::ReviewHandler([this](AdmissionRequest request) {
+  server.Handle("POST", std::string(kValidateClusterConfigPath),
+                kube::ReviewHandler([this](AdmissionRequest request) {
                   return ValidateClusterConfig(std::move(request));
                 }));
   server.Handle("POST", std::string(api::kConversionPath), Convert);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request) {
-  if (request.operation != "CREATE" && request.operation != "UPDATE") co_return AdmissionResponse::Allowed();
+  if (request.operation != "CREATE" && request.operation != "UPDATE")
+    co_return AdmissionResponse::Allowed();
   kube::TimePoint asked = clock_.Now();
   Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
@@ -99,8 +105,10 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
 
   if (request.operation == "UPDATE") {
-    Result<PodPlacementConfig> old_config = Read<PodPlacementConfig>(request.old_object_json, request);
-    if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+    Result<PodPlacementConfig> old_config =
+        Read<PodPlacementConfig>(request.old_object_json, request);
+    if (!old_config)
+      co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
     api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
     if (!errors.empty()) co_return Answer(errors);
     bool same = old_config->metadata().generation() == config->metadata().generation();
@@ -108,15 +116,17 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
     co_return allowed;
   }
   Result<bool> cluster_config = co_await ClusterConfigExists(client_);
-  if (!cluster_config) co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
+  if (!cluster_config)
+    co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
   api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
   Result<AdmissionResponse> allowed = co_await Allow(request.dry_run, *config, asked);
   co_return allowed;
 }
 
-Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes, const PodPlacementConfig& config,
-                                                kube::TimePoint asked) {
+Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes,
+                                               const PodPlacementConfig& config,
+                                               kube::TimePoint asked) {
   if (!nothing_changes) {
     Result<> announced = co_await announcer_.Announce(config, asked + kPatience);
     (void)announced;  // logged and counted
@@ -126,19 +136,22 @@ Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes, const PodPl
 
 Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest request) {
   bool deleted = request.operation == "DELETE";
-  Result<ClusterPodPlacementConfig> config =
-      Read<ClusterPodPlacementConfig>(deleted ? request.old_object_json : request.object_json, request);
+  Result<ClusterPodPlacementConfig> config = Read<ClusterPodPlacementConfig>(
+      deleted ? request.old_object_json : request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
   if (request.operation == "CREATE") co_return Answer(*config, api::ValidateCreate(*config));
   if (request.operation == "UPDATE") {
-    Result<ClusterPodPlacementConfig> old_config = Read<ClusterPodPlacementConfig>(request.old_object_json, request);
-    if (!old_config) co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
+    Result<ClusterPodPlacementConfig> old_config =
+        Read<ClusterPodPlacementConfig>(request.old_object_json, request);
+    if (!old_config)
+      co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
     co_return Answer(*config, api::ValidateUpdate(*old_config, *config));
   }
   if (!deleted) co_return AdmissionResponse::Allowed();
 
   std::string everywhere;
-  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, std::move(everywhere));
+  Result<std::vector<PodPlacementConfig>> existing =
+      co_await ListConfigs(client_, std::move(everywhere));
   if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
   api::FieldErrors errors = api::ValidateDelete(*config, Pointers(*existing));
   if (errors.empty()) co_return AdmissionResponse::Allowed();

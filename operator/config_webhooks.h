@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigWebhooks: what the API server asks the operator about its own two kinds - may this one be created, changed,
-// deleted - and the conversion between the versions of the ClusterPodPlacementConfig. The rules are in api/validation.h;
-// what they need to know is read live: these questions are rare, and a cache would let two creates in a row pass. A
-// PodPlacementConfig that may be written is announced to those who apply it first; no write is refused because that failed.
-// Thread: the client's.
+// ConfigWebhooks: what the API server asks the operator about its own two kinds - may this one be
+// created, changed, deleted - and the conversion between the versions of the
+// ClusterPodPlacementConfig. The rules are in api/validation.h; what they need to know is read
+// live: these questions are rare, and a cache would let two creates in a row pass. A
+// PodPlacementConfig that may be written is announced to those who apply it first; no write is
+// refused because that failed. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -33,9 +34,10 @@ class ConfigWebhooks {
   kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
 
  private:
-  // Announces the write of `config`, unless it changes nothing, and allows it whatever becomes of the announcement.
-  // `asked`: when the API server did.
-  kube::Async<kube::AdmissionResponse> Allow(bool nothing_changes, const api::PodPlacementConfig& config,
+  // Announces the write of `config`, unless it changes nothing, and allows it whatever becomes of
+  // the announcement. `asked`: when the API server did.
+  kube::Async<kube::AdmissionResponse> Allow(bool nothing_changes,
+                                             const api::PodPlacementConfig& config,
                                              kube::TimePoint asked);
 
   kube::Client& client_;

@@ -32,7 +32,8 @@ constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlace
 class ConfigWebhooksTest : public testing::Test {
  protected:
   ~ConfigWebhooksTest() override {
-    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), std::chrono::seconds(5))), kube::IsOk());
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), std::chrono::seconds(5))),
+                kube::IsOk());
   }
   static Json Config(const std::string& name, int priority) {
     Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
@@ -47,7 +48,8 @@ class ConfigWebhooksTest : public testing::Test {
             {"metadata", {{"name", name}}},
             {"spec", Json::object()}};
   }
-  static AdmissionRequest Request(const char* operation, const Json& object, const Json& old_object) {
+  static AdmissionRequest Request(const char* operation, const Json& object,
+                                  const Json& old_object) {
     AdmissionRequest request;
     request.operation = operation;
     request.ns = kube::StringAt(object.is_null() ? old_object : object, "metadata.namespace");
@@ -55,16 +57,20 @@ class ConfigWebhooksTest : public testing::Test {
     request.old_object_json = old_object.is_null() ? "" : old_object.dump();
     return request;
   }
-  AdmissionResponse Ask(const char* operation, const Json& object, const Json& old_object = nullptr) {
+  AdmissionResponse Ask(const char* operation, const Json& object,
+                        const Json& old_object = nullptr) {
     return Must(kube::Run(io_, webhooks_.ValidateConfig(Request(operation, object, old_object))));
   }
-  AdmissionResponse AskCluster(const char* operation, const Json& object, const Json& old_object = nullptr) {
-    return Must(kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
+  AdmissionResponse AskCluster(const char* operation, const Json& object,
+                               const Json& old_object = nullptr) {
+    return Must(
+        kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
   }
   // What is announced in the namespace.
   std::vector<configs::Announcement> Announced() {
     std::vector<kube::coordination::Lease> leases = api_.List<kube::coordination::Lease>("shop");
-    return leases.empty() ? std::vector<configs::Announcement>() : configs::AnnouncementsOn(leases[0].metadata());
+    return leases.empty() ? std::vector<configs::Announcement>()
+                          : configs::AnnouncementsOn(leases[0].metadata());
   }
   static AdmissionResponse Must(Result<AdmissionResponse> response) {
     EXPECT_THAT(response, kube::IsOk());
@@ -133,13 +139,14 @@ TEST_F(ConfigWebhooksTest, AWriteThatIsAllowedIsAnnounced) {
   EXPECT_EQ(api_.CountCalls("PATCH"), writes);
 }
 
-// A quota, missing permissions, other writers, an API server that is too slow: none of these is the user's fault.
+// A quota, missing permissions, other writers, an API server that is too slow: none of these is the
+// user's fault.
 TEST_F(ConfigWebhooksTest, NoWriteIsRefusedBecauseItCannotBeAnnounced) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
   for (const kube::Error& error :
-       {kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota"), kube::Error::Conflict("others write"),
-        kube::Error::DeadlineExceeded("too slow"), kube::Error::Unavailable("503"),
-        kube::Error::FromHttpStatus(422, "Invalid", "Too long")}) {
+       {kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota"),
+        kube::Error::Conflict("others write"), kube::Error::DeadlineExceeded("too slow"),
+        kube::Error::Unavailable("503"), kube::Error::FromHttpStatus(422, "Invalid", "Too long")}) {
     SCOPED_TRACE(error.ToString());
     for (const char* write : {"POST", "PATCH", "DELETE"}) api_.FailNext(error, write, 10);
     EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
@@ -164,7 +171,8 @@ TEST_F(ConfigWebhooksTest, AnUnsupportedPluginIsWarnedOf) {
   EXPECT_THAT(AskCluster("CREATE", ClusterConfig()).warnings(), ::testing::IsEmpty());
   Json config = ClusterConfig();
   config["spec"]["plugins"]["execFormatErrorMonitor"]["enabled"] = true;
-  for (const AdmissionResponse& response : {AskCluster("CREATE", config), AskCluster("UPDATE", config, ClusterConfig())}) {
+  for (const AdmissionResponse& response :
+       {AskCluster("CREATE", config), AskCluster("UPDATE", config, ClusterConfig())}) {
     EXPECT_TRUE(response.allowed());
     EXPECT_THAT(response.warnings(), ::testing::ElementsAre(HasSubstr("not supported")));
   }
@@ -190,7 +198,8 @@ TEST_F(ConfigWebhooksTest, WhatIsNoObjectIsRefusedAndNothingElseHappens) {
 TEST_F(ConfigWebhooksTest, WithoutTheApiServerNothingIsDecided) {
   api_.FailNext(kube::Error::Unavailable("503"));
   AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
-  EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)), kube::FailsWith(kube::Code::kUnavailable));
+  EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)),
+              kube::FailsWith(kube::Code::kUnavailable));
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ Configs::Configs(kube::Client& client, kube::Clock& clock)
     bool preferred = Prefers(ns);
     if (type == EventType::kDeleted) {
       auto names = names_.find(ns);
-      if (names != names_.end() && names->second.erase(config.metadata().name()) > 0 && names->second.empty()) {
+      if (names != names_.end() && names->second.erase(config.metadata().name()) > 0 &&
+          names->second.empty()) {
         names_.erase(names);
       }
       if (on_deleted_) on_deleted_(ns, config.metadata().uid());
@@ -54,7 +55,8 @@ std::vector<api::PodPlacementConfig> Configs::In(const std::string& ns) const {
   auto names = names_.find(ns);
   if (names == names_.end()) return configs;
   for (auto& [name, prefers] : names->second) {
-    if (std::optional<api::PodPlacementConfig> config = configs_.Get({ns, name})) configs.push_back(std::move(*config));
+    if (std::optional<api::PodPlacementConfig> config = configs_.Get({ns, name}))
+      configs.push_back(std::move(*config));
   }
   std::sort(configs.begin(), configs.end(), api::Precedes);
   return configs;

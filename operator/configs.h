@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an index by namespace: an
-// event in one namespace never makes the operator look at another one.
+// Configs: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an
+// index by namespace: an event in one namespace never makes the operator look at another one.
 // Thread: the client's.
 #pragma once
 
@@ -24,8 +24,11 @@ class Configs {
  public:
   Configs(kube::Client& client, kube::Clock& clock);
 
-  // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before Start().
-  void OnNamespace(std::function<void(const std::string& ns)> listener) { on_namespace_ = std::move(listener); }
+  // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before
+  // Start().
+  void OnNamespace(std::function<void(const std::string& ns)> listener) {
+    on_namespace_ = std::move(listener);
+  }
   // Called with the namespace and uid of a PodPlacementConfig that went. Before Start().
   void OnDeleted(std::function<void(const std::string& ns, const std::string& uid)> listener) {
     on_deleted_ = std::move(listener);
@@ -34,7 +37,9 @@ class Configs {
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
 
   // Called when PreferringNamespaces() has changed. Before Start().
-  void OnPreferringNamespaces(std::function<void()> listener) { on_preferring_ = std::move(listener); }
+  void OnPreferringNamespaces(std::function<void()> listener) {
+    on_preferring_ = std::move(listener);
+  }
 
   // Watches begin; `tasks` must be stopped before this goes.
   void Start(kube::TaskGroup& tasks);

@@ -26,7 +26,8 @@ Farewell::Farewell(kube::Client& client, kube::Clock& clock, std::string ns, Far
     : client_(client),
       clock_(clock),
       timing_(timing),
-      namespace_(client, clock, {.field_selector = "metadata.name=" + ns, .resource = kNamespaces}) {
+      namespace_(client, clock,
+                 {.field_selector = "metadata.name=" + ns, .resource = kNamespaces}) {
   namespace_.OnEvent([this](kube::EventType, const Unstructured& object) {
     if (due_ || !object.metadata().has_deletion_timestamp()) return;
     LOG(WARNING) << "the operator's namespace is being deleted: every pod that waits is let go";
@@ -84,7 +85,8 @@ Async<bool> Farewell::UngatePods(bool let_go) {
       return gates;
     };
     std::string everywhere;
-    Result<bool> step = co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round);
+    Result<bool> step =
+        co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round);
     if (!step) co_return step.error();
     complete = *step;
   }
@@ -101,7 +103,8 @@ Async<bool> Farewell::RemoveWebhookConfigurations() {
   Result<bool> any = !found->items.empty();
   for (const Unstructured& configuration : found->items) {
     ObjectKey key = kube::KeyOf(configuration);
-    Result<> deleted = co_await kube::DeleteObject(client_, kMutatingWebhookConfigurations, std::move(key));
+    Result<> deleted =
+        co_await kube::DeleteObject(client_, kMutatingWebhookConfigurations, std::move(key));
     if (!deleted && !IsNotFound(deleted)) any = deleted.error();
   }
   co_return any;
@@ -109,8 +112,8 @@ Async<bool> Farewell::RemoveWebhookConfigurations() {
 
 Async<> Farewell::FreeClusterConfig() {
   ObjectKey key{"", std::string(api::kClusterConfigName)};
-  Result<Unstructured> config =
-      co_await kube::GetObject(client_, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key));
+  Result<Unstructured> config = co_await kube::GetObject(
+      client_, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key));
   if (IsNotFound(config)) co_return Ok();
   if (!config) co_return config.error();
   co_return co_await RemoveFinalizers(client_, config->metadata());

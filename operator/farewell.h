@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Farewell: what the operator does when its own namespace is being deleted, and everybody with it who lets pods go (I7).
+// Farewell: what the operator does when its own namespace is being deleted, and everybody with it
+// who lets pods go (I7).
 //
 //   Farewell farewell(client, clock, ns);
 //   farewell.OnDue([&] { ... });                  // stop leading: nothing may be made any more
@@ -7,13 +8,14 @@
 //   ...
 //   if (farewell.due()) co_await farewell.Say();
 //
-// A namespace's content is deleted, in no order, some seconds after the namespace was marked for it. Until then all
-// permissions, tokens and controllers are there, so that is the time to act in: pods are gated no more, those that wait
-// are left to their controllers for a moment and then let go as they are, and the ClusterPodPlacementConfig loses the
-// finalizers that nobody is left to answer. All else of ours is owned by the Namespace and goes with it (see
-// objects/metadata.h). Every replica does it: what another has done already is no trouble. What is refused keeps nothing
-// else from being done, and pods that somebody keeps creating with the gate are not waited for for ever.
-// Thread: the client's.
+// A namespace's content is deleted, in no order, some seconds after the namespace was marked for
+// it. Until then all permissions, tokens and controllers are there, so that is the time to act in:
+// pods are gated no more, those that wait are left to their controllers for a moment and then let
+// go as they are, and the ClusterPodPlacementConfig loses the finalizers that nobody is left to
+// answer. All else of ours is owned by the Namespace and goes with it (see objects/metadata.h).
+// Every replica does it: what another has done already is no trouble. What is refused keeps nothing
+// else from being done, and pods that somebody keeps creating with the gate are not waited for for
+// ever. Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -31,7 +33,8 @@ namespace operator_ {
 struct FarewellTiming {
   // How long the controllers may take for the pods that wait.
   std::chrono::milliseconds drain{2'000};
-  // API servers may call a webhook for a moment after its configuration is gone: pods are looked for that long.
+  // API servers may call a webhook for a moment after its configuration is gone: pods are looked
+  // for that long.
   std::chrono::milliseconds settle{2'000};
   // From the beginning to the end, whatever still waits by then.
   std::chrono::milliseconds give_up{60'000};
@@ -50,13 +53,14 @@ class Farewell {
   boost::asio::awaitable<void> Watch();
   bool due() const { return due_; }
 
-  // Returns when no pod waits and none is gated any more, or when it took too long, with a log line of what is left.
-  // Errors of the API server are logged and tried again. When cancelled, ungates at once what waits, and returns; errors
-  // are those of that.
+  // Returns when no pod waits and none is gated any more, or when it took too long, with a log line
+  // of what is left. Errors of the API server are logged and tried again. When cancelled, ungates
+  // at once what waits, and returns; errors are those of that.
   kube::Async<> Say();
 
  private:
-  // True if something was there to be done; pods are ungated only if `let_go`. Errors: the last one, after all was tried.
+  // True if something was there to be done; pods are ungated only if `let_go`. Errors: the last
+  // one, after all was tried.
   kube::Async<bool> Pass(bool let_go);
   kube::Async<bool> RemoveWebhookConfigurations();
   kube::Async<bool> UngatePods(bool let_go);

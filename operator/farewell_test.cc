@@ -65,7 +65,9 @@ class FarewellTest : public testing::Test {
     for (std::string_view gate : gates) pod.Gate(std::string(gate));
     api_.Create<Pod>(pod);
   }
-  bool Waits(const std::string& name) { return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0; }
+  bool Waits(const std::string& name) {
+    return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0;
+  }
 
   void Say() { tasks_.Spawn("say", SayInTask()); }
   boost::asio::awaitable<void> SayInTask() {
@@ -123,7 +125,9 @@ TEST_F(FarewellTest, ControllersHaveAMomentForThePodsThatWait) {
   Pass(400ms);
   for (const char* pod : {"both", "cluster", "local"}) EXPECT_FALSE(Waits(pod)) << pod;
   EXPECT_TRUE(Waits("of-another-product"));
-  EXPECT_EQ(api_.Get<Pod>({"ns", "both"})->metadata().labels().at(std::string(api::kLocalGateLabel)), api::kRemoved);
+  EXPECT_EQ(
+      api_.Get<Pod>({"ns", "both"})->metadata().labels().at(std::string(api::kLocalGateLabel)),
+      api::kRemoved);
   EXPECT_FALSE(said_) << "another may have been gated meanwhile";
   CreateGated("late", {api::kClusterGate});
   Pass(300ms);
@@ -133,7 +137,8 @@ TEST_F(FarewellTest, ControllersHaveAMomentForThePodsThatWait) {
 }
 
 TEST_F(FarewellTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
-  Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"}, {"kind", "ClusterPodPlacementConfig"}};
+  Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                 {"kind", "ClusterPodPlacementConfig"}};
   config["metadata"] = {{"name", "cluster"},
                         {"finalizers",
                          {std::string(api::kPodPlacementFinalizer), "example.com/other",

@@ -17,7 +17,8 @@ using kube::Ok;
 using kube::Result;
 using kube::meta::ObjectMeta;
 
-constexpr std::string_view kOurs[] = {api::kPodPlacementFinalizer, api::kNoPodPlacementConfigFinalizer};
+constexpr std::string_view kOurs[] = {api::kPodPlacementFinalizer,
+                                      api::kNoPodPlacementConfigFinalizer};
 
 // The Go operator's own one too: a config that comes from it could not be deleted.
 bool IsAnsweredHere(const std::string& finalizer) {
@@ -33,8 +34,8 @@ Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> 
   patch["metadata"]["finalizers"] = std::move(finalizers);
   kube::ObjectKey key{"", config.name()};
   Result<kube::Unstructured> written =
-      co_await kube::PatchObject(client, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key),
-                                 kube::kMergePatch, std::move(patch));
+      co_await kube::PatchObject(client, kube::ResourceOf<api::ClusterPodPlacementConfig>::value,
+                                 std::move(key), kube::kMergePatch, std::move(patch));
   if (!written && !IsNotFound(written)) co_return written.error().Prefix("write finalizers");
   co_return Ok();
 }
@@ -44,7 +45,8 @@ Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> 
 Async<> AddFinalizers(kube::Client& client, ObjectMeta config) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
   for (std::string_view ours : kOurs) {
-    if (std::find(finalizers.begin(), finalizers.end(), ours) == finalizers.end()) finalizers.emplace_back(ours);
+    if (std::find(finalizers.begin(), finalizers.end(), ours) == finalizers.end())
+      finalizers.emplace_back(ours);
   }
   return Write(client, std::move(config), std::move(finalizers));
 }

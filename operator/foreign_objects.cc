@@ -25,7 +25,8 @@ bool IsForeign(const Unstructured& object) {
   return label == object.metadata().labels().end() || label->second != kManagedBy;
 }
 
-Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource, const Unstructured& object) {
+Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource,
+                            const Unstructured& object) {
   Json kept = Json::array();
   for (const std::string& finalizer : object.metadata().finalizers()) {
     if (!finalizer.starts_with(kGoOperatorsFinalizers)) kept.push_back(finalizer);
@@ -35,8 +36,8 @@ Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource, const
   patch["metadata"]["resourceVersion"] = object.metadata().resource_version();
   patch["metadata"]["finalizers"] = std::move(kept);
   kube::ObjectKey key = kube::KeyOf(object);
-  Result<Unstructured> written =
-      co_await kube::PatchObject(client, resource, std::move(key), kube::kMergePatch, std::move(patch));
+  Result<Unstructured> written = co_await kube::PatchObject(client, resource, std::move(key),
+                                                            kube::kMergePatch, std::move(patch));
   if (!written && !IsNotFound(written)) co_return written.error();
   co_return Ok();
 }
@@ -46,7 +47,8 @@ Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource, const
 Async<bool> RemoveForeign(kube::Client& client, kube::Resource resource, kube::ObjectKey key) {
   std::string name = std::string(resource.kind) + " " + key.ToString();
   kube::ListOptions options{.ns = key.ns, .field_selector = "metadata.name=" + key.name};
-  Result<kube::TypedList<Unstructured>> found = co_await kube::ListObjects(client, resource, std::move(options));
+  Result<kube::TypedList<Unstructured>> found =
+      co_await kube::ListObjects(client, resource, std::move(options));
   if (!found) co_return found.error().Prefix("read " + name);
   if (found->items.empty() || !IsForeign(found->items.front())) co_return false;
 
@@ -55,7 +57,8 @@ Async<bool> RemoveForeign(kube::Client& client, kube::Resource resource, kube::O
   if (!freed) co_return freed.error().Prefix("remove the finalizers of " + name);
   kube::DeleteOptions as_seen;
   as_seen.uid = object.metadata().uid();
-  Result<> deleted = co_await kube::DeleteObject(client, resource, std::move(key), std::move(as_seen));
+  Result<> deleted =
+      co_await kube::DeleteObject(client, resource, std::move(key), std::move(as_seen));
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
   LOG(INFO) << "deleted " << name << ", which another operator made";
   co_return true;

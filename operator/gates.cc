@@ -51,7 +51,8 @@ Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string>
     Result<Pod> newest = co_await kube::Get<Pod>(client, key);
     if (IsNotFound(newest)) co_return false;
     if (!newest) co_return newest.error();
-    if (newest->metadata().uid() != uid) co_return false;  // another pod of that name: the next round's
+    if (newest->metadata().uid() != uid)
+      co_return false;  // another pod of that name: the next round's
     pod = std::move(*newest);
   }
 }
@@ -73,14 +74,16 @@ void NoteFailure(const Pod& pod, const Error& error, UngateRound& round) {
 std::string OneLine(std::string_view text) {
   constexpr size_t kMaxLength = 300;
   std::string line;
-  for (unsigned char c : text.substr(0, kMaxLength)) line += c < 0x20 ? ' ' : c < 0x7f ? static_cast<char>(c) : '?';
+  for (unsigned char c : text.substr(0, kMaxLength))
+    line += c < 0x20 ? ' ' : c < 0x7f ? static_cast<char>(c) : '?';
   return line;
 }
 
 }  // namespace
 
 std::optional<std::vector<std::string>> BothGates(const Pod& pod) {
-  if (!placement::HasGate(pod, api::kClusterGate) && !placement::HasGate(pod, api::kLocalGate)) return std::nullopt;
+  if (!placement::HasGate(pod, api::kClusterGate) && !placement::HasGate(pod, api::kLocalGate))
+    return std::nullopt;
   return std::vector<std::string>{std::string(api::kClusterGate), std::string(api::kLocalGate)};
 }
 
@@ -88,9 +91,12 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
                        UngateRound& round) {
   kube::TimePoint end = clock.Now() + kMaxTime;
   size_t writes = 0;
-  // A page is bounded in bytes, and of its pods one at a time is decoded: a tenant makes them as large as can be.
-  kube::ListOptions options{.ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
-  kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true, round.page);
+  // A page is bounded in bytes, and of its pods one at a time is decoded: a tenant makes them as
+  // large as can be.
+  kube::ListOptions options{
+      .ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
+  kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true,
+                        round.page);
   while (true) {
     Result<kube::RawList> page = co_await pages.Next();
     // The round took so long that its moment is forgotten: the rest is the next one's.
@@ -122,15 +128,16 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
   }
 }
 
-Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds, kube::Duration pause,
-                             kube::TimePoint deadline) {
+Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds,
+                             kube::Duration pause, kube::TimePoint deadline) {
   while (true) {
     UngateRound round;
     bool complete = false;
     while (!complete) {
       std::string everywhere;
       ChooseGates both = BothGates;
-      Result<bool> step = co_await UngateStep(client, clock, std::move(everywhere), std::move(both), round);
+      Result<bool> step =
+          co_await UngateStep(client, clock, std::move(everywhere), std::move(both), round);
       if (!step) co_return step.error();
       complete = *step || clock.Now() >= deadline;
     }
@@ -142,7 +149,8 @@ Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int round
 
 std::string DescribeFailures(const UngateRound& round) {
   if (round.failed == 0) return "";
-  std::string text = std::to_string(round.failed) + " of " + std::to_string(round.gated) + " pods could not be ungated: ";
+  std::string text = std::to_string(round.failed) + " of " + std::to_string(round.gated) +
+                     " pods could not be ungated: ";
   for (const kube::core::ObjectReference& pod : round.failed_pods) {
     if (&pod != &round.failed_pods.front()) text += ", ";
     text += pod.namespace_() + "/" + pod.name();

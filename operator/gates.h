@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates: removes gates from the pods that wait when a shard, the cluster's operands or a dead controller cannot.
+// Gates: removes gates from the pods that wait when a shard, the cluster's operands or a dead
+// controller cannot.
 //
-//   UngateRound round;                                               // kept from one call to the next
-//   Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round);
-//   if (complete && *complete) ...                                   // every gated pod was seen once
+//   UngateRound round;                                               // kept from one call to the
+//   next Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round); if
+//   (complete && *complete) ...                                   // every gated pod was seen once
 //
-// Always asked of the API server itself, a page at a time: a cache could miss the pod that was created an instant ago,
-// and a watch of all pods would cost the operator more than it asks for in months. A round sees the pods of one moment,
-// so it ends whatever is created meanwhile, and a pod whose write is refused keeps no other waiting.
+// Always asked of the API server itself, a page at a time: a cache could miss the pod that was
+// created an instant ago, and a watch of all pods would cost the operator more than it asks for in
+// months. A round sees the pods of one moment, so it ends whatever is created meanwhile, and a pod
+// whose write is refused keeps no other waiting.
 #pragma once
 
 #include <functional>
@@ -50,19 +52,21 @@ using ChooseGates = std::function<std::optional<std::vector<std::string>>(const 
 // Both gates of every pod that has one of them.
 std::optional<std::vector<std::string>> BothGates(const kube::core::Pod& pod);
 
-// Goes on with `round` over the pods of `ns` (empty: of all namespaces): some seconds and some hundred writes at most.
-// A write removes gates and sets their labels, nothing else.
-// Returns: whether the round is complete. Errors: those of listing pods; the next call goes on where this one ended.
-kube::Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns, ChooseGates choose,
-                             UngateRound& round);
+// Goes on with `round` over the pods of `ns` (empty: of all namespaces): some seconds and some
+// hundred writes at most. A write removes gates and sets their labels, nothing else. Returns:
+// whether the round is complete. Errors: those of listing pods; the next call goes on where this
+// one ended.
+kube::Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
+                             ChooseGates choose, UngateRound& round);
 
-// Removes both gates from all pods, in rounds that are `pause` apart, until one finds no gated pod; at most `rounds` of
-// them, and none that begins after `deadline`. For programs that do nothing else meanwhile.
-// Returns: the last round. Errors: those of listing pods; kCancelled.
-kube::Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds, kube::Duration pause,
-                                   kube::TimePoint deadline);
+// Removes both gates from all pods, in rounds that are `pause` apart, until one finds no gated pod;
+// at most `rounds` of them, and none that begins after `deadline`. For programs that do nothing
+// else meanwhile. Returns: the last round. Errors: those of listing pods; kCancelled.
+kube::Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds,
+                                   kube::Duration pause, kube::TimePoint deadline);
 
-// "2 of 5 pods could not be ungated: shop/a, shop/b (PermissionDenied: ...)"; "" if none failed. One line of ASCII.
+// "2 of 5 pods could not be ungated: shop/a, shop/b (PermissionDenied: ...)"; "" if none failed.
+// One line of ASCII.
 std::string DescribeFailures(const UngateRound& round);
 
 }  // namespace operator_

@@ -42,7 +42,9 @@ class GatesTest : public testing::Test {
     }
     return round;
   }
-  UngateRound Drop(std::vector<std::string> gates) { return Round("", Choose(gates.front(), gates)); }
+  UngateRound Drop(std::vector<std::string> gates) {
+    return Round("", Choose(gates.front(), gates));
+  }
   bool IsGated(const std::string& name, const std::string& gate) {
     return placement::HasGate(*api_.Get<Pod>({"ns", name}), gate);
   }
@@ -72,14 +74,16 @@ TEST_F(GatesTest, PodsThatMayWaitAreNotWritten) {
 }
 
 TEST_F(GatesTest, LooksAtAllPages) {
-  for (int i = 0; i < 600; ++i) api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending"));
+  for (int i = 0; i < 600; ++i)
+    api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending"));
   api_.Create<Pod>(MakePod("q").Phase("Pending").Gate(kLocal));
   EXPECT_EQ(Drop({kLocal}).ungated, 1u);
 }
 
 // Others wait for the worker.
 TEST_F(GatesTest, AStepIsBoundedAndTheNextGoesOn) {
-  for (int i = 0; i < 600; ++i) api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
+  for (int i = 0; i < 600; ++i)
+    api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round = Drop({kLocal});
   EXPECT_EQ(round.ungated, 600u);
   EXPECT_GT(steps_, 2);
@@ -88,7 +92,8 @@ TEST_F(GatesTest, AStepIsBoundedAndTheNextGoesOn) {
 
 // As when an admission webhook of somebody answers no write before its timeout.
 TEST_F(GatesTest, SlowWritesEndAStepEarlier) {
-  for (const char* name : {"a", "b", "c"}) api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(kLocal));
+  for (const char* name : {"a", "b", "c"})
+    api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(kLocal));
   api_.BeforeEach([&](const std::string& call) {
     if (call.starts_with("PUT")) clock_.Advance(std::chrono::seconds(10));
   });
@@ -99,7 +104,8 @@ TEST_F(GatesTest, SlowWritesEndAStepEarlier) {
 // The store's order is that of "namespace/name", in which "a-b/..." comes before "a/...".
 TEST_F(GatesTest, NoPodIsLeftOutBetweenTwoSteps) {
   for (const char* ns : {"a", "a-b", "a.b", "a0"}) {
-    for (const char* name : {"x", "y"}) api_.Create<Pod>(MakePod(name).Namespace(ns).Phase("Pending").Gate(kLocal));
+    for (const char* name : {"x", "y"})
+      api_.Create<Pod>(MakePod(name).Namespace(ns).Phase("Pending").Gate(kLocal));
   }
   api_.BeforeEach([&](const std::string& call) {
     if (call.starts_with("PUT")) clock_.Advance(std::chrono::seconds(10));
@@ -108,7 +114,8 @@ TEST_F(GatesTest, NoPodIsLeftOutBetweenTwoSteps) {
 }
 
 TEST_F(GatesTest, DropsOnlyTheGatesThatItIsToldOf) {
-  api_.Create<Pod>(MakePod("a").Phase("Pending").Gate("other").Gate(kLocal).Gate(kCluster).Label("app", "web"));
+  api_.Create<Pod>(
+      MakePod("a").Phase("Pending").Gate("other").Gate(kLocal).Gate(kCluster).Label("app", "web"));
   Drop({kLocal});
   Pod pod = *api_.Get<Pod>({"ns", "a"});
   EXPECT_FALSE(placement::HasGate(pod, kLocal));
@@ -131,11 +138,13 @@ TEST_F(GatesTest, OnePodThatFailsKeepsNoOtherWaiting) {
   api_.FailNext(Error::Unavailable("a webhook\nsays no"), "PUT");
   UngateRound round = Drop({kLocal});
   EXPECT_FALSE(IsGated("b", kLocal));
-  EXPECT_EQ(DescribeFailures(round), "1 of 2 pods could not be ungated: ns/a (Unavailable: a webhook says no)");
+  EXPECT_EQ(DescribeFailures(round),
+            "1 of 2 pods could not be ungated: ns/a (Unavailable: a webhook says no)");
 }
 
 TEST_F(GatesTest, FailuresAreNamedInBoundedNumber) {
-  for (int i = 0; i < 30; ++i) api_.Create<Pod>(MakePod("p" + std::to_string(10 + i)).Phase("Pending").Gate(kLocal));
+  for (int i = 0; i < 30; ++i)
+    api_.Create<Pod>(MakePod("p" + std::to_string(10 + i)).Phase("Pending").Gate(kLocal));
   api_.FailNext(Error::PermissionDenied(std::string(100'000, 'x')), "PUT", 30);
   UngateRound round = Drop({kLocal});
   EXPECT_EQ(round.failed, 30u);
@@ -157,7 +166,8 @@ TEST_F(GatesTest, APodThatChangedIsReadAgain) {
 }
 
 TEST_F(GatesTest, ARoundWhoseListHasExpiredIsComplete) {
-  for (int i = 0; i < 600; ++i) api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
+  for (int i = 0; i < 600; ++i)
+    api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round;
   ChooseGates choose = Choose(kLocal, {kLocal});
   EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round)));

@@ -30,7 +30,8 @@ ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
 
 }  // namespace
 
-Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate)
+Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
+               const OwnCertificate& certificate)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -41,22 +42,27 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
       events_(client, clock, {.component = std::string(kManagedBy)}),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, events_,
                         options_.shard_timing),
-      cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_, options_.cluster_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_,
+                          options_.cluster_timing),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate),
       announcement_cleaner_(client, clock),
-      shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_, clock,
-              options_.shard_observer),
+      shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_,
+              clock, options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
-      own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries}, own_webhooks_reconciler_, clock),
-      announcements_({.name = "announcements", .workers = 1, .queue = kRetries}, announcement_cleaner_, clock) {
+      own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
+                    own_webhooks_reconciler_, clock),
+      announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
+                     announcement_cleaner_, clock) {
   configs_.OnNamespace([this](const std::string& ns) {
     shards_.Enqueue(ShardKey(ns));
     // The deletion of the ClusterPodPlacementConfig waits for the last of them.
     if (configs_.empty()) cluster_.Enqueue(kClusterKey);
   });
   configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
-  configs_.OnDeleted([this](const std::string& ns, const std::string& uid) { announcements_.Enqueue({ns, uid}); });
+  configs_.OnDeleted([this](const std::string& ns, const std::string& uid) {
+    announcements_.Enqueue({ns, uid});
+  });
   configs_.OnCluster([this] { OnCluster(); });
   namespaces_.OnNamespace([this](const std::string& ns) {
     if (configs_.Has(ns)) shards_.EnqueueAfter(ShardKey(ns), pacer_.Delay(ns));
@@ -69,7 +75,8 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, 
     }
     std::string ns = ShardNamespaceOf(object);
     kube::Duration delay = pacer_.Delay(ns);
-    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay) : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
+    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay)
+               : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
   });
 }
 
@@ -127,7 +134,8 @@ void Leader::EnqueueAllShards() {
 }
 
 Async<> Leader::EnqueueAuthorities() {
-  kube::ListOptions options{.ns = options_.operands.ns, .label_selector = std::string(kShardNamespaceLabel)};
+  kube::ListOptions options{.ns = options_.operands.ns,
+                            .label_selector = std::string(kShardNamespaceLabel)};
   Result<kube::TypedList<kube::core::Secret>> secrets =
       co_await kube::List<kube::core::Secret>(client_, std::move(options));
   if (!secrets) co_return secrets.error().Prefix("list the authorities");

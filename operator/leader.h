@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: what the one operator that holds the Lease does. Watches, reconcilers, and which event wakes which of them.
+// Leader: what the one operator that holds the Lease does. Watches, reconcilers, and which event
+// wakes which of them.
 //
-// An event in a namespace wakes that namespace's reconcile alone. All of them are woken at the start, and when a change of
-// the ClusterPodPlacementConfig concerns them (it came, it goes, its log verbosity, its namespaceSelector).
+// An event in a namespace wakes that namespace's reconcile alone. All of them are woken at the
+// start, and when a change of the ClusterPodPlacementConfig concerns them (it came, it goes, its
+// log verbosity, its namespaceSelector).
 #pragma once
 
 #include <string>
@@ -44,9 +46,11 @@ struct LeaderOptions {
 class Leader final : public kube::Term {
  public:
   // `client`, `clock` and `certificate` outlive this.
-  Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options, const OwnCertificate& certificate);
+  Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
+         const OwnCertificate& certificate);
 
-  // Term. Ends when everything runs; errors of the API server are logged, and the call is tried again.
+  // Term. Ends when everything runs; errors of the API server are logged, and the call is tried
+  // again.
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// operator: runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for. Every replica answers the API
-// server's questions about both kinds; the one that holds the Lease does the rest (see leader.h).
+// operator: runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for. Every
+// replica answers the API server's questions about both kinds; the one that holds the Lease does
+// the rest (see leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -42,7 +43,9 @@
 #define OPERATOR_ARCHITECTURE "s390x"
 #endif
 
-DEFINE_string(kubeconfig, "", "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_string(
+    kubeconfig, "",
+    "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's own namespace, where the cluster's operands run.");
 DEFINE_string(webhook_image, "", "Image of the webhooks. Required.");
@@ -51,13 +54,18 @@ DEFINE_string(controller_image, "", "Image of the cluster's controller. Required
 DEFINE_string(operand_architectures, OPERATOR_ARCHITECTURE,
               "Architectures that these images run on, comma separated GOARCH names.");
 DEFINE_string(image_pull_secrets, "",
-              "Pull secrets of these images, comma separated; each namespace with a shard needs its own of that name.");
+              "Pull secrets of these images, comma separated; each namespace with a shard needs "
+              "its own of that name.");
 DEFINE_string(node_files, "",
-              "Files of the nodes that the cluster's controller is to read, as FLAG=PATH,...: registries-conf, certs-dir, "
-              "policy, containerd-certs-dir, credential-provider-config, credential-provider-bin-dir. They are mounted "
+              "Files of the nodes that the cluster's controller is to read, as FLAG=PATH,...: "
+              "registries-conf, certs-dir, "
+              "policy, containerd-certs-dir, credential-provider-config, "
+              "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
-DEFINE_string(address, ":9443", "Where to serve the operator's own webhooks, as host:port over TLS.");
-DEFINE_string(cert_dir, "/tmp/webhook-certs", "Folder for this process alone, where its certificate is kept.");
+DEFINE_string(address, ":9443",
+              "Where to serve the operator's own webhooks, as host:port over TLS.");
+DEFINE_string(cert_dir, "/tmp/webhook-certs",
+              "Folder for this process alone, where its certificate is kept.");
 
 namespace operator_ {
 namespace {
@@ -95,8 +103,8 @@ Result<OperandOptions> OptionsFromFlags() {
 
 // The operator's Namespace and certificate, whatever time the API server takes to give them.
 // Errors: kCancelled when the process is to stop or the namespace goes.
-Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate, const Farewell& farewell,
-                OperandOptions& options) {
+Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
+                const Farewell& farewell, OperandOptions& options) {
   while (true) {
     kube::ObjectKey key{"", options.ns};
     Result<kube::Unstructured> ns = co_await kube::GetObject(client, kNamespaces, key);
@@ -124,20 +132,24 @@ boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
 }
 
-// Answers the API server, and leads when it is our turn, until the process is to stop; where the namespace goes, nobody
-// leads any more and every pod is let go. `serving` tells when it answers; `changed` is told when `farewell` is due.
-// Without an error all tasks of the process have ended when it returns, as some of them use what is made here.
-Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics, Farewell& farewell,
-                kube::Notifier& changed, kube::HttpsServer& ops, bool& serving) {
+// Answers the API server, and leads when it is our turn, until the process is to stop; where the
+// namespace goes, nobody leads any more and every pod is let go. `serving` tells when it answers;
+// `changed` is told when `farewell` is due. Without an error all tasks of the process have ended
+// when it returns, as some of them use what is made here.
+Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics,
+                Farewell& farewell, kube::Notifier& changed, kube::HttpsServer& ops,
+                bool& serving) {
   OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
   Result<> prepared = co_await Prepare(app, client, certificate, farewell, operands);
   if (!prepared && !farewell.due()) co_return prepared.error();
 
   // The webhooks, in every replica.
   std::unique_ptr<kube::HttpsServer> server;
-  kube::Counter& failures = metrics.AddCounter("mto_ppo_announcements_failed_total",
-                                               "The writes of announcements of PodPlacementConfigs that failed");
-  Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)}, failures);
+  kube::Counter& failures =
+      metrics.AddCounter("mto_ppo_announcements_failed_total",
+                         "The writes of announcements of PodPlacementConfigs that failed");
+  Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)},
+                      failures);
   ConfigWebhooks webhooks(client, app.clock(), announcer);
   if (prepared) {
     kube::HttpsServerOptions server_options{.address = FLAGS_address,
@@ -199,7 +211,8 @@ Async<> Serve(App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
   kube::ClientOptions client_options{.name = std::string(kName), .observer = &client_metrics};
-  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config), std::move(client_options));
+  auto client =
+      kube::NewClient(app.executor(), app.clock(), std::move(*config), std::move(client_options));
   if (!client) co_return client.error();
 
   // Health and metrics begin first and end last, so that the kubelet always gets an answer.
@@ -216,8 +229,8 @@ Async<> Serve(App& app) {
   Farewell farewell(**client, app.clock(), FLAGS_namespace);
   farewell.OnDue([&changed] { changed.NotifyAll(); });
   app.tasks().Spawn("own-namespace", farewell.Watch());
-  Result<> operated =
-      co_await Operate(app, **client, std::move(*operands), metrics, farewell, changed, **ops, serving);
+  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, farewell,
+                                       changed, **ops, serving);
   if (!operated) co_await End(app, **ops);
   co_return operated;
 }
@@ -226,8 +239,9 @@ Async<> Serve(App& app) {
 }  // namespace operator_
 
 int main(int argc, char** argv) {
-  kube::AppOptions options{operator_::kName,
-                           "Runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for.", api::kVersion,
-                           argc, argv};
+  kube::AppOptions options{
+      operator_::kName,
+      "Runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for.", api::kVersion,
+      argc, argv};
   return kube::RunApp(options, operator_::Serve);
 }

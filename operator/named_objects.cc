@@ -28,7 +28,8 @@ std::string ProblemsOfRegistries(const ConfigMap& map) {
   std::string problems;
   auto registries = map.data().find(kRegistriesKey);
   auto policy = map.data().find(kPolicyKey);
-  if (registries == map.data().end() && policy == map.data().end()) return "has neither key registries.conf nor policy.json";
+  if (registries == map.data().end() && policy == map.data().end())
+    return "has neither key registries.conf nor policy.json";
   // Their errors begin with the name of the key.
   if (registries != map.data().end()) {
     Result<> checked = inspection::CheckRegistriesConf(registries->second);
@@ -57,17 +58,19 @@ std::string ProblemsOfBundle(const ConfigMap& map) {
 }
 
 std::string ProblemsOfPullSecret(const Secret& secret) {
-  std::string key = secret.type() == inspection::kDockerCfgType ? ".dockercfg" : ".dockerconfigjson";
+  std::string key =
+      secret.type() == inspection::kDockerCfgType ? ".dockercfg" : ".dockerconfigjson";
   auto data = secret.data().find(key);
-  Result<> checked =
-      inspection::CheckPullSecret(secret.type(), data == secret.data().end() ? std::string() : data->second);
+  Result<> checked = inspection::CheckPullSecret(
+      secret.type(), data == secret.data().end() ? std::string() : data->second);
   return checked ? "" : "key " + key + " " + checked.error().message();
 }
 
 }  // namespace
 
 template <class T>
-Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string name, std::string (*judge)(const T&)) {
+Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string name,
+                                            std::string (*judge)(const T&)) {
   if (name.empty()) co_return std::string();
   std::string about(field);
   about += ": " + std::string(kube::ResourceOf<T>::value.kind) + " " + ns_ + "/" + name + " ";
@@ -79,7 +82,9 @@ Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string 
   std::string version = object->metadata().uid() + " " + object->metadata().resource_version();
   auto verdict = verdicts_.find(field);
   if (verdict == verdicts_.end() || verdict->second.version != version) {
-    verdict = verdicts_.insert_or_assign(std::string(field), Verdict{std::move(version), judge(*object)}).first;
+    verdict =
+        verdicts_.insert_or_assign(std::string(field), Verdict{std::move(version), judge(*object)})
+            .first;
   }
   co_return verdict->second.problems.empty() ? std::string() : about + verdict->second.problems;
 }

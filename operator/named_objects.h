@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamedObjects: whether the objects that the ClusterPodPlacementConfig names can be used. The cluster's controller uses
-// them; one that it cannot use it ignores, so it is this that tells the administrator.
-// Thread: the client's.
+// NamedObjects: whether the objects that the ClusterPodPlacementConfig names can be used. The
+// cluster's controller uses them; one that it cannot use it ignores, so it is this that tells the
+// administrator. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -22,8 +22,8 @@ class NamedObjects {
   // `client` outlives it; `ns`: the operator's namespace, where the objects are.
   NamedObjects(kube::Client& client, std::string ns) : client_(client), ns_(std::move(ns)) {}
 
-  // What is wrong with the objects that `spec` names: each with field, object, key and line. nullopt for nothing.
-  // Errors: the API server's.
+  // What is wrong with the objects that `spec` names: each with field, object, key and line.
+  // nullopt for nothing. Errors: the API server's.
   kube::Async<std::optional<Trouble>> Check(api::ClusterPodPlacementConfigSpec spec);
 
  private:
@@ -35,7 +35,8 @@ class NamedObjects {
 
   // What `judge` finds in the object that `field` names, as a sentence; "" for nothing.
   template <class T>
-  kube::Async<std::string> ProblemsOf(std::string_view field, std::string name, std::string (*judge)(const T&));
+  kube::Async<std::string> ProblemsOf(std::string_view field, std::string name,
+                                      std::string (*judge)(const T&));
 
   kube::Client& client_;
   std::string ns_;

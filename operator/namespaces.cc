@@ -28,16 +28,18 @@ Namespaces::Namespaces(kube::Client& client, kube::Clock& clock)
     : namespaces_(client, clock, {.pack = PackNamespace}) {}
 
 void Namespaces::OnNamespace(std::function<void(const std::string& ns)> listener) {
-  namespaces_.OnChange([listener = std::move(listener)](kube::EventType, const kube::ObjectKey& key) {
-    listener(key.name);
-  });
+  namespaces_.OnChange([listener = std::move(listener)](
+                           kube::EventType, const kube::ObjectKey& key) { listener(key.name); });
 }
 
-void Namespaces::Start(kube::TaskGroup& tasks) { tasks.Spawn("watch-namespaces", namespaces_.Run()); }
+void Namespaces::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("watch-namespaces", namespaces_.Run());
+}
 
 std::optional<bool> Namespaces::Selects(const std::optional<kube::meta::LabelSelector>& selector,
                                         const std::string& ns) const {
-  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty())) return true;
+  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty()))
+    return true;
   std::optional<Namespace> found = namespaces_.Get({"", ns});
   if (!found) return std::nullopt;
   Result<bool> matches = placement::Matches(*selector, found->metadata().labels());

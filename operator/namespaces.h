@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces: which namespaces a namespaceSelector selects. A watch of all namespaces; of each only name and labels are
-// held, about 300 bytes.
-// Thread: the client's.
+// Namespaces: which namespaces a namespaceSelector selects. A watch of all namespaces; of each only
+// name and labels are held, about 300 bytes. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -29,10 +28,11 @@ class Namespaces {
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync() { return namespaces_.WaitForSync(); }
 
-  // As the API server decides for a webhook: an absent or empty selector selects every namespace, one that cannot be
-  // evaluated none.
-  // Returns: nullopt if that depends on a namespace that the watch does not know (yet).
-  std::optional<bool> Selects(const std::optional<kube::meta::LabelSelector>& selector, const std::string& ns) const;
+  // As the API server decides for a webhook: an absent or empty selector selects every namespace,
+  // one that cannot be evaluated none. Returns: nullopt if that depends on a namespace that the
+  // watch does not know (yet).
+  std::optional<bool> Selects(const std::optional<kube::meta::LabelSelector>& selector,
+                              const std::string& ns) const;
 
  private:
   kube::Informer<kube::core::Namespace> namespaces_;

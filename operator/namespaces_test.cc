@@ -33,7 +33,9 @@ class NamespacesTest : public testing::Test {
     namespaces_.Start(tasks_);
     ASSERT_THAT(kube::Run(io_, namespaces_.WaitForSync()), kube::IsOk());
   }
-  void TearDown() override { ASSERT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk()); }
+  void TearDown() override {
+    ASSERT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
 
   static LabelSelector TeamA() {
     LabelSelector selector;

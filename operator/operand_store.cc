@@ -25,8 +25,12 @@ using kube::Unstructured;
 
 constexpr std::chrono::hours kUnwatchedApplyEvery{1};
 
-constexpr Resource kWatched[] = {kDeployments, kServices,     kServiceAccounts,
-                                 kRoles,       kRoleBindings, kMutatingWebhookConfigurations,
+constexpr Resource kWatched[] = {kDeployments,
+                                 kServices,
+                                 kServiceAccounts,
+                                 kRoles,
+                                 kRoleBindings,
+                                 kMutatingWebhookConfigurations,
                                  kValidatingWebhookConfigurations};
 
 // Of a trimmed object.
@@ -39,7 +43,8 @@ std::string ShardNamespaceOf(const Unstructured& object) {
   return label == object.metadata().labels().end() ? "" : label->second;
 }
 
-OperandStore::OperandStore(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {
+OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
+    : client_(client), clock_(clock) {
   for (const Resource& resource : kWatched) {
     kube::InformerOptions<Unstructured> options;
     options.label_selector = std::string(kManagedBySelector);
@@ -74,7 +79,8 @@ const OperandStore::Informer* OperandStore::InformerOf(const Resource& resource)
   return found == informers_.end() ? nullptr : found->second.get();
 }
 
-std::optional<Unstructured> OperandStore::Get(const Resource& resource, const ObjectKey& key) const {
+std::optional<Unstructured> OperandStore::Get(const Resource& resource,
+                                              const ObjectKey& key) const {
   const Informer* informer = InformerOf(resource);
   return informer == nullptr ? std::nullopt : informer->Get(key);
 }

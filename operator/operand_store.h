@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// OperandStore: the objects that the operator has made, as the cluster has them, and the one way to make them.
+// OperandStore: the objects that the operator has made, as the cluster has them, and the one way to
+// make them.
 //
-// An object is applied (server-side, so that fields of others stay) once a term, as nothing on the object itself says
-// reliably that it is right: its namespace's owner may write all of it. After that it is applied when something else is
-// wanted, or when it was changed by somebody since; an object that is right costs no call. Kinds that are not watched
-// (PodDisruptionBudget, PrometheusRule, ...) are applied anew every hour.
-// Thread: the client's.
+// An object is applied (server-side, so that fields of others stay) once a term, as nothing on the
+// object itself says reliably that it is right: its namespace's owner may write all of it. After
+// that it is applied when something else is wanted, or when it was changed by somebody since; an
+// object that is right costs no call. Kinds that are not watched (PodDisruptionBudget,
+// PrometheusRule, ...) are applied anew every hour. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -37,8 +38,10 @@ class OperandStore {
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync();
 
-  // The object, trimmed (see objects/trim.h); nullopt if it is not there or its kind is not watched.
-  std::optional<kube::Unstructured> Get(const kube::Resource& resource, const kube::ObjectKey& key) const;
+  // The object, trimmed (see objects/trim.h); nullopt if it is not there or its kind is not
+  // watched.
+  std::optional<kube::Unstructured> Get(const kube::Resource& resource,
+                                        const kube::ObjectKey& key) const;
   // The namespaces that objects of ours are in or, where cluster-scoped, are for.
   std::vector<std::string> ShardNamespaces() const;
 

@@ -102,11 +102,22 @@ TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
   };
   const Row rows[] = {
       {"spec", [](Json& object) { object["spec"]["replicas"] = 0; }, 1},
-      {"label", [](Json& object) { object["metadata"]["labels"][std::string(kShardNamespaceLabel)] = "other"; }, 1},
-      {"owner", [](Json& object) { object["metadata"]["ownerReferences"] = Json::array({{{"name", "mine"}}}); }, 1},
+      {"label",
+       [](Json& object) {
+         object["metadata"]["labels"][std::string(kShardNamespaceLabel)] = "other";
+       },
+       1},
+      {"owner",
+       [](Json& object) {
+         object["metadata"]["ownerReferences"] = Json::array({{{"name", "mine"}}});
+       },
+       1},
       {"status", [](Json& object) { object["status"]["availableReplicas"] = 1; }, 0},
       {"revision",
-       [](Json& object) { object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "7"; }, 0},
+       [](Json& object) {
+         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "7";
+       },
+       0},
   };
   for (const Row& row : rows) {
     Json object = *api_.GetJson(kDeployments, {"ns", "d"});
@@ -125,7 +136,8 @@ TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
 TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
   Ensure(Deployment());
   Json object = *api_.GetJson(kDeployments, {"ns", "d"});
-  object["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] = "today";
+  object["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
+      "today";
   api_.UpdateJson(kDeployments, object);
   kube::Drain(io_);
   EXPECT_EQ(Ensure(Deployment()), 1);
@@ -134,7 +146,8 @@ TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
 
 TEST_F(OperandStoreTest, TellsOfChangesAndWhoseTheyAre) {
   std::vector<std::string> told;
-  store_->OnChange([&](const kube::Unstructured& object) { told.push_back(ShardNamespaceOf(object)); });
+  store_->OnChange(
+      [&](const kube::Unstructured& object) { told.push_back(ShardNamespaceOf(object)); });
   Ensure(Role("get"));
   EXPECT_EQ(told, std::vector<std::string>{"ns"});
   EXPECT_EQ(store_->ShardNamespaces(), std::vector<std::string>{"ns"});

@@ -27,7 +27,9 @@ using namespace std::chrono_literals;
 
 constexpr auto kRefreshEvery = 20s;
 
-Error FileError(const std::string& path) { return Error::Internal("cannot write " + path + ": " + std::strerror(errno)); }
+Error FileError(const std::string& path) {
+  return Error::Internal("cannot write " + path + ": " + std::strerror(errno));
+}
 
 // Replaces `path` at once: a reader sees the old content or the new one.
 Result<void> WriteFile(const std::string& path, const std::string& content) {
@@ -42,13 +44,15 @@ Result<void> WriteFile(const std::string& path, const std::string& content) {
     done += static_cast<size_t>(count);
   }
   bool closed = close(file) == 0;
-  if (done < content.size() || !closed || std::rename(temporary.c_str(), path.c_str()) != 0) return FileError(path);
+  if (done < content.size() || !closed || std::rename(temporary.c_str(), path.c_str()) != 0)
+    return FileError(path);
   return Ok();
 }
 
 }  // namespace
 
-OwnCertificate::OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory)
+OwnCertificate::OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns,
+                               std::string directory)
     : client_(client), clock_(clock), ns_(std::move(ns)), directory_(std::move(directory)) {}
 
 Async<> OwnCertificate::Refresh() {
@@ -57,11 +61,13 @@ Async<> OwnCertificate::Refresh() {
       .serving = {ns_, std::string(api::kOperatorServiceName)},
       .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_)},
       .labels = {},
-      .bundles = {{kValidatingWebhookConfigurations, std::string(kValidatingWebhookConfigurationName)},
+      .bundles = {{kValidatingWebhookConfigurations,
+                   std::string(kValidatingWebhookConfigurationName)},
                   {kCustomResourceDefinitions, std::string(kConvertedCrdName)}},
   };
   if (!served_.certificate_pem.empty()) request.served = served_;
-  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  Result<IssuedCertificate> issued =
+      co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   ca_bundle_pem_ = issued->ca_bundle_pem;
   if (issued->serving.certificate_pem == served_.certificate_pem) co_return Ok();

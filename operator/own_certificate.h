@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnCertificate: the certificate of the operator's own webhooks, from its Secret into the files that its server reads.
-// Every replica has one; whichever comes first makes the Secret. A new authority is in the bundles of the API server before
-// a certificate of it is in the Secret (see certificates.h), so that all replicas can follow the Secret.
-// Thread: the client's.
+// OwnCertificate: the certificate of the operator's own webhooks, from its Secret into the files
+// that its server reads. Every replica has one; whichever comes first makes the Secret. A new
+// authority is in the bundles of the API server before a certificate of it is in the Secret (see
+// certificates.h), so that all replicas can follow the Secret. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -16,7 +16,8 @@ namespace operator_ {
 
 class OwnCertificate {
  public:
-  // `ns`: the operator's; `directory` is made if it is not there, and must be for this process alone.
+  // `ns`: the operator's; `directory` is made if it is not there, and must be for this process
+  // alone.
   OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory);
 
   // Makes or renews the certificate if it is time to, and writes the files if they differ.

@@ -38,7 +38,9 @@ class OwnCertificateTest : public testing::Test {
     clock_.Advance(60s);
   }
 
-  void Refresh(OwnCertificate& replica) { EXPECT_THAT(kube::Run(io_, replica.Refresh()), kube::IsOk()); }
+  void Refresh(OwnCertificate& replica) {
+    EXPECT_THAT(kube::Run(io_, replica.Refresh()), kube::IsOk());
+  }
   static std::string Served(const OwnCertificate& replica) {
     std::ifstream file(replica.certificate_file());
     return {std::istreambuf_iterator<char>(file), {}};
@@ -48,14 +50,17 @@ class OwnCertificateTest : public testing::Test {
     std::string bundle = kube::Base64Encode(leader.ca_bundle_pem());
     Json validation = {{"metadata", {{"name", std::string(kValidatingWebhookConfigurationName)}}}};
     validation["kind"] = "ValidatingWebhookConfiguration";
-    validation["webhooks"] = Json::array({{{"name", "a"}, {"clientConfig", {{"caBundle", bundle}}}},
-                                          {{"name", "b"}, {"clientConfig", {{"caBundle", bundle}}}}});
-    Json crd = {{"kind", "CustomResourceDefinition"}, {"metadata", {{"name", std::string(kConvertedCrdName)}}}};
+    validation["webhooks"] =
+        Json::array({{{"name", "a"}, {"clientConfig", {{"caBundle", bundle}}}},
+                     {{"name", "b"}, {"clientConfig", {{"caBundle", bundle}}}}});
+    Json crd = {{"kind", "CustomResourceDefinition"},
+                {"metadata", {{"name", std::string(kConvertedCrdName)}}}};
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = bundle;
     bool there = !published_.empty();
     there ? api_.UpdateJson(kValidatingWebhookConfigurations, validation)
           : api_.CreateJson(kValidatingWebhookConfigurations, validation);
-    there ? api_.UpdateJson(kCustomResourceDefinitions, crd) : api_.CreateJson(kCustomResourceDefinitions, crd);
+    there ? api_.UpdateJson(kCustomResourceDefinitions, crd)
+          : api_.CreateJson(kCustomResourceDefinitions, crd);
     published_ = leader.ca_bundle_pem();
   }
   // True if the API server takes what the replica serves.
@@ -68,8 +73,8 @@ class OwnCertificateTest : public testing::Test {
     }
     return false;
   }
-  // Lets both replicas look at the certificate, each in its time, and the leader publish; checks the trust all along.
-  // `a_` leads.
+  // Lets both replicas look at the certificate, each in its time, and the leader publish; checks
+  // the trust all along. `a_` leads.
   void Settle() {
     for (int minute = 0; minute < 3; ++minute) {
       for (OwnCertificate* replica : {&b_, &a_}) {

@@ -25,8 +25,10 @@ Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options)
                   {"name", std::string(api::kOperatorServiceName)},
                   {"path", std::string(api::kConversionPath)},
                   {"port", 443}};
-  Json client_config = {{"service", std::move(service)}, {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
-  Json webhook = {{"conversionReviewVersions", Json::array({"v1"})}, {"clientConfig", std::move(client_config)}};
+  Json client_config = {{"service", std::move(service)},
+                        {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
+  Json webhook = {{"conversionReviewVersions", Json::array({"v1"})},
+                  {"clientConfig", std::move(client_config)}};
   return {{"strategy", "Webhook"}, {"webhook", std::move(webhook)}};
 }
 
@@ -37,7 +39,8 @@ kube::InformerOptions<kube::Unstructured> CrdOptions() {
   options.trim = [](kube::Unstructured& crd) {
     Json kept = {{"metadata", {{"name", crd.metadata().name()}, {"uid", crd.metadata().uid()}}}};
     kept["metadata"]["resourceVersion"] = crd.metadata().resource_version();
-    if (const Json* conversion = kube::Find(crd.body(), "spec.conversion")) kept["spec"]["conversion"] = *conversion;
+    if (const Json* conversion = kube::Find(crd.body(), "spec.conversion"))
+      kept["spec"]["conversion"] = *conversion;
     crd = kube::Unstructured(std::move(kept));
   };
   return options;
@@ -45,8 +48,9 @@ kube::InformerOptions<kube::Unstructured> CrdOptions() {
 
 }  // namespace
 
-OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                             OperandStore& store, const OwnCertificate& certificate)
+OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock,
+                                             OperandOptions options, OperandStore& store,
+                                             const OwnCertificate& certificate)
     : client_(client),
       options_(std::move(options)),
       store_(store),
@@ -60,7 +64,8 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   DesiredObject validation{kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
-  // The store knows what has the operator's label, so a foreign object is one that the store does not know.
+  // The store knows what has the operator's label, so a foreign object is one that the store does
+  // not know.
   if (!store_.Get(validation.resource, validation.Key())) {
     Result<bool> foreign = co_await RemoveForeign(client_, validation.resource, validation.Key());
     if (!foreign) co_return foreign.error();
@@ -80,8 +85,8 @@ Async<> OwnWebhooksReconciler::PatchConversion() {
   const Json* current = kube::Find(crd->body(), "spec.conversion");
   if (current != nullptr && *current == wanted) co_return Ok();
   Json patch = {{"spec", {{"conversion", std::move(wanted)}}}};
-  Result<kube::Unstructured> patched =
-      co_await kube::PatchObject(client_, kCustomResourceDefinitions, key, kube::kMergePatch, std::move(patch));
+  Result<kube::Unstructured> patched = co_await kube::PatchObject(
+      client_, kCustomResourceDefinitions, key, kube::kMergePatch, std::move(patch));
   if (!patched) co_return patched.error().Prefix("patch the CRD " + key.name);
   co_return Ok();
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnWebhooksReconciler: tells the API server of the operator's own webhooks, and whom to trust for them: the validating
-// webhook configuration, and the conversion of the ClusterPodPlacementConfig's CRD. There is one request, {"", "webhooks"}.
-// Both are watched, as writes of both kinds fail without them: what somebody deletes or changes is put right at once.
+// OwnWebhooksReconciler: tells the API server of the operator's own webhooks, and whom to trust for
+// them: the validating webhook configuration, and the conversion of the ClusterPodPlacementConfig's
+// CRD. There is one request, {"", "webhooks"}. Both are watched, as writes of both kinds fail
+// without them: what somebody deletes or changes is put right at once.
 #pragma once
 
 #include <functional>
@@ -22,8 +23,8 @@ namespace operator_ {
 class OwnWebhooksReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` is used while this lives.
-  OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, OperandStore& store,
-                        const OwnCertificate& certificate);
+  OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                        OperandStore& store, const OwnCertificate& certificate);
 
   // Called when the CRD changes; the configuration is watched by the store. Before Start().
   void OnChange(std::function<void()> listener) { on_change_ = std::move(listener); }

@@ -20,11 +20,13 @@ class OwnWebhooksReconcilerTest : public testing::Test {
  protected:
   OwnWebhooksReconcilerTest() {
     h_.StartOperator();
-    EXPECT_TRUE(h_.Await([&] { return h_.Exists(kValidatingWebhookConfigurations, kValidation) && Converts(); }));
+    EXPECT_TRUE(h_.Await(
+        [&] { return h_.Exists(kValidatingWebhookConfigurations, kValidation) && Converts(); }));
     h_.Pass(5s);
   }
   bool Converts() {
-    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, kCrd), "spec.conversion.strategy") == "Webhook";
+    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, kCrd),
+                          "spec.conversion.strategy") == "Webhook";
   }
 
   Harness h_;
@@ -45,7 +47,8 @@ TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyChangesIsPutRightInSeconds) {
   crd["spec"]["conversion"] = {{"strategy", "None"}};
   h_.api.UpdateJson(kCustomResourceDefinitions, crd);
   h_.Pass(1s);
-  EXPECT_FALSE((*h_.api.GetJson(kValidatingWebhookConfigurations, kValidation))["webhooks"].empty());
+  EXPECT_FALSE(
+      (*h_.api.GetJson(kValidatingWebhookConfigurations, kValidation))["webhooks"].empty());
   EXPECT_TRUE(Converts());
 }
 

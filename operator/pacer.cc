@@ -8,7 +8,9 @@ namespace operator_ {
 kube::Duration Pacer::Delay(const std::string& key) {
   kube::TimePoint now = clock_.Now();
   if (keys_.size() >= sweep_at_) {
-    std::erase_if(keys_, [&](const auto& entry) { return std::max(entry.second.full, entry.second.due) <= now; });
+    std::erase_if(keys_, [&](const auto& entry) {
+      return std::max(entry.second.full, entry.second.due) <= now;
+    });
     sweep_at_ = std::max<size_t>(64, 2 * keys_.size());
   }
   Key& paced = keys_[key];

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pacer: how soon events wake a reconcile, so that who changes objects in a loop gets no more of the operator than
-// anybody else. Events of one burst wake it once; wakes beyond `burst` come one in `period`.
+// Pacer: how soon events wake a reconcile, so that who changes objects in a loop gets no more of
+// the operator than anybody else. Events of one burst wake it once; wakes beyond `burst` come one
+// in `period`.
 //
 //   shards.EnqueueAfter(key, pacer.Delay(ns));
 #pragma once
@@ -16,7 +17,8 @@ namespace operator_ {
 struct PacerOptions {
   // Changes come in bursts: how long to wait for the rest of one.
   std::chrono::milliseconds settle{200};
-  // Wakes that are not slowed down, and how long it takes to get one of them back. The wakes of a rollout are fewer.
+  // Wakes that are not slowed down, and how long it takes to get one of them back. The wakes of a
+  // rollout are fewer.
   int burst = 50;
   std::chrono::milliseconds period{2'000};
 };

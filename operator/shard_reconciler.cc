@@ -42,9 +42,12 @@ ChooseGates LocalGate(bool remove) {
   };
 }
 
-ObjectKey WebhookConfigurationKey(const std::string& ns) { return {"", api::ShardWebhookConfigurationName(ns)}; }
+ObjectKey WebhookConfigurationKey(const std::string& ns) {
+  return {"", api::ShardWebhookConfigurationName(ns)};
+}
 
-std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodPlacementConfig>& configs) {
+std::vector<const api::PodPlacementConfig*> Pointers(
+    const std::vector<api::PodPlacementConfig>& configs) {
   std::vector<const api::PodPlacementConfig*> pointers;
   for (const api::PodPlacementConfig& config : configs) pointers.push_back(&config);
   return pointers;
@@ -53,8 +56,9 @@ std::vector<const api::PodPlacementConfig*> Pointers(const std::vector<api::PodP
 }  // namespace
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                 const Configs& configs, const Namespaces& namespaces, OperandStore& store,
-                                 kube::EventRecorder& events, ShardTiming timing)
+                                 const Configs& configs, const Namespaces& namespaces,
+                                 OperandStore& store, kube::EventRecorder& events,
+                                 ShardTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -80,7 +84,8 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     if (!selected) co_return Outcome::Done();  // woken again when the watch brings the namespace
     if (!*selected) {
       view.none = NoShard::kNamespaceNotSelected;
-      view.selector = api::LabelSelectorToJson(*selector).dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+      view.selector = api::LabelSelectorToJson(*selector).dump(
+          -1, ' ', false, kube::Json::error_handler_t::replace);
     }
   }
   if (!configs.empty() && !view.none) {
@@ -89,14 +94,16 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   }
 
   Result<Outcome> removed = co_await Deprovision(ns);
-  if (auto removal = removals_.find(ns); removal != removals_.end()) view.removal = removal->second.waits;
+  if (auto removal = removals_.find(ns); removal != removals_.end())
+    view.removal = removal->second.waits;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!removed) co_return removed.error();
   if (!written) co_return written.error();
   co_return *removed;
 }
 
-Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs, std::string log_verbosity) {
+Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
+                                          std::string log_verbosity) {
   ShardView view;
   Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, view);
   if (!applied && applied.error().reason() == "Forbidden" &&
@@ -110,25 +117,28 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs, st
 
   // Why something does not run is asked of its pods, and only then.
   if (applied && !(view.controller.available && view.webhook.available)) {
-    std::string_view stuck = view.controller.available ? api::kShardWebhookName : api::kShardControllerName;
+    std::string_view stuck =
+        view.controller.available ? api::kShardWebhookName : api::kShardControllerName;
     Result<std::optional<Trouble>> pods = co_await PodTrouble(client_, ns, std::string(stuck));
     if (!pods) co_return pods.error();
     view.trouble = WorstTrouble(view.controller.available ? view.webhook : view.controller, *pods);
   }
   auto bundle = bundles_.find(ns);
   bool pending = bundle != bundles_.end() && bundle->second.pending;
-  bool settled = view.controller.complete && view.webhook.complete && view.webhook_configured && !pending;
+  bool settled =
+      view.controller.complete && view.webhook.complete && view.webhook_configured && !pending;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
-Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs, const std::string& log_verbosity,
-                                    ShardView& view) {
+Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs,
+                                    const std::string& log_verbosity, ShardView& view) {
   view.controller = RolloutIn(ns, api::kShardControllerName);
   view.webhook = RolloutIn(ns, api::kShardWebhookName);
-  view.webhook_configured = store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns)).has_value();
+  view.webhook_configured =
+      store_.Get(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns)).has_value();
 
   Result<std::string> ca_bundle = co_await CaBundle(ns, /*look=*/!view.webhook.available);
   if (!ca_bundle) co_return ca_bundle.error();
@@ -139,8 +149,9 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   }
   bool runs = view.controller.available && view.webhook.available;
   if (!runs && !view.webhook_configured) co_return Ok();
-  DesiredObject configuration{kMutatingWebhookConfigurations,
-                              ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
+  DesiredObject configuration{
+      kMutatingWebhookConfigurations,
+      ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration));
   if (!applied) co_return applied.error();
   view.webhook_configured = true;
@@ -161,7 +172,8 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool look) {
       .serving_owner = OwnNamespace(options_),
       .bundles = {{kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
   };
-  Result<IssuedCertificate> issued = co_await EnsureCertificate(client_, clock_, std::move(request));
+  Result<IssuedCertificate> issued =
+      co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending};
   co_return issued->ca_bundle_pem;
@@ -178,7 +190,8 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns) {
   // From here on no pod is gated any more.
   Removal& removal = removals_[ns];
   if (!removal.webhook_gone) {
-    Result<> removed = co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns));
+    Result<> removed =
+        co_await store_.Remove(kMutatingWebhookConfigurations, WebhookConfigurationKey(ns));
     if (!removed) co_return removed.error();
     removal.since = clock_.Now();
     removal.webhook_gone = true;
@@ -187,14 +200,17 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns) {
   }
 
   // The shard drains the pods that are gated; those that it leaves are ungated here.
-  bool removes = clock_.Now() - removal.since >= timing_.drain || !RolloutIn(ns, api::kShardControllerName).available;
+  bool removes = clock_.Now() - removal.since >= timing_.drain ||
+                 !RolloutIn(ns, api::kShardControllerName).available;
   ChooseGates choose = LocalGate(removes);
-  Result<bool> complete = co_await removal.ungating.Step(client_, clock_, ns, std::move(choose), removes);
+  Result<bool> complete =
+      co_await removal.ungating.Step(client_, clock_, ns, std::move(choose), removes);
   if (!complete) co_return complete.error();
   if (!*complete) co_return Outcome::After(kNextStep);
   kube::Duration waited = clock_.Now() - removal.since;
   if (removal.ungating.last().gated > 0) {
-    bool enough = waited >= timing_.drain + timing_.give_up && removal.ungating.tries() >= timing_.tries;
+    bool enough =
+        waited >= timing_.drain + timing_.give_up && removal.ungating.tries() >= timing_.tries;
     removal.waits = removal.ungating.Describe();
     if (!enough) co_return Outcome::After(timing_.poll);
     removal.ungating.ReportLeft(events_);
@@ -247,8 +263,9 @@ Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
     const api::PodPlacementConfig* holder = api::PriorityHolder(config, all);
     api::PodPlacementConfigStatus status = ShardStatus(config, view, holder, clock_.WallNow());
     if (status == config.status) continue;
-    Result<> written = co_await WriteStatus(client_, kube::ResourceOf<api::PodPlacementConfig>::value, kube::KeyOf(config),
-                                            api::StatusToJson(status));
+    Result<> written =
+        co_await WriteStatus(client_, kube::ResourceOf<api::PodPlacementConfig>::value,
+                             kube::KeyOf(config), api::StatusToJson(status));
     if (!written) co_return written.error();
   }
   co_return Ok();

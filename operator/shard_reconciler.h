@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardReconciler: brings one namespace to what its PodPlacementConfigs say. A request's key is {"", NAMESPACE}.
+// ShardReconciler: brings one namespace to what its PodPlacementConfigs say. A request's key is
+// {"", NAMESPACE}.
 //
-// With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace: certificate, permissions, controller, webhook;
-// and once both run, the webhook configuration, so that no pod waits for a shard that never came up.
-// Without: the webhook configuration goes first, so that no pod is gated any more; then the shard may drain the pods that
-// are; those that it leaves behind are ungated here; then the rest goes, the authority last, as it is the sign that
-// something is left. Nothing of that hangs on what an operator remembers: another one takes over at any point. A
-// namespace that is being deleted, or has gone, is such a namespace too; nothing of ours holds it up. Nor does a pod hold
-// up the removal for ever: pods whose write is refused, or that somebody keeps creating with the gate, are left after
-// some time to the cluster's controller, with a log line and events.
+// With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace:
+// certificate, permissions, controller, webhook; and once both run, the webhook configuration, so
+// that no pod waits for a shard that never came up. Without: the webhook configuration goes first,
+// so that no pod is gated any more; then the shard may drain the pods that are; those that it
+// leaves behind are ungated here; then the rest goes, the authority last, as it is the sign that
+// something is left. Nothing of that hangs on what an operator remembers: another one takes over at
+// any point. A namespace that is being deleted, or has gone, is such a namespace too; nothing of
+// ours holds it up. Nor does a pod hold up the removal for ever: pods whose write is refused, or
+// that somebody keeps creating with the gate, are left after some time to the cluster's controller,
+// with a log line and events.
 #pragma once
 
 #include <chrono>
@@ -31,11 +34,13 @@
 namespace operator_ {
 
 struct ShardTiming {
-  // API servers may call a webhook for a moment after its configuration is gone: pods are looked for that long.
+  // API servers may call a webhook for a moment after its configuration is gone: pods are looked
+  // for that long.
   std::chrono::milliseconds settle{2'000};
   // How long a shard that runs may take to drain its pods before they are ungated here.
   std::chrono::milliseconds drain{10'000};
-  // How long after that the removal waits for pods that are still gated, and how often each is tried at least.
+  // How long after that the removal waits for pods that are still gated, and how often each is
+  // tried at least.
   std::chrono::milliseconds give_up{60'000};
   int tries = 3;
   // Between two looks at pods that still wait.
@@ -49,9 +54,9 @@ struct ShardTiming {
 class ShardReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` is used while this lives.
-  ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, const Configs& configs,
-                  const Namespaces& namespaces, OperandStore& store, kube::EventRecorder& events,
-                  ShardTiming timing = {});
+  ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                  const Configs& configs, const Namespaces& namespaces, OperandStore& store,
+                  kube::EventRecorder& events, ShardTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -73,12 +78,15 @@ class ShardReconciler final : public kube::Reconciler {
   };
   using ConfigList = std::vector<api::PodPlacementConfig>;
 
-  kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs, std::string log_verbosity);
+  kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs,
+                                       std::string log_verbosity);
   kube::Async<kube::Outcome> Deprovision(std::string ns);
-  // Brings the objects of `ns` to what they shall be; `view` says how far they are, also after an error.
-  kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs, const std::string& log_verbosity,
-                           ShardView& view);
-  // What API servers shall trust in `ns`. Looks into the Secrets once in `resync`, or now if `look`.
+  // Brings the objects of `ns` to what they shall be; `view` says how far they are, also after an
+  // error.
+  kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
+                           const std::string& log_verbosity, ShardView& view);
+  // What API servers shall trust in `ns`. Looks into the Secrets once in `resync`, or now if
+  // `look`.
   kube::Async<std::string> CaBundle(std::string ns, bool look);
   kube::Async<bool> AnythingLeft(std::string ns);
   // Objects that cannot be removed keep no other. Errors: the last of them.

@@ -40,7 +40,9 @@ class ShardReconcilerTest : public testing::Test {
     }
     return names;
   }
-  bool IsGated(const kube::ObjectKey& pod) { return placement::HasGate(*h_.api.Get<Pod>(pod), api::kLocalGate); }
+  bool IsGated(const kube::ObjectKey& pod) {
+    return placement::HasGate(*h_.api.Get<Pod>(pod), api::kLocalGate);
+  }
 
   Harness h_;
 };
@@ -61,7 +63,8 @@ TEST_F(ShardReconcilerTest, TheFirstConfigBringsUpTheShard) {
   EXPECT_EQ(Entries(), "none");
   h_.RollOutShard("shop");
   ASSERT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
-  ASSERT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False AsExpected");
 }
 
@@ -86,8 +89,10 @@ TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
 
   h_.api.Update<Pod>(MakePod("web").Namespace("shop").Phase("Pending"));
   ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
-  EXPECT_LT(h_.CallIndex("DELETE /apis/admissionregistration.k8s.io"), h_.CallIndex("DELETE /apis/apps/v1"));
-  EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"), h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
+  EXPECT_LT(h_.CallIndex("DELETE /apis/admissionregistration.k8s.io"),
+            h_.CallIndex("DELETE /apis/apps/v1"));
+  EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"),
+            h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
   // The Lease, which the shard made, after the Role with which it could make it again.
   EXPECT_LT(h_.CallIndex("DELETE /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles"),
             h_.CallIndex("DELETE /apis/coordination.k8s.io/v1/namespaces/shop/leases"));
@@ -99,7 +104,11 @@ TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.RollOut("shop", api::kShardControllerName, /*runs=*/false);
   h_.Pass(1s);
-  h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
+  h_.api.Create<Pod>(MakePod("web")
+                         .Namespace("shop")
+                         .Phase("Pending")
+                         .Gate(api::kClusterGate)
+                         .Gate(api::kLocalGate));
   h_.DeleteConfig("shop", "a");
   h_.Pass(2s);
   EXPECT_FALSE(IsGated({"shop", "web"}));
@@ -133,8 +142,8 @@ TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
   for (const char* name : {"a", "b"}) {
     h_.api.Create<Pod>(MakePod(name).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   }
-  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/shop/pods/a",
-                  1000000);
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"),
+                  "PUT /api/v1/namespaces/shop/pods/a", 1000000);
   h_.DeleteConfig("shop", "a");
   h_.Pass(15s);
   EXPECT_FALSE(IsGated({"shop", "b"}));
@@ -150,7 +159,8 @@ TEST_F(ShardReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
   ASSERT_TRUE(h_.BringUp("farm"));
   h_.DeleteConfig("shop", "a");
   for (int i = 0; i < 900 && !h_.ShardGone("shop"); ++i) {
-    h_.api.Create<Pod>(MakePod("p" + std::to_string(i)).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
+    h_.api.Create<Pod>(
+        MakePod("p" + std::to_string(i)).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
     h_.Pass(100ms);
   }
   EXPECT_TRUE(h_.ShardGone("shop"));
@@ -177,7 +187,8 @@ TEST_F(ShardReconcilerTest, ARemovalThatWaitsSaysForWhat) {
   h_.Pass(15s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "True Deprovisioning");
   EXPECT_NE(h_.Message("shop", "a", "Progressing").find("shop/web"), std::string::npos);
-  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }) || h_.Await([&] { return h_.ShardGone("shop"); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }) ||
+              h_.Await([&] { return h_.ShardGone("shop"); }));
   h_.Pass(1s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False NoShard");
 }
@@ -199,7 +210,8 @@ TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
   h_.StopOperator();
   // Somebody deleted the config and all but the authority while no operator ran.
   h_.DeleteConfig("shop", "a");
-  for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
+  for (const kube::Resource& resource :
+       {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
     for (const Json& object : h_.api.ListJson(resource, "shop")) {
       h_.api.DeleteJson(resource, {"shop", kube::StringAt(object, "metadata.name")});
     }
@@ -236,7 +248,8 @@ TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
 
 TEST_F(ShardReconcilerTest, ReservedNamespacesHaveNoShard) {
   h_.CreateConfig("kube-system", "a", 1);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("kube-system", "a", "Available") == "False ReservedNamespace"; }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return h_.Condition("kube-system", "a", "Available") == "False ReservedNamespace"; }));
   h_.Pass(5s);
   EXPECT_TRUE(h_.ShardGone("kube-system"));
 }
@@ -247,8 +260,10 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   h_.SetNamespace("shop", {{"team", "b"}});
   h_.SetNamespaceSelector(kTeamA);
   h_.CreateConfig("shop", "a", 1);
-  ASSERT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Available") == "False NamespaceNotSelected"; }));
-  EXPECT_NE(h_.Message("shop", "a", "Available").find(R"({"matchLabels":{"team":"a"}})"), std::string::npos);
+  ASSERT_TRUE(h_.Await(
+      [&] { return h_.Condition("shop", "a", "Available") == "False NamespaceNotSelected"; }));
+  EXPECT_NE(h_.Message("shop", "a", "Available").find(R"({"matchLabels":{"team":"a"}})"),
+            std::string::npos);
   h_.Pass(5s);
   EXPECT_TRUE(h_.ShardGone("shop"));
 
@@ -256,7 +271,8 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   h_.SetNamespace("shop", {{"team", "a"}});
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
   h_.RollOutShard("shop");
-  ASSERT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
   h_.SetNamespace("shop", {});
   EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False NamespaceNotSelected");
@@ -265,7 +281,8 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   h_.SetNamespaceSelector(Json::object());
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
   h_.RollOutShard("shop");
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
 }
 
@@ -280,7 +297,8 @@ TEST_F(ShardReconcilerTest, PodsOfANamespaceThatIsNotSelectedAnyMoreAreReleased)
   EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
 }
 
-// The two watches are not of one moment: nothing is torn down for a namespace that is only not known yet.
+// The two watches are not of one moment: nothing is torn down for a namespace that is only not
+// known yet.
 TEST_F(ShardReconcilerTest, ANamespaceThatIsNotKnownYetIsWaitedFor) {
   h_.SetNamespaceSelector({{"matchLabels", {{"team", "a"}}}});
   h_.CreateConfig("shop", "a", 1);
@@ -296,25 +314,33 @@ TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
   h_.RollOut("shop", api::kShardWebhookName);
   Json deployment = *h_.api.GetJson(kDeployments, kController);
-  Json condition = {{"type", "ReplicaFailure"}, {"status", "True"}, {"reason", "FailedCreate"}, {"message", "quota"}};
+  Json condition = {{"type", "ReplicaFailure"},
+                    {"status", "True"},
+                    {"reason", "FailedCreate"},
+                    {"message", "quota"}};
   deployment["status"]["conditions"] = Json::array({condition});
   h_.api.UpdateJson(kDeployments, deployment);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True FailedCreate"; }));
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True FailedCreate"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True FailedCreate"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True FailedCreate"; }));
   // And taken back when it is over.
   h_.RollOut("shop", api::kShardControllerName);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
 }
 
 TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
   h_.CreateConfig("shop", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
-  Json pod = *kube::ParseJson(R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop",
+  Json pod = *kube::ParseJson(
+      R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop",
       "labels": {"app.kubernetes.io/managed-by": "multiarch-tuning-operator",
                  "app.kubernetes.io/name": "pod-placement-shard-controller"}},
       "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})");
   h_.api.CreateJson(kPods, pod);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ImagePullBackOff"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ImagePullBackOff"; }));
 }
 
 // Its pods are served by the cluster's controller meanwhile, as without a shard.
@@ -323,17 +349,20 @@ TEST_F(ShardReconcilerTest, AShardThatNeverComesUpIsDegradedAndGetsNoEntry) {
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
   h_.RollOut("shop", api::kShardWebhookName);
   Json deployment = *h_.api.GetJson(kDeployments, kController);
-  Json late = {{"type", "Progressing"}, {"status", "False"}, {"reason", "ProgressDeadlineExceeded"}};
+  Json late = {
+      {"type", "Progressing"}, {"status", "False"}, {"reason", "ProgressDeadlineExceeded"}};
   deployment["status"]["conditions"] = Json::array({late});
   h_.api.UpdateJson(kDeployments, deployment);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ProgressDeadlineExceeded"; }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return h_.Condition("shop", "a", "Degraded") == "True ProgressDeadlineExceeded"; }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ControllerNotAvailable");
   h_.Pass(60s);
   EXPECT_EQ(Entries(), "none");
 }
 
 TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
-  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"), "/services/", 8);
+  h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"),
+                  "/services/", 8);
   h_.CreateConfig("shop", "a", 1);
   EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True Forbidden"; }));
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kServices, kWebhook); }));
@@ -347,12 +376,14 @@ TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
   EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
 }
 
-// Those that raced past the webhook: only the oldest gates pods, until it goes or one of them changes.
+// Those that raced past the webhook: only the oldest gates pods, until it goes or one of them
+// changes.
 TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityTheYoungerSaySoAndAreNotApplied) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.Pass(2s);
   h_.CreateConfig("shop", "0", 1);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "True PriorityConflict"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "True PriorityConflict"; }));
   EXPECT_EQ(h_.Condition("shop", "0", "Available"), "False PriorityConflict");
   EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
   EXPECT_EQ(Entries(), "/local/a");
@@ -361,21 +392,26 @@ TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityTheYoungerSaySoAndAreNotAppl
   changed["spec"]["priority"] = 2;
   h_.api.UpdateJson(Harness::kConfigs, changed);
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/0 /local/a"; })) << Entries();
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "False AsExpected"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "0", "Degraded") == "False AsExpected"; }));
 
   h_.CreateConfig("shop", "b", 2);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True PriorityConflict"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True PriorityConflict"; }));
   h_.DeleteConfig("shop", "0");
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "False AsExpected"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "False AsExpected"; }));
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
 }
 
-// While the webhook serves the old certificate and when it serves the new one, the API server trusts it.
+// While the webhook serves the old certificate and when it serves the new one, the API server
+// trusts it.
 TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
   ASSERT_TRUE(h_.BringUp("shop"));
   auto certificate = [&] { return h_.api.Get<kube::core::Secret>(kWebhook)->data().at("tls.crt"); };
   auto trusted = [&] {
-    std::string bundle = kube::StringAt((*h_.WebhookConfiguration("shop"))["webhooks"][0], "clientConfig.caBundle");
+    std::string bundle =
+        kube::StringAt((*h_.WebhookConfiguration("shop"))["webhooks"][0], "clientConfig.caBundle");
     std::string rest = *kube::Base64Decode(bundle);
     while (!rest.empty()) {
       if (kube::SignedBy(certificate(), rest)) return true;
@@ -409,7 +445,8 @@ TEST_F(ShardReconcilerTest, WhatSomebodyChangesIsPutRight) {
   Json deployment = *h_.api.GetJson(kDeployments, kController);
   deployment["spec"]["replicas"] = 0;
   h_.api.UpdateJson(kDeployments, deployment);
-  EXPECT_TRUE(h_.Await([&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
 }
 
 TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
@@ -418,7 +455,8 @@ TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
   config["spec"]["logVerbosity"] = "Trace";
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
   EXPECT_TRUE(h_.Await([&] {
-    return (*h_.api.GetJson(kDeployments, kController)).dump().find("--log-verbosity=Trace") != std::string::npos;
+    return (*h_.api.GetJson(kDeployments, kController)).dump().find("--log-verbosity=Trace") !=
+           std::string::npos;
   }));
 }
 
@@ -453,7 +491,8 @@ TEST_F(ShardReconcilerTest, WhatWasChangedWhileNoOperatorRanIsPutRight) {
   role["rules"] = Json::array();
   h_.api.UpdateJson(kRoles, role);
   h_.StartOperator();
-  EXPECT_TRUE(h_.Await([&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
   EXPECT_TRUE(h_.Await([&] { return !(*h_.api.GetJson(kRoles, kController))["rules"].empty(); }));
 }
 
@@ -484,7 +523,8 @@ TEST_F(ShardReconcilerTest, ANamespaceCostsNoCallsInAnother) {
 
 TEST_F(ShardReconcilerTest, ANamespaceThatIsBeingDeletedIsNotFought) {
   Error terminating = Error::FromHttpStatus(
-      403, "Forbidden", "unable to create new content in namespace shop because it is being terminated");
+      403, "Forbidden",
+      "unable to create new content in namespace shop because it is being terminated");
   h_.api.FailNext(terminating, "namespaces/shop", 1000);
   h_.CreateConfig("shop", "a", 1);
   h_.Pass(10s);

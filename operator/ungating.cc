@@ -12,15 +12,16 @@ namespace operator_ {
 using kube::Async;
 using kube::Result;
 
-Async<bool> Ungating::Step(kube::Client& client, kube::Clock& clock, std::string ns, ChooseGates choose,
-                           bool removes) {
+Async<bool> Ungating::Step(kube::Client& client, kube::Clock& clock, std::string ns,
+                           ChooseGates choose, bool removes) {
   if (round_.new_round()) {
     round_ = UngateRound();
     choose_ = std::move(choose);
     removes_ = removes;
   }
   ChooseGates chosen = choose_;
-  Result<bool> complete = co_await UngateStep(client, clock, std::move(ns), std::move(chosen), round_);
+  Result<bool> complete =
+      co_await UngateStep(client, clock, std::move(ns), std::move(chosen), round_);
   if (!complete) co_return complete.error();
   if (!*complete) co_return false;
   last_ = std::exchange(round_, UngateRound());
@@ -37,7 +38,8 @@ std::string Ungating::Describe() const {
 }
 
 void Ungating::ReportLeft(kube::EventRecorder& events) const {
-  LOG(WARNING) << "goes on without waiting for pods that still have a scheduling gate: " << Describe();
+  LOG(WARNING) << "goes on without waiting for pods that still have a scheduling gate: "
+               << Describe();
   std::string why = last_.error ? last_.error->message() : "";
   for (const kube::core::ObjectReference& pod : last_.failed_pods) {
     events.Record(pod, /*warning=*/true, api::kReasonGateRemovalFailed,

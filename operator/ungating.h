@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ungating: the pods that a removal waits for, round after round (see gates.h), and the end of the waiting.
-// Thread: the client's.
+// Ungating: the pods that a removal waits for, round after round (see gates.h), and the end of the
+// waiting. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -15,9 +15,10 @@ namespace operator_ {
 
 class Ungating {
  public:
-  // Goes on with a round as UngateStep() does. `choose` counts when it begins one; `removes`: whether it removes gates
-  // from all pods, so that the round is one more try for each of them.
-  kube::Async<bool> Step(kube::Client& client, kube::Clock& clock, std::string ns, ChooseGates choose, bool removes);
+  // Goes on with a round as UngateStep() does. `choose` counts when it begins one; `removes`:
+  // whether it removes gates from all pods, so that the round is one more try for each of them.
+  kube::Async<bool> Step(kube::Client& client, kube::Clock& clock, std::string ns,
+                         ChooseGates choose, bool removes);
 
   // The last complete round.
   const UngateRound& last() const { return last_; }

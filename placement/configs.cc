@@ -27,11 +27,13 @@ Configs ConfigsFor(const kube::core::Pod& pod, std::span<const api::PodPlacement
   }
   // Before the selection: a config that selects other pods holds its priority all the same.
   configs = api::InForce(std::move(configs));
-  std::erase_if(configs, [&](const api::PodPlacementConfig* config) { return !Selects(*config, pod); });
+  std::erase_if(configs,
+                [&](const api::PodPlacementConfig* config) { return !Selects(*config, pod); });
   return configs;
 }
 
-std::vector<PreferenceSource> SourcesOf(const Configs& configs, std::span<const api::Platform> cluster_platforms) {
+std::vector<PreferenceSource> SourcesOf(const Configs& configs,
+                                        std::span<const api::Platform> cluster_platforms) {
   std::vector<PreferenceSource> sources;
   for (const api::PodPlacementConfig* config : configs) {
     std::span<const api::Platform> platforms = config->Preferences();
@@ -39,7 +41,8 @@ std::vector<PreferenceSource> SourcesOf(const Configs& configs, std::span<const 
     sources.push_back({SourceOf(config->metadata().name()), {platforms.begin(), platforms.end()}});
   }
   if (!cluster_platforms.empty()) {
-    sources.push_back({std::string(kClusterSource), {cluster_platforms.begin(), cluster_platforms.end()}});
+    sources.push_back(
+        {std::string(kClusterSource), {cluster_platforms.begin(), cluster_platforms.end()}});
   }
   return sources;
 }
@@ -51,7 +54,8 @@ std::vector<std::string> GatingConfigs(const kube::core::Pod& pod) {
   while (!text.empty() && names.size() < kMaxNames) {
     std::string_view name = text.substr(0, text.find(','));
     text.remove_prefix(std::min(text.size(), name.size() + 1));
-    if (kube::IsObjectName(name) && std::find(names.begin(), names.end(), name) == names.end()) names.emplace_back(name);
+    if (kube::IsObjectName(name) && std::find(names.begin(), names.end(), name) == names.end())
+      names.emplace_back(name);
   }
   return names;
 }

@@ -14,8 +14,8 @@ using kube::MakePod;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-api::PodPlacementConfig Config(const char* name, int priority, const char* selector = nullptr, const char* ns = "ns",
-                               int64_t created = 1) {
+api::PodPlacementConfig Config(const char* name, int priority, const char* selector = nullptr,
+                               const char* ns = "ns", int64_t created = 1) {
   kube::Json json = kube::Json::parse(R"({"spec": {"plugins": {"nodeAffinityScoring":
       {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 7}]}}}})");
   json["spec"]["priority"] = priority;
@@ -37,17 +37,23 @@ TEST(ConfigsTest, SelectsByLabelsWithinTheNamespace) {
   kube::core::Pod pod = MakePod("web").Namespace("ns").Label("app", "web");
   auto absent = Config("absent", 9), empty = Config("empty", 8, "{}"),
        labels = Config("labels", 7, R"({"matchLabels": {"app": "web"}})"),
-       expression = Config("expression", 6, R"({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]})"),
+       expression =
+           Config("expression", 6,
+                  R"({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]})"),
        other_labels = Config("other-labels", 5, R"({"matchLabels": {"app": "api"}})"),
-       broken = Config("broken", 4, R"({"matchExpressions": [{"key": "app", "operator": "Near"}]})"),
+       broken =
+           Config("broken", 4, R"({"matchExpressions": [{"key": "app", "operator": "Near"}]})"),
        other_namespace = Config("other-namespace", 3, nullptr, "elsewhere");
-  std::vector<api::PodPlacementConfig> all = {other_namespace, broken, other_labels, expression, labels, empty, absent};
-  EXPECT_THAT(NamesOf(ConfigsFor(pod, all)), ElementsAre("absent", "empty", "labels", "expression"));
+  std::vector<api::PodPlacementConfig> all = {other_namespace, broken, other_labels, expression,
+                                              labels,          empty,  absent};
+  EXPECT_THAT(NamesOf(ConfigsFor(pod, all)),
+              ElementsAre("absent", "empty", "labels", "expression"));
 }
 
 TEST(ConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
-  auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5), old_one = Config("z", 1, nullptr, "ns", 4),
-       high = Config("y", 255, nullptr, "ns", 9), elsewhere = Config("x", 1, nullptr, "elsewhere", 1);
+  auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5),
+       old_one = Config("z", 1, nullptr, "ns", 4), high = Config("y", 255, nullptr, "ns", 9),
+       elsewhere = Config("x", 1, nullptr, "elsewhere", 1);
   std::vector<api::PodPlacementConfig> all = {b, a, old_one, high, elsewhere};
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "z"));
   all = {b, a, high};
@@ -55,7 +61,8 @@ TEST(ConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
 }
 
 TEST(ConfigsTest, APriorityIsHeldBySomebodyWhoSelectsOtherPods) {
-  auto other_pods = Config("old", 1, R"({"matchLabels": {"app": "api"}})", "ns", 4), young = Config("young", 1);
+  auto other_pods = Config("old", 1, R"({"matchLabels": {"app": "api"}})", "ns", 4),
+       young = Config("young", 1);
   young.mutable_metadata()->mutable_creation_timestamp()->set_seconds(5);
   std::vector<api::PodPlacementConfig> all = {young, other_pods};
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web").Label("app", "web"), all)), IsEmpty());

@@ -7,13 +7,16 @@ namespace placement {
 
 bool HasGate(const kube::core::Pod& pod, std::string_view gate) {
   const auto& gates = pod.spec().scheduling_gates();
-  return std::any_of(gates.begin(), gates.end(), [&](const auto& present) { return present.name() == gate; });
+  return std::any_of(gates.begin(), gates.end(),
+                     [&](const auto& present) { return present.name() == gate; });
 }
 
 bool RemoveGate(kube::core::Pod& pod, std::string_view gate) {
   if (!HasGate(pod, gate)) return false;
   auto& gates = *pod.mutable_spec()->mutable_scheduling_gates();
-  auto is_gate = [&](const kube::core::PodSchedulingGate& present) { return present.name() == gate; };
+  auto is_gate = [&](const kube::core::PodSchedulingGate& present) {
+    return present.name() == gate;
+  };
   gates.erase(std::remove_if(gates.begin(), gates.end(), is_gate), gates.end());
   return true;
 }

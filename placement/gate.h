@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates of a pod in the cluster: is one there, take it away. Which pods get one in the first place: gating.h.
+// Gates of a pod in the cluster: is one there, take it away. Which pods get one in the first place:
+// gating.h.
 #pragma once
 
 #include <string_view>
@@ -11,7 +12,8 @@ namespace placement {
 // True if `gate` is in the pod's spec.schedulingGates.
 bool HasGate(const kube::core::Pod& pod, std::string_view gate);
 
-// Takes `gate` away, however often it is there; other gates stay, in their order. True if it was there.
+// Takes `gate` away, however often it is there; other gates stay, in their order. True if it was
+// there.
 bool RemoveGate(kube::core::Pod& pod, std::string_view gate);
 
 }  // namespace placement

@@ -28,28 +28,31 @@ bool RequiresArchitecture(const PodView& pod) {
          (!terms.empty() && std::find(terms.begin(), terms.end(), false) == terms.end());
 }
 
-GateDecision ShouldGate(const PodView& pod, std::string_view gate, std::string_view operator_namespace,
-                        bool preferences) {
+GateDecision ShouldGate(const PodView& pod, std::string_view gate,
+                        std::string_view operator_namespace, bool preferences) {
   if (IsOffLimits(pod, operator_namespace)) return GateDecision::kOffLimits;
   if (Contains(pod.gates, gate)) return GateDecision::kAlreadyGated;
   if (IsNeverGated(pod, operator_namespace)) return GateDecision::kIgnore;
   // The user's own requirement and preference win over both of ours.
-  if (RequiresArchitecture(pod) && (pod.prefers_architecture || !preferences)) return GateDecision::kIgnore;
+  if (RequiresArchitecture(pod) && (pod.prefers_architecture || !preferences))
+    return GateDecision::kIgnore;
   return GateDecision::kGate;
 }
 
 }  // namespace
 
 bool IsNeverGated(const PodView& pod, std::string_view operator_namespace) {
-  return IsOffLimits(pod, operator_namespace) || !pod.node_name.empty() || pod.owned_by_daemon_set ||
-         SelectsControlPlane(pod);
+  return IsOffLimits(pod, operator_namespace) || !pod.node_name.empty() ||
+         pod.owned_by_daemon_set || SelectsControlPlane(pod);
 }
 
-GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace, bool preferences) {
+GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace,
+                                  bool preferences) {
   return ShouldGate(pod, api::kClusterGate, operator_namespace, preferences);
 }
 
-GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace, std::string_view operator_namespace) {
+GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace,
+                               std::string_view operator_namespace) {
   if (pod.ns != shard_namespace) return GateDecision::kOffLimits;
   return ShouldGate(pod, api::kLocalGate, operator_namespace, /*preferences=*/true);
 }

@@ -29,7 +29,9 @@ class GatingTest : public ::testing::TestWithParam<Case> {
 };
 
 // One rule for both gates, but for which gate is "already there".
-TEST_P(GatingTest, ForCluster) { EXPECT_EQ(ShouldGateForCluster(Pod(), kOperator, true), GetParam().expected); }
+TEST_P(GatingTest, ForCluster) {
+  EXPECT_EQ(ShouldGateForCluster(Pod(), kOperator, true), GetParam().expected);
+}
 TEST_P(GatingTest, Locally) {
   PodView pod = Pod();
   for (std::string_view& gate : pod.gates) {
@@ -42,18 +44,29 @@ INSTANTIATE_TEST_SUITE_P(
     Rules, GatingTest,
     ::testing::Values(
         Case{"Plain", [](PodView&) {}, GateDecision::kGate},
-        Case{"ForeignGate", [](PodView& pod) { pod.gates = {"example.com/quota"}; }, GateDecision::kGate},
-        Case{"OwnGate", [](PodView& pod) { pod.gates = {api::kClusterGate}; }, GateDecision::kAlreadyGated},
-        Case{"NodeName", [](PodView& pod) { pod.node_name = "node-1"; }, GateDecision::kIgnore},
-        Case{"DaemonSet", [](PodView& pod) { pod.owned_by_daemon_set = true; }, GateDecision::kIgnore},
-        Case{"ControlPlane", [](PodView& pod) { pod.node_selector_keys = {"a", "node-role.kubernetes.io/control-plane"}; },
-             GateDecision::kIgnore},
-        Case{"Master", [](PodView& pod) { pod.node_selector_keys = {"node-role.kubernetes.io/master"}; },
-             GateDecision::kIgnore},
-        Case{"WorkerSelector", [](PodView& pod) { pod.node_selector_keys = {"node-role.kubernetes.io/worker"}; },
+        Case{"ForeignGate", [](PodView& pod) { pod.gates = {"example.com/quota"}; },
              GateDecision::kGate},
-        Case{"RequirementAlone", [](PodView& pod) { pod.node_selector_keys = {"kubernetes.io/arch"}; }, GateDecision::kGate},
-        Case{"PreferenceAlone", [](PodView& pod) { pod.prefers_architecture = true; }, GateDecision::kGate},
+        Case{"OwnGate", [](PodView& pod) { pod.gates = {api::kClusterGate}; },
+             GateDecision::kAlreadyGated},
+        Case{"NodeName", [](PodView& pod) { pod.node_name = "node-1"; }, GateDecision::kIgnore},
+        Case{"DaemonSet", [](PodView& pod) { pod.owned_by_daemon_set = true; },
+             GateDecision::kIgnore},
+        Case{"ControlPlane",
+             [](PodView& pod) {
+               pod.node_selector_keys = {"a", "node-role.kubernetes.io/control-plane"};
+             },
+             GateDecision::kIgnore},
+        Case{"Master",
+             [](PodView& pod) { pod.node_selector_keys = {"node-role.kubernetes.io/master"}; },
+             GateDecision::kIgnore},
+        Case{"WorkerSelector",
+             [](PodView& pod) { pod.node_selector_keys = {"node-role.kubernetes.io/worker"}; },
+             GateDecision::kGate},
+        Case{"RequirementAlone",
+             [](PodView& pod) { pod.node_selector_keys = {"kubernetes.io/arch"}; },
+             GateDecision::kGate},
+        Case{"PreferenceAlone", [](PodView& pod) { pod.prefers_architecture = true; },
+             GateDecision::kGate},
         Case{"SelectorAndPreference",
              [](PodView& pod) {
                pod.node_selector_keys = {"kubernetes.io/arch"};
@@ -73,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(
              },
              GateDecision::kGate},
         Case{"Operand", [](PodView& pod) { pod.operand = true; }, GateDecision::kOffLimits},
-        Case{"OperatorNamespace", [](PodView& pod) { pod.ns = kOperator; }, GateDecision::kOffLimits},
+        Case{"OperatorNamespace", [](PodView& pod) { pod.ns = kOperator; },
+             GateDecision::kOffLimits},
         Case{"KubeSystem", [](PodView& pod) { pod.ns = "kube-system"; }, GateDecision::kOffLimits},
         Case{"NamespaceLikeKube", [](PodView& pod) { pod.ns = "kubeflow"; }, GateDecision::kGate},
         Case{"GatedInKubeSystem",
@@ -118,7 +132,8 @@ TEST(GatingWithoutPreferencesTest, PodsThatRequireTheirArchitectureAreIgnored) {
   EXPECT_EQ(ShouldGateForCluster(terms, kOperator, /*preferences=*/false), GateDecision::kGate);
   // A gate that is there already is one of ours, whoever set it.
   selector.gates = {api::kClusterGate};
-  EXPECT_EQ(ShouldGateForCluster(selector, kOperator, /*preferences=*/false), GateDecision::kAlreadyGated);
+  EXPECT_EQ(ShouldGateForCluster(selector, kOperator, /*preferences=*/false),
+            GateDecision::kAlreadyGated);
 }
 
 }  // namespace

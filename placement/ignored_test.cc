@@ -36,7 +36,8 @@ TEST(IgnoredTest, OthersAreOurs) {
 TEST(IgnoredTest, OurWebhooksLabelWhatTheyGate) {
   EXPECT_FALSE(IsGatedByWebhook(Gated()));
   EXPECT_TRUE(IsGatedByWebhook(Gated().Label(api::kClusterGateLabel, api::kGated)));
-  EXPECT_FALSE(IsGatedByWebhook(Gated().Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated)));
+  EXPECT_FALSE(
+      IsGatedByWebhook(Gated().Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated)));
   Pod local = MakePod("web").Gate(api::kLocalGate);
   EXPECT_FALSE(IsGatedByWebhook(local));
   Pod gated = MakePod("web").Gate(api::kLocalGate).Label(api::kLocalGateLabel, api::kGated);

@@ -15,7 +15,9 @@ void SetLabel(Pod& pod, std::string_view key, std::string_view value) {
   (*pod.mutable_metadata()->mutable_labels())[std::string(key)] = std::string(value);
 }
 
-void RemoveLabel(Pod& pod, std::string_view key) { pod.mutable_metadata()->mutable_labels()->erase(std::string(key)); }
+void RemoveLabel(Pod& pod, std::string_view key) {
+  pod.mutable_metadata()->mutable_labels()->erase(std::string(key));
+}
 
 std::string_view LabelOf(const Pod& pod, std::string_view key) {
   auto found = pod.metadata().labels().find(std::string(key));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels and annotations of a pod, within what the API server accepts: an update that it refuses gates the pod for ever.
+// Labels and annotations of a pod, within what the API server accepts: an update that it refuses
+// gates the pod for ever.
 #pragma once
 
 #include <string>

@@ -44,7 +44,8 @@ class Ledger {
       entry.skipped = rest == "skipped";
       auto parsed = std::from_chars(weight.data(), weight.data() + weight.size(), entry.weight);
       bool number = parsed.ec == std::errc() && parsed.ptr == weight.data() + weight.size();
-      if (number && IsArchitectureName(entry.architecture) && !entry.source.empty()) entries_.push_back(entry);
+      if (number && IsArchitectureName(entry.architecture) && !entry.source.empty())
+        entries_.push_back(entry);
     }
   }
 
@@ -95,15 +96,17 @@ const NodeSelectorRequirement* ArchitectureExpression(const PreferredSchedulingT
   return nullptr;
 }
 
-bool IsOurs(const PreferredSchedulingTerm& term, const NodeSelectorRequirement& expression, const Ledger& ledger) {
-  return term.preference().match_expressions_size() == 1 && term.preference().match_fields().empty() &&
-         expression.operator_() == "In" && expression.values_size() == 1 &&
-         ledger.Set(expression.values(0), term.weight());
+bool IsOurs(const PreferredSchedulingTerm& term, const NodeSelectorRequirement& expression,
+            const Ledger& ledger) {
+  return term.preference().match_expressions_size() == 1 &&
+         term.preference().match_fields().empty() && expression.operator_() == "In" &&
+         expression.values_size() == 1 && ledger.Set(expression.values(0), term.weight());
 }
 
 void AddTerm(Pod& pod, const api::Platform& platform) {
   auto& affinity = *pod.mutable_spec()->mutable_affinity()->mutable_node_affinity();
-  PreferredSchedulingTerm& term = *affinity.add_preferred_during_scheduling_ignored_during_execution();
+  PreferredSchedulingTerm& term =
+      *affinity.add_preferred_during_scheduling_ignored_during_execution();
   term.set_weight(platform.weight);
   NodeSelectorRequirement& expression = *term.mutable_preference()->add_match_expressions();
   expression.set_key(std::string(api::kArchLabel));
@@ -125,7 +128,10 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
   Ledger ledger(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
   ArchitectureSet ours;
   for (const PreferredSchedulingTerm& term :
-       pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution()) {
+       pod.spec()
+           .affinity()
+           .node_affinity()
+           .preferred_during_scheduling_ignored_during_execution()) {
     const NodeSelectorRequirement* expression = ArchitectureExpression(term);
     if (expression == nullptr) continue;
     if (IsOurs(term, *expression, ledger)) {
@@ -139,12 +145,14 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
   for (const PreferenceSource& source : sources) {
     bool set_any = false;
     for (const api::Platform& platform : source.platforms) {
-      bool valid = IsArchitectureName(platform.architecture) && platform.weight >= 1 && platform.weight <= kMaxWeight;
+      bool valid = IsArchitectureName(platform.architecture) && platform.weight >= 1 &&
+                   platform.weight <= kMaxWeight;
       if (!valid) continue;
       if (result.user_preferences || ours.contains(platform.architecture)) {
         if (ledger.full() || ledger.Find(platform.architecture, source.name) != nullptr) continue;
         ledger.Record(platform, source.name, /*skipped=*/true);
-        if (!result.user_preferences) result.duplicates.push_back(platform.architecture + " of " + source.name);
+        if (!result.user_preferences)
+          result.duplicates.push_back(platform.architecture + " of " + source.name);
         continue;
       }
       AddTerm(pod, platform);
@@ -156,9 +164,10 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
   }
 
   // Record it. What was skipped is dropped first where the annotations are nearly full.
-  if (ledger.changed() &&
-      !SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, ledger.ToString(/*with_skipped=*/true))) {
-    SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, ledger.ToString(/*with_skipped=*/false));
+  if (ledger.changed() && !SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation,
+                                         ledger.ToString(/*with_skipped=*/true))) {
+    SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation,
+                  ledger.ToString(/*with_skipped=*/false));
   }
   SetLabel(pod, api::kPreferredNodeAffinityLabel, ours.empty() ? api::kNotSet : api::kSet);
   return result;

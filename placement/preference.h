@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preferences: the weighted kubernetes.io/arch terms that configurations add to a pod's preferred node affinity.
+// Preferences: the weighted kubernetes.io/arch terms that configurations add to a pod's preferred
+// node affinity.
 //
-// Who set what is kept in the pod's annotation preferred-affinity-sources ("arm64:75:PodPlacementConfig-a,
-// amd64:50:ClusterPodPlacementConfig:skipped", without the blank). That ledger tells our terms from the user's, so that
-// applying twice is applying once.
+// Who set what is kept in the pod's annotation preferred-affinity-sources
+// ("arm64:75:PodPlacementConfig-a, amd64:50:ClusterPodPlacementConfig:skipped", without the blank).
+// That ledger tells our terms from the user's, so that applying twice is applying once.
 #pragma once
 
 #include <span>
@@ -30,14 +31,15 @@ struct PreferenceResult {
   bool user_preferences = false;
   // Sources of which at least one preference was set now.
   std::vector<std::string> set;
-  // "arm64 of PodPlacementConfig-b": left out now, because a source before it had set that architecture.
+  // "arm64 of PodPlacementConfig-b": left out now, because a source before it had set that
+  // architecture.
   std::vector<std::string> duplicates;
 };
 
-// Adds the preferences of `sources`, which come in the order in which they count: an architecture that one of them set
-// is not set again by a later one. A preferred term on the architecture that is not ours switches all of them off.
-// What is left out is recorded as skipped. Sets the label preferred-node-affinity (set, not-set) unless `sources` is
-// empty.
+// Adds the preferences of `sources`, which come in the order in which they count: an architecture
+// that one of them set is not set again by a later one. A preferred term on the architecture that
+// is not ours switches all of them off. What is left out is recorded as skipped. Sets the label
+// preferred-node-affinity (set, not-set) unless `sources` is empty.
 PreferenceResult ApplyPreferences(kube::core::Pod& pod, std::span<const PreferenceSource> sources);
 
 }  // namespace placement

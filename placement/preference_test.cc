@@ -37,7 +37,10 @@ void Add(Pod& pod, const Term& term) {
 // "75 kubernetes.io/arch In arm64"
 std::vector<std::string> TermsOf(const Pod& pod) {
   std::vector<std::string> terms;
-  for (auto& term : pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution()) {
+  for (auto& term : pod.spec()
+                        .affinity()
+                        .node_affinity()
+                        .preferred_during_scheduling_ignored_during_execution()) {
     std::string text = std::to_string(term.weight());
     for (auto& expression : term.preference().match_expressions()) {
       text += " " + expression.key() + " " + expression.operator_();
@@ -51,7 +54,9 @@ std::vector<std::string> TermsOf(const Pod& pod) {
 std::string Ledger(const Pod& pod) {
   return std::string(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
 }
-std::string Label(const Pod& pod) { return std::string(LabelOf(pod, api::kPreferredNodeAffinityLabel)); }
+std::string Label(const Pod& pod) {
+  return std::string(LabelOf(pod, api::kPreferredNodeAffinityLabel));
+}
 
 const PreferenceSource kHigh = {"PodPlacementConfig-high", {{"arm64", 75}}};
 const PreferenceSource kLow = {"PodPlacementConfig-low", {{"arm64", 10}, {"amd64", 20}}};
@@ -60,15 +65,18 @@ const PreferenceSource kCluster = {"ClusterPodPlacementConfig", {{"amd64", 50}, 
 TEST(PreferenceTest, TheFirstSourceToNameAnArchitectureSetsIt) {
   Pod pod;
   PreferenceResult result = ApplyPreferences(pod, std::vector{kHigh, kLow, kCluster});
-  EXPECT_THAT(TermsOf(pod), ElementsAre("75 kubernetes.io/arch In arm64", "20 kubernetes.io/arch In amd64",
-                                        "1 kubernetes.io/arch In s390x"));
+  EXPECT_THAT(TermsOf(pod),
+              ElementsAre("75 kubernetes.io/arch In arm64", "20 kubernetes.io/arch In amd64",
+                          "1 kubernetes.io/arch In s390x"));
   EXPECT_EQ(Ledger(pod),
-            "arm64:75:PodPlacementConfig-high,arm64:10:PodPlacementConfig-low:skipped,amd64:20:PodPlacementConfig-low,"
+            "arm64:75:PodPlacementConfig-high,arm64:10:PodPlacementConfig-low:skipped,amd64:20:"
+            "PodPlacementConfig-low,"
             "amd64:50:ClusterPodPlacementConfig:skipped,s390x:1:ClusterPodPlacementConfig");
   EXPECT_EQ(Label(pod), "set");
   EXPECT_FALSE(result.user_preferences);
   EXPECT_THAT(result.set, ElementsAre(kHigh.name, kLow.name, kCluster.name));
-  EXPECT_THAT(result.duplicates, ElementsAre("arm64 of PodPlacementConfig-low", "amd64 of ClusterPodPlacementConfig"));
+  EXPECT_THAT(result.duplicates,
+              ElementsAre("arm64 of PodPlacementConfig-low", "amd64 of ClusterPodPlacementConfig"));
 }
 
 TEST(PreferenceTest, ApplyingTwiceIsApplyingOnce) {
@@ -90,19 +98,23 @@ TEST(PreferenceTest, TheClusterGoesOnWhereTheShardStopped) {
   ApplyPreferences(pod, std::vector{kHigh});
   PreferenceResult result = ApplyPreferences(pod, std::vector{kHigh, kCluster});
   EXPECT_FALSE(result.user_preferences);
-  EXPECT_THAT(TermsOf(pod), ElementsAre("75 kubernetes.io/arch In arm64", "50 kubernetes.io/arch In amd64",
-                                        "1 kubernetes.io/arch In s390x"));
+  EXPECT_THAT(TermsOf(pod),
+              ElementsAre("75 kubernetes.io/arch In arm64", "50 kubernetes.io/arch In amd64",
+                          "1 kubernetes.io/arch In s390x"));
   EXPECT_THAT(result.set, ElementsAre(kCluster.name));
 }
 
 TEST(PreferenceTest, TheUsersPreferencesOnTheArchitectureSwitchAllOff) {
   const Term cases[] = {
-      {75, "kubernetes.io/arch", "In", {"arm64"}},      // just what the config wants: the user's all the same
-      {1, "kubernetes.io/arch", "In", {"s390x"}},       // another architecture
-      {1, "kubernetes.io/arch", "In", {"a", "b"}},      //
-      {1, "kubernetes.io/arch", "NotIn", {"arm64"}},    //
-      {1, "kubernetes.io/arch", "Exists", {}},          //
-      {1, "kubernetes.io/arch", "DoesNotExist", {}},    //
+      {75,
+       "kubernetes.io/arch",
+       "In",
+       {"arm64"}},  // just what the config wants: the user's all the same
+      {1, "kubernetes.io/arch", "In", {"s390x"}},     // another architecture
+      {1, "kubernetes.io/arch", "In", {"a", "b"}},    //
+      {1, "kubernetes.io/arch", "NotIn", {"arm64"}},  //
+      {1, "kubernetes.io/arch", "Exists", {}},        //
+      {1, "kubernetes.io/arch", "DoesNotExist", {}},  //
   };
   for (const Term& term : cases) {
     Pod pod;
@@ -113,9 +125,10 @@ TEST(PreferenceTest, TheUsersPreferencesOnTheArchitectureSwitchAllOff) {
       EXPECT_THAT(result.set, IsEmpty()) << term.op;
       EXPECT_THAT(result.duplicates, IsEmpty()) << term.op;
       EXPECT_EQ(TermsOf(pod).size(), 1u) << term.op;
-      EXPECT_EQ(Ledger(pod),
-                "arm64:75:PodPlacementConfig-high:skipped,amd64:50:ClusterPodPlacementConfig:skipped,"
-                "s390x:1:ClusterPodPlacementConfig:skipped");
+      EXPECT_EQ(
+          Ledger(pod),
+          "arm64:75:PodPlacementConfig-high:skipped,amd64:50:ClusterPodPlacementConfig:skipped,"
+          "s390x:1:ClusterPodPlacementConfig:skipped");
       EXPECT_EQ(Label(pod), "not-set");
     }
   }
@@ -131,19 +144,22 @@ TEST(PreferenceTest, OtherPreferencesOfTheUserStay) {
 TEST(PreferenceTest, ATermIsOursOnlyAsTheLedgerHasIt) {
   // The ledger names arm64 with weight 75; the pod's term has another weight, or more to it.
   Pod other_weight;
-  SetAnnotation(other_weight, api::kPreferredAffinitySourcesAnnotation, "arm64:75:PodPlacementConfig-high");
+  SetAnnotation(other_weight, api::kPreferredAffinitySourcesAnnotation,
+                "arm64:75:PodPlacementConfig-high");
   Add(other_weight, {74, "kubernetes.io/arch", "In", {"arm64"}});
   EXPECT_TRUE(ApplyPreferences(other_weight, std::vector{kCluster}).user_preferences);
 
   Pod skipped;
-  SetAnnotation(skipped, api::kPreferredAffinitySourcesAnnotation, "arm64:75:PodPlacementConfig-high:skipped");
+  SetAnnotation(skipped, api::kPreferredAffinitySourcesAnnotation,
+                "arm64:75:PodPlacementConfig-high:skipped");
   Add(skipped, {75, "kubernetes.io/arch", "In", {"arm64"}});
   EXPECT_TRUE(ApplyPreferences(skipped, std::vector{kCluster}).user_preferences);
 }
 
 TEST(PreferenceTest, NonsenseInTheLedgerIsDropped) {
-  for (const char* text : {"", ",,,", ":::", "arm64", "arm64:x:y", "arm64:1:", ":1:PodPlacementConfig-a", "ARM:1:x",
-                           "arm64:99999999999999999999:x", "\xff\xfe"}) {
+  for (const char* text :
+       {"", ",,,", ":::", "arm64", "arm64:x:y", "arm64:1:", ":1:PodPlacementConfig-a", "ARM:1:x",
+        "arm64:99999999999999999999:x", "\xff\xfe"}) {
     Pod pod;
     SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, text);
     ApplyPreferences(pod, std::vector{kHigh});
@@ -160,7 +176,8 @@ TEST(PreferenceTest, WithoutSourcesThePodIsUntouched) {
 
 TEST(PreferenceTest, WhatTheApiWouldRefuseIsNotSet) {
   Pod pod;
-  ApplyPreferences(pod, std::vector{PreferenceSource{"x", {{"arm64", 0}, {"amd64", 101}, {"no such", 5}, {"", 5}}}});
+  ApplyPreferences(pod, std::vector{PreferenceSource{
+                            "x", {{"arm64", 0}, {"amd64", 101}, {"no such", 5}, {"", 5}}}});
   EXPECT_THAT(TermsOf(pod), IsEmpty());
   EXPECT_FALSE(pod.has_spec());
 }
@@ -170,7 +187,8 @@ TEST(PreferenceTest, FullAnnotationsKeepWhatWasSetAndDropTheRest) {
   std::string set = "arm64:75:PodPlacementConfig-high,s390x:1:ClusterPodPlacementConfig";
   std::string key(api::kPreferredAffinitySourcesAnnotation);
   SetAnnotation(pod, "filler", std::string(256 * 1024 - 6 - key.size() - set.size() - 20, 'x'));
-  ApplyPreferences(pod, std::vector{kHigh, {"PodPlacementConfig-low", {{"arm64", 1}}},
+  ApplyPreferences(pod, std::vector{kHigh,
+                                    {"PodPlacementConfig-low", {{"arm64", 1}}},
                                     {"ClusterPodPlacementConfig", {{"s390x", 1}}}});
   EXPECT_EQ(Ledger(pod), set);
 
@@ -184,7 +202,8 @@ TEST(PreferenceTest, FullAnnotationsKeepWhatWasSetAndDropTheRest) {
 
 TEST(PreferenceTest, ManySourcesDoNotGrowTheLedgerWithoutEnd) {
   std::vector<PreferenceSource> sources;
-  for (int i = 0; i < 2000; ++i) sources.push_back({"PodPlacementConfig-" + std::to_string(i), {{"arm64", 1}}});
+  for (int i = 0; i < 2000; ++i)
+    sources.push_back({"PodPlacementConfig-" + std::to_string(i), {{"arm64", 1}}});
   Pod pod;
   PreferenceResult result = ApplyPreferences(pod, sources);
   EXPECT_EQ(result.duplicates.size(), 255u);

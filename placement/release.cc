@@ -18,42 +18,52 @@ using kube::core::Pod;
 std::string ListOf(const std::vector<std::string>& items) {
   constexpr size_t kShown = 8;
   std::string text;
-  for (size_t i = 0; i < std::min(items.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + items[i];
+  for (size_t i = 0; i < std::min(items.size(), kShown); ++i)
+    text += (i == 0 ? "" : ", ") + items[i];
   if (items.size() > kShown) text += " and " + std::to_string(items.size() - kShown) + " more";
   return text;
 }
 
 void AddPreferencesEvents(const PreferenceResult& preferences, Release& release) {
   if (!preferences.set.empty()) {
-    release.events.push_back({api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
+    release.events.push_back(
+        {api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
   }
   if (preferences.duplicates.empty()) return;
-  release.events.push_back({api::kReasonPreferredDuplicates,
-                            "Preferences skipped, as a higher-priority configuration already set this architecture: " +
-                                ListOf(preferences.duplicates)});
+  release.events.push_back(
+      {api::kReasonPreferredDuplicates,
+       "Preferences skipped, as a higher-priority configuration already set this architecture: " +
+           ListOf(preferences.duplicates)});
 }
 
 void AddGateRemovedEvent(std::string_view gate, Release& release) {
-  release.events.push_back({api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
+  release.events.push_back(
+      {api::kReasonGateRemoved, "Removed the scheduling gate " + std::string(gate)});
 }
 
 void AddTakeoverEvent(Release& release) {
   release.events.push_back(
-      {api::kReasonShardTakeover, "The namespace's own controller does not answer; its work was done for it", true});
+      {api::kReasonShardTakeover,
+       "The namespace's own controller does not answer; its work was done for it", true});
 }
 
-void AddRequirementEvent(RequirementResult result, std::string_view reason, std::string message, Release& release) {
+void AddRequirementEvent(RequirementResult result, std::string_view reason, std::string message,
+                         Release& release) {
   switch (result) {
-    case RequirementResult::kSet: release.events.push_back({reason, std::move(message)}); return;
+    case RequirementResult::kSet:
+      release.events.push_back({reason, std::move(message)});
+      return;
     case RequirementResult::kNowhere:
-      release.events.push_back({api::kReasonNoSupportedArchitectures,
-                                "The container images have no architecture in common: no node can run this pod"});
+      release.events.push_back(
+          {api::kReasonNoSupportedArchitectures,
+           "The container images have no architecture in common: no node can run this pod"});
       return;
     case RequirementResult::kConflict:
-      release.events.push_back(
-          {api::kReasonPredicatesConflict, "The pod says its architecture itself: no requirement was added"});
+      release.events.push_back({api::kReasonPredicatesConflict,
+                                "The pod says its architecture itself: no requirement was added"});
       return;
-    case RequirementResult::kKept: return;
+    case RequirementResult::kKept:
+      return;
   }
 }
 
@@ -67,9 +77,11 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
                         "Required one of the architectures {" + Join(architectures) + "}", release);
     return;
   }
-  if (decision.inspection_tries > 0) ApplyInspectionError(pod, decision.inspection_error, decision.inspection_tries);
-  release.events.push_back(
-      {api::kReasonInspectionError, "Gave up inspecting the container images: " + decision.inspection_error, true});
+  if (decision.inspection_tries > 0)
+    ApplyInspectionError(pod, decision.inspection_error, decision.inspection_tries);
+  release.events.push_back({api::kReasonInspectionError,
+                            "Gave up inspecting the container images: " + decision.inspection_error,
+                            true});
   if (!IsArchitectureName(decision.fallback_architecture)) {
     // Whatever node the scheduler picks: better than waiting for ever.
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
@@ -77,7 +89,8 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
   }
   RequirementResult result = ApplyFallback(pod, decision.fallback_architecture);
   AddRequirementEvent(result, api::kReasonFallbackSet,
-                      "Required the fallback architecture " + decision.fallback_architecture, release);
+                      "Required the fallback architecture " + decision.fallback_architecture,
+                      release);
 }
 
 }  // namespace
@@ -100,7 +113,8 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   if (!HasGate(pod, api::kClusterGate) || (local_gate && !decision.take_over_shard)) return release;
 
   // Preferences: the shard's share comes first, here as there.
-  PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
+  PreferenceResult preferences =
+      ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
   AddPreferencesEvents(preferences, release);
   if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {
     SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
@@ -130,7 +144,8 @@ Release ReleaseIgnored(Pod& pod, std::string_view gate) {
   Release release = ReleaseBare(pod, gate);
   if (!release.released) return release;
   release.events.insert(release.events.begin(),
-                        {api::kReasonGatedPodIgnored, "The pod is not one to be placed by architecture (any more)", true});
+                        {api::kReasonGatedPodIgnored,
+                         "The pod is not one to be placed by architecture (any more)", true});
   return release;
 }
 

@@ -22,15 +22,18 @@ api::PodPlacementConfig Config(const char* name, std::vector<api::Platform> plat
   api::PodPlacementConfig config;
   config.mutable_metadata()->set_name(name);
   config.mutable_metadata()->set_namespace_("ns");
-  config.spec.plugins = api::Plugins{
-      .node_affinity_scoring = api::NodeAffinityScoring{.enabled = true, .platforms = std::move(platforms)}};
+  config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
+                                         .enabled = true, .platforms = std::move(platforms)}};
   return config;
 }
 
 MakePod Gated() {
-  return std::move(MakePod("web").Gate("other").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("a:1"));
+  return std::move(
+      MakePod("web").Gate("other").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("a:1"));
 }
-MakePod ClusterGated() { return std::move(MakePod("web").Gate("other").Gate(api::kClusterGate).Image("a:1")); }
+MakePod ClusterGated() {
+  return std::move(MakePod("web").Gate("other").Gate(api::kClusterGate).Image("a:1"));
+}
 
 std::vector<std::string> Reasons(const Release& release) {
   std::vector<std::string> reasons;
@@ -41,12 +44,16 @@ std::vector<std::string> Reasons(const Release& release) {
 std::string Label(const Pod& pod, std::string_view key) { return std::string(LabelOf(pod, key)); }
 
 int Preferences(const Pod& pod) {
-  return pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution_size();
+  return pod.spec()
+      .affinity()
+      .node_affinity()
+      .preferred_during_scheduling_ignored_during_execution_size();
 }
 std::string Required(const Pod& pod) {
   std::string text;
   auto& affinity = pod.spec().affinity().node_affinity();
-  for (auto& term : affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
+  for (auto& term :
+       affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
     for (auto& expression : term.match_expressions()) {
       text += expression.key() + " " + expression.operator_();
       for (auto& value : expression.values()) text += " " + value;
@@ -69,8 +76,10 @@ TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
   EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "set");
   EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "");
   EXPECT_THAT(Reasons(release),
-              ElementsAre(api::kReasonPredicateSet, api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
-  EXPECT_THAT(release.events[0].message, HasSubstr("PodPlacementConfig-high, PodPlacementConfig-low"));
+              ElementsAre(api::kReasonPredicateSet, api::kReasonPreferredDuplicates,
+                          api::kReasonGateRemoved));
+  EXPECT_THAT(release.events[0].message,
+              HasSubstr("PodPlacementConfig-high, PodPlacementConfig-low"));
 }
 
 TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
@@ -136,8 +145,8 @@ TEST(ReleaseTest, TheLocalGateAloneIsTakenOverWithoutARequirement) {
 TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
   Pod pod = ClusterGated();
   api::Platform platforms[] = {{"arm64", 10}};
-  Release release =
-      ReleaseCluster(pod, {.cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}});
+  Release release = ReleaseCluster(
+      pod, {.cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}});
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_TRUE(HasGate(pod, "other"));
@@ -147,8 +156,8 @@ TEST(ReleaseTest, ClusterSetsAllAndDropsItsGateInOne) {
   EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "set");
   EXPECT_EQ(Label(pod, api::kPreferredNodeAffinityLabel), "set");
   EXPECT_TRUE(pod.metadata().labels().contains(std::string(api::kMultiArchLabel)));
-  EXPECT_THAT(Reasons(release),
-              ElementsAre(api::kReasonPredicateSet, api::kReasonPredicateSet, api::kReasonGateRemoved));
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonPredicateSet,
+                                            api::kReasonGateRemoved));
 }
 
 TEST(ReleaseTest, NoConfigLeavesNoPreference) {
@@ -162,15 +171,20 @@ TEST(ReleaseTest, ClusterMakesUpForAMissedShard) {
   auto config = Config("a", {{"arm64", 75}});
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   Pod missed = ClusterGated();
-  ReleaseCluster(missed, {.configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"arm64"}});
+  ReleaseCluster(missed, {.configs = {&config},
+                          .cluster_platforms = platforms,
+                          .architectures = ArchitectureSet{"arm64"}});
 
   Pod done = Gated();
   ReleaseLocal(done, {&config});
-  ReleaseCluster(done, {.configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"arm64"}});
+  ReleaseCluster(done, {.configs = {&config},
+                        .cluster_platforms = platforms,
+                        .architectures = ArchitectureSet{"arm64"}});
 
   for (const Pod& pod : {missed, done}) {
     EXPECT_EQ(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation),
-              "arm64:75:PodPlacementConfig-a,arm64:10:ClusterPodPlacementConfig:skipped,amd64:5:ClusterPodPlacementConfig");
+              "arm64:75:PodPlacementConfig-a,arm64:10:ClusterPodPlacementConfig:skipped,amd64:5:"
+              "ClusterPodPlacementConfig");
     EXPECT_EQ(Preferences(pod), 2);
   }
 }
@@ -178,8 +192,9 @@ TEST(ReleaseTest, ClusterMakesUpForAMissedShard) {
 TEST(ReleaseTest, ATakeoverDoesTheShardsWorkAndSaysSo) {
   auto config = Config("a", {{"arm64", 75}});
   Pod pod = Gated();
-  Release release =
-      ReleaseCluster(pod, {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
+  Release release = ReleaseCluster(
+      pod,
+      {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
@@ -190,7 +205,8 @@ TEST(ReleaseTest, ATakeoverDoesTheShardsWorkAndSaysSo) {
 
   // Without a local gate there is nothing to take over.
   Pod own = ClusterGated();
-  EXPECT_THAT(Reasons(ReleaseCluster(own, {.architectures = ArchitectureSet{"arm64"}, .take_over_shard = true})),
+  EXPECT_THAT(Reasons(ReleaseCluster(
+                  own, {.architectures = ArchitectureSet{"arm64"}, .take_over_shard = true})),
               ::testing::Not(::testing::Contains(api::kReasonShardTakeover)));
 }
 
@@ -201,21 +217,26 @@ TEST(ReleaseTest, TheUsersArchitectureWinsAndPreferencesStillApply) {
   EXPECT_EQ(Required(pod), "");
   EXPECT_EQ(Preferences(pod), 1);
   EXPECT_EQ(Label(pod, api::kNodeAffinityLabel), "not-set");
-  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonPredicatesConflict, api::kReasonGateRemoved));
+  EXPECT_THAT(Reasons(release),
+              ElementsAre(api::kReasonPredicateSet, api::kReasonPredicatesConflict,
+                          api::kReasonGateRemoved));
 }
 
 TEST(ReleaseTest, NoCommonArchitectureIsSaid) {
   Pod pod = ClusterGated();
   Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{}});
   EXPECT_EQ(Required(pod), "multiarch.openshift.io/no-supported-arch Exists;");
-  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonNoSupportedArchitectures, api::kReasonGateRemoved));
+  EXPECT_THAT(Reasons(release),
+              ElementsAre(api::kReasonNoSupportedArchitectures, api::kReasonGateRemoved));
 }
 
 TEST(ReleaseTest, AFailedInspectionFallsBack) {
   Pod pod = ClusterGated();
-  Release release = ReleaseCluster(pod, {.inspection_error = "503", .fallback_architecture = "amd64"});
+  Release release =
+      ReleaseCluster(pod, {.inspection_error = "503", .fallback_architecture = "amd64"});
   EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64;");
-  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonFallbackSet, api::kReasonGateRemoved));
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonFallbackSet,
+                                            api::kReasonGateRemoved));
   EXPECT_TRUE(release.events[0].warning);
   EXPECT_THAT(release.events[0].message, HasSubstr("503"));
 
@@ -248,8 +269,9 @@ TEST(ReleaseTest, IgnoredPodsLoseTheGateAlone) {
 TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {
   auto config = Config("a", {{"arm64", 75}});
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
-  ClusterDecision decision{
-      .configs = {&config}, .cluster_platforms = platforms, .architectures = ArchitectureSet{"amd64", "arm64"}};
+  ClusterDecision decision{.configs = {&config},
+                           .cluster_platforms = platforms,
+                           .architectures = ArchitectureSet{"amd64", "arm64"}};
   Pod pod = ClusterGated().Requires("zone", "In", {"a"});
   ReleaseCluster(pod, decision);
   Pod once = pod;
@@ -268,10 +290,16 @@ TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {
 const std::string kUnknown = "\xc2\x3e\x05newer";
 
 TEST(ReleaseTest, FieldsThatWeDoNotKnowSurvive) {
-  Pod pod = ClusterGated().Gate(api::kLocalGate).Requires("zone", "In", {"a"}).Prefers(3, "disk", {"ssd"});
-  auto add_unknown = [](google::protobuf::MessageLite* message) { return message->MergeFromString(kUnknown); };
+  Pod pod = ClusterGated()
+                .Gate(api::kLocalGate)
+                .Requires("zone", "In", {"a"})
+                .Prefers(3, "disk", {"ssd"});
+  auto add_unknown = [](google::protobuf::MessageLite* message) {
+    return message->MergeFromString(kUnknown);
+  };
   auto* affinity = pod.mutable_spec()->mutable_affinity();
-  auto* required = affinity->mutable_node_affinity()->mutable_required_during_scheduling_ignored_during_execution();
+  auto* required = affinity->mutable_node_affinity()
+                       ->mutable_required_during_scheduling_ignored_during_execution();
   ASSERT_TRUE(add_unknown(&pod));
   ASSERT_TRUE(add_unknown(pod.mutable_metadata()));
   ASSERT_TRUE(add_unknown(pod.mutable_spec()));
@@ -279,9 +307,11 @@ TEST(ReleaseTest, FieldsThatWeDoNotKnowSurvive) {
   ASSERT_TRUE(add_unknown(affinity->mutable_node_affinity()));
   ASSERT_TRUE(add_unknown(required));
   ASSERT_TRUE(add_unknown(required->mutable_node_selector_terms(0)));
-  ASSERT_TRUE(add_unknown(affinity->mutable_node_affinity()->mutable_preferred_during_scheduling_ignored_during_execution(0)));
+  ASSERT_TRUE(add_unknown(affinity->mutable_node_affinity()
+                              ->mutable_preferred_during_scheduling_ignored_during_execution(0)));
   ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_containers(0)));
-  ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays
+  ASSERT_TRUE(add_unknown(
+      pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays
   constexpr int kPlaces = 10;
 
   auto config = Config("a", {{"arm64", 75}});
@@ -291,7 +321,9 @@ TEST(ReleaseTest, FieldsThatWeDoNotKnowSurvive) {
   ReleaseCluster(read, {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}});
   std::string written = read.SerializeAsString();
   int found = 0;
-  for (size_t at = written.find(kUnknown); at != std::string::npos; at = written.find(kUnknown, at + 1)) ++found;
+  for (size_t at = written.find(kUnknown); at != std::string::npos;
+       at = written.find(kUnknown, at + 1))
+    ++found;
   EXPECT_EQ(found, kPlaces);
   EXPECT_FALSE(HasGate(read, api::kClusterGate));
 }

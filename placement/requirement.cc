@@ -24,12 +24,16 @@ bool TakesRequirement(const NodeSelectorTerm& term) {
   if (term.match_expressions().empty() && term.match_fields().empty()) return false;
   return std::none_of(term.match_expressions().begin(), term.match_expressions().end(),
                       [](const NodeSelectorRequirement& expression) {
-                        return expression.key() == api::kArchLabel || expression.key() == api::kNoSupportedArchLabel;
+                        return expression.key() == api::kArchLabel ||
+                               expression.key() == api::kNoSupportedArchLabel;
                       });
 }
 
 const NodeSelector& RequiredOf(const Pod& pod) {
-  return pod.spec().affinity().node_affinity().required_during_scheduling_ignored_during_execution();
+  return pod.spec()
+      .affinity()
+      .node_affinity()
+      .required_during_scheduling_ignored_during_execution();
 }
 
 RequirementResult Require(Pod& pod, const NodeSelectorRequirement& requirement) {
@@ -101,7 +105,9 @@ void ApplyInspectionError(Pod& pod, std::string_view message, int tries) {
   constexpr size_t kMaxMessage = 256;
   size_t size = std::min(message.size(), kMaxMessage);
   // Not in the middle of a UTF-8 character.
-  while (size > 0 && size < message.size() && (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80) --size;
+  while (size > 0 && size < message.size() &&
+         (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80)
+    --size;
   SetLabel(pod, api::kInspectErrorLabel, "");
   SetLabel(pod, api::kInspectErrorCountLabel, std::to_string(tries));
   SetAnnotation(pod, api::kInspectErrorAnnotation, message.substr(0, size));
@@ -118,7 +124,8 @@ int InspectionTries(const Pod& pod) {
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), tries);
   if (parsed.ptr != text.data() + text.size()) return 0;
   // Whoever may write the pod may write any number.
-  if (parsed.ec == std::errc::result_out_of_range) return text.starts_with('-') ? 0 : kMaxInspectionTries;
+  if (parsed.ec == std::errc::result_out_of_range)
+    return text.starts_with('-') ? 0 : kMaxInspectionTries;
   return parsed.ec == std::errc() ? std::clamp(tries, 0, kMaxInspectionTries) : 0;
 }
 

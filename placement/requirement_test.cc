@@ -14,8 +14,10 @@ using kube::core::NodeSelectorRequirement;
 using kube::core::NodeSelectorTerm;
 using kube::core::Pod;
 
-// Terms as text: terms are separated by "|", expressions by "&", fields have a "@" in front: "zone In a & @name In n".
-void Write(google::protobuf::RepeatedPtrField<NodeSelectorRequirement>* out, std::string_view text) {
+// Terms as text: terms are separated by "|", expressions by "&", fields have a "@" in front: "zone
+// In a & @name In n".
+void Write(google::protobuf::RepeatedPtrField<NodeSelectorRequirement>* out,
+           std::string_view text) {
   NodeSelectorRequirement& requirement = *out->Add();
   int word_index = 0;
   while (!text.empty()) {
@@ -74,12 +76,16 @@ std::string Text(const NodeSelectorRequirement& requirement) {
 
 std::string TermsOf(const Pod& pod) {
   std::string text;
-  auto& terms =
-      pod.spec().affinity().node_affinity().required_during_scheduling_ignored_during_execution().node_selector_terms();
+  auto& terms = pod.spec()
+                    .affinity()
+                    .node_affinity()
+                    .required_during_scheduling_ignored_during_execution()
+                    .node_selector_terms();
   for (int i = 0; i < terms.size(); ++i) {
     if (i > 0) text += " | ";
     bool first = true;
-    for (auto& field : terms[i].match_fields()) text += std::exchange(first, false) ? "@" + Text(field) : " & @" + Text(field);
+    for (auto& field : terms[i].match_fields())
+      text += std::exchange(first, false) ? "@" + Text(field) : " & @" + Text(field);
     for (auto& expression : terms[i].match_expressions()) {
       text += std::exchange(first, false) ? Text(expression) : " & " + Text(expression);
     }
@@ -88,7 +94,8 @@ std::string TermsOf(const Pod& pod) {
 }
 
 std::string LabelsOf(const Pod& pod) {
-  std::map<std::string, std::string> sorted(pod.metadata().labels().begin(), pod.metadata().labels().end());
+  std::map<std::string, std::string> sorted(pod.metadata().labels().begin(),
+                                            pod.metadata().labels().end());
   std::string text;
   for (auto& [key, value] : sorted) {
     text += (text.empty() ? "" : " ") + key.substr(api::kLabelPrefix.size()) + "=" + value;
@@ -109,29 +116,36 @@ struct Case {
 TEST(RequirementTest, FollowsTheRulesForEachTerm) {
   const Case cases[] = {
       {"one term", "zone In a", "zone In a & " + kExpression},
-      {"several terms", "zone In a | disk In ssd", "zone In a & " + kExpression + " | disk In ssd & " + kExpression},
+      {"several terms", "zone In a | disk In ssd",
+       "zone In a & " + kExpression + " | disk In ssd & " + kExpression},
       {"only matchFields", "@metadata.name In n", "@metadata.name In n & " + kExpression},
-      {"fields and expressions", "@metadata.name In n & zone In a", "@metadata.name In n & zone In a & " + kExpression},
+      {"fields and expressions", "@metadata.name In n & zone In a",
+       "@metadata.name In n & zone In a & " + kExpression},
       {"one term has it", "zone In a | kubernetes.io/arch In s390x",
        "zone In a & " + kExpression + " | kubernetes.io/arch In s390x"},
       {"a null term matches nothing and stays so", " | zone In a", " | zone In a & " + kExpression},
       {"only null terms", " | ", " | ", RequirementResult::kConflict},
-      {"In", "kubernetes.io/arch In s390x", "kubernetes.io/arch In s390x", RequirementResult::kConflict},
-      {"NotIn", "kubernetes.io/arch NotIn s390x", "kubernetes.io/arch NotIn s390x", RequirementResult::kConflict},
-      {"Exists", "kubernetes.io/arch Exists", "kubernetes.io/arch Exists", RequirementResult::kConflict},
+      {"In", "kubernetes.io/arch In s390x", "kubernetes.io/arch In s390x",
+       RequirementResult::kConflict},
+      {"NotIn", "kubernetes.io/arch NotIn s390x", "kubernetes.io/arch NotIn s390x",
+       RequirementResult::kConflict},
+      {"Exists", "kubernetes.io/arch Exists", "kubernetes.io/arch Exists",
+       RequirementResult::kConflict},
       {"DoesNotExist", "kubernetes.io/arch DoesNotExist", "kubernetes.io/arch DoesNotExist",
        RequirementResult::kConflict},
-      {"beside others", "zone In a & kubernetes.io/arch In s390x", "zone In a & kubernetes.io/arch In s390x",
-       RequirementResult::kConflict},
-      {"a field of that name is no label", "@kubernetes.io/arch In x", "@kubernetes.io/arch In x & " + kExpression},
+      {"beside others", "zone In a & kubernetes.io/arch In s390x",
+       "zone In a & kubernetes.io/arch In s390x", RequirementResult::kConflict},
+      {"a field of that name is no label", "@kubernetes.io/arch In x",
+       "@kubernetes.io/arch In x & " + kExpression},
   };
   for (const Case& c : cases) {
     Pod pod = PodWithTerms(c.before);
     EXPECT_EQ(NeedsRequirement(pod), c.result == RequirementResult::kSet) << c.name;
     EXPECT_EQ(ApplyRequirement(pod, kTwo), c.result) << c.name;
     EXPECT_EQ(TermsOf(pod), c.after) << c.name;
-    EXPECT_EQ(LabelsOf(pod), c.result == RequirementResult::kSet ? "amd64= arm64= multi-arch= node-affinity=set"
-                                                                 : "node-affinity=not-set")
+    EXPECT_EQ(LabelsOf(pod), c.result == RequirementResult::kSet
+                                 ? "amd64= arm64= multi-arch= node-affinity=set"
+                                 : "node-affinity=not-set")
         << c.name;
     EXPECT_FALSE(NeedsRequirement(pod)) << c.name;
   }
@@ -181,13 +195,16 @@ TEST(RequirementTest, ApplyingTwiceIsApplyingOnce) {
 TEST(RequirementTest, NoCommonArchitectureRequiresWhatNoNodeHas) {
   Pod pod = PodWithTerms("zone In a | kubernetes.io/arch In s390x");
   EXPECT_EQ(ApplyRequirement(pod, {}), RequirementResult::kNowhere);
-  EXPECT_EQ(TermsOf(pod), "zone In a & multiarch.openshift.io/no-supported-arch Exists | kubernetes.io/arch In s390x");
+  EXPECT_EQ(
+      TermsOf(pod),
+      "zone In a & multiarch.openshift.io/no-supported-arch Exists | kubernetes.io/arch In s390x");
   EXPECT_EQ(LabelsOf(pod), "no-supported-arch= node-affinity=set");
 }
 
 TEST(RequirementTest, WhatAnImageCallsAnArchitectureIsNotTrusted) {
   Pod pod;
-  ArchitectureSet hostile = {"", "scheduling-gate", "a b", std::string(64, 'a'), "ARM", "amd64/../x", "amd64"};
+  ArchitectureSet hostile = {"",    "scheduling-gate", "a b",  std::string(64, 'a'),
+                             "ARM", "amd64/../x",      "amd64"};
   for (int i = 0; i < 100; ++i) hostile.insert("zz" + std::to_string(i));
   EXPECT_EQ(ApplyRequirement(pod, hostile), RequirementResult::kSet);
   EXPECT_EQ(pod.metadata().labels().size(), 32u + 2);

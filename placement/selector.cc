@@ -15,8 +15,8 @@ kube::Result<bool> Matches(const kube::meta::LabelSelector& selector, const Labe
   for (const kube::meta::LabelSelectorRequirement& requirement : selector.match_expressions()) {
     auto label = labels.find(requirement.key());
     bool exists = label != labels.end();
-    bool listed = exists && std::find(requirement.values().begin(), requirement.values().end(), label->second) !=
-                                requirement.values().end();
+    bool listed = exists && std::find(requirement.values().begin(), requirement.values().end(),
+                                      label->second) != requirement.values().end();
     const std::string& op = requirement.operator_();
     if (op == "In") {
       matches &= listed;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shard: the pod placement controller of one namespace. Gives gated pods the preferences of the namespace's
-// PodPlacementConfigs and drops their local gate. Of several replicas one works, the others watch along and wait.
+// shard: the pod placement controller of one namespace. Gives gated pods the preferences of the
+// namespace's PodPlacementConfigs and drops their local gate. Of several replicas one works, the
+// others watch along and wait.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -32,8 +33,11 @@
 #include "shard/rights.h"
 
 DEFINE_string(namespace, "", "The namespace to serve, and where the Lease is. Required.");
-DEFINE_string(kubeconfig, "", "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
-DEFINE_string(lease_owner, "", "The operator's namespace that the Lease is removed with, as NAME/UID; empty: none.");
+DEFINE_string(
+    kubeconfig, "",
+    "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_string(lease_owner, "",
+              "The operator's namespace that the Lease is removed with, as NAME/UID; empty: none.");
 DEFINE_bool(leader_elect, true, "Whether to work only while holding the Lease.");
 
 namespace shard {
@@ -54,7 +58,8 @@ constexpr std::chrono::seconds kMaxBackoff{30};
 
 Result<void> CheckFlags() {
   constexpr size_t kMaxLength = 63;
-  bool plain = FLAGS_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string::npos;
+  bool plain = FLAGS_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
+               std::string::npos;
   if (!plain || FLAGS_namespace.empty() || FLAGS_namespace.size() > kMaxLength) {
     return kube::Error::Invalid("--namespace must name the namespace to serve");
   }
@@ -75,8 +80,8 @@ std::optional<kube::meta::OwnerReference> LeaseOwner() {
   return owner;
 }
 
-// How long a replica that does not lead leaves a pod to the one that does. It is not the Lease that says who may work, as
-// others in the namespace may write it too: it says who works at once.
+// How long a replica that does not lead leaves a pod to the one that does. It is not the Lease that
+// says who may work, as others in the namespace may write it too: it says who works at once.
 constexpr kube::Duration kLeftToTheLeader = 20s;
 // Without a watch for so long, pods may be waiting that it does not know of.
 constexpr kube::Duration kMaxWithoutWatch = 30s;
@@ -101,20 +106,23 @@ struct Shard {
                     .events = events,
                     .rights = rights,
                     .metrics = metrics}),
-        controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}}, large_pods,
-                   app.clock(), &controller_metrics) {
+        controller({.name = "shard-pod", .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}},
+                   large_pods, app.clock(), &controller_metrics) {
     large_pods.Serve(reconciler);
     large_pods.OnTurn([this](const kube::ObjectKey& pod) { controller.Enqueue(pod); });
     pods.OnChange([this](EventType type, const kube::ObjectKey& pod) {
       metrics.pods_gated.Set(static_cast<double>(pods.size()));
-      if (type != EventType::kDeleted) controller.EnqueueAfter(pod, leads ? kube::Duration::zero() : kLeftToTheLeader);
+      if (type != EventType::kDeleted)
+        controller.EnqueueAfter(pod, leads ? kube::Duration::zero() : kLeftToTheLeader);
     });
   }
 
   // Whether it can do what a leader has to.
   Result<void> Able() const {
-    if (!pods.synced() || !configs.synced()) return kube::Error::Unavailable("the caches are not synced yet");
-    if (pods.failing_for() > kMaxWithoutWatch) return kube::Error::Unavailable("there is no watch of pods");
+    if (!pods.synced() || !configs.synced())
+      return kube::Error::Unavailable("the caches are not synced yet");
+    if (pods.failing_for() > kMaxWithoutWatch)
+      return kube::Error::Unavailable("there is no watch of pods");
     if (configs.failing_for() > kMaxWithoutWatch) {
       return kube::Error::Unavailable("there is no watch of PodPlacementConfigs");
     }
@@ -166,7 +174,8 @@ Async<> Serve(App& app) {
   Shard shard(app, **client, registry, FLAGS_namespace);
   kube::HealthRegistry health;
   health.AddReadiness("work", [&shard] { return shard.Able(); });
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
+  auto ops =
+      kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, registry);
   if (!ops) co_return ops.error().Prefix("--health-address");
   app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("pod-watch", shard.pods.Run());
@@ -178,13 +187,16 @@ Async<> Serve(App& app) {
 
   // Work. The Lease is a sign of life as well: it is for a replica that can work.
   if (FLAGS_leader_elect) {
-    kube::Leadership leadership(app, **client,
-                                {.ns = FLAGS_namespace,
-                                 .name = std::string(api::kShardControllerName),
-                                 .owner = LeaseOwner(),
-                                 .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName)),
-                                 .able = [&shard] { return shard.Able(); }});
-    kube::Leadership::NewTerm new_term = [&shard](kube::TaskGroup&) { return std::make_unique<Leading>(shard); };
+    kube::Leadership leadership(
+        app, **client,
+        {.ns = FLAGS_namespace,
+         .name = std::string(api::kShardControllerName),
+         .owner = LeaseOwner(),
+         .on_change = kube::LeaderMetric(registry, std::string(api::kShardControllerName)),
+         .able = [&shard] { return shard.Able(); }});
+    kube::Leadership::NewTerm new_term = [&shard](kube::TaskGroup&) {
+      return std::make_unique<Leading>(shard);
+    };
     co_await leadership.Run(std::move(new_term));
   } else {
     shard.leads = true;
@@ -206,10 +218,11 @@ Async<> Serve(App& app) {
 }  // namespace shard
 
 int main(int argc, char** argv) {
-  return kube::RunApp({.name = shard::kName,
-                       .summary = "Gives the pods of one namespace the preferences of its PodPlacementConfigs.",
-                       .version = api::kVersion,
-                       .argc = argc,
-                       .argv = argv},
-                      shard::Serve);
+  return kube::RunApp(
+      {.name = shard::kName,
+       .summary = "Gives the pods of one namespace the preferences of its PodPlacementConfigs.",
+       .version = api::kVersion,
+       .argc = argc,
+       .argv = argv},
+      shard::Serve);
 }

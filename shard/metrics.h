@@ -9,12 +9,13 @@ namespace shard {
 struct ShardMetrics {
   explicit ShardMetrics(kube::Metrics& metrics)
       : pods_gated(metrics.AddGauge("mto_ppo_pods_gated", "The current number of gated pods")),
-        time_to_process_pod(
-            metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds", "The time taken to process any pod")),
-        time_to_process_gated_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
-                                                       "The time taken to process a pod that is gated")),
-        processed_pods(
-            metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "The total number of gated pods processed")) {}
+        time_to_process_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
+                                                 "The time taken to process any pod")),
+        time_to_process_gated_pod(
+            metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
+                                 "The time taken to process a pod that is gated")),
+        processed_pods(metrics.AddCounter("mto_ppo_ctrl_processed_pods_total",
+                                          "The total number of gated pods processed")) {}
 
   kube::Gauge& pods_gated;
   kube::Histogram& time_to_process_pod;

@@ -46,7 +46,8 @@ Async<> PodReconciler::Release(Pod& pod) {
   for (int tries = 1;; ++tries) {
     std::string ns = pod.metadata().namespace_();
     std::vector<std::string> gating = placement::GatingConfigs(pod);
-    Result<configs::FreshConfigs::Snapshot> known = co_await deps_.configs.Read(std::move(ns), std::move(gating));
+    Result<configs::FreshConfigs::Snapshot> known =
+        co_await deps_.configs.Read(std::move(ns), std::move(gating));
     if (!known) co_return known.error();
 
     // Decide: pure, no I/O.
@@ -72,8 +73,8 @@ Async<> PodReconciler::Release(Pod& pod) {
     }
     if (kube::IsNotFound(written)) co_return Ok();  // deleted: nothing left to place
 
-    // A pod for which the API server, or a policy in it, refuses our words loses the gate without them: it must not
-    // wait for ever.
+    // A pod for which the API server, or a policy in it, refuses our words loses the gate without
+    // them: it must not wait for ever.
     bool words_refused = !refused && kube::IsRefusal(written.error());
     if ((!words_refused && !kube::IsConflict(written)) || tries == kTries) {
       co_return written.error().Prefix("drop the local gate");
@@ -92,14 +93,16 @@ Async<Pod> PodReconciler::ReadLive(const Pod& pod) {
   Result<Pod> live = co_await kube::Get<Pod>(deps_.client, key);
   if (!live) co_return live.error().Prefix("read the pod again");
   // Of the same name, but another one: its own event brings it.
-  if (live->metadata().uid() != pod.metadata().uid()) co_return Error::NotFound("pod " + key.ToString());
+  if (live->metadata().uid() != pod.metadata().uid())
+    co_return Error::NotFound("pod " + key.ToString());
   co_return live;
 }
 
 void PodReconciler::RecordFailure(const Pod& pod, const Error& error) {
   if (!limiter_.Allow(kube::KeyOf(pod), error.message())) return;
   deps_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,
-                      "Could not remove the scheduling gate " + std::string(api::kLocalGate) + ": " + error.message());
+                      "Could not remove the scheduling gate " + std::string(api::kLocalGate) +
+                          ": " + error.message());
 }
 
 }  // namespace shard

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReconciler: gives a gated pod of the shard's namespace the preferences of its PodPlacementConfigs, and drops the
-// local gate, in one write. What is decided is placement/'s; this is the reading, the writing and the trying again.
+// PodReconciler: gives a gated pod of the shard's namespace the preferences of its
+// PodPlacementConfigs, and drops the local gate, in one write. What is decided is placement/'s;
+// this is the reading, the writing and the trying again.
 #pragma once
 
 #include "configs/fresh_configs.h"
@@ -21,7 +22,8 @@ class PodReconciler final : public kube::Reconciler {
   struct Dependencies {
     kube::Client& client;
     kube::Clock& clock;
-    // The gated pods, without status and managed fields: a PUT of a pod ignores the one and keeps the other.
+    // The gated pods, without status and managed fields: a PUT of a pod ignores the one and keeps
+    // the other.
     const kube::PodReader& pods;
     configs::FreshConfigs& configs;
     kube::EventRecorder& events;
@@ -29,7 +31,8 @@ class PodReconciler final : public kube::Reconciler {
     ShardMetrics& metrics;
   };
 
-  explicit PodReconciler(Dependencies dependencies) : deps_(std::move(dependencies)), limiter_(deps_.clock) {}
+  explicit PodReconciler(Dependencies dependencies)
+      : deps_(std::move(dependencies)), limiter_(deps_.clock) {}
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 

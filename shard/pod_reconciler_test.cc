@@ -53,28 +53,42 @@ class Pods final : public kube::PodReader {
 class PodReconcilerTest : public ::testing::Test {
  protected:
   PodReconcilerTest() { tasks_.Spawn("configs", configs_.Run()); }
-  ~PodReconcilerTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk()); }
+  ~PodReconcilerTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
 
   PodPlacementConfig Config(const char* name, int priority, const char* architecture, int weight) {
     PodPlacementConfig config;
     config.mutable_metadata()->set_name(name);
     config.mutable_metadata()->set_namespace_("ns");
     config.spec.priority = priority;
-    config.spec.plugins = api::Plugins{
-        .node_affinity_scoring = api::NodeAffinityScoring{.enabled = true, .platforms = {{architecture, weight}}}};
+    config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
+                                           .enabled = true, .platforms = {{architecture, weight}}}};
     return config;
   }
 
   MakePod Gated() {
-    return std::move(MakePod("web").Namespace("ns").Gate(api::kLocalGate).Gate(api::kClusterGate).Image("r.io/app:1"));
+    return std::move(MakePod("web")
+                         .Namespace("ns")
+                         .Gate(api::kLocalGate)
+                         .Gate(api::kClusterGate)
+                         .Image("r.io/app:1"));
   }
 
-  kube::Result<Outcome> Reconcile() { return kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}})); }
+  kube::Result<Outcome> Reconcile() {
+    return kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
+  }
 
   Pod Web() { return api_.Get<Pod>({"ns", "web"}).value(); }
-  std::string Sources() { return std::string(placement::AnnotationOf(Web(), api::kPreferredAffinitySourcesAnnotation)); }
+  std::string Sources() {
+    return std::string(placement::AnnotationOf(Web(), api::kPreferredAffinitySourcesAnnotation));
+  }
   int Preferences() {
-    return Web().spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution_size();
+    return Web()
+        .spec()
+        .affinity()
+        .node_affinity()
+        .preferred_during_scheduling_ignored_during_execution_size();
   }
 
   std::vector<std::string> Events() {
@@ -83,7 +97,8 @@ class PodReconcilerTest : public ::testing::Test {
     kube::Drain(io_);
     (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
     std::vector<std::string> reasons;
-    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns")) reasons.push_back(event.reason());
+    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns"))
+      reasons.push_back(event.reason());
     return reasons;
   }
 
@@ -123,12 +138,14 @@ TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_TRUE(placement::HasGate(Web(), api::kClusterGate));
-  EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-high,amd64:25:PodPlacementConfig-other,"
-                       "arm64:5:PodPlacementConfig-low:skipped");
+  EXPECT_EQ(Sources(),
+            "arm64:75:PodPlacementConfig-high,amd64:25:PodPlacementConfig-other,"
+            "arm64:5:PodPlacementConfig-low:skipped");
   EXPECT_EQ(api_.CountCalls("GET"), 1) << "of what is announced";
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   EXPECT_EQ(metrics_.processed_pods.Value(), 1);
-  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPredicateSet, api::kReasonPreferredDuplicates,
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPredicateSet,
+                                                        api::kReasonPreferredDuplicates,
                                                         api::kReasonGateRemoved));
 }
 
@@ -220,7 +237,8 @@ TEST_F(PodReconcilerTest, ARefusalForGoodIsAReasonToAskForItsRights) {
 
 TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
   api_.Create(Config("a", 1, "arm64", 75));
-  for (Error refused : {Error::Invalid("no such field"), Error::PermissionDenied("a policy says no")}) {
+  for (Error refused :
+       {Error::Invalid("no such field"), Error::PermissionDenied("a policy says no")}) {
     api_.Create<Pod>(Gated());
     api_.FailNext(refused, "PUT");
     EXPECT_THAT(Reconcile(), kube::IsOk());
@@ -249,7 +267,9 @@ TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsToldOnce) {
 TEST_F(PodReconcilerTest, AMissingPermissionCostsNoPreference) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());
-  api_.FailNext(Error::PermissionDenied(R"(pods "web" is forbidden: User "shard" cannot update resource "pods")"), "PUT");
+  api_.FailNext(Error::PermissionDenied(
+                    R"(pods "web" is forbidden: User "shard" cannot update resource "pods")"),
+                "PUT");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(Preferences(), 1);
@@ -261,7 +281,8 @@ TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesTheGateAlone) {
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_EQ(Preferences(), 0);
-  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGatedPodIgnored, api::kReasonGateRemoved));
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGatedPodIgnored,
+                                                        api::kReasonGateRemoved));
 }
 
 TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
@@ -272,8 +293,9 @@ TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
   EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(Preferences(), 1);
-  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed, api::kReasonPredicateSet,
-                                                        api::kReasonGateRemoved));
+  EXPECT_THAT(Events(),
+              ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed,
+                                              api::kReasonPredicateSet, api::kReasonGateRemoved));
 }
 
 }  // namespace

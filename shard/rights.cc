@@ -59,10 +59,11 @@ Async<> Rights::Review() {
     const char* resource;
     std::string_view name;
   };
-  static constexpr Right kNeeded[] = {{"update", "", "pods", ""},
-                                      {"watch", "", "pods", ""},
-                                      {"watch", api::kGroup, "podplacementconfigs", ""},
-                                      {"get", "coordination.k8s.io", "leases", api::kAnnouncementsName}};
+  static constexpr Right kNeeded[] = {
+      {"update", "", "pods", ""},
+      {"watch", "", "pods", ""},
+      {"watch", api::kGroup, "podplacementconfigs", ""},
+      {"get", "coordination.k8s.io", "leases", api::kAnnouncementsName}};
   std::optional<std::string> missing;
   for (const Right& right : kNeeded) {
     Json attributes = {{"namespace", ns_},
@@ -74,7 +75,8 @@ Async<> Rights::Review() {
     if (!has) co_return has.error();
     if (!*has && !missing) missing = std::string(right.verb) + " " + right.resource;
   }
-  LOG_IF(ERROR, missing && missing != missing_) << "missing right in namespace " << ns_ << ": " << *missing;
+  LOG_IF(ERROR, missing && missing != missing_)
+      << "missing right in namespace " << ns_ << ": " << *missing;
   LOG_IF(INFO, !missing && missing_) << "all rights are there again";
   missing_ = std::move(missing);
   co_return Ok();

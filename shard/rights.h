@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights: whether the shard may do what it is there for. Asked of the API server only in doubt, that is when a call was
-// refused with 403: that can mean a lost right, which concerns every pod, or a policy about one pod.
+// Rights: whether the shard may do what it is there for. Asked of the API server only in doubt,
+// that is when a call was refused with 403: that can mean a lost right, which concerns every pod,
+// or a policy about one pod.
 //
 //   Rights rights(client, clock, ns);
 //   tasks.Spawn("rights", rights.Run());

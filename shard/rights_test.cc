@@ -88,7 +88,8 @@ TEST_F(RightsTest, ARefusalByAPolicyIsNoLackOfRights) {
 TEST_F(RightsTest, AMissingRightIsNamedUntilItIsThereAgain) {
   api_.denied = "update pods";
   Doubt();
-  EXPECT_THAT(rights_.Check(), FailsWith(Code::kPermissionDenied, testing::HasSubstr("update pods")));
+  EXPECT_THAT(rights_.Check(),
+              FailsWith(Code::kPermissionDenied, testing::HasSubstr("update pods")));
   Advance(10s);
   EXPECT_THAT(rights_.Check(), FailsWith(Code::kPermissionDenied));
   api_.denied = "";

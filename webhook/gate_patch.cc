@@ -36,7 +36,8 @@ class JsonPatch {
     std::string map;
     for (const Entry& entry : entries) {
       if (map_exists) {
-        if (entry.value != entry.present) Add(std::string(path) + "/" + Escape(entry.key), kube::JsonString(entry.value));
+        if (entry.value != entry.present)
+          Add(std::string(path) + "/" + Escape(entry.key), kube::JsonString(entry.value));
       } else {
         map += map.empty() ? "{" : ",";
         kube::AppendJsonString(map, entry.key);
@@ -89,7 +90,8 @@ std::string ClusterPatch(const PodReview& review, GateDecision decision) {
   patch.Set("/metadata/labels", review.has_labels,
             {{api::kClusterGateLabel, gate_label, review.cluster_gate_label},
              {api::kNodeAffinityLabel, std::string(api::kNotSet), review.node_affinity_label},
-             {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet), review.preferred_node_affinity_label}});
+             {api::kPreferredNodeAffinityLabel, std::string(api::kNotSet),
+              review.preferred_node_affinity_label}});
   return std::move(patch).Take();
 }
 
@@ -99,8 +101,10 @@ std::string LocalPatch(const PodReview& review, GateDecision decision, std::stri
   if (decision == GateDecision::kGate) patch.AddGate(review.has_gates, api::kLocalGate);
   patch.Set("/metadata/labels", review.has_labels,
             {{api::kLocalGateLabel, std::string(api::kGated), review.local_gate_label}});
-  // Without the gate the annotation is left from a pod that this one was copied from: it starts anew.
-  std::string_view before = decision == GateDecision::kGate ? std::string_view() : review.local_configs;
+  // Without the gate the annotation is left from a pod that this one was copied from: it starts
+  // anew.
+  std::string_view before =
+      decision == GateDecision::kGate ? std::string_view() : review.local_configs;
   patch.Set("/metadata/annotations", review.has_annotations,
             {{api::kLocalConfigsAnnotation, WithName(before, config), review.local_configs}});
   return std::move(patch).Take();

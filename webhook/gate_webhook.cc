@@ -18,10 +18,14 @@ using placement::GateDecision;
 
 std::string_view DecisionName(GateDecision decision) {
   switch (decision) {
-    case GateDecision::kGate: return "gated";
-    case GateDecision::kAlreadyGated: return "has the gate";
-    case GateDecision::kIgnore: return "ignored";
-    case GateDecision::kOffLimits: return "off limits";
+    case GateDecision::kGate:
+      return "gated";
+    case GateDecision::kAlreadyGated:
+      return "has the gate";
+    case GateDecision::kIgnore:
+      return "ignored";
+    case GateDecision::kOffLimits:
+      return "off limits";
   }
   return "";
 }
@@ -33,26 +37,33 @@ GateWebhook::GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kub
       clock_(clock),
       processed_(metrics.AddCounter("mto_ppo_wh_pods_processed_total",
                                     "The total number of pods processed by the webhook")),
-      gated_(metrics.AddCounter("mto_ppo_wh_pods_gated_total", "The total number of pods gated by the webhook")),
-      response_time_(metrics.AddHistogram("mto_ppo_wh_response_time_seconds", "The response time of the webhook")) {}
+      gated_(metrics.AddCounter("mto_ppo_wh_pods_gated_total",
+                                "The total number of pods gated by the webhook")),
+      response_time_(metrics.AddHistogram("mto_ppo_wh_response_time_seconds",
+                                          "The response time of the webhook")) {}
 
 void GateWebhook::AddTo(kube::HttpsServer& server) {
   std::vector<std::string_view> paths = {kLocalPathPrefix};
   if (options_.shard_namespace.empty()) paths = {kClusterPath, kClusterPreferencesPath};
   for (std::string_view path : paths) {
-    server.Handle("POST", std::string(path), [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
+    server.Handle("POST", std::string(path),
+                  [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
   }
 }
 
-kube::Async<kube::HttpReply> GateWebhook::AnswerLater(kube::HttpCall call) { co_return Answer(call); }
+kube::Async<kube::HttpReply> GateWebhook::AnswerLater(kube::HttpCall call) {
+  co_return Answer(call);
+}
 
 kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   kube::Stopwatch watch(response_time_, clock_);
   std::string_view config;
   if (!options_.shard_namespace.empty()) {
-    config = std::string_view(call.path).substr(std::min(kLocalPathPrefix.size(), call.path.size()));
+    config =
+        std::string_view(call.path).substr(std::min(kLocalPathPrefix.size(), call.path.size()));
     // It goes into a comma separated list.
-    if (!kube::IsObjectName(config)) return kube::FailureReply(404, "the path names no PodPlacementConfig");
+    if (!kube::IsObjectName(config))
+      return kube::FailureReply(404, "the path names no PodPlacementConfig");
   }
   kube::Result<PodReview> review = reader_.Read(call.body);
   if (!review) {
@@ -68,21 +79,25 @@ GateDecision GateWebhook::DecideGate(const placement::PodView& pod, std::string_
   if (!options_.shard_namespace.empty()) {
     return placement::ShouldGateLocally(pod, options_.shard_namespace, options_.operator_namespace);
   }
-  return placement::ShouldGateForCluster(pod, options_.operator_namespace, path == kClusterPreferencesPath);
+  return placement::ShouldGateForCluster(pod, options_.operator_namespace,
+                                         path == kClusterPreferencesPath);
 }
 
-AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path, std::string_view config) {
+AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path,
+                                      std::string_view config) {
   if (!review.creates_pod) return AdmissionResponse::Allowed();
   processed_.Increment();
   if (!review.readable) {
     LOG(WARNING) << "pod in " << review.pod.ns << " has no metadata or no spec: not gated";
-    return AdmissionResponse::Allowed().Warn("the pod has no metadata or no spec: its placement is not tuned");
+    return AdmissionResponse::Allowed().Warn(
+        "the pod has no metadata or no spec: its placement is not tuned");
   }
   bool local = !options_.shard_namespace.empty();
   GateDecision decision = DecideGate(review.pod, path);
   VLOG(2) << "pod " << review.pod.ns << "/" << review.name << ": " << DecisionName(decision);
   if (decision == GateDecision::kGate) gated_.Increment();
-  return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config) : ClusterPatch(review, decision));
+  return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config)
+                                          : ClusterPatch(review, decision));
 }
 
 }  // namespace webhook

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GateWebhook answers the AdmissionReviews of new pods. It keeps no pods, calls nobody, and never refuses one: what it
-// cannot read it lets pass, with a warning.
+// GateWebhook answers the AdmissionReviews of new pods. It keeps no pods, calls nobody, and never
+// refuses one: what it cannot read it lets pass, with a warning.
 #pragma once
 
 #include <string>
@@ -17,15 +17,19 @@
 
 namespace webhook {
 
-// The cluster's webhook; the path is the Go operator's. The other one is called for pods that a configuration in force
-// may prefer an architecture for: who calls knows the configurations (see operator/objects/webhook_configurations.h).
+// The cluster's webhook; the path is the Go operator's. The other one is called for pods that a
+// configuration in force may prefer an architecture for: who calls knows the configurations (see
+// operator/objects/webhook_configurations.h).
 inline constexpr std::string_view kClusterPath = "/add-pod-scheduling-gate";
-inline constexpr std::string_view kClusterPreferencesPath = "/add-pod-scheduling-gate/with-preferences";
-// A shard's, followed by the name of the PodPlacementConfig whose entry in the configuration made the call.
+inline constexpr std::string_view kClusterPreferencesPath =
+    "/add-pod-scheduling-gate/with-preferences";
+// A shard's, followed by the name of the PodPlacementConfig whose entry in the configuration made
+// the call.
 inline constexpr std::string_view kLocalPathPrefix = "/local/";
 
 struct GateWebhookOptions {
-  // Empty: adds the cluster gate to pods of any namespace. Else: adds the local gate to those of this one.
+  // Empty: adds the cluster gate to pods of any namespace. Else: adds the local gate to those of
+  // this one.
   std::string shard_namespace;
   // Where the operator and its operands live, which are never gated.
   std::string operator_namespace;
@@ -39,12 +43,14 @@ class GateWebhook {
   // Serves its path on `server`, which the webhook must outlive.
   void AddTo(kube::HttpsServer& server);
 
-  // 200 with an AdmissionReview; 400 for a body that is none, 404 for a path that names no PodPlacementConfig.
+  // 200 with an AdmissionReview; 400 for a body that is none, 404 for a path that names no
+  // PodPlacementConfig.
   kube::HttpReply Answer(const kube::HttpCall& call);
 
  private:
   placement::GateDecision DecideGate(const placement::PodView& pod, std::string_view path) const;
-  kube::AdmissionResponse Decide(const PodReview& review, std::string_view path, std::string_view config);
+  kube::AdmissionResponse Decide(const PodReview& review, std::string_view path,
+                                 std::string_view config);
   kube::Async<kube::HttpReply> AnswerLater(kube::HttpCall call);
 
   GateWebhookOptions options_;

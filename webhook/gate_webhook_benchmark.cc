@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a review costs us, from the body to the answer, without network and TLS. The pod is one of a Deployment, about 10 KB.
+// What a review costs us, from the body to the answer, without network and TLS. The pod is one of a
+// Deployment, about 10 KB.
 //   bazel run //webhook:gate_webhook_benchmark
 #include <benchmark/benchmark.h>
 
@@ -18,7 +19,8 @@ namespace webhook {
 namespace {
 
 std::string Review() {
-  std::string review = ReadTestFile(std::filesystem::path(kTestdata) / "cluster_pod_of_a_deployment.input.json");
+  std::string review =
+      ReadTestFile(std::filesystem::path(kTestdata) / "cluster_pod_of_a_deployment.input.json");
   if (review.empty()) {
     std::cerr << "run me by bazel run, or in the folder of the workspace\n";
     std::exit(1);

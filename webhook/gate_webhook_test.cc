@@ -24,12 +24,18 @@ using ::testing::HasSubstr;
 
 constexpr char kOperatorNamespace[] = "openshift-multiarch-tuning-operator";
 
-kube::HttpCall Call(std::string path, std::string body) { return {"POST", std::move(path), std::move(body)}; }
+kube::HttpCall Call(std::string path, std::string body) {
+  return {"POST", std::move(path), std::move(body)};
+}
 
 class GateWebhookTest : public ::testing::Test {
  protected:
-  kube::HttpReply AnswerForCluster(std::string body) { return cluster_.Answer(Call("/add-pod-scheduling-gate", std::move(body))); }
-  std::string PlainPod() { return ReadTestFile(std::filesystem::path(kTestdata) / "cluster_plain_pod_is_gated.input.json"); }
+  kube::HttpReply AnswerForCluster(std::string body) {
+    return cluster_.Answer(Call("/add-pod-scheduling-gate", std::move(body)));
+  }
+  std::string PlainPod() {
+    return ReadTestFile(std::filesystem::path(kTestdata) / "cluster_plain_pod_is_gated.input.json");
+  }
 
   kube::Metrics metrics_;
   GateWebhook cluster_{{"", kOperatorNamespace}, metrics_, kube::RealClock()};
@@ -43,7 +49,8 @@ class GoldenTest : public GateWebhookTest, public ::testing::WithParamInterface<
 TEST_P(GoldenTest, PatchIsAsWritten) {
   std::filesystem::path folder(kTestdata);
   std::string input = ReadTestFile(folder / (GetParam() + ".input.json"));
-  kube::Result<Json> expected = kube::ParseJson(ReadTestFile(folder / (GetParam() + ".output.json")));
+  kube::Result<Json> expected =
+      kube::ParseJson(ReadTestFile(folder / (GetParam() + ".output.json")));
   ASSERT_TRUE(expected) << "no good " << GetParam() << ".output.json";
 
   // The one to call is said by how the name begins.
@@ -62,7 +69,8 @@ TEST_P(GoldenTest, PatchIsAsWritten) {
   Json patch = text.empty() ? Json::array() : *kube::ParseJson(*kube::Base64Decode(text));
   EXPECT_EQ(patch, expected->at("patch"));
   const Json* warnings = kube::Find(review, "response.warnings");
-  EXPECT_EQ(warnings == nullptr ? Json::array() : *warnings, expected->value("warnings", Json::array()));
+  EXPECT_EQ(warnings == nullptr ? Json::array() : *warnings,
+            expected->value("warnings", Json::array()));
   // Throws if an operation does not fit the object.
   EXPECT_NO_THROW((void)kube::ParseJson(input)->at("request").at("object").patch(patch));
 }
@@ -85,7 +93,8 @@ TEST_F(GateWebhookTest, ApplyingThePatchTwiceIsApplyingItOnce) {
   Json& object = review["request"]["object"];
   for (int i = 0; i < 2; ++i) {
     kube::HttpReply reply = AnswerForCluster(review.dump());
-    std::string patch = *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    std::string patch =
+        *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
     EXPECT_EQ(patch.empty(), i == 1);
     if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
   }
@@ -97,10 +106,12 @@ TEST_F(GateWebhookTest, EachConfigAddsItsNameOnce) {
   Json& object = review["request"]["object"];
   for (const char* path : {"/local/a", "/local/b", "/local/a"}) {
     kube::HttpReply reply = shard_.Answer(Call(path, review.dump()));
-    std::string patch = *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    std::string patch =
+        *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
     if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
   }
-  EXPECT_EQ(object["spec"]["schedulingGates"], Json::parse(R"([{"name":"multiarch.openshift.io/local-scheduling-gate"}])"));
+  EXPECT_EQ(object["spec"]["schedulingGates"],
+            Json::parse(R"([{"name":"multiarch.openshift.io/local-scheduling-gate"}])"));
   EXPECT_EQ(object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"], "a,b");
 }
 
@@ -111,12 +122,16 @@ TEST_F(GateWebhookTest, BrokenReviewsAreBadRequests) {
     std::string body;
     const char* message;
   };
-  for (const Case& c : {Case{"", "not valid JSON"}, Case{"\xFF\xFE", "not valid JSON"}, Case{deep, "not valid JSON"},
-                        Case{whole.substr(0, whole.size() / 2), "not valid JSON"}, Case{whole + "{}", "not valid JSON"},
-                        Case{"null", "not an AdmissionReview"},
-                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"})", "of admission.k8s.io/v1"},
-                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[]})", "without a request"},
-                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}})", "request.uid"}}) {
+  for (const Case& c :
+       {Case{"", "not valid JSON"}, Case{"\xFF\xFE", "not valid JSON"},
+        Case{deep, "not valid JSON"}, Case{whole.substr(0, whole.size() / 2), "not valid JSON"},
+        Case{whole + "{}", "not valid JSON"}, Case{"null", "not an AdmissionReview"},
+        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"})",
+             "of admission.k8s.io/v1"},
+        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[]})",
+             "without a request"},
+        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}})",
+             "request.uid"}}) {
     kube::HttpReply reply = AnswerForCluster(c.body);
     EXPECT_EQ(reply.status, 400) << c.body.substr(0, 80);
     EXPECT_THAT(reply.body, HasSubstr(c.message));
@@ -126,7 +141,8 @@ TEST_F(GateWebhookTest, BrokenReviewsAreBadRequests) {
 
 TEST_F(GateWebhookTest, EveryPrefixOfAReviewIsAnswered) {
   std::string whole = PlainPod();
-  for (size_t size = 0; size < whole.size() - 2; ++size) EXPECT_EQ(AnswerForCluster(whole.substr(0, size)).status, 400) << size;
+  for (size_t size = 0; size < whole.size() - 2; ++size)
+    EXPECT_EQ(AnswerForCluster(whole.substr(0, size)).status, 400) << size;
 }
 
 TEST_F(GateWebhookTest, EveryFlippedByteIsAnswered) {
@@ -160,8 +176,10 @@ TEST_F(GateWebhookTest, CountsPodsFromZero) {
   EXPECT_THAT(metrics_.Render(), HasSubstr("mto_ppo_wh_pods_processed_total 0\n"));
   EXPECT_THAT(metrics_.Render(), HasSubstr("mto_ppo_wh_pods_gated_total 0\n"));
   AnswerForCluster(PlainPod());
-  AnswerForCluster(ReadTestFile(std::filesystem::path(kTestdata) / "cluster_daemonset_is_ignored.input.json"));
-  AnswerForCluster(ReadTestFile(std::filesystem::path(kTestdata) / "cluster_update_is_let_pass.input.json"));
+  AnswerForCluster(
+      ReadTestFile(std::filesystem::path(kTestdata) / "cluster_daemonset_is_ignored.input.json"));
+  AnswerForCluster(
+      ReadTestFile(std::filesystem::path(kTestdata) / "cluster_update_is_let_pass.input.json"));
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_processed_total 2\n"));
   EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_gated_total 1\n"));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// webhook: adds scheduling gates to new pods - the cluster's with --gate=cluster, a shard's with --gate=local. It needs no
-// access to the API server: everything that it decides is in the request.
+// webhook: adds scheduling gates to new pods - the cluster's with --gate=cluster, a shard's with
+// --gate=local. It needs no access to the API server: everything that it decides is in the request.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -21,14 +21,19 @@
 #include "webhook/gate_webhook.h"
 
 DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");
-DEFINE_string(namespace, "", "The shard's namespace; required with --gate=local, refused with --gate=cluster.");
+DEFINE_string(namespace, "",
+              "The shard's namespace; required with --gate=local, refused with --gate=cluster.");
 DEFINE_string(operator_namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace; its pods and those of kube-* are never gated.");
-DEFINE_string(cert_dir, "/etc/webhook/certs", "Folder of tls.crt and tls.key; new ones are taken up as they come.");
+DEFINE_string(cert_dir, "/etc/webhook/certs",
+              "Folder of tls.crt and tls.key; new ones are taken up as they come.");
 DEFINE_string(address, ":9443", "Where to serve the webhook, as host:port over TLS.");
 DEFINE_string(drain_delay, "3s",
-              "How long to go on serving after SIGTERM, while the cluster learns that this replica is leaving.");
-DEFINE_validator(drain_delay, [](const char*, const std::string& value) { return kube::ParseDuration(value).has_value(); });
+              "How long to go on serving after SIGTERM, while the cluster learns that this replica "
+              "is leaving.");
+DEFINE_validator(drain_delay, [](const char*, const std::string& value) {
+  return kube::ParseDuration(value).has_value();
+});
 
 namespace webhook {
 namespace {
@@ -41,7 +46,8 @@ kube::Result<GateWebhookOptions> OptionsFromFlags() {
     return kube::Error::Invalid("--namespace is required with --gate=local");
   }
   if (FLAGS_gate == "cluster" && !FLAGS_namespace.empty()) {
-    return kube::Error::Invalid("--namespace is for --gate=local: the cluster's webhook serves all namespaces");
+    return kube::Error::Invalid(
+        "--namespace is for --gate=local: the cluster's webhook serves all namespaces");
   }
   return GateWebhookOptions{FLAGS_namespace, FLAGS_operator_namespace};
 }
@@ -70,14 +76,15 @@ kube::Async<> Main(kube::App& app) {
 
   app.tasks().Spawn("ops", (*ops)->Run());
   app.tasks().Spawn("webhook", (*server)->Run());
-  LOG(INFO) << "adds the " << FLAGS_gate << " gate, on port " << (*server)->port() << "; health on port "
-            << (*ops)->port();
+  LOG(INFO) << "adds the " << FLAGS_gate << " gate, on port " << (*server)->port()
+            << "; health on port " << (*ops)->port();
 
   kube::Result<> stop = co_await app.WaitForStop();
   if (!stop) co_return stop;
 
-  // A review that finds nobody leaves its pod ungated, so leave without haste: no longer ready, existing clients sent
-  // elsewhere one by one, new ones served until the endpoints have changed everywhere.
+  // A review that finds nobody leaves its pod ungated, so leave without haste: no longer ready,
+  // existing clients sent elsewhere one by one, new ones served until the endpoints have changed
+  // everywhere.
   (*server)->Retire();
   kube::Duration delay = std::min(*kube::ParseDuration(FLAGS_drain_delay), app.grace_left());
   kube::Result<> waited = co_await app.clock().Sleep(delay);
@@ -95,6 +102,7 @@ kube::Async<> Main(kube::App& app) {
 }  // namespace webhook
 
 int main(int argc, char** argv) {
-  kube::AppOptions options{"webhook", "Adds scheduling gates to new pods.", api::kVersion, argc, argv};
+  kube::AppOptions options{"webhook", "Adds scheduling gates to new pods.", api::kVersion, argc,
+                           argv};
   return kube::RunApp(options, webhook::Main);
 }

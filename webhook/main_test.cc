@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhook as a process: its command line, its certificates, its answers over TLS, and how it goes.
+// The webhook as a process: its command line, its certificates, its answers over TLS, and how it
+// goes.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -37,8 +38,9 @@ class WebhookProcessTest : public ::testing::Test {
   }
 
   std::vector<std::string> Flags(std::vector<std::string> more) {
-    std::vector<std::string> flags = {"--cert-dir=" + certificates_.string(), "--address=127.0.0.1:0",
-                                      "--health-address=127.0.0.1:0", "--drain-delay=0s"};
+    std::vector<std::string> flags = {"--cert-dir=" + certificates_.string(),
+                                      "--address=127.0.0.1:0", "--health-address=127.0.0.1:0",
+                                      "--drain-delay=0s"};
     flags.insert(flags.end(), more.begin(), more.end());
     return flags;
   }
@@ -47,7 +49,9 @@ class WebhookProcessTest : public ::testing::Test {
   static uint16_t PortAfter(kube::Subprocess& process, const std::string& words) {
     if (!process.WaitForOutput("; health on port ") || !process.WaitForOutput("\n")) return 0;
     size_t at = process.output().find(words);
-    return at == std::string::npos ? 0 : static_cast<uint16_t>(std::stoi(process.output().substr(at + words.size())));
+    return at == std::string::npos
+               ? 0
+               : static_cast<uint16_t>(std::stoi(process.output().substr(at + words.size())));
   }
 
   void ExpectFailure(std::vector<std::string> flags, int code, const std::string& message) {
@@ -82,7 +86,8 @@ TEST_F(WebhookProcessTest, GatesPodsTellsItsHealthAndDrains) {
   ASSERT_NE(port, 0) << process.output();
   kube::TestClient client(context_, port, ca_.certificate_pem);
   ASSERT_TRUE(client.Connect()) << process.output();
-  std::string pod = ReadTestFile(std::filesystem::path(kTestdata) / "cluster_plain_pod_is_gated.input.json");
+  std::string pod =
+      ReadTestFile(std::filesystem::path(kTestdata) / "cluster_plain_pod_is_gated.input.json");
   kube::TestReply reply = client.Request("POST", "/add-pod-scheduling-gate", pod);
   EXPECT_EQ(reply.status, 200);
   EXPECT_THAT(reply.body, HasSubstr("\"patch\":\""));
@@ -104,7 +109,8 @@ TEST_F(WebhookProcessTest, ShardsWebhookServesItsOwnPath) {
   ASSERT_NE(port, 0) << process.output();
   kube::TestClient client(context_, port, ca_.certificate_pem);
   ASSERT_TRUE(client.Connect()) << process.output();
-  std::string pod = ReadTestFile(std::filesystem::path(kTestdata) / "local_plain_pod_is_gated.input.json");
+  std::string pod =
+      ReadTestFile(std::filesystem::path(kTestdata) / "local_plain_pod_is_gated.input.json");
   EXPECT_THAT(client.Request("POST", "/local/prefs", pod).body, HasSubstr("\"patch\":\""));
   EXPECT_EQ(client.Request("POST", "/add-pod-scheduling-gate", pod).status, 404);
 }

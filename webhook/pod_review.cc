@@ -10,7 +10,8 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Kubernetes' own limit is far lower; simdjson does not recurse, so this is about sense, not about the stack.
+// Kubernetes' own limit is far lower; simdjson does not recurse, so this is about sense, not about
+// the stack.
 constexpr size_t kMaxDepth = 200;
 // The parser keeps about fifteen times this; for the rare larger pod it is given back afterwards.
 constexpr size_t kKeptBytes = 64 * 1024;
@@ -43,12 +44,14 @@ bool IsOnArchitecture(dom::element term) {
 void ReadAffinity(dom::element spec, placement::PodView& pod) {
   dom::element affinity;
   dom::element node_affinity;
-  if (!ObjectAt(spec, "affinity", affinity) || !ObjectAt(affinity, "nodeAffinity", node_affinity)) return;
+  if (!ObjectAt(spec, "affinity", affinity) || !ObjectAt(affinity, "nodeAffinity", node_affinity))
+    return;
   dom::element required;
   dom::array terms;
   if (ObjectAt(node_affinity, "requiredDuringSchedulingIgnoredDuringExecution", required) &&
       ArrayAt(required, "nodeSelectorTerms", terms)) {
-    for (dom::element term : terms) pod.required_terms_on_architecture.push_back(IsOnArchitecture(term));
+    for (dom::element term : terms)
+      pod.required_terms_on_architecture.push_back(IsOnArchitecture(term));
   }
   dom::array preferred;
   if (ArrayAt(node_affinity, "preferredDuringSchedulingIgnoredDuringExecution", preferred)) {
@@ -75,15 +78,16 @@ void ReadMetadata(dom::element metadata, PodReview& review) {
   }
   dom::element annotations;
   review.has_annotations = ObjectAt(metadata, "annotations", annotations);
-  if (review.has_annotations) review.local_configs = StringAt(annotations, api::kLocalConfigsAnnotation);
+  if (review.has_annotations)
+    review.local_configs = StringAt(annotations, api::kLocalConfigsAnnotation);
 
   dom::array owners;
   if (ArrayAt(metadata, "ownerReferences", owners)) {
     for (dom::element owner : owners) {
       bool controls = false;
       if (owner["controller"].get(controls) != simdjson::SUCCESS || !controls) continue;
-      review.pod.owned_by_daemon_set |=
-          StringAt(owner, "kind") == "DaemonSet" && StringAt(owner, "apiVersion").starts_with("apps/");
+      review.pod.owned_by_daemon_set |= StringAt(owner, "kind") == "DaemonSet" &&
+                                        StringAt(owner, "apiVersion").starts_with("apps/");
     }
   }
 }
@@ -114,27 +118,31 @@ PodReviewReader::~PodReviewReader() = default;
 kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
   if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
     parser_ = std::make_unique<Parser>();
-    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS) return kube::Error::Internal("out of memory");
+    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
+      return kube::Error::Internal("out of memory");
   }
   dom::element root;
   simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
   if (error != simdjson::SUCCESS) {
-    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") + simdjson::error_message(error));
+    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
+                                simdjson::error_message(error));
   }
-  if (StringAt(root, "kind") != "AdmissionReview" || StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
+  if (StringAt(root, "kind") != "AdmissionReview" ||
+      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
     return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
   }
   dom::element request;
-  if (!ObjectAt(root, "request", request)) return kube::Error::Invalid("AdmissionReview without a request");
+  if (!ObjectAt(root, "request", request))
+    return kube::Error::Invalid("AdmissionReview without a request");
 
   PodReview review;
   review.uid = StringAt(request, "uid");
   if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   review.pod.ns = StringAt(request, "namespace");
   dom::element kind;
-  review.creates_pod = StringAt(request, "operation") == "CREATE" && ObjectAt(request, "kind", kind) &&
-                       StringAt(kind, "kind") == "Pod" && StringAt(kind, "group").empty() &&
-                       StringAt(request, "subResource").empty();
+  review.creates_pod = StringAt(request, "operation") == "CREATE" &&
+                       ObjectAt(request, "kind", kind) && StringAt(kind, "kind") == "Pod" &&
+                       StringAt(kind, "group").empty() && StringAt(request, "subResource").empty();
   dom::element object;
   dom::element metadata;
   dom::element spec;

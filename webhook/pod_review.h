@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReview: of the AdmissionReview of a pod, the few fields that decide whether it gets a gate and what the patch has to
-// go around. Read in one pass by simdjson, as this happens for every pod that is created.
+// PodReview: of the AdmissionReview of a pod, the few fields that decide whether it gets a gate and
+// what the patch has to go around. Read in one pass by simdjson, as this happens for every pod that
+// is created.
 #pragma once
 
 #include <memory>
@@ -16,7 +17,8 @@ struct PodReview {
   std::string_view uid;
   // A CREATE of a pod, not of one of its subresources.
   bool creates_pod = false;
-  // The object has metadata and a spec, as every pod has; without them the rest of this struct says nothing.
+  // The object has metadata and a spec, as every pod has; without them the rest of this struct says
+  // nothing.
   bool readable = false;
   std::string_view name;
   placement::PodView pod;
@@ -38,7 +40,8 @@ class PodReviewReader {
   PodReviewReader();
   ~PodReviewReader();
 
-  // kInvalid, saying what is wrong, unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request.
+  // kInvalid, saying what is wrong, unless `body` is an AdmissionReview of admission.k8s.io/v1 with
+  // a request.
   kube::Result<PodReview> Read(std::string_view body);
 
  private:

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspection: many pods of few images against a registry that takes its time; how long until every pod's architectures are
-// known, with how many requests and how much memory. The registry is a process of its own.
+// inspection: many pods of few images against a registry that takes its time; how long until every
+// pod's architectures are known, with how many requests and how much memory. The registry is a
+// process of its own.
 //
 //   bazel run //benchmarks/inspection -- --pods=10000 --images=500 --latency_ms=100
 #include <gflags/gflags.h>
@@ -42,11 +43,12 @@ e2e::ProcessCost Cost() {
   return *cost;
 }
 
-// The registry: says its host on `out`, serves until `stop` is closed, then says its requests, and those for the same
-// thing at most.
+// The registry: says its host on `out`, serves until `stop` is closed, then says its requests, and
+// those for the same thing at most.
 int ServeRegistry(int out, int stop) {
   asio::io_context io;
-  inspection::FakeRegistry registry(io.get_executor(), {.latency = std::chrono::milliseconds(FLAGS_latency_ms)});
+  inspection::FakeRegistry registry(io.get_executor(),
+                                    {.latency = std::chrono::milliseconds(FLAGS_latency_ms)});
   for (int i = 0; i < FLAGS_images; ++i) {
     if (i % 100 < FLAGS_single_percent) {
       registry.PutImage(ImageName(i), "1", {"linux", i % 2 == 0 ? "amd64" : "arm64"});
@@ -95,9 +97,12 @@ int Measure(const std::string& host, int in, int stop) {
     if (!answer) return;
     queue.Forget(key);
     if (!*answer && failed++ == 0) LOG(WARNING) << answer->error();
-    waits.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
+    waits.push_back(
+        std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   };
-  queue.OnAnswer([&](const kube::ObjectKey& pod) { asio::post(io, [&ask, pod] { ask(std::stoi(pod.name)); }); });
+  queue.OnAnswer([&](const kube::ObjectKey& pod) {
+    asio::post(io, [&ask, pod] { ask(std::stoi(pod.name)); });
+  });
   for (int pod = 0; pod < FLAGS_pods; ++pod) ask(pod);
   e2e::ProcessCost all_waiting = Cost();
   while (waits.size() < static_cast<size_t>(FLAGS_pods) && io.run_one() > 0) {
@@ -109,14 +114,16 @@ int Measure(const std::string& host, int in, int stop) {
   close(stop);
   std::string counts = ReadLine(in);
   int most = std::stoi(counts.substr(counts.find(' ') + 1));
-  std::printf("%d pods of %d images, registry with %d ms: all known after %.2f s, half after %.2f s; %d failed\n",
-              FLAGS_pods, FLAGS_images, FLAGS_latency_ms, took, waits[waits.size() / 2], failed);
+  std::printf(
+      "%d pods of %d images, registry with %d ms: all known after %.2f s, half after %.2f s; %d "
+      "failed\n",
+      FLAGS_pods, FLAGS_images, FLAGS_latency_ms, took, waits[waits.size() / 2], failed);
   std::printf("requests: %llu of ours, %s at the registry, the same at most %d times\n",
-              static_cast<unsigned long long>(inspector->stats().requests), counts.substr(0, counts.find(' ')).c_str(),
-              most);
+              static_cast<unsigned long long>(inspector->stats().requests),
+              counts.substr(0, counts.find(' ')).c_str(), most);
   std::printf("CPU: %.3f s, %.3f ms a pod\n", cpu, 1000 * cpu / FLAGS_pods);
-  std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n", before.rss_kb,
-              all_waiting.rss_kb, after.peak_rss_kb);
+  std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n",
+              before.rss_kb, all_waiting.rss_kb, after.peak_rss_kb);
   return failed > 0 ? 1 : 0;
 }
 

@@ -30,10 +30,12 @@ struct ExecArguments {
     argc = strings.size();
     for (const char* name : {"PATH", "HOME"}) {
       const char* value = std::getenv(name);
-      if (value != nullptr && !spec.env.contains(name)) strings.push_back(std::string(name) + "=" + value);
+      if (value != nullptr && !spec.env.contains(name))
+        strings.push_back(std::string(name) + "=" + value);
     }
     for (const auto& [name, value] : spec.env) strings.push_back(name + "=" + value);
-    for (size_t i = 0; i < strings.size(); ++i) (i < argc ? argv : envp).push_back(strings[i].data());
+    for (size_t i = 0; i < strings.size(); ++i)
+      (i < argc ? argv : envp).push_back(strings[i].data());
     argv.push_back(nullptr);
     envp.push_back(nullptr);
   }
@@ -45,7 +47,8 @@ struct ExecArguments {
 };
 
 // In the child: `output` becomes its standard output and error.
-[[noreturn]] void BecomeProgram(ExecArguments& arguments, const ProcessSpec& spec, int output, pid_t parent) {
+[[noreturn]] void BecomeProgram(ExecArguments& arguments, const ProcessSpec& spec, int output,
+                                pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!spec.cgroup.empty()) {
     int procs = open(spec.cgroup.c_str(), O_WRONLY | O_CLOEXEC);
@@ -110,7 +113,8 @@ std::optional<int> ChildProcess::ExitStatus() {
 
 Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds limit) {
   int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0) return Error::Unavailable(std::string("pipe: ") + std::strerror(errno));
+  if (pipe2(ends, O_CLOEXEC) != 0)
+    return Error::Unavailable(std::string("pipe: ") + std::strerror(errno));
   Result<pid_t> pid = Fork(spec, ends[1]);
   close(ends[1]);
   if (!pid) {
@@ -123,7 +127,8 @@ Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds lim
   bool late = false;
   auto deadline = std::chrono::steady_clock::now() + limit;
   while (true) {
-    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
+    auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        deadline - std::chrono::steady_clock::now());
     pollfd readable{ends[0], POLLIN, 0};
     int events = poll(&readable, 1, static_cast<int>(std::max<int64_t>(left.count(), 0)));
     if (events < 0 && errno == EINTR) continue;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChildProcess: a program that this process starts and that never outlives it.
 //
-//   auto etcd = ChildProcess::Start({.path = assets + "/etcd", .args = {"--data-dir", dir}, .log_file = dir + "/log"});
-//   if (!etcd) return etcd.error();
+//   auto etcd = ChildProcess::Start({.path = assets + "/etcd", .args = {"--data-dir", dir},
+//   .log_file = dir + "/log"}); if (!etcd) return etcd.error();
 //   (*etcd)->Signal(SIGTERM);
 #pragma once
 
@@ -27,7 +27,8 @@ struct ProcessSpec {
   std::map<std::string, std::string> env;
   // Standard output and error are appended to it; /dev/null where empty.
   std::string log_file;
-  // A cgroup's cgroup.procs, which the program is in from its first instruction on; none where empty.
+  // A cgroup's cgroup.procs, which the program is in from its first instruction on; none where
+  // empty.
   std::string cgroup;
   // RLIMIT_DATA; none where 0.
   int64_t data_bytes = 0;
@@ -35,7 +36,8 @@ struct ProcessSpec {
 
 class ChildProcess {
  public:
-  // kUnavailable where no process can be made. A program that is not there shows as exit status 127.
+  // kUnavailable where no process can be made. A program that is not there shows as exit status
+  // 127.
   static kube::Result<std::unique_ptr<ChildProcess>> Start(const ProcessSpec& spec);
 
   // Kills it and waits for it.
@@ -61,9 +63,10 @@ struct Finished {
   std::string output;  // standard output and error
 };
 
-// Runs a program to its end and reads what it says. kDeadlineExceeded, with the output so far, if that takes longer
-// than `limit`. Blocks.
-kube::Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds limit = std::chrono::seconds(60));
+// Runs a program to its end and reads what it says. kDeadlineExceeded, with the output so far, if
+// that takes longer than `limit`. Blocks.
+kube::Result<Finished> RunToEnd(const ProcessSpec& spec,
+                                std::chrono::milliseconds limit = std::chrono::seconds(60));
 
 // The last `bytes` of a file; empty where it cannot be read.
 std::string TailOfFile(const std::string& path, size_t bytes = 4000);

@@ -16,16 +16,21 @@ using kube::Result;
 namespace {
 
 constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
-// Known to the API server by --token-auth-file; the network namespace keeps everybody else away from it.
+// Known to the API server by --token-auth-file; the network namespace keeps everybody else away
+// from it.
 constexpr std::string_view kAdminToken = "integration-test-admin";
 constexpr std::string_view kEtcd = "http://127.0.0.1:2379";
 
-// What makes pods, Services and namespaces live. Left out: all that would judge or change our hand-made nodes.
+// What makes pods, Services and namespaces live. Left out: all that would judge or change our
+// hand-made nodes.
 constexpr std::string_view kControllers =
-    "serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-controller,"
-    "endpointslice-controller,namespace-controller,garbage-collector-controller,pod-garbage-collector-controller,"
+    "serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-"
+    "controller,"
+    "endpointslice-controller,namespace-controller,garbage-collector-controller,pod-garbage-"
+    "collector-controller,"
     "resourcequota-controller,deployment-controller,replicaset-controller,daemonset-controller,"
-    "statefulset-controller,job-controller,disruption-controller,clusterrole-aggregation-controller";
+    "statefulset-controller,job-controller,disruption-controller,clusterrole-aggregation-"
+    "controller";
 
 Result<> OpenSsl(std::vector<std::string> args) {
   Result<Finished> finished = RunToEnd({.path = "openssl", .args = std::move(args)});
@@ -41,7 +46,8 @@ Result<> WriteFile(const std::string& path, const std::string& text) {
   std::ofstream out(temporary, std::ios::binary | std::ios::trunc);
   out << text;
   out.close();
-  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0) return Error::Unavailable("cannot write " + path);
+  if (!out || std::rename(temporary.c_str(), path.c_str()) != 0)
+    return Error::Unavailable("cannot write " + path);
   return Ok();
 }
 
@@ -51,68 +57,80 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::Start(ControlPlaneOptions op
   if (!keys) return keys.error().Prefix("keys of the control plane");
 
   const std::string& folder = plane->options_.folder;
-  Result<> started = plane->StartProgram("etcd", {"--data-dir=" + folder + "/etcd",
-                                                  // Nothing here has to survive a power cut.
-                                                  "--unsafe-no-fsync",
-                                                  "--listen-client-urls=" + std::string(kEtcd),
-                                                  "--advertise-client-urls=" + std::string(kEtcd),
-                                                  "--listen-peer-urls=http://127.0.0.1:2380"});
+  Result<> started = plane->StartProgram(
+      "etcd", {"--data-dir=" + folder + "/etcd",
+               // Nothing here has to survive a power cut.
+               "--unsafe-no-fsync", "--listen-client-urls=" + std::string(kEtcd),
+               "--advertise-client-urls=" + std::string(kEtcd),
+               "--listen-peer-urls=http://127.0.0.1:2380"});
   if (!started) return started.error();
   started = plane->StartApiServer();
   if (!started) return started.error();
 
   std::string kubeconfig = plane->admin_kubeconfig();
-  started = plane->StartProgram(
-      "kube-controller-manager",
-      {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--controllers=" + std::string(kControllers),
-       "--service-account-private-key-file=" + folder + "/sa.key", "--root-ca-file=" + plane->ca_file(),
-       "--kube-api-qps=300", "--kube-api-burst=600", "--bind-address=127.0.0.1"});
+  started = plane->StartProgram("kube-controller-manager",
+                                {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
+                                 "--controllers=" + std::string(kControllers),
+                                 "--service-account-private-key-file=" + folder + "/sa.key",
+                                 "--root-ca-file=" + plane->ca_file(), "--kube-api-qps=300",
+                                 "--kube-api-burst=600", "--bind-address=127.0.0.1"});
   if (!started) return started.error();
-  started = plane->StartProgram("kube-scheduler", {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
-                                                   "--kube-api-qps=300", "--kube-api-burst=600",
-                                                   "--bind-address=127.0.0.1"});
+  started = plane->StartProgram(
+      "kube-scheduler", {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",
+                         "--kube-api-burst=600", "--bind-address=127.0.0.1"});
   if (!started) return started.error();
   return plane;
 }
 
 Result<> ControlPlane::MakeKeys() {
   const std::string& folder = options_.folder;
-  const std::vector<std::string> new_key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes"};
+  const std::vector<std::string> new_key = {"-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256",
+                                            "-nodes"};
 
-  std::vector<std::string> ca = {"req",          "-x509",          "-days", "2",  "-subj", "/CN=integration-test-ca",
-                                 "-keyout",      folder + "/ca.key", "-out",  ca_file()};
+  std::vector<std::string> ca = {"req",     "-x509",
+                                 "-days",   "2",
+                                 "-subj",   "/CN=integration-test-ca",
+                                 "-keyout", folder + "/ca.key",
+                                 "-out",    ca_file()};
   ca.insert(ca.end(), new_key.begin(), new_key.end());
   Result<> made = OpenSsl(ca);
   if (!made) return made;
 
-  std::vector<std::string> server = {"req",    "-x509",   "-days",
-                                     "2",      "-subj",   "/CN=kube-apiserver",
-                                     "-CA",    ca_file(), "-CAkey",
-                                     folder + "/ca.key",  "-keyout",
-                                     folder + "/apiserver.key", "-out",
-                                     folder + "/apiserver.crt", "-addext",
-                                     "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes.default.svc", "-addext",
-                                     "basicConstraints=critical,CA:FALSE"};
+  std::vector<std::string> server = {
+      "req",     "-x509",
+      "-days",   "2",
+      "-subj",   "/CN=kube-apiserver",
+      "-CA",     ca_file(),
+      "-CAkey",  folder + "/ca.key",
+      "-keyout", folder + "/apiserver.key",
+      "-out",    folder + "/apiserver.crt",
+      "-addext", "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes.default.svc",
+      "-addext", "basicConstraints=critical,CA:FALSE"};
   server.insert(server.end(), new_key.begin(), new_key.end());
   made = OpenSsl(server);
   if (!made) return made;
 
-  made = OpenSsl({"ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder + "/sa.key"});
+  made =
+      OpenSsl({"ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", folder + "/sa.key"});
   if (!made) return made;
 
-  made = WriteFile(folder + "/tokens.csv", std::string(kAdminToken) + ",integration-test,1,\"system:masters\"\n");
+  made = WriteFile(folder + "/tokens.csv",
+                   std::string(kAdminToken) + ",integration-test,1,\"system:masters\"\n");
   if (!made) return made;
   made = WriteFile(folder + "/admin.token", std::string(kAdminToken));
   if (!made) return made;
   return WriteKubeconfig(admin_kubeconfig(), folder + "/admin.token");
 }
 
-Result<> ControlPlane::WriteKubeconfig(const std::string& path, const std::string& token_file) const {
+Result<> ControlPlane::WriteKubeconfig(const std::string& path,
+                                       const std::string& token_file) const {
   Json config = {
       {"apiVersion", "v1"},
       {"kind", "Config"},
       {"current-context", "test"},
-      {"clusters", {{{"name", "test"}, {"cluster", {{"server", url()}, {"certificate-authority", ca_file()}}}}}},
+      {"clusters",
+       {{{"name", "test"},
+         {"cluster", {{"server", url()}, {"certificate-authority", ca_file()}}}}}},
       {"users", {{{"name", "test"}, {"user", {{"tokenFile", token_file}}}}}},
       {"contexts", {{{"name", "test"}, {"context", {{"cluster", "test"}, {"user", "test"}}}}}},
   };
@@ -120,19 +138,25 @@ Result<> ControlPlane::WriteKubeconfig(const std::string& path, const std::strin
 }
 
 Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::string> args) {
-  auto started = ChildProcess::Start(
-      {.path = options_.assets + "/" + name, .args = std::move(args), .log_file = options_.folder + "/" + name + ".log"});
+  auto started = ChildProcess::Start({.path = options_.assets + "/" + name,
+                                      .args = std::move(args),
+                                      .log_file = options_.folder + "/" + name + ".log"});
   if (!started) return started.error();
   programs_[name] = std::move(*started);
   return Ok();
 }
 
 Result<> ControlPlane::WriteAuditPolicy() {
-  // A watch is said when it starts, as most of them outlive the log; anything else when it is answered.
+  // A watch is said when it starts, as most of them outlive the log; anything else when it is
+  // answered.
   const Json ours = Json::array({"system:serviceaccounts"});
-  Json watches = {{"level", "Metadata"}, {"userGroups", ours}, {"verbs", {"watch"}},
+  Json watches = {{"level", "Metadata"},
+                  {"userGroups", ours},
+                  {"verbs", {"watch"}},
                   {"omitStages", {"RequestReceived", "ResponseComplete"}}};
-  Json others = {{"level", "Metadata"}, {"userGroups", ours}, {"omitStages", {"RequestReceived", "ResponseStarted"}}};
+  Json others = {{"level", "Metadata"},
+                 {"userGroups", ours},
+                 {"omitStages", {"RequestReceived", "ResponseStarted"}}};
   Json policy = {{"apiVersion", "audit.k8s.io/v1"},
                  {"kind", "Policy"},
                  {"omitManagedFields", true},
@@ -158,7 +182,8 @@ Result<> ControlPlane::StartApiServer() {
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-account-key-file=" + folder + "/sa.key",
       "--service-account-signing-key-file=" + folder + "/sa.key",
-      // New nodes would be tainted as not ready, which only the node lifecycle controller takes away again.
+      // New nodes would be tainted as not ready, which only the node lifecycle controller takes
+      // away again.
       "--disable-admission-plugins=TaintNodesByCondition",
       "--allow-privileged=true",
   };

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControlPlane: a real etcd, kube-apiserver, kube-controller-manager and kube-scheduler as children of this process.
+// ControlPlane: a real etcd, kube-apiserver, kube-controller-manager and kube-scheduler as children
+// of this process.
 //
-// No kubelet and no node lifecycle: Node objects made by hand stay Ready. The API server calls webhooks that are named
-// by Service on the addresses of their pods, as no kube-proxy is there. Ports are fixed: see own_network.h.
+// No kubelet and no node lifecycle: Node objects made by hand stay Ready. The API server calls
+// webhooks that are named by Service on the addresses of their pods, as no kube-proxy is there.
+// Ports are fixed: see own_network.h.
 #pragma once
 
 #include <chrono>

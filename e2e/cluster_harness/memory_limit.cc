@@ -28,7 +28,8 @@ std::string OwnFolder() {
 
 std::unique_ptr<MemoryLimit> MemoryLimit::Make(int64_t bytes) {
   static int number = 0;
-  std::string folder = OwnFolder() + "/pod-placement-" + std::to_string(getpid()) + "-" + std::to_string(++number);
+  std::string folder =
+      OwnFolder() + "/pod-placement-" + std::to_string(getpid()) + "-" + std::to_string(++number);
   std::error_code ec;
   bool limited = std::filesystem::create_directory(folder, ec);
   if (limited) {

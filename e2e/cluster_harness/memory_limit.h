@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MemoryLimit: a container's limit for a process of this machine: a memory cgroup of its own where this user may make one
-// (cgroup v1), else a limit of its data segment, which is stricter as it counts what was never touched.
+// MemoryLimit: a container's limit for a process of this machine: a memory cgroup of its own where
+// this user may make one (cgroup v1), else a limit of its data segment, which is stricter as it
+// counts what was never touched.
 //
 //   auto limit = MemoryLimit::Make(64 << 20);
 //   ChildProcess::Start({..., .cgroup = limit->procs_file(), .data_bytes = limit->data_bytes()});

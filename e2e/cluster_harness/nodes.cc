@@ -19,11 +19,16 @@ Json MakeNode(const std::string& architecture) {
                                 {std::string(api::kOsLabel), "linux"}};
   node["status"] = {{"capacity", room}, {"allocatable", room}};
   node["status"]["conditions"] = Json::array({ready});
-  node["status"]["nodeInfo"] = {{"architecture", architecture}, {"operatingSystem", "linux"},
-                                {"kubeletVersion", "v1.36.3"},   {"machineID", name},
-                                {"systemUUID", name},            {"bootID", name},
-                                {"kernelVersion", "none"},       {"osImage", "none"},
-                                {"containerRuntimeVersion", "process://1"}, {"kubeProxyVersion", ""}};
+  node["status"]["nodeInfo"] = {{"architecture", architecture},
+                                {"operatingSystem", "linux"},
+                                {"kubeletVersion", "v1.36.3"},
+                                {"machineID", name},
+                                {"systemUUID", name},
+                                {"bootID", name},
+                                {"kernelVersion", "none"},
+                                {"osImage", "none"},
+                                {"containerRuntimeVersion", "process://1"},
+                                {"kubeProxyVersion", ""}};
   return node;
 }
 

@@ -40,7 +40,8 @@ Result<> EnterOwnNetwork() {
   uid_t uid = geteuid();
   gid_t gid = getegid();
   if (unshare(CLONE_NEWNET) != 0 && !BecomeRootOfOwnUserNamespace(uid, gid)) {
-    return Error::PermissionDenied(std::string("cannot make a network namespace: ") + std::strerror(errno));
+    return Error::PermissionDenied(std::string("cannot make a network namespace: ") +
+                                   std::strerror(errno));
   }
   Result<> up = RunIp({"link", "set", "lo", "up"});
   if (!up) return up.error();

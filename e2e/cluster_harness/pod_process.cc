@@ -38,7 +38,8 @@ std::string Expand(std::string text, const std::map<std::string, std::string>& e
 
 }  // namespace
 
-PodProcess::PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod, Options options)
+PodProcess::PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane,
+                       Json pod, Options options)
     : client_(client),
       clock_(clock),
       plane_(plane),
@@ -115,13 +116,17 @@ std::vector<std::string> PodProcess::Arguments() const {
       arguments.push_back(AtOwnAddress(volumes_.Translate(argument)));
     }
   }
-  // Default ports are those of the container: all pods share one network here, so say whose address it is.
-  for (const auto& [port, flag] : {std::pair("metrics", "--health-address="), std::pair("webhook", "--address=")}) {
-    bool said = std::any_of(arguments.begin(), arguments.end(),
-                            [flag = flag](const std::string& argument) { return argument.starts_with(flag); });
+  // Default ports are those of the container: all pods share one network here, so say whose address
+  // it is.
+  for (const auto& [port, flag] :
+       {std::pair("metrics", "--health-address="), std::pair("webhook", "--address=")}) {
+    bool said = std::any_of(
+        arguments.begin(), arguments.end(),
+        [flag = flag](const std::string& argument) { return argument.starts_with(flag); });
     for (const Json& entry : container().value("ports", Json::array())) {
       if (said || kube::StringAt(entry, "name") != port) continue;
-      arguments.push_back(flag + options_.ip + ":" + std::to_string(kube::IntAt(entry, "containerPort")));
+      arguments.push_back(flag + options_.ip + ":" +
+                          std::to_string(kube::IntAt(entry, "containerPort")));
     }
   }
   return arguments;
@@ -154,7 +159,8 @@ std::map<std::string, std::string> PodProcess::Environment() const {
   std::string token_folder = volumes_.TokenFolder();
   if (!token_folder.empty()) {
     std::string kubeconfig = options_.folder + "/kubeconfig";
-    if (plane_.WriteKubeconfig(kubeconfig, token_folder + "/token")) environment["KUBECONFIG"] = kubeconfig;
+    if (plane_.WriteKubeconfig(kubeconfig, token_folder + "/token"))
+      environment["KUBECONFIG"] = kubeconfig;
   }
   return environment;
 }
@@ -179,7 +185,8 @@ void PodProcess::ReapIfEnded() {
   waiting_message_ = "the process ended with status " + std::to_string(*process_->ExitStatus());
   process_.reset();
   ready_ = false;
-  auto delay = std::min<kube::Duration>(kFirstRestart * (1 << std::min(restarts_, 10)), kLastRestart);
+  auto delay =
+      std::min<kube::Duration>(kFirstRestart * (1 << std::min(restarts_, 10)), kLastRestart);
   start_after_ = clock_.Now() + delay;
   ++restarts_;
 }
@@ -233,9 +240,12 @@ Json PodProcess::Status() const {
   Json conditions = Json::array({{{"type", "Initialized"}, {"status", "True"}},
                                  {{"type", "ContainersReady"}, {"status", yes_no}},
                                  {{"type", "Ready"}, {"status", yes_no}}});
-  Json container_status = {{"name", container()["name"]},   {"image", container()["image"]},
-                           {"imageID", container()["image"]}, {"ready", ready_},
-                           {"restartCount", restarts_},     {"started", process_ != nullptr},
+  Json container_status = {{"name", container()["name"]},
+                           {"image", container()["image"]},
+                           {"imageID", container()["image"]},
+                           {"ready", ready_},
+                           {"restartCount", restarts_},
+                           {"started", process_ != nullptr},
                            {"state", state}};
   return {{"phase", process_ == nullptr && restarts_ == 0 ? "Pending" : "Running"},
           {"podIP", options_.ip},
@@ -250,8 +260,8 @@ Async<> PodProcess::Report() {
   Json patch = {{"status", status}};
   kube::ObjectKey key{ns_, name_};
   std::string subresource = "status";
-  auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch, std::move(patch),
-                                            std::move(subresource));
+  auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
+                                            std::move(patch), std::move(subresource));
   if (IsNotFound(patched)) vanished_ = true;
   if (!patched) co_return patched.error();
   reported_ = std::move(status);

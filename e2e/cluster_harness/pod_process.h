@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodProcess: one pod of ours, run as a process of this machine by what its spec says: arguments, environment, volumes,
-// service account, memory limit, readiness, restarts, grace. Its status goes to the API server as a kubelet would send it.
+// PodProcess: one pod of ours, run as a process of this machine by what its spec says: arguments,
+// environment, volumes, service account, memory limit, readiness, restarts, grace. Its status goes
+// to the API server as a kubelet would send it.
 #pragma once
 
 #include <memory>
@@ -28,7 +29,8 @@ class PodProcess {
     std::string folder;
   };
 
-  PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod, Options options);
+  PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod,
+             Options options);
 
   // Runs the pod until it is deleted, restarting its process whenever that ends.
   boost::asio::awaitable<void> Run();

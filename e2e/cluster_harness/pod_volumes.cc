@@ -46,7 +46,10 @@ std::string FileOfKey(const Json& source, const std::string& key) {
 }  // namespace
 
 PodVolumes::PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::string folder)
-    : client_(client), pod_(std::move(pod)), pod_ip_(std::move(pod_ip)), folder_(std::move(folder)) {
+    : client_(client),
+      pod_(std::move(pod)),
+      pod_ip_(std::move(pod_ip)),
+      folder_(std::move(folder)) {
   for (const Json& volume : ListAt(pod_, "spec.volumes")) {
     std::filesystem::create_directories(folder_ + "/" + kube::StringAt(volume, "name"));
   }
@@ -115,11 +118,12 @@ Async<> PodVolumes::WriteToken(std::string folder, Json source) {
                       {"kind", "Pod"},
                       {"name", FieldOfPod("metadata.name")},
                       {"uid", FieldOfPod("metadata.uid")}}}}}};
-  kube::ApiRequest call{.method = kube::Method::kPost,
-                        .target = kServiceAccounts.Path(FieldOfPod("metadata.namespace"),
-                                                        FieldOfPod("spec.serviceAccountName"), "token"),
-                        .content_type = std::string(kube::kJson),
-                        .body = request.dump()};
+  kube::ApiRequest call{
+      .method = kube::Method::kPost,
+      .target = kServiceAccounts.Path(FieldOfPod("metadata.namespace"),
+                                      FieldOfPod("spec.serviceAccountName"), "token"),
+      .content_type = std::string(kube::kJson),
+      .body = request.dump()};
   auto answer = co_await client_.Call(std::move(call));
   if (!answer) co_return answer.error();
   Result<Json> json = kube::ParseJson(answer->body);
@@ -129,7 +133,8 @@ Async<> PodVolumes::WriteToken(std::string folder, Json source) {
 
 void PodVolumes::WriteFields(const std::string& folder, const Json& source) {
   for (const Json& item : ListAt(source, "items")) {
-    (void)WriteIfNew(folder + "/" + kube::StringAt(item, "path"), FieldOfPod(kube::StringAt(item, "fieldRef.fieldPath")));
+    (void)WriteIfNew(folder + "/" + kube::StringAt(item, "path"),
+                     FieldOfPod(kube::StringAt(item, "fieldRef.fieldPath")));
   }
 }
 

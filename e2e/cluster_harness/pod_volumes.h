@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodVolumes: the volumes of one pod as folders of this machine, kept up to date as a kubelet does.
 //
-// Secret, ConfigMap, downward API and projected volumes (with service account tokens) have their files, any other kind
-// is an empty folder.
+// Secret, ConfigMap, downward API and projected volumes (with service account tokens) have their
+// files, any other kind is an empty folder.
 #pragma once
 
 #include <map>
@@ -21,14 +21,16 @@ class PodVolumes {
  public:
   PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::string folder);
 
-  // Writes what has changed since the last time. kNotFound while a Secret or ConfigMap is missing that is not optional.
+  // Writes what has changed since the last time. kNotFound while a Secret or ConfigMap is missing
+  // that is not optional.
   kube::Async<> Refresh();
 
   // `text` with the paths inside the container replaced by ours.
   std::string Translate(std::string text) const;
   // Where the container has its service account's token; empty where it has none.
   std::string TokenFolder() const;
-  // The value of a downward API field ("metadata.name", "status.podIP"); "" for those we do not know.
+  // The value of a downward API field ("metadata.name", "status.podIP"); "" for those we do not
+  // know.
   std::string FieldOfPod(const std::string& path) const;
 
  private:

@@ -31,7 +31,8 @@ void CloseAfter(asio::steady_timer& timer, std::shared_ptr<asio::ip::tcp::socket
 Async<int> ProbeHttp(std::string ip, int port, std::string path, std::chrono::milliseconds limit) {
   co_await kube::IgnoreCancellation();
   boost::system::error_code bad_address;
-  asio::ip::tcp::endpoint endpoint(asio::ip::make_address(ip, bad_address), static_cast<uint16_t>(port));
+  asio::ip::tcp::endpoint endpoint(asio::ip::make_address(ip, bad_address),
+                                   static_cast<uint16_t>(port));
   if (bad_address) co_return Error::Invalid("not an address: " + ip);
 
   auto executor = co_await asio::this_coro::executor;
@@ -41,7 +42,8 @@ Async<int> ProbeHttp(std::string ip, int port, std::string path, std::chrono::mi
 
   auto connected = co_await socket->async_connect(endpoint, kTuple);
   if (std::get<0>(connected)) co_return Error::Unavailable(std::get<0>(connected).message());
-  std::string request = "GET " + path + " HTTP/1.1\r\nHost: " + ip + "\r\nConnection: close\r\n\r\n";
+  std::string request =
+      "GET " + path + " HTTP/1.1\r\nHost: " + ip + "\r\nConnection: close\r\n\r\n";
   auto written = co_await asio::async_write(*socket, asio::buffer(request), kTuple);
   if (std::get<0>(written)) co_return Error::Unavailable(std::get<0>(written).message());
   std::string head;

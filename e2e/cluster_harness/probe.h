@@ -9,7 +9,9 @@
 
 namespace e2e {
 
-// The status of GET http://ip:port/path. kUnavailable where nobody listens or no HTTP comes back within `limit`.
-kube::Async<int> ProbeHttp(std::string ip, int port, std::string path, std::chrono::milliseconds limit);
+// The status of GET http://ip:port/path. kUnavailable where nobody listens or no HTTP comes back
+// within `limit`.
+kube::Async<int> ProbeHttp(std::string ip, int port, std::string path,
+                           std::chrono::milliseconds limit);
 
 }  // namespace e2e

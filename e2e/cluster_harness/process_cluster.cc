@@ -23,7 +23,9 @@ using kube::Result;
 namespace {
 
 // The image of a program: nobody pulls it, the process kubelet goes by its name.
-std::string ImageOf(const std::string& program) { return "integration.test/pod-placement/" + program + ":test"; }
+std::string ImageOf(const std::string& program) {
+  return "integration.test/pod-placement/" + program + ":test";
+}
 
 std::map<std::string, std::string> Programs() {
   std::map<std::string, std::string> programs;
@@ -36,8 +38,9 @@ std::map<std::string, std::string> Programs() {
 
 }  // namespace
 
-ProcessCluster::ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
-                               Options options, std::unique_ptr<ControlPlane> plane,
+ProcessCluster::ProcessCluster(std::unique_ptr<boost::asio::io_context> io,
+                               std::unique_ptr<kube::Client> client, Options options,
+                               std::unique_ptr<ControlPlane> plane,
                                std::unique_ptr<TestRegistry> registry)
     : Cluster(std::move(io), std::move(client), std::move(options)),
       plane_(std::move(plane)),
@@ -61,14 +64,16 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
                                 {.name = "integration-test", .max_connections = 256});
   if (!client) return client.error();
 
-  Options options{.tier = Tier::kIntegration,
-                  .registry = TestRegistry::address(),
-                  .operator_namespace = std::string(api::kDefaultOperatorNamespace),
-                  .connection = *config,
-                  // Generous for a machine that does other things as well; what is right is there in a second.
-                  .patience = 60s};
-  std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client), std::move(options),
-                                                             std::move(*plane), std::move(*registry)));
+  Options options{
+      .tier = Tier::kIntegration,
+      .registry = TestRegistry::address(),
+      .operator_namespace = std::string(api::kDefaultOperatorNamespace),
+      .connection = *config,
+      // Generous for a machine that does other things as well; what is right is there in a second.
+      .patience = 60s};
+  std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client),
+                                                             std::move(options), std::move(*plane),
+                                                             std::move(*registry)));
   Result<> ready = cluster->AwaitApiServer();
   if (!ready) return ready.error();
   Result<> nodes = cluster->CreateNodes();
@@ -105,7 +110,8 @@ Result<> ProcessCluster::CreateNodes() {
 Result<> ProcessCluster::DeployOperator() {
   auto objects = operator_::LoadManifests(
       {"operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
-       "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml", "operator/manifests/operator.yaml"},
+       "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml",
+       "operator/manifests/operator.yaml"},
       {{"NAMESPACE", operator_namespace()},
        {"ARCHITECTURE", kOwnArchitecture},
        {"OPERATOR_IMAGE", ImageOf("operator")},
@@ -129,8 +135,10 @@ void ProcessCluster::FollowRoles() {
         audit_.AddRole(complete);
       }
     };
-    kube::ListOptions options{.label_selector = "app.kubernetes.io/managed-by=multiarch-tuning-operator"};
-    role_followers_.push_back(std::make_unique<Follower>(client(), clock(), resource, std::move(options), add));
+    kube::ListOptions options{.label_selector =
+                                  "app.kubernetes.io/managed-by=multiarch-tuning-operator"};
+    role_followers_.push_back(
+        std::make_unique<Follower>(client(), clock(), resource, std::move(options), add));
     tasks_.Spawn("roles", role_followers_.back()->Run());
   }
 }

@@ -18,8 +18,8 @@ namespace e2e {
 
 class ProcessCluster : public Cluster {
  public:
-  // Starts control plane, registry, nodes and process kubelet, with work and logs in the folder. This process must be in
-  // its own network already.
+  // Starts control plane, registry, nodes and process kubelet, with work and logs in the folder.
+  // This process must be in its own network already.
   static kube::Result<std::unique_ptr<ProcessCluster>> Start(ControlPlaneOptions options);
   ~ProcessCluster() override;
 
@@ -32,14 +32,16 @@ class ProcessCluster : public Cluster {
   ProcessKubelet& kubelet() { return *kubelet_; }
   ControlPlane& control_plane() { return *plane_; }
   TestRegistry& test_registry() { return *test_registry_; }
-  // What our programs have asked for until now and what our roles allow, with ControlPlaneOptions::audit.
+  // What our programs have asked for until now and what our roles allow, with
+  // ControlPlaneOptions::audit.
   kube::Result<RbacAudit> ReadAudit();
   // Until /readyz says ok.
   kube::Result<> AwaitApiServer();
 
  private:
-  ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client, Options options,
-                 std::unique_ptr<ControlPlane> plane, std::unique_ptr<TestRegistry> registry);
+  ProcessCluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
+                 Options options, std::unique_ptr<ControlPlane> plane,
+                 std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
   // From now on every role and binding of ours is known to the audit.
   void FollowRoles();

@@ -13,9 +13,9 @@ namespace e2e {
 struct ProcessCost {
   std::chrono::nanoseconds cpu{};     // user and system, all threads that still live
   std::chrono::nanoseconds system{};  // of it in the kernel; known to 10 ms
-  long rss_kb = 0;       // shared pages included
-  long own_rss_kb = 0;   // of it in no file
-  long peak_rss_kb = 0;  // since the start
+  long rss_kb = 0;                    // shared pages included
+  long own_rss_kb = 0;                // of it in no file
+  long peak_rss_kb = 0;               // since the start
 };
 
 // kNotFound if there is no such process (any more).

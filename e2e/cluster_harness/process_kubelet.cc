@@ -22,20 +22,25 @@ std::string ProgramOfImage(const std::string& image) {
 
 std::string ImageOf(const Json& pod) {
   const Json* containers = kube::Find(pod, "spec.containers");
-  return containers == nullptr || containers->empty() ? "" : kube::StringAt((*containers)[0], "image");
+  return containers == nullptr || containers->empty() ? ""
+                                                      : kube::StringAt((*containers)[0], "image");
 }
 
 // Running, or waiting for the reason given.
 Json StatusOfOtherPod(const Json& pod, const char* stuck_for) {
   Json status;
   for (const char* type : {"Ready", "ContainersReady"}) {
-    status["conditions"].push_back({{"type", type}, {"status", stuck_for == nullptr ? "True" : "False"}});
+    status["conditions"].push_back(
+        {{"type", type}, {"status", stuck_for == nullptr ? "True" : "False"}});
   }
   status["phase"] = stuck_for == nullptr ? "Running" : "Pending";
   if (stuck_for == nullptr) return status;
   const Json& container = pod["spec"]["containers"][0];
-  Json waiting = {{"name", container["name"]}, {"image", container["image"]}, {"imageID", ""},
-                  {"ready", false},            {"restartCount", 0}};
+  Json waiting = {{"name", container["name"]},
+                  {"image", container["image"]},
+                  {"imageID", ""},
+                  {"ready", false},
+                  {"restartCount", 0}};
   waiting["state"]["waiting"] = {{"reason", stuck_for}, {"message", "so the test wants it"}};
   status["containerStatuses"].push_back(waiting);
   return status;
@@ -89,23 +94,26 @@ void ProcessKubelet::OnPodOfOurs(const std::string& type, const std::string& uid
       return;
     }
     pulling_.erase(uid);
-    PodProcess::Options options{.program = options_.programs.at(program),
-                                .program_name = program,
-                                .ip = NextAddress(),
-                                .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name")};
+    PodProcess::Options options{
+        .program = options_.programs.at(program),
+        .program_name = program,
+        .ip = NextAddress(),
+        .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name")};
     auto process = std::make_unique<PodProcess>(client_, clock_, plane_, pod, std::move(options));
     known = by_uid_.emplace(uid, std::move(process)).first;
     tasks_.Spawn("pod " + ns + "/" + known->second->name(), RunPod(uid));
   }
   if (deleting && known != by_uid_.end()) {
-    known->second->Terminate(std::chrono::seconds(kube::IntAt(pod, "metadata.deletionGracePeriodSeconds", 30)));
+    known->second->Terminate(
+        std::chrono::seconds(kube::IntAt(pod, "metadata.deletionGracePeriodSeconds", 30)));
   }
 }
 
 boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
   PodProcess& process = *by_uid_.at(uid);
   co_await process.Run();
-  if (process.last_stop()) stops_.emplace_back(process.ns() + "/" + process.name(), *process.last_stop());
+  if (process.last_stop())
+    stops_.emplace_back(process.ns() + "/" + process.name(), *process.last_stop());
   ended_.insert(uid);
   by_uid_.erase(uid);
 }
@@ -113,7 +121,8 @@ boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
 void ProcessKubelet::OnOtherPod(const Json& pod, const char* stuck_for) {
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
   bool told = kube::Find(pod, "status.containerStatuses") != nullptr;
-  if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !told)) to_report_.push_back({pod, stuck_for});
+  if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !told))
+    to_report_.push_back({pod, stuck_for});
 }
 
 boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
@@ -128,7 +137,8 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
     to_report_.pop_front();
     ObjectKey key{kube::StringAt(pod, "metadata.namespace"), kube::StringAt(pod, "metadata.name")};
     if (!kube::StringAt(pod, "metadata.deletionTimestamp").empty()) {
-      kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(key.ns, key.name)};
+      kube::ApiRequest request{.method = kube::Method::kDelete,
+                               .target = kPods.Path(key.ns, key.name)};
       kube::AddQuery(request.target, "gracePeriodSeconds", "0");
       auto deleted = co_await client_.Call(std::move(request));
       (void)deleted;  // gone already, or the API server is away and the object comes again
@@ -136,8 +146,8 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
     }
     Json patch = {{"status", StatusOfOtherPod(pod, stuck_for)}};
     std::string subresource = "status";
-    auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch, std::move(patch),
-                                              std::move(subresource));
+    auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
+                                              std::move(patch), std::move(subresource));
     (void)patched;
   }
 }
@@ -154,10 +164,12 @@ PodProcess* ProcessKubelet::Find(const ObjectKey& pod) {
   return nullptr;
 }
 
-std::vector<PodProcess*> ProcessKubelet::OfProgram(const std::string& program, const std::string& ns) {
+std::vector<PodProcess*> ProcessKubelet::OfProgram(const std::string& program,
+                                                   const std::string& ns) {
   std::vector<PodProcess*> found;
   for (auto& [uid, process] : by_uid_) {
-    if (process->program_name() == program && (ns.empty() || process->ns() == ns)) found.push_back(process.get());
+    if (process->program_name() == program && (ns.empty() || process->ns() == ns))
+      found.push_back(process.get());
   }
   return found;
 }
@@ -175,8 +187,9 @@ std::string ProcessKubelet::Describe(const std::string& ns) {
   std::ostringstream out;
   for (auto& [uid, process] : by_uid_) {
     if (process->ns() != ns) continue;
-    out << "process of pod " << process->name() << " at " << process->ip() << ", " << process->restarts()
-        << " restarts, " << (process->ready() ? "ready" : "not ready") << "; its log ends:\n"
+    out << "process of pod " << process->name() << " at " << process->ip() << ", "
+        << process->restarts() << " restarts, " << (process->ready() ? "ready" : "not ready")
+        << "; its log ends:\n"
         << process->LogTail() << "\n";
   }
   return out.str();

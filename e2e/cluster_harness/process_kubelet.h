@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessKubelet: stands in for the kubelets of all nodes. Pods with an image of ours run as processes of this machine
-// (pod_process.h); any other pod is just said to be running, as soon as it is bound to a node.
+// ProcessKubelet: stands in for the kubelets of all nodes. Pods with an image of ours run as
+// processes of this machine (pod_process.h); any other pod is just said to be running, as soon as
+// it is bound to a node.
 #pragma once
 
 #include <deque>
@@ -25,8 +26,8 @@ class ProcessKubelet {
     std::string folder;
   };
 
-  ProcessKubelet(kube::Client& client, kube::Clock& clock, kube::Executor executor, const ControlPlane& plane,
-                 Options options);
+  ProcessKubelet(kube::Client& client, kube::Clock& clock, kube::Executor executor,
+                 const ControlPlane& plane, Options options);
 
   // Until cancelled; then every process is gone.
   boost::asio::awaitable<void> Run();
@@ -35,8 +36,8 @@ class ProcessKubelet {
   PodProcess* Find(const kube::ObjectKey& pod);
   // The running pods of one program in `ns` (empty: everywhere).
   std::vector<PodProcess*> OfProgram(const std::string& program, const std::string& ns);
-  // From now on new pods of the program in `ns` are as they would be if their image could not be pulled; without `hold`
-  // they start.
+  // From now on new pods of the program in `ns` are as they would be if their image could not be
+  // pulled; without `hold` they start.
   void HoldImage(const std::string& program, const std::string& ns, bool hold);
   // Exit statuses of our processes that were asked to stop by SIGTERM, with the pod's name.
   const std::vector<std::pair<std::string, int>>& stops() const { return stops_; }
@@ -45,7 +46,8 @@ class ProcessKubelet {
 
  private:
   void OnPod(const std::string& type, const Json& pod);
-  void OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod, const std::string& program);
+  void OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod,
+                   const std::string& program);
   void OnOtherPod(const Json& pod, const char* stuck_for = nullptr);
   boost::asio::awaitable<void> RunPod(std::string uid);
   boost::asio::awaitable<void> ReportOtherPods();

@@ -119,9 +119,12 @@ bool RbacAudit::Allows(const Grant& grant, const Request& request) {
     return allowed == "*" || allowed == wanted;
   };
   const Right& right = grant.right;
-  return grant.user == request.user && (grant.scope == kEverywhere || grant.scope == request.scope) &&
-         matches(right.group, request.right.group) && matches(right.resource, request.right.resource) &&
-         matches(right.verb, request.right.verb) && (right.name.empty() || right.name == request.right.name);
+  return grant.user == request.user &&
+         (grant.scope == kEverywhere || grant.scope == request.scope) &&
+         matches(right.group, request.right.group) &&
+         matches(right.resource, request.right.resource) &&
+         matches(right.verb, request.right.verb) &&
+         (right.name.empty() || right.name == request.right.name);
 }
 
 std::string RbacAudit::Describe(const std::string& user, const Right& right) {
@@ -136,12 +139,14 @@ std::vector<std::string> RbacAudit::Missing() const {
   // By right and kind of scope; the first name and namespace stand for all.
   std::map<std::string, std::pair<int, std::string>> missing;
   for (const auto& [request, count] : requests_) {
-    bool allowed = std::any_of(grants.begin(), grants.end(),
-                               [&request = request](const Grant& grant) { return Allows(grant, request); });
+    bool allowed =
+        std::any_of(grants.begin(), grants.end(),
+                    [&request = request](const Grant& grant) { return Allows(grant, request); });
     if (allowed) continue;
     Right right = request.right;
     right.name.clear();
-    bool known = request.scope.empty() || request.scope == kOwn || request.scope == operator_namespace_;
+    bool known =
+        request.scope.empty() || request.scope == kOwn || request.scope == operator_namespace_;
     std::string line = Describe(request.user, right);
     if (!request.scope.empty()) line += " in namespace " + (known ? request.scope : "(another)");
     auto& [times, example] = missing[line];
@@ -159,7 +164,9 @@ std::vector<std::string> RbacAudit::Unused(const std::vector<UnusedRight>& expec
   std::set<Grant> grants = Grants();
   std::set<Grant> used;
   auto use = [&](const Request& request) {
-    auto breadth = [](const Grant& grant) { return (grant.scope == kEverywhere ? 2 : 0) + (grant.right.name.empty() ? 1 : 0); };
+    auto breadth = [](const Grant& grant) {
+      return (grant.scope == kEverywhere ? 2 : 0) + (grant.right.name.empty() ? 1 : 0);
+    };
     int narrowest = 4;
     for (const Grant& grant : grants) {
       if (Allows(grant, request)) narrowest = std::min(narrowest, breadth(grant));
@@ -171,7 +178,8 @@ std::vector<std::string> RbacAudit::Unused(const std::vector<UnusedRight>& expec
   std::set<std::string> given;
   for (const auto& [request, count] : requests_) {
     use(request);
-    if (request.user == kOperator && request.right.resource == "roles" && request.right.verb == "patch") {
+    if (request.user == kOperator && request.right.resource == "roles" &&
+        request.right.verb == "patch") {
       given.insert("Role " + request.right.name);
     }
   }
@@ -183,7 +191,8 @@ std::vector<std::string> RbacAudit::Unused(const std::vector<UnusedRight>& expec
   std::vector<std::string> lines;
   for (const Grant& grant : grants) {
     std::string right = Describe(grant.user, grant.right);
-    bool known = std::any_of(expected.begin(), expected.end(), [&](const UnusedRight& one) { return one.right == right; });
+    bool known = std::any_of(expected.begin(), expected.end(),
+                             [&](const UnusedRight& one) { return one.right == right; });
     if (!used.contains(grant) && !known) lines.push_back(right + ", by " + grant.role);
   }
   return lines;

@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// RbacAudit: compares what our programs asked of an API server, by its audit log, with what our roles allow.
+// RbacAudit: compares what our programs asked of an API server, by its audit log, with what our
+// roles allow.
 //
 //   RbacAudit audit("ops");
-//   audit.AddRole(role); audit.AddBinding(binding);        // every version of them that there ever was
-//   audit.AddRequest(event);                               // every line of the audit log
-//   for (const std::string& line : audit.Missing()) ...    // "pod-placement-controller: list nodes, 3 times, such as /"
-//   for (const std::string& line : audit.Unused({})) ...   // "pod-placement-controller: watch secrets, by ClusterRole x"
+//   audit.AddRole(role); audit.AddBinding(binding);        // every version of them that there ever
+//   was audit.AddRequest(event);                               // every line of the audit log for
+//   (const std::string& line : audit.Missing()) ...    // "pod-placement-controller: list nodes, 3
+//   times, such as /" for (const std::string& line : audit.Unused({})) ...   //
+//   "pod-placement-controller: watch secrets, by ClusterRole x"
 //
-// Ours are the ServiceAccounts of the operator's namespace, and those of shards in any other; all shards count as one.
+// Ours are the ServiceAccounts of the operator's namespace, and those of shards in any other; all
+// shards count as one.
 #pragma once
 
 #include <map>
@@ -31,7 +34,8 @@ struct UnusedRight {
 
 class RbacAudit {
  public:
-  explicit RbacAudit(std::string operator_namespace) : operator_namespace_(std::move(operator_namespace)) {}
+  explicit RbacAudit(std::string operator_namespace)
+      : operator_namespace_(std::move(operator_namespace)) {}
 
   // A Role or ClusterRole. What it allowed at any time counts.
   void AddRole(const Json& role);
@@ -40,13 +44,14 @@ class RbacAudit {
   // An Event of audit.k8s.io/v1; those that are not of ServiceAccounts of ours do not count.
   void AddRequest(const Json& event);
 
-  // What was asked for and no role of ours allows. A request that was refused although a role allows it does not count:
-  // it came before the role, or after it.
+  // What was asked for and no role of ours allows. A request that was refused although a role
+  // allows it does not count: it came before the role, or after it.
   std::vector<std::string> Missing() const;
-  // What a role of ours allows and nobody asked for, but for `expected`. A request counts for the narrowest right that
-  // allows it: in one namespace before everywhere, for names before all names. A watch counts as a list too, as it begins
-  // with one where an API server does not stream the first state. What the operator writes into a Role it must be allowed
-  // itself, so that counts as asked for.
+  // What a role of ours allows and nobody asked for, but for `expected`. A request counts for the
+  // narrowest right that allows it: in one namespace before everywhere, for names before all names.
+  // A watch counts as a list too, as it begins with one where an API server does not stream the
+  // first state. What the operator writes into a Role it must be allowed itself, so that counts as
+  // asked for.
   std::vector<std::string> Unused(const std::vector<UnusedRight>& expected) const;
 
   size_t requests() const { return count_; }

@@ -16,7 +16,8 @@ std::string ConfigText() {
   return "version: 0.1\n"
          "log: {level: warn, accesslog: {disabled: true}}\n"
          "storage: {inmemory: {}, delete: {enabled: true}}\n"
-         "http: {addr: '" + TestRegistry::address() + "', secret: integration-test}\n";
+         "http: {addr: '" +
+         TestRegistry::address() + "', secret: integration-test}\n";
 }
 
 }  // namespace
@@ -29,18 +30,22 @@ Result<std::unique_ptr<TestRegistry>> TestRegistry::Start(const std::string& fol
       {.path = "docker-registry", .args = {"serve", folder + "/registry.yml"}, .log_file = log});
   if (!process) return process.error();
 
-  Result<Finished> answers = RunToEnd({.path = "curl",
-                                       .args = {"--silent", "--show-error", "--fail", "--noproxy", "*", "--retry",
-                                                "100", "--retry-connrefused", "--retry-delay", "1", "--retry-max-time",
-                                                "30", "http://" + address() + "/v2/"}});
+  Result<Finished> answers =
+      RunToEnd({.path = "curl",
+                .args = {"--silent", "--show-error", "--fail", "--noproxy", "*", "--retry", "100",
+                         "--retry-connrefused", "--retry-delay", "1", "--retry-max-time", "30",
+                         "http://" + address() + "/v2/"}});
   if (!answers) return answers.error();
   if ((*process)->ExitStatus() == 127) return Error::NotFound("docker-registry is not installed");
-  if (answers->status != 0) return Error::Unavailable("the registry does not answer: " + TailOfFile(log));
+  if (answers->status != 0)
+    return Error::Unavailable("the registry does not answer: " + TailOfFile(log));
 
-  Result<Finished> pushed = RunToEnd(
-      {.path = "python3", .args = {"-B", "e2e/cluster/images/push_demo.py", address(), "/bin/true"}});
+  Result<Finished> pushed =
+      RunToEnd({.path = "python3",
+                .args = {"-B", "e2e/cluster/images/push_demo.py", address(), "/bin/true"}});
   if (!pushed) return pushed.error();
-  if (pushed->status != 0) return Error::Unavailable("cannot push the demo images: " + pushed->output);
+  if (pushed->status != 0)
+    return Error::Unavailable("cannot push the demo images: " + pushed->output);
   return std::unique_ptr<TestRegistry>(new TestRegistry(std::move(*process)));
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TestRegistry: Debian's docker-registry as a child process, with the demo images of e2e/cluster/images/push_demo.py.
+// TestRegistry: Debian's docker-registry as a child process, with the demo images of
+// e2e/cluster/images/push_demo.py.
 #pragma once
 
 #include <csignal>
@@ -12,7 +13,8 @@ namespace e2e {
 
 class TestRegistry {
  public:
-  // Starts it, waits until it answers, and pushes the images. Blocks. kNotFound where docker-registry is not installed.
+  // Starts it, waits until it answers, and pushes the images. Blocks. kNotFound where
+  // docker-registry is not installed.
   static kube::Result<std::unique_ptr<TestRegistry>> Start(const std::string& folder);
 
   // host:port, plain HTTP, no credentials.

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The show of `make demo`: on the cluster of KUBECONFIG, where the operator is deployed, two configs and six
-// Deployments whose images (in REGISTRY) are for different architectures; each pod's way is told as it happens. Exits
-// with 1 if a pod is where it must not be, or an invariant was broken on its way. A preference is the scheduler's to weigh.
+// The show of `make demo`: on the cluster of KUBECONFIG, where the operator is deployed, two
+// configs and six Deployments whose images (in REGISTRY) are for different architectures; each
+// pod's way is told as it happens. Exits with 1 if a pod is where it must not be, or an invariant
+// was broken on its way. A preference is the scheduler's to weigh.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -35,9 +36,9 @@ struct Workload {
 };
 
 constexpr Workload kWorkloads[] = {
-    {"shop", "web", "demo/multi:1", 2},          {"search", "web", "demo/arm64-amd64:1", 2},
-    {"reports", "batch", "demo/multi:1", 2},     {"ledger", "batch", "demo/ppc64le-s390x:1", 2},
-    {"legacy", "web", "demo/amd64:1", 1},        {"mainframe", "batch", "demo/s390x:1", 1},
+    {"shop", "web", "demo/multi:1", 2},      {"search", "web", "demo/arm64-amd64:1", 2},
+    {"reports", "batch", "demo/multi:1", 2}, {"ledger", "batch", "demo/ppc64le-s390x:1", 2},
+    {"legacy", "web", "demo/amd64:1", 1},    {"mainframe", "batch", "demo/s390x:1", 1},
 };
 
 void Title(const std::string& text) { std::cout << "\n== " << text << std::endl; }
@@ -48,7 +49,8 @@ int PodsInAll() {
   return pods;
 }
 
-// A demo that ran before leaves its namespace for people to look at; a namespace of that name that is not ours stays.
+// A demo that ran before leaves its namespace for people to look at; a namespace of that name that
+// is not ours stays.
 Result<> ClearStage(Cluster& cluster) {
   kube::ObjectKey key{"", kNamespace};
   auto found = cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key));
@@ -61,7 +63,8 @@ Result<> ClearStage(Cluster& cluster) {
   auto deleted = cluster.Run(kube::DeleteObject(cluster.client(), kNamespaces, key));
   auto deadline = cluster.clock().Now() + cluster.patience();
   while (!IsNotFound(cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key)))) {
-    if (cluster.clock().Now() > deadline) return Error::DeadlineExceeded("namespace demo does not go away");
+    if (cluster.clock().Now() > deadline)
+      return Error::DeadlineExceeded("namespace demo does not go away");
     cluster.Pause(100ms);
   }
   return Ok();
@@ -75,13 +78,15 @@ Result<> EnsureClusterConfig(Scene& scene) {
     return Ok();
   }
   Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
-  registries["metadata"] = {{"name", kRegistriesName}, {"namespace", scene.cluster().operator_namespace()}};
+  registries["metadata"] = {{"name", kRegistriesName},
+                            {"namespace", scene.cluster().operator_namespace()}};
   registries["data"]["registries.conf"] =
       "[[registry]]\nlocation = \"" + scene.cluster().registry() + "\"\ninsecure = true\n";
-  auto applied = scene.cluster().Run(
-      kube::ApplyObject(scene.cluster().client(), kConfigMaps, kube::Unstructured(std::move(registries))));
+  auto applied = scene.cluster().Run(kube::ApplyObject(scene.cluster().client(), kConfigMaps,
+                                                       kube::Unstructured(std::move(registries))));
   if (!applied) return applied.error();
-  Json config = MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", kRegistriesName).Build();
+  Json config =
+      MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", kRegistriesName).Build();
   Result<Json> created = scene.Create(kClusterConfigs, config);
   if (!created) return created.error();
   std::cout << "ClusterPodPlacementConfig cluster: created" << std::endl;
@@ -99,27 +104,31 @@ Result<> Await(Scene& scene, const Condition& condition) {
     holds = condition.holds(scene);
   }
   std::chrono::duration<double> took = scene.cluster().clock().Now() - start;
-  std::cout << condition.name << " (after " << std::fixed << std::setprecision(1) << took.count() << " s)" << std::endl;
+  std::cout << condition.name << " (after " << std::fixed << std::setprecision(1) << took.count()
+            << " s)" << std::endl;
   return Ok();
 }
 
 Result<> CreateConfigs(Scene& scene) {
-  for (const ConfigBuilder& config : {MakeConfig("prefer-arm64").Priority(100).ForLabel("tier", "web").Prefer("arm64", 100),
-                                      MakeConfig("prefer-ppc64le").Priority(10).Prefer("ppc64le", 10)}) {
+  for (const ConfigBuilder& config :
+       {MakeConfig("prefer-arm64").Priority(100).ForLabel("tier", "web").Prefer("arm64", 100),
+        MakeConfig("prefer-ppc64le").Priority(10).Prefer("ppc64le", 10)}) {
     Result<Json> created = scene.Create(kConfigs, config.Build());
     if (!created) return created.error();
     const Json* selector = kube::Find(config.Build(), "spec.labelSelector");
     std::cout << "PodPlacementConfig " << kube::StringAt(*created, "metadata.name") << ": priority "
-              << kube::IntAt(*created, "spec.priority") << ", for pods with " << selector->dump() << std::endl;
+              << kube::IntAt(*created, "spec.priority") << ", for pods with " << selector->dump()
+              << std::endl;
   }
   return Await(scene, ShardReady());
 }
 
 Result<> CreateWorkloads(Scene& scene) {
   for (const Workload& workload : kWorkloads) {
-    PodBuilder pod = MakePod("").Label("tier", workload.tier).Image(scene.cluster().Image(workload.image));
-    Result<Json> created =
-        scene.Create(kDeployments, MakeDeployment(workload.name, pod).Replicas(workload.replicas).Build());
+    PodBuilder pod =
+        MakePod("").Label("tier", workload.tier).Image(scene.cluster().Image(workload.image));
+    Result<Json> created = scene.Create(
+        kDeployments, MakeDeployment(workload.name, pod).Replicas(workload.replicas).Build());
     if (!created) return created.error();
   }
   return Ok();
@@ -130,7 +139,8 @@ std::map<std::string, std::string> NodeArchitectures(Scene& scene) {
   std::map<std::string, std::string> architectures;
   Result<std::vector<Json>> nodes = scene.List(kNodes);
   for (const Json& node : nodes ? *nodes : std::vector<Json>()) {
-    architectures[kube::StringAt(node, "metadata.name")] = LabelOf(node, std::string(api::kArchLabel));
+    architectures[kube::StringAt(node, "metadata.name")] =
+        LabelOf(node, std::string(api::kArchLabel));
   }
   return architectures;
 }
@@ -157,9 +167,10 @@ class Narrator {
     static const Json kNothing;
     const Json& before = index == 0 ? kNothing : pod.events[index - 1].pod;
     std::chrono::duration<double> age = pod.events[index].seen - pod.events[0].seen;
-    for (const std::string& turn : TurnsBetween(before, pod.events[index].pod, node_architectures_)) {
-      std::cout << "  +" << std::fixed << std::setprecision(3) << age.count() << "s  " << std::left << std::setw(28)
-                << pod.name << turn << std::endl;
+    for (const std::string& turn :
+         TurnsBetween(before, pod.events[index].pod, node_architectures_)) {
+      std::cout << "  +" << std::fixed << std::setprecision(3) << age.count() << "s  " << std::left
+                << std::setw(28) << pod.name << turn << std::endl;
     }
   }
 
@@ -175,15 +186,16 @@ bool Judge(Scene& scene) {
     if (!IsOperand(pod->last())) pods.push_back(pod->last());
   }
   bool all_good = true;
-  std::cout << std::left << std::setw(28) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26) << "PREFERS"
-            << std::setw(10) << "LANDED" << "VERDICT" << std::endl;
+  std::cout << std::left << std::setw(28) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26)
+            << "PREFERS" << std::setw(10) << "LANDED"
+            << "VERDICT" << std::endl;
   for (const Json& pod : pods) {
     std::string landed = architectures[NodeOf(pod)];
     Verdict verdict = VerdictOn(pod, pods, architectures);
     all_good = all_good && verdict.good;
-    std::cout << std::setw(28) << kube::StringAt(pod, "metadata.name") << std::setw(30) << RequirementText(pod)
-              << std::setw(26) << PreferencesText(pod) << std::setw(10) << (landed.empty() ? "nowhere" : landed)
-              << verdict.text << std::endl;
+    std::cout << std::setw(28) << kube::StringAt(pod, "metadata.name") << std::setw(30)
+              << RequirementText(pod) << std::setw(26) << PreferencesText(pod) << std::setw(10)
+              << (landed.empty() ? "nowhere" : landed) << verdict.text << std::endl;
   }
   for (const PodRule& rule : {ClusterGateGoesBeforeLocal(), GateAndItsWorkGoApart()}) {
     for (const PodHistory* pod : scene.pods().All()) {
@@ -203,12 +215,14 @@ void PrintHints() {
            "kubectl get clusterpodplacementconfig cluster -o yaml",
            "kubectl get pods --namespace demo -o wide -L kubernetes.io/arch",
            "kubectl get events --namespace demo --field-selector source=multiarch-tuning-operator",
-           "kubectl delete podplacementconfigs --all --namespace demo   # the shard goes with the last",
+           "kubectl delete podplacementconfigs --all --namespace demo   # the shard goes with the "
+           "last",
            "kubectl delete namespace demo",
        }) {
     std::cout << "  " << line << std::endl;
   }
-  std::cout << "  (on the cluster of `make cluster`: e2e/cluster/with-cluster.sh kubectl ...)" << std::endl;
+  std::cout << "  (on the cluster of `make cluster`: e2e/cluster/with-cluster.sh kubectl ...)"
+            << std::endl;
 }
 
 Result<bool> Show(Cluster& cluster) {
@@ -235,7 +249,8 @@ Result<bool> Show(Cluster& cluster) {
   if (!done) return done.error();
   Narrator narrator(NodeArchitectures(scene));
   auto deadline = cluster.clock().Now() + cluster.patience();
-  while (narrator.TellNews(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline) cluster.Pause(20ms);
+  while (narrator.TellNews(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline)
+    cluster.Pause(20ms);
 
   Title("where they are");
   bool good = Judge(scene);
@@ -258,7 +273,8 @@ int main() {
     std::cerr << "demo: " << good.error() << std::endl;
     return 1;
   }
-  std::cout << (*good ? "\nAll pods are where their images run." : "\nNot all pods are where they must be.")
+  std::cout << (*good ? "\nAll pods are where their images run."
+                      : "\nNot all pods are where they must be.")
             << std::endl;
   return *good ? 0 : 1;
 }

@@ -52,10 +52,12 @@ std::string OwnerOf(const Json& pod) {
 
 std::string PreferencesText(const Json& pod) {
   std::vector<std::pair<int, std::string>> by_weight;
-  for (const auto& [architecture, weight] : PreferencesOf(pod)) by_weight.emplace_back(-weight, architecture);
+  for (const auto& [architecture, weight] : PreferencesOf(pod))
+    by_weight.emplace_back(-weight, architecture);
   std::sort(by_weight.begin(), by_weight.end());
   std::vector<std::string> words;
-  for (const auto& [weight, architecture] : by_weight) words.push_back(architecture + ":" + std::to_string(-weight));
+  for (const auto& [weight, architecture] : by_weight)
+    words.push_back(architecture + ":" + std::to_string(-weight));
   return Join(words, ", ");
 }
 
@@ -64,21 +66,25 @@ std::string RequirementText(const Json& pod) {
   return terms.empty() ? "-" : Join(terms.front(), "|");
 }
 
-std::vector<std::string> TurnsBetween(const Json& before, const Json& after,
-                                      const std::map<std::string, std::string>& node_architectures) {
+std::vector<std::string> TurnsBetween(
+    const Json& before, const Json& after,
+    const std::map<std::string, std::string>& node_architectures) {
   std::vector<std::string> turns;
   if (before.is_null()) {
     turns.push_back("created, held by " + GatesText(after));
     return turns;
   }
   if (GateWent(before, after, api::kLocalGate)) {
-    turns.push_back("shard:      prefers " + PreferencesText(after) + " (" + SourcesText(after) + "); local gate gone");
+    turns.push_back("shard:      prefers " + PreferencesText(after) + " (" + SourcesText(after) +
+                    "); local gate gone");
   }
   if (GateWent(before, after, api::kClusterGate)) {
-    std::string preferences = PreferencesText(before) == PreferencesText(after)
-                                  ? ""
-                                  : "; prefers " + PreferencesText(after) + " (" + SourcesText(after) + ")";
-    turns.push_back("controller: requires " + RequirementText(after) + preferences + "; cluster gate gone");
+    std::string preferences =
+        PreferencesText(before) == PreferencesText(after)
+            ? ""
+            : "; prefers " + PreferencesText(after) + " (" + SourcesText(after) + ")";
+    turns.push_back("controller: requires " + RequirementText(after) + preferences +
+                    "; cluster gate gone");
   }
   if (NodeOf(before).empty() && !NodeOf(after).empty()) {
     auto architecture = node_architectures.find(NodeOf(after));
@@ -118,10 +124,11 @@ Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
   if (Contains(expected.preferred, landed)) return {true, "ok: as it prefers"};
 
   // What the scheduler may have weighed higher.
-  bool has_node = std::any_of(node_architectures.begin(), node_architectures.end(), [&](const auto& node) {
-    return Contains(expected.preferred, node.second);
-  });
-  std::string text = "ok: as its image needs; " + Join(expected.preferred, "|") + " was outweighed: ";
+  bool has_node =
+      std::any_of(node_architectures.begin(), node_architectures.end(),
+                  [&](const auto& node) { return Contains(expected.preferred, node.second); });
+  std::string text =
+      "ok: as its image needs; " + Join(expected.preferred, "|") + " was outweighed: ";
   if (!has_node) return {true, text + "there is no such node"};
   int beside = 0;
   int preferred = 0;
@@ -133,8 +140,11 @@ Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
     beside += architecture_of(other) == landed ? 1 : 0;
     preferred += Contains(expected.preferred, architecture_of(other)) ? 1 : 0;
   }
-  if (preferred > beside) return {true, text + std::to_string(preferred) + " replicas are there, and the scheduler spreads"};
-  return {true, text + "the scheduler's other scores (room on the nodes, taints, images) counted more"};
+  if (preferred > beside)
+    return {true,
+            text + std::to_string(preferred) + " replicas are there, and the scheduler spreads"};
+  return {true,
+          text + "the scheduler's other scores (room on the nodes, taints, images) counted more"};
 }
 
 }  // namespace e2e

@@ -10,19 +10,21 @@
 
 namespace e2e {
 
-// What happened between two states of a pod, in the order in which it matters; nothing for changes that are no news.
-// `before` is null for a pod that was just created. `node_architectures`: node -> architecture.
+// What happened between two states of a pod, in the order in which it matters; nothing for changes
+// that are no news. `before` is null for a pod that was just created. `node_architectures`: node ->
+// architecture.
 std::vector<std::string> TurnsBetween(const Json& before, const Json& after,
                                       const std::map<std::string, std::string>& node_architectures);
 
 // Where a pod may and would like to go, for the verdict.
 struct Expectation {
-  std::vector<std::string> supported;   // by its image
-  std::vector<std::string> preferred;   // of the supported ones, those with the highest weight
+  std::vector<std::string> supported;  // by its image
+  std::vector<std::string> preferred;  // of the supported ones, those with the highest weight
 };
 Expectation ExpectationOf(const Json& pod);
 
-// What to think of where a pod is. A preference is the scheduler's to weigh: only a broken requirement is wrong.
+// What to think of where a pod is. A preference is the scheduler's to weigh: only a broken
+// requirement is wrong.
 struct Verdict {
   bool good = false;
   std::string text;

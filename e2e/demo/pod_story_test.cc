@@ -21,13 +21,19 @@ Json Gates(std::vector<std::string_view> names) {
 }
 
 TEST(PodStoryTest, TellsOfTheGatesAtCreation) {
-  Json pod = MakePod("web").Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate})).Build();
-  EXPECT_THAT(TurnsBetween(nullptr, pod, {}), ElementsAre("created, held by local gate + cluster gate"));
-  EXPECT_THAT(TurnsBetween(nullptr, MakePod("web").Build(), {}), ElementsAre(HasSubstr("no gate of ours")));
+  Json pod = MakePod("web")
+                 .Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate}))
+                 .Build();
+  EXPECT_THAT(TurnsBetween(nullptr, pod, {}),
+              ElementsAre("created, held by local gate + cluster gate"));
+  EXPECT_THAT(TurnsBetween(nullptr, MakePod("web").Build(), {}),
+              ElementsAre(HasSubstr("no gate of ours")));
 }
 
 TEST(PodStoryTest, TellsOfEachTurnOnce) {
-  Json both = MakePod("web").Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate})).Build();
+  Json both = MakePod("web")
+                  .Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate}))
+                  .Build();
   Json one = MakePod("web")
                  .Prefer("ppc64le", 5)
                  .Prefer("arm64", 75)
@@ -40,10 +46,14 @@ TEST(PodStoryTest, TellsOfEachTurnOnce) {
   Json bound = none;
   bound["spec"]["nodeName"] = "n1";
 
-  EXPECT_THAT(TurnsBetween(both, one, {}),
-              ElementsAre("shard:      prefers arm64:75, ppc64le:5 (PodPlacementConfig-a); local gate gone"));
-  EXPECT_THAT(TurnsBetween(one, none, {}), ElementsAre("controller: requires -; cluster gate gone"));
-  EXPECT_THAT(TurnsBetween(none, bound, {{"n1", "arm64"}}), ElementsAre("scheduler:  on node n1 (arm64)"));
+  EXPECT_THAT(
+      TurnsBetween(both, one, {}),
+      ElementsAre(
+          "shard:      prefers arm64:75, ppc64le:5 (PodPlacementConfig-a); local gate gone"));
+  EXPECT_THAT(TurnsBetween(one, none, {}),
+              ElementsAre("controller: requires -; cluster gate gone"));
+  EXPECT_THAT(TurnsBetween(none, bound, {{"n1", "arm64"}}),
+              ElementsAre("scheduler:  on node n1 (arm64)"));
   EXPECT_THAT(TurnsBetween(bound, bound, {}), IsEmpty());
 }
 

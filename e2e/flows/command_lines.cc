@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each program, started wrongly: a message that says what is wrong, and an exit code that is not 0. Needs no cluster.
+// Each program, started wrongly: a message that says what is wrong, and an exit code that is not 0.
+// Needs no cluster.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,11 +26,14 @@ class CommandLineTest : public testing::TestWithParam<const char*> {
   Finished Run(std::vector<std::string> args, std::map<std::string, std::string> environment = {}) {
     std::string name = GetParam();
     std::vector<std::string> all = {"--health-address=127.0.0.1:0"};
-    if (name == "webhook") all.insert(all.end(), {"--gate=local", "--namespace=ns", "--address=127.0.0.1:0"});
-    if (name == "operator") all.insert(all.end(), {"--webhook-image=w", "--shard-image=s", "--controller-image=c"});
+    if (name == "webhook")
+      all.insert(all.end(), {"--gate=local", "--namespace=ns", "--address=127.0.0.1:0"});
+    if (name == "operator")
+      all.insert(all.end(), {"--webhook-image=w", "--shard-image=s", "--controller-image=c"});
     if (name == "shard") all.push_back("--namespace=ns");
     all.insert(all.end(), args.begin(), args.end());
-    auto finished = RunToEnd({.path = name + "/" + name, .args = all, .env = std::move(environment)}, 30s);
+    auto finished =
+        RunToEnd({.path = name + "/" + name, .args = all, .env = std::move(environment)}, 30s);
     EXPECT_TRUE(finished) << finished.error();
     return finished ? *finished : Finished{};
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that are created in many namespaces at once, as a release that sets up all of them does: none is refused because
-// of the others, and no preference is missed (I4).
+// Configs that are created in many namespaces at once, as a release that sets up all of them does:
+// none is refused because of the others, and no preference is missed (I4).
 #include <algorithm>
 #include <map>
 #include <memory>
@@ -32,7 +32,8 @@ struct Pair {
 kube::Async<kube::Unstructured> CreateIn(Scene& scene, kube::Resource resource, Json object) {
   object["metadata"]["namespace"] = scene.ns();
   kube::Unstructured unstructured(std::move(object));
-  co_return co_await kube::CreateObject(scene.cluster().client(), resource, std::move(unstructured));
+  co_return co_await kube::CreateObject(scene.cluster().client(), resource,
+                                        std::move(unstructured));
 }
 
 boost::asio::awaitable<void> CreatePair(Pair* pair) {
@@ -58,8 +59,9 @@ std::map<std::string, std::string> Leaders(Cluster& cluster) {
   EXPECT_TRUE(leases) << leases.error();
   if (!leases) return leaders;
   for (const kube::Unstructured& lease : leases->items) {
-    leaders[lease.metadata().name()] = kube::StringAt(lease.body(), "spec.holderIdentity") + ", transitions: " +
-                                       std::to_string(kube::IntAt(lease.body(), "spec.leaseTransitions"));
+    leaders[lease.metadata().name()] =
+        kube::StringAt(lease.body(), "spec.holderIdentity") +
+        ", transitions: " + std::to_string(kube::IntAt(lease.body(), "spec.leaseTransitions"));
   }
   return leaders;
 }
@@ -84,7 +86,8 @@ TEST_F(CreatedInManyNamespacesFlow, AllAreAcceptedAndNoPreferenceIsMissed) {
     pairs[i].name = "p" + std::to_string(pairs[i].weight);
     tasks.Spawn("pair", CreatePair(&pairs[i]));
   }
-  while (!std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) { return pair.done; })) cluster().Pause(10ms);
+  while (!std::all_of(pairs.begin(), pairs.end(), [](const Pair& pair) { return pair.done; }))
+    cluster().Pause(10ms);
   kube::Result<> stopped = cluster().Run(tasks.Stop(cluster().clock(), 1s));
   EXPECT_TRUE(stopped) << stopped.error();
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I4: a config and a pod that it selects, created in the same instant: whoever sees the pod first, the preference is not
-// missed.
+// I4: a config and a pod that it selects, created in the same instant: whoever sees the pod first,
+// the preference is not missed.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
@@ -30,8 +30,8 @@ struct Creation {
   std::string failure;
 };
 
-boost::asio::awaitable<void> CreateLater(Cluster& cluster, kube::Resource resource, Json object, kube::Duration delay,
-                                         Creation* creation) {
+boost::asio::awaitable<void> CreateLater(Cluster& cluster, kube::Resource resource, Json object,
+                                         kube::Duration delay, Creation* creation) {
   Result<> slept = co_await cluster.clock().Sleep(delay);
   (void)slept;
   kube::Unstructured unstructured(std::move(object));
@@ -52,22 +52,28 @@ Json InNamespace(Json object, const std::string& ns) {
 // Rounds of a config and a pod that it selects, created in the same instant.
 class CreatedTogetherRounds {
  public:
-  explicit CreatedTogetherRounds(Scene& scene) : scene_(scene), tasks_(scene.cluster().io().get_executor()) {}
-  ~CreatedTogetherRounds() { (void)scene_.cluster().Run(tasks_.Stop(scene_.cluster().clock(), 1s)); }
+  explicit CreatedTogetherRounds(Scene& scene)
+      : scene_(scene), tasks_(scene.cluster().io().get_executor()) {}
+  ~CreatedTogetherRounds() {
+    (void)scene_.cluster().Run(tasks_.Stop(scene_.cluster().clock(), 1s));
+  }
 
-  // Each round selects pods by a label of its own, so that nothing older can do the work. False if it missed the
-  // preference or failed otherwise.
+  // Each round selects pods by a label of its own, so that nothing older can do the work. False if
+  // it missed the preference or failed otherwise.
   bool Play(int round) {
     Cluster& cluster = scene_.cluster();
     std::string name = NameOf(round);
     int weight = 1 + round % 100;
-    ConfigBuilder config = MakeConfig(name).Priority(1 + round % 255).ForLabel("round", name).Prefer("arm64", weight);
+    ConfigBuilder config =
+        MakeConfig(name).Priority(1 + round % 255).ForLabel("round", name).Prefer("arm64", weight);
     PodBuilder pod = MakePod(name).Label("round", name).Image(cluster.registry() + "/demo/multi:1");
 
     Creation of_config;
     Creation of_pod;
-    tasks_.Spawn("config", CreateLater(cluster, kConfigs, InNamespace(config.Build(), scene_.ns()), 0ms, &of_config));
-    tasks_.Spawn("pod", CreateLater(cluster, kPods, InNamespace(pod.Build(), scene_.ns()), pod_delay_, &of_pod));
+    tasks_.Spawn("config", CreateLater(cluster, kConfigs, InNamespace(config.Build(), scene_.ns()),
+                                       0ms, &of_config));
+    tasks_.Spawn("pod", CreateLater(cluster, kPods, InNamespace(pod.Build(), scene_.ns()),
+                                    pod_delay_, &of_pod));
     while (!of_config.done || !of_pod.done) cluster.Pause(1ms);
     EXPECT_EQ(of_config.failure, "");
     EXPECT_EQ(of_pod.failure, "");
@@ -79,9 +85,11 @@ class CreatedTogetherRounds {
     const PodHistory* history = scene_.pods().Find(name);
     std::map<std::string, int> preferences = PreferencesOf(history->last());
     bool preferred = preferences.contains("arm64") && preferences["arm64"] == weight;
-    by_shard_ += LabelOf(history->last(), std::string(api::kLocalGateLabel)) == api::kRemoved ? 1 : 0;
-    // Of two that came in the same instant the pod may have been first, and have been let go before there was a config.
-    // The API server has put them in order: only a config that was there before the pod can be missed.
+    by_shard_ +=
+        LabelOf(history->last(), std::string(api::kLocalGateLabel)) == api::kRemoved ? 1 : 0;
+    // Of two that came in the same instant the pod may have been first, and have been let go before
+    // there was a config. The API server has put them in order: only a config that was there before
+    // the pod can be missed.
     if (of_config.version > of_pod.version) {
       ++pod_was_first_;
       preferred_all_the_same_ += preferred ? 1 : 0;
@@ -89,7 +97,8 @@ class CreatedTogetherRounds {
       return true;
     }
     pod_delay_ = std::max<kube::Duration>(pod_delay_ - 1ms, 0ms);
-    EXPECT_TRUE(preferred) << "the preference of round " << round << " was missed\n" << scene_.Describe(name);
+    EXPECT_TRUE(preferred) << "the preference of round " << round << " was missed\n"
+                           << scene_.Describe(name);
     return preferred;
   }
 
@@ -99,7 +108,8 @@ class CreatedTogetherRounds {
   // That is, a config could be missed in a good part of the rounds.
   void ExpectToMeanSomething() const {
     std::cout << rounds_ << " rounds: the pod was first in " << pod_was_first_ << " (of which "
-              << preferred_all_the_same_ << " had the preference all the same); the shard set it in " << by_shard_
+              << preferred_all_the_same_
+              << " had the preference all the same); the shard set it in " << by_shard_
               << std::endl;
     EXPECT_LT(pod_was_first_, rounds_ * 3 / 4) << "too seldom was there a config to be missed";
   }
@@ -107,7 +117,8 @@ class CreatedTogetherRounds {
  private:
   Scene& scene_;
   kube::TaskGroup tasks_;
-  // A config takes longer to create than a pod, as it is validated. The pod's start follows whoever was late.
+  // A config takes longer to create than a pod, as it is validated. The pod's start follows whoever
+  // was late.
   kube::Duration pod_delay_ = 5ms;
   int rounds_ = 0;
   int by_shard_ = 0;
@@ -115,28 +126,33 @@ class CreatedTogetherRounds {
   int preferred_all_the_same_ = 0;
 };
 
-// After each round but every tenth the config before goes, so that the shard is sometimes coming and sometimes going,
-// and the cluster's controller does its work.
+// After each round but every tenth the config before goes, so that the shard is sometimes coming
+// and sometimes going, and the cluster's controller does its work.
 TEST_F(CreatedTogetherFlow, ThePreferenceIsNeverMissed) {
   CreatedTogetherRounds rounds(scene());
   for (int round = 0; round < 200; ++round) {
     if (!rounds.Play(round)) return;
     if (round > 0 && round % 10 != 0) {
-      Flow(scene(), "the round before goes").Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
+      Flow(scene(), "the round before goes")
+          .Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
     }
   }
   rounds.ExpectToMeanSomething();
   Flow(scene(), "all rounds").Never(ClusterGateGoesBeforeLocal()).Never(GateAndItsWorkGoApart());
 }
 
-// A config that selects everything gives every pod the local gate: the shard must not miss the other, newer one.
+// A config that selects everything gives every pod the local gate: the shard must not miss the
+// other, newer one.
 TEST_F(CreatedTogetherFlow, ThePreferenceIsNotMissedByAShardThatIsAtWork) {
-  Flow(scene(), "the shard").Do(Create(MakeConfig("all").Priority(0).Prefer("s390x", 1))).Await(ShardReady());
+  Flow(scene(), "the shard")
+      .Do(Create(MakeConfig("all").Priority(0).Prefer("s390x", 1)))
+      .Await(ShardReady());
   CreatedTogetherRounds rounds(scene());
   for (int round = 0; round < 200; ++round) {
     if (!rounds.Play(round)) return;
     if (round > 0) {
-      Flow(scene(), "the round before goes").Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
+      Flow(scene(), "the round before goes")
+          .Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
     }
   }
   rounds.ExpectToMeanSomething();
@@ -144,7 +160,8 @@ TEST_F(CreatedTogetherFlow, ThePreferenceIsNotMissedByAShardThatIsAtWork) {
   Flow(scene(), "all rounds").Never(ClusterGateGoesBeforeLocal()).Never(GateAndItsWorkGoApart());
 }
 
-// A pod that came while the shard's webhook was away has no local gate; it gets its preference all the same.
+// A pod that came while the shard's webhook was away has no local gate; it gets its preference all
+// the same.
 TEST_F(CreatedTogetherFlow, WithoutWebhookThePreferenceIsSetByTheClustersController) {
   Flow(scene(), "the shard's webhook is away")
       .Do(Create(MakeConfig("only").ForLabel("app", "x").Prefer("arm64", 42)))
@@ -154,7 +171,8 @@ TEST_F(CreatedTogetherFlow, WithoutWebhookThePreferenceIsSetByTheClustersControl
            .act = [this](Scene& scene) -> Result<> {
              for (int tries = 0; tries < 20; ++tries) {
                std::string name = "bare" + std::to_string(tries);
-               (void)scene.Delete(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene.ns()));
+               (void)scene.Delete(kMutatingWebhooks,
+                                  api::ShardWebhookConfigurationName(scene.ns()));
                auto created = scene.Create(
                    kPods, MakePod(name).Label("app", "x").Image(Image("demo/multi:1")).Build());
                if (!created) return created.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional test plan of the operator enhancement: workloads whose images support different architectures, single
-// manifests and indexes, OCI and Docker, and images that cannot be inspected.
+// The functional test plan of the operator enhancement: workloads whose images support different
+// architectures, single manifests and indexes, OCI and Docker, and images that cannot be inspected.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -32,9 +32,11 @@ class ImagesFlow : public FlowTest {};
 
 TEST_F(ImagesFlow, DecideWhereAPodMayRun) {
   Flow flow(scene(), "images decide where a pod may run");
-  for (const ImageCase& image : kImages) flow.Do(Create(MakePod(image.name).Image(Image(image.image))));
+  for (const ImageCase& image : kImages)
+    flow.Do(Create(MakePod(image.name).Image(Image(image.image))));
   for (const ImageCase& image : kImages) {
-    const auto& label = image.architectures.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel;
+    const auto& label =
+        image.architectures.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel;
     flow.Await(Requires(image.name, image.architectures))
         .Check(Labelled(image.name, std::string(label), ""))
         .Await(LandsOn(image.name, image.architectures));
@@ -52,7 +54,8 @@ TEST_F(ImagesFlow, DecideForDeployments) {
       .Await(RolledOut("z"))
       .Check(AllUngated(3));
   for (const PodHistory* pod : scene().pods().All()) {
-    EXPECT_EQ(NodeOf(pod->last()).find("s390x") != std::string::npos, true) << scene().Describe(pod->name);
+    EXPECT_EQ(NodeOf(pod->last()).find("s390x") != std::string::npos, true)
+        << scene().Describe(pod->name);
     Flow(scene(), "events about " + pod->name)
         .Await(EventAbout(pod->name, std::string(api::kReasonGateAdded)))
         .Await(EventAbout(pod->name, std::string(api::kReasonPredicateSet)))
@@ -64,10 +67,14 @@ TEST_F(ImagesFlow, ContainersMeetInWhatTheyHaveInCommon) {
   Flow(scene(), "containers meet")
       .Do(Create(MakePod("both").Image(Image("demo/multi:1")).Image(Image("demo/arm64-amd64:1"))))
       .Await(Requires("both", {"amd64", "arm64"}))
-      .Do(Create(MakePod("init").Image(Image("demo/multi:1")).Set(
-          "/spec/initContainers",
-          Json::array({MakePod("").Image(Image("demo/ppc64le-s390x:1")).Build()["spec"]["containers"][0]})
-              .patch(Json::array({{{"op", "replace"}, {"path", "/0/name"}, {"value", "init"}}})))))
+      .Do(Create(MakePod("init")
+                     .Image(Image("demo/multi:1"))
+                     .Set("/spec/initContainers",
+                          Json::array({MakePod("")
+                                           .Image(Image("demo/ppc64le-s390x:1"))
+                                           .Build()["spec"]["containers"][0]})
+                              .patch(Json::array(
+                                  {{{"op", "replace"}, {"path", "/0/name"}, {"value", "init"}}})))))
       .Await(Requires("init", {"ppc64le", "s390x"}));
 }
 
@@ -77,7 +84,8 @@ TEST_F(ImagesFlow, WithoutACommonArchitectureAPodStaysPendingAndSaysWhy) {
       .Await(Ungated("torn"))
       .Check(Labelled("torn", std::string(api::kNoSupportedArchLabel), ""))
       .Await(EventAbout("torn", std::string(api::kReasonNoSupportedArchitectures)))
-      .Stays(OfPod("torn", "is on no node", [](const Json& pod) { return NodeOf(pod).empty(); }), 1s);
+      .Stays(OfPod("torn", "is on no node", [](const Json& pod) { return NodeOf(pod).empty(); }),
+             1s);
 }
 
 // An image that is not there: no gate for ever, five tries, then on as the pod came (I3).
@@ -86,7 +94,8 @@ TEST_F(ImagesFlow, ThatCannotBeInspectedHoldNoPodForEver) {
       .Do(Create(MakePod("lost").Image(Image("demo/nowhere:1"))))
       .Await(EventAbout("lost", std::string(api::kReasonInspectionError)))
       .Await(Ungated("lost"), 240s)
-      .Check(OfPod("lost", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(OfPod("lost", "has no requirement",
+                   [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Never(GateAndItsWorkGoApart());
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I6: what a shard may do is little, and in its namespace alone; its certificate is of its namespace alone.
+// I6: what a shard may do is little, and in its namespace alone; its certificate is of its
+// namespace alone.
 #include <set>
 
 #include "e2e/framework/flow_test.h"
@@ -14,16 +15,16 @@ using kube::Result;
 class IsolationFlow : public FlowTest {
  protected:
   // Whether the service account may do that, as the API server's own authorizer sees it.
-  bool May(const std::string& account, const std::string& verb, const std::string& group, const std::string& resource,
-           const std::string& ns) {
+  bool May(const std::string& account, const std::string& verb, const std::string& group,
+           const std::string& resource, const std::string& ns) {
     Json review = {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}};
     review["spec"]["user"] = "system:serviceaccount:" + scene().ns() + ":" + account;
     review["spec"]["groups"] = {"system:serviceaccounts", "system:serviceaccounts:" + scene().ns(),
                                 "system:authenticated"};
     review["spec"]["resourceAttributes"] = {
         {"verb", verb}, {"group", group}, {"resource", resource}, {"namespace", ns}};
-    auto answer =
-        cluster().Run(kube::CreateObject(cluster().client(), kSubjectAccessReviews, kube::Unstructured(review)));
+    auto answer = cluster().Run(
+        kube::CreateObject(cluster().client(), kSubjectAccessReviews, kube::Unstructured(review)));
     EXPECT_TRUE(answer) << answer.error();
     return answer && kube::BoolAt(answer->body(), "status.allowed");
   }
@@ -34,7 +35,9 @@ class IsolationFlow : public FlowTest {
     for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
       auto deployment = scene().Get(kDeployments, std::string(name));
       EXPECT_TRUE(deployment) << deployment.error();
-      if (deployment) accounts.insert(kube::StringAt(*deployment, "spec.template.spec.serviceAccountName", "default"));
+      if (deployment)
+        accounts.insert(
+            kube::StringAt(*deployment, "spec.template.spec.serviceAccountName", "default"));
     }
     return accounts;
   }
@@ -49,7 +52,8 @@ TEST_F(IsolationFlow, AShardMayLittleAndOnlyAtHome) {
 
   for (const std::string& account : Accounts()) {
     SCOPED_TRACE(account);
-    for (const std::string& ns : {scene().ns(), (*other)->ns(), cluster().operator_namespace(), std::string()}) {
+    for (const std::string& ns :
+         {scene().ns(), (*other)->ns(), cluster().operator_namespace(), std::string()}) {
       SCOPED_TRACE("in namespace '" + ns + "'");
       for (const char* verb : {"get", "list", "watch", "create", "update", "delete"}) {
         EXPECT_FALSE(May(account, verb, "", "secrets", ns)) << verb;
@@ -61,11 +65,13 @@ TEST_F(IsolationFlow, AShardMayLittleAndOnlyAtHome) {
       if (ns == scene().ns()) continue;
       for (const char* verb : {"get", "list", "watch", "update", "patch"}) {
         EXPECT_FALSE(May(account, verb, "", "pods", ns)) << verb;
-        EXPECT_FALSE(May(account, verb, "multiarch.openshift.io", "podplacementconfigs", ns)) << verb;
+        EXPECT_FALSE(May(account, verb, "multiarch.openshift.io", "podplacementconfigs", ns))
+            << verb;
         EXPECT_FALSE(May(account, verb, "coordination.k8s.io", "leases", ns)) << verb;
       }
     }
-    EXPECT_FALSE(May(account, "update", "admissionregistration.k8s.io", "mutatingwebhookconfigurations", ""));
+    EXPECT_FALSE(May(account, "update", "admissionregistration.k8s.io",
+                     "mutatingwebhookconfigurations", ""));
   }
   // What it is there for.
   auto controller = scene().Get(kDeployments, std::string(api::kShardControllerName));
@@ -91,8 +97,12 @@ TEST_F(IsolationFlow, NoClusterRoleIsBoundToAShard) {
 TEST_F(IsolationFlow, EachNamespaceHasACertificateAuthorityOfItsOwnWithoutTheKey) {
   auto other = Scene::Make(cluster(), "neighbour", Json::object());
   ASSERT_TRUE(other) << other.error();
-  Flow(scene(), "a shard here").Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
-  Flow(**other, "a shard there").Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
+  Flow(scene(), "a shard here")
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady());
+  Flow(**other, "a shard there")
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady());
   if (HasFailure()) return;
 
   std::set<std::string> authorities;
@@ -105,14 +115,15 @@ TEST_F(IsolationFlow, EachNamespaceHasACertificateAuthorityOfItsOwnWithoutTheKey
   }
   EXPECT_EQ(authorities.size(), 3u);
 
-  // A Secret of the namespace holds the serving key, as the webhook needs it, and no authority's key.
+  // A Secret of the namespace holds the serving key, as the webhook needs it, and no authority's
+  // key.
   auto secrets = scene().List(kSecrets);
   ASSERT_TRUE(secrets) << secrets.error();
   for (const Json& secret : *secrets) {
     const Json data = secret.value("data", Json::object());
     for (const auto& [key, value] : data.items()) {
-      EXPECT_TRUE(key == "tls.crt" || key == "tls.key" || key == "ca.crt") << kube::StringAt(secret, "metadata.name")
-                                                                           << " has " << key;
+      EXPECT_TRUE(key == "tls.crt" || key == "tls.key" || key == "ca.crt")
+          << kube::StringAt(secret, "metadata.name") << " has " << key;
     }
   }
 }

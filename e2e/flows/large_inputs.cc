@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one tenant can make as large as the API server takes: pull secrets of 1 MiB, pods of 1 MB. The programs live with
-// it under their own memory limits, and nobody else waits for it. Integration tier only: it is about our processes.
+// What one tenant can make as large as the API server takes: pull secrets of 1 MiB, pods of 1 MB.
+// The programs live with it under their own memory limits, and nobody else waits for it.
+// Integration tier only: it is about our processes.
 #include <iostream>
 
 #include "e2e/cluster_harness/process_cluster.h"
@@ -35,9 +36,10 @@ class LargeInputsFlow : public FlowTest {
     // Not a scene: nobody but our programs watches these pods.
     greedy_ = scene().ns() + "-greedy";
     Json labels = {{kSceneLabel, "true"}};
-    auto created = scene().Create(kNamespaces, {{"apiVersion", "v1"},
-                                                {"kind", "Namespace"},
-                                                {"metadata", {{"name", greedy_}, {"labels", labels}}}});
+    auto created =
+        scene().Create(kNamespaces, {{"apiVersion", "v1"},
+                                     {"kind", "Namespace"},
+                                     {"metadata", {{"name", greedy_}, {"labels", labels}}}});
     ASSERT_TRUE(created) << created.error();
   }
   void TearDown() override {
@@ -49,7 +51,8 @@ class LargeInputsFlow : public FlowTest {
 
   // Of the program in the operator's namespace: none restarted, and all stayed below their limit.
   void ExpectWithinLimit(const std::string& program) {
-    std::vector<PodProcess*> processes = kubelet().OfProgram(program, cluster().operator_namespace());
+    std::vector<PodProcess*> processes =
+        kubelet().OfProgram(program, cluster().operator_namespace());
     EXPECT_FALSE(processes.empty());
     for (PodProcess* process : processes) {
       EXPECT_EQ(process->restarts(), 0) << process->LogTail();
@@ -58,21 +61,23 @@ class LargeInputsFlow : public FlowTest {
       ASSERT_TRUE(pid) << pid.error();
       auto cost = CostOf(*pid);
       ASSERT_TRUE(cost) << cost.error();
-      std::cout << program << ": at most " << cost->peak_rss_kb << " kB of " << process->memory_limit() / 1024 << " kB"
-                << std::endl;
+      std::cout << program << ": at most " << cost->peak_rss_kb << " kB of "
+                << process->memory_limit() / 1024 << " kB" << std::endl;
       EXPECT_LT(cost->peak_rss_kb, process->memory_limit() / 1024);
     }
   }
 
   Result<> CreateSecrets() {
     for (int i = 0; i < kSecretsOfAPod; ++i) {
-      Json auths = {{"registry.invalid", {{"username", "u"}, {"password", std::string(kMegabyte, 'x')}}}};
+      Json auths = {
+          {"registry.invalid", {{"username", "u"}, {"password", std::string(kMegabyte, 'x')}}}};
       auto created = scene().Create(
-          kSecrets, {{"apiVersion", "v1"},
-                     {"kind", "Secret"},
-                     {"type", "kubernetes.io/dockerconfigjson"},
-                     {"metadata", {{"name", "pull-" + std::to_string(i)}, {"namespace", greedy_}}},
-                     {"data", {{".dockerconfigjson", kube::Base64Encode(Json{{"auths", auths}}.dump())}}}});
+          kSecrets,
+          {{"apiVersion", "v1"},
+           {"kind", "Secret"},
+           {"type", "kubernetes.io/dockerconfigjson"},
+           {"metadata", {{"name", "pull-" + std::to_string(i)}, {"namespace", greedy_}}},
+           {"data", {{".dockerconfigjson", kube::Base64Encode(Json{{"auths", auths}}.dump())}}}});
       if (!created) return created.error();
     }
     return Ok();
@@ -84,11 +89,13 @@ class LargeInputsFlow : public FlowTest {
   Result<> CreatePodsWithSecrets() {
     for (int i = 0; i < kPodsWithSecrets; ++i) {
       PodBuilder pod = GreedyPod("secrets-" + std::to_string(i));
-      for (const char* image : {"demo/multi:1", "demo/arm64-amd64:1", "demo/ppc64le-s390x:1", "demo/amd64:1",
-                                "demo/arm64:1", "demo/ppc64le:1", "demo/s390x:1", "demo/multi:2"}) {
+      for (const char* image :
+           {"demo/multi:1", "demo/arm64-amd64:1", "demo/ppc64le-s390x:1", "demo/amd64:1",
+            "demo/arm64:1", "demo/ppc64le:1", "demo/s390x:1", "demo/multi:2"}) {
         pod.Image(Image(image));
       }
-      for (int secret = 0; secret < kSecretsOfAPod; ++secret) pod.PullSecret("pull-" + std::to_string(secret));
+      for (int secret = 0; secret < kSecretsOfAPod; ++secret)
+        pod.PullSecret("pull-" + std::to_string(secret));
       auto created = scene().Create(kPods, pod.Build());
       if (!created) return created.error();
     }
@@ -98,7 +105,8 @@ class LargeInputsFlow : public FlowTest {
   Result<> CreateLargePods(const std::string& prefix) {
     Json env = Json::array();
     for (int i = 0; i < 250; ++i) {
-      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(kMegabyte / 250, 'x')}});
+      env.push_back(
+          {{"name", "V" + std::to_string(i)}, {"value", std::string(kMegabyte / 250, 'x')}});
     }
     for (int i = 0; i < kLargePods; ++i) {
       PodBuilder pod = GreedyPod(prefix + std::to_string(i)).Image(Image("demo/multi:1"));
@@ -111,7 +119,8 @@ class LargeInputsFlow : public FlowTest {
   // Of the greedy namespace's pods.
   Result<int> CountGated() {
     kube::ListOptions options{.ns = greedy_};
-    kube::ListPages pages(cluster().client(), kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true);
+    kube::ListPages pages(cluster().client(), kube::ResourceOf<Pod>::value, std::move(options),
+                          /*protobuf=*/true);
     int gated = 0;
     while (pages.more()) {
       Result<kube::RawList> page = cluster().Run(pages.Next());
@@ -125,7 +134,8 @@ class LargeInputsFlow : public FlowTest {
     return gated;
   }
   Condition Gated(int count) {
-    return {.name = std::to_string(count) + " gated pods in " + greedy_, .holds = [this, count](Scene&) -> Result<> {
+    return {.name = std::to_string(count) + " gated pods in " + greedy_,
+            .holds = [this, count](Scene&) -> Result<> {
               Result<int> gated = CountGated();
               if (!gated) return gated.error();
               if (*gated == count) return Ok();
@@ -134,7 +144,8 @@ class LargeInputsFlow : public FlowTest {
   }
   Condition NoController() {
     return {.name = "no process of the cluster's controller", .holds = [this](Scene&) -> Result<> {
-              if (kubelet().OfProgram("cluster-controller", cluster().operator_namespace()).empty()) return Ok();
+              if (kubelet().OfProgram("cluster-controller", cluster().operator_namespace()).empty())
+                return Ok();
               return Error::AlreadyExists("one runs");
             }};
   }
@@ -142,8 +153,9 @@ class LargeInputsFlow : public FlowTest {
   Result<> StopControllers() {
     kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), true);
     Scene& any = scene();
-    kube::ListOptions options{.ns = cluster().operator_namespace(),
-                              .label_selector = std::string(api::kOperandLabel) + "=cluster-controller"};
+    kube::ListOptions options{
+        .ns = cluster().operator_namespace(),
+        .label_selector = std::string(api::kOperandLabel) + "=cluster-controller"};
     auto pods = cluster().Run(kube::ListObjects(any.cluster().client(), kPods, std::move(options)));
     if (!pods) return pods.error();
     for (const kube::Unstructured& pod : pods->items) {
@@ -152,7 +164,9 @@ class LargeInputsFlow : public FlowTest {
     }
     return Ok();
   }
-  void StartControllers() { kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), false); }
+  void StartControllers() {
+    kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), false);
+  }
   Step Call(const std::string& name, std::function<Result<>()> call) {
     return {.name = name, .act = [call = std::move(call)](Scene&) { return call(); }};
   }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I1 and I2, and the seed's Phase 2: two gates, the local one first, each with its work in one write.
+// I1 and I2, and the seed's Phase 2: two gates, the local one first, each with its work in one
+// write.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -46,13 +47,15 @@ TEST_F(LocalGateFlow, GoesFirstForTwoHundredPodsAtOnce) {
   for (const PodHistory* pod : scene().pods().All()) {
     if (LabelOf(pod->last(), "app") != "many") continue;
     with_local_gate += HasGate(pod->events.front().pod, api::kLocalGate) ? 1 : 0;
-    EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"ppc64le", 100}})) << scene().Describe(pod->name);
+    EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"ppc64le", 100}}))
+        << scene().Describe(pod->name);
   }
   EXPECT_EQ(with_local_gate, kPods);
 }
 
-// The seed: "The cluster pod placement controller should not process a pod and remove the related scheduling gate until
-// the local scheduling gate is removed". A local gate that no shard of ours serves is made by hand.
+// The seed: "The cluster pod placement controller should not process a pod and remove the related
+// scheduling gate until the local scheduling gate is removed". A local gate that no shard of ours
+// serves is made by hand.
 TEST_F(LocalGateFlow, HoldsTheClusterGateBack) {
   Flow(scene(), "local gate holds the cluster gate back")
       .Do(Create(MakePod("held")

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a monitoring system reads of our programs, under the names that its rules know. Integration tier only.
+// What a monitoring system reads of our programs, under the names that its rules know. Integration
+// tier only.
 #include <map>
 #include <sstream>
 
@@ -15,7 +16,8 @@ using kube::Result;
 
 class MetricsFlow : public FlowTest {
  protected:
-  // The sum of each metric over all its labels and all processes of `program` in `ns`; histograms by their _count.
+  // The sum of each metric over all its labels and all processes of `program` in `ns`; histograms
+  // by their _count.
   std::map<std::string, double> Read(const std::string& program, const std::string& ns) {
     std::map<std::string, double> sums;
     for (PodProcess* process : TheProcessCluster().kubelet().OfProgram(program, ns)) {
@@ -29,7 +31,8 @@ class MetricsFlow : public FlowTest {
       std::istringstream lines(answer->body);
       for (std::string line; std::getline(lines, line);) {
         if (line.starts_with('#')) continue;
-        sums[line.substr(0, line.find_first_of("{ "))] += std::strtod(line.c_str() + line.rfind(' '), nullptr);
+        sums[line.substr(0, line.find_first_of("{ "))] +=
+            std::strtod(line.c_str() + line.rfind(' '), nullptr);
       }
     }
     return sums;
@@ -61,20 +64,23 @@ TEST_F(MetricsFlow, EachProgramCountsWhatItDoes) {
     EXPECT_EQ(local_webhook[name] - local_before[name], kPods) << name;
   }
   std::map<std::string, double> webhook = Read("webhook", ops);
-  EXPECT_GE(webhook["mto_ppo_wh_pods_gated_total"] - webhook_before["mto_ppo_wh_pods_gated_total"], kPods);
+  EXPECT_GE(webhook["mto_ppo_wh_pods_gated_total"] - webhook_before["mto_ppo_wh_pods_gated_total"],
+            kPods);
 
   std::map<std::string, double> controller = Read("cluster-controller", ops);
-  for (const char* name : {"mto_ppo_ctrl_processed_pods_total", "mto_ppo_ctrl_time_to_process_gated_pod_seconds_count",
-                           "mto_ppo_ctrl_time_to_release_pod_seconds_count",
-                           "mto_ppo_ctrl_time_to_inspect_pod_images_seconds_count"}) {
+  for (const char* name :
+       {"mto_ppo_ctrl_processed_pods_total", "mto_ppo_ctrl_time_to_process_gated_pod_seconds_count",
+        "mto_ppo_ctrl_time_to_release_pod_seconds_count",
+        "mto_ppo_ctrl_time_to_inspect_pod_images_seconds_count"}) {
     EXPECT_GE(controller[name] - controller_before[name], kPods) << name;
   }
   EXPECT_EQ(controller["leader_election_master_status"], 1) << "of all replicas one";
 
   std::map<std::string, double> of_operator = Read("operator", ops);
   for (auto* program : {&shard, &controller, &of_operator}) {
-    for (const char* name : {"rest_client_requests_total", "rest_client_request_duration_seconds_count",
-                             "controller_runtime_reconcile_total", "workqueue_adds_total"}) {
+    for (const char* name :
+         {"rest_client_requests_total", "rest_client_request_duration_seconds_count",
+          "controller_runtime_reconcile_total", "workqueue_adds_total"}) {
       EXPECT_GT((*program)[name], 0) << name;
     }
     EXPECT_EQ((*program)["controller_runtime_reconcile_panics_total"], 0);

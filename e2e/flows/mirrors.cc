@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// registries.conf, by registriesConfigMapRef: images are looked up where the nodes will pull them. The registries are
-// fake ones, on the event loop of the flow, with another architecture each: the requirement tells which was asked.
+// registries.conf, by registriesConfigMapRef: images are looked up where the nodes will pull them.
+// The registries are fake ones, on the event loop of the flow, with another architecture each: the
+// requirement tells which was asked.
 #include "e2e/framework/flow_test.h"
 #include "inspection/testing/fake_registry.h"
 
@@ -13,8 +14,9 @@ class MirrorsFlow : public FlowTest {
  protected:
   // `prefix`: what images are named by; it stands for upstream_, with a mirror before that.
   std::string Configuration(const std::string& prefix, const std::string& more = "") const {
-    return "[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + upstream_.host() + "\"\ninsecure = true\n" +
-           more + "[[registry.mirror]]\nlocation = \"" + mirror_.host() + "/cache\"\ninsecure = true\n";
+    return "[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + upstream_.host() +
+           "\"\ninsecure = true\n" + more + "[[registry.mirror]]\nlocation = \"" + mirror_.host() +
+           "/cache\"\ninsecure = true\n";
   }
 
   FakeRegistry upstream_{TheCluster().io().get_executor(), {}};
@@ -41,14 +43,16 @@ TEST_F(MirrorsFlow, AreAskedBeforeTheRegistry) {
 TEST_F(MirrorsFlow, ServeForARegistryThatIsBlocked) {
   upstream_.PutImage("team/app", "2", {"linux", "ppc64le"});
   mirror_.PutImage("cache/team/app", "1", {"linux", "s390x"});
-  kube::Result<> used = UseClusterConfig(UsualClusterConfig(), Configuration(upstream_.host(), "blocked = true\n"));
+  kube::Result<> used =
+      UseClusterConfig(UsualClusterConfig(), Configuration(upstream_.host(), "blocked = true\n"));
   ASSERT_TRUE(used) << used.error();
   const std::string image = upstream_.host() + "/team/app";
   Flow(scene(), "a registry that is blocked")
       .Do(Create(MakePod("mirrored").Image(image + ":1")))
       .Await(Requires("mirrored", {"s390x"}))
       .Do(Create(MakePod("newer").Image(image + ":2")))
-      .Await(EventAbout("newer", std::string(api::kReasonInspectionError), {image + ":2", mirror_.host()}))
+      .Await(EventAbout("newer", std::string(api::kReasonInspectionError),
+                        {image + ":2", mirror_.host()}))
       .Await(Ungated("newer"));
   EXPECT_EQ(upstream_.Count("/v2/"), 0);
 }

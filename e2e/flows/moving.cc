@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster moves here from the Go operator: that one is uninstalled and leaves its ClusterPodPlacementConfig and operands;
-// this one is deployed over them. Integration tier only, as the operator is removed for it.
+// A cluster moves here from the Go operator: that one is uninstalled and leaves its
+// ClusterPodPlacementConfig and operands; this one is deployed over them. Integration tier only, as
+// the operator is removed for it.
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_test.h"
 #include "kube/client/typed.h"
@@ -11,7 +12,8 @@ namespace {
 using kube::Ok;
 using kube::Result;
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                       "validatingwebhookconfigurations",
                                        "ValidatingWebhookConfiguration", false};
 const std::string kCluster(api::kClusterConfigName);
 const std::string kController(api::kControllerName);
@@ -35,19 +37,22 @@ class MoveFlow : public FlowTest {
         .Set("/spec/selector/matchLabels", ItsLabels(name))
         .Set("/spec/template/metadata/labels", ItsLabels(name));
     if (name == kController) {
-      deployment.Set("/metadata/finalizers", Json::array({std::string(api::kPodPlacementFinalizer)}));
+      deployment.Set("/metadata/finalizers",
+                     Json::array({std::string(api::kPodPlacementFinalizer)}));
     }
     return deployment.Build();
   }
   Json ItsService(const std::string& name) {
     Json service = {{"apiVersion", "v1"}, {"kind", "Service"}};
-    service["metadata"] = {{"name", name},
-                           {"namespace", ops()},
-                           {"labels", ItsLabels(name)},
-                           {"annotations", {{"service.beta.openshift.io/serving-cert-secret-name", name}}}};
-    service["spec"] = {{"selector", ItsLabels(name)},
-                       {"ports", Json::array({{{"name", "https"}, {"port", 443}, {"targetPort", 9443}},
-                                              {{"name", "metrics"}, {"port", 8443}, {"targetPort", 8443}}})}};
+    service["metadata"] = {
+        {"name", name},
+        {"namespace", ops()},
+        {"labels", ItsLabels(name)},
+        {"annotations", {{"service.beta.openshift.io/serving-cert-secret-name", name}}}};
+    service["spec"] = {
+        {"selector", ItsLabels(name)},
+        {"ports", Json::array({{{"name", "https"}, {"port", 443}, {"targetPort", 9443}},
+                               {{"name", "metrics"}, {"port", 8443}, {"targetPort", 8443}}})}};
     return service;
   }
   Json ItsWebhooks(const char* kind, const std::string& configuration, const std::string& name,
@@ -61,7 +66,8 @@ class MoveFlow : public FlowTest {
                     {"sideEffects", "None"},
                     {"failurePolicy", policy},
                     {"rules", Json::array({std::move(rule)})}};
-    webhook["clientConfig"]["service"] = {{"name", service}, {"namespace", ops()}, {"path", "/add-pod-scheduling-gate"}};
+    webhook["clientConfig"]["service"] = {
+        {"name", service}, {"namespace", ops()}, {"path", "/add-pod-scheduling-gate"}};
     object["webhooks"] = Json::array({std::move(webhook)});
     return object;
   }
@@ -76,7 +82,8 @@ class MoveFlow : public FlowTest {
 };
 
 // Of these objects in the operator's namespace none is the Go operator's.
-Condition IsReplaced(const Resource& resource, const std::string& name, const std::string& labels_at) {
+Condition IsReplaced(const Resource& resource, const std::string& name,
+                     const std::string& labels_at) {
   return {.name = std::string(resource.kind) + " " + name + " is this operator's",
           .holds = [=](Scene& scene) -> Result<> {
             Cluster& cluster = scene.cluster();
@@ -84,22 +91,27 @@ Condition IsReplaced(const Resource& resource, const std::string& name, const st
             auto found = cluster.Run(kube::GetObject(cluster.client(), resource, key));
             if (!found) return found.error();
             Json labels = found->body().value(Json::json_pointer(labels_at), Json::object());
-            if (labels.empty() || labels.contains(kItsLabel)) return kube::Error::NotFound(labels.dump());
-            if (found->body().dump().find("service.beta.openshift.io") == std::string::npos) return Ok();
+            if (labels.empty() || labels.contains(kItsLabel))
+              return kube::Error::NotFound(labels.dump());
+            if (found->body().dump().find("service.beta.openshift.io") == std::string::npos)
+              return Ok();
             return kube::Error::NotFound("it has an annotation of the Go operator");
           }};
 }
 
 Condition NoOperandsLeft() {
-  return {.name = "no operand is left in the operator's namespace", .holds = [](Scene& scene) -> Result<> {
+  return {.name = "no operand is left in the operator's namespace",
+          .holds = [](Scene& scene) -> Result<> {
             Cluster& cluster = scene.cluster();
             for (const Resource& resource : {kDeployments, kServices, kServiceAccounts}) {
               kube::ListOptions options{.ns = cluster.operator_namespace()};
-              auto found = cluster.Run(kube::ListObjects(cluster.client(), resource, std::move(options)));
+              auto found =
+                  cluster.Run(kube::ListObjects(cluster.client(), resource, std::move(options)));
               if (!found) return found.error();
               for (const kube::Unstructured& object : found->items) {
                 const std::string& name = object.metadata().name();
-                if (name == kController || name == kWebhook) return kube::Error::NotFound(name + " is still there");
+                if (name == kController || name == kWebhook)
+                  return kube::Error::NotFound(name + " is still there");
               }
             }
             return Ok();
@@ -117,16 +129,20 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Await(Gone(kClusterConfigs, kCluster));
   ASSERT_FALSE(gone.failed());
 
-  Json pod_rule = {{"operations", {"CREATE"}}, {"apiGroups", {""}}, {"apiVersions", {"v1"}}, {"resources", {"pods"}}};
+  Json pod_rule = {{"operations", {"CREATE"}},
+                   {"apiGroups", {""}},
+                   {"apiVersions", {"v1"}},
+                   {"resources", {"pods"}}};
   Json config_rule = {{"operations", {"CREATE", "UPDATE", "DELETE"}},
                       {"apiGroups", {std::string(api::kGroup)}},
                       {"apiVersions", {"v1beta1"}},
                       {"resources", {"clusterpodplacementconfigs"}}};
-  Json waiting = MakePod("waiting")
-                     .Image(Image("demo/arm64-amd64:1"))
-                     .Label(std::string(api::kClusterGateLabel), std::string(api::kGated))
-                     .Set("/spec/schedulingGates", Json::array({{{"name", std::string(api::kClusterGate)}}}))
-                     .Build();
+  Json waiting =
+      MakePod("waiting")
+          .Image(Image("demo/arm64-amd64:1"))
+          .Label(std::string(api::kClusterGateLabel), std::string(api::kGated))
+          .Set("/spec/schedulingGates", Json::array({{{"name", std::string(api::kClusterGate)}}}))
+          .Build();
   Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ops()}}}};
   const std::string operator_service(api::kOperatorServiceName);
   Flow left(scene(), "what the Go operator left");
@@ -136,19 +152,21 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Do(Create(kServices, ItsService(kController)))
       .Do(Create(kServices, ItsService(kWebhook)))
       .Do(Create(kServices, ItsService(operator_service)))
-      .Do(Create(kMutatingWebhooks, ItsWebhooks("MutatingWebhookConfiguration", kConfiguration,
-                                                "pod-placement-scheduling-gate.multiarch.openshift.io", kWebhook,
-                                                "Ignore", pod_rule)))
+      .Do(Create(kMutatingWebhooks,
+                 ItsWebhooks("MutatingWebhookConfiguration", kConfiguration,
+                             "pod-placement-scheduling-gate.multiarch.openshift.io", kWebhook,
+                             "Ignore", pod_rule)))
       .Do(Create(kClusterConfigs, ItsClusterConfig()))
       .Do(Create(kValidatingWebhooks, ItsWebhooks("ValidatingWebhookConfiguration", kValidating,
-                                                  "vclusterpodplacementconfig.example.com", operator_service, "Fail",
-                                                  config_rule)))
+                                                  "vclusterpodplacementconfig.example.com",
+                                                  operator_service, "Fail", config_rule)))
       .Do(Create(kPods, waiting));
   ASSERT_FALSE(left.failed());
 
   auto deployed = TheProcessCluster().DeployOperator();
   ASSERT_TRUE(deployed) << deployed.error();
-  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/plugins/execFormatErrorMonitor/enabled", true));
+  auto used = UseClusterConfig(
+      UsualClusterConfig().Set("/spec/plugins/execFormatErrorMonitor/enabled", true));
   ASSERT_TRUE(used) << used.error() << "\n" << scene().Describe("");
   Flow(scene(), "this operator works in its place")
       .Await(Requires("waiting", {"amd64", "arm64"}))
@@ -161,7 +179,8 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Await(IsReplaced(kServices, operator_service, "/spec/selector"))
       .Await(IsReplaced(kMutatingWebhooks, kConfiguration, "/metadata/labels"))
       .Await(IsReplaced(kValidatingWebhooks, kValidating, "/metadata/labels"))
-      .Await(Says(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported", "False", "not supported"))
+      .Await(Says(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported", "False",
+                  "not supported"))
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Gone(kClusterConfigs, kCluster))
       .Await(Gone(kMutatingWebhooks, kConfiguration))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns a namespace may have PodPlacementConfigs in it, by the ClusterRoles that every cluster has for its users.
+// Who owns a namespace may have PodPlacementConfigs in it, by the ClusterRoles that every cluster
+// has for its users.
 #include "e2e/framework/flow_test.h"
 #include "kube/client/client_config.h"
 #include "kube/client/new_client.h"
@@ -14,14 +15,18 @@ using kube::Result;
 
 class NamespaceOwnerFlow : public FlowTest {
  protected:
-  // The API server for a ServiceAccount that the ClusterRole `role` is bound to in the scene's namespace.
+  // The API server for a ServiceAccount that the ClusterRole `role` is bound to in the scene's
+  // namespace.
   std::unique_ptr<kube::Client> ClientOf(const std::string& role) {
     std::string account = "user-" + role;
-    Json service_account = {{"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
-    Json binding = {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-                    {"kind", "RoleBinding"},
-                    {"metadata", {{"name", account}}},
-                    {"roleRef", {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}}};
+    Json service_account = {
+        {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
+    Json binding = {
+        {"apiVersion", "rbac.authorization.k8s.io/v1"},
+        {"kind", "RoleBinding"},
+        {"metadata", {{"name", account}}},
+        {"roleRef",
+         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}}};
     binding["subjects"] =
         Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", scene().ns()}}});
     auto created = scene().Create(kServiceAccounts, service_account);
@@ -33,7 +38,8 @@ class NamespaceOwnerFlow : public FlowTest {
         .method = kube::Method::kPost,
         .target = kServiceAccounts.Path(scene().ns(), account, "token"),
         .content_type = std::string(kube::kJson),
-        .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}})"};
+        .body =
+            R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{"expirationSeconds":3600}})"};
     auto answer = cluster().Run(cluster().client().Call(std::move(request)));
     EXPECT_TRUE(answer) << answer.error();
     if (!answer) return nullptr;
@@ -41,18 +47,21 @@ class NamespaceOwnerFlow : public FlowTest {
     config.tls.ca_pem = cluster().connection().tls.ca_pem;
     config.ca_file = cluster().connection().ca_file;
     config.token = kube::StringAt(*kube::ParseJson(answer->body), "status.token");
-    auto client = kube::NewClient(cluster().io().get_executor(), cluster().clock(), config, {.name = "e2e-user"});
+    auto client = kube::NewClient(cluster().io().get_executor(), cluster().clock(), config,
+                                  {.name = "e2e-user"});
     EXPECT_TRUE(client) << client.error();
     return client ? std::move(*client) : nullptr;
   }
 
-  // Repeats `call` while it is forbidden: a binding and an aggregated role are in force a moment after they are written.
+  // Repeats `call` while it is forbidden: a binding and an aggregated role are in force a moment
+  // after they are written.
   template <class T>
   Result<T> Eventually(const std::function<kube::Async<T>()>& call) {
     kube::TimePoint deadline = cluster().clock().Now() + cluster().patience();
     while (true) {
       Result<T> result = cluster().Run(call());
-      if (!FailedWith(result, kube::Code::kPermissionDenied) || cluster().clock().Now() > deadline) return result;
+      if (!FailedWith(result, kube::Code::kPermissionDenied) || cluster().clock().Now() > deadline)
+        return result;
       cluster().Pause(50ms);
     }
   }
@@ -62,7 +71,8 @@ class NamespaceOwnerFlow : public FlowTest {
     return kube::Unstructured(std::move(config));
   }
   Result<kube::Unstructured> Create(kube::Client& client, const std::string& name) {
-    return Eventually<kube::Unstructured>([&] { return kube::CreateObject(client, kConfigs, Config(name)); });
+    return Eventually<kube::Unstructured>(
+        [&] { return kube::CreateObject(client, kConfigs, Config(name)); });
   }
   Result<> ListConfigs(kube::Client& client) {
     auto listed = Eventually<kube::TypedList<kube::Unstructured>>(
@@ -81,14 +91,16 @@ TEST_F(NamespaceOwnerFlow, AdminsAndEditorsWriteConfigs) {
     ASSERT_TRUE(created) << created.error();
     Json patch = {{"spec", {{"priority", 7}}}};
     kube::ObjectKey key{scene().ns(), "mine"};
-    auto changed = cluster().Run(kube::PatchObject(*user, kConfigs, key, kube::kMergePatch, std::move(patch)));
+    auto changed =
+        cluster().Run(kube::PatchObject(*user, kConfigs, key, kube::kMergePatch, std::move(patch)));
     EXPECT_TRUE(changed) << changed.error();
     Result<> listed = ListConfigs(*user);
     EXPECT_TRUE(listed) << listed.error();
     auto deleted = cluster().Run(kube::DeleteObject(*user, kConfigs, key));
     EXPECT_TRUE(deleted) << deleted.error();
     // Not in another namespace.
-    auto elsewhere = cluster().Run(kube::ListObjects(*user, kConfigs, kube::ListOptions{.ns = "default"}));
+    auto elsewhere =
+        cluster().Run(kube::ListObjects(*user, kConfigs, kube::ListOptions{.ns = "default"}));
     EXPECT_TRUE(FailedWith(elsewhere, kube::Code::kPermissionDenied));
   }
 }

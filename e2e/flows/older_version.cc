@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ClusterPodPlacementConfig in its older version, as manifests for the peer have it: the API server has the
-// operator convert, and nothing is lost on the way there and back.
+// The ClusterPodPlacementConfig in its older version, as manifests for the peer have it: the API
+// server has the operator convert, and nothing is lost on the way there and back.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
 namespace {
 
-constexpr Resource kOlder{api::kGroup, "v1alpha1", "clusterpodplacementconfigs", "ClusterPodPlacementConfig", false};
+constexpr Resource kOlder{api::kGroup, "v1alpha1", "clusterpodplacementconfigs",
+                          "ClusterPodPlacementConfig", false};
 const std::string kCluster(api::kClusterConfigName);
 const std::string kOlderVersion = std::string(api::kGroup) + "/v1alpha1";
 
@@ -52,8 +53,10 @@ TEST_F(OlderVersionFlow, OfTheClustersConfigWorksAndLosesNothing) {
   Json platforms = Json::array({{{"architecture", "arm64"}, {"weight", 7}}});
   Flow(scene(), "there and back")
       .Do(Change(kClusterConfigs, kCluster,
-                 {{"spec", {{"fallbackArchitecture", "arm64"},
-                            {"plugins", {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}}}}}}))
+                 {{"spec",
+                   {{"fallbackArchitecture", "arm64"},
+                    {"plugins",
+                     {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}}}}}}))
       .Check(Shows(kOlder, "/fallbackArchitecture", nullptr))
       .Check(Shows(kOlder, "/plugins", nullptr))
       .Do(Change(kOlder, kCluster, {{"spec", {{"logVerbosity", "Trace"}}}}))

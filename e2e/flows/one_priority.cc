@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs of one priority that were created in the same instant, and so raced past the webhook: the oldest counts.
+// Configs of one priority that were created in the same instant, and so raced past the webhook: the
+// oldest counts.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -27,7 +28,8 @@ class OnePriorityFlow : public FlowTest {
     kube::TaskGroup tasks(cluster().io().get_executor());
     int done = 0;
     for (int i = 0; i < 8; ++i) {
-      ConfigBuilder config = MakeConfig("c" + std::to_string(i)).Namespace(scene().ns()).Priority(7);
+      ConfigBuilder config =
+          MakeConfig("c" + std::to_string(i)).Namespace(scene().ns()).Priority(7);
       tasks.Spawn("create", CreateOne(config.Prefer("arm64", 10 + i).Build(), &done));
     }
     while (done < 8) cluster().Pause(5ms);
@@ -38,7 +40,8 @@ class OnePriorityFlow : public FlowTest {
     if (!listed) return stored;
     for (const Json& config : *listed) {
       std::string name = kube::StringAt(config, "metadata.name");
-      stored.push_back({kube::StringAt(config, "metadata.creationTimestamp"), name, 10 + std::stoi(name.substr(1))});
+      stored.push_back({kube::StringAt(config, "metadata.creationTimestamp"), name,
+                        10 + std::stoi(name.substr(1))});
     }
     std::sort(stored.begin(), stored.end());
     return stored;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I8: our own operands are never gated by us, and run where the restricted Pod Security Standard and a ResourceQuota
-// are in force.
+// I8: our own operands are never gated by us, and run where the restricted Pod Security Standard
+// and a ResourceQuota are in force.
 #include "e2e/framework/flow_test.h"
 #include "kube/client/typed.h"
 
@@ -18,20 +18,27 @@ class StrictNamespaceFlow : public FlowTest {
 };
 
 TEST_F(StrictNamespaceFlow, AShardRunsInIt) {
-  Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "strict"}}}};
-  quota["spec"]["hard"] = {{"pods", "20"},          {"requests.cpu", "2"},     {"requests.memory", "1Gi"},
-                           {"limits.cpu", "8"},     {"limits.memory", "2Gi"}};
-  Json limits = {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}}, {"limits", {{"cpu", "10m"}, {"memory", "8Mi"}}}};
+  Json quota = {
+      {"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "strict"}}}};
+  quota["spec"]["hard"] = {{"pods", "20"},
+                           {"requests.cpu", "2"},
+                           {"requests.memory", "1Gi"},
+                           {"limits.cpu", "8"},
+                           {"limits.memory", "2Gi"}};
+  Json limits = {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}},
+                 {"limits", {{"cpu", "10m"}, {"memory", "8Mi"}}}};
   Flow(scene(), "a strict namespace")
       .Do(Create(kResourceQuotas, quota))
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
-      .Do(Create(MakePod("web").Image(Image("demo/multi:1")).Set("/spec/containers/0/resources", limits)))
+      .Do(Create(
+          MakePod("web").Image(Image("demo/multi:1")).Set("/spec/containers/0/resources", limits)))
       .Await(Prefers("web", {{"arm64", 10}}))
       .Never(OperandHadGate());
 }
 
-// The config selects every pod of the namespace, so the shard's own as well, and again after they were all replaced.
+// The config selects every pod of the namespace, so the shard's own as well, and again after they
+// were all replaced.
 TEST_F(OperandsFlow, AreNeverGatedByTheirOwnWebhook) {
   Flow(scene(), "operands are never gated")
       .Do(Create(MakeConfig("everything").Prefer("arm64", 10)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I7 for the operator itself: its namespace is deleted while everything is at work. Integration tier only, as the
-// operator has to come back for the flows after this one.
+// I7 for the operator itself: its namespace is deleted while everything is at work. Integration
+// tier only, as the operator has to come back for the flows after this one.
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/flows/process_conditions.h"
 #include "e2e/framework/flow_test.h"
@@ -12,7 +12,8 @@ using namespace std::chrono_literals;
 
 class OperatorRemovalFlow : public FlowTest {};
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                       "validatingwebhookconfigurations",
                                        "ValidatingWebhookConfiguration", false};
 
 TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
@@ -21,8 +22,11 @@ TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
   const std::string operator_name = "multiarch-tuning-operator";
   ProcessKubelet& kubelet = TheProcessCluster().kubelet();
   Flow flow(scene(), "the operator's namespace goes");
-  flow.Await(NoConfigAnywhere()).Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
-  // One pod waits for tries to inspect an image that is not there, the other for a shard that does not come.
+  flow.Await(NoConfigAnywhere())
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady());
+  // One pod waits for tries to inspect an image that is not there, the other for a shard that does
+  // not come.
   kubelet.HoldImage("shard", scene().ns(), true);
   flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
       .Await(NoProcessOf("shard"))
@@ -35,7 +39,8 @@ TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
       .Await(Ungated("unsharded"))
       .Await(Gone(kNamespaces, ops), 120s)
       .Await(Gone(kMutatingWebhooks, std::string(api::kMutatingWebhookConfigurationName)))
-      .Await(Gone(kValidatingWebhooks, "multiarch-tuning-operator-validating-webhook-configuration"))
+      .Await(
+          Gone(kValidatingWebhooks, "multiarch-tuning-operator-validating-webhook-configuration"))
       .Await(Gone(kClusterRoles, operator_name))
       .Await(Gone(kClusterRoleBindings, operator_name))
       .Await(ShardGone())

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator's own webhooks: no user's write is refused because of their certificate, and they are not away for long.
+// The operator's own webhooks: no user's write is refused because of their certificate, and they
+// are not away for long.
 #include <string>
 
 #include "e2e/framework/flow_test.h"
@@ -11,7 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Result;
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                       "validatingwebhookconfigurations",
                                        "ValidatingWebhookConfiguration", false};
 constexpr char kConfiguration[] = "multiarch-tuning-operator-validating-webhook-configuration";
 constexpr char kAuthority[] = "multiarch-tuning-operator-ca";
@@ -33,8 +35,10 @@ TEST_F(OwnWebhooksFlow, AConfigurationThatSomebodyDeletesComesBackInSeconds) {
       .Do(Delete(kValidatingWebhooks, kConfiguration))
       .Await(Exists(kValidatingWebhooks, kConfiguration), 5s)
       .Do(Create(MakeConfig("a").Priority(1).Prefer("arm64", 10)))
-      .Await({.name = "a config with the priority of another is refused", .holds = [](Scene& scene) -> Result<> {
-                auto created = scene.Create(kConfigs, MakeConfig("b").Priority(1).Prefer("arm64", 10).Build());
+      .Await({.name = "a config with the priority of another is refused",
+              .holds = [](Scene& scene) -> Result<> {
+                auto created =
+                    scene.Create(kConfigs, MakeConfig("b").Priority(1).Prefer("arm64", 10).Build());
                 if (!created) return kube::Ok();
                 (void)scene.Delete(kConfigs, "b");
                 return kube::Error::Unavailable("it was accepted");

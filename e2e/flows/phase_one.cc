@@ -9,8 +9,8 @@ class PhaseOneFlow : public FlowTest {};
 
 const std::string kCluster(api::kClusterConfigName);
 
-// "The operator should refuse the creation of a namespace-scoped PodPlacementConfig CRD if the cluster-scoped
-// ClusterPodPlacementConfig CRD is not present."
+// "The operator should refuse the creation of a namespace-scoped PodPlacementConfig CRD if the
+// cluster-scoped ClusterPodPlacementConfig CRD is not present."
 TEST_F(PhaseOneFlow, NoConfigWithoutTheClusters) {
   Flow(scene(), "no config without the cluster's")
       .Await(NoConfigAnywhere())
@@ -20,8 +20,8 @@ TEST_F(PhaseOneFlow, NoConfigWithoutTheClusters) {
       .Check(Gone(kConfigs, "orphan"));
 }
 
-// "The operator should refuse the deletion of the cluster-scoped ClusterPodPlacementConfig CRD if there are any
-// namespace-scoped PodPlacementConfig CRDs in the cluster."
+// "The operator should refuse the deletion of the cluster-scoped ClusterPodPlacementConfig CRD if
+// there are any namespace-scoped PodPlacementConfig CRDs in the cluster."
 TEST_F(PhaseOneFlow, TheClustersConfigStaysWhileAConfigIsThere) {
   Flow(scene(), "the cluster's config stays")
       .Do(Create(MakeConfig("keeper").Prefer("arm64", 10)))
@@ -35,9 +35,10 @@ TEST_F(PhaseOneFlow, TheClustersConfigStaysWhileAConfigIsThere) {
       .Await(ShardGone());
 }
 
-// "The pod placement controller should apply the configuration defined by the namespace-scoped PodPlacementConfig CRD
-// to the pods in the selected namespaces, and the cluster-scoped ClusterPodPlacementConfig configuration for preferred
-// affinities should be ignored": for the architectures that the namespace's config names.
+// "The pod placement controller should apply the configuration defined by the namespace-scoped
+// PodPlacementConfig CRD to the pods in the selected namespaces, and the cluster-scoped
+// ClusterPodPlacementConfig configuration for preferred affinities should be ignored": for the
+// architectures that the namespace's config names.
 TEST_F(PhaseOneFlow, ANamespacesPreferenceWinsOverTheClusters) {
   auto used = UseClusterConfig(UsualClusterConfig().Prefer("arm64", 90).Prefer("s390x", 5));
   ASSERT_TRUE(used) << used.error();
@@ -51,8 +52,8 @@ TEST_F(PhaseOneFlow, ANamespacesPreferenceWinsOverTheClusters) {
                        "s390x:5:ClusterPodPlacementConfig"));
 }
 
-// "... the highest-priority namespace-scoped PodPlacementConfig CRD to pods matching multiple PodPlacementConfig CRDs
-// in the same namespace."
+// "... the highest-priority namespace-scoped PodPlacementConfig CRD to pods matching multiple
+// PodPlacementConfig CRDs in the same namespace."
 TEST_F(PhaseOneFlow, TheHighestPriorityWins) {
   Flow(scene(), "the highest priority wins")
       .Do(Create(MakeConfig("low").Priority(1).Prefer("arm64", 11).Prefer("s390x", 12)))
@@ -88,8 +89,8 @@ TEST_F(PhaseOneFlow, PriorityDefaultsToZero) {
   EXPECT_EQ(kube::IntAt(*config, "spec.priority", -1), 0);
 }
 
-// "The pod placement controller should not process a pod with the configuration of the namespace-scoped
-// PodPlacementConfig CRD if the pod does not match its label selector."
+// "The pod placement controller should not process a pod with the configuration of the
+// namespace-scoped PodPlacementConfig CRD if the pod does not match its label selector."
 TEST_F(PhaseOneFlow, APodThatDoesNotMatchIsLeftAlone) {
   Flow(scene(), "a pod that does not match")
       .Do(Create(MakeConfig("web-only").ForLabel("tier", "web").Prefer("arm64", 10)))

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional test plan of the PodPlacementConfig enhancement, Phase 2: the life of a shard. What the shard does to
-// pods is in local_gate_goes_first.cc.
+// The functional test plan of the PodPlacementConfig enhancement, Phase 2: the life of a shard.
+// What the shard does to pods is in local_gate_goes_first.cc.
 #include <set>
 
 #include "e2e/framework/flow_test.h"
@@ -13,8 +13,8 @@ class ShardFlow : public FlowTest {};
 const std::string kController(api::kShardControllerName);
 const std::string kWebhook(api::kShardWebhookName);
 
-// "The operator should deploy a local pod placement controller and mutating webhook in the namespace where the first
-// namespace-scoped PodPlacementConfig CRD is created."
+// "The operator should deploy a local pod placement controller and mutating webhook in the
+// namespace where the first namespace-scoped PodPlacementConfig CRD is created."
 TEST_F(ShardFlow, ComesWithTheFirstConfig) {
   Flow(scene(), "a shard comes with the first config")
       .Check(ShardGone())
@@ -30,8 +30,10 @@ TEST_F(ShardFlow, ComesWithTheFirstConfig) {
   const Json* controllers = kube::Find(*config, "status.controllers");
   ASSERT_NE(controllers, nullptr) << *config;
   EXPECT_EQ(controllers->size(), 2u) << *controllers;
-  for (const Json& controller : *controllers) EXPECT_GE(kube::IntAt(controller, "readyReplicas"), 1) << controller;
-  EXPECT_EQ(kube::IntAt(*config, "status.observedGeneration"), kube::IntAt(*config, "metadata.generation"));
+  for (const Json& controller : *controllers)
+    EXPECT_GE(kube::IntAt(controller, "readyReplicas"), 1) << controller;
+  EXPECT_EQ(kube::IntAt(*config, "status.observedGeneration"),
+            kube::IntAt(*config, "metadata.generation"));
 }
 
 // Each config has an entry of its own, which selects what the config selects.
@@ -40,7 +42,8 @@ TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
       .Do(Create(MakeConfig("web").Priority(1).ForLabel("tier", "web").Prefer("arm64", 10)))
       .Do(Create(MakeConfig("db").Priority(2).ForLabel("tier", "db").Prefer("amd64", 10)))
       .Await(ShardReady());
-  auto configuration = scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
+  auto configuration =
+      scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
   ASSERT_TRUE(configuration) << configuration.error();
   std::set<std::string> tiers;
   for (const Json& entry : (*configuration)["webhooks"]) {
@@ -54,8 +57,8 @@ TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
   Flow(scene(), "an entry goes with its config").Do(Delete(kConfigs, "db")).Await(ShardReady());
 }
 
-// "The operator should delete the resources deployed in the namespace when the last namespace-scoped PodPlacementConfig
-// CRD is deleted": with the last, and not before.
+// "The operator should delete the resources deployed in the namespace when the last
+// namespace-scoped PodPlacementConfig CRD is deleted": with the last, and not before.
 TEST_F(ShardFlow, GoesWithTheLastConfig) {
   Flow(scene(), "a shard goes with the last config")
       .Do(Create(MakeConfig("one").Priority(1).Prefer("arm64", 10)))
@@ -96,7 +99,8 @@ TEST_F(ShardFlow, FollowsAChangeOfItsConfig) {
       .Await(ShardReady())
       .Do(Create(MakePod("before").Image(Image("demo/multi:1"))))
       .Await(Prefers("before", {{"arm64", 10}}))
-      .Do(Change(kConfigs, "moving", {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", platforms}}}}}}}}))
+      .Do(Change(kConfigs, "moving",
+                 {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", platforms}}}}}}}}))
       .Do(Create(MakePod("after").Image(Image("demo/multi:1"))))
       .Await(Prefers("after", {{"s390x", 33}}))
       .Check(Prefers("before", {{"arm64", 10}}));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registries that want to know who asks: with a password (Debian's docker-registry), and with the tokens of a token
-// server (a fake one, on the event loop of the flow).
+// Registries that want to know who asks: with a password (Debian's docker-registry), and with the
+// tokens of a token server (a fake one, on the event loop of the flow).
 #include <cstdlib>
 
 #include "e2e/framework/flow_test.h"
@@ -26,7 +26,8 @@ class PrivateRegistryFlow : public FlowTest {
                             "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n");
   }
 
-  static std::string DockerConfig(const std::string& host, const std::string& user, const std::string& password) {
+  static std::string DockerConfig(const std::string& host, const std::string& user,
+                                  const std::string& password) {
     Json auth = {{"username", user}, {"password", password}};
     return kube::Base64Encode(Json{{"auths", {{host, auth}}}}.dump());
   }
@@ -41,8 +42,10 @@ class PrivateRegistryFlow : public FlowTest {
   // Gated, with the label and an annotation that has every one of `words`.
   static Condition TellsOnThePod(const std::string& pod, const std::vector<std::string>& words) {
     return OfPod(pod, "says what went wrong with its image", [words](const Json& state) {
-      if (!state["metadata"].value("labels", Json::object()).contains(api::kInspectErrorLabel)) return false;
-      std::string text = state["metadata"].value("annotations", Json::object())
+      if (!state["metadata"].value("labels", Json::object()).contains(api::kInspectErrorLabel))
+        return false;
+      std::string text = state["metadata"]
+                             .value("annotations", Json::object())
                              .value(std::string(api::kInspectErrorAnnotation), "");
       bool all = true;
       for (const std::string& word : words) all &= text.find(word) != std::string::npos;
@@ -52,8 +55,9 @@ class PrivateRegistryFlow : public FlowTest {
 };
 
 TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
-  std::string folder = std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
-                       "/" + scene().ns();
+  std::string folder =
+      std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
+      "/" + scene().ns();
   DockerRegistry registry({.folder = folder, .storage = folder + "/storage", .password = true});
   Publisher publisher(cluster().io(), registry.port(), "Basic " + kube::Base64Encode("u:secret"));
   publisher.PushImage("team/app", "1", {"linux", "s390x"}, inspection::kOciManifest);
@@ -72,13 +76,16 @@ TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
       .Do(Create(MakePod("mistaken").Image(image).PullSecret("wrong")))
       .Await(TellsOnThePod("without", {image, registry.host(), "401", "0 credentials"}))
       .Await(TellsOnThePod("mistaken", {image, registry.host(), "401", "1 credential"}))
-      .Await(EventAbout("without", std::string(api::kReasonInspectionError), {image, registry.host(), "401"}))
+      .Await(EventAbout("without", std::string(api::kReasonInspectionError),
+                        {image, registry.host(), "401"}))
       // I3: no gate for ever, and no requirement made up.
       .Await(Ungated("without"), 240s)
       .Await(Ungated("mistaken"), 240s)
       .Check(Labelled("without", std::string(api::kInspectErrorCountLabel), "5"))
-      .Check(OfPod("without", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
-      .Check(OfPod("mistaken", "has no requirement", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(OfPod("without", "has no requirement",
+                   [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(OfPod("mistaken", "has no requirement",
+                   [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Never(GateAndItsWorkGoApart());
 }
 
@@ -95,7 +102,8 @@ TEST_F(PrivateRegistryFlow, WithTokensIsReadOnceTheSecretIsCorrected) {
       .Do(CreateSecret("pull", DockerConfig(registry.host(), "u", "guess")))
       .Do(Create(MakePod("early").Image(image).PullSecret("pull")))
       .Await(TellsOnThePod("early", {image, registry.host(), "401"}))
-      .Do(Change(kSecrets, "pull", {{"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}}))
+      .Do(Change(kSecrets, "pull",
+                 {{"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}}))
       .Await(Requires("early", {"arm64", "ppc64le"}))
       .Check(OfPod("early", "does not speak of an error any more",
                    [](const Json& pod) {
@@ -114,23 +122,26 @@ TEST_F(PrivateRegistryFlow, TheGlobalSecretIsInUseWhileItIsThereAndNoLonger) {
   registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
   registry.RequireToken("u", "secret");
   const std::string image = registry.host() + "/team/app:1";
-  Step create{.name = "create the global secret", .act = [&](Scene& scene) -> kube::Result<> {
-                auto created = scene.Create(
-                    kSecrets, {{"apiVersion", "v1"},
-                               {"kind", "Secret"},
-                               {"type", "kubernetes.io/dockerconfigjson"},
-                               {"metadata", {{"name", secret.name}, {"namespace", secret.ns}}},
-                               {"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}});
-                if (!created) return created.error();
-                return kube::Ok();
-              }};
+  Step create{
+      .name = "create the global secret", .act = [&](Scene& scene) -> kube::Result<> {
+        auto created = scene.Create(
+            kSecrets,
+            {{"apiVersion", "v1"},
+             {"kind", "Secret"},
+             {"type", "kubernetes.io/dockerconfigjson"},
+             {"metadata", {{"name", secret.name}, {"namespace", secret.ns}}},
+             {"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}});
+        if (!created) return created.error();
+        return kube::Ok();
+      }};
   Step remove{.name = "delete the global secret", .act = [&](Scene&) {
                 return cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, secret));
               }};
-  kube::Result<> known = UseClusterConfig(UsualClusterConfig()
-                                              .Set("/spec/inspectionRetryPeriod", "60s")
-                                              .Set("/spec/globalPullSecretRef/name", secret.name),
-                                          "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");
+  kube::Result<> known =
+      UseClusterConfig(UsualClusterConfig()
+                           .Set("/spec/inspectionRetryPeriod", "60s")
+                           .Set("/spec/globalPullSecretRef/name", secret.name),
+                       "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");
   ASSERT_TRUE(known) << known.error();
 
   Flow flow(scene(), "the global pull secret");

@@ -17,9 +17,11 @@ Condition NoProcessOf(const std::string& program) {
 }
 
 Condition UngatedSoFar(size_t count) {
-  return {.name = std::to_string(count) + " pods are ungated", .holds = [count](Scene& scene) -> Result<> {
+  return {.name = std::to_string(count) + " pods are ungated",
+          .holds = [count](Scene& scene) -> Result<> {
             size_t ungated = 0;
-            for (const PodHistory* pod : scene.pods().All()) ungated += !IsOperand(pod->last()) && !IsGated(pod->last());
+            for (const PodHistory* pod : scene.pods().All())
+              ungated += !IsOperand(pod->last()) && !IsGated(pod->last());
             if (ungated >= count) return Ok();
             return Error::NotFound(std::to_string(ungated) + " pods are");
           }};

@@ -8,7 +8,8 @@
 
 namespace e2e {
 
-// No process of `program` runs for the scene's namespace: one that was told to end works on until it has.
+// No process of `program` runs for the scene's namespace: one that was told to end works on until
+// it has.
 Condition NoProcessOf(const std::string& program);
 
 // At least `count` pods of the scene are out of their gates.

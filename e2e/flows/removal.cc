@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// I7: deleting anything, in any order, leaves no gated pod behind and nothing of ours, and blocks no namespace.
+// I7: deleting anything, in any order, leaves no gated pod behind and nothing of ours, and blocks
+// no namespace.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -55,7 +56,8 @@ TEST_F(RemovalFlow, OfTheNamespaceIsNeverBlocked) {
 TEST_F(RemovalFlow, OfAConfigAndItsReturnAtOnce) {
   Flow flow(scene(), "a config comes and goes");
   for (int round = 0; round < 5; ++round) {
-    flow.Do(Create(MakeConfig("flicker").Prefer("arm64", 10 + round))).Do(Delete(kConfigs, "flicker"));
+    flow.Do(Create(MakeConfig("flicker").Prefer("arm64", 10 + round)))
+        .Do(Delete(kConfigs, "flicker"));
   }
   flow.Do(Create(MakeConfig("flicker").Prefer("arm64", 99)))
       .Await(ShardReady())

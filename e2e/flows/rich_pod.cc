@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// I5: fields that we do not know survive both gates. A pod with every field of core/v1 that the API server accepts, and
-// its twin in a namespace that is none of ours, must differ in nothing but what we mean to set.
+// I5: fields that we do not know survive both gates. A pod with every field of core/v1 that the API
+// server accepts, and its twin in a namespace that is none of ours, must differ in nothing but what
+// we mean to set.
 #include <fstream>
 #include <sstream>
 
@@ -11,7 +12,8 @@
 namespace e2e {
 namespace {
 
-constexpr kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass", false};
+constexpr kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", "RuntimeClass",
+                                         false};
 
 Json RichPod(const std::string& image) {
   std::ifstream in("e2e/flows/testdata/rich_pod.yaml");
@@ -30,7 +32,8 @@ Json RichPod(const std::string& image) {
 Json WithoutOurs(Json pod) {
   pod.erase("status");
   Json& metadata = pod["metadata"];
-  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation", "managedFields", "namespace"}) {
+  for (const char* field : {"uid", "resourceVersion", "creationTimestamp", "generation",
+                            "managedFields", "namespace"}) {
     metadata.erase(field);
   }
   for (const char* map : {"labels", "annotations"}) {
@@ -48,7 +51,8 @@ Json WithoutOurs(Json pod) {
   pod["spec"]["schedulingGates"] = gates;
   // Our expressions and terms go, each by itself: everything around them must be as it was.
   Json& node_affinity = pod["spec"]["affinity"]["nodeAffinity"];
-  for (Json& term : node_affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]) {
+  for (Json& term :
+       node_affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]) {
     Json expressions = Json::array();
     for (const Json& expression : term.value("matchExpressions", Json::array())) {
       if (kube::StringAt(expression, "key") != api::kArchLabel) expressions.push_back(expression);
@@ -73,11 +77,13 @@ class RichPodFlow : public FlowTest {
 };
 
 TEST_F(RichPodFlow, GoesThroughBothGatesUnchanged) {
-  Json runtime_class = {{"apiVersion", "node.k8s.io/v1"}, {"kind", "RuntimeClass"}, {"handler", "none"}};
+  Json runtime_class = {
+      {"apiVersion", "node.k8s.io/v1"}, {"kind", "RuntimeClass"}, {"handler", "none"}};
   runtime_class["metadata"]["name"] = "e2e-rich";
   runtime_class["overhead"]["podFixed"] = {{"cpu", "10m"}, {"memory", "1Mi"}};
   auto applied = cluster().Run(kube::ApplyObject(cluster().client(), kRuntimeClasses,
-                                                 kube::Unstructured(runtime_class), kube::ApplyOptions{"e2e"}));
+                                                 kube::Unstructured(runtime_class),
+                                                 kube::ApplyOptions{"e2e"}));
   ASSERT_TRUE(applied) << applied.error();
 
   Json labels = {{kSceneLabel, "false"}};

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The namespaceSelector of the ClusterPodPlacementConfig and the PodPlacementConfigs of a namespace that it does not
-// select, where nobody sets the requirement of a pod.
+// The namespaceSelector of the ClusterPodPlacementConfig and the PodPlacementConfigs of a namespace
+// that it does not select, where nobody sets the requirement of a pod.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -10,7 +10,8 @@ class SelectedNamespacesFlow : public FlowTest {
  protected:
   // Of the scene's namespace, which the selector asks for; null removes it.
   Step SetLabel(Json value) {
-    return Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, std::move(value)}}}}}});
+    return Change(kNamespaces, scene().ns(),
+                  {{"metadata", {{"labels", {{kSceneLabel, std::move(value)}}}}}});
   }
 };
 

@@ -11,7 +11,9 @@ class UsersWordsFlow : public FlowTest {
   void SetUp() override {
     FlowTest::SetUp();
     if (HasFatalFailure()) return;
-    Flow(scene(), "a config for all pods").Do(Create(MakeConfig("all").Prefer("arm64", 50))).Await(ShardReady());
+    Flow(scene(), "a config for all pods")
+        .Do(Create(MakeConfig("all").Prefer("arm64", 50)))
+        .Await(ShardReady());
   }
 };
 
@@ -21,7 +23,8 @@ TEST_F(UsersWordsFlow, AnArchitectureInTheNodeSelectorIsKept) {
   Flow(scene(), "nodeSelector")
       .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x")))
       .Await(Ungated("fixed"))
-      .Check(OfPod("fixed", "has no requirement of ours", [](const Json& pod) { return RequirementsOf(pod).empty(); }))
+      .Check(OfPod("fixed", "has no requirement of ours",
+                   [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Check(Labelled("fixed", std::string(api::kNodeAffinityLabel), "not-set"))
       // Preferences still apply.
       .Check(Prefers("fixed", {{"arm64", 50}}))
@@ -41,9 +44,11 @@ TEST_F(UsersWordsFlow, OfTwoTermsOnlyTheOneWithoutArchitectureIsCompleted) {
                      .Image(Image("demo/arm64-amd64:1"))
                      .Require(kArch, {"s390x"})
                      .Require(std::string(api::kOsLabel), {"linux"})))
-      .Await(OfPod("two", "has the first term as it was and the second completed", [](const Json& pod) {
-        return RequirementsOf(pod) == std::vector<std::vector<std::string>>{{"s390x"}, {"amd64", "arm64"}};
-      }))
+      .Await(OfPod("two", "has the first term as it was and the second completed",
+                   [](const Json& pod) {
+                     return RequirementsOf(pod) ==
+                            std::vector<std::vector<std::string>>{{"s390x"}, {"amd64", "arm64"}};
+                   }))
       .Await(LandsOn("two", {"amd64", "arm64"}));
 }
 
@@ -62,7 +67,8 @@ TEST_F(UsersWordsFlow, PodsThatAreBoundAlreadyPass) {
   std::string node = kube::StringAt(nodes->front(), "metadata.name");
   Flow(scene(), "bound pods")
       .Do(Create(MakePod("bound").Image(Image("demo/amd64:1")).Set("/spec/nodeName", node)))
-      .Await(OfPod("bound", "is on its node", [node](const Json& pod) { return NodeOf(pod) == node; }))
+      .Await(
+          OfPod("bound", "is on its node", [node](const Json& pod) { return NodeOf(pod) == node; }))
       .Never(HadGate());
 }
 
@@ -78,7 +84,9 @@ TEST_F(UsersWordsFlow, PodsOfADaemonSetPass) {
 
 TEST_F(UsersWordsFlow, ControlPlanePodsPass) {
   Flow(scene(), "control-plane pods")
-      .Do(Create(MakePod("cp").Image(Image("demo/multi:1")).NodeSelector("node-role.kubernetes.io/control-plane", "")))
+      .Do(Create(MakePod("cp")
+                     .Image(Image("demo/multi:1"))
+                     .NodeSelector("node-role.kubernetes.io/control-plane", "")))
       .Await(OfPod("cp", "is there", [](const Json&) { return true; }))
       .Never(HadGate());
 }
@@ -90,23 +98,28 @@ class SettledPodsFlow : public FlowTest {
     return MakePod(name).Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x");
   }
   PodBuilder ByTerms(const std::string& name) {
-    return MakePod(name).Image(Image("demo/multi:1")).Require(kArch, {"arm64", "amd64"}).Require(kArch, {"ppc64le"});
+    return MakePod(name)
+        .Image(Image("demo/multi:1"))
+        .Require(kArch, {"arm64", "amd64"})
+        .Require(kArch, {"ppc64le"});
   }
 };
 
-// The API server creates no such pod without asking for the cluster gate. Nothing is really created.
+// The API server creates no such pod without asking for the cluster gate. Nothing is really
+// created.
 Condition IsGatedOnCreation(const PodBuilder& pod) {
-  return {.name = "the API server asks for the cluster gate of a pod that requires its architecture",
-          .holds = [pod](Scene& scene) -> kube::Result<> {
-            kube::ApiRequest request{.method = kube::Method::kPost,
-                                     .target = kPods.Path(scene.ns()) + "?dryRun=All",
-                                     .content_type = std::string(kube::kJson),
-                                     .body = pod.Build().dump()};
-            auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-            if (!answer) return answer.error();
-            if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();
-            return kube::Error::NotFound("it has no gate");
-          }};
+  return {
+      .name = "the API server asks for the cluster gate of a pod that requires its architecture",
+      .holds = [pod](Scene& scene) -> kube::Result<> {
+        kube::ApiRequest request{.method = kube::Method::kPost,
+                                 .target = kPods.Path(scene.ns()) + "?dryRun=All",
+                                 .content_type = std::string(kube::kJson),
+                                 .body = pod.Build().dump()};
+        auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+        if (!answer) return answer.error();
+        if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();
+        return kube::Error::NotFound("it has no gate");
+      }};
 }
 
 TEST_F(SettledPodsFlow, AreNotGatedWithoutPreferences) {
@@ -120,7 +133,8 @@ TEST_F(SettledPodsFlow, AreNotGatedWithoutPreferences) {
 
 // I4: the shard never comes up, so that the cluster's controller has to apply its config.
 TEST_F(SettledPodsFlow, GetThePreferencesOfAConfigWithoutAShard) {
-  Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "no-deployments"}}}};
+  Json quota = {
+      {"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "no-deployments"}}}};
   quota["spec"]["hard"] = {{"count/deployments.apps", "0"}};
   Flow(scene(), "architecture required by the user, shard missing")
       .Do(Create(kResourceQuotas, quota))

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input that is wrong is refused with words that say what is wrong, by CRD or by the validating webhook.
+// Input that is wrong is refused with words that say what is wrong, by CRD or by the validating
+// webhook.
 #include "e2e/framework/flow_test.h"
 
 namespace e2e {
@@ -15,19 +16,25 @@ TEST_F(WrongInputFlow, OfAConfigIsRefused) {
       .Refused(Create(MakeConfig("empty").Set("/spec/plugins/nodeAffinityScoring",
                                               {{"enabled", true}, {"platforms", Json::array()}})),
                {"platforms"})
-      .Refused(Create(MakeConfig("no-platforms").Set("/spec/plugins/nodeAffinityScoring/enabled", true)), {"platforms"})
+      .Refused(
+          Create(MakeConfig("no-platforms").Set("/spec/plugins/nodeAffinityScoring/enabled", true)),
+          {"platforms"})
       .Refused(Create(MakeConfig("high").Priority(256).Prefer("arm64", 10)), {"priority", "255"})
       .Refused(Create(MakeConfig("low").Priority(-1).Prefer("arm64", 10)), {"priority", "0"})
-      .Refused(Create(MakeConfig("word").Set("/spec/priority", "high").Prefer("arm64", 10)), {"priority"})
+      .Refused(Create(MakeConfig("word").Set("/spec/priority", "high").Prefer("arm64", 10)),
+               {"priority"})
       .Refused(Create(MakeConfig("foreign").Prefer("vax", 10)), {"vax"})
       .Refused(Create(kConfigs, {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                                  {"kind", "PodPlacementConfig"},
                                  {"metadata", {{"name", "bare"}}},
                                  {"spec", Json::object()}}),
                {"plugins"})
-      .Refused(Create(MakeConfig("operator").Prefer("arm64", 1).Set(
-                   "/spec/labelSelector/matchExpressions",
-                   Json::array({{{"key", "a"}, {"operator", "Near"}, {"values", Json::array({"b"})}}}))),
+      .Refused(Create(MakeConfig("operator")
+                          .Prefer("arm64", 1)
+                          .Set("/spec/labelSelector/matchExpressions",
+                               Json::array({{{"key", "a"},
+                                             {"operator", "Near"},
+                                             {"values", Json::array({"b"})}}}))),
                {"operator"});
   auto configs = scene().List(kConfigs);
   ASSERT_TRUE(configs) << configs.error();
@@ -35,11 +42,13 @@ TEST_F(WrongInputFlow, OfAConfigIsRefused) {
 }
 
 TEST_F(WrongInputFlow, OfAConfigIsRefusedAtUpdateToo) {
-  Json twice = Json::array({{{"architecture", "arm64"}, {"weight", 1}}, {{"architecture", "arm64"}, {"weight", 2}}});
+  Json twice = Json::array(
+      {{{"architecture", "arm64"}, {"weight", 1}}, {{"architecture", "arm64"}, {"weight", 2}}});
   Flow(scene(), "wrong updates")
       .Do(Create(MakeConfig("good").Prefer("arm64", 10)))
       .Refused(Change(kConfigs, "good", {{"spec", {{"priority", 256}}}}), {"priority", "255"})
-      .Refused(Change(kConfigs, "good", {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", twice}}}}}}}}),
+      .Refused(Change(kConfigs, "good",
+                      {{"spec", {{"plugins", {{"nodeAffinityScoring", {{"platforms", twice}}}}}}}}),
                {"twice"});
 }
 
@@ -47,8 +56,11 @@ TEST_F(WrongInputFlow, OfTheClustersConfigIsRefused) {
   const std::string cluster_config(api::kClusterConfigName);
   Flow(scene(), "wrong cluster configs")
       .Refused(Create(ClusterConfigBuilder().Set("/metadata/name", "second")), {"cluster"})
-      .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"logVerbosity", "Loud"}}}}), {"logVerbosity"})
-      .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"fallbackArchitecture", "vax"}}}}), {"vax"})
+      .Refused(Change(kClusterConfigs, cluster_config, {{"spec", {{"logVerbosity", "Loud"}}}}),
+               {"logVerbosity"})
+      .Refused(
+          Change(kClusterConfigs, cluster_config, {{"spec", {{"fallbackArchitecture", "vax"}}}}),
+          {"vax"})
       .Await(ClusterConfigReady());
 }
 
@@ -58,8 +70,10 @@ TEST_F(WrongInputFlow, InNamedObjectsIsSaidInTheStatus) {
   auto used = UseClusterConfig(UsualClusterConfig(), "\nblocked = \"yes\"\n");
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "a broken registries.conf")
-      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True", "key registries.conf line 5: blocked"))
-      .Do(Change(kClusterConfigs, cluster_config, {{"spec", {{"caBundleConfigMapRef", {{"name", "nowhere"}}}}}}))
+      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True",
+                  "key registries.conf line 5: blocked"))
+      .Do(Change(kClusterConfigs, cluster_config,
+                 {{"spec", {{"caBundleConfigMapRef", {{"name", "nowhere"}}}}}}))
       .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True", "nowhere does not exist"));
   used = UseClusterConfig(UsualClusterConfig());
   ASSERT_TRUE(used) << used.error();

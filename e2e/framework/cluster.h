@@ -3,8 +3,8 @@
 //
 //   kube::Result<Pod> pod = cluster.Run(kube::Get<Pod>(cluster.client(), {"ns", "web"}));
 //
-// Flows are synchronous: the event loop, on which watches, process kubelet and calls live, turns only inside Run() and
-// Pause(). What happens in between waits in sockets and is not lost.
+// Flows are synchronous: the event loop, on which watches, process kubelet and calls live, turns
+// only inside Run() and Pause(). What happens in between waits in sockets and is not lost.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -40,7 +40,8 @@ class Cluster {
     std::chrono::seconds patience{60};
   };
 
-  Cluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client, Options options)
+  Cluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
+          Options options)
       : io_(std::move(io)), client_(std::move(client)), options_(std::move(options)) {}
   virtual ~Cluster() = default;
 
@@ -54,7 +55,9 @@ class Cluster {
   const std::string& registry() const { return options_.registry; }
   std::chrono::seconds patience() const { return options_.patience; }
   // "demo/multi:1" in the registry of this cluster.
-  std::string Image(std::string_view name) const { return options_.registry + "/" + std::string(name); }
+  std::string Image(std::string_view name) const {
+    return options_.registry + "/" + std::string(name);
+  }
 
   // The pod's program dies at once and without a word; whoever runs it starts it again.
   virtual kube::Result<> Crash(kube::ObjectKey pod) = 0;
@@ -80,13 +83,14 @@ void SetTheCluster(std::unique_ptr<Cluster> cluster);
 template <class T>
 kube::Result<T> Cluster::Run(kube::Async<T> work) {
   std::optional<kube::Result<T>> done;
-  boost::asio::co_spawn(*io_, std::move(work), [&done](std::exception_ptr thrown, kube::Result<T> result) {
-    if (thrown) {
-      done = kube::Error::Internal("an exception left the coroutine");
-    } else {
-      done = std::move(result);
-    }
-  });
+  boost::asio::co_spawn(*io_, std::move(work),
+                        [&done](std::exception_ptr thrown, kube::Result<T> result) {
+                          if (thrown) {
+                            done = kube::Error::Internal("an exception left the coroutine");
+                          } else {
+                            done = std::move(result);
+                          }
+                        });
   while (!done) {
     if (io_->stopped()) io_->restart();
     io_->run_one();

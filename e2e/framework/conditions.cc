@@ -28,36 +28,44 @@ std::string Join(const std::vector<std::string>& words) {
 
 Result<> IsRolledOut(const Json& deployment) {
   int64_t wanted = kube::IntAt(deployment, "spec.replicas", 1);
-  bool seen = kube::IntAt(deployment, "status.observedGeneration") >= kube::IntAt(deployment, "metadata.generation");
+  bool seen = kube::IntAt(deployment, "status.observedGeneration") >=
+              kube::IntAt(deployment, "metadata.generation");
   bool all = seen && kube::IntAt(deployment, "status.updatedReplicas") == wanted &&
              kube::IntAt(deployment, "status.readyReplicas") == wanted &&
              kube::IntAt(deployment, "status.replicas") == wanted;
-  if (!all) return Missing("Deployment " + kube::StringAt(deployment, "metadata.name") + " is not rolled out");
+  if (!all)
+    return Missing("Deployment " + kube::StringAt(deployment, "metadata.name") +
+                   " is not rolled out");
   return Ok();
 }
 
 Result<> DeploymentIsRolledOut(Scene& scene, const std::string& ns, std::string_view name) {
   Cluster& cluster = scene.cluster();
-  auto found = cluster.Run(kube::GetObject(cluster.client(), kDeployments, {ns, std::string(name)}));
+  auto found =
+      cluster.Run(kube::GetObject(cluster.client(), kDeployments, {ns, std::string(name)}));
   if (!found) return found.error();
   return IsRolledOut(found->body());
 }
 
-// Ok when every entry of the configuration has a CA to trust, and there are `entries` of them (0: any number but none).
+// Ok when every entry of the configuration has a CA to trust, and there are `entries` of them (0:
+// any number but none).
 Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entries) {
   Result<Json> configuration = scene.Get(kMutatingWebhooks, name);
   if (!configuration) return configuration.error();
   const Json* webhooks = kube::Find(*configuration, "webhooks");
   size_t count = webhooks == nullptr ? 0 : webhooks->size();
-  if (entries == 0 ? count == 0 : count != entries) return Missing(name + " has " + std::to_string(count) + " entries");
+  if (entries == 0 ? count == 0 : count != entries)
+    return Missing(name + " has " + std::to_string(count) + " entries");
   for (const Json& webhook : *webhooks) {
-    if (kube::StringAt(webhook, "clientConfig.caBundle").empty()) return Missing(name + " has an entry without CA");
+    if (kube::StringAt(webhook, "clientConfig.caBundle").empty())
+      return Missing(name + " has an entry without CA");
   }
   return Ok();
 }
 
-// Ok when the API server gives a new pod with `labels` the gate: between a configuration being written and its being
-// in force there is a moment, and what is created in it is not gated (failurePolicy Ignore). Nothing is really created.
+// Ok when the API server gives a new pod with `labels` the gate: between a configuration being
+// written and its being in force there is a moment, and what is created in it is not gated
+// (failurePolicy Ignore). Nothing is really created.
 Result<> NewPodsGet(Scene& scene, std::string_view gate, const Json& labels) {
   Json tiny = {{"cpu", "1m"}, {"memory", "1Mi"}};
   Json pod = MakePod("probe")
@@ -73,7 +81,8 @@ Result<> NewPodsGet(Scene& scene, std::string_view gate, const Json& labels) {
   if (!answer) return answer.error().Prefix("create a pod for a try");
   Result<Json> created = kube::ParseJson(answer->body);
   if (!created) return created.error();
-  if (!HasGate(*created, gate)) return Missing("a new pod with labels " + labels.dump() + " is without " + std::string(gate));
+  if (!HasGate(*created, gate))
+    return Missing("a new pod with labels " + labels.dump() + " is without " + std::string(gate));
   return Ok();
 }
 
@@ -89,8 +98,10 @@ Result<> HasCondition(const Json& object, const std::string& type, const std::st
   const Json* conditions = kube::Find(object, "status.conditions");
   for (const Json& condition : conditions == nullptr ? Json::array() : *conditions) {
     if (kube::StringAt(condition, "type") != type) continue;
-    std::string said = kube::StringAt(condition, "reason") + " " + kube::StringAt(condition, "message");
-    if (kube::StringAt(condition, "status") == status && said.find(text) != std::string::npos) return Ok();
+    std::string said =
+        kube::StringAt(condition, "reason") + " " + kube::StringAt(condition, "message");
+    if (kube::StringAt(condition, "status") == status && said.find(text) != std::string::npos)
+      return Ok();
     return Missing("condition " + condition.dump());
   }
   return Missing("no condition " + type);
@@ -98,19 +109,22 @@ Result<> HasCondition(const Json& object, const std::string& type, const std::st
 
 }  // namespace
 
-Condition OfPod(const std::string& pod, const std::string& what, std::function<bool(const Json&)> holds) {
+Condition OfPod(const std::string& pod, const std::string& what,
+                std::function<bool(const Json&)> holds) {
   return {.name = "pod " + pod + " " + what,
           .holds = [pod, what, holds = std::move(holds)](Scene& scene) -> Result<> {
             const PodHistory* history = scene.pods().Find(pod);
             if (history == nullptr) return Missing("pod " + pod + " was never seen");
-            if (!holds(history->last())) return Missing("pod " + pod + " is not so that it " + what);
+            if (!holds(history->last()))
+              return Missing("pod " + pod + " is not so that it " + what);
             return Ok();
           },
           .pod = pod};
 }
 
 Condition LocalGateGone(const std::string& pod) {
-  return OfPod(pod, "has no local gate", [](const Json& json) { return !HasGate(json, api::kLocalGate); });
+  return OfPod(pod, "has no local gate",
+               [](const Json& json) { return !HasGate(json, api::kLocalGate); });
 }
 
 Condition Ungated(const std::string& pod) {
@@ -118,7 +132,8 @@ Condition Ungated(const std::string& pod) {
 }
 
 Condition ClusterGated(const std::string& pod) {
-  return OfPod(pod, "has the cluster gate", [](const Json& json) { return HasGate(json, api::kClusterGate); });
+  return OfPod(pod, "has the cluster gate",
+               [](const Json& json) { return HasGate(json, api::kClusterGate); });
 }
 
 Condition Labelled(const std::string& pod, const std::string& key, const std::string& value) {
@@ -133,20 +148,22 @@ Condition Annotated(const std::string& pod, const std::string& key, const std::s
 
 Condition Requires(const std::string& pod, std::vector<std::string> architectures) {
   std::sort(architectures.begin(), architectures.end());
-  return OfPod(pod, "is ungated and requires " + Join(architectures), [architectures](const Json& json) {
-    std::vector<std::vector<std::string>> terms = RequirementsOf(json);
-    bool all = !IsGated(json) && !terms.empty();
-    for (std::vector<std::string>& term : terms) {
-      std::sort(term.begin(), term.end());
-      all = all && term == architectures;
-    }
-    return all;
-  });
+  return OfPod(pod, "is ungated and requires " + Join(architectures),
+               [architectures](const Json& json) {
+                 std::vector<std::vector<std::string>> terms = RequirementsOf(json);
+                 bool all = !IsGated(json) && !terms.empty();
+                 for (std::vector<std::string>& term : terms) {
+                   std::sort(term.begin(), term.end());
+                   all = all && term == architectures;
+                 }
+                 return all;
+               });
 }
 
 Condition Prefers(const std::string& pod, std::map<std::string, int> weights) {
   std::string what = "is ungated and prefers";
-  for (const auto& [architecture, weight] : weights) what += " " + architecture + ":" + std::to_string(weight);
+  for (const auto& [architecture, weight] : weights)
+    what += " " + architecture + ":" + std::to_string(weight);
   if (weights.empty()) what += " nothing";
   return OfPod(pod, what, [weights = std::move(weights)](const Json& json) {
     return !IsGated(json) && PreferencesOf(json) == weights;
@@ -162,34 +179,39 @@ Condition LandsOn(const std::string& pod, std::vector<std::string> architectures
             Result<Json> found = scene.Get(kNodes, node);
             if (!found) return found.error();
             std::string architecture = LabelOf(*found, std::string(api::kArchLabel));
-            bool wanted = std::find(architectures.begin(), architectures.end(), architecture) != architectures.end();
-            if (!wanted) return Missing("pod " + pod + " is on " + node + ", which is " + architecture);
+            bool wanted = std::find(architectures.begin(), architectures.end(), architecture) !=
+                          architectures.end();
+            if (!wanted)
+              return Missing("pod " + pod + " is on " + node + ", which is " + architecture);
             return Ok();
           },
           .pod = pod};
 }
 
-Condition EventAbout(const std::string& pod, const std::string& reason, const std::vector<std::string>& words) {
-  return {.name = "event " + reason + " about pod " + pod,
-          .holds = [pod, reason, words](Scene& scene) -> Result<> {
-            Result<std::vector<Json>> events = scene.List(kEvents);
-            if (!events) return events.error();
-            std::string said;
-            for (const Json& event : *events) {
-              if (kube::StringAt(event, "reason") != reason || kube::StringAt(event, "involvedObject.name") != pod) {
-                continue;
-              }
-              std::string message = kube::StringAt(event, "message");
-              if (std::all_of(words.begin(), words.end(), [&](const std::string& word) {
-                    return message.find(word) != std::string::npos;
-                  })) {
-                return Ok();
-              }
-              said += "; one says: " + message;
-            }
-            return Missing("no event " + reason + (words.empty() ? "" : " with all the words") + said);
-          },
-          .pod = pod};
+Condition EventAbout(const std::string& pod, const std::string& reason,
+                     const std::vector<std::string>& words) {
+  return {
+      .name = "event " + reason + " about pod " + pod,
+      .holds = [pod, reason, words](Scene& scene) -> Result<> {
+        Result<std::vector<Json>> events = scene.List(kEvents);
+        if (!events) return events.error();
+        std::string said;
+        for (const Json& event : *events) {
+          if (kube::StringAt(event, "reason") != reason ||
+              kube::StringAt(event, "involvedObject.name") != pod) {
+            continue;
+          }
+          std::string message = kube::StringAt(event, "message");
+          if (std::all_of(words.begin(), words.end(), [&](const std::string& word) {
+                return message.find(word) != std::string::npos;
+              })) {
+            return Ok();
+          }
+          said += "; one says: " + message;
+        }
+        return Missing("no event " + reason + (words.empty() ? "" : " with all the words") + said);
+      },
+      .pod = pod};
 }
 
 Condition AllUngated(size_t count) {
@@ -198,7 +220,8 @@ Condition AllUngated(size_t count) {
             size_t seen = 0;
             for (const PodHistory* history : scene.pods().All()) {
               if (IsOperand(history->last())) continue;
-              if (IsGated(history->last()) && !history->deleted()) return Missing("pod " + history->name + " is gated");
+              if (IsGated(history->last()) && !history->deleted())
+                return Missing("pod " + history->name + " is gated");
               ++seen;
             }
             if (seen < count) return Missing(std::to_string(seen) + " pods");
@@ -207,7 +230,8 @@ Condition AllUngated(size_t count) {
 }
 
 Condition Exists(const Resource& resource, const std::string& name) {
-  return {.name = std::string(resource.kind) + " " + name + " exists", .holds = [=](Scene& scene) -> Result<> {
+  return {.name = std::string(resource.kind) + " " + name + " exists",
+          .holds = [=](Scene& scene) -> Result<> {
             Result<Json> found = scene.Get(resource, name);
             if (!found) return found.error();
             return Ok();
@@ -219,18 +243,20 @@ Condition Gone(const Resource& resource, const std::string& name) {
           .holds = [=](Scene& scene) { return IsGone(scene, resource, name); }};
 }
 
-Condition Says(const Resource& resource, const std::string& name, const std::string& type, const std::string& status,
-               const std::string& text) {
-  return {.name = std::string(resource.kind) + " " + name + " says " + type + "=" + status + " " + text,
-          .holds = [=](Scene& scene) -> Result<> {
-            Result<Json> found = scene.Get(resource, name);
-            if (!found) return found.error();
-            return HasCondition(*found, type, status, text);
-          }};
+Condition Says(const Resource& resource, const std::string& name, const std::string& type,
+               const std::string& status, const std::string& text) {
+  return {
+      .name = std::string(resource.kind) + " " + name + " says " + type + "=" + status + " " + text,
+      .holds = [=](Scene& scene) -> Result<> {
+        Result<Json> found = scene.Get(resource, name);
+        if (!found) return found.error();
+        return HasCondition(*found, type, status, text);
+      }};
 }
 
 Condition RolledOut(const std::string& deployment) {
-  return {.name = "Deployment " + deployment + " is rolled out", .holds = [deployment](Scene& scene) {
+  return {.name = "Deployment " + deployment + " is rolled out",
+          .holds = [deployment](Scene& scene) {
             return DeploymentIsRolledOut(scene, scene.ns(), deployment);
           }};
 }
@@ -243,15 +269,16 @@ Condition ShardReady() {
               Result<> rolled_out = DeploymentIsRolledOut(scene, scene.ns(), name);
               if (!rolled_out) return rolled_out;
             }
-            Result<> complete =
-                WebhooksAreComplete(scene, api::ShardWebhookConfigurationName(scene.ns()), configs->size());
+            Result<> complete = WebhooksAreComplete(
+                scene, api::ShardWebhookConfigurationName(scene.ns()), configs->size());
             if (!complete) return complete;
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
               if (!available) return available;
               // Flows select by matchLabels, if at all.
               const Json* labels = kube::Find(config, "spec.labelSelector.matchLabels");
-              Result<> in_force = NewPodsGet(scene, api::kLocalGate, labels == nullptr ? Json::object() : *labels);
+              Result<> in_force =
+                  NewPodsGet(scene, api::kLocalGate, labels == nullptr ? Json::object() : *labels);
               if (!in_force) return in_force;
             }
             return Ok();
@@ -259,31 +286,34 @@ Condition ShardReady() {
 }
 
 Condition ShardGone() {
-  return {.name = "nothing of the shard is left", .holds = [](Scene& scene) -> Result<> {
-            // The announcement of a config's last write is there for some minutes, with the config.
-            Result<std::vector<Json>> configs = scene.List(kConfigs);
-            if (!configs) return configs.error();
-            for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
-              for (const Resource& resource :
-                   {kDeployments, kReplicaSets, kServices, kServiceAccounts, kSecrets, kConfigMaps, kRoles,
-                    kRoleBindings, kLeases, kPodDisruptionBudgets, kNetworkPolicies, kPods}) {
-                Result<std::vector<Json>> objects = scene.List(resource);
-                if (!objects) return objects.error();
-                for (const Json& object : *objects) {
-                  std::string found = kube::StringAt(object, "metadata.name");
-                  bool left = found.starts_with(name) || (found == api::kAnnouncementsName && configs->empty());
-                  if (left) return Missing(std::string(resource.kind) + " " + found + " is left");
-                }
-              }
+  return {
+      .name = "nothing of the shard is left", .holds = [](Scene& scene) -> Result<> {
+        // The announcement of a config's last write is there for some minutes, with the config.
+        Result<std::vector<Json>> configs = scene.List(kConfigs);
+        if (!configs) return configs.error();
+        for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
+          for (const Resource& resource :
+               {kDeployments, kReplicaSets, kServices, kServiceAccounts, kSecrets, kConfigMaps,
+                kRoles, kRoleBindings, kLeases, kPodDisruptionBudgets, kNetworkPolicies, kPods}) {
+            Result<std::vector<Json>> objects = scene.List(resource);
+            if (!objects) return objects.error();
+            for (const Json& object : *objects) {
+              std::string found = kube::StringAt(object, "metadata.name");
+              bool left =
+                  found.starts_with(name) || (found == api::kAnnouncementsName && configs->empty());
+              if (left) return Missing(std::string(resource.kind) + " " + found + " is left");
             }
-            return IsGone(scene, kMutatingWebhooks, api::ShardWebhookConfigurationName(scene.ns()));
-          }};
+          }
+        }
+        return IsGone(scene, kMutatingWebhooks, api::ShardWebhookConfigurationName(scene.ns()));
+      }};
 }
 
 Condition NoConfigAnywhere() {
   return {.name = "no namespace has a config", .holds = [](Scene& scene) -> Result<> {
             Cluster& cluster = scene.cluster();
-            auto configs = cluster.Run(kube::ListObjects(cluster.client(), kConfigs, kube::ListOptions()));
+            auto configs =
+                cluster.Run(kube::ListObjects(cluster.client(), kConfigs, kube::ListOptions()));
             if (!configs) return configs.error();
             if (configs->items.empty()) return Ok();
             return Missing(std::to_string(configs->items.size()) + " are there, such as " +
@@ -296,10 +326,12 @@ Condition ClusterConfigReady() {
             Result<Json> config = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
             if (!config) return config.error();
             for (std::string_view name : {api::kControllerName, api::kWebhookName}) {
-              Result<> rolled_out = DeploymentIsRolledOut(scene, scene.cluster().operator_namespace(), name);
+              Result<> rolled_out =
+                  DeploymentIsRolledOut(scene, scene.cluster().operator_namespace(), name);
               if (!rolled_out) return rolled_out;
             }
-            Result<> complete = WebhooksAreComplete(scene, std::string(api::kMutatingWebhookConfigurationName), 0);
+            Result<> complete =
+                WebhooksAreComplete(scene, std::string(api::kMutatingWebhookConfigurationName), 0);
             if (!complete) return complete;
             Result<> available = HasCondition(*config, "Available", "True", "");
             if (!available) return available;

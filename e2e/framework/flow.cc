@@ -40,14 +40,17 @@ Flow& Flow::Await(const Condition& condition, std::optional<std::chrono::millise
     scene_.cluster().Pause(kLookEvery);
     holds = condition.holds(scene_);
   }
-  if (!holds) Fail("waited in vain until \"" + condition.name + "\": " + holds.error().ToString(), condition.pod);
+  if (!holds)
+    Fail("waited in vain until \"" + condition.name + "\": " + holds.error().ToString(),
+         condition.pod);
   return *this;
 }
 
 Flow& Flow::Check(const Condition& condition) {
   if (failed_) return *this;
   Result<> holds = condition.holds(scene_);
-  if (!holds) Fail("not so: \"" + condition.name + "\": " + holds.error().ToString(), condition.pod);
+  if (!holds)
+    Fail("not so: \"" + condition.name + "\": " + holds.error().ToString(), condition.pod);
   return *this;
 }
 
@@ -73,7 +76,9 @@ Flow& Flow::Never(const PodRule& rule) {
     ++tried;
     Result<> kept = rule.kept(*history);
     if (!kept) {
-      Fail("it happened: \"" + rule.name + "\": pod " + history->name + ": " + kept.error().message(), history->name);
+      Fail("it happened: \"" + rule.name + "\": pod " + history->name + ": " +
+               kept.error().message(),
+           history->name);
       return *this;
     }
   }
@@ -86,12 +91,15 @@ Flow& Flow::Refused(const Step& step, const std::vector<std::string>& words) {
   Result<> done = step.act(scene_);
   if (done) {
     Fail("\"" + step.name + "\" was not refused", step.pod);
-  } else if (done.error().code() != Code::kInvalid && done.error().code() != Code::kPermissionDenied) {
+  } else if (done.error().code() != Code::kInvalid &&
+             done.error().code() != Code::kPermissionDenied) {
     Fail("\"" + step.name + "\" failed, but was not refused: " + done.error().ToString(), step.pod);
   } else {
     for (const std::string& word : words) {
       if (done.error().message().find(word) != std::string::npos) continue;
-      Fail("\"" + step.name + "\" was refused without a word of '" + word + "': " + done.error().message(), step.pod);
+      Fail("\"" + step.name + "\" was refused without a word of '" + word +
+               "': " + done.error().message(),
+           step.pod);
       break;
     }
   }

@@ -8,8 +8,8 @@
 //       .Await(Prefers("web", {{"arm64", 75}}))
 //       .Never(ClusterGateGoesBeforeLocal());
 //
-// Steps run at once and in order. The first that fails makes the test fail, with its own name, what is missing and the
-// state of the scene; the rest is then left out.
+// Steps run at once and in order. The first that fails makes the test fail, with its own name, what
+// is missing and the state of the scene; the rest is then left out.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,8 @@ struct Condition {
   std::string pod;
 };
 
-// Something that no pod may ever have done, judged by every event since its creation. The Error says what it did.
+// Something that no pod may ever have done, judged by every event since its creation. The Error
+// says what it did.
 struct PodRule {
   std::string name;
   std::function<kube::Result<>(const PodHistory&)> kept;
@@ -57,7 +58,8 @@ class Flow {
   Flow& Stays(const Condition& condition, std::chrono::milliseconds time);
   // No pod of the scene has broken the rule so far.
   Flow& Never(const PodRule& rule);
-  // The API server must refuse it as invalid or forbidden, and every one of `words` must be in what it says.
+  // The API server must refuse it as invalid or forbidden, and every one of `words` must be in what
+  // it says.
   Flow& Refused(const Step& step, const std::vector<std::string>& words);
 
   bool failed() const { return failed_; }

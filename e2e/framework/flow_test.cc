@@ -36,17 +36,19 @@ Result<> WriteClusterConfig(Scene& scene, const ClusterConfigBuilder& config) {
     return Ok();
   }
   if (!found) return found.error();
-  Json patch = Json::array({{{"op", "replace"}, {"path", "/spec"}, {"value", config.Build()["spec"]}}});
+  Json patch =
+      Json::array({{{"op", "replace"}, {"path", "/spec"}, {"value", config.Build()["spec"]}}});
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   Cluster& cluster = scene.cluster();
-  auto patched =
-      cluster.Run(kube::PatchObject(cluster.client(), kClusterConfigs, key, kube::kJsonPatch, std::move(patch)));
+  auto patched = cluster.Run(kube::PatchObject(cluster.client(), kClusterConfigs, key,
+                                               kube::kJsonPatch, std::move(patch)));
   if (!patched) return patched.error();
   return Ok();
 }
 
 std::string LowerCase(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(), [](unsigned char c) { return std::tolower(c); });
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return std::tolower(c); });
   return name.substr(0, 40);
 }
 
@@ -70,14 +72,16 @@ void FlowTest::SetUp() {
 
 void FlowTest::TearDown() { scene_.reset(); }
 
-Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config, const std::string& registries_conf) {
+Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config,
+                                    const std::string& registries_conf) {
   kube::Client& client = cluster().client();
   kube::Unstructured config_map(RegistriesConfigMap(cluster(), registries_conf));
-  auto applied = cluster().Run(kube::ApplyObject(client, kConfigMaps, std::move(config_map), {"e2e"}));
+  auto applied =
+      cluster().Run(kube::ApplyObject(client, kConfigMaps, std::move(config_map), {"e2e"}));
   if (!applied) return applied.error();
 
-  // Not applied but replaced: fields that an earlier flow has set must not stay. Tried again, as the operator's
-  // validating webhook may be on its way still.
+  // Not applied but replaced: fields that an earlier flow has set must not stay. Tried again, as
+  // the operator's validating webhook may be on its way still.
   kube::TimePoint deadline = cluster().clock().Now() + cluster().patience();
   Condition ready = ClusterConfigReady();
   bool written = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlowTest: the fixture of all flows. Each test has a scene of its own, and finds the operator deployed and a
-// ClusterPodPlacementConfig at work that gates the pods of scenes.
+// FlowTest: the fixture of all flows. Each test has a scene of its own, and finds the operator
+// deployed and a ClusterPodPlacementConfig at work that gates the pods of scenes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -31,10 +31,11 @@ class FlowTest : public testing::Test {
 
   // The cluster's config as flows have it, to build variants on.
   static ClusterConfigBuilder UsualClusterConfig();
-  // Makes the spec of the cluster's config that of `config`, creating it where there is none, and waits until it works.
-  // `registries_conf`: what it says beside the registry of the tests, until the next test. Pods that come at once may
-  // meet the text before it.
-  kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config, const std::string& registries_conf = "");
+  // Makes the spec of the cluster's config that of `config`, creating it where there is none, and
+  // waits until it works. `registries_conf`: what it says beside the registry of the tests, until
+  // the next test. Pods that come at once may meet the text before it.
+  kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config,
+                                  const std::string& registries_conf = "");
 
  private:
   std::unique_ptr<Scene> scene_;

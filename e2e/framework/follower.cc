@@ -11,8 +11,8 @@ using kube::Ok;
 using kube::Result;
 using kube::Unstructured;
 
-Follower::Follower(kube::Client& client, kube::Clock& clock, kube::Resource resource, kube::ListOptions options,
-                   OnEvent on_event)
+Follower::Follower(kube::Client& client, kube::Clock& clock, kube::Resource resource,
+                   kube::ListOptions options, OnEvent on_event)
     : client_(client),
       clock_(clock),
       resource_(resource),
@@ -54,8 +54,10 @@ Async<> Follower::Watch() {
   kube::AddQuery(target, "watch", "true");
   kube::AddQuery(target, "allowWatchBookmarks", "true");
   kube::AddQuery(target, "resourceVersion", resource_version_);
-  if (!options_.label_selector.empty()) kube::AddQuery(target, "labelSelector", options_.label_selector);
-  if (!options_.field_selector.empty()) kube::AddQuery(target, "fieldSelector", options_.field_selector);
+  if (!options_.label_selector.empty())
+    kube::AddQuery(target, "labelSelector", options_.label_selector);
+  if (!options_.field_selector.empty())
+    kube::AddQuery(target, "fieldSelector", options_.field_selector);
 
   kube::ApiRequest request{.target = std::move(target)};
   auto stream = co_await client_.Watch(std::move(request));

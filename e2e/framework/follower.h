@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follower: every event of a resource, in order and without gaps, as JSON. Independent of kube/cache on purpose, so that
-// the tests see what the API server says, not what the code under test makes of it.
+// Follower: every event of a resource, in order and without gaps, as JSON. Independent of
+// kube/cache on purpose, so that the tests see what the API server says, not what the code under
+// test makes of it.
 #pragma once
 
 #include <functional>
@@ -20,8 +21,8 @@ class Follower {
   // `type` is ADDED, MODIFIED or DELETED; what a list finds comes as ADDED.
   using OnEvent = std::function<void(const std::string& type, const kube::Json& object)>;
 
-  Follower(kube::Client& client, kube::Clock& clock, kube::Resource resource, kube::ListOptions options,
-           OnEvent on_event);
+  Follower(kube::Client& client, kube::Clock& clock, kube::Resource resource,
+           kube::ListOptions options, OnEvent on_event);
 
   // Lists, then watches until cancelled. Lost connections are resumed where they broke.
   boost::asio::awaitable<void> Run();

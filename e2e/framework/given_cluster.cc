@@ -23,14 +23,17 @@ class GivenCluster : public Cluster {
 
   // A pod without grace: its container is killed, and its ReplicaSet makes another.
   Result<> Crash(kube::ObjectKey pod) override {
-    kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(pod.ns, pod.name)};
+    kube::ApiRequest request{.method = kube::Method::kDelete,
+                             .target = kPods.Path(pod.ns, pod.name)};
     kube::AddQuery(request.target, "gracePeriodSeconds", "0");
     auto deleted = Run(client().Call(std::move(request)));
     if (!deleted) return deleted.error();
     return Ok();
   }
 
-  std::string Describe(const std::string& ns) override { return "logs: kubectl --namespace " + ns + " logs ...\n"; }
+  std::string Describe(const std::string& ns) override {
+    return "logs: kubectl --namespace " + ns + " logs ...\n";
+  }
 };
 
 }  // namespace
@@ -39,8 +42,9 @@ Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name) {
   const char* kubeconfig = std::getenv("KUBECONFIG");
   const char* registry = std::getenv("REGISTRY");
   if (kubeconfig == nullptr || registry == nullptr || *registry == '\0') {
-    return Error::Invalid("KUBECONFIG and REGISTRY name the cluster and its registry with the demo images; "
-                          "e2e/cluster/with-cluster.sh sets them for the cluster of `make cluster`");
+    return Error::Invalid(
+        "KUBECONFIG and REGISTRY name the cluster and its registry with the demo images; "
+        "e2e/cluster/with-cluster.sh sets them for the cluster of `make cluster`");
   }
   auto config = kube::LoadKubeconfig(kubeconfig);
   if (!config) return config.error();

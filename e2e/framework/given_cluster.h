@@ -8,7 +8,8 @@
 
 namespace e2e {
 
-// `name` goes into the User-Agent. kInvalid says which variable is missing; else as kubeconfigs fail.
+// `name` goes into the User-Agent. kInvalid says which variable is missing; else as kubeconfigs
+// fail.
 kube::Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name);
 
 }  // namespace e2e

@@ -18,17 +18,21 @@ PodBuilder::PodBuilder(const std::string& name) : ObjectBuilder("v1", "Pod", nam
   object_["spec"] = {
       {"terminationGracePeriodSeconds", 1},
       // Accepted in a namespace that enforces the restricted Pod Security Standard, too.
-      {"securityContext", {{"runAsNonRoot", true}, {"runAsUser", 65532}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      {"securityContext",
+       {{"runAsNonRoot", true},
+        {"runAsUser", 65532},
+        {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
   };
 }
 
 PodBuilder& PodBuilder::Image(const std::string& image) {
   Json& containers = object_["spec"]["containers"];
-  containers.push_back({{"name", "c" + std::to_string(containers.size())},
-                        {"image", image},
-                        {"securityContext",
-                         {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", Json::array({"ALL"})}}}}},
-                        {"resources", {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}}}}});
+  containers.push_back(
+      {{"name", "c" + std::to_string(containers.size())},
+       {"image", image},
+       {"securityContext",
+        {{"allowPrivilegeEscalation", false}, {"capabilities", {{"drop", Json::array({"ALL"})}}}}},
+       {"resources", {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}}}}});
   return *this;
 }
 
@@ -43,15 +47,19 @@ PodBuilder& PodBuilder::PullSecret(const std::string& name) {
 }
 
 PodBuilder& PodBuilder::Require(const std::string& key, std::vector<std::string> values) {
-  object_["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
-      .push_back({{"matchExpressions", {{{"key", key}, {"operator", "In"}, {"values", std::move(values)}}}}});
+  object_["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+         ["nodeSelectorTerms"]
+             .push_back({{"matchExpressions",
+                          {{{"key", key}, {"operator", "In"}, {"values", std::move(values)}}}}});
   return *this;
 }
 
 PodBuilder& PodBuilder::Prefer(const std::string& architecture, int weight) {
-  Json expression = {{"key", api::kArchLabel}, {"operator", "In"}, {"values", Json::array({architecture})}};
-  object_["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"].push_back(
-      {{"weight", weight}, {"preference", {{"matchExpressions", Json::array({expression})}}}});
+  Json expression = {
+      {"key", api::kArchLabel}, {"operator", "In"}, {"values", Json::array({architecture})}};
+  object_["spec"]["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+      .push_back(
+          {{"weight", weight}, {"preference", {{"matchExpressions", Json::array({expression})}}}});
   return *this;
 }
 
@@ -82,11 +90,13 @@ ConfigBuilder& ConfigBuilder::Prefer(const std::string& architecture, int weight
 }
 
 ClusterConfigBuilder::ClusterConfigBuilder()
-    : ObjectBuilder("multiarch.openshift.io/v1beta1", "ClusterPodPlacementConfig", std::string(api::kClusterConfigName)) {
+    : ObjectBuilder("multiarch.openshift.io/v1beta1", "ClusterPodPlacementConfig",
+                    std::string(api::kClusterConfigName)) {
   object_["spec"] = {{"logVerbosity", "Normal"}};
 }
 
-ClusterConfigBuilder& ClusterConfigBuilder::ForNamespaces(const std::string& key, const std::string& value) {
+ClusterConfigBuilder& ClusterConfigBuilder::ForNamespaces(const std::string& key,
+                                                          const std::string& value) {
   object_["spec"]["namespaceSelector"]["matchLabels"][key] = value;
   return *this;
 }

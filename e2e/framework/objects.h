@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builders of the objects that flows create. What a flow does not say has a value that the API server accepts.
+// Builders of the objects that flows create. What a flow does not say has a value that the API
+// server accepts.
 //
 //   MakeConfig("arm64-first").Priority(10).ForLabel("tier", "web").Prefer("arm64", 75)
 //   MakePod("web").Image(cluster.Image("demo/multi:1")).Label("tier", "web")
@@ -80,7 +81,9 @@ class ClusterConfigBuilder : public ObjectBuilder<ClusterConfigBuilder> {
 };
 
 inline PodBuilder MakePod(const std::string& name) { return PodBuilder(name); }
-inline DeploymentBuilder MakeDeployment(const std::string& name, const PodBuilder& pod) { return {name, pod}; }
+inline DeploymentBuilder MakeDeployment(const std::string& name, const PodBuilder& pod) {
+  return {name, pod};
+}
 inline ConfigBuilder MakeConfig(const std::string& name) { return ConfigBuilder(name); }
 inline ClusterConfigBuilder MakeClusterConfig() { return ClusterConfigBuilder(); }
 

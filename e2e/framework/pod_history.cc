@@ -46,7 +46,8 @@ std::vector<std::string> ArchitecturesOf(const Json& term) {
   std::vector<std::string> architectures;
   for (const Json& expression : ArrayAt(term, "matchExpressions")) {
     if (kube::StringAt(expression, "key") != api::kArchLabel) continue;
-    for (const Json& value : ArrayAt(expression, "values")) architectures.push_back(value.get<std::string>());
+    for (const Json& value : ArrayAt(expression, "values"))
+      architectures.push_back(value.get<std::string>());
   }
   return architectures;
 }
@@ -78,18 +79,25 @@ bool HasGate(const Json& pod, std::string_view gate) {
   return false;
 }
 
-bool IsGated(const Json& pod) { return HasGate(pod, api::kClusterGate) || HasGate(pod, api::kLocalGate); }
+bool IsGated(const Json& pod) {
+  return HasGate(pod, api::kClusterGate) || HasGate(pod, api::kLocalGate);
+}
 
 bool IsOperand(const Json& pod) { return !LabelOf(pod, std::string(api::kOperandLabel)).empty(); }
 
 bool HasLabel(const Json& object, const std::string& key, const std::string& value) {
   const Json* labels = kube::Find(object, "metadata.labels");
-  return labels != nullptr && labels->is_object() && labels->contains(key) && (*labels)[key] == value;
+  return labels != nullptr && labels->is_object() && labels->contains(key) &&
+         (*labels)[key] == value;
 }
 
-std::string LabelOf(const Json& object, const std::string& key) { return EntryOf(object, "labels", key); }
+std::string LabelOf(const Json& object, const std::string& key) {
+  return EntryOf(object, "labels", key);
+}
 
-std::string AnnotationOf(const Json& object, const std::string& key) { return EntryOf(object, "annotations", key); }
+std::string AnnotationOf(const Json& object, const std::string& key) {
+  return EntryOf(object, "annotations", key);
+}
 
 std::string NodeOf(const Json& pod) { return kube::StringAt(pod, "spec.nodeName"); }
 
@@ -109,7 +117,9 @@ std::map<std::string, int> PreferencesOf(const Json& pod) {
 std::vector<std::vector<std::string>> RequirementsOf(const Json& pod) {
   std::vector<std::vector<std::string>> terms;
   for (const Json& term :
-       ArrayAt(pod, "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSelectorTerms")) {
+       ArrayAt(pod,
+               "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+               "nodeSelectorTerms")) {
     terms.push_back(ArchitecturesOf(term));
   }
   return terms;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodHistory: every state that the API server ever showed of a pod, from creation to deletion, and what they say about
-// gates, preferences and requirement.
+// PodHistory: every state that the API server ever showed of a pod, from creation to deletion, and
+// what they say about gates, preferences and requirement.
 #pragma once
 
 #include <chrono>

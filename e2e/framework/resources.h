@@ -21,19 +21,25 @@ inline constexpr Resource kResourceQuotas{"", "v1", "resourcequotas", "ResourceQ
 inline constexpr Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 inline constexpr Resource kReplicaSets{"apps", "v1", "replicasets", "ReplicaSet"};
 inline constexpr Resource kDaemonSets{"apps", "v1", "daemonsets", "DaemonSet"};
-inline constexpr Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"};
-inline constexpr Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"};
+inline constexpr Resource kPodDisruptionBudgets{"policy", "v1", "poddisruptionbudgets",
+                                                "PodDisruptionBudget"};
+inline constexpr Resource kNetworkPolicies{"networking.k8s.io", "v1", "networkpolicies",
+                                           "NetworkPolicy"};
 inline constexpr Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease"};
 inline constexpr Resource kRoles{"rbac.authorization.k8s.io", "v1", "roles", "Role"};
-inline constexpr Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"};
-inline constexpr Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false};
-inline constexpr Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1", "clusterrolebindings",
-                                               "ClusterRoleBinding", false};
-inline constexpr Resource kMutatingWebhooks{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+inline constexpr Resource kRoleBindings{"rbac.authorization.k8s.io", "v1", "rolebindings",
+                                        "RoleBinding"};
+inline constexpr Resource kClusterRoles{"rbac.authorization.k8s.io", "v1", "clusterroles",
+                                        "ClusterRole", false};
+inline constexpr Resource kClusterRoleBindings{"rbac.authorization.k8s.io", "v1",
+                                               "clusterrolebindings", "ClusterRoleBinding", false};
+inline constexpr Resource kMutatingWebhooks{"admissionregistration.k8s.io", "v1",
+                                            "mutatingwebhookconfigurations",
                                             "MutatingWebhookConfiguration", false};
-inline constexpr Resource kSubjectAccessReviews{"authorization.k8s.io", "v1", "subjectaccessreviews",
-                                                "SubjectAccessReview", false};
-inline constexpr Resource kConfigs{api::kGroup, "v1beta1", "podplacementconfigs", "PodPlacementConfig"};
+inline constexpr Resource kSubjectAccessReviews{
+    "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false};
+inline constexpr Resource kConfigs{api::kGroup, "v1beta1", "podplacementconfigs",
+                                   "PodPlacementConfig"};
 inline constexpr Resource kClusterConfigs{api::kGroup, "v1beta1", "clusterpodplacementconfigs",
                                           "ClusterPodPlacementConfig", false};
 

@@ -23,16 +23,19 @@ Result<> GateWentWithItsWork(const Json& before, const Json& after) {
     if (!HasGate(before, gate) || HasGate(after, gate)) continue;
     dropped = true;
     if (LabelOf(after, std::string(gate)) != api::kRemoved) {
-      return Error::Invalid(std::string(gate) + " went without its label saying so, " + Between(before, after));
+      return Error::Invalid(std::string(gate) + " went without its label saying so, " +
+                            Between(before, after));
     }
   }
   const Json* affinity_before = kube::Find(before, "spec.affinity");
   const Json* affinity_after = kube::Find(after, "spec.affinity");
   bool changed = (affinity_before == nullptr) != (affinity_after == nullptr) ||
                  (affinity_before != nullptr && *affinity_before != *affinity_after);
-  if (changed && !dropped) return Error::Invalid("affinity changed but no gate went, " + Between(before, after));
+  if (changed && !dropped)
+    return Error::Invalid("affinity changed but no gate went, " + Between(before, after));
   if (dropped && !IsGated(after) && LabelOf(after, std::string(api::kNodeAffinityLabel)).empty()) {
-    return Error::Invalid("was let go before its requirement was decided, " + Between(before, after));
+    return Error::Invalid("was let go before its requirement was decided, " +
+                          Between(before, after));
   }
   if (!IsGated(before) && OursIn(before) != OursIn(after)) {
     return Error::Invalid("was written to after it was let go, " + Between(before, after));
@@ -57,7 +60,8 @@ PodRule ClusterGateGoesBeforeLocal() {
               const Json& before = history.events[i - 1].pod;
               const Json& after = history.events[i].pod;
               bool went = HasGate(before, api::kClusterGate) && !HasGate(after, api::kClusterGate);
-              if (went && HasGate(after, api::kLocalGate)) return Error::Invalid(Between(before, after));
+              if (went && HasGate(after, api::kLocalGate))
+                return Error::Invalid(Between(before, after));
             }
             return Ok();
           }};
@@ -81,7 +85,8 @@ PodRule CameWithoutClusterGate() {
 }
 
 PodRule HadLocalGate() {
-  return NeverWith("had the local gate", [](const Json& pod) { return HasGate(pod, api::kLocalGate); });
+  return NeverWith("had the local gate",
+                   [](const Json& pod) { return HasGate(pod, api::kLocalGate); });
 }
 
 PodRule HadGate() { return NeverWith("had a gate of ours", IsGated); }

@@ -8,8 +8,8 @@ namespace e2e {
 
 // I1: the cluster gate goes while the local gate is there.
 PodRule ClusterGateGoesBeforeLocal();
-// I2: preferences or requirement change in a write that drops no gate, or a gate goes in a write that does not say so
-// in its label.
+// I2: preferences or requirement change in a write that drops no gate, or a gate goes in a write
+// that does not say so in its label.
 PodRule GateAndItsWorkGoApart();
 // The pod did not have the cluster gate in its first event.
 PodRule CameWithoutClusterGate();

@@ -28,16 +28,18 @@ std::string Summary(const Json& pod) {
   std::ostringstream out;
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
   const Json* labels = kube::Find(pod, "metadata.labels");
-  out << "  " << kube::StringAt(pod, "metadata.name") << ": gates=" << (gates == nullptr ? "[]" : gates->dump())
-      << " node=" << NodeOf(pod) << " phase=" << kube::StringAt(pod, "status.phase") << " rv="
-      << kube::StringAt(pod, "metadata.resourceVersion") << " labels=" << (labels == nullptr ? "{}" : labels->dump());
+  out << "  " << kube::StringAt(pod, "metadata.name")
+      << ": gates=" << (gates == nullptr ? "[]" : gates->dump()) << " node=" << NodeOf(pod)
+      << " phase=" << kube::StringAt(pod, "status.phase")
+      << " rv=" << kube::StringAt(pod, "metadata.resourceVersion")
+      << " labels=" << (labels == nullptr ? "{}" : labels->dump());
   return out.str();
 }
 
 std::string EventLine(const Json& event) {
   return "  " + kube::StringAt(event, "type") + " " + kube::StringAt(event, "reason") + " " +
-         kube::StringAt(event, "involvedObject.kind") + "/" + kube::StringAt(event, "involvedObject.name") + ": " +
-         kube::StringAt(event, "message");
+         kube::StringAt(event, "involvedObject.kind") + "/" +
+         kube::StringAt(event, "involvedObject.name") + ": " + kube::StringAt(event, "message");
 }
 
 Json WithoutManagedFields(Json object) {
@@ -48,12 +50,15 @@ Json WithoutManagedFields(Json object) {
 }  // namespace
 
 Scene::Scene(Cluster& cluster, std::string ns)
-    : cluster_(cluster), ns_(std::move(ns)), pods_(cluster.client(), cluster.clock(), ns_),
+    : cluster_(cluster),
+      ns_(std::move(ns)),
+      pods_(cluster.client(), cluster.clock(), ns_),
       tasks_(cluster.io().get_executor()) {}
 
 Scene::~Scene() {
   (void)cluster_.Run(tasks_.Stop(cluster_.clock(), 5s));
-  if (!keep_namespace_) (void)cluster_.Run(kube::DeleteObject(cluster_.client(), kNamespaces, {"", ns_}));
+  if (!keep_namespace_)
+    (void)cluster_.Run(kube::DeleteObject(cluster_.client(), kNamespaces, {"", ns_}));
 }
 
 Result<std::unique_ptr<Scene>> Scene::Make(Cluster& cluster, const std::string& name, Json labels) {
@@ -67,7 +72,8 @@ Result<std::unique_ptr<Scene>> Scene::Open(Cluster& cluster, const std::string& 
 
 Result<std::unique_ptr<Scene>> Scene::MakeNamed(Cluster& cluster, Json metadata) {
   Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", std::move(metadata)}};
-  auto created = cluster.Run(kube::CreateObject(cluster.client(), kNamespaces, Unstructured(std::move(ns))));
+  auto created =
+      cluster.Run(kube::CreateObject(cluster.client(), kNamespaces, Unstructured(std::move(ns))));
   if (!created) return created.error().Prefix("create the namespace");
 
   std::unique_ptr<Scene> scene(new Scene(cluster, created->metadata().name()));
@@ -75,7 +81,8 @@ Result<std::unique_ptr<Scene>> Scene::MakeNamed(Cluster& cluster, Json metadata)
   auto deadline = cluster.clock().Now() + cluster.patience();
   // Pods need their namespace's default service account.
   while (!scene->pods_.synced() || !scene->Get(kServiceAccounts, "default")) {
-    if (cluster.clock().Now() > deadline) return Error::DeadlineExceeded("namespace " + scene->ns_ + " is not usable");
+    if (cluster.clock().Now() > deadline)
+      return Error::DeadlineExceeded("namespace " + scene->ns_ + " is not usable");
     cluster.Pause(20ms);
   }
   return scene;
@@ -86,8 +93,10 @@ ObjectKey Scene::KeyIn(const Resource& resource, const std::string& name) const 
 }
 
 Result<Json> Scene::Create(const Resource& resource, Json object) {
-  if (resource.namespaced && !object["metadata"].contains("namespace")) object["metadata"]["namespace"] = ns_;
-  auto created = cluster_.Run(kube::CreateObject(cluster_.client(), resource, Unstructured(std::move(object))));
+  if (resource.namespaced && !object["metadata"].contains("namespace"))
+    object["metadata"]["namespace"] = ns_;
+  auto created = cluster_.Run(
+      kube::CreateObject(cluster_.client(), resource, Unstructured(std::move(object))));
   if (!created) return created.error();
   return created->body();
 }
@@ -108,8 +117,8 @@ Result<std::vector<Json>> Scene::List(const Resource& resource, const std::strin
 }
 
 Result<Json> Scene::Patch(const Resource& resource, const std::string& name, Json merge_patch) {
-  auto patched = cluster_.Run(kube::PatchObject(cluster_.client(), resource, KeyIn(resource, name), kube::kMergePatch,
-                                                std::move(merge_patch)));
+  auto patched = cluster_.Run(kube::PatchObject(cluster_.client(), resource, KeyIn(resource, name),
+                                                kube::kMergePatch, std::move(merge_patch)));
   if (!patched) return patched.error();
   return patched->body();
 }

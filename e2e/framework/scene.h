@@ -16,8 +16,10 @@ inline constexpr const char* kSceneLabel = "pod-placement-e2e";
 
 class Scene {
  public:
-  // Creates the namespace NAME-XXXXX and waits until pods can be created in it. `labels` go on top of kSceneLabel.
-  static kube::Result<std::unique_ptr<Scene>> Make(Cluster& cluster, const std::string& name, Json labels);
+  // Creates the namespace NAME-XXXXX and waits until pods can be created in it. `labels` go on top
+  // of kSceneLabel.
+  static kube::Result<std::unique_ptr<Scene>> Make(Cluster& cluster, const std::string& name,
+                                                   Json labels);
   // The same in a namespace of that very name.
   static kube::Result<std::unique_ptr<Scene>> Open(Cluster& cluster, const std::string& ns);
   // Asks for the namespace's deletion (unless it is to be kept), but does not wait for it.
@@ -32,11 +34,14 @@ class Scene {
   // Calls by what a flow names: objects without a namespace go into the scene's.
   kube::Result<Json> Create(const kube::Resource& resource, Json object);
   kube::Result<Json> Get(const kube::Resource& resource, const std::string& name);
-  kube::Result<std::vector<Json>> List(const kube::Resource& resource, const std::string& label_selector = "");
-  kube::Result<Json> Patch(const kube::Resource& resource, const std::string& name, Json merge_patch);
+  kube::Result<std::vector<Json>> List(const kube::Resource& resource,
+                                       const std::string& label_selector = "");
+  kube::Result<Json> Patch(const kube::Resource& resource, const std::string& name,
+                           Json merge_patch);
   kube::Result<> Delete(const kube::Resource& resource, const std::string& name);
 
-  // What a person needs to understand a failure: pods, events, configs, our programs. `pod` is shown in full.
+  // What a person needs to understand a failure: pods, events, configs, our programs. `pod` is
+  // shown in full.
   std::string Describe(const std::string& pod);
 
  private:

@@ -21,7 +21,8 @@ std::string Describe(const Resource& resource, const std::string& name) {
 }  // namespace
 
 Step Create(const Resource& resource, Json object) {
-  std::string name = kube::StringAt(object, "metadata.name", kube::StringAt(object, "metadata.generateName"));
+  std::string name =
+      kube::StringAt(object, "metadata.name", kube::StringAt(object, "metadata.generateName"));
   return {.name = "create " + Describe(resource, name),
           .act = [resource, object = std::move(object)](Scene& scene) -> Result<> {
             Result<Json> created = scene.Create(resource, object);
@@ -32,7 +33,9 @@ Step Create(const Resource& resource, Json object) {
 }
 
 Step Create(const PodBuilder& pod) { return Create(kPods, pod.Build()); }
-Step Create(const DeploymentBuilder& deployment) { return Create(kDeployments, deployment.Build()); }
+Step Create(const DeploymentBuilder& deployment) {
+  return Create(kDeployments, deployment.Build());
+}
 Step Create(const ConfigBuilder& config) { return Create(kConfigs, config.Build()); }
 Step Create(const ClusterConfigBuilder& config) { return Create(kClusterConfigs, config.Build()); }
 
@@ -46,7 +49,8 @@ Step Change(const Resource& resource, const std::string& name, Json patch) {
 }
 
 Step Delete(const Resource& resource, const std::string& name) {
-  return {.name = "delete " + Describe(resource, name), .act = [resource, name](Scene& scene) -> Result<> {
+  return {.name = "delete " + Describe(resource, name),
+          .act = [resource, name](Scene& scene) -> Result<> {
             Result<> deleted = scene.Delete(resource, name);
             if (!deleted && !IsNotFound(deleted)) return deleted.error();
             return Ok();

@@ -37,7 +37,8 @@ class JsonErrorFinder final : public nlohmann::json_sax<Json> {
   bool end_object() override { return true; }
   bool start_array(size_t) override { return true; }
   bool end_array() override { return true; }
-  bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception&) override {
+  bool parse_error(size_t position, const std::string&,
+                   const nlohmann::detail::exception&) override {
     position_ = position;
     return false;
   }
@@ -54,7 +55,8 @@ Result<> CheckJson(std::string_view text) {
   if (before.size() == *finder.position() && !before.empty()) before.remove_suffix(1);
   size_t line = 1 + static_cast<size_t>(std::count(before.begin(), before.end(), '\n'));
   size_t column = before.size() - (before.rfind('\n') + 1) + 1;
-  return Error::Invalid("line " + std::to_string(line) + ", column " + std::to_string(column) + ": not valid JSON");
+  return Error::Invalid("line " + std::to_string(line) + ", column " + std::to_string(column) +
+                        ": not valid JSON");
 }
 
 // The next line of `text`, which loses it.
@@ -66,7 +68,8 @@ std::string_view TakeLine(std::string_view& text) {
 
 // Those that OpenSSL reads as certificates.
 bool IsCertificate(std::string_view begin) {
-  return begin.starts_with("-----BEGIN CERTIFICATE-----") || begin.starts_with("-----BEGIN X509 CERTIFICATE-----") ||
+  return begin.starts_with("-----BEGIN CERTIFICATE-----") ||
+         begin.starts_with("-----BEGIN X509 CERTIFICATE-----") ||
          begin.starts_with("-----BEGIN TRUSTED CERTIFICATE-----");
 }
 
@@ -79,7 +82,8 @@ Result<> CheckRegistriesConf(std::string_view toml) {
 }
 
 Result<> CheckPolicyJson(std::string_view json) {
-  if (Result<> syntax = CheckJson(json); !json.empty() && !syntax) return syntax.error().Prefix("policy.json");
+  if (Result<> syntax = CheckJson(json); !json.empty() && !syntax)
+    return syntax.error().Prefix("policy.json");
   Result<Policy> parsed = Policy::Parse(json);
   if (!parsed) return parsed.error();
   return Ok();
@@ -103,22 +107,26 @@ Result<int> CountCertificates(std::string_view pem) {
     ++certificates;
     std::string_view block = rest.substr(0, rest.size() - pem.size());
     if (ended && kube::TlsContext::New({.ca_pem = std::string(block)})) continue;
-    return Error::Invalid("line " + std::to_string(begun) + ": certificate " + std::to_string(certificates) +
-                          " cannot be read");
+    return Error::Invalid("line " + std::to_string(begun) + ": certificate " +
+                          std::to_string(certificates) + " cannot be read");
   }
   return certificates;
 }
 
 Result<> CheckPullSecret(std::string_view type, std::string_view data) {
   if (type != kDockerConfigJsonType && type != kDockerCfgType) {
-    return Error::Invalid("it is of type " + std::string(type) + ", not " + std::string(kDockerConfigJsonType));
+    return Error::Invalid("it is of type " + std::string(type) + ", not " +
+                          std::string(kDockerConfigJsonType));
   }
   if (Result<> syntax = CheckJson(data); !syntax) return syntax;
   Keyring keyring;
   // Its errors name no contents.
-  if (Result<> added = keyring.AddSecret("", type, data); !added) return Error::Invalid("it has no object \"auths\"");
+  if (Result<> added = keyring.AddSecret("", type, data); !added)
+    return Error::Invalid("it has no object \"auths\"");
   Result<Json> json = kube::ParseJson(data);
-  const Json* auths = json && type == kDockerConfigJsonType ? kube::Find(*json, "auths") : json ? &*json : nullptr;
+  const Json* auths = json && type == kDockerConfigJsonType ? kube::Find(*json, "auths")
+                      : json                                ? &*json
+                                                            : nullptr;
   if (keyring.empty() && auths != nullptr && !auths->empty()) {
     return Error::Invalid("none of its entries has a usable registry and credential");
   }

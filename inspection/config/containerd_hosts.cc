@@ -107,7 +107,9 @@ class HostsParser : private TomlReader {
   void ReadCapabilities(const toml::table& table, ContainerdHost& host) {
     if (!table.contains("capabilities")) return;
     std::vector<std::string> all = StringsAt(table, "capabilities");
-    auto has = [&](std::string_view name) { return std::find(all.begin(), all.end(), name) != all.end(); };
+    auto has = [&](std::string_view name) {
+      return std::find(all.begin(), all.end(), name) != all.end();
+    };
     host.pull = has("pull");
     host.resolve = has("resolve");
   }
@@ -116,22 +118,26 @@ class HostsParser : private TomlReader {
   void ReadClient(const toml::table& table, ContainerdHost& host) {
     const toml::node* node = table.get("client");
     if (node == nullptr) return;
-    if (const toml::array* list = node->as_array(); list != nullptr && !list->empty() && list->front().is_array()) {
+    if (const toml::array* list = node->as_array();
+        list != nullptr && !list->empty() && list->front().is_array()) {
       for (const toml::node& item : *list) {
         const toml::array* pair = item.as_array();
-        if (pair == nullptr || pair->empty() || pair->size() > 2) return Refuse(item, "client: not a pair of files");
+        if (pair == nullptr || pair->empty() || pair->size() > 2)
+          return Refuse(item, "client: not a pair of files");
         std::string key = pair->size() == 2 ? StringOf(*pair->get(1), "client") : "";
         host.client_files.emplace_back(StringOf(*pair->get(0), "client"), std::move(key));
       }
       return;
     }
-    for (std::string& file : StringsAt(table, "client")) host.client_files.emplace_back(std::move(file), "");
+    for (std::string& file : StringsAt(table, "client"))
+      host.client_files.emplace_back(std::move(file), "");
   }
 
   void ReadHeaders(const toml::table& table, ContainerdHost& host) {
     const toml::node* node = table.get("header");
     if (node == nullptr) return;
-    if (!node->is_table() || node->as_table()->size() > kMaxHeaders) return Refuse(*node, "header: not a table");
+    if (!node->is_table() || node->as_table()->size() > kMaxHeaders)
+      return Refuse(*node, "header: not a table");
     for (const auto& [key, value] : *node->as_table()) {
       std::string name(key.str());
       // The line must not show the value: it may be a password.
@@ -154,7 +160,8 @@ class HostsParser : private TomlReader {
   }
 };
 
-// The files that `host` names, beside what is known of its registry already. Relative ones are in `folder`.
+// The files that `host` names, beside what is known of its registry already. Relative ones are in
+// `folder`.
 void LoadFiles(const std::string& folder, const ContainerdHost& host, HostTls& tls) {
   auto read = [&](const std::string& name) {
     Result<std::string> text = kube::ReadFile(name.starts_with('/') ? name : folder + "/" + name);
@@ -174,7 +181,8 @@ Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml) {
   return HostsParser().Parse(toml);
 }
 
-ContainerdHosts::Folder ContainerdHosts::ReadFolder(const std::string& path, const std::string& ns) {
+ContainerdHosts::Folder ContainerdHosts::ReadFolder(const std::string& path,
+                                                    const std::string& ns) {
   Result<std::string> text = kube::ReadFile(path + "/hosts.toml");
   if (!text && text.error().code() == kube::Code::kNotFound) {
     if (!ns.empty()) certificates_.emplace(ns, ReadHostFolder(path));
@@ -184,7 +192,8 @@ ContainerdHosts::Folder ContainerdHosts::ReadFolder(const std::string& path, con
   Result<std::vector<ContainerdHost>> hosts = ParseHostsToml(*text);
   if (!hosts) return {.hosts = {}, .problem = path + "/hosts.toml " + hosts.error().message()};
   for (const ContainerdHost& host : *hosts) {
-    if (!host.ca_files.empty() || !host.client_files.empty()) LoadFiles(path, host, certificates_[host.registry]);
+    if (!host.ca_files.empty() || !host.client_files.empty())
+      LoadFiles(path, host, certificates_[host.registry]);
   }
   return {.hosts = std::move(*hosts), .problem = ""};
 }
@@ -197,7 +206,8 @@ Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
   for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
     std::error_code ignored;
     if (!entry->is_directory(ignored)) continue;
-    if (all.folders_.size() == kMaxFolders) return Error::Invalid(tree + ": more than 4096 folders");
+    if (all.folders_.size() == kMaxFolders)
+      return Error::Invalid(tree + ": more than 4096 folders");
     std::string name = entry->path().filename().string();
     std::string ns = name == kDefault ? "" : RegistryOf(name);
     // Of two spellings of one registry containerd takes the one with underscores.
@@ -237,7 +247,8 @@ Result<std::vector<PullSource>> ContainerdHosts::Expand(PullSource source, bool 
     if (host.registry != own) place.host.stands_in_for = source.registry;
     sources.push_back(std::move(place));
   }
-  if (sources.empty() && server_named) return Error::Invalid("hosts.toml of " + source.registry + " allows no host");
+  if (sources.empty() && server_named)
+    return Error::Invalid("hosts.toml of " + source.registry + " allows no host");
   if (!server_named) sources.push_back(std::move(source));
   return sources;
 }

@@ -2,16 +2,17 @@
 // ContainerdHosts: where containerd's nodes pull from, as their folder of registries says it:
 //
 //   /etc/containerd/certs.d/docker.io/hosts.toml            images of docker.io
-//                           registry.example_5000_/...      port 5000 of registry.example (also as "host:port")
-//                           _default/hosts.toml             every registry without a folder
+//                           registry.example_5000_/...      port 5000 of registry.example (also as
+//                           "host:port") _default/hosts.toml             every registry without a
+//                           folder
 //
 //   Result<ContainerdHosts> hosts = ContainerdHosts::Read("/etc/containerd/certs.d");
 //   hosts->Expand(source, by_digest)      // its mirrors in their order, then its server
 //
-// Known: server, [host."URL"], capabilities, ca, client, skip_verify, override_path, header. A tag is asked for at hosts
-// that can both resolve and pull: one that can only resolve would need a second host for the same answer. A folder
-// without hosts.toml holds certificates as in docker's certs.d.
-// Source: containerd's docs/hosts.md.
+// Known: server, [host."URL"], capabilities, ca, client, skip_verify, override_path, header. A tag
+// is asked for at hosts that can both resolve and pull: one that can only resolve would need a
+// second host for the same answer. A folder without hosts.toml holds certificates as in docker's
+// certs.d. Source: containerd's docs/hosts.md.
 #pragma once
 
 #include <map>
@@ -41,18 +42,21 @@ struct ContainerdHost {
   bool operator==(const ContainerdHost&) const = default;
 };
 
-// The hosts that a hosts.toml names, mirrors in their order; `server` last, where it is named. kInvalid with the line.
+// The hosts that a hosts.toml names, mirrors in their order; `server` last, where it is named.
+// kInvalid with the line.
 kube::Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml);
 
 class ContainerdHosts {
  public:
   // No folder at all.
   ContainerdHosts() = default;
-  // At most 4096 folders. A folder that cannot be used is an error of its registry only. Blocks for as long as the file
-  // system does. kInvalid if `tree` cannot be read; one that is not there is empty.
+  // At most 4096 folders. A folder that cannot be used is an error of its registry only. Blocks for
+  // as long as the file system does. kInvalid if `tree` cannot be read; one that is not there is
+  // empty.
   static kube::Result<ContainerdHosts> Read(const std::string& tree);
 
-  // The places that `source` stands for, at least one. kInvalid if the registry's folder cannot be used, or forbids all.
+  // The places that `source` stands for, at least one. kInvalid if the registry's folder cannot be
+  // used, or forbids all.
   kube::Result<std::vector<PullSource>> Expand(PullSource source, bool by_digest) const;
   // All hosts ("host" or "host:port") that are named here, those of the folders included.
   std::set<std::string> Hosts() const;

@@ -30,7 +30,8 @@ class ContainerdHostsTest : public TestFolder {
     for (const PullSource& source : *sources) {
       const HostPeculiarities& host = source.host;
       places.push_back(host.scheme + "://" + source.registry + host.path + "/" + source.repository +
-                       (host.stands_in_for.empty() ? "" : "?" + host.stands_in_for) + (source.insecure ? "!" : ""));
+                       (host.stands_in_for.empty() ? "" : "?" + host.stands_in_for) +
+                       (source.insecure ? "!" : ""));
     }
     return places;
   }
@@ -44,9 +45,10 @@ TEST_F(ContainerdHostsTest, MirrorsComeInTheOrderOfTheFileThenTheRegistryItself)
 [host."https://m.local/registry/v2"]
   override_path = true
 )");
-  EXPECT_THAT(Places("r.io"),
-              ElementsAre("https://z.local/v2/team/app?r.io", "http://a.local:5000/cache/v2/team/app?r.io!",
-                          "https://m.local/registry/v2/team/app?r.io", "://r.io/v2/team/app"));
+  EXPECT_THAT(
+      Places("r.io"),
+      ElementsAre("https://z.local/v2/team/app?r.io", "http://a.local:5000/cache/v2/team/app?r.io!",
+                  "https://m.local/registry/v2/team/app?r.io", "://r.io/v2/team/app"));
 }
 
 TEST_F(ContainerdHostsTest, AServerStandsInPlaceOfTheRegistry) {
@@ -124,12 +126,15 @@ TEST_F(ContainerdHostsTest, WhatCannotBeUsedIsAnErrorOfItsRegistryAlone) {
 }
 
 TEST(HostsTomlTest, AHeaderThatWouldBreakTheRequestIsRefusedWithoutItsValue) {
-  auto parsed = ParseHostsToml("[host.\"https://m.local\".header]\nx = \"secret\\r\\nHost: other\"\n");
+  auto parsed =
+      ParseHostsToml("[host.\"https://m.local\".header]\nx = \"secret\\r\\nHost: other\"\n");
   EXPECT_THAT(parsed, FailsWith(Code::kInvalid, ::testing::Not(HasSubstr("secret"))));
 }
 
 TEST(HostsTomlTest, HeadersArePlainerThanTheProtocolAllows) {
-  auto of = [](const std::string& line) { return ParseHostsToml("[host.\"https://m.local\".header]\n" + line + "\n"); };
+  auto of = [](const std::string& line) {
+    return ParseHostsToml("[host.\"https://m.local\".header]\n" + line + "\n");
+  };
   EXPECT_THAT(of("x-Team_1 = \"blue and \u00e9\""), IsOk());
   for (const char* refused :
        {"\"x.y\" = \"1\"", "\"x~\" = \"1\"", "\"\" = \"1\"", "x = \"a\\tb\"", "x = \"a\\u007f\""}) {
@@ -138,12 +143,15 @@ TEST(HostsTomlTest, HeadersArePlainerThanTheProtocolAllows) {
 }
 
 TEST(HostsTomlTest, DamageEndsInAnErrorOrInHostsThatCanBeAsked) {
-  ForMutations({"server = \"https://r.io\"\n[host.\"https://m.local:5000/x\"]\ncapabilities = [\"pull\", \"resolve\"]\n"
-                "client = [[\"a\", \"b\"]]\nskip_verify = true\n[host.\"https://m.local:5000/x\".header]\nx = [\"1\"]\n"},
+  ForMutations({"server = \"https://r.io\"\n[host.\"https://m.local:5000/x\"]\ncapabilities = "
+                "[\"pull\", \"resolve\"]\n"
+                "client = [[\"a\", \"b\"]]\nskip_verify = "
+                "true\n[host.\"https://m.local:5000/x\".header]\nx = [\"1\"]\n"},
                3000, [](const std::string& text) {
                  auto hosts = ParseHostsToml(text);
                  if (!hosts) return;
-                 for (const ContainerdHost& host : *hosts) EXPECT_FALSE(host.registry.empty()) << text;
+                 for (const ContainerdHost& host : *hosts)
+                   EXPECT_FALSE(host.registry.empty()) << text;
                });
 }
 

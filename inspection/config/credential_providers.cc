@@ -79,10 +79,12 @@ Result<CredentialProvider> ParseProvider(const Json& json) {
   provider.name = kube::StringAt(json, "name");
   if (!IsProgramName(provider.name)) return Error::Invalid("name: not that of a program");
   auto matches = StringsAt(json, "matchImages");
-  if (!matches || matches->empty()) return Error::Invalid(provider.name + ": matchImages: no list of patterns");
+  if (!matches || matches->empty())
+    return Error::Invalid(provider.name + ": matchImages: no list of patterns");
   provider.match_images = std::move(*matches);
   provider.api_version = kube::StringAt(json, "apiVersion");
-  if (!provider.api_version.starts_with(kGroup)) return Error::Invalid(provider.name + ": apiVersion: not known");
+  if (!provider.api_version.starts_with(kGroup))
+    return Error::Invalid(provider.name + ": apiVersion: not known");
   std::optional<seconds> duration = ParseDuration(kube::StringAt(json, "defaultCacheDuration"));
   if (!duration) return Error::Invalid(provider.name + ": defaultCacheDuration: not a duration");
   provider.default_cache_duration = *duration;
@@ -91,7 +93,8 @@ Result<CredentialProvider> ParseProvider(const Json& json) {
   provider.args = std::move(*args);
   const Json* env = kube::Find(json, "env");
   if (env != nullptr && env->is_array()) {
-    for (const Json& entry : *env) provider.env.emplace_back(kube::StringAt(entry, "name"), kube::StringAt(entry, "value"));
+    for (const Json& entry : *env)
+      provider.env.emplace_back(kube::StringAt(entry, "name"), kube::StringAt(entry, "value"));
   }
   return provider;
 }
@@ -119,7 +122,8 @@ Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string
     if (!provider) return provider.error().Prefix(kAbout);
     const Json* token = kube::Find(item, "tokenAttributes");
     if (token != nullptr && !token->is_null()) {
-      config.left_out.push_back("credential provider " + provider->name + " wants service account tokens");
+      config.left_out.push_back("credential provider " + provider->name +
+                                " wants service account tokens");
       continue;
     }
     config.providers.push_back(std::move(*provider));
@@ -128,7 +132,8 @@ Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string
 }
 
 bool MatchesImage(std::string_view pattern, const Reference& image) {
-  if (size_t scheme = pattern.find("://"); scheme != std::string_view::npos) pattern.remove_prefix(scheme + 3);
+  if (size_t scheme = pattern.find("://"); scheme != std::string_view::npos)
+    pattern.remove_prefix(scheme + 3);
   size_t slash = pattern.find('/');
   HostPort wanted = SplitHost(pattern.substr(0, slash));
   HostPort host = SplitHost(image.registry);
@@ -137,7 +142,8 @@ bool MatchesImage(std::string_view pattern, const Reference& image) {
   return image.repository.starts_with(path);
 }
 
-Result<ProviderAnswer> ParseProviderAnswer(std::string_view text, const CredentialProvider& provider) {
+Result<ProviderAnswer> ParseProviderAnswer(std::string_view text,
+                                           const CredentialProvider& provider) {
   Result<Json> json = kube::ParseJson(text);
   if (!json || !json->is_object()) return Error::Invalid("the answer is not a JSON object");
   if (kube::StringAt(*json, "kind") != "CredentialProviderResponse") {
@@ -155,7 +161,8 @@ Result<ProviderAnswer> ParseProviderAnswer(std::string_view text, const Credenti
   } else if (scope != "Image") {
     return Error::Invalid("the answer's cacheKeyType is not Image, Registry or Global");
   }
-  if (const Json* duration = kube::Find(*json, "cacheDuration"); duration != nullptr && !duration->is_null()) {
+  if (const Json* duration = kube::Find(*json, "cacheDuration");
+      duration != nullptr && !duration->is_null()) {
     answer.duration = ParseDuration(kube::StringAt(*json, "cacheDuration"));
     if (!answer.duration) return Error::Invalid("the answer's cacheDuration is not a duration");
   }
@@ -163,18 +170,21 @@ Result<ProviderAnswer> ParseProviderAnswer(std::string_view text, const Credenti
   const Json* auth = kube::Find(*json, "auth");
   if (auth == nullptr || auth->is_null()) return answer;
   Json document = {{"auths", *auth}};
-  Result<void> added = answer.keyring.AddSecret("credential provider " + provider.name, kDockerConfigJsonType,
-                                                document.dump(-1, ' ', false, Json::error_handler_t::replace));
+  Result<void> added =
+      answer.keyring.AddSecret("credential provider " + provider.name, kDockerConfigJsonType,
+                               document.dump(-1, ' ', false, Json::error_handler_t::replace));
   if (!added) return Error::Invalid("the answer's auth is not a map of credentials");
   return answer;
 }
 
-std::vector<std::string> CredentialProviders::KeysOf(const CredentialProvider& provider, const Reference& image) {
-  return {provider.name + " image " + image.ToString(), provider.name + " registry " + image.registry,
-          provider.name + " global"};
+std::vector<std::string> CredentialProviders::KeysOf(const CredentialProvider& provider,
+                                                     const Reference& image) {
+  return {provider.name + " image " + image.ToString(),
+          provider.name + " registry " + image.registry, provider.name + " global"};
 }
 
-CredentialProviders::Kept* CredentialProviders::Find(const CredentialProvider& provider, const Reference& image) {
+CredentialProviders::Kept* CredentialProviders::Find(const CredentialProvider& provider,
+                                                     const Reference& image) {
   for (const std::string& key : KeysOf(provider, image)) {
     Kept* kept = kept_.Find(key);
     if (kept != nullptr && clock_.Now() < kept->until) return kept;
@@ -186,12 +196,15 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
   co_await kube::IgnoreCancellation();
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
-    bool matches = std::any_of(provider.match_images.begin(), provider.match_images.end(),
-                               [&](const std::string& pattern) { return MatchesImage(pattern, image); });
+    bool matches =
+        std::any_of(provider.match_images.begin(), provider.match_images.end(),
+                    [&](const std::string& pattern) { return MatchesImage(pattern, image); });
     if (!matches) continue;
     Result<Keyring> keyring = co_await Ask(provider, image);
-    Result<void> added = keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
-    if (!added && provided.problem.empty()) provided.problem = "credential provider " + added.error().message();
+    Result<void> added =
+        keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
+    if (!added && provided.problem.empty())
+      provided.problem = "credential provider " + added.error().message();
   }
   co_return provided;
 }
@@ -221,8 +234,9 @@ Async<Keyring> CredentialProviders::Ask(const CredentialProvider& provider, Refe
 }
 
 Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, Reference image) {
-  Json request = {
-      {"apiVersion", provider.api_version}, {"kind", "CredentialProviderRequest"}, {"image", image.ToString()}};
+  Json request = {{"apiVersion", provider.api_version},
+                  {"kind", "CredentialProviderRequest"},
+                  {"image", image.ToString()}};
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
                         .input = request.dump(),
@@ -235,7 +249,8 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, Refe
   if (!answer) co_return answer.error().Prefix(provider.name);
   seconds keep = answer->duration.value_or(provider.default_cache_duration);
   std::vector<std::string> keys = KeysOf(provider, image);
-  if (keep > seconds(0)) kept_.Put(keys[static_cast<size_t>(answer->scope)], {answer->keyring, clock_.Now() + keep});
+  if (keep > seconds(0))
+    kept_.Put(keys[static_cast<size_t>(answer->scope)], {answer->keyring, clock_.Now() + keep});
   co_return std::move(answer->keyring);
 }
 

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// CredentialProviders: what the kubelet's exec plugins know of registries (how ECR, GCR and ACR give out short-lived
-// passwords), by its own CredentialProviderConfig.
+// CredentialProviders: what the kubelet's exec plugins know of registries (how ECR, GCR and ACR
+// give out short-lived passwords), by its own CredentialProviderConfig.
 //
 //   Result<CredentialProviderConfig> config = ParseCredentialProviderConfig(yaml);
 //   config->bin_dir = "/usr/libexec/kubernetes/kubelet-plugins/credential-provider/exec";
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin is bounded in time and output; its answers are kept as long as it says, one call at a time for each.
-// Providers that want service account tokens (tokenAttributes) are left out: there is no pod to speak for here.
-// Source: kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
+// A plugin is bounded in time and output; its answers are kept as long as it says, one call at a
+// time for each. Providers that want service account tokens (tokenAttributes) are left out: there
+// is no pod to speak for here. Source:
+// kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
 #pragma once
 
 #include <chrono>
@@ -50,11 +51,12 @@ struct CredentialProviderConfig {
   bool operator==(const CredentialProviderConfig&) const = default;
 };
 
-// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. kInvalid names the field.
+// A kubelet's CredentialProviderConfig, YAML or JSON; v1, v1beta1 and v1alpha1. kInvalid names the
+// field.
 kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text);
 
-// "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path": as many parts of the host, '*' within one; the port must be the
-// same; the path must begin the image's.
+// "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path": as many parts of the host, '*' within one;
+// the port must be the same; the path must begin the image's.
 bool MatchesImage(std::string_view pattern, const Reference& image);
 
 // An answer's "auth", and how long which images may use it.
@@ -65,7 +67,8 @@ struct ProviderAnswer {
   Keyring keyring;
 };
 // kInvalid names the field; values are not shown.
-kube::Result<ProviderAnswer> ParseProviderAnswer(std::string_view json, const CredentialProvider& provider);
+kube::Result<ProviderAnswer> ParseProviderAnswer(std::string_view json,
+                                                 const CredentialProvider& provider);
 
 struct ProvidedCredentials {
   Keyring keyring;
@@ -95,7 +98,8 @@ class CredentialProviders {
   };
 
   // The key under which an answer for `image` may have been kept.
-  static std::vector<std::string> KeysOf(const CredentialProvider& provider, const Reference& image);
+  static std::vector<std::string> KeysOf(const CredentialProvider& provider,
+                                         const Reference& image);
   Kept* Find(const CredentialProvider& provider, const Reference& image);
   kube::Async<Keyring> Ask(const CredentialProvider& provider, Reference image);
   kube::Async<Keyring> Run(const CredentialProvider& provider, Reference image);

@@ -49,18 +49,21 @@ class CredentialProvidersTest : public TestFolder {
     config_.bin_dir = root_;
   }
   void Plugin(const std::string& script) {
-    std::filesystem::permissions(Write("ecr", "#!/bin/sh\n" + script), std::filesystem::perms::owner_all);
+    std::filesystem::permissions(Write("ecr", "#!/bin/sh\n" + script),
+                                 std::filesystem::perms::owner_all);
   }
   void PluginSays(const std::string& scope, const std::string& duration) {
-    Plugin("echo \"$1 $REGION $(cat)\" >> " + root_ + "/calls\ncat <<'EOF'\n" +
-           R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
-           scope + "\"," + duration + R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS","password":"pass"}}})" +
-           "\nEOF\n");
+    Plugin(
+        "echo \"$1 $REGION $(cat)\" >> " + root_ + "/calls\ncat <<'EOF'\n" +
+        R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
+        scope + "\"," + duration +
+        R"("auth":{"*.dkr.ecr.*.example.com":{"username":"AWS","password":"pass"}}})" + "\nEOF\n");
   }
   ProvidedCredentials For(const std::string& image) {
     std::optional<ProvidedCredentials> provided;
     struct Ask {
-      static kube::Async<ProvidedCredentials> Once(CredentialProviders& providers, Reference reference) {
+      static kube::Async<ProvidedCredentials> Once(CredentialProviders& providers,
+                                                   Reference reference) {
         ProvidedCredentials provided = co_await providers.For(std::move(reference));
         co_return provided;
       }
@@ -90,8 +93,9 @@ TEST_F(CredentialProvidersTest, APluginIsAskedAsTheKubeletAsksIt) {
   EXPECT_THAT(credentials[0].source, HasSubstr("credential provider ecr"));
   std::ifstream calls(root_ + "/calls");
   std::string call{std::istreambuf_iterator<char>(calls), std::istreambuf_iterator<char>()};
-  EXPECT_THAT(call, AllOf(HasSubstr("get-credentials north "), HasSubstr("CredentialProviderRequest"),
-                          HasSubstr(R"("image":"1.dkr.ecr.north.example.com/app:1")")));
+  EXPECT_THAT(call,
+              AllOf(HasSubstr("get-credentials north "), HasSubstr("CredentialProviderRequest"),
+                    HasSubstr(R"("image":"1.dkr.ecr.north.example.com/app:1")")));
 }
 
 TEST_F(CredentialProvidersTest, AnImageOfAnotherRegistryIsNoneOfItsBusiness) {
@@ -124,7 +128,8 @@ TEST_F(CredentialProvidersTest, TheDefaultDurationIsOfTheConfiguration) {
 
 TEST_F(CredentialProvidersTest, AFailureIsToldAndNotRepeatedAtOnce) {
   Plugin("exit 3\n");
-  EXPECT_THAT(For(kImage).problem, AllOf(HasSubstr("credential provider "), HasSubstr("/ecr: exit code 3")));
+  EXPECT_THAT(For(kImage).problem,
+              AllOf(HasSubstr("credential provider "), HasSubstr("/ecr: exit code 3")));
   For(kImage);
   EXPECT_EQ(providers().calls(), 1u);
   clock_.Advance(1min);
@@ -142,13 +147,16 @@ TEST(CredentialProviderConfigTest, PatternsMatchAsInTheKubelet) {
     const char* image;
     bool matches;
   };
-  for (const Row& row : {Row{"*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-1.amazonaws.com/a:1", true},
-                         Row{"*.dkr.ecr.*.amazonaws.com", "dkr.ecr.eu-1.amazonaws.com/a:1", false},
-                         Row{"*.io", "gcr.io/a", true}, Row{"*.io", "eu.gcr.io/a", false},
-                         Row{"*.*.io", "eu.gcr.io/a", true}, Row{"docker.io", "nginx", true},
-                         Row{"r.io:8080/path", "r.io:8080/path/a", true}, Row{"r.io:8080/path", "r.io/path/a", false},
-                         Row{"r.io/path", "r.io/other/a", false}, Row{"r.io", "r.io:443/a", false}}) {
-    EXPECT_EQ(MatchesImage(row.pattern, *Reference::Parse(row.image)), row.matches) << row.pattern << " " << row.image;
+  for (const Row& row :
+       {Row{"*.dkr.ecr.*.amazonaws.com", "123.dkr.ecr.eu-1.amazonaws.com/a:1", true},
+        Row{"*.dkr.ecr.*.amazonaws.com", "dkr.ecr.eu-1.amazonaws.com/a:1", false},
+        Row{"*.io", "gcr.io/a", true}, Row{"*.io", "eu.gcr.io/a", false},
+        Row{"*.*.io", "eu.gcr.io/a", true}, Row{"docker.io", "nginx", true},
+        Row{"r.io:8080/path", "r.io:8080/path/a", true},
+        Row{"r.io:8080/path", "r.io/path/a", false}, Row{"r.io/path", "r.io/other/a", false},
+        Row{"r.io", "r.io:443/a", false}}) {
+    EXPECT_EQ(MatchesImage(row.pattern, *Reference::Parse(row.image)), row.matches)
+        << row.pattern << " " << row.image;
   }
 }
 
@@ -158,10 +166,14 @@ TEST(CredentialProviderConfigTest, WhatDoesNotFitIsNamed) {
     text.replace(text.find(from), from.size(), to);
     return ParseCredentialProviderConfig(text);
   };
-  EXPECT_THAT(with("name: ecr", "name: ../ecr"), FailsWith(Code::kInvalid, HasSubstr("name: not that of a program")));
-  EXPECT_THAT(with("credentialprovider.kubelet", "other"), FailsWith(Code::kInvalid, HasSubstr("apiVersion")));
-  EXPECT_THAT(with("\"12h\"", "\"often\""), FailsWith(Code::kInvalid, HasSubstr("defaultCacheDuration")));
-  EXPECT_THAT(with("CredentialProviderConfig", "Other"), FailsWith(Code::kInvalid, HasSubstr("kind")));
+  EXPECT_THAT(with("name: ecr", "name: ../ecr"),
+              FailsWith(Code::kInvalid, HasSubstr("name: not that of a program")));
+  EXPECT_THAT(with("credentialprovider.kubelet", "other"),
+              FailsWith(Code::kInvalid, HasSubstr("apiVersion")));
+  EXPECT_THAT(with("\"12h\"", "\"often\""),
+              FailsWith(Code::kInvalid, HasSubstr("defaultCacheDuration")));
+  EXPECT_THAT(with("CredentialProviderConfig", "Other"),
+              FailsWith(Code::kInvalid, HasSubstr("kind")));
   EXPECT_THAT(ParseCredentialProviderConfig("a: [\n"), FailsWith(Code::kInvalid));
   auto tokens = with("  args:", "  tokenAttributes: {serviceAccountTokenAudience: a}\n  args:");
   ASSERT_THAT(tokens, IsOk());

@@ -25,8 +25,9 @@ constexpr size_t kMaxMatchedBytes = 64 * 1024;
 constexpr size_t kMaxProblem = 512;
 
 size_t SizeOf(const Credential& credential) {
-  return credential.username.size() + credential.password.size() + credential.identity_token.size() +
-         credential.registry_token.size() + credential.source.size();
+  return credential.username.size() + credential.password.size() +
+         credential.identity_token.size() + credential.registry_token.size() +
+         credential.source.size();
 }
 
 // Whole components: "team" covers "team" and "team/app", not "teams".
@@ -62,7 +63,8 @@ std::optional<Credential> ParseEntry(const Json& json) {
   }
   if (!Sendable(credential.registry_token)) return std::nullopt;
   if (credential.username.find(':') != std::string::npos) return std::nullopt;
-  bool empty = credential.username.empty() && credential.identity_token.empty() && credential.registry_token.empty();
+  bool empty = credential.username.empty() && credential.identity_token.empty() &&
+               credential.registry_token.empty();
   if (empty || SizeOf(credential) > kMaxCredential) return std::nullopt;
   return credential;
 }
@@ -77,11 +79,14 @@ std::string Credential::Identity() const {
   return Sha256Digest(all);
 }
 
-Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, std::string_view data) {
+Result<void> Keyring::AddSecret(std::string_view name, std::string_view type,
+                                std::string_view data) {
   std::string about = "pull secret " + std::string(name);
-  if (type != kDockerConfigJsonType && type != kDockerCfgType) return Error::Invalid(about + " is of another type");
+  if (type != kDockerConfigJsonType && type != kDockerCfgType)
+    return Error::Invalid(about + " is of another type");
   if (data.size() > kMaxPullSecretBytes) {
-    return Error::Invalid(about + " is larger than " + std::to_string(kMaxPullSecretBytes / 1024) + " KiB");
+    return Error::Invalid(about + " is larger than " + std::to_string(kMaxPullSecretBytes / 1024) +
+                          " KiB");
   }
   Result<Json> json = kube::ParseJson(data);
   // The parser's message may quote the secret.
@@ -95,7 +100,8 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
     std::optional<Credential> credential = ParseEntry(value);
     if (!credential) continue;
     std::string_view rest = key;
-    if (size_t scheme = rest.find("://"); scheme != std::string_view::npos) rest.remove_prefix(scheme + 3);
+    if (size_t scheme = rest.find("://"); scheme != std::string_view::npos)
+      rest.remove_prefix(scheme + 3);
     size_t slash = rest.find('/');
     HostPort authority = SplitHost(rest.substr(0, slash));
     if (authority.host.empty()) continue;
@@ -106,10 +112,10 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
     while (path.starts_with('/')) path.remove_prefix(1);
     while (path.ends_with('/')) path.remove_suffix(1);
     credential->source = std::string(name) + " key " + std::string(rest.substr(0, 200));
-    std::string identity =
-        Sha256Digest(authority.host + ":" + authority.port + "/" + std::string(path) + " " + credential->Identity());
-    added.entries_.push_back({std::move(authority.host), std::move(authority.port), std::string(path),
-                              std::move(identity), std::move(*credential)});
+    std::string identity = Sha256Digest(authority.host + ":" + authority.port + "/" +
+                                        std::string(path) + " " + credential->Identity());
+    added.entries_.push_back({std::move(authority.host), std::move(authority.port),
+                              std::string(path), std::move(identity), std::move(*credential)});
     added.bytes_ += BytesOf(added.entries_.back());
   }
   Result<void> appended = Append(added);
@@ -117,7 +123,8 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type, st
 }
 
 Result<void> Keyring::Append(const Keyring& other) {
-  if (bytes_ + other.bytes_ > kMaxKeyringBytes || entries_.size() + other.entries_.size() > kMaxEntries) {
+  if (bytes_ + other.bytes_ > kMaxKeyringBytes ||
+      entries_.size() + other.entries_.size() > kMaxEntries) {
     return Error::Invalid("too much together with the secrets before it");
   }
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
@@ -135,8 +142,8 @@ void Keyring::AddProblem(std::string text) {
 }
 
 size_t Keyring::BytesOf(const Entry& entry) {
-  return sizeof(Entry) + entry.host.size() + entry.port.size() + entry.path.size() + entry.identity.size() +
-         SizeOf(entry.credential);
+  return sizeof(Entry) + entry.host.size() + entry.port.size() + entry.path.size() +
+         entry.identity.size() + SizeOf(entry.credential);
 }
 
 const std::string& Keyring::Identity() const {
@@ -147,19 +154,23 @@ const std::string& Keyring::Identity() const {
   return all_identity_;
 }
 
-std::vector<Credential> Keyring::Match(std::string_view registry, std::string_view repository) const {
+std::vector<Credential> Keyring::Match(std::string_view registry,
+                                       std::string_view repository) const {
   HostPort target = SplitHost(registry);
   std::vector<const Entry*> matches;
   for (const Entry& entry : entries_) {
-    if (entry.port == target.port && HostMatches(entry.host, target.host) && PathCovers(entry.path, repository)) {
+    if (entry.port == target.port && HostMatches(entry.host, target.host) &&
+        PathCovers(entry.path, repository)) {
       matches.push_back(&entry);
     }
   }
   // Longest path, then a plain host before one with '*', then the longest host.
   auto rank = [](const Entry* entry) {
-    return std::tuple(entry->path.size(), entry->host.find('*') == std::string::npos, entry->host.size());
+    return std::tuple(entry->path.size(), entry->host.find('*') == std::string::npos,
+                      entry->host.size());
   };
-  std::stable_sort(matches.begin(), matches.end(), [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
+  std::stable_sort(matches.begin(), matches.end(),
+                   [&](const Entry* a, const Entry* b) { return rank(a) > rank(b); });
   std::vector<Credential> credentials;
   std::vector<std::string> seen;
   size_t bytes = 0;

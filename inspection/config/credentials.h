@@ -5,11 +5,13 @@
 //   keyring.AddSecret("ns/regcred", "kubernetes.io/dockerconfigjson", data);
 //   for (const Credential& credential : keyring.Match("quay.io", "team/app")) ...
 //
-// Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/", "quay.io/team" (a path covers
-// what is below it), "*.example.com" (each '*' stands within one part of the host). The longest key comes first, keys
-// of one length in the order in which they were added. Secrets never appear in an Error.
+// Keys of the configuration: "quay.io", "quay.io:443", "https://index.docker.io/v1/",
+// "quay.io/team" (a path covers what is below it), "*.example.com" (each '*' stands within one part
+// of the host). The longest key comes first, keys of one length in the order in which they were
+// added. Secrets never appear in an Error.
 //
-// Secrets are a tenant's to write, so a Keyring is bounded in bytes as well as in entries, and shared instead of copied.
+// Secrets are a tenant's to write, so a Keyring is bounded in bytes as well as in entries, and
+// shared instead of copied.
 #pragma once
 
 #include <memory>
@@ -36,21 +38,24 @@ struct Credential {
   std::string registry_token;  // a bearer token that is sent as it is
   std::string source;          // "ns/regcred key quay.io/team": safe to show
 
-  // A digest of the secret parts: equal for credentials that open the same doors, of no use to anybody else.
+  // A digest of the secret parts: equal for credentials that open the same doors, of no use to
+  // anybody else.
   std::string Identity() const;
 };
 
 class Keyring {
  public:
-  // The data of a Secret of either type: {"auths":{key:{...}}}, or {key:{...}} for dockercfg. A broken entry is left
-  // out, the others count. kInvalid, naming the secret, for data that is not such a document, of another type, or too
-  // large; nothing is added then.
+  // The data of a Secret of either type: {"auths":{key:{...}}}, or {key:{...}} for dockercfg. A
+  // broken entry is left out, the others count. kInvalid, naming the secret, for data that is not
+  // such a document, of another type, or too large; nothing is added then.
   kube::Result<void> AddSecret(std::string_view name, std::string_view type, std::string_view data);
 
-  // All that is in `other`, after what is here already. kInvalid, and nothing is added, where it has no room.
+  // All that is in `other`, after what is here already. kInvalid, and nothing is added, where it
+  // has no room.
   kube::Result<void> Append(const Keyring& other);
 
-  // Notes a secret that is not used, for who wonders why a registry refused; `text` names it and is safe to show.
+  // Notes a secret that is not used, for who wonders why a registry refused; `text` names it and is
+  // safe to show.
   void AddProblem(std::string text);
   // All of them, "" for none.
   const std::string& problem() const { return problem_; }
@@ -58,7 +63,8 @@ class Keyring {
   // Best match first; at most 16, and not more than 64 KiB. `registry` is Reference::registry.
   std::vector<Credential> Match(std::string_view registry, std::string_view repository) const;
 
-  // Equal for keyrings that open the same doors in the same order and have the same problems; of no use to anybody else.
+  // Equal for keyrings that open the same doors in the same order and have the same problems; of no
+  // use to anybody else.
   const std::string& Identity() const;
 
   bool empty() const { return entries_.empty(); }

@@ -4,8 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "kube/base/base64.h"
 #include "inspection/testing/mutate.h"
+#include "kube/base/base64.h"
 
 namespace inspection {
 namespace {
@@ -25,9 +25,11 @@ Keyring KeyringOf(const std::string& auths) {
   EXPECT_TRUE(added) << added.error();
   return keyring;
 }
-std::vector<std::string> Names(const Keyring& keyring, std::string_view registry, std::string_view repository) {
+std::vector<std::string> Names(const Keyring& keyring, std::string_view registry,
+                               std::string_view repository) {
   std::vector<std::string> names;
-  for (const Credential& credential : keyring.Match(registry, repository)) names.push_back(credential.username);
+  for (const Credential& credential : keyring.Match(registry, repository))
+    names.push_back(credential.username);
   return names;
 }
 
@@ -68,14 +70,15 @@ TEST(KeyringTest, KeysMatchAsInTheKubelet) {
       {"docker.io/library", "docker.io", "bitnami/redis", false},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(!Names(KeyringOf(User(row.key, "u")), row.registry, row.repository).empty(), row.matches)
+    EXPECT_EQ(!Names(KeyringOf(User(row.key, "u")), row.registry, row.repository).empty(),
+              row.matches)
         << row.key << " for " << row.registry << "/" << row.repository;
   }
 }
 
 TEST(KeyringTest, TheLongestMatchComesFirst) {
-  Keyring keyring = KeyringOf(User("*.io", "star") + "," + User("quay.io", "host") + "," + User("quay.io/a/b", "deep") +
-                              "," + User("quay.io/a", "path"));
+  Keyring keyring = KeyringOf(User("*.io", "star") + "," + User("quay.io", "host") + "," +
+                              User("quay.io/a/b", "deep") + "," + User("quay.io/a", "path"));
   EXPECT_THAT(Names(keyring, "quay.io", "a/b/c"), ElementsAre("deep", "path", "host", "star"));
 }
 
@@ -91,7 +94,8 @@ TEST(KeyringTest, SecretsOfOneKeyAreTriedInOrder) {
 }
 
 TEST(KeyringTest, OneCredentialIsTriedOnce) {
-  EXPECT_THAT(Names(KeyringOf(User("quay.io", "u") + "," + User("*.io", "u")), "quay.io", "a"), ElementsAre("u"));
+  EXPECT_THAT(Names(KeyringOf(User("quay.io", "u") + "," + User("*.io", "u")), "quay.io", "a"),
+              ElementsAre("u"));
 }
 
 TEST(KeyringTest, ReadsEveryFormOfEntry) {
@@ -116,15 +120,18 @@ TEST(KeyringTest, ReadsEveryFormOfEntry) {
 }
 
 TEST(KeyringTest, BrokenEntriesAreLeftOutAlone) {
-  Keyring keyring = KeyringOf(R"("a":7,"b":{},"c":{"auth":"!"},"d":{"auth":"bm9jb2xvbg=="},"":{"username":"u"},
-      "e":{"username":"a:b"},"f":{"registrytoken":"x\r\ny"},)" + User("quay.io", "good"));
+  Keyring keyring =
+      KeyringOf(R"("a":7,"b":{},"c":{"auth":"!"},"d":{"auth":"bm9jb2xvbg=="},"":{"username":"u"},
+      "e":{"username":"a:b"},"f":{"registrytoken":"x\r\ny"},)" +
+                User("quay.io", "good"));
   EXPECT_EQ(keyring.size(), 1u);
   EXPECT_THAT(Names(keyring, "quay.io", "a"), ElementsAre("good"));
 }
 
 TEST(KeyringTest, RefusesOtherDocumentsWithoutQuotingThem) {
   Keyring keyring;
-  for (std::string_view data : {"", "hunter2", "[]", "{}", R"({"auths":"hunter2"})", R"({"auths":{"hunter2)"}) {
+  for (std::string_view data :
+       {"", "hunter2", "[]", "{}", R"({"auths":"hunter2"})", R"({"auths":{"hunter2)"}) {
     kube::Result<void> added = keyring.AddSecret("ns/s", kDockerConfigJsonType, data);
     ASSERT_TRUE(FailedWith(added, kube::Code::kInvalid)) << data;
     EXPECT_THAT(added.error().message(), HasSubstr("ns/s"));
@@ -153,7 +160,8 @@ TEST(KeyringTest, AllSecretsTogetherAreBoundedInBytes) {
   Keyring keyring;
   int refused = 0;
   for (int i = 0; i < 32; ++i) {
-    kube::Result<void> added = keyring.AddSecret("ns/" + std::to_string(i), kDockerConfigJsonType, Auths(many));
+    kube::Result<void> added =
+        keyring.AddSecret("ns/" + std::to_string(i), kDockerConfigJsonType, Auths(many));
     refused += added ? 0 : 1;
     EXPECT_LE(keyring.bytes(), kMaxKeyringBytes);
   }
@@ -171,9 +179,11 @@ TEST(KeyringTest, WhatOneImageIsGivenIsBoundedInBytes) {
   for (int secret = 0; secret < 2; ++secret) {
     std::string users;
     for (int i = 4 * secret; i < 4 * secret + 4; ++i) {
-      users += (users.empty() ? "" : ",") + User(std::string(i + 1, '*') + ".io", std::string(15'000, 'a' + i));
+      users += (users.empty() ? "" : ",") +
+               User(std::string(i + 1, '*') + ".io", std::string(15'000, 'a' + i));
     }
-    ASSERT_TRUE(keyring.AddSecret("ns/" + std::to_string(secret), kDockerConfigJsonType, Auths(users)));
+    ASSERT_TRUE(
+        keyring.AddSecret("ns/" + std::to_string(secret), kDockerConfigJsonType, Auths(users)));
   }
   EXPECT_EQ(keyring.Match("r.io", "a").size(), 4u);
 }
@@ -200,12 +210,13 @@ TEST(KeyringTest, IdentityTellsCredentialsApartAndKeepsThemSecret) {
 }
 
 TEST(KeyringTest, DamageIsHarmless) {
-  ForMutations({Auths(User("*.example.com:5000/a", "u") + R"(,"b.io":{"auth":"dTpw","identitytoken":"t"})")}, 5'000,
-               [](const std::string& text) {
-                 Keyring keyring;
-                 (void)keyring.AddSecret("ns/s", kDockerConfigJsonType, text);
-                 EXPECT_LE(keyring.Match("a.example.com:5000", "a/b").size(), keyring.size());
-               });
+  ForMutations(
+      {Auths(User("*.example.com:5000/a", "u") + R"(,"b.io":{"auth":"dTpw","identitytoken":"t"})")},
+      5'000, [](const std::string& text) {
+        Keyring keyring;
+        (void)keyring.AddSecret("ns/s", kDockerConfigJsonType, text);
+        EXPECT_LE(keyring.Match("a.example.com:5000", "a/b").size(), keyring.size());
+      });
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ Result<std::vector<std::string>> NamesIn(const std::string& folder, size_t limit
   fs::directory_iterator entry(folder, failure);
   std::vector<std::string> names;
   for (; !failure && entry != fs::directory_iterator(); entry.increment(failure)) {
-    if (names.size() == limit) return Error::Invalid(folder + ": more than " + std::to_string(limit) + " entries");
+    if (names.size() == limit)
+      return Error::Invalid(folder + ": more than " + std::to_string(limit) + " entries");
     names.push_back(entry->path().filename().string());
   }
   if (failure) return Error::Invalid(folder + ": " + failure.message());
@@ -41,13 +42,16 @@ HostTls ReadHostFolder(const std::string& folder) {
     if (!text && tls.problem.empty()) tls.problem = text.error().message();
     return text ? std::move(*text) : std::string();
   };
-  auto has = [&](const std::string& name) { return std::binary_search(names->begin(), names->end(), name); };
+  auto has = [&](const std::string& name) {
+    return std::binary_search(names->begin(), names->end(), name);
+  };
   for (const std::string& name : *names) {
     std::string stem = fs::path(name).stem().string();
     if (name.ends_with(".crt")) {
       tls.ca_pem += read(name) + "\n";
     } else if (name.ends_with(".cert")) {
-      if (!has(stem + ".key")) return {.problem = folder + "/" + name + " has no " + stem + ".key beside it"};
+      if (!has(stem + ".key"))
+        return {.problem = folder + "/" + name + " has no " + stem + ".key beside it"};
       if (!tls.cert_pem.empty()) continue;
       tls.cert_pem = read(name);
       tls.key_pem = read(stem + ".key");

@@ -53,7 +53,8 @@ TEST_F(HostCertificatesTest, HalfAPairIsAProblemOfThatRegistry) {
 
 TEST_F(HostCertificatesTest, AFileInPlaceOfATreeIsRefused) {
   Write("file", "");
-  EXPECT_THAT(ReadCertsDirectories({root_ + "/file"}), FailsWith(Code::kInvalid, HasSubstr("/file")));
+  EXPECT_THAT(ReadCertsDirectories({root_ + "/file"}),
+              FailsWith(Code::kInvalid, HasSubstr("/file")));
 }
 
 }  // namespace

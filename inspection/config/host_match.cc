@@ -52,7 +52,8 @@ bool HostMatches(std::string_view pattern, std::string_view host) {
     size_t pattern_dot = pattern.find('.');
     size_t host_dot = host.find('.');
     if (!PartMatches(pattern.substr(0, pattern_dot), host.substr(0, host_dot))) return false;
-    if ((pattern_dot == std::string_view::npos) != (host_dot == std::string_view::npos)) return false;
+    if ((pattern_dot == std::string_view::npos) != (host_dot == std::string_view::npos))
+      return false;
     if (pattern_dot == std::string_view::npos) return true;
     pattern.remove_prefix(pattern_dot + 1);
     host.remove_prefix(host_dot + 1);

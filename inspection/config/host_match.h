@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts of registries in keys and patterns of credentials: "quay.io", "quay.io:443", "*.example.com".
+// Hosts of registries in keys and patterns of credentials: "quay.io", "quay.io:443",
+// "*.example.com".
 #pragma once
 
 #include <string>

@@ -28,8 +28,8 @@ TEST(NodeFileFlagsTest, AreThoseThatTheOperatorKnows) {
 }
 
 TEST(NodeFileFlagsTest, EachNamesItsOwnFile) {
-  for (const char* flag : {"registries_conf", "policy", "containerd_certs_dir", "credential_provider_config",
-                           "credential_provider_bin_dir"}) {
+  for (const char* flag : {"registries_conf", "policy", "containerd_certs_dir",
+                           "credential_provider_config", "credential_provider_bin_dir"}) {
     gflags::SetCommandLineOption(flag, flag);
   }
   gflags::SetCommandLineOption("certs_dir", "one,two");

@@ -54,7 +54,8 @@ TEST_F(NodeFilesTest, DropInsComeInTheOrderOfTheirNames) {
 
 TEST_F(NodeFilesTest, AChangeOfAnyFileMakesAnotherConfiguration) {
   ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
-  for (const char* path : {"registries.conf", "policy.json", "certs.d/r.io/ca.crt", "containerd/r.io/ca.crt"}) {
+  for (const char* path :
+       {"registries.conf", "policy.json", "certs.d/r.io/ca.crt", "containerd/r.io/ca.crt"}) {
     InspectorConfig before = config_;
     Write(path, "x");
     ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
@@ -64,10 +65,12 @@ TEST_F(NodeFilesTest, AChangeOfAnyFileMakesAnotherConfiguration) {
 
 TEST_F(NodeFilesTest, WhatCannotBeReadIsNamed) {
   Write("registries.conf/x", "a folder in place of the file");
-  EXPECT_THAT(ReadNodeFiles(paths_, config_), FailsWith(Code::kInvalid, HasSubstr("registries.conf")));
+  EXPECT_THAT(ReadNodeFiles(paths_, config_),
+              FailsWith(Code::kInvalid, HasSubstr("registries.conf")));
   std::filesystem::remove_all(root_ + "/registries.conf");
   Write("providers.yaml", "kind: Other");
-  EXPECT_THAT(ReadNodeFiles(paths_, config_), FailsWith(Code::kInvalid, HasSubstr("credential provider config")));
+  EXPECT_THAT(ReadNodeFiles(paths_, config_),
+              FailsWith(Code::kInvalid, HasSubstr("credential provider config")));
 }
 
 }  // namespace

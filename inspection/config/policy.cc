@@ -52,7 +52,8 @@ Result<Policy> Policy::Parse(std::string_view json) {
       } else if (type == "signedBy" || type == "signedBaseLayer" || type == "sigstoreSigned") {
         if (strictest == Requirement::kAccept) strictest = Requirement::kSignature;
       } else if (type != "insecureAcceptAnything") {
-        return Error::Invalid("policy.json: scope \"" + scope + "\" has the unknown requirement \"" + type + "\"");
+        return Error::Invalid("policy.json: scope \"" + scope +
+                              "\" has the unknown requirement \"" + type + "\"");
       }
     }
     return strictest;
@@ -63,7 +64,8 @@ Result<Policy> Policy::Parse(std::string_view json) {
   policy.default_ = *by_default;
   const Json* docker = kube::Find(*document, "transports.docker");
   if (docker == nullptr) return policy;
-  if (!docker->is_object() || docker->size() > kMaxScopes) return Error::Invalid("policy.json: transports.docker");
+  if (!docker->is_object() || docker->size() > kMaxScopes)
+    return Error::Invalid("policy.json: transports.docker");
   for (auto& [scope, list] : docker->items()) {
     Result<Requirement> requirement = read(&list, scope);
     if (!requirement) return requirement.error();
@@ -92,8 +94,10 @@ Result<void> Policy::Check(const Reference& reference) const {
     break;
   }
   switch (requirement) {
-    case Requirement::kAccept: return kube::Ok();
-    case Requirement::kReject: return Error::PermissionDenied("policy.json rejects images of scope " + decided_by);
+    case Requirement::kAccept:
+      return kube::Ok();
+    case Requirement::kReject:
+      return Error::PermissionDenied("policy.json rejects images of scope " + decided_by);
     case Requirement::kSignature:
       return Error::PermissionDenied("policy.json demands signatures for scope " + decided_by +
                                      ", which are not checked here");

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: may images of a registry be used at all? (policy.json of containers/image, transport "docker")
+// Policy: may images of a registry be used at all? (policy.json of containers/image, transport
+// "docker")
 //
-// Known requirements: insecureAcceptAnything and reject. A scope that demands signatures (signedBy, sigstoreSigned) is
-// refused, as signatures are not checked here: never silently accepted.
-// Source: containers-policy.json(5).
+// Known requirements: insecureAcceptAnything and reject. A scope that demands signatures (signedBy,
+// sigstoreSigned) is refused, as signatures are not checked here: never silently accepted. Source:
+// containers-policy.json(5).
 #pragma once
 
 #include <map>
@@ -26,8 +27,9 @@ class Policy {
   // From now on only images of these scopes may be used, and those that the policy names itself.
   void AllowOnly(const std::vector<std::string>& scopes);
 
-  // kPermissionDenied says which scope refuses the image and why. The most specific scope decides: the image with its
-  // tag or digest, its repository, each path above, the host, "*.domain", then "default".
+  // kPermissionDenied says which scope refuses the image and why. The most specific scope decides:
+  // the image with its tag or digest, its repository, each path above, the host, "*.domain", then
+  // "default".
   kube::Result<void> Check(const Reference& reference) const;
 
  private:

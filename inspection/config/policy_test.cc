@@ -34,28 +34,33 @@ TEST(PolicyTest, NoPolicyAcceptsEverything) { EXPECT_THAT(Check("", "r.io/a"), I
 
 TEST(PolicyTest, TheMostSpecificScopeDecides) {
   EXPECT_THAT(Check(kPolicy, "quay.io/a/b:1"), IsOk());
-  EXPECT_THAT(Check(kPolicy, "quay.io/bad/x:1"), FailsWith(Code::kPermissionDenied, HasSubstr("quay.io/bad")));
+  EXPECT_THAT(Check(kPolicy, "quay.io/bad/x:1"),
+              FailsWith(Code::kPermissionDenied, HasSubstr("quay.io/bad")));
   EXPECT_THAT(Check(kPolicy, "quay.io/badly/x:1"), IsOk());
   EXPECT_THAT(Check(kPolicy, "quay.io/bad/good:1"), IsOk());
   EXPECT_THAT(Check(kPolicy, "quay.io/bad/good:2"), FailsWith(Code::kPermissionDenied));
   EXPECT_THAT(Check(kPolicy, "a.b.example.com/x"), IsOk());
-  EXPECT_THAT(Check(kPolicy, "example.com/x"), FailsWith(Code::kPermissionDenied, HasSubstr("default")));
+  EXPECT_THAT(Check(kPolicy, "example.com/x"),
+              FailsWith(Code::kPermissionDenied, HasSubstr("default")));
 }
 
 TEST(PolicyTest, ADemandForSignaturesIsNeverMetSilently) {
-  EXPECT_THAT(Check(kPolicy, "signed.io/x"), FailsWith(Code::kPermissionDenied, HasSubstr("signatures")));
+  EXPECT_THAT(Check(kPolicy, "signed.io/x"),
+              FailsWith(Code::kPermissionDenied, HasSubstr("signatures")));
 }
 
 TEST(PolicyTest, RefusesWhatIsNoPolicy) {
-  for (std::string_view row : {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})",
-                               R"({"default":[7]})", R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
-                               R"({"default":[{"type":"reject"}],"transports":{"docker":{"a":{}}}})"}) {
+  for (std::string_view row :
+       {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})",
+        R"({"default":[7]})", R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
+        R"({"default":[{"type":"reject"}],"transports":{"docker":{"a":{}}}})"}) {
     EXPECT_THAT(Check(row, "r.io/a"), FailsWith(Code::kInvalid)) << row;
   }
 }
 
 TEST(PolicyTest, DamageIsHarmless) {
-  ForMutations({std::string(kPolicy)}, 5'000, [](const std::string& text) { (void)Check(text, "quay.io/bad/x:1"); });
+  ForMutations({std::string(kPolicy)}, 5'000,
+               [](const std::string& text) { (void)Check(text, "quay.io/bad/x:1"); });
 }
 
 TEST(PolicyTest, OnlyTheAllowedAreLeft) {
@@ -65,7 +70,9 @@ TEST(PolicyTest, OnlyTheAllowedAreLeft) {
     EXPECT_TRUE(policy.Check(*Reference::Parse(image))) << image;
   }
   for (const char* image : {"bad.io/a", "other.io/a", "good.io.evil.com/a", "nginx"}) {
-    EXPECT_THAT(policy.Check(*Reference::Parse(image)), kube::FailsWith(kube::Code::kPermissionDenied)) << image;
+    EXPECT_THAT(policy.Check(*Reference::Parse(image)),
+                kube::FailsWith(kube::Code::kPermissionDenied))
+        << image;
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PullSource: one place to read an image from, as the configuration of registries makes it of the image's name.
+// PullSource: one place to read an image from, as the configuration of registries makes it of the
+// image's name.
 #pragma once
 
 #include <string>
@@ -10,10 +11,11 @@ namespace inspection {
 
 // What containerd's hosts.toml may say of a host beyond its name.
 struct HostPeculiarities {
-  std::string scheme;               // "http" or "https"; empty: https, and http where insecure
-  std::string path = "/v2";         // what comes before the repository
-  std::string stands_in_for;        // the registry that a mirror is asked to stand in for (?ns=)
-  std::vector<std::pair<std::string, std::string>> headers;  // sent with every request; may be secret
+  std::string scheme;         // "http" or "https"; empty: https, and http where insecure
+  std::string path = "/v2";   // what comes before the repository
+  std::string stands_in_for;  // the registry that a mirror is asked to stand in for (?ns=)
+  std::vector<std::pair<std::string, std::string>>
+      headers;  // sent with every request; may be secret
 
   bool operator==(const HostPeculiarities&) const = default;
 };

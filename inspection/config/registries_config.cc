@@ -24,11 +24,14 @@ bool EndsThere(std::string_view name, size_t at) {
 
 // The characters of `name` that `prefix` covers; 0 for no match.
 size_t MatchLength(std::string_view prefix, std::string_view name) {
-  if (!prefix.starts_with("*.")) return name.starts_with(prefix) && EndsThere(name, prefix.size()) ? prefix.size() : 0;
+  if (!prefix.starts_with("*."))
+    return name.starts_with(prefix) && EndsThere(name, prefix.size()) ? prefix.size() : 0;
   // "*.example.com" stands for hosts below example.com, of any depth.
   std::string_view tail = prefix.substr(1);
   size_t at = name.find(tail);
-  if (at == 0 || at == std::string_view::npos || name.substr(0, at).find('/') != std::string_view::npos) return 0;
+  if (at == 0 || at == std::string_view::npos ||
+      name.substr(0, at).find('/') != std::string_view::npos)
+    return 0;
   return EndsThere(name, at + tail.size()) ? at + tail.size() : 0;
 }
 
@@ -54,7 +57,8 @@ class RegistriesConfig::Parser : private TomlReader {
     Result<toml::table> parsed = ParseToml(text);
     if (!parsed) return parsed.error();
     const toml::table& file = *parsed;
-    if (file.contains("registries")) return Fail(file.source(), "version 1 of the format is not supported");
+    if (file.contains("registries"))
+      return Fail(file.source(), "version 1 of the format is not supported");
     ReadShortNames(file);
     ReadRegistries(file);
     if (error()) return *error();
@@ -67,7 +71,8 @@ class RegistriesConfig::Parser : private TomlReader {
       config_.search_.emplace();
       for (const toml::node& node : *search) {
         std::optional<std::string> host = node.value_exact<std::string>();
-        if (!host || !IsRegistryHost(*host)) return Refuse(node, "unqualified-search-registries: not a registry");
+        if (!host || !IsRegistryHost(*host))
+          return Refuse(node, "unqualified-search-registries: not a registry");
         config_.search_->push_back(std::move(*host));
       }
     }
@@ -86,7 +91,8 @@ class RegistriesConfig::Parser : private TomlReader {
     if (!aliases->is_table()) return Refuse(*aliases, "aliases: not a table");
     for (const auto& [name, value] : *aliases->as_table()) {
       std::optional<std::string> target = value.value_exact<std::string>();
-      if (!target || (!target->empty() && !IsLocation(*target))) return Refuse(value, "aliases: not an image name");
+      if (!target || (!target->empty() && !IsLocation(*target)))
+        return Refuse(value, "aliases: not an image name");
       if (!target->empty()) config_.aliases_.emplace(std::string(name.str()), std::move(*target));
     }
   }
@@ -103,8 +109,10 @@ class RegistriesConfig::Parser : private TomlReader {
       registry.prefix = StringAt(*table, "prefix");
       while (registry.prefix.ends_with('/')) registry.prefix.pop_back();
       if (registry.prefix.empty()) registry.prefix = registry.location;
-      if (!IsPrefix(registry.prefix)) return Refuse(node, "registry: neither a good prefix nor a location");
-      if (registry.location.empty() && !registry.prefix.starts_with("*.")) registry.location = registry.prefix;
+      if (!IsPrefix(registry.prefix))
+        return Refuse(node, "registry: neither a good prefix nor a location");
+      if (registry.location.empty() && !registry.prefix.starts_with("*."))
+        registry.location = registry.prefix;
       registry.insecure = BoolAt(*table, "insecure");
       registry.blocked = BoolAt(*table, "blocked");
       registry.mirror_by_digest_only = BoolAt(*table, "mirror-by-digest-only");
@@ -144,18 +152,22 @@ class RegistriesConfig::Parser : private TomlReader {
   std::string LocationAt(const toml::table& table) {
     std::string location = StringAt(table, "location");
     while (location.ends_with('/')) location.pop_back();
-    if (!location.empty() && !IsLocation(location)) Refuse(table, "location: not host[:port][/path]");
+    if (!location.empty() && !IsLocation(location))
+      Refuse(table, "location: not host[:port][/path]");
     return location;
   }
 
   RegistriesConfig config_;
 };
 
-Result<RegistriesConfig> RegistriesConfig::Parse(std::string_view toml) { return Parser().Parse(toml); }
+Result<RegistriesConfig> RegistriesConfig::Parse(std::string_view toml) {
+  return Parser().Parse(toml);
+}
 
 void RegistriesConfig::Merge(RegistriesConfig later) {
   for (Registry& registry : later.registries_) {
-    std::erase_if(registries_, [&](const Registry& before) { return before.prefix == registry.prefix; });
+    std::erase_if(registries_,
+                  [&](const Registry& before) { return before.prefix == registry.prefix; });
     registries_.push_back(std::move(registry));
   }
   later.aliases_.merge(aliases_);
@@ -173,7 +185,8 @@ RegistriesConfig::Registry* RegistriesConfig::EntryFor(const std::string& prefix
   if (registries_.size() == kMaxRegistries) return nullptr;
   // What a wider entry says of the connection is true here, too.
   size_t ignored = 0;
-  const Registry* wider = Find(prefix.starts_with("*.") ? "x" + prefix.substr(1) : prefix, &ignored);
+  const Registry* wider =
+      Find(prefix.starts_with("*.") ? "x" + prefix.substr(1) : prefix, &ignored);
   Registry added{.prefix = prefix, .location = prefix.starts_with("*.") ? "" : prefix};
   if (wider != nullptr) added.insecure = wider->insecure;
   registries_.push_back(std::move(added));
@@ -188,7 +201,8 @@ void RegistriesConfig::Add(const RegistryRules& rules) {
     for (const std::string& location : rule.mirrors) {
       if (!IsLocation(location)) continue;
       PullFrom pull_from = rule.for_digests ? PullFrom::kDigestOnly : PullFrom::kTagOnly;
-      registry->mirrors.push_back({.location = location, .insecure = false, .pull_from = pull_from});
+      registry->mirrors.push_back(
+          {.location = location, .insecure = false, .pull_from = pull_from});
     }
   }
   // A scope covers the entries and mirrors below it.
@@ -196,12 +210,14 @@ void RegistriesConfig::Add(const RegistryRules& rules) {
     if (Registry* own = EntryFor(scope); own != nullptr) own->insecure = true;
     for (Registry& registry : registries_) {
       if (MatchLength(scope, registry.prefix) > 0) registry.insecure = true;
-      for (Mirror& mirror : registry.mirrors) mirror.insecure |= MatchLength(scope, mirror.location) > 0;
+      for (Mirror& mirror : registry.mirrors)
+        mirror.insecure |= MatchLength(scope, mirror.location) > 0;
     }
   }
   for (const std::string& scope : rules.blocked) {
     if (Registry* own = EntryFor(scope); own != nullptr) own->blocked = true;
-    for (Registry& registry : registries_) registry.blocked |= MatchLength(scope, registry.prefix) > 0;
+    for (Registry& registry : registries_)
+      registry.blocked |= MatchLength(scope, registry.prefix) > 0;
   }
   if (rules.search.empty()) return;
   search_.emplace();
@@ -214,7 +230,8 @@ std::set<std::string> RegistriesConfig::Hosts() const {
   std::set<std::string> hosts;
   for (const Registry& registry : registries_) {
     if (!registry.blocked && !registry.location.empty()) hosts.emplace(HostOf(registry.location));
-    if (!registry.blocked && !registry.prefix.starts_with("*.")) hosts.emplace(HostOf(registry.prefix));
+    if (!registry.blocked && !registry.prefix.starts_with("*."))
+      hosts.emplace(HostOf(registry.prefix));
     for (const Mirror& mirror : registry.mirrors) hosts.emplace(HostOf(mirror.location));
   }
   if (search_) hosts.insert(search_->begin(), search_->end());
@@ -222,11 +239,14 @@ std::set<std::string> RegistriesConfig::Hosts() const {
 }
 
 // The entry with the longest prefix; of two as long, a plain host before a wildcard.
-const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, size_t* matched) const {
+const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name,
+                                                         size_t* matched) const {
   const Registry* best = nullptr;
   for (const Registry& registry : registries_) {
     size_t length = MatchLength(registry.prefix, name);
-    auto rank = [](const Registry& entry) { return std::pair(entry.prefix.size(), !entry.prefix.starts_with('*')); };
+    auto rank = [](const Registry& entry) {
+      return std::pair(entry.prefix.size(), !entry.prefix.starts_with('*'));
+    };
     if (length == 0 || (best != nullptr && rank(registry) <= rank(*best))) continue;
     best = &registry;
     *matched = length;
@@ -234,7 +254,8 @@ const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name, 
   return best;
 }
 
-Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest, std::vector<PullSource>& sources) const {
+Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest,
+                                      std::vector<PullSource>& sources) const {
   auto add = [&](const std::string& physical, bool insecure, std::string why) -> Result<> {
     if (sources.size() == kMaxSources) return kube::Ok();
     // What is blocked is the place that would be asked, under whatever name.
@@ -246,7 +267,8 @@ Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest, s
     if (slash == std::string::npos || !IsLocation(physical)) {
       return Error::Invalid("registries.conf, " + why + ": " + physical + " names no image");
     }
-    PullSource source{physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why), {}};
+    PullSource source{
+        physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why), {}};
     if (source.registry == kDockerHub && source.repository.find('/') == std::string::npos) {
       source.repository.insert(0, "library/");
     }
@@ -277,7 +299,8 @@ Result<std::vector<std::string>> RegistriesConfig::Candidates(const Reference& r
   if (alias != aliases_.end()) return std::vector<std::string>{alias->second};
   if (!search_ || search_->empty()) return std::vector<std::string>{reference.Name()};
   if (search_->size() > 1 && short_name_mode_ == ShortNameMode::kEnforcing) {
-    return Error::Invalid("short name " + path + " is ambiguous: short-name-mode is enforcing, with " +
+    return Error::Invalid("short name " + path +
+                          " is ambiguous: short-name-mode is enforcing, with " +
                           std::to_string(search_->size()) + " search registries");
   }
   std::vector<std::string> names;
@@ -290,7 +313,8 @@ Result<std::vector<PullSource>> RegistriesConfig::Sources(const Reference& refer
   if (!names) return names.error();
   std::vector<PullSource> sources;
   for (const std::string& name : *names) {
-    if (Result<> added = AddSources(name, !reference.digest.empty(), sources); !added) return added.error();
+    if (Result<> added = AddSources(name, !reference.digest.empty(), sources); !added)
+      return added.error();
   }
   if (sources.empty()) {
     return Error::PermissionDenied("registry " + std::string(HostOf(names->front())) +

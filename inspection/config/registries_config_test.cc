@@ -88,7 +88,8 @@ pull-from-mirror = "tag-only"
 location = "all.io"
 )";
   EXPECT_THAT(Sources(kToml, "r.io/a:1"), ElementsAre("tags.io/a", "all.io/a", "r.io/a"));
-  EXPECT_THAT(Sources(kToml, "r.io/a:1" + kDigest), ElementsAre("digests.io/a", "all.io/a", "r.io/a"));
+  EXPECT_THAT(Sources(kToml, "r.io/a:1" + kDigest),
+              ElementsAre("digests.io/a", "all.io/a", "r.io/a"));
   constexpr std::string_view kOld = R"(
 [[registry]]
 location = "r.io"
@@ -109,8 +110,9 @@ location = "c.io/app"
 mirror = [{location = "d.io"}]
 )";
   EXPECT_THAT(Sources(kToml, "a.io/app"), ElementsAre("b.io:1/app"));
-  EXPECT_THAT(Sources(kToml, "a.io:2/app"),
-              ElementsAre("Invalid: registries.conf, location of a.io: b.io:1:2/app names no image"));
+  EXPECT_THAT(
+      Sources(kToml, "a.io:2/app"),
+      ElementsAre("Invalid: registries.conf, location of a.io: b.io:1:2/app names no image"));
   EXPECT_THAT(Sources(kToml, "c.io/app"),
               ElementsAre("Invalid: registries.conf, mirror of c.io/app: d.io names no image"));
 }
@@ -125,8 +127,9 @@ location = "gone.io"
 blocked = true
 mirror = [{location = "bad.io/gone"}, {location = "kept.io"}]
 )";
-  EXPECT_THAT(Sources(kToml, "bad.io/a"),
-              ElementsAre("PermissionDenied: registry bad.io is blocked by the registries configuration"));
+  EXPECT_THAT(
+      Sources(kToml, "bad.io/a"),
+      ElementsAre("PermissionDenied: registry bad.io is blocked by the registries configuration"));
   EXPECT_THAT(Sources(kToml, "gone.io/a"), ElementsAre("kept.io/a"));
 }
 
@@ -162,7 +165,8 @@ TEST(RegistriesConfigTest, ErrorsNameTheLine) {
 
 TEST(RegistriesConfigTest, DamageIsHarmless) {
   const std::string seed =
-      "unqualified-search-registries = [\"one.io\"]\n[[registry]]\nprefix = \"*.r.io\"\nlocation = \"m.io/x\"\n"
+      "unqualified-search-registries = [\"one.io\"]\n[[registry]]\nprefix = \"*.r.io\"\nlocation = "
+      "\"m.io/x\"\n"
       "mirror = [{location = \"n.io\", insecure = true}]\n[aliases]\n\"a\" = \"b.io/c\"\n";
   Reference reference = *Reference::Parse("a.r.io/b");
   ForMutations({seed}, 5'000, [&](const std::string& text) {
@@ -212,10 +216,13 @@ TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
       {"source":"closed.io","mirrors":["mirror.io/closed"],"mirrorSourcePolicy":"NeverContactSource"},
       {"source":"Not A Name","mirrors":["mirror.io"]}, 7]}})"),
                      rules);
-  AddTagMirrorSet(*kube::ParseJson(R"({"spec":{"imageTagMirrors":[{"source":"quay.io","mirrors":["tags.io"]}]}})"),
-                  rules);
+  AddTagMirrorSet(
+      *kube::ParseJson(
+          R"({"spec":{"imageTagMirrors":[{"source":"quay.io","mirrors":["tags.io"]}]}})"),
+      rules);
   AddContentSourcePolicy(
-      *kube::ParseJson(R"({"spec":{"repositoryDigestMirrors":[{"source":"old.io","mirrors":["mirror.io/old"]}]}})"),
+      *kube::ParseJson(
+          R"({"spec":{"repositoryDigestMirrors":[{"source":"old.io","mirrors":["mirror.io/old"]}]}})"),
       rules);
   AddImageConfig(*kube::ParseJson(R"({"spec":{"registrySources":{"insecureRegistries":["plain.io"],
       "blockedRegistries":["bad.io"],"containerRuntimeSearchRegistries":["search.io"]}}})"),
@@ -234,7 +241,8 @@ TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
   EXPECT_THAT(sources("quay.io/team/app" + kDigest),
               ElementsAre("mirror.io/quay/app", "plain.io/quay/app!", "quay.io/team/app"));
   EXPECT_THAT(sources("quay.io/team/app:1"), ElementsAre("quay.io/team/app"));
-  EXPECT_THAT(sources("quay.io/other/app:1"), ElementsAre("tags.io/other/app", "quay.io/other/app"));
+  EXPECT_THAT(sources("quay.io/other/app:1"),
+              ElementsAre("tags.io/other/app", "quay.io/other/app"));
   EXPECT_THAT(sources("old.io/app" + kDigest), ElementsAre("mirror.io/old/app", "old.io/app"));
   EXPECT_THAT(sources("closed.io/app" + kDigest), ElementsAre("mirror.io/closed/app"));
   EXPECT_THAT(sources("closed.io/app:1"), ElementsAre(HasSubstr("blocked")));
@@ -257,7 +265,8 @@ location = "blocked.io"
 blocked = true
 )");
   ASSERT_TRUE(config) << config.error();
-  EXPECT_THAT(config->Hosts(), ElementsAre("mirror.corp", "moved.corp:5000", "quay.io", "search.io"));
+  EXPECT_THAT(config->Hosts(),
+              ElementsAre("mirror.corp", "moved.corp:5000", "quay.io", "search.io"));
 }
 
 }  // namespace

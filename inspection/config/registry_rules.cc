@@ -22,10 +22,11 @@ void AddMirrors(const Json& object, const char* path, bool for_digests, Registry
   const Json* list = kube::Find(object, path);
   if (list == nullptr || !list->is_array()) return;
   for (const Json& item : *list) {
-    MirrorRule rule{.source = kube::StringAt(item, "source"),
-                    .mirrors = StringsAt(item, "mirrors"),
-                    .for_digests = for_digests,
-                    .never_source = kube::StringAt(item, "mirrorSourcePolicy") == "NeverContactSource"};
+    MirrorRule rule{
+        .source = kube::StringAt(item, "source"),
+        .mirrors = StringsAt(item, "mirrors"),
+        .for_digests = for_digests,
+        .never_source = kube::StringAt(item, "mirrorSourcePolicy") == "NeverContactSource"};
     if (rule.source.empty() || rules.mirrors.size() == kMaxItems) continue;
     rules.mirrors.push_back(std::move(rule));
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// RegistryRules: what the objects of an OpenShift cluster say of registries. The nodes get it as registries.conf and
-// policy.json from the machine config operator; here it is merged into the same model.
+// RegistryRules: what the objects of an OpenShift cluster say of registries. The nodes get it as
+// registries.conf and policy.json from the machine config operator; here it is merged into the same
+// model.
 //
-//   ImageDigestMirrorSet, ImageTagMirrorSet (config.openshift.io/v1), ImageContentSourcePolicy (operator.openshift.io)
-//   Image "cluster" (config.openshift.io/v1): spec.registrySources
+//   ImageDigestMirrorSet, ImageTagMirrorSet (config.openshift.io/v1), ImageContentSourcePolicy
+//   (operator.openshift.io) Image "cluster" (config.openshift.io/v1): spec.registrySources
 #pragma once
 
 #include <string>

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// TomlReader: for parsers of TOML files: values of the type that they must have, and the first that has not.
+// TomlReader: for parsers of TOML files: values of the type that they must have, and the first that
+// has not.
 //
 //   class Parser : private TomlReader {
 //     Parser() : TomlReader("registries.conf ") {}
 //     Result<toml::table> file = ParseToml(text);
 //     ... registry.blocked = BoolAt(table, "blocked"); ...
-//     if (error()) return *error();                     // "registries.conf line 7: blocked: not true or false"
+//     if (error()) return *error();                     // "registries.conf line 7: blocked: not
+//     true or false"
 //
 // Values of a wrong type are errors: a misread "blocked" would open what was meant to be closed.
 #pragma once
@@ -48,7 +50,8 @@ class TomlReader {
   }
 
   kube::Error Fail(const toml::source_region& where, std::string_view why) const {
-    return kube::Error::Invalid(about_ + "line " + std::to_string(where.begin.line) + ": " + std::string(why));
+    return kube::Error::Invalid(about_ + "line " + std::to_string(where.begin.line) + ": " +
+                                std::string(why));
   }
   // The first is kept.
   void Refuse(const toml::node& node, std::string_view why) {

@@ -10,10 +10,13 @@ namespace {
 namespace ip = boost::asio::ip;
 
 AddressClass ClassOfV4(uint32_t address) {
-  auto in = [address](uint32_t network, int bits) { return address >> (32 - bits) == network >> (32 - bits); };
+  auto in = [address](uint32_t network, int bits) {
+    return address >> (32 - bits) == network >> (32 - bits);
+  };
   if (in(0x7f000000, 8)) return AddressClass::kLoopback;
   // 192.0.0/24 and 168.63.129.16: the metadata services of Oracle's cloud and of Azure.
-  if (in(0xa9fe0000, 16) || in(0xc0000000, 24) || address == 0xa83f8110) return AddressClass::kLinkLocal;
+  if (in(0xa9fe0000, 16) || in(0xc0000000, 24) || address == 0xa83f8110)
+    return AddressClass::kLinkLocal;
   if (in(0x0a000000, 8) || in(0xac100000, 12) || in(0xc0a80000, 16) || in(0x64400000, 10)) {
     return AddressClass::kPrivate;
   }
@@ -22,7 +25,8 @@ AddressClass ClassOfV4(uint32_t address) {
 }
 
 uint32_t V4At(const ip::address_v6::bytes_type& bytes, size_t at) {
-  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 | bytes[at + 3];
+  return uint32_t{bytes[at]} << 24 | uint32_t{bytes[at + 1]} << 16 | uint32_t{bytes[at + 2]} << 8 |
+         bytes[at + 3];
 }
 
 }  // namespace
@@ -37,7 +41,8 @@ AddressClass ClassOf(const ip::address& address) {
   if ((bytes[0] & 0xfe) == 0xfc || v6.is_site_local()) return AddressClass::kPrivate;
   if (v6.is_multicast()) return AddressClass::kReserved;
   static constexpr uint8_t kNat64[] = {0x00, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0};
-  if (std::equal(std::begin(kNat64), std::end(kNat64), bytes.begin())) return ClassOfV4(V4At(bytes, 12));
+  if (std::equal(std::begin(kNat64), std::end(kNat64), bytes.begin()))
+    return ClassOfV4(V4At(bytes, 12));
   if (bytes[0] == 0x20 && bytes[1] == 0x02) return ClassOfV4(V4At(bytes, 2));
   // ::, and the deprecated ::a.b.c.d.
   if (std::all_of(bytes.begin(), bytes.begin() + 12, [](uint8_t byte) { return byte == 0; })) {
@@ -57,7 +62,8 @@ bool MaySendTo(const kube::Url& url, const ip::address& address, const Sender& s
   if (!MayAsk(address)) return false;
   boost::system::error_code not_literal;
   ip::address literal = ip::make_address(sender.url.host, not_literal);
-  bool loopback = not_literal ? sender.url.host == "localhost" : ClassOf(literal) == AddressClass::kLoopback;
+  bool loopback =
+      not_literal ? sender.url.host == "localhost" : ClassOf(literal) == AddressClass::kLoopback;
   if (loopback) return target == AddressClass::kLoopback;
   if (!not_literal) return address == literal;
   return sender.url.host == url.host && sender.url.port == url.port && sender.address == address;

@@ -47,8 +47,10 @@ TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
 }
 
 TEST(AddressPolicyTest, ARegistryIsAskedAnywhereButAtTheMetadataServices) {
-  for (const char* address : {"8.8.8.8", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"}) EXPECT_TRUE(MayAsk(At(address)));
-  for (const char* address : {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
+  for (const char* address : {"8.8.8.8", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"})
+    EXPECT_TRUE(MayAsk(At(address)));
+  for (const char* address :
+       {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
     EXPECT_FALSE(MayAsk(At(address))) << address;
   }
 }
@@ -81,7 +83,8 @@ TEST(AddressPolicyTest, ARegistrySendsToPublicAddressesAndToItself) {
       {"http://localhost:5000", "127.0.0.1", "http://127.0.0.1:5001/token", "127.0.0.1", true},
       {"http://localhost:5000", "127.0.0.1", "http://10.0.0.1:5001/token", "10.0.0.1", false},
       // Never.
-      {"http://169.254.169.254", "169.254.169.254", "http://169.254.169.254/x", "169.254.169.254", false},
+      {"http://169.254.169.254", "169.254.169.254", "http://169.254.169.254/x", "169.254.169.254",
+       false},
       {"http://0.0.0.0:5000", "0.0.0.0", "http://0.0.0.0:5000/token", "0.0.0.0", false},
       {"http://r.io", "169.254.169.254", "http://r.io/x", "169.254.169.254", false},
   };

@@ -120,9 +120,12 @@ Result<Token> ParseTokenResponse(std::string_view body) {
   token.value = kube::StringAt(*json, "token");
   if (token.value.empty()) token.value = kube::StringAt(*json, "access_token");
   if (token.value.empty()) return Error::Invalid("token server's answer has no token");
-  bool printable = std::all_of(token.value.begin(), token.value.end(), [](char c) { return c > ' ' && c < 0x7f; });
-  if (token.value.size() > kMaxToken || !printable) return Error::Invalid("token server's token cannot be sent");
-  std::chrono::seconds lifetime(std::clamp<int64_t>(kube::IntAt(*json, "expires_in"), 0, kLongest.count()));
+  bool printable = std::all_of(token.value.begin(), token.value.end(),
+                               [](char c) { return c > ' ' && c < 0x7f; });
+  if (token.value.size() > kMaxToken || !printable)
+    return Error::Invalid("token server's token cannot be sent");
+  std::chrono::seconds lifetime(
+      std::clamp<int64_t>(kube::IntAt(*json, "expires_in"), 0, kLongest.count()));
   token.lifetime = std::max(lifetime, kShortest);
   return token;
 }
@@ -140,7 +143,8 @@ std::optional<std::string> TokenCache::Get(const std::string& key) {
 void TokenCache::Put(const std::string& key, Token token) {
   Erase(key);
   bytes_ += key.size() + token.value.size();
-  while (!ages_.empty() && (entries_.size() >= capacity_ || bytes_ > kMaxBytes)) Erase(std::string(ages_.front()));
+  while (!ages_.empty() && (entries_.size() >= capacity_ || bytes_ > kMaxBytes))
+    Erase(std::string(ages_.front()));
   ages_.push_back(key);
   kube::TimePoint expires = clock_.Now() + token.lifetime - kMargin;
   entries_.emplace(key, Entry{std::move(token.value), expires, std::prev(ages_.end())});

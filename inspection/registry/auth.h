@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Auth: what a registry asks for (WWW-Authenticate), and the tokens that a token server gave.
-// Source: RFC 9110 chapter 11, distribution's "Token Authentication Specification". Secrets are never in an Error.
+// Source: RFC 9110 chapter 11, distribution's "Token Authentication Specification". Secrets are
+// never in an Error.
 #pragma once
 
 #include <list>
@@ -23,7 +24,8 @@ struct Challenge {
   std::string Param(const std::string& name) const;
 };
 
-// The challenges of one header value, in order; what does not parse ends the list. At most 8 with 16 parameters each.
+// The challenges of one header value, in order; what does not parse ends the list. At most 8 with
+// 16 parameters each.
 std::vector<Challenge> ParseChallenges(std::string_view header);
 
 // "Basic dXNlcjpwYXNz"
@@ -33,11 +35,12 @@ struct Token {
   std::string value;
   std::chrono::seconds lifetime{60};
 };
-// kInvalid without "token" or "access_token". A lifetime that is absent or shorter than a minute is a minute.
+// kInvalid without "token" or "access_token". A lifetime that is absent or shorter than a minute is
+// a minute.
 kube::Result<Token> ParseTokenResponse(std::string_view body);
 
-// Bearer tokens until a little before they expire; the oldest go when there are too many, or of more than kMaxBytes: token
-// servers, which pods choose, say how long they are. Thread: one.
+// Bearer tokens until a little before they expire; the oldest go when there are too many, or of
+// more than kMaxBytes: token servers, which pods choose, say how long they are. Thread: one.
 class TokenCache {
  public:
   static constexpr size_t kMaxBytes = 4u << 20;

@@ -23,7 +23,8 @@ TEST(ChallengeTest, ReadsABearerChallenge) {
 }
 
 TEST(ChallengeTest, ReadsSeveralInOneHeader) {
-  auto got = ParseChallenges(R"(Negotiate, BASIC Realm = "a \"b\"" , charset=UTF-8 , Bearer realm=x)");
+  auto got =
+      ParseChallenges(R"(Negotiate, BASIC Realm = "a \"b\"" , charset=UTF-8 , Bearer realm=x)");
   ASSERT_EQ(got.size(), 3u);
   EXPECT_EQ(got[0].scheme, "negotiate");
   EXPECT_EQ(got[1].scheme, "basic");
@@ -40,9 +41,10 @@ TEST(ChallengeTest, WhatDoesNotParseIsLeftOut) {
 }
 
 TEST(ChallengeTest, DamageIsHarmless) {
-  ForMutations({R"(Bearer realm="https://auth.r.io/token",service="r.io",scope="repository:a/b:pull")",
-                R"(Basic realm="x", Bearer realm=y)"},
-               20'000, [](const std::string& text) { EXPECT_LE(ParseChallenges(text).size(), 8u); });
+  ForMutations(
+      {R"(Bearer realm="https://auth.r.io/token",service="r.io",scope="repository:a/b:pull")",
+       R"(Basic realm="x", Bearer realm=y)"},
+      20'000, [](const std::string& text) { EXPECT_LE(ParseChallenges(text).size(), 8u); });
 }
 
 TEST(BasicTest, EncodesTheExampleOfRfc7617) {
@@ -61,7 +63,8 @@ TEST(TokenTest, ReadsBothNames) {
 }
 
 TEST(TokenTest, LifetimesStayWithinReason) {
-  for (auto [text, wanted] : {std::pair{"-5", 60s}, {"1", 60s}, {"99999999999", 3600s}, {"\"x\"", 60s}}) {
+  for (auto [text, wanted] :
+       {std::pair{"-5", 60s}, {"1", 60s}, {"99999999999", 3600s}, {"\"x\"", 60s}}) {
     auto got = ParseTokenResponse(std::string(R"({"token":"t","expires_in":)") + text + "}");
     ASSERT_TRUE(got) << text;
     EXPECT_EQ(got->lifetime, wanted) << text;
@@ -69,7 +72,8 @@ TEST(TokenTest, LifetimesStayWithinReason) {
 }
 
 TEST(TokenTest, RefusesTokensThatCannotBeSent) {
-  for (const char* body : {"", "{}", "[]", R"({"token":""})", R"({"token":7})", R"({"token":"a\r\nX: y"})"}) {
+  for (const char* body :
+       {"", "{}", "[]", R"({"token":""})", R"({"token":7})", R"({"token":"a\r\nX: y"})"}) {
     auto got = ParseTokenResponse(body);
     EXPECT_TRUE(FailedWith(got, kube::Code::kInvalid)) << body;
   }

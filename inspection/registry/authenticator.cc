@@ -16,8 +16,8 @@ using kube::Url;
 
 constexpr size_t kMaxTokenAnswer = 256u << 10;
 
-// Reading one repository, whatever else the challenge asks for. A registry that rewrites paths may call it by another
-// name than the request does.
+// Reading one repository, whatever else the challenge asks for. A registry that rewrites paths may
+// call it by another name than the request does.
 std::string PullScope(const AuthQuestion& question) {
   std::string scope = question.challenge.Param("scope");
   std::string name = question.repository;
@@ -29,8 +29,8 @@ std::string PullScope(const AuthQuestion& question) {
 }
 
 std::string KeyOf(const AuthQuestion& question) {
-  return question.registry.url.scheme + (question.insecure ? "!" : "") + "://" + question.registry.url.Authority() + " " +
-         question.repository + " " +
+  return question.registry.url.scheme + (question.insecure ? "!" : "") + "://" +
+         question.registry.url.Authority() + " " + question.repository + " " +
          (question.credential == nullptr ? "" : question.credential->Identity());
 }
 
@@ -39,11 +39,14 @@ std::string KeyOf(const AuthQuestion& question) {
 Async<std::string> Authenticator::Header(AuthQuestion question) {
   const Credential* credential = question.credential;
   if (question.challenge.scheme == "basic") {
-    if (credential == nullptr || credential->username.empty()) co_return Error::Unauthenticated("no user for Basic");
+    if (credential == nullptr || credential->username.empty())
+      co_return Error::Unauthenticated("no user for Basic");
     co_return BasicAuthorization(credential->username, credential->password);
   }
-  if (question.challenge.scheme != "bearer") co_return Error::Unauthenticated("neither Basic nor Bearer is asked for");
-  if (credential != nullptr && !credential->registry_token.empty()) co_return "Bearer " + credential->registry_token;
+  if (question.challenge.scheme != "bearer")
+    co_return Error::Unauthenticated("neither Basic nor Bearer is asked for");
+  if (credential != nullptr && !credential->registry_token.empty())
+    co_return "Bearer " + credential->registry_token;
 
   std::string key = KeyOf(question);
   std::optional<std::string> kept = tokens_.Get(key);
@@ -68,19 +71,24 @@ Async<Token> Authenticator::FetchToken(AuthQuestion question) {
   if (!url) co_return Error::Unauthenticated("the challenge names no usable token server");
   // A password in plain text only where the registry itself is asked that way.
   if (url->scheme != "https" && question.registry.url.scheme == "https" && !question.insecure) {
-    co_return Error::Unauthenticated("the challenge names a token server without TLS, at " + url->host);
+    co_return Error::Unauthenticated("the challenge names a token server without TLS, at " +
+                                     url->host);
   }
   std::string service = question.challenge.Param("service");
   std::string scope = PullScope(question);
   const Credential* credential = question.credential;
 
-  FetchRequest request{.max_body_bytes = kMaxTokenAnswer, .insecure = question.insecure, .deadline = question.deadline};
+  FetchRequest request{.max_body_bytes = kMaxTokenAnswer,
+                       .insecure = question.insecure,
+                       .deadline = question.deadline};
   if (credential != nullptr && !credential->identity_token.empty()) {
     // OAuth2 with a refresh token.
     request.method = "POST";
     request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
-    request.body = "grant_type=refresh_token&client_id=pod-placement&service=" + PercentEncode(service) +
-                   "&scope=" + PercentEncode(scope) + "&refresh_token=" + PercentEncode(credential->identity_token);
+    request.body =
+        "grant_type=refresh_token&client_id=pod-placement&service=" + PercentEncode(service) +
+        "&scope=" + PercentEncode(scope) +
+        "&refresh_token=" + PercentEncode(credential->identity_token);
   } else {
     char separator = url->target.find('?') == std::string::npos ? '?' : '&';
     url->target += separator;

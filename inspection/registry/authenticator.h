@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Authenticator: the Authorization header that a challenge asks for; tokens come from the token server it names and are
-// kept until they expire, for one registry, repository and credential each. Thread: one.
+// Authenticator: the Authorization header that a challenge asks for; tokens come from the token
+// server it names and are kept until they expire, for one registry, repository and credential each.
+// Thread: one.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
-#include "inspection/registry/auth.h"
 #include "inspection/config/credentials.h"
+#include "inspection/registry/auth.h"
 #include "inspection/registry/fetcher.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -31,8 +32,8 @@ class Authenticator {
   Authenticator(Fetcher& fetcher, kube::Clock& clock, size_t max_tokens)
       : fetcher_(fetcher), tokens_(clock, max_tokens) {}
 
-  // Errors: kUnauthenticated if this credential cannot answer this challenge, or the token server refused it; else as
-  // Fetcher::Fetch().
+  // Errors: kUnauthenticated if this credential cannot answer this challenge, or the token server
+  // refused it; else as Fetcher::Fetch().
   kube::Async<std::string> Header(AuthQuestion question);
   // A header of ours was refused: its token is of no more use. True if there was one.
   bool Forget(const AuthQuestion& question);

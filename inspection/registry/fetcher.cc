@@ -24,39 +24,55 @@ constexpr size_t kMaxLocation = 8192;
 
 bool MayPass(const Result<HttpResponse>& response) {
   if (!response) return response.error().code() == Code::kUnavailable;
-  return response->status == 429 || response->status == 500 || response->status == 502 || response->status == 503 ||
-         response->status == 504;
+  return response->status == 429 || response->status == 500 || response->status == 502 ||
+         response->status == 503 || response->status == 504;
 }
 
 bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-bool SameOrigin(const Url& a, const Url& b) { return a.scheme == b.scheme && a.host == b.host && a.port == b.port; }
+bool SameOrigin(const Url& a, const Url& b) {
+  return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
+}
 
 std::string_view ReasonOf(int status) {
   switch (status) {
-    case 400: return "400 Bad Request";
-    case 401: return "401 Unauthorized";
-    case 403: return "403 Forbidden";
-    case 404: return "404 Not Found";
-    case 405: return "405 Method Not Allowed";
-    case 406: return "406 Not Acceptable";
-    case 429: return "429 Too Many Requests";
-    case 500: return "500 Internal Server Error";
-    case 502: return "502 Bad Gateway";
-    case 503: return "503 Service Unavailable";
-    case 504: return "504 Gateway Timeout";
-    default: return "";
+    case 400:
+      return "400 Bad Request";
+    case 401:
+      return "401 Unauthorized";
+    case 403:
+      return "403 Forbidden";
+    case 404:
+      return "404 Not Found";
+    case 405:
+      return "405 Method Not Allowed";
+    case 406:
+      return "406 Not Acceptable";
+    case 429:
+      return "429 Too Many Requests";
+    case 500:
+      return "500 Internal Server Error";
+    case 502:
+      return "502 Bad Gateway";
+    case 503:
+      return "503 Service Unavailable";
+    case 504:
+      return "504 Gateway Timeout";
+    default:
+      return "";
   }
 }
 
 }  // namespace
 
 Result<Url> ResolveLocation(const Url& base, std::string_view location) {
-  if (location.empty() || location.size() > kMaxLocation) return Error::Invalid("a redirect without a usable Location");
+  if (location.empty() || location.size() > kMaxLocation)
+    return Error::Invalid("a redirect without a usable Location");
   std::string absolute;
-  if (location.find("://") != std::string_view::npos && location.find("://") < location.find_first_of("/?#")) {
+  if (location.find("://") != std::string_view::npos &&
+      location.find("://") < location.find_first_of("/?#")) {
     absolute = location;
   } else if (location.starts_with("//")) {
     absolute = base.scheme + ":" + std::string(location);
@@ -78,7 +94,8 @@ std::string DescribeStatus(int status, std::string_view body) {
   const Json* errors = json ? kube::Find(*json, "errors") : nullptr;
   if (errors == nullptr || !errors->is_array() || errors->empty()) return text;
   std::string code = kube::StringAt(errors->front(), "code");
-  bool plain = std::all_of(code.begin(), code.end(), [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
+  bool plain = std::all_of(code.begin(), code.end(),
+                           [](char c) { return (c >= 'A' && c <= 'Z') || c == '_'; });
   if (!code.empty() && code.size() <= 64 && plain) text += " (" + code + ")";
   return text;
 }
@@ -87,27 +104,36 @@ std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
   std::string_view text = response.Header("Retry-After");
   int64_t seconds = 0;
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (failure != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  if (failure != std::errc() || end != text.data() + text.size() || seconds < 0)
+    return std::nullopt;
   return std::chrono::seconds(std::min<int64_t>(seconds, 3600));
 }
 
-Async<HttpResponse> Fetcher::Try(const FetchRequest& request, const std::optional<Sender>& sent_by) {
+Async<HttpResponse> Fetcher::Try(const FetchRequest& request,
+                                 const std::optional<Sender>& sent_by) {
   std::chrono::milliseconds backoff = options_.backoff;
   for (int tries = 1;; ++tries) {
     kube::Duration left = request.deadline - clock_.Now();
-    if (left <= kube::Duration::zero()) co_return Error::DeadlineExceeded("no time left for " + request.url.host);
+    if (left <= kube::Duration::zero())
+      co_return Error::DeadlineExceeded("no time left for " + request.url.host);
     HttpRequest http{.method = request.method, .headers = request.headers, .body = request.body};
-    http.headers.insert(http.headers.end(), request.origin_headers.begin(), request.origin_headers.end());
-    if (!request.authorization.empty()) http.headers.emplace_back("Authorization", request.authorization);
-    http.timeout = std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
+    http.headers.insert(http.headers.end(), request.origin_headers.begin(),
+                        request.origin_headers.end());
+    if (!request.authorization.empty())
+      http.headers.emplace_back("Authorization", request.authorization);
+    http.timeout =
+        std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
-    Result<HttpResponse> response = co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
-    // What is wrong is said in few words; nobody waits while he holds more, or it might be for himself.
+    Result<HttpResponse> response =
+        co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
+    // What is wrong is said in few words; nobody waits while he holds more, or it might be for
+    // himself.
     if (response && response->status != 200 && response->body_lease != nullptr) {
       response->body = std::string();
       response->body_lease.reset();
     }
-    if (!MayPass(response) || tries >= std::min(options_.tries, request.max_tries)) co_return response;
+    if (!MayPass(response) || tries >= std::min(options_.tries, request.max_tries))
+      co_return response;
 
     std::chrono::milliseconds wait = backoff;
     backoff *= 2;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetcher: one HTTP call as a registry's client must make it: tried again when that may help, redirects followed.
-// The Authorization header goes to the origin it was made for, never along a redirect to another. Thread: one.
+// Fetcher: one HTTP call as a registry's client must make it: tried again when that may help,
+// redirects followed. The Authorization header goes to the origin it was made for, never along a
+// redirect to another. Thread: one.
 #pragma once
 
 #include <chrono>
@@ -50,12 +51,13 @@ class Fetcher {
 
   // Any status but a followed redirect is an answer; 429 and 5xx only after the last try.
   // `sent_by`: who named this URL, where it is not the registry's own.
-  // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a redirect from HTTPS to
-  // HTTP).
+  // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a
+  // redirect from HTTPS to HTTP).
   kube::Async<kube::HttpResponse> Fetch(FetchRequest request, std::optional<Sender> sent_by);
 
  private:
-  kube::Async<kube::HttpResponse> Try(const FetchRequest& request, const std::optional<Sender>& sent_by);
+  kube::Async<kube::HttpResponse> Try(const FetchRequest& request,
+                                      const std::optional<Sender>& sent_by);
 
   Transport& transport_;
   kube::Clock& clock_;
@@ -65,7 +67,8 @@ class Fetcher {
 // The absolute URL of a Location header in an answer from `base`. kInvalid if it is none.
 kube::Result<kube::Url> ResolveLocation(const kube::Url& base, std::string_view location);
 
-// "404 Not Found", with the distribution API's error code from `body` where there is one: "401 Unauthorized (DENIED)".
+// "404 Not Found", with the distribution API's error code from `body` where there is one: "401
+// Unauthorized (DENIED)".
 std::string DescribeStatus(int status, std::string_view body);
 
 // Seconds of a Retry-After header, at most an hour; nullopt without one (a date counts as none).

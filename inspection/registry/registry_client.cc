@@ -23,7 +23,8 @@ std::optional<Challenge> ChallengeOf(const HttpResponse& response) {
   std::optional<Challenge> basic;
   for (std::string_view value : response.Headers("WWW-Authenticate")) {
     for (Challenge& challenge : ParseChallenges(value)) {
-      if (challenge.scheme == "bearer" && !challenge.Param("realm").empty()) return std::move(challenge);
+      if (challenge.scheme == "bearer" && !challenge.Param("realm").empty())
+        return std::move(challenge);
       if (challenge.scheme == "basic" && !basic) basic = std::move(challenge);
     }
   }
@@ -38,7 +39,8 @@ std::string Accepted() {
   return all;
 }
 
-// Longer ones are answered, and not remembered: registries, which pods choose, say how long they are.
+// Longer ones are answered, and not remembered: registries, which pods choose, say how long they
+// are.
 constexpr size_t kRememberedChallenge = 1024;
 
 bool IsShort(const Challenge& challenge) {
@@ -47,7 +49,9 @@ bool IsShort(const Challenge& challenge) {
   return bytes <= kRememberedChallenge;
 }
 
-bool Refused(const HttpResponse& response) { return response.status == 401 || response.status == 403; }
+bool Refused(const HttpResponse& response) {
+  return response.status == 401 || response.status == 403;
+}
 
 bool Succeeded(const Result<HttpResponse>& response) { return response && response->status == 200; }
 
@@ -58,12 +62,12 @@ bool IsDown(const Result<HttpResponse>& response) {
 
 // Both are answered by the same header.
 bool Same(const Challenge& a, const Challenge& b) {
-  return a.scheme == b.scheme && a.Param("realm") == b.Param("realm") && a.Param("service") == b.Param("service") &&
-         a.Param("scope") == b.Param("scope");
+  return a.scheme == b.scheme && a.Param("realm") == b.Param("realm") &&
+         a.Param("service") == b.Param("service") && a.Param("scope") == b.Param("scope");
 }
 
-// Which connections an observation is true for. What was seen over one that anybody could have answered is for such
-// connections alone.
+// Which connections an observation is true for. What was seen over one that anybody could have
+// answered is for such connections alone.
 std::string LocationOf(const PullSource& source, const std::string& scheme) {
   return scheme + (source.insecure ? "!" : "") + "://" + source.registry + source.host.path;
 }
@@ -74,7 +78,8 @@ std::string RepositoryAt(const PullSource& source, const std::string& scheme) {
 
 }  // namespace
 
-RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock, RegistryClientOptions options)
+RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock,
+                               RegistryClientOptions options)
     : clock_(clock),
       options_(std::move(options)),
       transport_(std::move(executor), clock, options_.transport),
@@ -83,8 +88,8 @@ RegistryClient::RegistryClient(kube::Executor executor, kube::Clock& clock, Regi
       challenges_(options_.max_observed),
       schemes_(options_.max_observed) {}
 
-Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Call& call, const Url& url,
-                                         std::string authorization) {
+Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Call& call,
+                                         const Url& url, std::string authorization) {
   FetchRequest request{.url = url,
                        .method = call.method,
                        .authorization = std::move(authorization),
@@ -99,8 +104,9 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
   co_return response;
 }
 
-Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository& repository, const Call& call,
-                                                               const Url& url, const Question& asked,
+Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository& repository,
+                                                               const Call& call, const Url& url,
+                                                               const Question& asked,
                                                                TimePoint token_deadline) {
   Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
   size_t count = repository.credentials.size();
@@ -124,7 +130,8 @@ Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository&
       response = co_await Send(repository, call, url, std::move(*header));
       if (!response || !Refused(*response)) {
         if (response) {
-          transport_.Trace(credential == nullptr ? "asked without a credential" : "asked with " + credential->source);
+          transport_.Trace(credential == nullptr ? "asked without a credential"
+                                                 : "asked with " + credential->source);
         }
         attempt = {std::move(response), /*refused=*/false};
         co_return attempt;
@@ -142,12 +149,14 @@ Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository&
   co_return attempt;
 }
 
-Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call, std::string scheme) {
+Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call,
+                                               std::string scheme) {
   const HostPeculiarities& peculiar = repository.source.host;
-  std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost) : repository.source.registry;
+  std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost)
+                                                              : repository.source.registry;
   std::string query = peculiar.stands_in_for.empty() ? "" : "?ns=" + peculiar.stands_in_for;
-  Result<Url> url = Url::Parse(scheme + "://" + host + peculiar.path + "/" + repository.source.repository + "/" +
-                               call.path + query);
+  Result<Url> url = Url::Parse(scheme + "://" + host + peculiar.path + "/" +
+                               repository.source.repository + "/" + call.path + query);
   if (!url) co_return url.error();
 
   // By the challenge of last time, for half of the time at most: its token server may be gone.
@@ -158,9 +167,11 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   if (remembered) {
     TimePoint now = clock_.Now();
     TimePoint token_deadline = now + (call.deadline - now) / 2;
-    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, *remembered, token_deadline);
+    Result<Attempt> tried =
+        co_await WithCredentials(repository, call, *url, *remembered, token_deadline);
     attempt = std::move(*tried);
-    if (Succeeded(attempt.answer) || (!attempt.refused && IsDown(attempt.answer))) co_return std::move(attempt.answer);
+    if (Succeeded(attempt.answer) || (!attempt.refused && IsDown(attempt.answer)))
+      co_return std::move(attempt.answer);
     // It has to prove itself once more.
     challenges_.Erase(key);
   }
@@ -170,7 +181,8 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   Result<HttpResponse> response = co_await Send(repository, call, *url, no_header);
   if (!response || response->status != 401) co_return response;
   std::optional<Challenge> challenge = ChallengeOf(*response);
-  if (!challenge) co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
+  if (!challenge)
+    co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
   Question question{std::move(*challenge), {*url, response->peer}};
   if (IsShort(question.challenge)) challenges_.Put(key, question);
 
@@ -178,18 +190,21 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   bool answered = remembered && Same(remembered->challenge, question.challenge) &&
                   remembered->asked_by.address == question.asked_by.address;
   if (!answered) {
-    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, question, call.deadline);
+    Result<Attempt> tried =
+        co_await WithCredentials(repository, call, *url, question, call.deadline);
     attempt = std::move(*tried);
   }
   if (!attempt.refused) co_return std::move(attempt.answer);
   size_t count = repository.credentials.size();
-  std::string tried = " with " + std::to_string(count) + (count == 1 ? " credential" : " credentials") + " tried";
+  std::string tried =
+      " with " + std::to_string(count) + (count == 1 ? " credential" : " credentials") + " tried";
   if (!attempt.answer) co_return attempt.answer.error().Prefix("401 Unauthorized" + tried);
   const HttpResponse& last = *attempt.answer;
   co_return Error::FromHttpStatus(last.status, "", DescribeStatus(last.status, last.body) + tried);
 }
 
-// Behind an insecure registry's port there may be TLS, plain HTTP, or somebody who waits for ever for the other.
+// Behind an insecure registry's port there may be TLS, plain HTTP, or somebody who waits for ever
+// for the other.
 Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repository, Call call) {
   const PullSource& source = repository.source;
   std::string key = LocationOf(source, "");
@@ -207,7 +222,8 @@ Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repositor
   // 400 is what a server of TLS says to plain HTTP.
   auto spoke = [](const Result<HttpResponse>& answer) {
     if (answer) return answer->status != 400;
-    return FailedWith(answer, Code::kUnauthenticated) || FailedWith(answer, Code::kPermissionDenied);
+    return FailedWith(answer, Code::kUnauthenticated) ||
+           FailedWith(answer, Code::kPermissionDenied);
   };
   if (spoke(response)) {
     schemes_.Put(key, std::move(first));
@@ -238,32 +254,42 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   if (response->status == 200) co_return response;
 
   int status = response->status < 400 ? 500 : response->status;
-  Error error = Error::FromHttpStatus(status, "", about + ": " + DescribeStatus(response->status, response->body));
+  Error error = Error::FromHttpStatus(
+      status, "", about + ": " + DescribeStatus(response->status, response->body));
   std::optional<std::chrono::seconds> wait = RetryAfter(*response);
   if (wait) co_return error.WithRetryAfter(*wait);
   co_return error;
 }
 
-Async<Document> RegistryClient::Manifest(const Repository& repository, std::string version, TimePoint deadline) {
-  Call call{.method = "GET", .path = "manifests/" + version, .accept = Accepted(), .deadline = deadline};
+Async<Document> RegistryClient::Manifest(const Repository& repository, std::string version,
+                                         TimePoint deadline) {
+  Call call{
+      .method = "GET", .path = "manifests/" + version, .accept = Accepted(), .deadline = deadline};
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   Document document;
   document.body = std::move(response->body);
   document.body_lease = std::move(response->body_lease);
 
-  // By digest: proof. By tag: at least the registry must agree with itself. All of the body counts, as all of it is read.
+  // By digest: proof. By tag: at least the registry must agree with itself. All of the body counts,
+  // as all of it is read.
   std::string announced(response->Header("Docker-Content-Digest"));
-  std::string wanted = IsDigest(version) ? version : IsDigest(announced) ? announced : Sha256Digest(document.body);
+  std::string wanted = IsDigest(version)     ? version
+                       : IsDigest(announced) ? announced
+                                             : Sha256Digest(document.body);
   Result<void> verified = VerifyDigest(wanted, document.body);
-  if (!verified) co_return verified.error().Prefix("registry " + repository.source.registry + ": manifest " + version);
+  if (!verified)
+    co_return verified.error().Prefix("registry " + repository.source.registry + ": manifest " +
+                                      version);
   document.digest = std::move(wanted);
   co_return document;
 }
 
-Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repository& repository, std::string version,
+Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repository& repository,
+                                                                 std::string version,
                                                                  TimePoint deadline) {
-  Call call{.method = "HEAD", .path = "manifests/" + version, .accept = Accepted(), .deadline = deadline};
+  Call call{
+      .method = "HEAD", .path = "manifests/" + version, .accept = Accepted(), .deadline = deadline};
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   std::optional<std::string> digest;
@@ -272,12 +298,14 @@ Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repositor
   co_return digest;
 }
 
-Async<Document> RegistryClient::Blob(const Repository& repository, std::string digest, TimePoint deadline) {
+Async<Document> RegistryClient::Blob(const Repository& repository, std::string digest,
+                                     TimePoint deadline) {
   Call call{.method = "GET", .path = "blobs/" + digest, .accept = "", .deadline = deadline};
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   Result<void> verified = VerifyDigest(digest, response->body);
-  if (!verified) co_return verified.error().Prefix("registry " + repository.source.registry + ": blob");
+  if (!verified)
+    co_return verified.error().Prefix("registry " + repository.source.registry + ": blob");
   Document document;
   document.body = std::move(response->body);
   document.body_lease = std::move(response->body_lease);

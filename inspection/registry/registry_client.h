@@ -5,11 +5,12 @@
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
 //   Result<Document> config = co_await client.Blob(repository, digest, deadline);
 //
-// Answers challenges and goes on to the next credential after a 401. What was observed of a repository (its challenge, its
-// scheme) saves a round trip, so that a known one costs one request (and a token where none is kept); it never decides:
-// where it does not lead to the document, the registry is asked as if nothing were known. Whatever was asked for by
-// digest has that digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI Distribution
-// Spec 1.1.
+// Answers challenges and goes on to the next credential after a 401. What was observed of a
+// repository (its challenge, its scheme) saves a round trip, so that a known one costs one request
+// (and a token where none is kept); it never decides: where it does not lead to the document, the
+// registry is asked as if nothing were known. Whatever was asked for by digest has that digest.
+// Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI
+// Distribution Spec 1.1.
 #pragma once
 
 #include <cstdint>
@@ -40,7 +41,8 @@ struct Repository {
 struct Document {
   std::string body;
   kube::Slots::Lease body_lease;
-  std::string digest;  // of the body, proved: as asked for, else as the registry announced it, else sha256
+  std::string
+      digest;  // of the body, proved: as asked for, else as the registry announced it, else sha256
 };
 
 struct RegistryClientOptions {
@@ -57,14 +59,19 @@ class RegistryClient {
   RegistryClient(kube::Executor executor, kube::Clock& clock, RegistryClientOptions options);
 
   // GET of a manifest by tag or digest.
-  // Errors: kNotFound, kUnauthenticated and kPermissionDenied (after every credential), kThrottled, kUnavailable,
-  // kInvalid (not the digest that was asked for or announced, too large), kDeadlineExceeded, kCancelled.
-  kube::Async<Document> Manifest(const Repository& repository, std::string version, kube::TimePoint deadline);
-  // HEAD of a manifest: the digest that the registry announces, which nothing proves; nullopt if it says none.
-  kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository, std::string version,
+  // Errors: kNotFound, kUnauthenticated and kPermissionDenied (after every credential), kThrottled,
+  // kUnavailable, kInvalid (not the digest that was asked for or announced, too large),
+  // kDeadlineExceeded, kCancelled.
+  kube::Async<Document> Manifest(const Repository& repository, std::string version,
+                                 kube::TimePoint deadline);
+  // HEAD of a manifest: the digest that the registry announces, which nothing proves; nullopt if it
+  // says none.
+  kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository,
+                                                         std::string version,
                                                          kube::TimePoint deadline);
   // GET of a blob, at most kMaxManifestBytes.
-  kube::Async<Document> Blob(const Repository& repository, std::string digest, kube::TimePoint deadline);
+  kube::Async<Document> Blob(const Repository& repository, std::string digest,
+                             kube::TimePoint deadline);
 
   // HTTP calls so far, those to token servers included; and those alone.
   uint64_t calls() const { return transport_.calls(); }
@@ -94,13 +101,15 @@ class RegistryClient {
   // A 2xx answer.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithEitherScheme(const Repository& repository, Call call);
-  kube::Async<kube::HttpResponse> WithScheme(const Repository& repository, const Call& call, std::string scheme);
-  // With each credential in turn, then with none where that is not the same as asking without an Authorization header.
-  // Tokens have to come until `token_deadline`.
-  kube::Async<Attempt> WithCredentials(const Repository& repository, const Call& call, const kube::Url& url,
-                                       const Question& question, kube::TimePoint token_deadline);
-  kube::Async<kube::HttpResponse> Send(const Repository& repository, const Call& call, const kube::Url& url,
-                                       std::string authorization);
+  kube::Async<kube::HttpResponse> WithScheme(const Repository& repository, const Call& call,
+                                             std::string scheme);
+  // With each credential in turn, then with none where that is not the same as asking without an
+  // Authorization header. Tokens have to come until `token_deadline`.
+  kube::Async<Attempt> WithCredentials(const Repository& repository, const Call& call,
+                                       const kube::Url& url, const Question& question,
+                                       kube::TimePoint token_deadline);
+  kube::Async<kube::HttpResponse> Send(const Repository& repository, const Call& call,
+                                       const kube::Url& url, std::string authorization);
 
   kube::Clock& clock_;
   RegistryClientOptions options_;

@@ -49,8 +49,10 @@ class RegistryClientTest : public ::testing::Test {
     if (!client_) client_.emplace(io_.get_executor(), kube::RealClock(), options_);
     return *client_;
   }
-  kube::Result<Document> Manifest(Repository repository, std::string version = "1", kube::Duration timeout = 10s) {
-    return kube::Run(io_, client().Manifest(repository, version, kube::RealClock().Now() + timeout));
+  kube::Result<Document> Manifest(Repository repository, std::string version = "1",
+                                  kube::Duration timeout = 10s) {
+    return kube::Run(io_,
+                     client().Manifest(repository, version, kube::RealClock().Now() + timeout));
   }
   kube::Result<Document> Blob(std::string digest) {
     return kube::Run(io_, client().Blob(App(), digest, kube::RealClock().Now() + 10s));
@@ -99,9 +101,10 @@ TEST_F(RegistryClientTest, TheNextCredentialIsTriedAfterA401) {
 TEST_F(RegistryClientTest, AnErrorCountsCredentialsAndHidesThem) {
   registry_.RequireToken("right", "p");
   auto got = Manifest(App({User("wrong", "hunter2"), User("other", "hunter2")}));
-  EXPECT_THAT(got, FailsWith(Code::kUnauthenticated, AllOf(HasSubstr("registry " + registry_.host() +
-                                                                     ": 401 Unauthorized with 2 credentials tried"),
-                                                           Not(HasSubstr("hunter2")))));
+  EXPECT_THAT(got, FailsWith(Code::kUnauthenticated,
+                             AllOf(HasSubstr("registry " + registry_.host() +
+                                             ": 401 Unauthorized with 2 credentials tried"),
+                                   Not(HasSubstr("hunter2")))));
 }
 
 TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
@@ -113,7 +116,8 @@ TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
   registry_.RevokeTokens();
   registry_.ClearLog();
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
-  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
+  EXPECT_THAT(registry_.log(),
+              ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
 }
 
 // What one repository wants is no matter of another's, nor of who asks without a credential.
@@ -178,8 +182,9 @@ TEST_F(RegistryClientTest, AnybodyMayHaveATokenOfAPublicRepository) {
 
 TEST_F(RegistryClientTest, AnIdentityTokenIsExchanged) {
   registry_.AcceptRefreshToken("refresh");
-  Credential credential{
-      .username = "00000000-0000-0000-0000-000000000000", .identity_token = "refresh", .source = "ns/s"};
+  Credential credential{.username = "00000000-0000-0000-0000-000000000000",
+                        .identity_token = "refresh",
+                        .source = "ns/s"};
   EXPECT_THAT(Manifest(App({credential})), IsOk());
   EXPECT_EQ(registry_.Count("POST /token"), 1);
 }
@@ -230,23 +235,28 @@ TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
   EXPECT_THAT(Blob(blob), FailsWith(Code::kInvalid));
 }
 
-// A part of a signed schema 1 manifest says its digest: whoever serves the rest could say anything under that digest.
+// A part of a signed schema 1 manifest says its digest: whoever serves the rest could say anything
+// under that digest.
 TEST_F(RegistryClientTest, ADigestCoversTheWholeBody) {
   std::string payload = R"({"architecture":1})";
   // The first 17 bytes were signed, and "}".
   std::string signature = kube::Base64Encode(R"({"formatLength":17,"formatTail":"fQ"})");
-  std::string signed_text = R"({"architecture":1,"signatures":[{"protected":")" + signature + R"("}]})";
+  std::string signed_text =
+      R"({"architecture":1,"signatures":[{"protected":")" + signature + R"("}]})";
   std::string media_type = "application/vnd.docker.distribution.manifest.v1+prettyjws";
-  kube::ScriptedServer server(io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
-    std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
-    if (!request) co_return;
-    EXPECT_THAT(request->Header("Accept"), Not(HasSubstr(media_type)));
-    std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: " + media_type +
-                         "\r\nContent-Length: " + std::to_string(signed_text.size()) + "\r\n\r\n" + signed_text;
-    co_await peer.Write(std::move(answer));
-  });
+  kube::ScriptedServer server(
+      io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
+        std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+        if (!request) co_return;
+        EXPECT_THAT(request->Header("Accept"), Not(HasSubstr(media_type)));
+        std::string answer = "HTTP/1.1 200 OK\r\nContent-Type: " + media_type +
+                             "\r\nContent-Length: " + std::to_string(signed_text.size()) +
+                             "\r\n\r\n" + signed_text;
+        co_await peer.Write(std::move(answer));
+      });
   Repository repository{{server.url().Authority(), "app", true, "test"}, {}};
-  EXPECT_THAT(Manifest(repository, Sha256Digest(payload)), FailsWith(Code::kInvalid, HasSubstr("content is")));
+  EXPECT_THAT(Manifest(repository, Sha256Digest(payload)),
+              FailsWith(Code::kInvalid, HasSubstr("content is")));
 }
 
 TEST_F(RegistryClientTest, ASilentRegistryCostsNoMoreThanTheDeadline) {
@@ -261,7 +271,8 @@ TEST_F(RegistryClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
   std::string digest = store.PutBlob("content");
   registry_.Redirect("blobs/", store.url() + "/v2/app/blobs/" + digest + "?signature=x");
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
-  auto got = kube::Run(io_, client().Blob(App({User("u", "p")}), digest, kube::RealClock().Now() + 10s));
+  auto got =
+      kube::Run(io_, client().Blob(App({User("u", "p")}), digest, kube::RealClock().Now() + 10s));
   ASSERT_THAT(got, IsOk());
   EXPECT_EQ(got->body, "content");
   EXPECT_THAT(store.authorizations(), ElementsAre(""));
@@ -283,7 +294,8 @@ TEST_F(RegistryClientTest, ATokenServerOfARegistryWithAnAddressMayHaveAnotherPor
   FakeRegistry tokens(io_.get_executor(), {});
   tokens.RequireToken("u", "p");
   registry_.RequireToken("u", "p");
-  registry_.UseTokenServer("http://localhost" + tokens.host().substr(tokens.host().find(':')) + "/token");
+  registry_.UseTokenServer("http://localhost" + tokens.host().substr(tokens.host().find(':')) +
+                           "/token");
   EXPECT_THAT(Manifest(App({User("u", "p")})), IsOk());
   EXPECT_EQ(tokens.Count("/token"), 1);
 }
@@ -294,11 +306,14 @@ TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressHasToBeNamed) {
   registry_.RequireToken("u", "p");
   registry_.UseTokenServer("http://10.255.255.1:1/token");
   auto got = Manifest(App({User("u", "p")}), "1", 300ms);
-  EXPECT_THAT(got, FailsWith(Code::kPermissionDenied, AllOf(HasSubstr("10.255.255.1"), HasSubstr("registries.conf"))));
+  EXPECT_THAT(got, FailsWith(Code::kPermissionDenied,
+                             AllOf(HasSubstr("10.255.255.1"), HasSubstr("registries.conf"))));
   for (const std::string& named : {std::string("10.255.255.1:1"), registry_.host()}) {
     options_.transport.named_hosts = {named};
     client_.reset();
-    EXPECT_THAT(Manifest(App({User("u", "p")}), "1", 300ms), Not(FailsWith(Code::kPermissionDenied))) << named;
+    EXPECT_THAT(Manifest(App({User("u", "p")}), "1", 300ms),
+                Not(FailsWith(Code::kPermissionDenied)))
+        << named;
   }
 }
 
@@ -313,7 +328,8 @@ TEST_F(RegistryClientTest, ARegistrysOwnNamesDoNotSayWhereItMaySendUs) {
   FakeRegistry internal(io_.get_executor(), {});
   std::string port = internal.host().substr(internal.host().find(':'));
   Repository repository = App();
-  repository.source.registry = "registry.test" + registry_.host().substr(registry_.host().find(':'));
+  repository.source.registry =
+      "registry.test" + registry_.host().substr(registry_.host().find(':'));
   registry_.Redirect("manifests/", "http://internal.test" + port + "/v2/app/manifests/1");
   EXPECT_THAT(Manifest(repository), FailsWith(Code::kPermissionDenied, HasSubstr("internal.test")));
   registry_.Behave();
@@ -323,12 +339,14 @@ TEST_F(RegistryClientTest, ARegistrysOwnNamesDoNotSayWhereItMaySendUs) {
   EXPECT_THAT(Manifest(repository), IsOk());
   registry_.Behave();
   repository.source.registry = "metadata.test";
-  EXPECT_THAT(Manifest(repository, "1", 1s), FailsWith(Code::kPermissionDenied, HasSubstr("metadata.test")));
+  EXPECT_THAT(Manifest(repository, "1", 1s),
+              FailsWith(Code::kPermissionDenied, HasSubstr("metadata.test")));
 }
 
 TEST_F(RegistryClientTest, MetadataServicesAreNoRegistries) {
   Repository metadata{{"169.254.169.254", "app", true, "test"}, {}};
-  EXPECT_THAT(Manifest(metadata, "1", 300ms), FailsWith(Code::kPermissionDenied, HasSubstr("link-local")));
+  EXPECT_THAT(Manifest(metadata, "1", 300ms),
+              FailsWith(Code::kPermissionDenied, HasSubstr("link-local")));
 }
 
 // Two large bodies at a time.
@@ -338,7 +356,8 @@ class LargeBodiesTest : public RegistryClientTest {
 
   LargeBodiesTest() {
     options_.transport.large_bodies = slots_;
-    std::string content = R"({"schemaVersion":2,"padding":")" + std::string(400u << 10, 'x') + R"("})";
+    std::string content =
+        R"({"schemaVersion":2,"padding":")" + std::string(400u << 10, 'x') + R"("})";
     registry_.PutManifest("app", "large", std::move(content), kOciIndex);
     EXPECT_THAT(Manifest(App()), IsOk());
   }
@@ -349,32 +368,37 @@ class LargeBodiesTest : public RegistryClientTest {
   }
   std::shared_ptr<Place> Start(std::string version, kube::Duration timeout, Repository repository) {
     auto place = std::make_shared<Place>();
-    auto ask = [](RegistryClient& client, Repository repository, std::string version, kube::TimePoint deadline,
+    auto ask = [](RegistryClient& client, Repository repository, std::string version,
+                  kube::TimePoint deadline,
                   std::shared_ptr<Place> place) -> kube::asio::awaitable<void> {
       kube::Result<Document> document = co_await client.Manifest(repository, version, deadline);
       *place = std::move(document);
     };
     kube::TimePoint deadline = kube::RealClock().Now() + timeout;
-    kube::asio::co_spawn(io_, ask(client(), std::move(repository), std::move(version), deadline, place),
+    kube::asio::co_spawn(io_,
+                         ask(client(), std::move(repository), std::move(version), deadline, place),
                          [](std::exception_ptr) {});
     return place;
   }
 
-  std::shared_ptr<kube::Slots> slots_ =
-      std::make_shared<kube::Slots>(io_.get_executor(), kube::RealClock(), 2, "a large body's turn");
+  std::shared_ptr<kube::Slots> slots_ = std::make_shared<kube::Slots>(
+      io_.get_executor(), kube::RealClock(), 2, "a large body's turn");
 };
 
 TEST_F(LargeBodiesTest, NoMoreThanTheirNumberAreInMemoryAtATime) {
   std::vector<std::shared_ptr<Place>> asked;
   for (int i = 0; i < 10; ++i) asked.push_back(Start("large"));
   auto in_memory = [&] {
-    return std::count_if(asked.begin(), asked.end(), [](const auto& place) { return place->has_value(); });
+    return std::count_if(asked.begin(), asked.end(),
+                         [](const auto& place) { return place->has_value(); });
   };
   for (size_t waiting = 8;; --waiting) {
-    ASSERT_TRUE(kube::RunUntil(io_, [&] { return in_memory() == 2 && slots_->waiting() == waiting; }));
+    ASSERT_TRUE(
+        kube::RunUntil(io_, [&] { return in_memory() == 2 && slots_->waiting() == waiting; }));
     if (waiting == 0) break;
     // Who has read one lets it go, and another comes.
-    auto read = std::find_if(asked.begin(), asked.end(), [](const auto& place) { return place->has_value(); });
+    auto read = std::find_if(asked.begin(), asked.end(),
+                             [](const auto& place) { return place->has_value(); });
     ASSERT_THAT(***read, IsOk());
     asked.erase(read);
   }
@@ -397,16 +421,18 @@ TEST_F(LargeBodiesTest, SmallOnesPassWhileAllLargeOnesStall) {
 }
 
 TEST_F(LargeBodiesTest, ALargeAnswerThatIsNoneIsLetGoAtOnce) {
-  std::string error = R"({"errors":[{"code":"DENIED","message":")" + std::string(400u << 10, 'x') + R"("}]})";
+  std::string error =
+      R"({"errors":[{"code":"DENIED","message":")" + std::string(400u << 10, 'x') + R"("}]})";
   int tries = 0;
-  kube::ScriptedServer server(io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
-    while (true) {
-      std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
-      if (!request) co_return;
-      ++tries;
-      co_await peer.Reply(503, error);
-    }
-  });
+  kube::ScriptedServer server(
+      io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
+        while (true) {
+          std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
+          if (!request) co_return;
+          ++tries;
+          co_await peer.Reply(503, error);
+        }
+      });
   options_.fetch.backoff = 1s;
   options_.fetch.tries = 2;
   client_.reset();
@@ -422,10 +448,13 @@ TEST_F(LargeBodiesTest, ALargeAnswerThatIsNoneIsLetGoAtOnce) {
 class TlsTest : public RegistryClientTest {
  protected:
   TlsTest() {
-    auto authority = kube::NewCertificateAuthority("test", std::chrono::hours(1), kube::RealClock());
+    auto authority =
+        kube::NewCertificateAuthority("test", std::chrono::hours(1), kube::RealClock());
     ca_ = *authority;
-    serving_ = *kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1), kube::RealClock());
-    tls_ = std::make_unique<FakeRegistry>(io_.get_executor(), FakeRegistryOptions{.certificate = serving_});
+    serving_ = *kube::NewServingCertificate(ca_, {"127.0.0.1", "localhost"}, std::chrono::hours(1),
+                                            kube::RealClock());
+    tls_ = std::make_unique<FakeRegistry>(io_.get_executor(),
+                                          FakeRegistryOptions{.certificate = serving_});
     tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   }
   Repository Secure(bool insecure = false) {
@@ -457,15 +486,19 @@ TEST_F(TlsTest, ABundleMayBeForOneRegistry) {
 
 TEST_F(TlsTest, CertificatesThatCannotBeUsedAreAnErrorOfTheirRegistryAlone) {
   options_.transport.ca_pem = ca_.certificate_pem;
-  options_.transport.host_tls[Secure().source.registry].problem = "client.cert has no client.key beside it";
-  EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kInvalid, HasSubstr("client.cert has no client.key")));
+  options_.transport.host_tls[Secure().source.registry].problem =
+      "client.cert has no client.key beside it";
+  EXPECT_THAT(Manifest(Secure()),
+              FailsWith(Code::kInvalid, HasSubstr("client.cert has no client.key")));
   EXPECT_THAT(Manifest(App()), IsOk());
 }
 
 TEST_F(TlsTest, AClientCertificateIsShownToItsRegistry) {
-  kube::KeyPair client = *kube::NewServingCertificate(ca_, {"client"}, std::chrono::hours(1), kube::RealClock());
+  kube::KeyPair client =
+      *kube::NewServingCertificate(ca_, {"client"}, std::chrono::hours(1), kube::RealClock());
   tls_ = std::make_unique<FakeRegistry>(
-      io_.get_executor(), FakeRegistryOptions{.certificate = serving_, .client_ca_pem = ca_.certificate_pem});
+      io_.get_executor(),
+      FakeRegistryOptions{.certificate = serving_, .client_ca_pem = ca_.certificate_pem});
   tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   options_.fetch.tries = 1;
   HostTls& tls = options_.transport.host_tls[Secure().source.registry];

@@ -23,7 +23,8 @@ std::string WithoutQuery(const Url& url) {
   return text.substr(0, text.find('?'));
 }
 
-// How images and configuration may call the registry at `url`: the scheme's own port may be left out.
+// How images and configuration may call the registry at `url`: the scheme's own port may be left
+// out.
 std::array<std::string, 2> NamesOf(const Url& url) {
   std::string bare = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
   return {url.Authority(), bare + ":" + url.port};
@@ -31,8 +32,9 @@ std::array<std::string, 2> NamesOf(const Url& url) {
 
 Error Forbidden(const Url& url, bool sent) {
   if (!sent) return Error::PermissionDenied(url.host + " is a link-local or reserved address");
-  return Error::PermissionDenied("the registry sends us to " + url.host +
-                                 ", a private or link-local address; registries.conf can allow it by naming that host");
+  return Error::PermissionDenied(
+      "the registry sends us to " + url.host +
+      ", a private or link-local address; registries.conf can allow it by naming that host");
 }
 
 }  // namespace
@@ -47,7 +49,8 @@ Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
     auto found = options_.host_tls.find(name);
     if (found == options_.host_tls.end()) continue;
     const HostTls& host = found->second;
-    if (!host.problem.empty()) return Error::Invalid("certificates of " + name + ": " + host.problem);
+    if (!host.problem.empty())
+      return Error::Invalid("certificates of " + name + ": " + host.problem);
     target.trust += name + " ";
     if (!host.ca_pem.empty()) tls.ca_pem += "\n" + host.ca_pem;
     if (own && !host.cert_pem.empty()) {
@@ -66,14 +69,16 @@ bool Transport::IsNamed(const Url& url) const {
   return false;
 }
 
-bool Transport::MayConnect(const Url& url, const Sender* sent_by, const ip::address& address) const {
+bool Transport::MayConnect(const Url& url, const Sender* sent_by,
+                           const ip::address& address) const {
   if (IsNamed(url)) return true;
   if (sent_by == nullptr) return MayAsk(address);
   if (ClassOf(address) == AddressClass::kPrivate && IsNamed(sent_by->url)) return true;
   return MaySendTo(url, address, *sent_by);
 }
 
-Result<Transport::Target> Transport::Aim(const Url& url, bool insecure, const Sender* sent_by) const {
+Result<Transport::Target> Transport::Aim(const Url& url, bool insecure,
+                                         const Sender* sent_by) const {
   Target target{Origin::Of(url), ""};
   target.origin.tls.insecure = insecure;
   target.origin.tls.ca_pem = options_.ca_pem;
@@ -95,8 +100,8 @@ Result<Transport::Target> Transport::Aim(const Url& url, bool insecure, const Se
 
 Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   const Origin& origin = target.origin;
-  std::string key = origin.scheme + "://" + origin.host + ":" + origin.port + (origin.tls.insecure ? "!" : "") + " " +
-                    target.trust;
+  std::string key = origin.scheme + "://" + origin.host + ":" + origin.port +
+                    (origin.tls.insecure ? "!" : "") + " " + target.trust;
   auto found = pools_.find(key);
   if (found != pools_.end()) {
     ages_.splice(ages_.end(), ages_, found->second.age);
@@ -104,9 +109,11 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   }
   // Make room: the pool that nobody uses for longest.
   if (pools_.size() >= options_.max_origins) {
-    auto unused = std::find_if(ages_.begin(), ages_.end(),
-                               [&](const std::string& age) { return pools_.at(age).pool.use_count() == 1; });
-    if (unused == ages_.end()) return Error::Unavailable("too many registries are asked at the same time");
+    auto unused = std::find_if(ages_.begin(), ages_.end(), [&](const std::string& age) {
+      return pools_.at(age).pool.use_count() == 1;
+    });
+    if (unused == ages_.end())
+      return Error::Unavailable("too many registries are asked at the same time");
     pools_.erase(*unused);
     ages_.erase(unused);
   }
@@ -120,7 +127,8 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   return pool;
 }
 
-Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure, std::optional<Sender> sent_by) {
+Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure,
+                                    std::optional<Sender> sent_by) {
   std::string what = request.method + " " + WithoutQuery(url);
   Result<Target> target = Aim(url, insecure, sent_by ? &*sent_by : nullptr);
   if (!target) co_return target.error();
@@ -136,9 +144,11 @@ Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure,
   // The pool is held here: it outlives its place in the map.
   std::shared_ptr<HttpPool> held = *pool;
   Result<HttpResponse> response = co_await held->Call(std::move(request));
-  if (FailedWith(response, kube::Code::kPermissionDenied)) response = Forbidden(url, sent_by.has_value());
+  if (FailedWith(response, kube::Code::kPermissionDenied))
+    response = Forbidden(url, sent_by.has_value());
   if (options_.trace) {
-    options_.trace(what + ": " + (response ? std::to_string(response->status) : response.error().ToString()));
+    options_.trace(what + ": " +
+                   (response ? std::to_string(response->status) : response.error().ToString()));
   }
   co_return response;
 }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Transport: HTTP calls to any registry, blob store or token server, over one pool for each.
 //
-// Connections go to addresses that AddressPolicy allows. The administrator's configuration overrules it: hosts that it
-// names may be asked wherever they are, and such a registry may send us to private addresses. Behind a proxy names are
-// the proxy's to resolve, and to refuse. Thread: one.
+// Connections go to addresses that AddressPolicy allows. The administrator's configuration
+// overrules it: hosts that it names may be asked wherever they are, and such a registry may send us
+// to private addresses. Behind a proxy names are the proxy's to resolve, and to refuse. Thread:
+// one.
 #pragma once
 
 #include <cstdint>
@@ -31,21 +32,24 @@ namespace inspection {
 struct TransportOptions {
   // Trusted beside the system's certificates, PEM.
   std::string ca_pem;
-  // Beside that, for one registry. A token server or blob store that it names is trusted by the same authorities; the
-  // client certificate is for the registry alone.
+  // Beside that, for one registry. A token server or blob store that it names is trusted by the
+  // same authorities; the client certificate is for the registry alone.
   HostCertificates host_tls;
   kube::ProxySettings proxy;
   // Where names are asked for.
   kube::NameServers names;
-  // "host" or "host:port" of what the administrator's configuration names, beside those in host_tls.
+  // "host" or "host:port" of what the administrator's configuration names, beside those in
+  // host_tls.
   std::set<std::string> named_hosts;
   // Origins with open connections; the one unused for longest makes room.
   size_t max_origins = 160;
   // Calls to one origin at a time; further ones wait.
   size_t max_connections = 16;
-  // Answers of more than small_body_bytes (256 KiB) in memory at a time, of all registries; null: any number.
+  // Answers of more than small_body_bytes (256 KiB) in memory at a time, of all registries; null:
+  // any number.
   std::shared_ptr<kube::Slots> large_bodies;
-  // Told of every call: "GET https://r.io/v2/app/manifests/1: 200". Never holds a query or a header. May be empty.
+  // Told of every call: "GET https://r.io/v2/app/manifests/1: 200". Never holds a query or a
+  // header. May be empty.
   std::function<void(const std::string&)> trace;
 };
 
@@ -55,8 +59,8 @@ class Transport {
 
   // Calls url.target; `request.target` is not used. `insecure`: any certificate will do.
   // `sent_by`: who named this URL, where it is not the registry's own.
-  // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host; kInvalid if the
-  // registry's certificates cannot be used.
+  // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host;
+  // kInvalid if the registry's certificates cannot be used.
   kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure,
                                        std::optional<Sender> sent_by);
 
@@ -79,7 +83,8 @@ class Transport {
   kube::Result<void> AddTls(const kube::Url& url, bool own, Target& target) const;
   kube::Result<Target> Aim(const kube::Url& url, bool insecure, const Sender* sent_by) const;
   bool IsNamed(const kube::Url& url) const;
-  bool MayConnect(const kube::Url& url, const Sender* sent_by, const boost::asio::ip::address& address) const;
+  bool MayConnect(const kube::Url& url, const Sender* sent_by,
+                  const boost::asio::ip::address& address) const;
   kube::Result<std::shared_ptr<kube::HttpPool>> PoolFor(const Target& target);
 
   kube::Executor executor_;

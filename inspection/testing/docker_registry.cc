@@ -29,7 +29,8 @@ DockerRegistry::DockerRegistry(DockerRegistryOptions options) {
   std::filesystem::create_directories(folder);
   std::string tls;
   if (options.certificate) {
-    tls = ", tls: {certificate: " + WriteFile(folder + "/cert.pem", options.certificate->certificate_pem) +
+    tls = ", tls: {certificate: " +
+          WriteFile(folder + "/cert.pem", options.certificate->certificate_pem) +
           ", key: " + WriteFile(folder + "/key.pem", options.certificate->private_key_pem);
     if (!options.client_ca_pem.empty()) {
       tls += ", clientcas: [" + WriteFile(folder + "/clients.pem", options.client_ca_pem) + "]";
@@ -38,16 +39,21 @@ DockerRegistry::DockerRegistry(DockerRegistryOptions options) {
   }
   std::string auth;
   if (options.password) {
-    auth = "auth: {htpasswd: {realm: test, path: " + WriteFile(folder + "/htpasswd", kHtpasswd) + "}}\n";
+    auth = "auth: {htpasswd: {realm: test, path: " + WriteFile(folder + "/htpasswd", kHtpasswd) +
+           "}}\n";
   } else if (!options.token_realm.empty()) {
-    auth = "auth: {token: {realm: '" + options.token_realm + "', service: test, issuer: test, rootcertbundle: " +
+    auth = "auth: {token: {realm: '" + options.token_realm +
+           "', service: test, issuer: test, rootcertbundle: " +
            WriteFile(folder + "/tokens.pem", options.token_certificate_pem) + "}}\n";
   }
-  std::string config = WriteFile(folder + "/config.yml",
-                                 "version: 0.1\nstorage: {filesystem: {rootdirectory: " + options.storage +
-                                     "}}\nhttp: {addr: '127.0.0.1:0'" + tls + "}\n" + auth);
-  // It logs every request, and would wait for somebody to read that: only the line with its port is let through.
-  constexpr char kScript[] = "exec \"$0\" serve \"$1\" > >(exec grep --line-buffered 'listening on') 2>&1";
+  std::string config =
+      WriteFile(folder + "/config.yml",
+                "version: 0.1\nstorage: {filesystem: {rootdirectory: " + options.storage +
+                    "}}\nhttp: {addr: '127.0.0.1:0'" + tls + "}\n" + auth);
+  // It logs every request, and would wait for somebody to read that: only the line with its port is
+  // let through.
+  constexpr char kScript[] =
+      "exec \"$0\" serve \"$1\" > >(exec grep --line-buffered 'listening on') 2>&1";
   process_ = std::make_unique<kube::Subprocess>(
       "/bin/bash", std::vector<std::string>{"-c", kScript, kDockerRegistryProgram, config});
 
@@ -64,8 +70,10 @@ Publisher::Publisher(kube::asio::io_context& io, const std::string& port, std::s
   pool_ = kube::HttpPool::New(io_.get_executor(), kube::RealClock(), origin, {});
 }
 
-kube::HttpResponse Publisher::Send(std::string method, std::string target, std::string body, std::string_view type) {
-  kube::HttpRequest request{.method = std::move(method), .target = std::move(target), .body = std::move(body)};
+kube::HttpResponse Publisher::Send(std::string method, std::string target, std::string body,
+                                   std::string_view type) {
+  kube::HttpRequest request{
+      .method = std::move(method), .target = std::move(target), .body = std::move(body)};
   if (!authorization_.empty()) request.headers.emplace_back("Authorization", authorization_);
   request.headers.emplace_back("Content-Type", std::string(type));
   kube::Result<kube::HttpResponse> response = kube::Run(io_, pool_->Call(std::move(request)));
@@ -75,30 +83,35 @@ kube::HttpResponse Publisher::Send(std::string method, std::string target, std::
 
 std::string Publisher::PushBlob(const std::string& repository, const std::string& content) {
   std::string digest = Sha256Digest(content);
-  std::string location(Send("POST", "/v2/" + repository + "/blobs/uploads/", "", "").Header("Location"));
+  std::string location(
+      Send("POST", "/v2/" + repository + "/blobs/uploads/", "", "").Header("Location"));
   EXPECT_NE(location.find("/v2/"), std::string::npos);
-  std::string target = location.substr(std::min(location.find("/v2/"), location.size())) + "&digest=" + digest;
+  std::string target =
+      location.substr(std::min(location.find("/v2/"), location.size())) + "&digest=" + digest;
   EXPECT_EQ(Send("PUT", target, content, "application/octet-stream").status, 201);
   return digest;
 }
 
-std::string Publisher::PushManifest(const std::string& repository, const std::string& tag, const std::string& content,
-                                    std::string_view type) {
+std::string Publisher::PushManifest(const std::string& repository, const std::string& tag,
+                                    const std::string& content, std::string_view type) {
   std::string digest = Sha256Digest(content);
-  kube::HttpResponse response =
-      Send("PUT", "/v2/" + repository + "/manifests/" + (tag.empty() ? digest : tag), content, type);
+  kube::HttpResponse response = Send(
+      "PUT", "/v2/" + repository + "/manifests/" + (tag.empty() ? digest : tag), content, type);
   EXPECT_EQ(response.status, 201) << repository << ":" << tag << " " << response.body;
   return digest;
 }
 
-std::string Publisher::PushImage(const std::string& repository, const std::string& tag, const Platform& platform,
-                                 std::string_view type, const std::string& labels) {
-  std::string config = R"({"os":")" + platform.os + R"(","architecture":")" + platform.architecture +
-                       R"(","config":{"Labels":)" + labels + R"(},"rootfs":{"type":"layers","diff_ids":[]}})";
+std::string Publisher::PushImage(const std::string& repository, const std::string& tag,
+                                 const Platform& platform, std::string_view type,
+                                 const std::string& labels) {
+  std::string config = R"({"os":")" + platform.os + R"(","architecture":")" +
+                       platform.architecture + R"(","config":{"Labels":)" + labels +
+                       R"(},"rootfs":{"type":"layers","diff_ids":[]}})";
   std::string config_type = type == kOciManifest ? "application/vnd.oci.image.config.v1+json"
                                                  : "application/vnd.docker.container.image.v1+json";
-  std::string manifest = R"({"schemaVersion":2,"mediaType":")" + std::string(type) + R"(","config":{"mediaType":")" +
-                         config_type + R"(","digest":")" + PushBlob(repository, config) + R"(","size":)" +
+  std::string manifest = R"({"schemaVersion":2,"mediaType":")" + std::string(type) +
+                         R"(","config":{"mediaType":")" + config_type + R"(","digest":")" +
+                         PushBlob(repository, config) + R"(","size":)" +
                          std::to_string(config.size()) + R"(},"layers":[]})";
   return PushManifest(repository, tag, manifest, type);
 }
@@ -108,15 +121,17 @@ std::string Publisher::PushIndex(const std::string& repository, const std::strin
   std::string list;
   for (const std::string& entry : entries) list += (list.empty() ? "" : ",") + entry;
   return PushManifest(repository, tag,
-                      R"({"schemaVersion":2,"mediaType":")" + std::string(type) + R"(","manifests":[)" + list + "]}",
+                      R"({"schemaVersion":2,"mediaType":")" + std::string(type) +
+                          R"(","manifests":[)" + list + "]}",
                       type);
 }
 
-std::string Publisher::PushEntry(const std::string& repository, const Platform& platform, std::string_view type,
-                                 const std::string& more) {
+std::string Publisher::PushEntry(const std::string& repository, const Platform& platform,
+                                 std::string_view type, const std::string& more) {
   std::string digest = PushImage(repository, "", platform, type);
-  return R"({"mediaType":")" + std::string(type) + R"(","size":1,"digest":")" + digest + R"(","platform":{"os":")" +
-         platform.os + R"(","architecture":")" + platform.architecture + R"("})" + more + "}";
+  return R"({"mediaType":")" + std::string(type) + R"(","size":1,"digest":")" + digest +
+         R"(","platform":{"os":")" + platform.os + R"(","architecture":")" + platform.architecture +
+         R"("})" + more + "}";
 }
 
 }  // namespace inspection

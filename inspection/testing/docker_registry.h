@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// DockerRegistry: a registry that others wrote, Debian's docker-registry, as a process on 127.0.0.1; and Publisher, which
-// fills one.
+// DockerRegistry: a registry that others wrote, Debian's docker-registry, as a process on
+// 127.0.0.1; and Publisher, which fills one.
 //
 //   DockerRegistry open({.folder = tmp + "/open", .storage = tmp + "/storage"});
-//   DockerRegistry closed({.folder = tmp + "/closed", .storage = tmp + "/storage", .password = true});
-//   Publisher publisher(io, open.host());
-//   publisher.PushImage("team/app", "1", "arm64", kOciManifest);      // both have it: they share the storage
+//   DockerRegistry closed({.folder = tmp + "/closed", .storage = tmp + "/storage", .password =
+//   true}); Publisher publisher(io, open.host()); publisher.PushImage("team/app", "1", "arm64",
+//   kOciManifest);      // both have it: they share the storage
 #pragma once
 
 #include <memory>
@@ -28,7 +28,8 @@ struct DockerRegistryOptions {
   std::string folder;
   // What is in it; several may share it.
   std::string storage;
-  // With a certificate it speaks TLS, and with an authority it asks for a client certificate of that.
+  // With a certificate it speaks TLS, and with an authority it asks for a client certificate of
+  // that.
   std::optional<kube::KeyPair> certificate;
   std::string client_ca_pem;
   // Asks for user "u" with password "secret".
@@ -59,19 +60,22 @@ class Publisher {
 
   // Each returns the digest. A tag of "" makes a manifest known by digest only.
   std::string PushBlob(const std::string& repository, const std::string& content);
-  std::string PushManifest(const std::string& repository, const std::string& tag, const std::string& content,
-                           std::string_view type);
-  std::string PushImage(const std::string& repository, const std::string& tag, const Platform& platform,
-                        std::string_view type, const std::string& labels = "{}");
+  std::string PushManifest(const std::string& repository, const std::string& tag,
+                           const std::string& content, std::string_view type);
+  std::string PushImage(const std::string& repository, const std::string& tag,
+                        const Platform& platform, std::string_view type,
+                        const std::string& labels = "{}");
   // `entries`: descriptors as JSON objects, see EntryOf().
-  std::string PushIndex(const std::string& repository, const std::string& tag, const std::vector<std::string>& entries,
-                        std::string_view type);
-  // Pushes the image, and describes it for an index. `more`: further fields, beginning with a comma.
-  std::string PushEntry(const std::string& repository, const Platform& platform, std::string_view type,
-                        const std::string& more = "");
+  std::string PushIndex(const std::string& repository, const std::string& tag,
+                        const std::vector<std::string>& entries, std::string_view type);
+  // Pushes the image, and describes it for an index. `more`: further fields, beginning with a
+  // comma.
+  std::string PushEntry(const std::string& repository, const Platform& platform,
+                        std::string_view type, const std::string& more = "");
 
  private:
-  kube::HttpResponse Send(std::string method, std::string target, std::string body, std::string_view type);
+  kube::HttpResponse Send(std::string method, std::string target, std::string body,
+                          std::string_view type);
 
   kube::asio::io_context& io_;
   std::string authorization_;

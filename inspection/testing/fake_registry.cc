@@ -5,8 +5,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 
-#include "inspection/registry/auth.h"
 #include "inspection/digest.h"
+#include "inspection/registry/auth.h"
 
 namespace inspection {
 
@@ -49,7 +49,8 @@ struct FakeRegistry::State {
   Answer GiveToken(const kube::ScriptedRequest& request, const std::string& authorization);
   std::optional<Answer> Challenge(const std::string& authorization, const std::string& path);
   std::string TokenFor(const std::string& repository) const {
-    return "token-" + std::to_string(token_generation) + "-" + std::to_string(std::hash<std::string>()(repository));
+    return "token-" + std::to_string(token_generation) + "-" +
+           std::to_string(std::hash<std::string>()(repository));
   }
   std::optional<Trouble> TroubleFor(const std::string& target);
 };
@@ -62,7 +63,9 @@ std::string RepositoryOf(const std::string& path) {
   return end == std::string::npos || end < 4 ? "" : path.substr(4, end - 4);
 }
 
-std::string ErrorBody(const std::string& code) { return R"({"errors":[{"code":")" + code + R"("}]})"; }
+std::string ErrorBody(const std::string& code) {
+  return R"({"errors":[{"code":")" + code + R"("}]})";
+}
 
 }  // namespace
 
@@ -70,20 +73,22 @@ FakeRegistry::State::Answer FakeRegistry::State::GiveToken(const kube::ScriptedR
                                                            const std::string& authorization) {
   std::string query = request.method == "POST" ? request.body : request.target;
   bool allowed = logins.contains(authorization) || (authorization.empty() && logins.contains(""));
-  for (const std::string& token : refresh_tokens) allowed |= query.find("refresh_token=" + token) != std::string::npos;
+  for (const std::string& token : refresh_tokens)
+    allowed |= query.find("refresh_token=" + token) != std::string::npos;
   if (!allowed) return {401, "", ""};
   size_t scope = query.find("scope=repository%3A");
   if (scope == std::string::npos) return {400, "", ""};
   scope += std::string_view("scope=repository%3A").size();
   std::string repository = query.substr(scope, query.find("%3Apull", scope) - scope);
-  for (size_t slash = repository.find("%2F"); slash != std::string::npos; slash = repository.find("%2F")) {
+  for (size_t slash = repository.find("%2F"); slash != std::string::npos;
+       slash = repository.find("%2F")) {
     repository.replace(slash, 3, "/");
   }
   return {200, R"({"token":")" + TokenFor(repository) + R"(","expires_in":300})", ""};
 }
 
-std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const std::string& authorization,
-                                                                          const std::string& path) {
+std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(
+    const std::string& authorization, const std::string& path) {
   if (published.contains(RepositoryOf(path))) return std::nullopt;
   if (basic) {
     if (logins.contains(authorization)) return std::nullopt;
@@ -99,10 +104,12 @@ std::optional<FakeRegistry::State::Answer> FakeRegistry::State::Challenge(const 
   return std::nullopt;
 }
 
-FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedRequest& request, const std::string& path) {
+FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedRequest& request,
+                                                      const std::string& path) {
   std::string authorization = request.Header("Authorization");
   if (path == "/token") return GiveToken(request, authorization);
-  if (!refused_scheme.empty() && authorization.starts_with(refused_scheme + " ")) return {400, "", ""};
+  if (!refused_scheme.empty() && authorization.starts_with(refused_scheme + " "))
+    return {400, "", ""};
   if (path == "/v2/") return {200, "{}", ""};
   for (const auto& [part, location] : redirects) {
     if (path.find(part) != std::string::npos) return {307, "", "Location: " + location + "\r\n"};
@@ -144,7 +151,8 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     std::optional<Trouble> trouble = state->TroubleFor(path);
     bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
     if (manifest) {
-      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else") : Sha256Digest(answer.body);
+      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else")
+                                                            : Sha256Digest(answer.body);
       answer.fields += "Docker-Content-Digest: " + digest + "\r\n";
     }
     if (trouble == Trouble::kReset) {
@@ -163,7 +171,8 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
       co_return;
     }
     if (trouble == Trouble::kStalledBody) {
-      std::string half = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
+      std::string half =
+          "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
       half.append(512u << 10, ' ');
       co_await peer.Write(std::move(half));
       co_await peer.UntilClosed();
@@ -174,19 +183,21 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     if (trouble == Trouble::kOtherBody) answer.body += " ";
     size_t length = answer.body.size() + (trouble == Trouble::kShortBody ? 10 : 0);
     std::string text = "HTTP/1.1 " + std::to_string(answer.status) +
-                       " Status\r\nContent-Length: " + std::to_string(length) + "\r\n" + answer.fields + "\r\n" +
-                       (request->method == "HEAD" ? "" : answer.body);
+                       " Status\r\nContent-Length: " + std::to_string(length) + "\r\n" +
+                       answer.fields + "\r\n" + (request->method == "HEAD" ? "" : answer.body);
     bool sent = co_await peer.Write(text);
     if (!sent || trouble == Trouble::kShortBody) co_return;
   }
 }
 
-FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options) : state_(std::make_shared<State>()) {
+FakeRegistry::FakeRegistry(kube::Executor executor, FakeRegistryOptions options)
+    : state_(std::make_shared<State>()) {
   kube::ScriptedServerOptions server_options;
   server_options.certificate = std::move(options.certificate);
   server_options.client_ca_pem = std::move(options.client_ca_pem);
   server_ = std::make_unique<kube::ScriptedServer>(
-      executor, server_options, [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
+      executor, server_options,
+      [state = state_](kube::ScriptedPeer& peer) { return Serve(state, peer); });
   state_->url = url();
   state_->token_server = url() + "/token";
   state_->latency = options.latency;
@@ -203,8 +214,8 @@ std::string FakeRegistry::PutBlob(std::string content) {
   return digest;
 }
 
-std::string FakeRegistry::PutManifest(const std::string& repository, const std::string& tag, std::string content,
-                                      std::string_view media_type) {
+std::string FakeRegistry::PutManifest(const std::string& repository, const std::string& tag,
+                                      std::string content, std::string_view media_type) {
   std::string digest = Sha256Digest(content);
   State::Stored stored{std::move(content), std::string(media_type)};
   if (!tag.empty()) state_->manifests[repository + "/manifests/" + tag] = stored;
@@ -212,15 +223,16 @@ std::string FakeRegistry::PutManifest(const std::string& repository, const std::
   return digest;
 }
 
-std::string FakeRegistry::PutImage(const std::string& repository, const std::string& tag, const Platform& platform,
-                                   const std::string& labels) {
-  std::string config = PutBlob(R"({"architecture":")" + platform.architecture + R"(","os":")" + platform.os +
-                               R"(","config":{"Labels":)" + labels + "}}");
-  return PutManifest(repository, tag,
-                     R"({"schemaVersion":2,"mediaType":")" + std::string(kOciManifest) +
-                         R"(","config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":1,"digest":")" +
-                         config + R"("},"layers":[]})",
-                     kOciManifest);
+std::string FakeRegistry::PutImage(const std::string& repository, const std::string& tag,
+                                   const Platform& platform, const std::string& labels) {
+  std::string config = PutBlob(R"({"architecture":")" + platform.architecture + R"(","os":")" +
+                               platform.os + R"(","config":{"Labels":)" + labels + "}}");
+  return PutManifest(
+      repository, tag,
+      R"({"schemaVersion":2,"mediaType":")" + std::string(kOciManifest) +
+          R"(","config":{"mediaType":"application/vnd.oci.image.config.v1+json","size":1,"digest":")" +
+          config + R"("},"layers":[]})",
+      kOciManifest);
 }
 
 std::string FakeRegistry::PutIndex(const std::string& repository, const std::string& tag,
@@ -229,13 +241,13 @@ std::string FakeRegistry::PutIndex(const std::string& repository, const std::str
   for (const Platform& platform : platforms) {
     std::string image = PutImage(repository, "", platform);
     entries += (entries.empty() ? "" : ",") + (R"({"mediaType":")" + std::string(kOciManifest)) +
-               R"(","size":1,"digest":")" + image + R"(","platform":{"os":")" + platform.os + R"(","architecture":")" +
-               platform.architecture + R"("}})";
+               R"(","size":1,"digest":")" + image + R"(","platform":{"os":")" + platform.os +
+               R"(","architecture":")" + platform.architecture + R"("}})";
   }
-  return PutManifest(
-      repository, tag,
-      R"({"schemaVersion":2,"mediaType":")" + std::string(kOciIndex) + R"(","manifests":[)" + entries + "]}",
-      kOciIndex);
+  return PutManifest(repository, tag,
+                     R"({"schemaVersion":2,"mediaType":")" + std::string(kOciIndex) +
+                         R"(","manifests":[)" + entries + "]}",
+                     kOciIndex);
 }
 
 void FakeRegistry::Remove(const std::string& repository, const std::string& tag) {
@@ -287,12 +299,14 @@ void FakeRegistry::Behave() {
 const std::vector<std::string>& FakeRegistry::log() const { return state_->log; }
 
 int FakeRegistry::Count(std::string_view part) const {
-  return static_cast<int>(std::count_if(state_->log.begin(), state_->log.end(), [&](const std::string& line) {
-    return line.find(part) != std::string::npos;
-  }));
+  return static_cast<int>(
+      std::count_if(state_->log.begin(), state_->log.end(),
+                    [&](const std::string& line) { return line.find(part) != std::string::npos; }));
 }
 
-const std::vector<std::string>& FakeRegistry::authorizations() const { return state_->authorizations; }
+const std::vector<std::string>& FakeRegistry::authorizations() const {
+  return state_->authorizations;
+}
 
 void FakeRegistry::ClearLog() {
   state_->log.clear();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeRegistry: an OCI registry with its token server and its blob store, on 127.0.0.1 and on the test's own event
-// loop.
+// FakeRegistry: an OCI registry with its token server and its blob store, on 127.0.0.1 and on the
+// test's own event loop.
 //
 //   FakeRegistry registry(io.get_executor(), {});
 //   registry.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
@@ -56,15 +56,17 @@ class FakeRegistry {
 
   // Content; each returns its digest. A tag of "" makes it known by digest only.
   std::string PutBlob(std::string content);
-  std::string PutManifest(const std::string& repository, const std::string& tag, std::string content,
-                          std::string_view media_type);
-  std::string PutImage(const std::string& repository, const std::string& tag, const Platform& platform,
-                       const std::string& labels = "{}");
-  std::string PutIndex(const std::string& repository, const std::string& tag, const std::vector<Platform>& platforms);
+  std::string PutManifest(const std::string& repository, const std::string& tag,
+                          std::string content, std::string_view media_type);
+  std::string PutImage(const std::string& repository, const std::string& tag,
+                       const Platform& platform, const std::string& labels = "{}");
+  std::string PutIndex(const std::string& repository, const std::string& tag,
+                       const std::vector<Platform>& platforms);
   void Remove(const std::string& repository, const std::string& tag);
 
-  // From now on every request needs this user (Basic), or a token that the token server gives to this user, for a
-  // password or for `refresh_token`. Several users may be added; "" lets anybody have a token.
+  // From now on every request needs this user (Basic), or a token that the token server gives to
+  // this user, for a password or for `refresh_token`. Several users may be added; "" lets anybody
+  // have a token.
   void RequireBasic(const std::string& user, const std::string& password);
   void RequireToken(const std::string& user, const std::string& password);
   void AcceptRefreshToken(const std::string& refresh_token);

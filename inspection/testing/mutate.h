@@ -24,10 +24,18 @@ inline void ForMutations(const std::vector<std::string>& seeds, int rounds,
         case 0:
           if (!text.empty()) text[at] = kSpice[below(kSpice.size())];
           break;
-        case 1: text.insert(at, 1, kSpice[below(kSpice.size())]); break;
-        case 2: text.erase(at, 1 + below(4)); break;
-        case 3: text.resize(at); break;
-        case 4: text.insert(at, text.substr(at, 1 + below(20))); break;
+        case 1:
+          text.insert(at, 1, kSpice[below(kSpice.size())]);
+          break;
+        case 2:
+          text.erase(at, 1 + below(4));
+          break;
+        case 3:
+          text.resize(at);
+          break;
+        case 4:
+          text.insert(at, text.substr(at, 1 + below(20)));
+          break;
       }
     }
     check(text);

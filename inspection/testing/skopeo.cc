@@ -43,7 +43,8 @@ Async<ArchitectureSet> Skopeo::Architectures(std::string name) const {
     if (!text) co_return text.error();
     Result<Json> image = kube::ParseJson(*text);
     if (!image) co_return image.error();
-    if (StringAt(*image, "os", "linux") == "linux") architectures.insert(StringAt(*image, "architecture"));
+    if (StringAt(*image, "os", "linux") == "linux")
+      architectures.insert(StringAt(*image, "architecture"));
     co_return architectures;
   }
   std::string repository = name.substr(0, name.find('@'));

@@ -15,13 +15,15 @@ inline constexpr char kSkopeoProgram[] = "/usr/bin/skopeo";
 class Skopeo {
  public:
   // `auth_file` may be empty.
-  Skopeo(std::string home, std::string auth_file) : home_(std::move(home)), auth_file_(std::move(auth_file)) {}
+  Skopeo(std::string home, std::string auth_file)
+      : home_(std::move(home)), auth_file_(std::move(auth_file)) {}
 
-  // The architectures for linux of what `inspect --raw` shows (and `--config` where that is a single image), by the plain
-  // reading of a person: no bundles. `name` has a registry, and a tag or a digest.
-  // Errors: skopeo's, all kUnavailable.
+  // The architectures for linux of what `inspect --raw` shows (and `--config` where that is a
+  // single image), by the plain reading of a person: no bundles. `name` has a registry, and a tag
+  // or a digest. Errors: skopeo's, all kUnavailable.
   kube::Async<placement::ArchitectureSet> Architectures(std::string name) const;
-  // Whether `copy` takes the image; that, unlike `inspect`, asks policy.json. `scratch`: a folder to copy to.
+  // Whether `copy` takes the image; that, unlike `inspect`, asks policy.json. `scratch`: a folder
+  // to copy to.
   kube::Async<> Copy(std::string name, std::string scratch) const;
 
  private:

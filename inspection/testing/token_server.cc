@@ -35,7 +35,8 @@ std::string Sign(const std::string& key_pem, const std::string& text) {
   uint8_t der[128];
   size_t size = sizeof der;
   const auto* bytes = reinterpret_cast<const uint8_t*>(text.data());
-  if (key == nullptr || EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
+  if (key == nullptr ||
+      EVP_DigestSignInit(context.get(), nullptr, EVP_sha256(), nullptr, key.get()) != 1 ||
       EVP_DigestSign(context.get(), der, &size, bytes, text.size()) != 1) {
     return "";
   }
@@ -55,11 +56,18 @@ std::string BareCertificate(std::string pem) {
 }
 
 std::string NewToken(const kube::KeyPair& signer, const std::string& repository) {
-  auto now = std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch());
-  Json header = {{"typ", "JWT"}, {"alg", "ES256"}, {"x5c", {BareCertificate(signer.certificate_pem)}}};
+  auto now = std::chrono::duration_cast<std::chrono::seconds>(
+      std::chrono::system_clock::now().time_since_epoch());
+  Json header = {
+      {"typ", "JWT"}, {"alg", "ES256"}, {"x5c", {BareCertificate(signer.certificate_pem)}}};
   Json access = {{"type", "repository"}, {"name", repository}, {"actions", {"pull"}}};
-  Json claims = {{"iss", "test"},           {"aud", "test"},           {"sub", "u"}, {"jti", "1"},
-                 {"iat", now.count() - 60}, {"nbf", now.count() - 60}, {"exp", now.count() + 600},
+  Json claims = {{"iss", "test"},
+                 {"aud", "test"},
+                 {"sub", "u"},
+                 {"jti", "1"},
+                 {"iat", now.count() - 60},
+                 {"nbf", now.count() - 60},
+                 {"exp", now.count() + 600},
                  {"access", Json::array({access})}};
   std::string text = Base64Url(header.dump()) + "." + Base64Url(claims.dump());
   return text + "." + Base64Url(Sign(signer.private_key_pem, text));
@@ -78,8 +86,8 @@ kube::asio::awaitable<void> Serve(kube::KeyPair signer, kube::ScriptedPeer& peer
     std::string answer = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     if (request->Header("Authorization") == BasicAuthorization("u", "secret")) {
       std::string body = Json({{"token", NewToken(signer, RepositoryIn(request->target))}}).dump();
-      answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-               "\r\n\r\n" + body;
+      answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+               std::to_string(body.size()) + "\r\n\r\n" + body;
     }
     bool sent = co_await peer.Write(std::move(answer));
     if (!sent) co_return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenServer: gives tokens for pulling to user "u" with password "secret", signed as Debian's docker-registry wants them
-// (JWT, ES256). On the test's own event loop.
+// TokenServer: gives tokens for pulling to user "u" with password "secret", signed as Debian's
+// docker-registry wants them (JWT, ES256). On the test's own event loop.
 #pragma once
 
 #include <memory>

@@ -8,7 +8,8 @@ HealthRegistry::Report HealthRegistry::Run(const std::vector<Named>& checks) {
   for (const Named& named : checks) {
     Result<void> result = named.check();
     report.healthy &= result.has_value();
-    report.text += result ? "[+]" + named.name + " ok\n" : "[-]" + named.name + " failed: " + result.error().message() + "\n";
+    report.text += result ? "[+]" + named.name + " ok\n"
+                          : "[-]" + named.name + " failed: " + result.error().message() + "\n";
   }
   report.text += report.healthy ? "ok\n" : "failed\n";
   return report;

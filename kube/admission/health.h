@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HealthRegistry: the named checks behind /healthz (fail: restart me) and /readyz (fail: send me no requests).
+// HealthRegistry: the named checks behind /healthz (fail: restart me) and /readyz (fail: send me no
+// requests).
 #pragma once
 
 #include <functional>
@@ -15,10 +16,15 @@ class HealthRegistry {
   // Quick and without side effects; an Error says what is wrong.
   using Check = std::function<Result<void>()>;
 
-  void AddLiveness(std::string name, Check check) { liveness_.push_back({std::move(name), std::move(check)}); }
-  void AddReadiness(std::string name, Check check) { readiness_.push_back({std::move(name), std::move(check)}); }
+  void AddLiveness(std::string name, Check check) {
+    liveness_.push_back({std::move(name), std::move(check)});
+  }
+  void AddReadiness(std::string name, Check check) {
+    readiness_.push_back({std::move(name), std::move(check)});
+  }
 
-  // One line a check ("[+]cache ok", "[-]cache failed: not synced"), as the API server's own; healthy without any checks.
+  // One line a check ("[+]cache ok", "[-]cache failed: not synced"), as the API server's own;
+  // healthy without any checks.
   struct Report {
     bool healthy = true;
     std::string text;

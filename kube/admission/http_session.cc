@@ -47,10 +47,12 @@ std::string Render(const HttpReply& reply, bool keep_alive) {
 // What to answer to a request that could not be read; status 0 if nobody waits for an answer.
 HttpReply ReplyToReadError(boost::system::error_code ec, const HttpLimits& limits) {
   if (ec == http::error::body_limit) {
-    return FailureReply(413, "the request is larger than " + std::to_string(limits.body_bytes) + " bytes");
+    return FailureReply(
+        413, "the request is larger than " + std::to_string(limits.body_bytes) + " bytes");
   }
   if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
-    return FailureReply(431, "the request's header is larger than " + std::to_string(limits.header_bytes) + " bytes");
+    return FailureReply(431, "the request's header is larger than " +
+                                 std::to_string(limits.header_bytes) + " bytes");
   }
   if (ec == http::error::end_of_stream || ec == http::error::partial_message) return {.status = 0};
   if (ec.category() == http::make_error_code(http::error::bad_method).category()) {
@@ -100,10 +102,13 @@ class Session final : public HttpSession {
   }
 
   // For `bytes` of a body or a reply, from `start` on.
-  void ExpireTransfer(TimePoint start, size_t bytes) { stream_.ExpireAfter(TransferEnd(start, bytes) - context_.clock.Now()); }
+  void ExpireTransfer(TimePoint start, size_t bytes) {
+    stream_.ExpireAfter(TransferEnd(start, bytes) - context_.clock.Now());
+  }
   TimePoint TransferEnd(TimePoint start, size_t bytes) const {
     const HttpLimits& limits = context_.limits;
-    return start + limits.transfer_grace + std::chrono::milliseconds(bytes * 1000 / limits.transfer_rate);
+    return start + limits.transfer_grace +
+           std::chrono::milliseconds(bytes * 1000 / limits.transfer_rate);
   }
 
   // One request and its reply. False when the connection is to be closed.
@@ -137,8 +142,8 @@ class Session final : public HttpSession {
     Enter(Phase::kAnswering);
     Parser::value_type message = parser.release();
     std::string_view target = View(message.target());
-    HttpCall call{std::string(View(message.method_string())), std::string(target.substr(0, target.find('?'))),
-                  std::move(message.body())};
+    HttpCall call{std::string(View(message.method_string())),
+                  std::string(target.substr(0, target.find('?'))), std::move(message.body())};
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
 
@@ -210,9 +215,11 @@ class Session final : public HttpSession {
     co_return read.first;
   }
 
-  // Reserves `bytes` of what all bodies together may take. timed_out if there is no room until `deadline`.
+  // Reserves `bytes` of what all bodies together may take. timed_out if there is no room until
+  // `deadline`.
   asio::awaitable<boost::system::error_code> Reserve(size_t bytes, TimePoint deadline) {
-    while (context_.reserved_bytes > 0 && context_.reserved_bytes + bytes > context_.limits.total_body_bytes) {
+    while (context_.reserved_bytes > 0 &&
+           context_.reserved_bytes + bytes > context_.limits.total_body_bytes) {
       if (closed_) co_return asio::error::operation_aborted;
       if (context_.clock.Now() >= deadline) co_return asio::error::timed_out;
       context_.free_memory();
@@ -249,8 +256,8 @@ class Session final : public HttpSession {
     if (!ec) co_await Leave();
   }
 
-  // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply: takes what still
-  // comes for a while.
+  // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply:
+  // takes what still comes for a while.
   asio::awaitable<void> Leave() {
     Enter(Phase::kLeaving);
     stream_.SayGoodbye();
@@ -275,7 +282,8 @@ class Session final : public HttpSession {
 
 }  // namespace
 
-std::unique_ptr<HttpSession> NewHttpSession(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+std::unique_ptr<HttpSession> NewHttpSession(tcp::socket socket,
+                                            std::shared_ptr<asio::ssl::context> tls,
                                             HttpSessionContext& context) {
   return std::make_unique<Session>(std::move(socket), std::move(tls), context);
 }

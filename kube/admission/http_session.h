@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpSession: one connection to a server of ours, over TCP or TLS - reads requests, has them handled, writes replies.
+// HttpSession: one connection to a server of ours, over TCP or TLS - reads requests, has them
+// handled, writes replies.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -26,11 +27,13 @@ struct HttpLimits {
   std::chrono::milliseconds handshake_timeout{3'000};
   // From a request's first byte to the end of its header.
   std::chrono::milliseconds header_timeout{3'000};
-  // A body, and a reply, may take `transfer_grace` and what its bytes take at `transfer_rate` a second.
+  // A body, and a reply, may take `transfer_grace` and what its bytes take at `transfer_rate` a
+  // second.
   std::chrono::milliseconds transfer_grace{2'000};
   size_t transfer_rate = 512 * 1024;
-  // Between requests. Longer than the 90 s after which Go's clients, the API server among them, close a connection:
-  // if the server did it first, a request could just be on its way, and a POST is not sent again.
+  // Between requests. Longer than the 90 s after which Go's clients, the API server among them,
+  // close a connection: if the server did it first, a request could just be on its way, and a POST
+  // is not sent again.
   std::chrono::milliseconds idle_timeout{150'000};
 };
 
@@ -40,7 +43,8 @@ struct HttpSessionContext {
   HttpLimits limits;
   // Answers any request; never fails.
   std::function<asio::awaitable<HttpReply>(HttpCall)> answer;
-  // Called where a body would exceed total_body_bytes: closes what deserves its memory least, if there is anything.
+  // Called where a body would exceed total_body_bytes: closes what deserves its memory least, if
+  // there is anything.
   std::function<void()> free_memory;
   // While true, replies ask the client to open a new connection, which another server then takes.
   bool retiring = false;
@@ -88,7 +92,8 @@ class HttpSession {
 };
 
 // Over TLS where `tls` is not null. `context` outlives the session.
-std::unique_ptr<HttpSession> NewHttpSession(asio::ip::tcp::socket socket, std::shared_ptr<asio::ssl::context> tls,
+std::unique_ptr<HttpSession> NewHttpSession(asio::ip::tcp::socket socket,
+                                            std::shared_ptr<asio::ssl::context> tls,
                                             HttpSessionContext& context);
 
 }  // namespace kube

@@ -10,7 +10,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
 
-// The length of the UTF-8 sequence at the start of `text`, 0 if there is none (overlong forms and surrogates included).
+// The length of the UTF-8 sequence at the start of `text`, 0 if there is none (overlong forms and
+// surrogates included).
 size_t SequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   auto follows = [&](size_t i, uint8_t low = 0x80, uint8_t high = 0xBF) {
@@ -20,10 +21,14 @@ size_t SequenceLength(std::string_view text) {
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return follows(1) ? 2 : 0;
   if (first >= 0xE0 && first <= 0xEF) {
-    return follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && follows(2) ? 3 : 0;
+    return follows(1, first == 0xE0 ? 0xA0 : 0x80, first == 0xED ? 0x9F : 0xBF) && follows(2) ? 3
+                                                                                              : 0;
   }
   if (first >= 0xF0 && first <= 0xF4) {
-    return follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && follows(2) && follows(3) ? 4 : 0;
+    return follows(1, first == 0xF0 ? 0x90 : 0x80, first == 0xF4 ? 0x8F : 0xBF) && follows(2) &&
+                   follows(3)
+               ? 4
+               : 0;
   }
   return 0;
 }

@@ -13,7 +13,8 @@
 namespace kube {
 namespace {
 
-prometheus::MetricFamily Sample(const char* name, const char* help, prometheus::MetricType type, double value) {
+prometheus::MetricFamily Sample(const char* name, const char* help, prometheus::MetricType type,
+                                double value) {
   prometheus::MetricFamily family{name, help, type, {}};
   prometheus::ClientMetric& metric = family.metric.emplace_back();
   metric.counter.value = value;
@@ -41,12 +42,15 @@ double OpenFiles() {
 double CpuSeconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
-  auto seconds = [](const timeval& time) { return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6; };
+  auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_usec) / 1e6;
+  };
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 // When this library was loaded: as good as the start of the process.
-const double kStartSeconds = std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+const double kStartSeconds =
+    std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 
 }  // namespace
 
@@ -56,7 +60,8 @@ const std::vector<double>& DurationBuckets() {
   return buckets;
 }
 
-Counter& Metrics::AddCounter(const std::string& name, const std::string& help, const Labels& labels) {
+Counter& Metrics::AddCounter(const std::string& name, const std::string& help,
+                             const Labels& labels) {
   return prometheus::BuildCounter().Name(name).Help(help).Register(registry_).Add(labels);
 }
 
@@ -64,21 +69,25 @@ Gauge& Metrics::AddGauge(const std::string& name, const std::string& help, const
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry_).Add(labels);
 }
 
-Histogram& Metrics::AddHistogram(const std::string& name, const std::string& help, const std::vector<double>& buckets,
-                                 const Labels& labels) {
-  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels, buckets);
+Histogram& Metrics::AddHistogram(const std::string& name, const std::string& help,
+                                 const std::vector<double>& buckets, const Labels& labels) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry_).Add(labels,
+                                                                                    buckets);
 }
 
 std::string Metrics::Render() const {
   using prometheus::MetricType;
   for (const auto& refresh : refreshes_) refresh();
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
-  families.push_back(Sample("process_cpu_seconds_total", "Total user and system CPU time spent in seconds.",
-                            MetricType::Counter, CpuSeconds()));
-  families.push_back(Sample("process_resident_memory_bytes", "Resident memory size in bytes.", MetricType::Gauge,
-                            ResidentBytes()));
-  families.push_back(Sample("process_open_fds", "Number of open file descriptors.", MetricType::Gauge, OpenFiles()));
-  families.push_back(Sample("process_start_time_seconds", "Start time of the process since unix epoch in seconds.",
+  families.push_back(Sample("process_cpu_seconds_total",
+                            "Total user and system CPU time spent in seconds.", MetricType::Counter,
+                            CpuSeconds()));
+  families.push_back(Sample("process_resident_memory_bytes", "Resident memory size in bytes.",
+                            MetricType::Gauge, ResidentBytes()));
+  families.push_back(Sample("process_open_fds", "Number of open file descriptors.",
+                            MetricType::Gauge, OpenFiles()));
+  families.push_back(Sample("process_start_time_seconds",
+                            "Start time of the process since unix epoch in seconds.",
                             MetricType::Gauge, kStartSeconds));
   return prometheus::TextSerializer().Serialize(families);
 }

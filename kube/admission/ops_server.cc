@@ -3,7 +3,8 @@
 
 #include <gflags/gflags.h>
 
-DEFINE_string(health_address, ":8080", "Where to serve /healthz, /readyz and /metrics, as host:port over plain HTTP.");
+DEFINE_string(health_address, ":8080",
+              "Where to serve /healthz, /readyz and /metrics, as host:port over plain HTTP.");
 
 namespace kube {
 namespace {
@@ -11,7 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 
 Async<HttpReply> AnswerHealth(HealthRegistry::Report report) {
-  co_return HttpReply{report.healthy ? 200 : 503, "text/plain; charset=utf-8", std::move(report.text)};
+  co_return HttpReply{report.healthy ? 200 : 503, "text/plain; charset=utf-8",
+                      std::move(report.text)};
 }
 
 Async<HttpReply> AnswerMetrics(const Metrics& metrics) {
@@ -20,15 +22,22 @@ Async<HttpReply> AnswerMetrics(const Metrics& metrics) {
 
 }  // namespace
 
-Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock, const std::string& address,
-                                                  const HealthRegistry& health, const Metrics& metrics) {
-  // Its clients are few and send their requests at once: a connection without one goes as soon as a probe needs its place.
-  HttpsServerOptions options{.address = address, .max_connections = 64, .max_silence = 0ms, .max_unfinished = 0ms};
+Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock,
+                                                  const std::string& address,
+                                                  const HealthRegistry& health,
+                                                  const Metrics& metrics) {
+  // Its clients are few and send their requests at once: a connection without one goes as soon as a
+  // probe needs its place.
+  HttpsServerOptions options{
+      .address = address, .max_connections = 64, .max_silence = 0ms, .max_unfinished = 0ms};
   options.limits.body_bytes = 1024;
-  Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(std::move(executor), clock, std::move(options));
+  Result<std::unique_ptr<HttpsServer>> server =
+      HttpsServer::New(std::move(executor), clock, std::move(options));
   if (!server) return server.error().Prefix("--health-address");
-  (*server)->Handle("GET", "/healthz", [&health](HttpCall) { return AnswerHealth(health.Liveness()); });
-  (*server)->Handle("GET", "/readyz", [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
+  (*server)->Handle("GET", "/healthz",
+                    [&health](HttpCall) { return AnswerHealth(health.Liveness()); });
+  (*server)->Handle("GET", "/readyz",
+                    [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
   (*server)->Handle("GET", "/metrics", [&metrics](HttpCall) { return AnswerMetrics(metrics); });
   return server;
 }

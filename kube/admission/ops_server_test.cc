@@ -86,7 +86,8 @@ TEST(OpsServerTest, ProbesGetThroughWhereSlowClientsHoldEveryConnection) {
 
 TEST(OpsServerTest, WrongAddressNamesTheFlag) {
   asio::io_context context(1);
-  auto server = NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), Metrics());
+  auto server =
+      NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), Metrics());
   ASSERT_TRUE(FailedWith(server, Code::kInvalid));
   EXPECT_THAT(server.error().message(), HasSubstr("--health-address"));
 }

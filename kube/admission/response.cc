@@ -40,7 +40,8 @@ std::string WriteReview(std::string_view uid, const AdmissionResponse& response)
     out += R"(,"patchType":"JSONPatch","patch":")" + Base64Encode(response.patch()) + "\"";
   }
   if (!response.allowed()) {
-    out += R"(,"status":{"status":"Failure","code":)" + std::to_string(response.code()) + R"(,"reason":)";
+    out += R"(,"status":{"status":"Failure","code":)" + std::to_string(response.code()) +
+           R"(,"reason":)";
     AppendJsonString(out, response.reason());
     out += R"(,"message":)";
     AppendJsonString(out, response.message());

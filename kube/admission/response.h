@@ -13,14 +13,17 @@ namespace kube {
 class AdmissionResponse {
  public:
   static AdmissionResponse Allowed() { return AdmissionResponse(); }
-  // Allowed, with the object changed by `json_patch` (RFC 6902). An empty patch is the same as Allowed().
+  // Allowed, with the object changed by `json_patch` (RFC 6902). An empty patch is the same as
+  // Allowed().
   static AdmissionResponse Patched(std::string json_patch);
-  // The user's request is refused: `reason` is a Status reason ("Invalid", "Forbidden"), `message` is for the user.
+  // The user's request is refused: `reason` is a Status reason ("Invalid", "Forbidden"), `message`
+  // is for the user.
   static AdmissionResponse Denied(int code, std::string reason, std::string message);
   // We could not decide; by the failurePolicy or not, the API server tells the user.
   static AdmissionResponse Errored(int code, std::string message);
 
-  // The same response, with a warning that kubectl shows. The API server cuts them at 256 characters.
+  // The same response, with a warning that kubectl shows. The API server cuts them at 256
+  // characters.
   AdmissionResponse Warn(std::string warning) &&;
 
   bool allowed() const { return allowed_; }

@@ -23,7 +23,8 @@ Async<HttpReply> AnswerReview(std::shared_ptr<const AdmissionFunction> decide, H
   Result<AdmissionRequest> request = ParseReview(call.body);
   if (!request) co_return FailureReply(400, request.error().message());
   std::string uid = request->uid;
-  std::string about = request->operation + " " + request->kind + " " + request->ns + "/" + request->name;
+  std::string about =
+      request->operation + " " + request->kind + " " + request->ns + "/" + request->name;
 
   std::optional<AdmissionResponse> response;
   std::string failure;
@@ -51,11 +52,13 @@ Async<HttpReply> AnswerReview(std::shared_ptr<const AdmissionFunction> decide, H
 Result<AdmissionRequest> ParseReview(std::string_view body) {
   Result<Json> review = ParseJson(body);
   if (!review) return review.error().Prefix("AdmissionReview");
-  if (StringAt(*review, "kind") != "AdmissionReview" || StringAt(*review, "apiVersion") != "admission.k8s.io/v1") {
+  if (StringAt(*review, "kind") != "AdmissionReview" ||
+      StringAt(*review, "apiVersion") != "admission.k8s.io/v1") {
     return Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
   }
   const Json* request = Find(*review, "request");
-  if (request == nullptr || !request->is_object()) return Error::Invalid("AdmissionReview without a request");
+  if (request == nullptr || !request->is_object())
+    return Error::Invalid("AdmissionReview without a request");
   AdmissionRequest out;
   out.uid = StringAt(*request, "uid");
   if (out.uid.empty()) return Error::Invalid("AdmissionReview without a request.uid");

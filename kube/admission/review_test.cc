@@ -20,7 +20,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-constexpr char kReview[] = R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{
+constexpr char kReview[] =
+    R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{
   "uid":"705ab4f5","operation":"UPDATE","namespace":"web","name":"prefs","dryRun":true,"userInfo":{"username":"ann"},
   "kind":{"group":"multiarch.openshift.io","version":"v1beta1","kind":"PodPlacementConfig"},
   "object":{"spec":{"priority":1}},"oldObject":null}})";
@@ -46,11 +47,14 @@ TEST(ParseReviewTest, SaysWhatIsWrong) {
     const char* message;
   };
   std::string deep = std::string(300, '[');
-  for (const Case& c : {Case{"", "not valid JSON"}, Case{"garbage", "not valid JSON"}, Case{deep.c_str(), "nested deeper"},
-                        Case{"[]", "not an AdmissionReview"}, Case{R"({"kind":"AdmissionReview"})", "admission.k8s.io/v1"},
-                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"})", "without a request"},
-                        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":7}})",
-                             "without a request.uid"}}) {
+  for (const Case& c :
+       {Case{"", "not valid JSON"}, Case{"garbage", "not valid JSON"},
+        Case{deep.c_str(), "nested deeper"}, Case{"[]", "not an AdmissionReview"},
+        Case{R"({"kind":"AdmissionReview"})", "admission.k8s.io/v1"},
+        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1"})",
+             "without a request"},
+        Case{R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{"uid":7}})",
+             "without a request.uid"}}) {
     Result<AdmissionRequest> request = ParseReview(c.body);
     ASSERT_TRUE(FailedWith(request, Code::kInvalid)) << c.body;
     EXPECT_THAT(request.error().message(), HasSubstr(c.message));
@@ -59,7 +63,8 @@ TEST(ParseReviewTest, SaysWhatIsWrong) {
 
 TEST(WriteReviewTest, CarriesThePatch) {
   std::string patch = R"([{"op":"remove","path":"/spec"}])";
-  Json review = *ParseJson(WriteReview("u\"1", AdmissionResponse::Patched(patch).Warn("careful").Warn("now")));
+  Json review = *ParseJson(
+      WriteReview("u\"1", AdmissionResponse::Patched(patch).Warn("careful").Warn("now")));
   EXPECT_EQ(StringAt(review, "kind"), "AdmissionReview");
   EXPECT_EQ(StringAt(review, "response.uid"), "u\"1");
   EXPECT_TRUE(BoolAt(review, "response.allowed"));
@@ -69,12 +74,14 @@ TEST(WriteReviewTest, CarriesThePatch) {
 }
 
 TEST(WriteReviewTest, AllowedHasNeitherPatchNorStatus) {
-  EXPECT_EQ(WriteReview("u", AdmissionResponse::Allowed()),
-            R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u","allowed":true}})");
+  EXPECT_EQ(
+      WriteReview("u", AdmissionResponse::Allowed()),
+      R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u","allowed":true}})");
 }
 
 TEST(WriteReviewTest, DeniedSaysWhy) {
-  Json review = *ParseJson(WriteReview("u", AdmissionResponse::Denied(403, "Forbidden", "no CPPC\n")));
+  Json review =
+      *ParseJson(WriteReview("u", AdmissionResponse::Denied(403, "Forbidden", "no CPPC\n")));
   EXPECT_FALSE(BoolAt(review, "response.allowed", true));
   EXPECT_EQ(IntAt(review, "response.status.code"), 403);
   EXPECT_EQ(StringAt(review, "response.status.reason"), "Forbidden");

@@ -28,7 +28,8 @@ struct Address {
 };
 
 Result<Address> ParseAddress(const std::string& text) {
-  Error invalid = Error::Invalid("not an address to listen on, such as 0.0.0.0:9443, [::]:9443 or :9443: \"" + text + "\"");
+  Error invalid = Error::Invalid(
+      "not an address to listen on, such as 0.0.0.0:9443, [::]:9443 or :9443: \"" + text + "\"");
   size_t colon = text.rfind(':');
   if (colon == std::string::npos) return invalid;
   Address address;
@@ -64,8 +65,10 @@ boost::system::error_code Bind(tcp::acceptor& acceptor, const tcp::endpoint& end
 
 }  // namespace
 
-Result<std::unique_ptr<HttpsServer>> HttpsServer::New(Executor executor, Clock& clock, HttpsServerOptions options) {
-  std::unique_ptr<HttpsServer> server(new HttpsServer(std::move(executor), clock, std::move(options)));
+Result<std::unique_ptr<HttpsServer>> HttpsServer::New(Executor executor, Clock& clock,
+                                                      HttpsServerOptions options) {
+  std::unique_ptr<HttpsServer> server(
+      new HttpsServer(std::move(executor), clock, std::move(options)));
   Result<void> listening = server->Listen();
   if (!listening) return listening.error();
   return server;
@@ -76,7 +79,8 @@ HttpsServer::HttpsServer(Executor executor, Clock& clock, HttpsServerOptions opt
       clock_(clock),
       options_(std::move(options)),
       tls_(options_.certificate_file, options_.key_file),
-      context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); }, [this] { FreeMemory(); }},
+      context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); },
+               [this] { FreeMemory(); }},
       acceptor_(executor_),
       tasks_(executor_) {}
 
@@ -96,7 +100,8 @@ Result<void> HttpsServer::Listen() {
   } else {
     // Both families, unless the kernel has no IPv6.
     ec = Bind(acceptor_, tcp::endpoint(tcp::v6(), address->port));
-    if (ec == asio::error::address_family_not_supported) ec = Bind(acceptor_, tcp::endpoint(tcp::v4(), address->port));
+    if (ec == asio::error::address_family_not_supported)
+      ec = Bind(acceptor_, tcp::endpoint(tcp::v4(), address->port));
   }
   if (ec) return Error::Unavailable("cannot listen on " + options_.address + ": " + ec.message());
   port_ = acceptor_.local_endpoint().port();
@@ -111,12 +116,14 @@ asio::awaitable<HttpReply> HttpsServer::Answer(HttpCall call) {
   const Route* route = nullptr;
   bool path_known = false;
   for (const Route& candidate : routes_) {
-    bool matches = candidate.path.ends_with('/') ? call.path.starts_with(candidate.path) : call.path == candidate.path;
+    bool matches = candidate.path.ends_with('/') ? call.path.starts_with(candidate.path)
+                                                 : call.path == candidate.path;
     path_known |= matches;
     if (matches && candidate.method == call.method && route == nullptr) route = &candidate;
   }
   if (route == nullptr) {
-    co_return path_known ? FailureReply(405, "the method is not allowed here") : FailureReply(404, "no such path");
+    co_return path_known ? FailureReply(405, "the method is not allowed here")
+                         : FailureReply(404, "no such path");
   }
 
   std::string failure;
@@ -151,7 +158,8 @@ asio::awaitable<void> HttpsServer::Run() {
     }
     if (ec == asio::error::operation_aborted || !acceptor_.is_open()) break;
     if (ec) {
-      // A client that left again, or no file handles: neither is a reason to stop. A connection less helps the latter.
+      // A client that left again, or no file handles: neither is a reason to stop. A connection
+      // less helps the latter.
       LOG_EVERY_N(WARNING, 100) << "accept: " << ec.message();
       HttpSession* useless = ec == asio::error::connection_aborted ? nullptr : LeastUseful();
       if (useless != nullptr) useless->Close();
@@ -161,7 +169,8 @@ asio::awaitable<void> HttpsServer::Run() {
       continue;
     }
     pause = kFirstPauseAfterError;
-    auto session = sessions_.insert(sessions_.end(), NewHttpSession(std::move(socket), tls_.context(), context_));
+    auto session = sessions_.insert(sessions_.end(),
+                                    NewHttpSession(std::move(socket), tls_.context(), context_));
     tasks_.Spawn("connection", Serve(session));
   }
 }
@@ -202,15 +211,16 @@ HttpSession* HttpsServer::LeastUseful() {
     if (older(*session, overdue) && Overdue(*session)) overdue = session.get();
   }
   if (overdue != nullptr) return overdue;
-  // Connections that no request has come on yet may not displace all those that clients keep for their next request,
-  // nor the other way round.
+  // Connections that no request has come on yet may not displace all those that clients keep for
+  // their next request, nor the other way round.
   return unfinished == 0 || idle_count > options_.max_connections / 2 ? idle : nullptr;
 }
 
 bool HttpsServer::Overdue(const HttpSession& session) const {
   TimePoint now = clock_.Now();
   if (now - session.since() >= options_.max_unfinished) return true;
-  if (session.phase() == HttpSession::Phase::kReplying) return now - session.since() >= options_.max_silence;
+  if (session.phase() == HttpSession::Phase::kReplying)
+    return now - session.since() >= options_.max_silence;
   return now - session.last_seen() >= options_.max_silence && session.Quiet();
 }
 
@@ -248,7 +258,8 @@ Async<> HttpsServer::Drain(Duration grace) {
   Retire();
   while (!sessions_.empty() && clock_.Now() < deadline) {
     for (auto& session : sessions_) {
-      bool idle = session->phase() == HttpSession::Phase::kIdle || session->phase() == HttpSession::Phase::kLeaving;
+      bool idle = session->phase() == HttpSession::Phase::kIdle ||
+                  session->phase() == HttpSession::Phase::kLeaving;
       if (idle) session->Close();
     }
     Result<> slept = co_await clock_.Sleep(1ms);
@@ -258,7 +269,8 @@ Async<> HttpsServer::Drain(Duration grace) {
   for (auto& session : sessions_) session->Close();
   Result<> stopped = co_await tasks_.Stop(clock_, 1s);
   if (!stopped) co_return stopped.error();
-  if (cut_off > 0) co_return Error::DeadlineExceeded(std::to_string(cut_off) + " requests were cut off");
+  if (cut_off > 0)
+    co_return Error::DeadlineExceeded(std::to_string(cut_off) + " requests were cut off");
   co_return Ok();
 }
 

@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpsServer: HTTP/1.1 for webhooks, over TLS with certificates that may change under it, or plain for health and metrics.
+// HttpsServer: HTTP/1.1 for webhooks, over TLS with certificates that may change under it, or plain
+// for health and metrics.
 //
-//   Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(app.executor(), app.clock(), {.address = ":9443", ...});
-//   if (!server) co_return server.error();
+//   Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(app.executor(), app.clock(),
+//   {.address = ":9443", ...}); if (!server) co_return server.error();
 //   (*server)->Handle("POST", "/mutate", handler);
 //   app.tasks().Spawn("server", (*server)->Run());
 //   co_await app.WaitForStop();
-//   (*server)->Retire();                              // optional: clients move on while replicas take over
-//   co_await (*server)->Drain(app.grace_left());
+//   (*server)->Retire();                              // optional: clients move on while replicas
+//   take over co_await (*server)->Drain(app.grace_left());
 //
-// Whatever a client sends is bounded in bytes, in time, and by a number of connections. At that number the least useful
-// connection makes room: one whose client keeps the server waiting in the middle of a request, then the one that has been
-// idle longest; never one whose request is being answered. If none can go yet, new clients wait in the kernel's queue for
-// a moment, as a webhook that refuses leaves pods ungated.
+// Whatever a client sends is bounded in bytes, in time, and by a number of connections. At that
+// number the least useful connection makes room: one whose client keeps the server waiting in the
+// middle of a request, then the one that has been idle longest; never one whose request is being
+// answered. If none can go yet, new clients wait in the kernel's queue for a moment, as a webhook
+// that refuses leaves pods ungated.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -40,8 +42,9 @@ struct HttpsServerOptions {
   // How often the files are looked at.
   std::chrono::milliseconds refresh_interval{2'000};
   size_t max_connections = 256;
-  // For how long a connection that is in the middle of a request stays although another client wants its place: since its
-  // client last sent anything, and in all. A busy API server's new connections are not closed for its next ones.
+  // For how long a connection that is in the middle of a request stays although another client
+  // wants its place: since its client last sent anything, and in all. A busy API server's new
+  // connections are not closed for its next ones.
   std::chrono::milliseconds max_silence{250};
   std::chrono::milliseconds max_unfinished{2'000};
   HttpLimits limits;
@@ -49,9 +52,11 @@ struct HttpsServerOptions {
 
 class HttpsServer {
  public:
-  // Binds, listens and reads the certificate: a client that connects from now on is served once Run() runs.
-  // Errors: kInvalid for an address or a certificate that is none, kUnavailable if the address is taken.
-  static Result<std::unique_ptr<HttpsServer>> New(Executor executor, Clock& clock, HttpsServerOptions options);
+  // Binds, listens and reads the certificate: a client that connects from now on is served once
+  // Run() runs. Errors: kInvalid for an address or a certificate that is none, kUnavailable if the
+  // address is taken.
+  static Result<std::unique_ptr<HttpsServer>> New(Executor executor, Clock& clock,
+                                                  HttpsServerOptions options);
   ~HttpsServer();
 
   // Serves `method` on `path`, or on everything below it if it ends in '/'. The first match wins.
@@ -65,7 +70,8 @@ class HttpsServer {
 
   // Accepts connections until Drain() or cancellation.
   asio::awaitable<void> Run();
-  // From now on every reply asks its client to come back on a new connection; everything else stays as it is.
+  // From now on every reply asks its client to come back on a new connection; everything else stays
+  // as it is.
   void Retire() { context_.retiring = true; }
   // Stops accepting, lets requests under way end within `grace`, closes everything.
   // kDeadlineExceeded if requests had to be cut off.
@@ -88,7 +94,8 @@ class HttpsServer {
   bool MakeRoom();
   // For MakeRoom(); nullptr if every connection keeps its place for now.
   HttpSession* LeastUseful();
-  // True if `session` waits for its client, and has done so for longer than it may if others want its place.
+  // True if `session` waits for its client, and has done so for longer than it may if others want
+  // its place.
   bool Overdue(const HttpSession& session) const;
   // Of the overdue connections closes the one with the largest reservation.
   void FreeMemory();

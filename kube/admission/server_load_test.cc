@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that keep a server's connections busy for nothing. Time limits are out of reach here unless a test says
-// otherwise: what lets another client in is that useless connections make room for it.
+// Clients that keep a server's connections busy for nothing. Time limits are out of reach here
+// unless a test says otherwise: what lets another client in is that useless connections make room
+// for it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -30,9 +31,13 @@ using namespace std::chrono_literals;
 // How a TLS 1.2 or 1.3 ClientHello begins: 512 bytes are to follow.
 constexpr std::string_view kStartOfClientHello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
 
-Async<HttpReply> Echo(HttpCall call) { co_return HttpReply{.body = std::to_string(call.body.size())}; }
+Async<HttpReply> Echo(HttpCall call) {
+  co_return HttpReply{.body = std::to_string(call.body.size())};
+}
 // More than the kernel takes for a client that does not read.
-Async<HttpReply> Flood(HttpCall) { co_return HttpReply{.body = std::string(48 * 1024 * 1024, 'x')}; }
+Async<HttpReply> Flood(HttpCall) {
+  co_return HttpReply{.body = std::string(48 * 1024 * 1024, 'x')};
+}
 
 class ServerLoadTest : public ::testing::Test {
  protected:
@@ -59,7 +64,8 @@ class ServerLoadTest : public ::testing::Test {
   }
 
   void Start() {
-    Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(context_.get_executor(), RealClock(), options_);
+    Result<std::unique_ptr<HttpsServer>> server =
+        HttpsServer::New(context_.get_executor(), RealClock(), options_);
     ASSERT_TRUE(server) << server.error();
     server_ = std::move(*server);
     server_->Handle("POST", "/echo", Echo);
@@ -143,7 +149,8 @@ TEST_F(ServerLoadTest, SlowHeadersAndBodiesDoNotKeepOthersOut) {
 TEST_F(ServerLoadTest, ClientsThatTakeNoReplyDoNotKeepOthersOut) {
   options_.max_connections = 4;
   Start();
-  for (int i = 0; i < 4; ++i) AddSlowRequest("POST /flood HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
+  for (int i = 0; i < 4; ++i)
+    AddSlowRequest("POST /flood HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n");
   EXPECT_TRUE(IsServed());
 }
 
@@ -174,7 +181,8 @@ TEST_F(ServerLoadTest, RequestBeingAnsweredStays) {
 }
 
 TEST_F(ServerLoadTest, BurstOfQuickClientsIsServedToTheLast) {
-  // An API server opens a connection a request: far more at once than there is room for, and none may be refused.
+  // An API server opens a connection a request: far more at once than there is room for, and none
+  // may be refused.
   options_.max_connections = 4;
   Start();
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -184,7 +192,8 @@ TEST_F(ServerLoadTest, BurstOfQuickClientsIsServedToTheLast) {
   }
   int served = 0;
   for (auto& client : clients) {
-    client->StartRequest("POST", "/echo", "hello", [&served](const TestReply& reply) { served += reply.body == "5"; });
+    client->StartRequest("POST", "/echo", "hello",
+                         [&served](const TestReply& reply) { served += reply.body == "5"; });
   }
   EXPECT_TRUE(RunUntil(context_, [&] { return served == 40; })) << served << " of 40";
 }
@@ -210,7 +219,8 @@ TEST_F(ServerLoadTest, HeaderHasADeadlineInAll) {
   ASSERT_TRUE(slow.Connect());
   ASSERT_TRUE(slow.Send("POST /echo HTTP/1.1\r\nX-Long: "));
   int sent = 0;
-  bool closed = RunUntil(context_, [&] { return ++sent > 10'000 || !slow.Send("x") || server_->connections() == 0; });
+  bool closed = RunUntil(
+      context_, [&] { return ++sent > 10'000 || !slow.Send("x") || server_->connections() == 0; });
   EXPECT_TRUE(closed);
   EXPECT_EQ(server_->connections(), 0u);
 }
@@ -242,7 +252,8 @@ TEST_F(ServerLoadTest, BodiesTogetherAreBounded) {
   options_.limits.total_body_bytes = 4 * 1024 * 1024;
   Start();
   // Each is most of a large body, and then nothing more.
-  std::string most = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" + std::string(100'000, 'x');
+  std::string most = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" +
+                     std::string(100'000, 'x');
   for (int i = 0; i < 20; ++i) AddSlowRequest(most);
   EXPECT_TRUE(RunUntil(context_, [&] { return server_->body_bytes() > 0; }));
   EXPECT_LE(server_->body_bytes(), 4u * 1024 * 1024);

@@ -27,9 +27,13 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-void Write(const std::filesystem::path& path, const std::string& text) { std::ofstream(path) << text; }
+void Write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
 
-Async<HttpReply> Echo(HttpCall call) { co_return HttpReply{.body = call.method + " " + call.path + " " + call.body}; }
+Async<HttpReply> Echo(HttpCall call) {
+  co_return HttpReply{.body = call.method + " " + call.path + " " + call.body};
+}
 Async<HttpReply> Fail(HttpCall) { co_return Error::Unavailable("out of order"); }
 Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("out of cheese"); }
 
@@ -55,14 +59,17 @@ class ServerTest : public ::testing::Test {
   }
 
   static KeyPair NewAuthority() { return *NewCertificateAuthority("test", 1h, RealClock()); }
-  static KeyPair NewPair(const KeyPair& ca) { return *NewServingCertificate(ca, {"127.0.0.1"}, 1h, RealClock()); }
+  static KeyPair NewPair(const KeyPair& ca) {
+    return *NewServingCertificate(ca, {"127.0.0.1"}, 1h, RealClock());
+  }
   void WritePair(const KeyPair& pair) {
     Write(options_.certificate_file, pair.certificate_pem);
     Write(options_.key_file, pair.private_key_pem);
   }
 
   void Start() {
-    Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(context_.get_executor(), RealClock(), options_);
+    Result<std::unique_ptr<HttpsServer>> server =
+        HttpsServer::New(context_.get_executor(), RealClock(), options_);
     ASSERT_TRUE(server) << server.error();
     server_ = std::move(*server);
     server_->Handle("POST", "/echo", Echo);
@@ -179,7 +186,8 @@ TEST_F(ServerTest, HeaderIsBounded) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
-  ASSERT_TRUE(client.Send("POST /echo HTTP/1.1\r\nX-Long: " + std::string(20'000, 'x') + "\r\n\r\n"));
+  ASSERT_TRUE(
+      client.Send("POST /echo HTTP/1.1\r\nX-Long: " + std::string(20'000, 'x') + "\r\n\r\n"));
   EXPECT_EQ(client.Receive().status, 431);
 }
 
@@ -201,7 +209,8 @@ TEST_F(ServerTest, ClientThatWaitsForContinueGetsIt) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
-  ASSERT_TRUE(client.Send("POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
+  ASSERT_TRUE(client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
   EXPECT_EQ(client.Receive().status, 100);
   ASSERT_TRUE(client.Send("hi"));
   EXPECT_EQ(client.Receive().body, "POST /echo hi");
@@ -272,7 +281,8 @@ TEST_F(ServerTest, NewCertificateServesNewConnectionsWhileOldOnesLive) {
   KeyPair new_ca = NewAuthority();
   WritePair(NewPair(new_ca));
   bool connected = false;
-  while (!connected) connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
+  while (!connected)
+    connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
   EXPECT_FALSE(Client().Connect());
   EXPECT_EQ(old_client.Request("POST", "/echo").status, 200);
 }
@@ -308,11 +318,14 @@ TEST_F(ServerTest, FollowsTheKubeletsExchangeOfASymbolicLink) {
   KeyPair new_ca = NewAuthority();
   make("..2", NewPair(new_ca));
   bool connected = false;
-  while (!connected) connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
+  while (!connected)
+    connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
 }
 
 TEST_F(ServerTest, MissingOrWrongFilesAreNamed) {
-  auto error = [&] { return HttpsServer::New(context_.get_executor(), RealClock(), options_).error(); };
+  auto error = [&] {
+    return HttpsServer::New(context_.get_executor(), RealClock(), options_).error();
+  };
   Write(options_.key_file, NewPair(ca_).private_key_pem);
   EXPECT_THAT(error().message(), HasSubstr("tls.key is not the private key of"));
   std::filesystem::remove(options_.key_file);
@@ -323,12 +336,16 @@ TEST_F(ServerTest, MissingOrWrongFilesAreNamed) {
 
 TEST_F(ServerTest, WrongAndTakenAddressesAreNamed) {
   Start();
-  for (std::string address : {"", "9443", "localhost:9443", "1.2.3.4:99999", "::1:80", "1.2.3.4:80x"}) {
+  for (std::string address :
+       {"", "9443", "localhost:9443", "1.2.3.4:99999", "::1:80", "1.2.3.4:80x"}) {
     options_.address = address;
-    EXPECT_TRUE(FailedWith(HttpsServer::New(context_.get_executor(), RealClock(), options_), Code::kInvalid)) << address;
+    EXPECT_TRUE(FailedWith(HttpsServer::New(context_.get_executor(), RealClock(), options_),
+                           Code::kInvalid))
+        << address;
   }
   options_.address = "127.0.0.1:" + std::to_string(server_->port());
-  Result<std::unique_ptr<HttpsServer>> taken = HttpsServer::New(context_.get_executor(), RealClock(), options_);
+  Result<std::unique_ptr<HttpsServer>> taken =
+      HttpsServer::New(context_.get_executor(), RealClock(), options_);
   ASSERT_TRUE(FailedWith(taken, Code::kUnavailable));
   EXPECT_THAT(taken.error().message(), HasSubstr("cannot listen on " + options_.address));
 }
@@ -356,7 +373,8 @@ TEST_F(ServerTest, DrainLetsRequestsEndAndClosesTheRest) {
   ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
 
   std::optional<Result<>> drained;
-  asio::co_spawn(context_, server_->Drain(1min), [&](std::exception_ptr, Result<> result) { drained = std::move(result); });
+  asio::co_spawn(context_, server_->Drain(1min),
+                 [&](std::exception_ptr, Result<> result) { drained = std::move(result); });
   EXPECT_TRUE(idle.ClosedByServer());
   EXPECT_FALSE(Client().Connect());
   EXPECT_FALSE(drained.has_value());

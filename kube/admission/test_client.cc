@@ -28,20 +28,22 @@ namespace {
 using Parser = http::response_parser<http::string_body>;
 
 std::string TextOf(std::string_view method, std::string_view path, std::string_view body) {
-  return std::string(method) + " " + std::string(path) + " HTTP/1.1\r\nHost: test\r\nContent-Length: " +
-         std::to_string(body.size()) + "\r\n\r\n" + std::string(body);
+  return std::string(method) + " " + std::string(path) +
+         " HTTP/1.1\r\nHost: test\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+         std::string(body);
 }
 
 TestReply ReplyOf(Parser& parser) {
   auto type = parser.get()[http::field::content_type];
-  return {static_cast<int>(parser.get().result_int()), parser.keep_alive(), std::string(type.data(), type.size()),
-          parser.get().body()};
+  return {static_cast<int>(parser.get().result_int()), parser.keep_alive(),
+          std::string(type.data(), type.size()), parser.get().body()};
 }
 
 }  // namespace
 
 struct TestClient::Impl {
-  Impl(asio::io_context& io, uint16_t to, std::string ca) : context(io), port(to), use_tls(!ca.empty()) {
+  Impl(asio::io_context& io, uint16_t to, std::string ca)
+      : context(io), port(to), use_tls(!ca.empty()) {
     if (use_tls) {
       tls.add_certificate_authority(asio::buffer(ca));
       tls.set_verify_mode(asio::ssl::verify_peer);
@@ -99,7 +101,9 @@ bool TestClient::ConnectTcp() {
 bool TestClient::Connect() {
   if (!ConnectTcp()) return false;
   if (!impl_->use_tls) return true;
-  return !impl_->Do([&](auto handler) { impl_->stream->async_handshake(asio::ssl::stream_base::client, handler); });
+  return !impl_->Do([&](auto handler) {
+    impl_->stream->async_handshake(asio::ssl::stream_base::client, handler);
+  });
 }
 
 bool TestClient::Send(std::string_view bytes) {
@@ -128,7 +132,8 @@ TestReply TestClient::Receive() {
   return ReplyOf(parser);
 }
 
-TestReply TestClient::Request(std::string_view method, std::string_view path, std::string_view body) {
+TestReply TestClient::Request(std::string_view method, std::string_view path,
+                              std::string_view body) {
   if (!Send(TextOf(method, path, body))) return {};
   return Receive();
 }

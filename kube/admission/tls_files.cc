@@ -22,7 +22,8 @@ Result<std::string> ReadFile(const std::string& path) {
   std::string contents;
   char chunk[4096];
   ssize_t size = 0;
-  while ((size = read(file, chunk, sizeof chunk)) > 0 && contents.size() <= kMaxFileBytes) contents.append(chunk, size);
+  while ((size = read(file, chunk, sizeof chunk)) > 0 && contents.size() <= kMaxFileBytes)
+    contents.append(chunk, size);
   int error = errno;
   close(file);
   if (size < 0) return Error::Invalid("cannot read " + path + ": " + std::strerror(error));
@@ -30,8 +31,10 @@ Result<std::string> ReadFile(const std::string& path) {
   return contents;
 }
 
-// We speak HTTP/1.1 alone, as the API server does to webhooks; a client that insists on something else goes without ALPN.
-int SelectProtocol(SSL*, const uint8_t** out, uint8_t* out_size, const uint8_t* offered, unsigned offered_size, void*) {
+// We speak HTTP/1.1 alone, as the API server does to webhooks; a client that insists on something
+// else goes without ALPN.
+int SelectProtocol(SSL*, const uint8_t** out, uint8_t* out_size, const uint8_t* offered,
+                   unsigned offered_size, void*) {
   constexpr std::string_view kHttp11 = "http/1.1";
   for (unsigned i = 0; i < offered_size; i += 1 + offered[i]) {
     std::string_view protocol(reinterpret_cast<const char*>(offered) + i + 1, offered[i]);

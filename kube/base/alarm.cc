@@ -8,7 +8,8 @@
 
 namespace kube {
 
-// One setting. It outlives the alarm until its sleep has ended, but rings only while the alarm still points at it.
+// One setting. It outlives the alarm until its sleep has ended, but rings only while the alarm
+// still points at it.
 struct Alarm::State {
   Executor executor;
   TimePoint when;
@@ -39,7 +40,8 @@ void Alarm::Cancel() {
   std::shared_ptr<State> state = std::move(state_);
   state_.reset();
   state->wanted = false;
-  // co_spawn's handler posts what is emitted outside of the executor, and would find the signal gone: go there with it.
+  // co_spawn's handler posts what is emitted outside of the executor, and would find the signal
+  // gone: go there with it.
   Executor executor = state->executor;
   asio::dispatch(executor, [state] { state->cancel.emit(asio::cancellation_type::terminal); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alarm: calls a function at a time, for code that is no coroutine itself. One time at once: setting it again moves it.
+// Alarm: calls a function at a time, for code that is no coroutine itself. One time at once:
+// setting it again moves it.
 //
 //   Alarm alarm(clock, [this] { MoveDueItems(); });
 //   alarm.Set(executor, clock.Now() + 5s);

@@ -39,10 +39,12 @@ bool IsDuration(const char* flag, const std::string& value) {
 
 DEFINE_string(log_verbosity, "Normal", "How much to log: Normal, Debug, Trace or TraceAll.");
 DEFINE_validator(log_verbosity, &IsVerbosity);
-DEFINE_string(shutdown_grace, "20s", "How long to finish what is under way after SIGTERM, such as 20s or 1m.");
+DEFINE_string(shutdown_grace, "20s",
+              "How long to finish what is under way after SIGTERM, such as 20s or 1m.");
 DEFINE_validator(shutdown_grace, &IsDuration);
 
-// gflags keeps this hook out of its headers, though not out of its library: it is what the tests of gflags use.
+// gflags keeps this hook out of its headers, though not out of its library: it is what the tests of
+// gflags use.
 namespace google {
 extern void (*gflags_exitfunc)(int);
 }
@@ -54,7 +56,8 @@ using namespace std::chrono_literals;
 
 constexpr int kUsageError = 2;
 constexpr Duration kTrimEvery = 30s;
-// What a task may need to end after it was cancelled, and what then remains of the grace period: a Lease is released in it.
+// What a task may need to end after it was cancelled, and what then remains of the grace period: a
+// Lease is released in it.
 constexpr Duration kCancelledEndWithin = 4s;
 constexpr Duration kKeptOfGrace = 5s;
 
@@ -84,8 +87,9 @@ bool IsSet(const char* flag) {
 
 void StartLogging(const AppOptions& options) {
   FLAGS_logtostderr = true;
-  FLAGS_v = static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
-                             kVerbosities.begin());
+  FLAGS_v =
+      static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
+                       kVerbosities.begin());
   if (options.for_a_person && FLAGS_v == 0) {
     FLAGS_minloglevel = google::GLOG_WARNING;
     FLAGS_log_prefix = false;
@@ -96,7 +100,8 @@ void StartLogging(const AppOptions& options) {
   google::InitGoogleLogging(name.c_str());
 }
 
-// A process of ours lives for months at a few MB: one arena, and freed memory goes back to the system.
+// A process of ours lives for months at a few MB: one arena, and freed memory goes back to the
+// system.
 void TuneMemory() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 128 * 1024);
@@ -115,7 +120,8 @@ asio::awaitable<void> ExitAfter(Clock& clock, Duration grace) {
   EndAtOnce(1);
 }
 
-asio::awaitable<void> RunMain(App& app, asio::io_context& context, std::function<Async<>(App&)> main_function,
+asio::awaitable<void> RunMain(App& app, asio::io_context& context,
+                              std::function<Async<>(App&)> main_function,
                               std::optional<Result<>>& outcome) {
   co_await IgnoreCancellation();
   try {
@@ -126,11 +132,13 @@ asio::awaitable<void> RunMain(App& app, asio::io_context& context, std::function
   } catch (...) {
     outcome = Error::Internal("unexpected exception");
   }
-  // What the main function had is destroyed: from this moment on no task may run, not even one that is ready to.
+  // What the main function had is destroyed: from this moment on no task may run, not even one that
+  // is ready to.
   context.stop();
 }
 
-// free() alone gives back what lies at the heap's end: what a burst has needed would stay ours for ever.
+// free() alone gives back what lies at the heap's end: what a burst has needed would stay ours for
+// ever.
 asio::awaitable<void> TrimMemory(Clock& clock) {
   co_await IgnoreCancellation();
   while (true) {
@@ -208,7 +216,8 @@ void ParseFlags(const AppOptions& options) {
     std::exit(0);
   }
   if (argc > 1) {
-    std::cerr << options.name << ": unexpected argument '" << argv[1] << "': everything is a --flag=value, see --help\n";
+    std::cerr << options.name << ": unexpected argument '" << argv[1]
+              << "': everything is a --flag=value, see --help\n";
     std::exit(kUsageError);
   }
 }
@@ -219,7 +228,8 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
   StartLogging(options);
   std::signal(SIGPIPE, SIG_IGN);
 
-  // Never destroyed: coroutines that outlive the main function must not run destructors on what it has taken along.
+  // Never destroyed: coroutines that outlive the main function must not run destructors on what it
+  // has taken along.
   static asio::io_context& context = *new asio::io_context(1);
   static App& app = *new App(context, RealClock(), *ParseDuration(FLAGS_shutdown_grace));
   static TaskGroup& guards = *new TaskGroup(context.get_executor());
@@ -232,7 +242,8 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
                  asio::bind_cancellation_slot(cancel_main.slot(), finished));
 
   asio::signal_set signals(context, SIGTERM, SIGINT);
-  std::function<void(boost::system::error_code, int)> on_signal = [&](boost::system::error_code ec, int signal) {
+  std::function<void(boost::system::error_code, int)> on_signal = [&](boost::system::error_code ec,
+                                                                      int signal) {
     if (ec) return;
     if (app.stopping()) {
       LOG(WARNING) << "second signal (" << strsignal(signal) << "): ending at once";
@@ -240,7 +251,8 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
     }
     LOG(INFO) << strsignal(signal) << ": stopping";
     app.BeginStop();
-    // A little more than the main function has, so that its own account of what did not stop comes first.
+    // A little more than the main function has, so that its own account of what did not stop comes
+    // first.
     guards.Spawn("shutdown-grace", ExitAfter(app.clock(), app.grace_left() + 1s));
     signals.async_wait(on_signal);
     cancel_main.emit(asio::cancellation_type::terminal);

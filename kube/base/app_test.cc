@@ -69,24 +69,28 @@ TEST(AppTest, ATaskThatTakesTooLongIsCancelled) {
   EXPECT_LT(ends, program.output().find("used object")) << program.output();
 }
 
-// A task that is ready to go on when the main function returns does not find its objects gone: it never goes on.
+// A task that is ready to go on when the main function returns does not find its objects gone: it
+// never goes on.
 TEST(AppTest, NothingRunsAfterMain) {
   Subprocess program(kProgram, {"--behaviour=leave"});
   EXPECT_EQ(program.Wait(), 0) << program.output();
-  EXPECT_THAT(program.output(), AllOf(HasSubstr("used object is gone"), Not(HasSubstr("task runs"))));
+  EXPECT_THAT(program.output(),
+              AllOf(HasSubstr("used object is gone"), Not(HasSubstr("task runs"))));
 }
 
 TEST(AppTest, ErrorOfMainEndsTheProcess) {
   Subprocess program(kProgram, {"--behaviour=fail"});
   EXPECT_EQ(program.Wait(), 1);
-  EXPECT_THAT(program.output(), HasSubstr("test-program: Unavailable: no server at example.test:443"));
+  EXPECT_THAT(program.output(),
+              HasSubstr("test-program: Unavailable: no server at example.test:443"));
 }
 
 TEST(AppTest, APersonReadsOnlyWhatTheToolHasToSay) {
   setenv("FOR_A_PERSON", "1", 1);
   Subprocess program(kProgram, {"--behaviour=fail"});
   EXPECT_EQ(program.Wait(), 1);
-  EXPECT_EQ(program.output(), "main runs\ntest-program: Unavailable: no server at example.test:443\n");
+  EXPECT_EQ(program.output(),
+            "main runs\ntest-program: Unavailable: no server at example.test:443\n");
   Subprocess traced(kProgram, {"--behaviour=fail", "--log-verbosity=Debug"});
   EXPECT_EQ(traced.Wait(), 1);
   EXPECT_THAT(traced.output(), HasSubstr("test-program 1.2.3 starts"));
@@ -108,7 +112,8 @@ TEST(AppTest, UnknownFlagIsNamed) {
 TEST(AppTest, BadValueIsNamed) {
   Subprocess verbosity(kProgram, {"--log-verbosity=Loud"});
   EXPECT_EQ(verbosity.Wait(), 2);
-  EXPECT_THAT(verbosity.output(), AllOf(HasSubstr("Loud"), HasSubstr("log_verbosity"), HasSubstr("TraceAll")));
+  EXPECT_THAT(verbosity.output(),
+              AllOf(HasSubstr("Loud"), HasSubstr("log_verbosity"), HasSubstr("TraceAll")));
 
   Subprocess grace(kProgram, {"--shutdown-grace=20"});
   EXPECT_EQ(grace.Wait(), 2);
@@ -128,7 +133,8 @@ TEST(AppTest, TellsVersionAndHelp) {
 
   Subprocess help(kProgram, {"--help"});
   EXPECT_EQ(help.Wait(), 0);
-  EXPECT_THAT(help.output(), AllOf(HasSubstr("--behaviour"), HasSubstr("--shutdown-grace"), Not(HasSubstr("flagfile"))));
+  EXPECT_THAT(help.output(), AllOf(HasSubstr("--behaviour"), HasSubstr("--shutdown-grace"),
+                                   Not(HasSubstr("flagfile"))));
 }
 
 }  // namespace

@@ -12,8 +12,10 @@
 #include "kube/base/task_group.h"
 
 DEFINE_string(behaviour, "wait",
-              "wait, fail, throw, sleep (cancelled by the signal), hang (ignores it), stubborn (has a task that never ends), "
-              "slow (has one that ends only when it is cancelled) or leave (returns without ending its tasks).");
+              "wait, fail, throw, sleep (cancelled by the signal), hang (ignores it), stubborn "
+              "(has a task that never ends), "
+              "slow (has one that ends only when it is cancelled) or leave (returns without ending "
+              "its tasks).");
 
 namespace {
 
@@ -38,7 +40,8 @@ kube::asio::awaitable<void> Use(kube::App& app, Used&, bool for_ever) {
 kube::Async<> Main(kube::App& app) {
   using namespace std::chrono_literals;
   std::cout << "main runs" << std::endl;
-  if (FLAGS_behaviour == "fail") co_return kube::Error::Unavailable("no server at example.test:443");
+  if (FLAGS_behaviour == "fail")
+    co_return kube::Error::Unavailable("no server at example.test:443");
   if (FLAGS_behaviour == "throw") throw std::runtime_error("out of cheese");
   Used used;
   if (FLAGS_behaviour == "leave") {

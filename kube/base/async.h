@@ -2,10 +2,9 @@
 // Async: what every coroutine of ours returns, and the completion token that keeps exceptions out.
 //
 //   Async<Pod> Read(Key key) {
-//     co_await IgnoreCancellation();                             // cancelled operations come back as error codes
-//     auto read = co_await http::async_read(stream, buffer, parser, kTuple);
-//     auto& [ec, size] = read;
-//     if (ec) co_return Error::Unavailable(ec.message());
+//     co_await IgnoreCancellation();                             // cancelled operations come back
+//     as error codes auto read = co_await http::async_read(stream, buffer, parser, kTuple); auto&
+//     [ec, size] = read; if (ec) co_return Error::Unavailable(ec.message());
 //   }
 //
 // One co_await per statement, on named locals: GCC 12 miscompiles temporaries that live across one.
@@ -31,18 +30,20 @@ using Async = asio::awaitable<Result<T>>;
 
 inline constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 
-// Inside this coroutine a cancelled operation completes with operation_aborted instead of throwing at the next co_await.
+// Inside this coroutine a cancelled operation completes with operation_aborted instead of throwing
+// at the next co_await.
 inline auto IgnoreCancellation() { return asio::this_coro::throw_if_cancelled(false); }
 
-// True once this coroutine's task was asked to stop, until ForgetCancellation(). A request that arrives between two
-// operations interrupts neither of them: a loop asks at its head, as Clock and Notifier do before they wait.
+// True once this coroutine's task was asked to stop, until ForgetCancellation(). A request that
+// arrives between two operations interrupts neither of them: a loop asks at its head, as Clock and
+// Notifier do before they wait.
 inline asio::awaitable<bool> IsCancelled() {
   asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-// From here on this coroutine's task goes on as if it had not been asked to stop (until it is asked again): for cleaning
-// up after a kCancelled.
+// From here on this coroutine's task goes on as if it had not been asked to stop (until it is asked
+// again): for cleaning up after a kCancelled.
 inline auto ForgetCancellation() {
   return asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
 }

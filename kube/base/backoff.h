@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backoff: how long to wait before the next try of something that failed: doubling, capped, with jitter so that a
-// thousand clients of a server that comes back do not come back together.
+// Backoff: how long to wait before the next try of something that failed: doubling, capped, with
+// jitter so that a thousand clients of a server that comes back do not come back together.
 #pragma once
 
 #include <cstdint>

@@ -6,7 +6,8 @@
 namespace kube {
 namespace {
 
-constexpr std::string_view kAlphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+constexpr std::string_view kAlphabet =
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 int ValueOf(char c) {
   if (c >= 'A' && c <= 'Z') return c - 'A';
@@ -23,7 +24,9 @@ std::string Base64Encode(std::string_view bytes) {
   text.reserve((bytes.size() + 2) / 3 * 4);
   for (size_t i = 0; i < bytes.size(); i += 3) {
     size_t left = bytes.size() - i;
-    auto at = [&](size_t k) { return k < left ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i + k])) : 0u; };
+    auto at = [&](size_t k) {
+      return k < left ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i + k])) : 0u;
+    };
     uint32_t group = at(0) << 16 | at(1) << 8 | at(2);
     text += kAlphabet[group >> 18];
     text += kAlphabet[group >> 12 & 63];

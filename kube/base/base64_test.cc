@@ -10,7 +10,8 @@ using namespace std::string_view_literals;
 
 TEST(Base64Test, KnowsTheVectorsOfTheStandard) {
   constexpr std::pair<std::string_view, std::string_view> kRows[] = {
-      {"", ""}, {"f", "Zg=="}, {"fo", "Zm8="}, {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\0"sv, "//4A"},
+      {"", ""},        {"f", "Zg=="},        {"fo", "Zm8="},
+      {"foo", "Zm9v"}, {"foob", "Zm9vYg=="}, {"\xff\xfe\0"sv, "//4A"},
   };
   for (auto& [bytes, text] : kRows) {
     EXPECT_EQ(Base64Encode(bytes), text);

@@ -51,8 +51,8 @@ Result<WallTime> ParseTime(std::string_view text) {
   std::string copy(text);
   std::tm utc{};
   int end = 0;
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon, &utc.tm_mday, &utc.tm_hour,
-                  &utc.tm_min, &utc.tm_sec, &end) != 6) {
+  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon,
+                  &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &end) != 6) {
     return Error::Invalid("not an RFC 3339 time: " + copy.substr(0, 40));
   }
   utc.tm_year -= 1900;
@@ -61,7 +61,8 @@ Result<WallTime> ParseTime(std::string_view text) {
   const char* rest = copy.c_str() + end;
   if (*rest == '.') {
     ++rest;
-    for (int unit = 100'000; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10) fraction += std::chrono::microseconds((*rest - '0') * unit);
+    for (int unit = 100'000; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10)
+      fraction += std::chrono::microseconds((*rest - '0') * unit);
   }
   if (std::string_view(rest) != "Z") return Error::Invalid("not a UTC time: " + copy.substr(0, 40));
   return std::chrono::system_clock::from_time_t(timegm(&utc)) + fraction;
@@ -73,9 +74,15 @@ Result<Duration> ParseDuration(std::string_view text) {
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
   std::string_view unit(end, text.data() + text.size() - end);
-  int64_t milliseconds = unit == "ms" ? 1 : unit == "s" ? 1000 : unit == "m" ? 60'000 : unit == "h" ? 3'600'000 : 0;
-  if (error != std::errc() || milliseconds == 0 || number < 0 || number > kMaxMilliseconds / milliseconds) {
-    return Error::Invalid("not a duration such as 500ms, 20s, 5m or 1h: \"" + std::string(text.substr(0, 40)) + "\"");
+  int64_t milliseconds = unit == "ms"  ? 1
+                         : unit == "s" ? 1000
+                         : unit == "m" ? 60'000
+                         : unit == "h" ? 3'600'000
+                                       : 0;
+  if (error != std::errc() || milliseconds == 0 || number < 0 ||
+      number > kMaxMilliseconds / milliseconds) {
+    return Error::Invalid("not a duration such as 500ms, 20s, 5m or 1h: \"" +
+                          std::string(text.substr(0, 40)) + "\"");
   }
   return Duration(std::chrono::milliseconds(number * milliseconds));
 }

@@ -35,7 +35,8 @@ std::string FormatTime(WallTime time);
 // Accepts metav1.Time and metav1.MicroTime. kInvalid for anything else.
 Result<WallTime> ParseTime(std::string_view text);
 
-// "500ms", "20s", "5m" or "1h": one number with its unit. kInvalid for anything else, negative ones included.
+// "500ms", "20s", "5m" or "1h": one number with its unit. kInvalid for anything else, negative ones
+// included.
 Result<Duration> ParseDuration(std::string_view text);
 
 }  // namespace kube

@@ -18,7 +18,8 @@ TEST(ClockTest, ReadsTimesThatItWrites) {
 }
 
 TEST(ClockTest, RefusesWhatIsNoTime) {
-  for (const char* text : {"", "yesterday", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20+01:00"}) {
+  for (const char* text :
+       {"", "yesterday", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20+01:00"}) {
     EXPECT_TRUE(FailedWith(ParseTime(text), Code::kInvalid)) << text;
   }
 }
@@ -32,7 +33,8 @@ TEST(ClockTest, ReadsDurations) {
 }
 
 TEST(ClockTest, RefusesWhatIsNoDuration) {
-  for (const char* text : {"", "s", "20", "-1s", "1d", "1h30m", "1.5s", " 1s", "99999999999999999999s", "999999h"}) {
+  for (const char* text :
+       {"", "s", "20", "-1s", "1d", "1h30m", "1.5s", " 1s", "99999999999999999999s", "999999h"}) {
     EXPECT_TRUE(FailedWith(ParseDuration(text), Code::kInvalid)) << text;
   }
 }

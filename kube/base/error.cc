@@ -7,18 +7,30 @@ namespace kube {
 
 std::string_view CodeName(Code code) {
   switch (code) {
-    case Code::kNotFound: return "NotFound";
-    case Code::kAlreadyExists: return "AlreadyExists";
-    case Code::kConflict: return "Conflict";
-    case Code::kExpired: return "Expired";
-    case Code::kInvalid: return "Invalid";
-    case Code::kUnauthenticated: return "Unauthenticated";
-    case Code::kPermissionDenied: return "PermissionDenied";
-    case Code::kThrottled: return "Throttled";
-    case Code::kUnavailable: return "Unavailable";
-    case Code::kDeadlineExceeded: return "DeadlineExceeded";
-    case Code::kCancelled: return "Cancelled";
-    case Code::kInternal: return "Internal";
+    case Code::kNotFound:
+      return "NotFound";
+    case Code::kAlreadyExists:
+      return "AlreadyExists";
+    case Code::kConflict:
+      return "Conflict";
+    case Code::kExpired:
+      return "Expired";
+    case Code::kInvalid:
+      return "Invalid";
+    case Code::kUnauthenticated:
+      return "Unauthenticated";
+    case Code::kPermissionDenied:
+      return "PermissionDenied";
+    case Code::kThrottled:
+      return "Throttled";
+    case Code::kUnavailable:
+      return "Unavailable";
+    case Code::kDeadlineExceeded:
+      return "DeadlineExceeded";
+    case Code::kCancelled:
+      return "Cancelled";
+    case Code::kInternal:
+      return "Internal";
   }
   LOG(FATAL) << "no such code: " << static_cast<int>(code);
 }
@@ -31,15 +43,24 @@ Error Error::FromHttpStatus(int status, std::string reason, std::string message)
       case 406:
       case 413:
       case 415:
-      case 422: return Code::kInvalid;
-      case 401: return Code::kUnauthenticated;
-      case 403: return Code::kPermissionDenied;
-      case 404: return Code::kNotFound;
-      case 408: return Code::kUnavailable;
-      case 409: return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kConflict;
-      case 410: return Code::kExpired;
-      case 429: return Code::kThrottled;
-      default: return status >= 500 ? Code::kUnavailable : Code::kInternal;
+      case 422:
+        return Code::kInvalid;
+      case 401:
+        return Code::kUnauthenticated;
+      case 403:
+        return Code::kPermissionDenied;
+      case 404:
+        return Code::kNotFound;
+      case 408:
+        return Code::kUnavailable;
+      case 409:
+        return reason == "AlreadyExists" ? Code::kAlreadyExists : Code::kConflict;
+      case 410:
+        return Code::kExpired;
+      case 429:
+        return Code::kThrottled;
+      default:
+        return status >= 500 ? Code::kUnavailable : Code::kInternal;
     }
   };
   Error error(code(), std::move(message));

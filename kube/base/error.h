@@ -5,7 +5,8 @@
 //   if (!pod) return pod.error().Prefix("decode pod ns/web");
 //   Use(*pod);
 //
-// Codes are closed: what the API server says is mapped once, in Error::FromHttpStatus(). The API's own Status reason
+// Codes are closed: what the API server says is mapped once, in Error::FromHttpStatus(). The API's
+// own Status reason
 // ("AlreadyExists", "FieldValueInvalid", ...) travels beside the code in reason().
 #pragma once
 
@@ -43,15 +44,23 @@ class Error {
   Error() : Error(Code::kInternal, "") {}
 
   static Error NotFound(std::string message) { return {Code::kNotFound, std::move(message)}; }
-  static Error AlreadyExists(std::string message) { return {Code::kAlreadyExists, std::move(message)}; }
+  static Error AlreadyExists(std::string message) {
+    return {Code::kAlreadyExists, std::move(message)};
+  }
   static Error Conflict(std::string message) { return {Code::kConflict, std::move(message)}; }
   static Error Expired(std::string message) { return {Code::kExpired, std::move(message)}; }
   static Error Invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
-  static Error Unauthenticated(std::string message) { return {Code::kUnauthenticated, std::move(message)}; }
-  static Error PermissionDenied(std::string message) { return {Code::kPermissionDenied, std::move(message)}; }
+  static Error Unauthenticated(std::string message) {
+    return {Code::kUnauthenticated, std::move(message)};
+  }
+  static Error PermissionDenied(std::string message) {
+    return {Code::kPermissionDenied, std::move(message)};
+  }
   static Error Throttled(std::string message) { return {Code::kThrottled, std::move(message)}; }
   static Error Unavailable(std::string message) { return {Code::kUnavailable, std::move(message)}; }
-  static Error DeadlineExceeded(std::string message) { return {Code::kDeadlineExceeded, std::move(message)}; }
+  static Error DeadlineExceeded(std::string message) {
+    return {Code::kDeadlineExceeded, std::move(message)};
+  }
   static Error Cancelled(std::string message) { return {Code::kCancelled, std::move(message)}; }
   static Error Internal(std::string message) { return {Code::kInternal, std::move(message)}; }
 
@@ -86,8 +95,10 @@ class Error {
 
 std::ostream& operator<<(std::ostream& out, const Error& error);
 
-// Called by Boost when value() is asked of a failed Result: a bug of the caller, so it ends the process.
-[[noreturn]] void throw_exception_from_error(const Error& error, const boost::source_location& where);
+// Called by Boost when value() is asked of a failed Result: a bug of the caller, so it ends the
+// process.
+[[noreturn]] void throw_exception_from_error(const Error& error,
+                                             const boost::source_location& where);
 
 template <class T = void>
 using Result = boost::system::result<T, Error>;

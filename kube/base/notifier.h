@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifier: coroutines wait until another one says that something changed. It carries no state of its own: look first,
-// then wait, and look again.
+// Notifier: coroutines wait until another one says that something changed. It carries no state of
+// its own: look first, then wait, and look again.
 //
 //   while (items_.empty()) {
 //     Result<> waited = co_await added_.Wait();
 //     if (!waited) co_return waited.error();          // kCancelled
 //   }
 //
-// Thread: one executor, as all that waits. No notification is lost: who was woken by NotifyOne() but no longer wants to
-// go on, passes it to the next by calling NotifyOne() again.
+// Thread: one executor, as all that waits. No notification is lost: who was woken by NotifyOne()
+// but no longer wants to go on, passes it to the next by calling NotifyOne() again.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -25,7 +25,8 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Resumes (by a post) after the next notification. kCancelled if the caller was asked to stop before.
+  // Resumes (by a post) after the next notification. kCancelled if the caller was asked to stop
+  // before.
   Async<> Wait();
 
   void NotifyOne();

@@ -78,7 +78,8 @@ TEST_F(NotifierTest, StopOfATaskGroupEndsAtItsGrace) {
   tasks_.Spawn("stubborn", WaitTwice(/*forget=*/true));
   Drain(io_);
   std::optional<Result<>> stopped;
-  asio::co_spawn(io_, tasks_.Stop(clock_, 10s), [&](std::exception_ptr, Result<> result) { stopped = std::move(result); });
+  asio::co_spawn(io_, tasks_.Stop(clock_, 10s),
+                 [&](std::exception_ptr, Result<> result) { stopped = std::move(result); });
   Drain(io_);
   EXPECT_TRUE(a_);
   clock_.Advance(9s);
@@ -100,7 +101,8 @@ TEST_F(NotifierTest, TaskGroupDoesNotBeginWhatIsStopped) {
 
 TEST_F(NotifierTest, FakeClockWakesSleepersInTheOrderOfTheirTimes) {
   std::vector<std::string> woken;
-  auto sleep = [](FakeClock* clock, Duration delay, std::string name, std::vector<std::string>* woken) -> asio::awaitable<void> {
+  auto sleep = [](FakeClock* clock, Duration delay, std::string name,
+                  std::vector<std::string>* woken) -> asio::awaitable<void> {
     Result<> slept = co_await clock->Sleep(delay);
     woken->push_back(name + (slept ? "" : " cancelled"));
   };

@@ -9,7 +9,8 @@
 
 namespace kube {
 
-// "a b/c" -> "a%20b%2Fc": all but letters, digits and "-._~". What comes out cannot leave its place in a URL or a form.
+// "a b/c" -> "a%20b%2Fc": all but letters, digits and "-._~". What comes out cannot leave its place
+// in a URL or a form.
 std::string PercentEncode(std::string_view text);
 
 // "%41b" -> "Ab". kInvalid for a broken escape.

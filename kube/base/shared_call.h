@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedCall: one call for all who ask at about the same time, where an answer must not be older than its question.
+// SharedCall: one call for all who ask at about the same time, where an answer must not be older
+// than its question.
 //
 //   SharedCall<Lease> lease([&] { return Get<Lease>(client, key); });
-//   Result<Lease> newest = co_await lease.Call();      // from a call that started after this line was reached
+//   Result<Lease> newest = co_await lease.Call();      // from a call that started after this line
+//   was reached
 //
-// Who asks while a call is under way shares the next one, which starts when that has ended. So a burst of questions
-// costs two calls at most, and a steady stream one call after the other.
-// Thread: one executor, that of all who call. T is copied for each of them: make it a shared_ptr if it is large.
+// Who asks while a call is under way shares the next one, which starts when that has ended. So a
+// burst of questions costs two calls at most, and a steady stream one call after the other. Thread:
+// one executor, that of all who call. T is copied for each of them: make it a shared_ptr if it is
+// large.
 #pragma once
 
 #include <functional>
@@ -23,10 +26,11 @@ template <class T>
 class SharedCall {
  public:
   // `call` is never under way twice at once.
-  explicit SharedCall(std::function<Async<T>()> call) : state_(std::make_shared<State>(std::move(call))) {}
+  explicit SharedCall(std::function<Async<T>()> call)
+      : state_(std::make_shared<State>(std::move(call))) {}
 
-  // Errors: those of the call, for all who share it; kCancelled where the caller, or who made the call, was asked to
-  // stop.
+  // Errors: those of the call, for all who share it; kCancelled where the caller, or who made the
+  // call, was asked to stop.
   Async<T> Call() { return Join(state_); }
 
   bool idle() const { return state_->next == nullptr && state_->current == nullptr; }

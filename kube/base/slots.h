@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: a number of things that may be in use at a time (connections, large bodies), and the line of those who wait.
+// Slots: a number of things that may be in use at a time (connections, large bodies), and the line
+// of those who wait.
 //
 //   auto slots = std::make_shared<Slots>(executor, clock, 8, "a connection");
 //   Result<Slots::Lease> lease = co_await slots->Acquire(deadline);
 //   if (!lease) co_return lease.error();               // "wait for a connection"
 //   ...                                                // until the lease and its copies are gone
 //
-// First come, first served. Who ends while waiting, by its deadline or because it is asked to stop, leaves the line.
-// Thread: the executor's.
+// First come, first served. Who ends while waiting, by its deadline or because it is asked to stop,
+// leaves the line. Thread: the executor's.
 #pragma once
 
 #include <list>

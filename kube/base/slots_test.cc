@@ -23,7 +23,8 @@ class SlotsTest : public testing::Test {
   }
 
   asio::io_context io_;
-  std::shared_ptr<Slots> slots_ = std::make_shared<Slots>(io_.get_executor(), RealClock(), 1, "a turn");
+  std::shared_ptr<Slots> slots_ =
+      std::make_shared<Slots>(io_.get_executor(), RealClock(), 1, "a turn");
   TaskGroup tasks_{io_.get_executor()};
   Place first_, second_, third_;
 };

@@ -2,15 +2,17 @@
 // Subprocess: a binary of ours as a test sees it - arguments in; output, signals and exit code out.
 #pragma once
 
-#include <string>
 #include <sys/types.h>
+
+#include <string>
 #include <vector>
 
 namespace kube {
 
 class Subprocess {
  public:
-  // Starts `program`, a path in the runfiles ("webhook/webhook"). Fails the test if it cannot be started.
+  // Starts `program`, a path in the runfiles ("webhook/webhook"). Fails the test if it cannot be
+  // started.
   Subprocess(const std::string& program, std::vector<std::string> arguments);
   // Kills what still runs.
   ~Subprocess();
@@ -22,9 +24,11 @@ class Subprocess {
   const std::string& output() const { return output_; }
 
   void Signal(int signal);
-  // Reads the output until `text` has been in it; false if the process closes it, or a minute passes, before.
+  // Reads the output until `text` has been in it; false if the process closes it, or a minute
+  // passes, before.
   bool WaitForOutput(const std::string& text);
-  // Reads the rest of the output and returns the exit code, or 128 + signal as a shell does. Kills it after a minute.
+  // Reads the rest of the output and returns the exit code, or 128 + signal as a shell does. Kills
+  // it after a minute.
   int Wait();
 
  private:

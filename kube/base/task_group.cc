@@ -19,7 +19,8 @@ namespace {
 // The mildest type that Asio's composed operations (TLS, async_read) let through by default.
 constexpr asio::cancellation_type kAsk = asio::cancellation_type::terminal;
 // Reaches those as well that called FinishWhenStopped().
-constexpr asio::cancellation_type kCancel = asio::cancellation_type::terminal | asio::cancellation_type::total;
+constexpr asio::cancellation_type kCancel =
+    asio::cancellation_type::terminal | asio::cancellation_type::total;
 
 }  // namespace
 
@@ -46,7 +47,9 @@ struct TaskGroup::State {
   uint64_t last_id = 0;
 };
 
-TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>()) { state_->executor = std::move(executor); }
+TaskGroup::TaskGroup(Executor executor) : state_(std::make_shared<State>()) {
+  state_->executor = std::move(executor);
+}
 
 TaskGroup::~TaskGroup() = default;
 
@@ -60,7 +63,8 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
       try {
         std::rethrow_exception(failure);
       } catch (const boost::system::system_error& e) {
-        LOG_IF(FATAL, e.code() != asio::error::operation_aborted) << "task " << position->name << ": " << e.what();
+        LOG_IF(FATAL, e.code() != asio::error::operation_aborted)
+            << "task " << position->name << ": " << e.what();
       } catch (const std::exception& e) {
         LOG(FATAL) << "task " << position->name << ": " << e.what();
       }

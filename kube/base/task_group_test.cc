@@ -43,7 +43,8 @@ class TaskGroupTest : public ::testing::Test {
  protected:
   Result<> Stop(Duration grace) {
     std::optional<Result<>> result;
-    asio::co_spawn(context_, tasks_.Stop(RealClock(), grace), [&](std::exception_ptr, Result<> r) { result = std::move(r); });
+    asio::co_spawn(context_, tasks_.Stop(RealClock(), grace),
+                   [&](std::exception_ptr, Result<> r) { result = std::move(r); });
     while (!result) context_.run_one();
     return *result;
   }

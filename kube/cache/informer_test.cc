@@ -43,7 +43,9 @@ class InformerTest : public testing::Test {
   template <class T = core::Pod>
   void Start(InformerOptions<T> options = {}) {
     auto informer = std::make_unique<Informer<T>>(api_, clock_, std::move(options));
-    informer->OnEvent([this](EventType type, const T& object) { events_.push_back(Describe(type, object.metadata().name())); });
+    informer->OnEvent([this](EventType type, const T& object) {
+      events_.push_back(Describe(type, object.metadata().name()));
+    });
     tasks_.Spawn("informer", informer->Run());
     Drain(io_);
     if constexpr (std::is_same_v<T, core::Pod>) {
@@ -90,7 +92,9 @@ class BudgetTest : public InformerTest {
  protected:
   static InformerOptions<core::Pod> Options() {
     InformerOptions<core::Pod> options;
-    options.pack = [](std::string_view pod) -> Result<std::optional<std::string>> { return std::string(pod); };
+    options.pack = [](std::string_view pod) -> Result<std::optional<std::string>> {
+      return std::string(pod);
+    };
     options.stub = [](std::string_view packed) {
       core::Pod whole, stub;
       EXPECT_TRUE(whole.ParseFromArray(packed.data(), static_cast<int>(packed.size())));
@@ -108,7 +112,8 @@ class BudgetTest : public InformerTest {
   // Those that are held whole.
   int Whole(const std::string& ns) {
     int whole = 0;
-    pods_->ForEachKey([&](const ObjectKey& key) { whole += key.ns == ns && pods_->Complete(key) ? 1 : 0; });
+    pods_->ForEachKey(
+        [&](const ObjectKey& key) { whole += key.ns == ns && pods_->Complete(key) ? 1 : 0; });
     return whole;
   }
 };
@@ -136,7 +141,8 @@ TEST_F(BudgetTest, ANamespaceBeyondItsPartLeavesRoomForTheOthers) {
   Create("modest", "web", 5'000);
   EXPECT_EQ(Whole("modest"), 1);
   // What goes makes room, and a change is room given back first.
-  for (int i = 0; i < 20; ++i) api_.Update<core::Pod>(MakePod(std::to_string(i)).Namespace("greedy"));
+  for (int i = 0; i < 20; ++i)
+    api_.Update<core::Pod>(MakePod(std::to_string(i)).Namespace("greedy"));
   Drain(io_);
   EXPECT_EQ(Whole("greedy"), 20);
   for (int i = 0; i < 20; ++i) api_.Delete<core::Pod>({"greedy", std::to_string(i)});
@@ -173,7 +179,8 @@ TEST_F(InformerTest, WaitForSyncWaitsForTheWholeList) {
   api_.Stop();
   Start();
   std::optional<Result<>> synced;
-  asio::co_spawn(io_, pods_->WaitForSync(), [&](std::exception_ptr, Result<> result) { synced = std::move(result); });
+  asio::co_spawn(io_, pods_->WaitForSync(),
+                 [&](std::exception_ptr, Result<> result) { synced = std::move(result); });
   Drain(io_);
   EXPECT_FALSE(synced);
   api_.Start();
@@ -201,7 +208,9 @@ TEST_F(InformerTest, LateHandlersAreToldWhatIsThere) {
   AddPods({"a"});
   Start();
   std::vector<std::string> late;
-  pods_->OnEvent([&](EventType type, const core::Pod& pod) { late.push_back(Describe(type, pod.metadata().name())); });
+  pods_->OnEvent([&](EventType type, const core::Pod& pod) {
+    late.push_back(Describe(type, pod.metadata().name()));
+  });
   EXPECT_THAT(late, ElementsAre("added a"));
 }
 
@@ -361,8 +370,9 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsNotKnown) {
 }
 
 TEST_F(InformerTest, TroubleIsNoWordOnStreamingLists) {
-  for (const Error& error : {Error::DeadlineExceeded("connect"), Error::Unavailable("503"), Error::Invalid("no HTTP"),
-                             Error::FromHttpStatus(400, "BadRequest", "of another parameter")}) {
+  for (const Error& error :
+       {Error::DeadlineExceeded("connect"), Error::Unavailable("503"), Error::Invalid("no HTTP"),
+        Error::FromHttpStatus(400, "BadRequest", "of another parameter")}) {
     api_.FailNext(error, "WATCH");
   }
   Start();
@@ -422,7 +432,9 @@ TEST_F(InformerTest, WhatPackDropsIsDeleted) {
   api_.Update<core::Pod>(MakePod("free").Label("k", "v"));
   EXPECT_THAT(Events(), IsEmpty()) << "never was in the cache";
   std::string last;
-  pods_->OnEvent([&](EventType, const core::Pod& pod) { last = pod.metadata().labels().count("k") ? "new" : "old"; });
+  pods_->OnEvent([&](EventType, const core::Pod& pod) {
+    last = pod.metadata().labels().count("k") ? "new" : "old";
+  });
   api_.Update<core::Pod>(MakePod("gated").Label("k", "v"));
   EXPECT_THAT(Events(), ElementsAre("deleted gated"));
   EXPECT_EQ(last, "new") << "the state that was dropped";
@@ -454,7 +466,9 @@ TEST_F(InformerTest, TellsKeys) {
   AddPods({"a"});
   Start();
   std::vector<std::string> keys;
-  pods_->OnChange([&](EventType type, const ObjectKey& key) { keys.push_back(Describe(type, key.ToString())); });
+  pods_->OnChange([&](EventType type, const ObjectKey& key) {
+    keys.push_back(Describe(type, key.ToString()));
+  });
   AddPods({"b"});
   api_.Update<core::Pod>(MakePod("b").Label("k", "v"));
   api_.Delete<core::Pod>({"ns", "a"});
@@ -474,8 +488,12 @@ TEST_F(InformerTest, FieldsThatWeDoNotNameSurviveTheCache) {
 
 TEST_F(InformerTest, HoldsPodsAsBytes) {
   constexpr int kPods = 500;
-  core::Pod pod = MakePod("").Image("registry.example.com/team/app:1.2.3").Gate("example.com/gate").Label("app", "web");
-  for (int i = 0; i < 20; ++i) (*pod.mutable_metadata()->mutable_annotations())["key-" + std::to_string(i)] = "value";
+  core::Pod pod = MakePod("")
+                      .Image("registry.example.com/team/app:1.2.3")
+                      .Gate("example.com/gate")
+                      .Label("app", "web");
+  for (int i = 0; i < 20; ++i)
+    (*pod.mutable_metadata()->mutable_annotations())["key-" + std::to_string(i)] = "value";
   for (int i = 0; i < kPods; ++i) {
     pod.mutable_metadata()->set_name("web-6d4cf56db6-" + std::to_string(i));
     api_.Create(pod);
@@ -485,7 +503,8 @@ TEST_F(InformerTest, HoldsPodsAsBytes) {
   ASSERT_EQ(pods_->size(), static_cast<size_t>(kPods));
   std::exchange(events_, {}).shrink_to_fit();
   size_t each = (mallinfo2().uordblks - before) / kPods;
-  // Serialised it is some 500 bytes, decoded more than 3,000. (Under a sanitizer there is nothing to measure.)
+  // Serialised it is some 500 bytes, decoded more than 3,000. (Under a sanitizer there is nothing
+  // to measure.)
   EXPECT_LT(each, 1200u);
 }
 
@@ -526,11 +545,11 @@ TEST_F(InformerTest, OneBadObjectDoesNotStopTheOthers) {
 
 TEST_F(InformerTest, StopsWhenCancelledWhereverItWaits) {
   api_.Stop();
-  Start();                                              // waits for its backoff
+  Start();  // waits for its backoff
   api_.Start();
   Informer<core::Pod> watching(api_, clock_, {});
   tasks_.Spawn("watching", watching.Run());
-  Drain(io_);                                           // waits for a frame
+  Drain(io_);  // waits for a frame
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
   EXPECT_EQ(tasks_.size(), 0u);
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reader: what a reconciler needs of a cache. An Informer is one, and so is a test's FakeReader (kube/testing).
+// Reader: what a reconciler needs of a cache. An Informer is one, and so is a test's FakeReader
+// (kube/testing).
 #pragma once
 
 #include <functional>
@@ -14,11 +15,11 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // The object as last seen; nullopt if it is not there, as far as the cache knows. Protobuf kinds are decoded for each
-  // caller: keep the copy while it is needed.
+  // The object as last seen; nullopt if it is not there, as far as the cache knows. Protobuf kinds
+  // are decoded for each caller: keep the copy while it is needed.
   virtual std::optional<T> Get(const ObjectKey& key) const = 0;
-  // False if the cache has no room for the whole object: Get() has what tells it from others, and the object itself is to
-  // be read from the API server before anything is decided or written.
+  // False if the cache has no room for the whole object: Get() has what tells it from others, and
+  // the object itself is to be read from the API server before anything is decided or written.
   virtual bool Complete(const ObjectKey& /*key*/) const { return true; }
   // All objects, in no order. `visit` must not change the cache; references end with each visit.
   virtual void ForEach(const std::function<void(const T&)>& visit) const = 0;

@@ -13,7 +13,8 @@ namespace kube {
 namespace {
 
 constexpr char kInitialEventsEnd[] = "k8s.io/initial-events-end";
-// The server ends each watch after a random time in this range, so that watches spread over its replicas.
+// The server ends each watch after a random time in this range, so that watches spread over its
+// replicas.
 constexpr int kMinWatchSeconds = 300;
 constexpr int kMaxWatchSeconds = 600;
 constexpr std::chrono::seconds kListTimeout{60};
@@ -29,12 +30,15 @@ bool NeedsRelist(const Error& error) {
     case Code::kThrottled:
     case Code::kUnauthenticated:
     case Code::kPermissionDenied:
-    case Code::kCancelled: return false;
-    default: return true;
+    case Code::kCancelled:
+      return false;
+    default:
+      return true;
   }
 }
 
-// True if the API server itself says that it has no streaming lists. Old ones know neither parameter's use for a watch.
+// True if the API server itself says that it has no streaming lists. Old ones know neither
+// parameter's use for a watch.
 bool SaysNoStreamingLists(const Error& error) {
   return error.code() == Code::kInvalid && !error.reason().empty() &&
          (error.message().find("sendInitialEvents") != std::string::npos ||
@@ -50,7 +54,8 @@ struct Reflector::Frame {
   bool initial_events_end = false;
   WireObject object;
 
-  // Fills in what the cache itself needs to know of a protobuf object, without decoding the rest of it.
+  // Fills in what the cache itself needs to know of a protobuf object, without decoding the rest of
+  // it.
   Result<void> ReadMetadata(std::string_view bytes);
 };
 
@@ -59,21 +64,29 @@ Result<void> Reflector::Frame::ReadMetadata(std::string_view bytes) {
   std::string_view metadata;
   FieldReader of_object(bytes);
   while (of_object.Next()) {
-    if (of_object.number() == meta::PartialObject::kMetadataFieldNumber) metadata = of_object.bytes();
+    if (of_object.number() == meta::PartialObject::kMetadataFieldNumber)
+      metadata = of_object.bytes();
   }
   FieldReader fields(metadata);
   while (fields.Next()) {
     switch (fields.number()) {
-      case ObjectMeta::kNamespaceFieldNumber: key.ns = fields.bytes(); break;
-      case ObjectMeta::kNameFieldNumber: key.name = fields.bytes(); break;
-      case ObjectMeta::kResourceVersionFieldNumber: version = fields.bytes(); break;
+      case ObjectMeta::kNamespaceFieldNumber:
+        key.ns = fields.bytes();
+        break;
+      case ObjectMeta::kNameFieldNumber:
+        key.name = fields.bytes();
+        break;
+      case ObjectMeta::kResourceVersionFieldNumber:
+        version = fields.bytes();
+        break;
       case ObjectMeta::kAnnotationsFieldNumber: {
         FieldReader entry(fields.bytes());
         bool named = entry.Next() && entry.number() == 1;
         initial_events_end |= named && entry.bytes() == kInitialEventsEnd;
         break;
       }
-      default: break;
+      default:
+        break;
     }
   }
   if (of_object.broken() || fields.broken()) return Error::Invalid("an object that does not parse");
@@ -113,7 +126,8 @@ asio::awaitable<void> Reflector::Run() {
 
 Duration Reflector::AfterFailure(const Error& error) {
   if (std::exchange(refused_, false)) {
-    LOG(INFO) << options_.resource.plural << ": no streaming lists here, listing by pages: " << error;
+    LOG(INFO) << options_.resource.plural
+              << ": no streaming lists here, listing by pages: " << error;
     streaming_lists_ = false;
     resource_version_.clear();
     return Duration::zero();
@@ -151,7 +165,9 @@ Async<> Reflector::ListAndWatch() {
 }
 
 ListOptions Reflector::Selection() const {
-  return {.ns = options_.ns, .label_selector = options_.label_selector, .field_selector = options_.field_selector};
+  return {.ns = options_.ns,
+          .label_selector = options_.label_selector,
+          .field_selector = options_.field_selector};
 }
 
 Async<> Reflector::ReadPages() {
@@ -202,7 +218,8 @@ Async<> Reflector::Watch(bool streaming_list) {
   }
   listing_ = streaming_list;
   ApiRequest request{.target = std::move(target),
-                     .accept = std::string(options_.protobuf ? kWatchAccept<core::Pod> : kWatchAccept<Unstructured>)};
+                     .accept = std::string(options_.protobuf ? kWatchAccept<core::Pod>
+                                                             : kWatchAccept<Unstructured>)};
   Result<std::unique_ptr<WatchStream>> stream = co_await client_.Watch(std::move(request));
   if (!stream) {
     refused_ = streaming_list && SaysNoStreamingLists(stream.error());
@@ -241,11 +258,13 @@ Result<Reflector::Frame> Reflector::ParseFrame(const std::string& text) const {
   auto object = json->is_object() ? json->find("object") : json->end();
   if (object == json->end()) return Error::Invalid("watch event without object");
   frame.type = StringAt(*json, "type");
-  if (frame.type == "ERROR") return DecodeStatus(static_cast<int>(IntAt(*object, "code", 500)), kJson, object->dump());
+  if (frame.type == "ERROR")
+    return DecodeStatus(static_cast<int>(IntAt(*object, "code", 500)), kJson, object->dump());
   frame.key = {StringAt(*object, "metadata.namespace"), StringAt(*object, "metadata.name")};
   frame.version = StringAt(*object, "metadata.resourceVersion");
   const Json* annotations = kube::Find(*object, "metadata.annotations");
-  frame.initial_events_end = annotations != nullptr && annotations->is_object() && annotations->contains(kInitialEventsEnd);
+  frame.initial_events_end = annotations != nullptr && annotations->is_object() &&
+                             annotations->contains(kInitialEventsEnd);
   frame.object.json = std::move(*object);
   return frame;
 }
@@ -269,7 +288,8 @@ Result<void> Reflector::Take(Frame frame) {
   } else {
     return Error::Invalid("watch event of type \"" + frame.type.substr(0, 40) + "\"");
   }
-  // While initial events come, their versions are in no order: a watch must not resume at one of them.
+  // While initial events come, their versions are in no order: a watch must not resume at one of
+  // them.
   if (!listing_ || list_ended) resource_version_ = std::move(version);
   if (list_ended) FinishList();
   return Ok();
@@ -285,7 +305,8 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
   Result<Packed> packed = kind_.Pack(std::move(wire));
   if (!packed) {
     // Bad input must not stop all others. What we had of it stays until it is deleted.
-    LOG(WARNING) << options_.resource.plural << " " << key.ToString() << " is left out: " << packed.error();
+    LOG(WARNING) << options_.resource.plural << " " << key.ToString()
+                 << " is left out: " << packed.error();
     if (found != entries_.end()) found->second.generation = generation_;
     return;
   }
@@ -313,7 +334,8 @@ void Reflector::Charge(const ObjectKey& key, Held& held) {
   if (budget.total == 0) return;
   size_t size = held.bytes.size();
   size_t& of_namespace = namespace_bytes_[key.ns];
-  bool fits = size <= budget.object && of_namespace + size <= budget.one_namespace && bytes_ + size <= budget.total;
+  bool fits = size <= budget.object && of_namespace + size <= budget.one_namespace &&
+              bytes_ + size <= budget.total;
   if (fits) {
     of_namespace += size;
     bytes_ += size;
@@ -341,7 +363,8 @@ void Reflector::FinishList() {
     if (entry.generation != generation_) gone.push_back(key);
   }
   for (const ObjectKey& key : gone) Remove(key, nullptr);
-  VLOG(1) << options_.resource.plural << ": " << entries_.size() << " objects at " << resource_version_;
+  VLOG(1) << options_.resource.plural << ": " << entries_.size() << " objects at "
+          << resource_version_;
   if (synced_) return;
   synced_ = true;
   synced_changed_.NotifyAll();

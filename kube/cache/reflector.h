@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reflector: keeps a copy of one collection of the API by list and watch. The machinery under Informer<T>, which is what
-// other code uses; not a template, so that it is compiled once.
+// Reflector: keeps a copy of one collection of the API by list and watch. The machinery under
+// Informer<T>, which is what other code uses; not a template, so that it is compiled once.
 //
-// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST where the server says
-// that it has none; trouble on the way to it says nothing of the kind. A watch that ends is resumed at the last
-// resourceVersion; 410 means list again, and what is gone by then is told as deleted. It never gives up.
+// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST
+// where the server says that it has none; trouble on the way to it says nothing of the kind. A
+// watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by
+// then is told as deleted. It never gives up.
 #pragma once
 
 #include <memory>
@@ -25,8 +26,9 @@ namespace kube {
 
 enum class EventType { kAdded, kModified, kDeleted };
 
-// Bytes of serialised objects that a cache may hold; 0: without limit. An object beyond them is held as a stub, so that
-// one tenant's large objects cost memory neither without bound nor the others their place.
+// Bytes of serialised objects that a cache may hold; 0: without limit. An object beyond them is
+// held as a stub, so that one tenant's large objects cost memory neither without bound nor the
+// others their place.
 struct CacheBudget {
   size_t object = 0;         // one object
   size_t one_namespace = 0;  // all of a namespace
@@ -87,8 +89,11 @@ class Reflector {
   bool current() const { return synced_ && watching_ && !listing_; }
   // Errors: kCancelled.
   Async<> WaitForSync();
-  // How long there has been no watch because the API server refuses or fails; zero while there is one.
-  Duration failing_for() const { return failing_since_ ? clock_.Now() - *failing_since_ : Duration::zero(); }
+  // How long there has been no watch because the API server refuses or fails; zero while there is
+  // one.
+  Duration failing_for() const {
+    return failing_since_ ? clock_.Now() - *failing_since_ : Duration::zero();
+  }
 
   const Held* Find(const ObjectKey& key) const;
   void ForEach(const std::function<void(const ObjectKey&, const Held&)>& visit) const;
@@ -137,8 +142,8 @@ class Reflector {
   uint32_t generation_ = 0;
   bool synced_ = false;
   bool streaming_lists_ = true;
-  // Of the watch under way: it is open, its initial events have not ended, the server has no streaming lists, a frame has
-  // come.
+  // Of the watch under way: it is open, its initial events have not ended, the server has no
+  // streaming lists, a frame has come.
   bool watching_ = false;
   bool listing_ = false;
   bool refused_ = false;

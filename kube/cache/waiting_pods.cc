@@ -55,8 +55,10 @@ Result<void> AppendWithoutManagedFields(std::string_view metadata, std::string& 
   return Ok();
 }
 
-// Decides and cuts on the bytes: most pods that a watch brings do not wait for these gates, or not any more.
-Result<std::optional<std::string>> PackGatedPod(std::string_view pod, const std::vector<std::string>& gates) {
+// Decides and cuts on the bytes: most pods that a watch brings do not wait for these gates, or not
+// any more.
+Result<std::optional<std::string>> PackGatedPod(std::string_view pod,
+                                                const std::vector<std::string>& gates) {
   std::string packed;
   bool gated = false;
   FieldReader fields(pod);
@@ -93,8 +95,11 @@ std::string StubOfPod(std::string_view pod, const std::vector<std::string>& gate
         case ObjectMeta::kGenerateNameFieldNumber:
         case ObjectMeta::kNamespaceFieldNumber:
         case ObjectMeta::kUidFieldNumber:
-        case ObjectMeta::kResourceVersionFieldNumber: metadata += inner.whole(); break;
-        default: break;
+        case ObjectMeta::kResourceVersionFieldNumber:
+          metadata += inner.whole();
+          break;
+        default:
+          break;
       }
     }
     while (fields.number() == Pod::kSpecFieldNumber && inner.Next()) {
@@ -110,8 +115,8 @@ std::string StubOfPod(std::string_view pod, const std::vector<std::string>& gate
   return stub;
 }
 
-// Of pods, 64 KiB are a hundred times what they usually have. Nothing else of ours in these processes is as large: the
-// controller of the cluster may use 256 MiB, a shard 64.
+// Of pods, 64 KiB are a hundred times what they usually have. Nothing else of ours in these
+// processes is as large: the controller of the cluster may use 256 MiB, a shard 64.
 constexpr size_t kLargePod = 64 * 1024;
 constexpr size_t kNamespaceBytes = 16 * 1024 * 1024;
 constexpr size_t kClusterBytes = 48 * 1024 * 1024;
@@ -125,7 +130,11 @@ InformerOptions<Pod> GatedPods(std::string ns, std::vector<std::string_view> gat
   CacheBudget budget{.object = kLargePod,
                      .one_namespace = kNamespaceBytes,
                      .total = ns.empty() ? kClusterBytes : kNamespaceBytes};
-  return {.ns = std::move(ns), .field_selector = kWaitingPods, .pack = pack, .budget = budget, .stub = stub};
+  return {.ns = std::move(ns),
+          .field_selector = kWaitingPods,
+          .pack = pack,
+          .budget = budget,
+          .stub = stub};
 }
 
 }  // namespace kube

@@ -14,9 +14,10 @@ namespace kube {
 // A gate itself cannot be selected by.
 inline constexpr char kWaitingPods[] = "spec.nodeName=,status.phase=Pending";
 
-// An informer of those of them in `ns` (empty: everywhere) that have one of the scheduling gates `gates`, without what a
-// write does not need: a PUT of a pod ignores its status, and keeps the managed fields where it has none. Of pods that are
-// large, or too many for the memory of a process, it has name, uid and gates (Reader::Complete() is false).
+// An informer of those of them in `ns` (empty: everywhere) that have one of the scheduling gates
+// `gates`, without what a write does not need: a PUT of a pod ignores its status, and keeps the
+// managed fields where it has none. Of pods that are large, or too many for the memory of a
+// process, it has name, uid and gates (Reader::Complete() is false).
 InformerOptions<core::Pod> GatedPods(std::string ns, std::vector<std::string_view> gates);
 
 }  // namespace kube

@@ -23,11 +23,14 @@ Result<std::optional<Pod>> Pack(const std::string& bytes) {
   return std::optional<Pod>(std::move(pod));
 }
 
-Pod Waiting() { return MakePod("web").Label("app", "web").Gate("other.io/gate").Gate(kGate).Image("r.io/app:1"); }
+Pod Waiting() {
+  return MakePod("web").Label("app", "web").Gate("other.io/gate").Gate(kGate).Image("r.io/app:1");
+}
 
 TEST(WaitingPodsTest, HoldsPodsWithTheGateAlone) {
   EXPECT_TRUE(*Pack(Waiting().SerializeAsString()));
-  EXPECT_FALSE(*Pack(Pod(MakePod("web").Gate("other.io/gate").Image("r.io/app:1")).SerializeAsString()));
+  EXPECT_FALSE(
+      *Pack(Pod(MakePod("web").Gate("other.io/gate").Image("r.io/app:1")).SerializeAsString()));
   EXPECT_FALSE(*Pack(Pod(MakePod("web")).SerializeAsString()));
   EXPECT_FALSE(*Pack("")) << "no spec at all";
 }
@@ -42,7 +45,9 @@ TEST(WaitingPodsTest, HoldsPodsWithOneOfSeveralGates) {
 TEST(WaitingPodsTest, HoldsAllThatAWriteNeeds) {
   Pod pod = Waiting();
   // Of each level a field that no message of ours names: number 1999, "far".
-  const std::string unnamed("\xfa\x7c\x03" "far");
+  const std::string unnamed(
+      "\xfa\x7c\x03"
+      "far");
   pod.mutable_unknown_fields()->append(unnamed);
   pod.mutable_metadata()->mutable_unknown_fields()->append(unnamed);
   pod.mutable_spec()->mutable_unknown_fields()->append(unnamed);
@@ -57,7 +62,12 @@ TEST(WaitingPodsTest, HoldsAllThatAWriteNeeds) {
 }
 
 TEST(WaitingPodsTest, AStubIsSmallAndStillThePod) {
-  Pod pod = MakePod("web").Namespace("shop").Uid("u-1").ResourceVersion("7").Gate("other.io/gate").Gate(kGate);
+  Pod pod = MakePod("web")
+                .Namespace("shop")
+                .Uid("u-1")
+                .ResourceVersion("7")
+                .Gate("other.io/gate")
+                .Gate(kGate);
   for (int i = 0; i < 10'000; ++i) {
     (*pod.mutable_metadata()->mutable_labels())["label" + std::to_string(i)] = "x";
     pod.mutable_spec()->add_containers()->set_name("c" + std::to_string(i));

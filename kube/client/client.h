@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Client: calls to one API server, below the level of types. typed.h is what most code uses.
 //
-// Everything is bounded: an answer by max_body_bytes, a call by its timeout, a watch's silence by its idle timeout.
-// A call that the server throttled (429, or 503 with Retry-After) is tried again within its timeout. A call whose
-// kept-alive connection was closed before a byte of the answer came is tried once more on a new one, unless it is a
-// POST or a JSON or strategic merge patch that the server may have carried out.
-// Thread: the executor that the client was made with; not thread-safe.
+// Everything is bounded: an answer by max_body_bytes, a call by its timeout, a watch's silence by
+// its idle timeout. A call that the server throttled (429, or 503 with Retry-After) is tried again
+// within its timeout. A call whose kept-alive connection was closed before a byte of the answer
+// came is tried once more on a new one, unless it is a POST or a JSON or strategic merge patch that
+// the server may have carried out. Thread: the executor that the client was made with; not
+// thread-safe.
 #pragma once
 
 #include <chrono>
@@ -23,11 +24,16 @@ enum class Method { kGet, kPost, kPut, kPatch, kDelete };
 // "GET".
 constexpr std::string_view MethodName(Method method) {
   switch (method) {
-    case Method::kGet: return "GET";
-    case Method::kPost: return "POST";
-    case Method::kPut: return "PUT";
-    case Method::kPatch: return "PATCH";
-    case Method::kDelete: return "DELETE";
+    case Method::kGet:
+      return "GET";
+    case Method::kPost:
+      return "POST";
+    case Method::kPut:
+      return "PUT";
+    case Method::kPatch:
+      return "PATCH";
+    case Method::kDelete:
+      return "DELETE";
   }
   return "?";
 }
@@ -63,7 +69,8 @@ class WatchStream {
   virtual ~WatchStream() = default;
 
   // The next frame; nullopt when the server ended the watch in good order.
-  // Errors: kUnavailable (connection lost), kDeadlineExceeded (silent for longer than the idle timeout), kCancelled.
+  // Errors: kUnavailable (connection lost), kDeadlineExceeded (silent for longer than the idle
+  // timeout), kCancelled.
   virtual Async<std::optional<std::string>> Next() = 0;
 };
 
@@ -72,8 +79,8 @@ class Client {
   virtual ~Client() = default;
 
   virtual Async<ApiResponse> Call(ApiRequest request) = 0;
-  // Opens a watch: GET `target` (which has watch=true) and yields its frames. `request.timeout` bounds the time until
-  // the answer's header only.
+  // Opens a watch: GET `target` (which has watch=true) and yields its frames. `request.timeout`
+  // bounds the time until the answer's header only.
   virtual Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) = 0;
 };
 

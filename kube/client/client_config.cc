@@ -23,7 +23,8 @@ Result<ClientConfig> InClusterConfig(const std::string& folder) {
   std::string host = Variable("KUBERNETES_SERVICE_HOST");
   std::string port = Variable("KUBERNETES_SERVICE_PORT");
   if (host.empty() || port.empty()) {
-    return Error::NotFound("not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
+    return Error::NotFound(
+        "not inside a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not set");
   }
   if (host.find(':') != std::string::npos) host = "[" + host + "]";
 

@@ -16,12 +16,13 @@ namespace kube {
 
 class ClientMetrics final : public CallObserver {
  public:
-  // `metrics` outlives this object. The series appear with the first call of their kind: host and code are not known
-  // before.
+  // `metrics` outlives this object. The series appear with the first call of their kind: host and
+  // code are not known before.
   explicit ClientMetrics(Metrics& metrics) : metrics_(metrics) {}
 
   // CallObserver
-  void OnCall(std::string_view method, std::string_view host, int status, Duration latency) override;
+  void OnCall(std::string_view method, std::string_view host, int status,
+              Duration latency) override;
 
  private:
   struct Series {

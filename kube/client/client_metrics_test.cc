@@ -17,9 +17,15 @@ TEST(ClientMetricsTest, CountsCallsByTheirAnswer) {
   metrics.OnCall("GET", "api:6443", 200, 1ms);
   metrics.OnCall("PUT", "api:6443", 0, 1ms);
   std::string text = registry.Render();
-  EXPECT_THAT(text, HasSubstr("rest_client_requests_total{code=\"200\",host=\"api:6443\",method=\"GET\"} 2"));
-  EXPECT_THAT(text, HasSubstr("rest_client_requests_total{code=\"<error>\",host=\"api:6443\",method=\"PUT\"} 1"));
-  EXPECT_THAT(text, HasSubstr("rest_client_request_duration_seconds_count{host=\"api:6443\",verb=\"GET\"} 2"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("rest_client_requests_total{code=\"200\",host=\"api:6443\",method=\"GET\"} 2"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("rest_client_requests_total{code=\"<error>\",host=\"api:6443\",method=\"PUT\"} 1"));
+  EXPECT_THAT(
+      text,
+      HasSubstr("rest_client_request_duration_seconds_count{host=\"api:6443\",verb=\"GET\"} 2"));
 }
 
 }  // namespace

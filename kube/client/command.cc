@@ -96,7 +96,8 @@ Result<pid_t> Spawn(Command& command, int input, int output) {
   posix_spawnattr_setsigdefault(&attributes, &defaults);
   posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
   pid_t pid = -1;
-  int error = ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env_pointers.data());
+  int error =
+      ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env_pointers.data());
   posix_spawn_file_actions_destroy(&actions);
   posix_spawnattr_destroy(&attributes);
   if (error != 0) return Error::NotFound(std::string(argv[0]) + ": " + std::strerror(error));
@@ -161,7 +162,8 @@ Async<std::string> RunCommand(Command command) {
   if (late) co_return Error::DeadlineExceeded(name);
   if (end == asio::error::operation_aborted) co_return Error::Cancelled(name);
   int status = child.Reap();
-  if (WIFSIGNALED(status)) co_return Error::Unavailable(name + ": signal " + std::to_string(WTERMSIG(status)));
+  if (WIFSIGNALED(status))
+    co_return Error::Unavailable(name + ": signal " + std::to_string(WTERMSIG(status)));
   if (WEXITSTATUS(status) != 0)
     co_return Error::Unavailable(name + ": exit code " + std::to_string(WEXITSTATUS(status)));
   co_return text;

@@ -24,8 +24,8 @@ struct Command {
 
 // What it printed, if it ended with code 0. Its standard error is ours. However this ends,
 // the command and the process group it leads have ended before.
-// Errors: kNotFound (no such command), kUnavailable (it failed), kInvalid (printed too much), kDeadlineExceeded,
-// kCancelled.
+// Errors: kNotFound (no such command), kUnavailable (it failed), kInvalid (printed too much),
+// kDeadlineExceeded, kCancelled.
 Async<std::string> RunCommand(Command command);
 
 }  // namespace kube

@@ -19,8 +19,12 @@ using namespace std::chrono_literals;
 
 class CommandTest : public testing::Test {
  protected:
-  static Command Shell(const std::string& script) { return {.argv = {"sh", "-c", script}, .env = {}}; }
-  Result<std::string> RunIt(Command command) { return kube::Run(io_, RunCommand(std::move(command))); }
+  static Command Shell(const std::string& script) {
+    return {.argv = {"sh", "-c", script}, .env = {}};
+  }
+  Result<std::string> RunIt(Command command) {
+    return kube::Run(io_, RunCommand(std::move(command)));
+  }
 
   asio::io_context io_{1};
 };
@@ -34,8 +38,10 @@ TEST_F(CommandTest, ReturnsWhatWasPrinted) {
 }
 
 TEST_F(CommandTest, FailuresAreErrors) {
-  EXPECT_THAT(RunIt(Shell("echo no; exit 3")), FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 3")));
-  EXPECT_THAT(RunIt(Shell("kill -9 $$")), FailsWith(Code::kUnavailable, testing::HasSubstr("signal 9")));
+  EXPECT_THAT(RunIt(Shell("echo no; exit 3")),
+              FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 3")));
+  EXPECT_THAT(RunIt(Shell("kill -9 $$")),
+              FailsWith(Code::kUnavailable, testing::HasSubstr("signal 9")));
   EXPECT_THAT(RunIt({.argv = {"/no/such/command"}, .env = {}}), FailsWith(Code::kNotFound));
 }
 
@@ -51,7 +57,8 @@ TEST_F(CommandTest, EndlessOutputIsCutOff) {
 }
 
 TEST_F(CommandTest, ATimeoutEndsTheCommandAndItsChildren) {
-  for (const char* script : {"sleep 60 & sleep 60", "exec >&-; sleep 60", "setsid sleep 0.5 & sleep 60"}) {
+  for (const char* script :
+       {"sleep 60 & sleep 60", "exec >&-; sleep 60", "setsid sleep 0.5 & sleep 60"}) {
     Command command = Shell(script);
     command.timeout = 50ms;
     EXPECT_THAT(RunIt(command), FailsWith(Code::kDeadlineExceeded)) << script;
@@ -62,9 +69,10 @@ TEST_F(CommandTest, CancellingEndsTheCommand) {
   asio::cancellation_signal stop;
   std::optional<Result<std::string>> result;
   Command command = Shell("sleep 60");
-  asio::co_spawn(io_, RunCommand(command),
-                 asio::bind_cancellation_slot(stop.slot(),
-                                              [&](std::exception_ptr, Result<std::string> value) { result = value; }));
+  asio::co_spawn(
+      io_, RunCommand(command),
+      asio::bind_cancellation_slot(
+          stop.slot(), [&](std::exception_ptr, Result<std::string> value) { result = value; }));
   Drain(io_);
   stop.emit(asio::cancellation_type::terminal);
   ASSERT_TRUE(RunUntil(io_, [&] { return result.has_value(); }));

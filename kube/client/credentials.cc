@@ -21,11 +21,13 @@ constexpr auto kPluginPause = 5s;
 constexpr auto kExpirySkew = 10s;
 
 std::string Trim(std::string text) {
-  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' ')) text.pop_back();
+  while (!text.empty() && (text.back() == '\n' || text.back() == '\r' || text.back() == ' '))
+    text.pop_back();
   return text;
 }
 
-// Into `value` what `path` holds, unless there is no path. False in `same` if that changed something.
+// Into `value` what `path` holds, unless there is no path. False in `same` if that changed
+// something.
 Result<void> ReadInto(const std::string& path, const char* field, std::string& value, bool& same) {
   if (path.empty()) return Ok();
   Result<std::string> text = ReadFile(path);
@@ -97,10 +99,12 @@ Async<> Credentials::RunPlugin(TimePoint deadline) {
     auto waited = co_await plugin_done_.async_wait(kTuple);
     (void)waited;
     auto state = co_await asio::this_coro::cancellation_state;
-    if (state.cancelled() != asio::cancellation_type::none) co_return Error::Cancelled("credential plugin");
+    if (state.cancelled() != asio::cancellation_type::none)
+      co_return Error::Cancelled("credential plugin");
   }
   if (!PluginIsDue()) co_return Ok();
-  if (plugin_failure_ && clock_.Now() - plugin_failed_at_ < kPluginPause) co_return *plugin_failure_;
+  if (plugin_failure_ && clock_.Now() - plugin_failed_at_ < kPluginPause)
+    co_return *plugin_failure_;
 
   // Run it, and let the others go on however it ends.
   struct Running {
@@ -117,7 +121,8 @@ Async<> Credentials::RunPlugin(TimePoint deadline) {
   Running running(*this);
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock_.Now());
   ClientConfig config = config_;
-  Result<ExecCredential> credential = co_await RunExecPlugin(std::move(config), std::min(left, kPluginTimeout));
+  Result<ExecCredential> credential =
+      co_await RunExecPlugin(std::move(config), std::min(left, kPluginTimeout));
   if (!credential) {
     if (credential.error().code() == Code::kCancelled) co_return credential.error();
     plugin_failure_ = credential.error();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials: who we are to the API server at this moment. Tokens and certificates rotate under a running process.
+// Credentials: who we are to the API server at this moment. Tokens and certificates rotate under a
+// running process.
 //
 //   Result<> ready = co_await credentials.Refresh(deadline);
 //   request.headers.emplace_back("Authorization", credentials.authorization());
@@ -25,9 +26,10 @@ class Credentials {
   // Reads the files for the first time. Errors: kNotFound, kInvalid; they name the file.
   Result<void> Load();
 
-  // Reads the files again if a minute has passed, and runs the plugin if what it said has expired. Callers at the same
-  // time share one run. Old values stay in use while a file cannot be read.
-  // Errors: the plugin's (repeated for some seconds before it is run again), kDeadlineExceeded, kCancelled.
+  // Reads the files again if a minute has passed, and runs the plugin if what it said has expired.
+  // Callers at the same time share one run. Old values stay in use while a file cannot be read.
+  // Errors: the plugin's (repeated for some seconds before it is run again), kDeadlineExceeded,
+  // kCancelled.
   Async<> Refresh(TimePoint deadline);
 
   // The server said 401. True if the next Refresh() may come up with something else.

@@ -9,12 +9,14 @@ namespace kube {
 namespace {
 
 std::string ExecInfo(const ClientConfig& config) {
-  Json info = {
-      {"apiVersion", config.exec->api_version}, {"kind", "ExecCredential"}, {"spec", {{"interactive", false}}}};
+  Json info = {{"apiVersion", config.exec->api_version},
+               {"kind", "ExecCredential"},
+               {"spec", {{"interactive", false}}}};
   if (config.exec->provide_cluster_info) {
     Json& cluster = info["spec"]["cluster"];
     cluster["server"] = config.server;
-    if (!config.tls.ca_pem.empty()) cluster["certificate-authority-data"] = Base64Encode(config.tls.ca_pem);
+    if (!config.tls.ca_pem.empty())
+      cluster["certificate-authority-data"] = Base64Encode(config.tls.ca_pem);
     if (!config.tls.server_name.empty()) cluster["tls-server-name"] = config.tls.server_name;
     if (config.tls.insecure) cluster["insecure-skip-tls-verify"] = true;
     if (!config.proxy_url.empty()) cluster["proxy-url"] = config.proxy_url;
@@ -27,14 +29,17 @@ std::string ExecInfo(const ClientConfig& config) {
 Result<ExecCredential> ParseExecCredential(std::string_view text, const std::string& api_version) {
   Result<Json> json = ParseJson(text);
   if (!json) return json.error();
-  if (StringAt(*json, "kind") != "ExecCredential") return Error::Invalid("kind is not ExecCredential");
-  if (StringAt(*json, "apiVersion") != api_version) return Error::Invalid("apiVersion is not " + api_version);
+  if (StringAt(*json, "kind") != "ExecCredential")
+    return Error::Invalid("kind is not ExecCredential");
+  if (StringAt(*json, "apiVersion") != api_version)
+    return Error::Invalid("apiVersion is not " + api_version);
   ExecCredential credential{.token = StringAt(*json, "status.token"),
                             .cert_pem = StringAt(*json, "status.clientCertificateData"),
                             .key_pem = StringAt(*json, "status.clientKeyData"),
                             .expires = std::nullopt};
   if (credential.cert_pem.empty() != credential.key_pem.empty()) {
-    return Error::Invalid("status.clientCertificateData and status.clientKeyData: one without the other");
+    return Error::Invalid(
+        "status.clientCertificateData and status.clientKeyData: one without the other");
   }
   if (credential.token.empty() && credential.cert_pem.empty()) {
     return Error::Invalid("status has neither token nor clientCertificateData");

@@ -27,7 +27,8 @@ Error FrameReader::TooLarge() const {
 }
 
 Result<std::optional<std::string>> FrameReader::Next() {
-  Result<std::optional<std::string>> frame = format_ == Format::kLines ? NextLine() : NextLengthPrefixed();
+  Result<std::optional<std::string>> frame =
+      format_ == Format::kLines ? NextLine() : NextLengthPrefixed();
   if (empty() && bytes_.capacity() > kKeptCapacity) {
     bytes_ = std::string();
     at_ = scanned_ = 0;
@@ -38,7 +39,8 @@ Result<std::optional<std::string>> FrameReader::Next() {
 Result<std::optional<std::string>> FrameReader::NextLengthPrefixed() {
   if (bytes_.size() - at_ < kPrefix) return std::optional<std::string>();
   uint32_t size = 0;
-  for (size_t i = 0; i < kPrefix; ++i) size = size << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
+  for (size_t i = 0; i < kPrefix; ++i)
+    size = size << 8 | static_cast<unsigned char>(bytes_[at_ + i]);
   if (size > max_frame_) return TooLarge();
   if (bytes_.size() - at_ - kPrefix < size) return std::optional<std::string>();
   std::optional<std::string> frame = bytes_.substr(at_ + kPrefix, size);

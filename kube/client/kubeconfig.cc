@@ -13,7 +13,8 @@
 namespace kube {
 namespace {
 
-// An object of a kubeconfig, read field by field. The first field of the wrong type is kept as the error.
+// An object of a kubeconfig, read field by field. The first field of the wrong type is kept as the
+// error.
 class Fields {
  public:
   Fields(Json value, std::string file, std::string where)
@@ -68,7 +69,8 @@ class Fields {
   void Fail(const std::string& name, const std::string& what) {
     std::string field = where_ + name;
     if (field.ends_with('.')) field.pop_back();
-    if (!error_) error_ = Error::Invalid(file_ + ": " + (field.empty() ? "the document" : field) + " " + what);
+    if (!error_)
+      error_ = Error::Invalid(file_ + ": " + (field.empty() ? "the document" : field) + " " + what);
   }
   const std::optional<Error>& error() const { return error_; }
   const std::string& file() const { return file_; }
@@ -96,8 +98,10 @@ Result<void> AddEntries(Fields& document, const std::string& list, const std::st
   for (const Json& entry : document.Array(list)) {
     std::string name = StringAt(entry, "name");
     const Json* value = Find(entry, item);
-    if (name.empty()) return Error::Invalid(document.file() + ": " + list + " has an entry without name");
-    into.try_emplace(name, value == nullptr ? Json() : *value, document.file(), list + "[" + name + "]." + item + ".");
+    if (name.empty())
+      return Error::Invalid(document.file() + ": " + list + " has an entry without name");
+    into.try_emplace(name, value == nullptr ? Json() : *value, document.file(),
+                     list + "[" + name + "]." + item + ".");
   }
   return Ok();
 }
@@ -142,7 +146,8 @@ ExecConfig ReadExec(Fields exec, Fields& user) {
   if (config.command.find('/') != std::string::npos) config.command = exec.Absolute(config.command);
   config.install_hint = exec.String("installHint");
   config.provide_cluster_info = exec.Bool("provideClusterInfo");
-  if (exec.String("interactiveMode") == "Always") exec.Fail("interactiveMode", "is Always, and there is nobody to ask");
+  if (exec.String("interactiveMode") == "Always")
+    exec.Fail("interactiveMode", "is Always, and there is nobody to ask");
   for (const Json& arg : exec.Array("args")) {
     if (!arg.is_string()) exec.Fail("args", "has an entry that is not a string");
     if (arg.is_string()) config.args.push_back(arg.get<std::string>());
@@ -228,7 +233,8 @@ Result<ClientConfig> LoadKubeconfig(const std::string& path, const std::string& 
 
 Result<ClientConfig> LoadClientConfig(const std::string& flag_path) {
   if (!flag_path.empty()) return LoadKubeconfig(flag_path);
-  if (const char* paths = std::getenv("KUBECONFIG"); paths != nullptr && *paths != '\0') return LoadKubeconfig(paths);
+  if (const char* paths = std::getenv("KUBECONFIG"); paths != nullptr && *paths != '\0')
+    return LoadKubeconfig(paths);
   Result<ClientConfig> in_cluster = InClusterConfig();
   if (in_cluster || std::getenv("KUBERNETES_SERVICE_HOST") != nullptr) return in_cluster;
   const char* home = std::getenv("HOME");

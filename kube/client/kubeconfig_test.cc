@@ -21,7 +21,8 @@ class KubeconfigTest : public testing::Test {
   KubeconfigTest() : folder_(std::filesystem::path(testing::TempDir()) / "kubeconfig_test") {
     std::filesystem::remove_all(folder_);
     std::filesystem::create_directories(folder_);
-    for (const char* name : {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"}) ::unsetenv(name);
+    for (const char* name : {"KUBECONFIG", "KUBERNETES_SERVICE_HOST", "KUBERNETES_SERVICE_PORT"})
+      ::unsetenv(name);
     ::setenv("HOME", folder_.c_str(), 1);
   }
 
@@ -32,19 +33,25 @@ class KubeconfigTest : public testing::Test {
   }
   // A kubeconfig with one of each, `cluster` and `user` being the fields of those.
   std::string WriteOne(const std::string& cluster, const std::string& user) {
-    return Write("config", "apiVersion: v1\nkind: Config\ncurrent-context: t\n"
-                           "contexts:\n- name: t\n  context: {cluster: c, user: u, namespace: web}\n"
-                           "clusters:\n- name: c\n  cluster: {" + cluster + "}\n"
-                           "users:\n- name: u\n  user: {" + user + "}\n");
+    return Write("config",
+                 "apiVersion: v1\nkind: Config\ncurrent-context: t\n"
+                 "contexts:\n- name: t\n  context: {cluster: c, user: u, namespace: web}\n"
+                 "clusters:\n- name: c\n  cluster: {" +
+                     cluster +
+                     "}\n"
+                     "users:\n- name: u\n  user: {" +
+                     user + "}\n");
   }
 
   std::filesystem::path folder_;
 };
 
 TEST_F(KubeconfigTest, ReadsDataThatIsInlined) {
-  Result<ClientConfig> config = LoadKubeconfig(WriteOne(
-      "server: 'https://h:6443', certificate-authority-data: Y2E=, tls-server-name: n, proxy-url: 'http://p:1'",
-      "client-certificate-data: Y2VydA==, client-key-data: a2V5, token: secret, username: me, password: pw"));
+  Result<ClientConfig> config =
+      LoadKubeconfig(WriteOne("server: 'https://h:6443', certificate-authority-data: Y2E=, "
+                              "tls-server-name: n, proxy-url: 'http://p:1'",
+                              "client-certificate-data: Y2VydA==, client-key-data: a2V5, token: "
+                              "secret, username: me, password: pw"));
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->server, "https://h:6443");
   EXPECT_EQ(config->tls.ca_pem, "ca");
@@ -60,9 +67,9 @@ TEST_F(KubeconfigTest, ReadsDataThatIsInlined) {
 }
 
 TEST_F(KubeconfigTest, PathsAreRelativeToTheFile) {
-  Result<ClientConfig> config = LoadKubeconfig(WriteOne(
-      "server: 'https://h', certificate-authority: pki/ca.crt",
-      "client-certificate: ../c.crt, client-key: /abs/c.key, tokenFile: token"));
+  Result<ClientConfig> config = LoadKubeconfig(
+      WriteOne("server: 'https://h', certificate-authority: pki/ca.crt",
+               "client-certificate: ../c.crt, client-key: /abs/c.key, tokenFile: token"));
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->ca_file, folder_ / "pki/ca.crt");
   EXPECT_EQ(config->cert_file, folder_ / "../c.crt");
@@ -71,8 +78,8 @@ TEST_F(KubeconfigTest, PathsAreRelativeToTheFile) {
 }
 
 TEST_F(KubeconfigTest, InlinedDataWinsOverFiles) {
-  Result<ClientConfig> config = LoadKubeconfig(
-      WriteOne("server: 'https://h', certificate-authority: x, certificate-authority-data: Y2E=", ""));
+  Result<ClientConfig> config = LoadKubeconfig(WriteOne(
+      "server: 'https://h', certificate-authority: x, certificate-authority-data: Y2E=", ""));
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->tls.ca_pem, "ca");
   EXPECT_EQ(config->ca_file, "");
@@ -95,7 +102,8 @@ TEST_F(KubeconfigTest, ReadsExecPlugins) {
 
 TEST_F(KubeconfigTest, ABareCommandIsLeftForThePath) {
   Result<ClientConfig> config = LoadKubeconfig(
-      WriteOne("server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}"));
+      WriteOne("server: 'https://h'",
+               "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}"));
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->exec->command, "login");
 }
@@ -114,12 +122,14 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndField) {
       {"server: 'https://h', insecure-skip-tls-verify: true, certificate-authority: x", "",
        "beside a certificate authority"},
       {"server: 'https://h'", "token: [secret]", "users[u].user.token is not a string"},
-      {"server: 'https://h'", "auth-provider: {name: gcp}", "users[u].user.auth-provider is not supported"},
+      {"server: 'https://h'", "auth-provider: {name: gcp}",
+       "users[u].user.auth-provider is not supported"},
       {"server: 'https://h'", "as: admin", "users[u].user.as is not supported"},
       {"server: 'https://h'", "exec: {command: x}", "users[u].user.exec.apiVersion is neither"},
       {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1}",
        "users[u].user.exec.command is missing"},
-      {"server: 'https://h'", "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, args: [1]}",
+      {"server: 'https://h'",
+       "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, args: [1]}",
        "exec.args has an entry that is not a string"},
       {"server: 'https://h'",
        "exec: {apiVersion: client.authentication.k8s.io/v1, command: x, interactiveMode: Always}",
@@ -129,16 +139,21 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndField) {
   for (const Row& row : kRows) {
     std::string path = WriteOne(row.cluster, row.user);
     Result<ClientConfig> config = LoadKubeconfig(path);
-    EXPECT_THAT(config, FailsWith(Code::kInvalid, AllOf(HasSubstr(path), HasSubstr(row.field)))) << row.field;
+    EXPECT_THAT(config, FailsWith(Code::kInvalid, AllOf(HasSubstr(path), HasSubstr(row.field))))
+        << row.field;
     EXPECT_THAT(config.error().message(), testing::Not(HasSubstr("secret")));
   }
 }
 
 TEST_F(KubeconfigTest, ReferencesThatLeadNowhereAreNamed) {
-  std::string path = Write("config", "current-context: t\ncontexts:\n- name: t\n  context: {cluster: gone, user: u}\n");
-  EXPECT_THAT(LoadKubeconfig(path), FailsWith(Code::kInvalid, HasSubstr("no cluster named \"gone\"")));
-  EXPECT_THAT(LoadKubeconfig(path, "other"), FailsWith(Code::kInvalid, HasSubstr("no context named \"other\"")));
-  EXPECT_THAT(LoadKubeconfig(Write("empty", "")), FailsWith(Code::kInvalid, HasSubstr("current-context is missing")));
+  std::string path = Write(
+      "config", "current-context: t\ncontexts:\n- name: t\n  context: {cluster: gone, user: u}\n");
+  EXPECT_THAT(LoadKubeconfig(path),
+              FailsWith(Code::kInvalid, HasSubstr("no cluster named \"gone\"")));
+  EXPECT_THAT(LoadKubeconfig(path, "other"),
+              FailsWith(Code::kInvalid, HasSubstr("no context named \"other\"")));
+  EXPECT_THAT(LoadKubeconfig(Write("empty", "")),
+              FailsWith(Code::kInvalid, HasSubstr("current-context is missing")));
   EXPECT_THAT(LoadKubeconfig(Write("list", "[1, 2]")),
               FailsWith(Code::kInvalid, HasSubstr("the document is not a map")));
   EXPECT_THAT(LoadKubeconfig(Write("bad", "a: [")), FailsWith(Code::kInvalid, HasSubstr("YAML")));
@@ -146,14 +161,16 @@ TEST_F(KubeconfigTest, ReferencesThatLeadNowhereAreNamed) {
 }
 
 TEST_F(KubeconfigTest, FilesAreMergedAndTheFirstWins) {
-  std::string first = Write(
-      "a/one",
-      "current-context: t\nclusters:\n- name: c\n  cluster: {server: 'https://first', certificate-authority: ca}\n");
+  std::string first = Write("a/one",
+                            "current-context: t\nclusters:\n- name: c\n  cluster: {server: "
+                            "'https://first', certificate-authority: ca}\n");
   std::string second =
       Write("b/two",
             "current-context: x\nclusters:\n- name: c\n  cluster: {server: 'https://second'}\n"
-            "contexts:\n- name: t\n  context: {cluster: c, user: u}\nusers:\n- name: u\n  user: {tokenFile: tok}\n");
-  Result<ClientConfig> config = LoadKubeconfig(first + ":" + (folder_ / "none").string() + "::" + second);
+            "contexts:\n- name: t\n  context: {cluster: c, user: u}\nusers:\n- name: u\n  user: "
+            "{tokenFile: tok}\n");
+  Result<ClientConfig> config =
+      LoadKubeconfig(first + ":" + (folder_ / "none").string() + "::" + second);
   ASSERT_THAT(config, IsOk());
   EXPECT_EQ(config->server, "https://first");
   EXPECT_EQ(config->ca_file, folder_ / "a/ca");
@@ -163,7 +180,8 @@ TEST_F(KubeconfigTest, FilesAreMergedAndTheFirstWins) {
 TEST_F(KubeconfigTest, TheSearchGoesFlagVariableClusterHome) {
   EXPECT_THAT(LoadClientConfig(""), FailsWith(Code::kNotFound, HasSubstr(".kube/config")));
   std::string context =
-      "current-context: t\ncontexts:\n- name: t\n  context: {cluster: c}\nclusters:\n- name: c\n  cluster: {server: ";
+      "current-context: t\ncontexts:\n- name: t\n  context: {cluster: c}\nclusters:\n- name: c\n  "
+      "cluster: {server: ";
   Write(".kube/config", context + "home}\n");
   EXPECT_EQ(LoadClientConfig("")->server, "home");
   ::setenv("KUBECONFIG", Write("variable", context + "variable}\n").c_str(), 1);
@@ -172,10 +190,12 @@ TEST_F(KubeconfigTest, TheSearchGoesFlagVariableClusterHome) {
 }
 
 TEST_F(KubeconfigTest, InsideAClusterTheServiceAccountCounts) {
-  EXPECT_THAT(InClusterConfig(folder_), FailsWith(Code::kNotFound, HasSubstr("KUBERNETES_SERVICE_HOST")));
+  EXPECT_THAT(InClusterConfig(folder_),
+              FailsWith(Code::kNotFound, HasSubstr("KUBERNETES_SERVICE_HOST")));
   ::setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);
   ::setenv("KUBERNETES_SERVICE_PORT", "443", 1);
-  EXPECT_THAT(InClusterConfig(folder_), FailsWith(Code::kNotFound, HasSubstr("service account token")));
+  EXPECT_THAT(InClusterConfig(folder_),
+              FailsWith(Code::kNotFound, HasSubstr("service account token")));
   Write("token", "t");
   Write("namespace", "mine");
   Result<ClientConfig> config = InClusterConfig(folder_);

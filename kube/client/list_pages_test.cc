@@ -29,11 +29,14 @@ class BoundedClient final : public Client {
   Async<ApiResponse> Call(ApiRequest request) override {
     Result<ApiResponse> response = co_await api_.Call(std::move(request));
     if (!response) co_return response.error();
-    if (response->body.size() > 12u << 20) co_return Error::FromHttpStatus(400, kBodyTooLarge, "too large");
+    if (response->body.size() > 12u << 20)
+      co_return Error::FromHttpStatus(400, kBodyTooLarge, "too large");
     largest_ = std::max(largest_, response->body.size());
     co_return response;
   }
-  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override { return api_.Watch(std::move(request)); }
+  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override {
+    return api_.Watch(std::move(request));
+  }
 
   size_t largest_ = 0;
 

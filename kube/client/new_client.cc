@@ -26,14 +26,16 @@ constexpr std::chrono::seconds kMaxRetryAfter = 1h;
 
 // "GET /api/v1/pods": queries are long and say little.
 std::string Describe(const ApiRequest& request) {
-  return std::string(MethodName(request.method)) + " " + request.target.substr(0, request.target.find('?'));
+  return std::string(MethodName(request.method)) + " " +
+         request.target.substr(0, request.target.find('?'));
 }
 
 std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
   std::string_view text = response.Header("Retry-After");
   long seconds = 0;
   auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), seconds);
-  if (text.empty() || ec != std::errc() || end != text.data() + text.size() || seconds < 0) return std::nullopt;
+  if (text.empty() || ec != std::errc() || end != text.data() + text.size() || seconds < 0)
+    return std::nullopt;
   return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
 }
 
@@ -45,7 +47,8 @@ Error ToError(const HttpResponse& response, std::string_view body) {
 
 class Frames final : public WatchStream {
  public:
-  Frames(std::unique_ptr<HttpStream> stream, FrameReader reader) : stream_(std::move(stream)), reader_(reader) {}
+  Frames(std::unique_ptr<HttpStream> stream, FrameReader reader)
+      : stream_(std::move(stream)), reader_(reader) {}
 
   Async<std::optional<std::string>> Next() override {
     while (true) {
@@ -70,16 +73,19 @@ class Frames final : public WatchStream {
 // Decides whether a call that was refused is worth another try, and when.
 class Tries {
  public:
-  Tries(Clock& clock, int max_tries, TimePoint deadline) : clock_(clock), left_(max_tries - 1), deadline_(deadline) {}
+  Tries(Clock& clock, int max_tries, TimePoint deadline)
+      : clock_(clock), left_(max_tries - 1), deadline_(deadline) {}
 
   TimePoint deadline() const { return deadline_; }
   // At least a millisecond: the transport says what it was late for.
   milliseconds TimeLeft() const {
-    return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - clock_.Now()), milliseconds(1));
+    return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - clock_.Now()),
+                    milliseconds(1));
   }
 
   // How long to wait before trying again after `error`; nullopt if the error stands.
-  std::optional<Duration> Pause(const Error& error, int status, Credentials& credentials, std::minstd_rand& random) {
+  std::optional<Duration> Pause(const Error& error, int status, Credentials& credentials,
+                                std::minstd_rand& random) {
     if (status == 401 && !rejected_) {
       rejected_ = true;
       return credentials.Reject() ? std::optional<Duration>(Duration(0)) : std::nullopt;
@@ -102,8 +108,8 @@ class Tries {
 
 class HttpClient final : public Client {
  public:
-  HttpClient(Executor executor, Clock& clock, Origin origin, std::string prefix, ClientConfig config,
-             ClientOptions options)
+  HttpClient(Executor executor, Clock& clock, Origin origin, std::string prefix,
+             ClientConfig config, ClientOptions options)
       : executor_(executor),
         clock_(clock),
         origin_(std::move(origin)),
@@ -128,29 +134,34 @@ class HttpClient final : public Client {
   Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override;
 
  private:
-  // The pool for the certificates of now. Callers hold on to it: a rotation must not end their calls.
+  // The pool for the certificates of now. Callers hold on to it: a rotation must not end their
+  // calls.
   std::shared_ptr<HttpPool> CurrentPool() {
     if (pool_ == nullptr || pool_version_ != credentials_.tls_version()) {
       Origin origin = origin_;
       origin.tls = credentials_.tls();
-      pool_ = HttpPool::New(executor_, clock_, std::move(origin), {.max_connections = options_.max_connections});
+      pool_ = HttpPool::New(executor_, clock_, std::move(origin),
+                            {.max_connections = options_.max_connections});
       pool_version_ = credentials_.tls_version();
     }
     return pool_;
   }
 
   HttpRequest ToHttp(const ApiRequest& request, milliseconds timeout) const {
-    HttpRequest http{.method = std::string(MethodName(request.method)),
-                     .target = prefix_ + request.target,
-                     .headers = {{"User-Agent", user_agent_}, {"Accept", request.accept}},
-                     .body = request.body,
-                     .timeout = timeout,
-                     .max_body_bytes = options_.max_body_bytes,
-                     .idle_timeout = timeout,
-                     // Applying or merging the same again changes nothing.
-                     .repeatable = request.content_type == kApplyPatch || request.content_type == kMergePatch};
-    if (!request.content_type.empty()) http.headers.emplace_back("Content-Type", request.content_type);
-    if (!credentials_.authorization().empty()) http.headers.emplace_back("Authorization", credentials_.authorization());
+    HttpRequest http{
+        .method = std::string(MethodName(request.method)),
+        .target = prefix_ + request.target,
+        .headers = {{"User-Agent", user_agent_}, {"Accept", request.accept}},
+        .body = request.body,
+        .timeout = timeout,
+        .max_body_bytes = options_.max_body_bytes,
+        .idle_timeout = timeout,
+        // Applying or merging the same again changes nothing.
+        .repeatable = request.content_type == kApplyPatch || request.content_type == kMergePatch};
+    if (!request.content_type.empty())
+      http.headers.emplace_back("Content-Type", request.content_type);
+    if (!credentials_.authorization().empty())
+      http.headers.emplace_back("Authorization", credentials_.authorization());
     return http;
   }
 
@@ -212,9 +223,11 @@ Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
     if (status >= 200 && status < 300) {
       stream->SetIdleTimeout(options_.watch_idle_timeout);
       bool protobuf = stream->response().Header("Content-Type").starts_with(kProtobuf);
-      FrameReader reader(protobuf ? FrameReader::Format::kLengthPrefixed : FrameReader::Format::kLines,
-                         options_.max_frame_bytes);
-      std::unique_ptr<WatchStream> frames = std::make_unique<Frames>(std::move(stream), std::move(reader));
+      FrameReader reader(
+          protobuf ? FrameReader::Format::kLengthPrefixed : FrameReader::Format::kLines,
+          options_.max_frame_bytes);
+      std::unique_ptr<WatchStream> frames =
+          std::make_unique<Frames>(std::move(stream), std::move(reader));
       co_return std::move(frames);
     }
 
@@ -245,7 +258,8 @@ Result<std::optional<Url>> ProxyOf(const ClientConfig& config, const Url& server
 
 }  // namespace
 
-Result<std::unique_ptr<Client>> NewClient(Executor executor, Clock& clock, ClientConfig config, ClientOptions options) {
+Result<std::unique_ptr<Client>> NewClient(Executor executor, Clock& clock, ClientConfig config,
+                                          ClientOptions options) {
   if (config.server.find("://") == std::string::npos) config.server = "https://" + config.server;
   Result<Url> server = Url::Parse(config.server);
   if (!server) return server.error().Prefix("server");
@@ -256,8 +270,8 @@ Result<std::unique_ptr<Client>> NewClient(Executor executor, Clock& clock, Clien
   std::string prefix = server->target.substr(0, server->target.find('?'));
   while (prefix.ends_with('/')) prefix.pop_back();
 
-  auto client = std::make_unique<HttpClient>(executor, clock, std::move(origin), std::move(prefix), std::move(config),
-                                             std::move(options));
+  auto client = std::make_unique<HttpClient>(executor, clock, std::move(origin), std::move(prefix),
+                                             std::move(config), std::move(options));
   Result<void> loaded = client->Load();
   if (!loaded) return loaded.error();
   std::unique_ptr<Client> result = std::move(client);

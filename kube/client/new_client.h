@@ -2,7 +2,8 @@
 // NewClient(): the Client that talks to a real API server.
 //
 //   Result<ClientConfig> config = LoadClientConfig(FLAGS_kubeconfig);
-//   Result<std::unique_ptr<Client>> client = NewClient(executor, clock, *config, {.name = "webhook"});
+//   Result<std::unique_ptr<Client>> client = NewClient(executor, clock, *config, {.name =
+//   "webhook"});
 #pragma once
 
 #include <chrono>
@@ -17,12 +18,14 @@
 
 namespace kube {
 
-// Told of every HTTP exchange, tries that are repeated included; for rest_client_requests_total and its like.
+// Told of every HTTP exchange, tries that are repeated included; for rest_client_requests_total and
+// its like.
 class CallObserver {
  public:
   virtual ~CallObserver() = default;
   // `method` as in HTTP ("GET"); `host` with port; `status` 0 if there was no answer.
-  virtual void OnCall(std::string_view method, std::string_view host, int status, Duration latency) = 0;
+  virtual void OnCall(std::string_view method, std::string_view host, int status,
+                      Duration latency) = 0;
 };
 
 struct ClientOptions {
@@ -32,8 +35,9 @@ struct ClientOptions {
   CallObserver* observer = nullptr;
   // Connections of calls; watches have their own.
   size_t max_connections = 32;
-  // The largest answer. One object always fits: etcd keeps none larger than 1.5 MiB, which JSON may make some times as
-  // much of. A page of a list that does not is asked for again with fewer objects (see ListPages).
+  // The largest answer. One object always fits: etcd keeps none larger than 1.5 MiB, which JSON may
+  // make some times as much of. A page of a list that does not is asked for again with fewer
+  // objects (see ListPages).
   size_t max_body_bytes = 12 * 1024 * 1024;
   // The largest frame of a watch.
   size_t max_frame_bytes = 12 * 1024 * 1024;
@@ -44,7 +48,8 @@ struct ClientOptions {
 };
 
 // Reads the credentials, connects to nothing yet. `clock` must outlive the client.
-// Errors: kInvalid (server or proxy URL, certificates, keys), kNotFound (a file that the config names).
+// Errors: kInvalid (server or proxy URL, certificates, keys), kNotFound (a file that the config
+// names).
 Result<std::unique_ptr<Client>> NewClient(Executor executor, Clock& clock, ClientConfig config,
                                           ClientOptions options = {});
 

@@ -25,7 +25,11 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 
 std::string StatusJson(int code, const std::string& reason, const std::string& message) {
-  Json status = {{"kind", "Status"}, {"apiVersion", "v1"}, {"code", code}, {"reason", reason}, {"message", message}};
+  Json status = {{"kind", "Status"},
+                 {"apiVersion", "v1"},
+                 {"code", code},
+                 {"reason", reason},
+                 {"message", message}};
   return status.dump();
 }
 
@@ -58,7 +62,8 @@ class NewClientTest : public testing::Test {
     Serve([this](ScriptedPeer& peer) { return AnswerAll(peer); }, std::move(options));
   }
   void Serve(ScriptedServer::Script script, ScriptedServerOptions options = {}) {
-    server_ = std::make_unique<ScriptedServer>(io_.get_executor(), std::move(options), std::move(script));
+    server_ =
+        std::make_unique<ScriptedServer>(io_.get_executor(), std::move(options), std::move(script));
     config_.server = server_->url().ToString();
   }
 
@@ -66,16 +71,20 @@ class NewClientTest : public testing::Test {
     if (client_ == nullptr) {
       options_.name = "test";
       options_.observer = &observer_;
-      Result<std::unique_ptr<Client>> made = NewClient(io_.get_executor(), clock_, config_, options_);
+      Result<std::unique_ptr<Client>> made =
+          NewClient(io_.get_executor(), clock_, config_, options_);
       EXPECT_THAT(made, IsOk());
       client_ = std::move(*made);
     }
     return *client_;
   }
-  Result<ApiResponse> Call(ApiRequest request) { return kube::Run(io_, client().Call(std::move(request))); }
+  Result<ApiResponse> Call(ApiRequest request) {
+    return kube::Run(io_, client().Call(std::move(request)));
+  }
   Result<ApiResponse> Get() { return Call({.target = "/api/v1/pods?limit=1"}); }
   // Starts a Get that may have to wait for the clock.
-  std::shared_ptr<std::optional<Result<ApiResponse>>> StartGet(std::chrono::milliseconds timeout = 30s) {
+  std::shared_ptr<std::optional<Result<ApiResponse>>> StartGet(
+      std::chrono::milliseconds timeout = 30s) {
     auto place = std::make_shared<std::optional<Result<ApiResponse>>>();
     ApiRequest request{.target = "/x", .timeout = timeout};
     asio::co_spawn(io_, client().Call(request),
@@ -91,7 +100,8 @@ class NewClientTest : public testing::Test {
 
   std::vector<std::string> Authorizations() const {
     std::vector<std::string> values;
-    for (const ScriptedRequest& request : requests_) values.push_back(request.Header("Authorization"));
+    for (const ScriptedRequest& request : requests_)
+      values.push_back(request.Header("Authorization"));
     return values;
   }
   std::string Write(const std::string& name, const std::string& text) {
@@ -104,7 +114,8 @@ class NewClientTest : public testing::Test {
             .command = "sh",
             .args = {"-c", ": > " + folder_.string() + "/run.$$; printf '%s' \"$CREDENTIAL\""},
             .env = {{"CREDENTIAL",
-                     "{\"apiVersion\":\"client.authentication.k8s.io/v1\",\"kind\":\"ExecCredential\",\"status\":" +
+                     "{\"apiVersion\":\"client.authentication.k8s.io/"
+                     "v1\",\"kind\":\"ExecCredential\",\"status\":" +
                          status + "}"}}};
   }
   int PluginRuns() const {
@@ -183,7 +194,8 @@ TEST_F(NewClientTest, RefusalsCarryTheServersStatus) {
   EXPECT_THAT(Get(), FailsWith(Code::kExpired));
   EXPECT_THAT(Get(), FailsWith(Code::kUnavailable, HasSubstr("oh no")));
   EXPECT_THAT(Get(), FailsWith(Code::kInternal));
-  EXPECT_THAT(observer_.calls, ElementsAre("GET 404", "GET 409", "GET 409", "GET 410", "GET 500", "GET 302"));
+  EXPECT_THAT(observer_.calls,
+              ElementsAre("GET 404", "GET 409", "GET 409", "GET 410", "GET 500", "GET 302"));
 }
 
 TEST_F(NewClientTest, ALostServerIsUnavailableAndCounted) {
@@ -270,7 +282,8 @@ TEST_F(NewClientTest, ATokenFileIsReadAgainEveryMinute) {
   std::filesystem::remove(config_.token_file);  // kept while it cannot be read
   clock_.Advance(60s);
   EXPECT_THAT(Get(), IsOk());
-  EXPECT_THAT(Authorizations(), ElementsAre("Bearer one", "Bearer one", "Bearer two", "Bearer two"));
+  EXPECT_THAT(Authorizations(),
+              ElementsAre("Bearer one", "Bearer one", "Bearer two", "Bearer two"));
 }
 
 TEST_F(NewClientTest, ARefusedTokenFileIsReadAgainOnce) {
@@ -281,7 +294,8 @@ TEST_F(NewClientTest, ARefusedTokenFileIsReadAgainOnce) {
   EXPECT_THAT(Get(), IsOk());
   Write("token", "three");
   EXPECT_THAT(Get(), FailsWith(Code::kUnauthenticated));
-  EXPECT_THAT(Authorizations(), ElementsAre("Bearer one", "Bearer two", "Bearer two", "Bearer three"));
+  EXPECT_THAT(Authorizations(),
+              ElementsAre("Bearer one", "Bearer two", "Bearer two", "Bearer three"));
 }
 
 TEST_F(NewClientTest, APluginIsRunOnceUntilItsTokenExpires) {
@@ -320,7 +334,8 @@ TEST_F(NewClientTest, ARefusedTokenRunsThePluginAgainOnce) {
 TEST_F(NewClientTest, APluginThatFailsIsNotRunForEveryCall) {
   Serve({{.body = "{}"}});
   config_.exec = Plugin("{}");
-  EXPECT_THAT(Get(), FailsWith(Code::kInvalid, HasSubstr("neither token nor clientCertificateData")));
+  EXPECT_THAT(Get(),
+              FailsWith(Code::kInvalid, HasSubstr("neither token nor clientCertificateData")));
   EXPECT_THAT(Get(), FailsWith(Code::kInvalid));
   EXPECT_EQ(PluginRuns(), 1);
   clock_.Advance(5s);
@@ -331,8 +346,9 @@ TEST_F(NewClientTest, APluginThatFailsIsNotRunForEveryCall) {
 
 TEST_F(NewClientTest, APluginThatIsNotThereSaysHowToGetIt) {
   Serve({{.body = "{}"}});
-  config_.exec = ExecConfig{
-      .api_version = "client.authentication.k8s.io/v1", .command = "/no/such/plugin", .install_hint = "get it there"};
+  config_.exec = ExecConfig{.api_version = "client.authentication.k8s.io/v1",
+                            .command = "/no/such/plugin",
+                            .install_hint = "get it there"};
   EXPECT_THAT(Get(), FailsWith(Code::kNotFound, HasSubstr("get it there")));
 }
 
@@ -341,7 +357,8 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
   KeyPair serving = *NewServingCertificate(authority, {"127.0.0.1"}, 1h, RealClock());
   Serve({{.body = "{}"}}, {.certificate = serving, .client_ca_pem = authority.certificate_pem});
   config_.ca_file = Write("ca.crt", authority.certificate_pem);
-  Json status = {{"clientCertificateData", serving.certificate_pem}, {"clientKeyData", serving.private_key_pem}};
+  Json status = {{"clientCertificateData", serving.certificate_pem},
+                 {"clientKeyData", serving.private_key_pem}};
   config_.exec = Plugin(status.dump());
   EXPECT_THAT(Get(), IsOk());
 
@@ -364,13 +381,16 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
 }
 
 TEST_F(NewClientTest, ConfigsThatCannotWorkAreKnownAtOnce) {
-  auto make = [&](ClientConfig config) { return NewClient(io_.get_executor(), clock_, config, options_); };
+  auto make = [&](ClientConfig config) {
+    return NewClient(io_.get_executor(), clock_, config, options_);
+  };
   EXPECT_THAT(make({.server = "ftp://h"}), FailsWith(Code::kInvalid, HasSubstr("server")));
   EXPECT_THAT(make({.server = "https://h", .tls = {.insecure = true}, .proxy_url = "socks5://p"}),
               FailsWith(Code::kInvalid, HasSubstr("proxy-url")));
   EXPECT_THAT(make({.server = "https://h", .ca_file = "/no/such/file"}),
               FailsWith(Code::kNotFound, HasSubstr("certificate authority: /no/such/file")));
-  EXPECT_THAT(make({.server = "https://h", .tls = {.ca_pem = "nonsense"}}), FailsWith(Code::kInvalid));
+  EXPECT_THAT(make({.server = "https://h", .tls = {.ca_pem = "nonsense"}}),
+              FailsWith(Code::kInvalid));
 }
 
 // Watches.
@@ -411,7 +431,8 @@ TEST_F(NewClientTest, ABrokenWatchIsAnError) {
     std::string bytes;
     Code code;
   };
-  const Row kRows[] = {{"{\"half\":", Code::kUnavailable}, {std::string(2000, 'x'), Code::kInvalid}};
+  const Row kRows[] = {{"{\"half\":", Code::kUnavailable},
+                       {std::string(2000, 'x'), Code::kInvalid}};
   options_.max_frame_bytes = 1000;
   for (const Row& row : kRows) {
     Serve(WatchOf("application/json", row.bytes));

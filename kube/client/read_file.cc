@@ -14,7 +14,8 @@ constexpr size_t kMaxFile = 4 * 1024 * 1024;
 }  // namespace
 
 Result<std::string> ReadFile(const std::string& path) {
-  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"), &std::fclose);
+  std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::fopen(path.c_str(), "rbe"),
+                                                       &std::fclose);
   if (file == nullptr) {
     std::string message = path + ": " + std::strerror(errno);
     return errno == ENOENT || errno == ENOTDIR ? Error::NotFound(message) : Error::Invalid(message);

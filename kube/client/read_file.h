@@ -8,7 +8,8 @@
 
 namespace kube {
 
-// The whole file. kNotFound if it is not there, kInvalid if it can't be read or has more than 4 MiB; both name it.
+// The whole file. kNotFound if it is not there, kInvalid if it can't be read or has more than 4
+// MiB; both name it.
 Result<std::string> ReadFile(const std::string& path);
 
 }  // namespace kube

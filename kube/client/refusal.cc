@@ -6,10 +6,13 @@ namespace kube {
 bool IsRefusal(const Error& error) {
   switch (error.code()) {
     case Code::kInvalid:
-    case Code::kInternal: return true;
+    case Code::kInternal:
+      return true;
     // The authorizer's words: `pods "web" is forbidden: User "x" cannot update resource ...`.
-    case Code::kPermissionDenied: return error.message().find(" is forbidden: User \"") == std::string::npos;
-    default: return false;
+    case Code::kPermissionDenied:
+      return error.message().find(" is forbidden: User \"") == std::string::npos;
+    default:
+      return false;
   }
 }
 

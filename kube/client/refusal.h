@@ -6,9 +6,10 @@
 
 namespace kube {
 
-// True if validation, an admission webhook or a policy refused the contents of the write: any 4xx, but for a conflict, an
-// object that is gone, throttling, a timeout and what concerns the caller instead (unauthenticated, or without the
-// permission: right after its start an API server says so to everybody).
+// True if validation, an admission webhook or a policy refused the contents of the write: any 4xx,
+// but for a conflict, an object that is gone, throttling, a timeout and what concerns the caller
+// instead (unauthenticated, or without the permission: right after its start an API server says so
+// to everybody).
 bool IsRefusal(const Error& error);
 
 }  // namespace kube

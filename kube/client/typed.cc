@@ -21,7 +21,8 @@ std::string ListTarget(const Resource& resource, const ListOptions& options) {
   std::string target = resource.Path(options.ns);
   if (!options.label_selector.empty()) AddQuery(target, "labelSelector", options.label_selector);
   if (!options.field_selector.empty()) AddQuery(target, "fieldSelector", options.field_selector);
-  if (!options.resource_version.empty()) AddQuery(target, "resourceVersion", options.resource_version);
+  if (!options.resource_version.empty())
+    AddQuery(target, "resourceVersion", options.resource_version);
   return target;
 }
 
@@ -39,13 +40,15 @@ namespace {
 
 // Objects of the first page: if all are as large as can be, it is asked for twice.
 constexpr int kFirstPage = 16;
-// What a page should not be larger than, if the objects of one page are like those of the page before.
+// What a page should not be larger than, if the objects of one page are like those of the page
+// before.
 constexpr int64_t kPageBytes = 2 * 1024 * 1024;
 constexpr int kGrowth = 4;
 
 }  // namespace
 
-ListPages::ListPages(Client& client, Resource resource, ListOptions options, bool protobuf, std::string continue_token)
+ListPages::ListPages(Client& client, Resource resource, ListOptions options, bool protobuf,
+                     std::string continue_token)
     : client_(client),
       resource_(resource),
       options_(std::move(options)),
@@ -68,12 +71,14 @@ Async<RawList> ListPages::Next() {
       continue;
     }
     if (!response) co_return response.error();
-    Result<RawList> page = protobuf_ ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+    Result<RawList> page =
+        protobuf_ ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
     if (!page) co_return page.error();
     continue_token_ = page->continue_token;
     more_ = !continue_token_.empty();
     auto items = static_cast<int64_t>(std::max<size_t>(page->items.size(), 1));
-    int64_t fitting = kPageBytes * items / static_cast<int64_t>(std::max<size_t>(response->body.size(), 1));
+    int64_t fitting =
+        kPageBytes * items / static_cast<int64_t>(std::max<size_t>(response->body.size(), 1));
     int64_t most = std::min<int64_t>(options_.limit, int64_t{limit_} * kGrowth);
     limit_ = static_cast<int>(std::clamp<int64_t>(fitting, 1, std::max<int64_t>(most, 1)));
     co_return page;
@@ -86,34 +91,38 @@ Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, Li
 
 Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object) {
   return CallFor<Unstructured>(client, {.method = Method::kPost,
-                                .target = resource.Path(object.metadata().namespace_()),
-                                .content_type = std::string(kJson),
-                                .body = Encode(object)});
+                                        .target = resource.Path(object.metadata().namespace_()),
+                                        .content_type = std::string(kJson),
+                                        .body = Encode(object)});
 }
 
-Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object, ApplyOptions options) {
+Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object,
+                                ApplyOptions options) {
   std::string target =
       resource.Path(object.metadata().namespace_(), object.metadata().name(), options.subresource);
   AddQuery(target, "fieldManager", options.field_manager);
   if (options.force) AddQuery(target, "force", "true");
   return CallFor<Unstructured>(client, {.method = Method::kPatch,
-                                .target = std::move(target),
-                                .content_type = std::string(kApplyPatch),
-                                .body = Encode(object)});
+                                        .target = std::move(target),
+                                        .content_type = std::string(kApplyPatch),
+                                        .body = Encode(object)});
 }
 
-Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
-                                Json patch, std::string subresource) {
+Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key,
+                                std::string_view content_type, Json patch,
+                                std::string subresource) {
   return CallFor<Unstructured>(client, {.method = Method::kPatch,
-                                .target = resource.Path(key.ns, key.name, subresource),
-                                .content_type = std::string(content_type),
-                                .body = patch.dump()});
+                                        .target = resource.Path(key.ns, key.name, subresource),
+                                        .content_type = std::string(content_type),
+                                        .body = patch.dump()});
 }
 
 Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options) {
-  Json body = {{"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", options.propagation}};
+  Json body = {
+      {"apiVersion", "v1"}, {"kind", "DeleteOptions"}, {"propagationPolicy", options.propagation}};
   if (!options.uid.empty()) body["preconditions"]["uid"] = options.uid;
-  if (!options.resource_version.empty()) body["preconditions"]["resourceVersion"] = options.resource_version;
+  if (!options.resource_version.empty())
+    body["preconditions"]["resourceVersion"] = options.resource_version;
   ApiRequest request{.method = Method::kDelete,
                      .target = resource.Path(key.ns, key.name),
                      .content_type = std::string(kJson),

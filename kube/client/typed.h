@@ -3,10 +3,11 @@
 //
 //   Result<core::Pod> pod = co_await Get<core::Pod>(client, {"ns", "web"});
 //   pod->mutable_metadata()->...;
-//   Result<core::Pod> written = co_await Update(client, *pod);       // PUT, guarded by the resourceVersion in it
+//   Result<core::Pod> written = co_await Update(client, *pod);       // PUT, guarded by the
+//   resourceVersion in it
 //
-// Errors, all calls: those of kube/base/error.h as the server's Status says; kUnavailable and kDeadlineExceeded from the
-// transport. Thread: the client's.
+// Errors, all calls: those of kube/base/error.h as the server's Status says; kUnavailable and
+// kDeadlineExceeded from the transport. Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -19,11 +20,11 @@
 namespace kube {
 
 struct ListOptions {
-  std::string ns;               // empty: all namespaces
-  std::string label_selector;   // "a=b,c in (d,e)"
-  std::string field_selector;   // "spec.nodeName="
-  int limit = 500;              // a page; all pages are read
-  std::string resource_version; // "" newest, "0" whatever the server's cache has
+  std::string ns;                // empty: all namespaces
+  std::string label_selector;    // "a=b,c in (d,e)"
+  std::string field_selector;    // "spec.nodeName="
+  int limit = 500;               // a page; all pages are read
+  std::string resource_version;  // "" newest, "0" whatever the server's cache has
   std::chrono::milliseconds page_timeout{30'000};
 };
 
@@ -53,17 +54,20 @@ Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key);
 Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options);
 Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object);
 // Server-side apply; creates what is not there. `object` names its apiVersion, kind and metadata.
-Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object, ApplyOptions options);
-// Overloads instead of default arguments: GCC 12 miscompiles a braced temporary inside a co_await expression.
+Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object,
+                                ApplyOptions options);
+// Overloads instead of default arguments: GCC 12 miscompiles a braced temporary inside a co_await
+// expression.
 inline Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object) {
   return ApplyObject(client, resource, std::move(object), ApplyOptions());
 }
 // `content_type` is one of kJsonPatch, kMergePatch, kStrategicMergePatch.
-Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
-                                Json patch, std::string subresource);
-inline Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key, std::string_view content_type,
-                                       Json patch) {
-  return PatchObject(client, resource, std::move(key), content_type, std::move(patch), std::string());
+Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key,
+                                std::string_view content_type, Json patch, std::string subresource);
+inline Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key,
+                                       std::string_view content_type, Json patch) {
+  return PatchObject(client, resource, std::move(key), content_type, std::move(patch),
+                     std::string());
 }
 // kNotFound if there is none: deleting twice is for the caller to forgive.
 Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options);
@@ -84,7 +88,8 @@ Async<T> CallFor(Client& client, ApiRequest request) {
 
 template <class T>
 Async<T> Get(Client& client, ObjectKey key) {
-  return CallFor<T>(client, {.target = ResourceOf<T>::value.Path(key.ns, key.name), .accept = std::string(kContentType<T>)});
+  return CallFor<T>(client, {.target = ResourceOf<T>::value.Path(key.ns, key.name),
+                             .accept = std::string(kContentType<T>)});
 }
 
 template <class T>
@@ -98,11 +103,12 @@ Async<T> Create(Client& client, T object) {
 
 template <class T>
 ApiRequest UpdateRequest(const T& object) {
-  return {.method = Method::kPut,
-          .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
-          .content_type = std::string(kContentType<T>),
-          .accept = std::string(kContentType<T>),
-          .body = Encode(object)};
+  return {
+      .method = Method::kPut,
+      .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
+      .content_type = std::string(kContentType<T>),
+      .accept = std::string(kContentType<T>),
+      .body = Encode(object)};
 }
 
 // PUT: replaces the object; kConflict unless its resourceVersion is the newest.
@@ -111,8 +117,8 @@ Async<T> Update(Client& client, T object) {
   return CallFor<T>(client, UpdateRequest(object));
 }
 
-// Update() for callers whom the written object does not interest: on the way of every pod that is a third of what a write
-// costs us. `object` is encoded before this returns.
+// Update() for callers whom the written object does not interest: on the way of every pod that is a
+// third of what a write costs us. `object` is encoded before this returns.
 template <class T>
 Async<> Replace(Client& client, const T& object) {
   return Send(client, UpdateRequest(object));
@@ -130,9 +136,10 @@ Async<> Delete(Client& client, ObjectKey key, DeleteOptions options) {
 // The target of a list or watch of `resource` under `options`, without paging.
 std::string ListTarget(const Resource& resource, const ListOptions& options);
 
-// A list, a page at a time, its items still encoded. Pages are bounded in bytes as well as in objects: the first is
-// small, the next grow as long as the objects are small, and one that is too large for the client (max_body_bytes) is
-// asked for again with fewer objects. So a list of the largest objects that there can be is read too, some at a time.
+// A list, a page at a time, its items still encoded. Pages are bounded in bytes as well as in
+// objects: the first is small, the next grow as long as the objects are small, and one that is too
+// large for the client (max_body_bytes) is asked for again with fewer objects. So a list of the
+// largest objects that there can be is read too, some at a time.
 //
 //   ListPages pages(client, kPods, options, /*protobuf=*/true);
 //   while (pages.more()) {
@@ -140,7 +147,8 @@ std::string ListTarget(const Resource& resource, const ListOptions& options);
 class ListPages {
  public:
   // `continue_token` of a list whose pages before it were read already.
-  ListPages(Client& client, Resource resource, ListOptions options, bool protobuf, std::string continue_token = "");
+  ListPages(Client& client, Resource resource, ListOptions options, bool protobuf,
+            std::string continue_token = "");
 
   bool more() const { return more_; }
   // Of the next page; "" before the first and after the last.

@@ -23,7 +23,8 @@ constexpr int kExtensionRaw = meta::RawExtension::kRawFieldNumber;
 constexpr int kEnvelopeRaw = meta::Unknown::kRawFieldNumber;
 
 // Where fields of `message` are; "" for those that it does not have.
-Result<void> ReadFields(std::string_view message, std::initializer_list<std::pair<int, std::string_view*>> wanted) {
+Result<void> ReadFields(std::string_view message,
+                        std::initializer_list<std::pair<int, std::string_view*>> wanted) {
   FieldReader fields(message);
   while (fields.Next()) {
     for (const auto& [number, bytes] : wanted) {
@@ -36,7 +37,8 @@ Result<void> ReadFields(std::string_view message, std::initializer_list<std::pai
 
 Error StatusError(int http_status, const meta::Status& status) {
   int code = status.has_code() && status.code() >= 400 ? status.code() : http_status;
-  std::string message = status.message().empty() ? "HTTP " + std::to_string(code) : status.message();
+  std::string message =
+      status.message().empty() ? "HTTP " + std::to_string(code) : status.message();
   Error error = Error::FromHttpStatus(code, status.reason(), std::move(message));
   int32_t retry = status.details().retry_after_seconds();
   return retry > 0 ? error.WithRetryAfter(std::chrono::seconds(retry)) : error;
@@ -84,7 +86,8 @@ Result<RawList> DecodeProtobufList(std::string_view body) {
   Result<void> parsed = Ok();
   FieldReader fields(list);
   while (fields.Next()) {
-    if (fields.number() == meta::List::kMetadataFieldNumber) parsed = ParseMessage(fields.bytes(), metadata);
+    if (fields.number() == meta::List::kMetadataFieldNumber)
+      parsed = ParseMessage(fields.bytes(), metadata);
     if (fields.number() == meta::List::kItemsFieldNumber) raw.items.emplace_back(fields.bytes());
   }
   if (envelope.broken() || fields.broken()) return Error::Invalid("a list that does not parse");
@@ -108,7 +111,8 @@ Result<RawList> DecodeJsonList(std::string_view body) {
 }
 
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame) {
-  // Down to the object without a copy on the way: most of what a controller decodes comes through here.
+  // Down to the object without a copy on the way: most of what a controller decodes comes through
+  // here.
   std::string_view type;
   std::string_view extension;
   Result<void> read = ReadFields(frame, {{kEventType, &type}, {kEventObject, &extension}});
@@ -137,12 +141,14 @@ Error DecodeStatus(int http_status, std::string_view content_type, std::string_v
     status.set_message(StringAt(*json, "message"));
     status.set_reason(StringAt(*json, "reason"));
     status.set_code(static_cast<int32_t>(IntAt(*json, "code")));
-    status.mutable_details()->set_retry_after_seconds(static_cast<int32_t>(IntAt(*json, "details.retryAfterSeconds")));
+    status.mutable_details()->set_retry_after_seconds(
+        static_cast<int32_t>(IntAt(*json, "details.retryAfterSeconds")));
     return StatusError(http_status, status);
   }
   constexpr size_t kShown = 200;
   std::string message = "HTTP " + std::to_string(http_status);
-  if (!body.empty() && content_type.starts_with("text/")) message += ": " + std::string(body.substr(0, kShown));
+  if (!body.empty() && content_type.starts_with("text/"))
+    message += ": " + std::string(body.substr(0, kShown));
   return Error::FromHttpStatus(http_status, "", std::move(message));
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec: API objects to and from bytes. Built-in kinds (protobuf messages) travel in the "k8s\0" envelope, structs with
-// FromJson()/ToJson() as JSON. Fields that a message does not name survive Decode + Encode byte for byte.
+// Codec: API objects to and from bytes. Built-in kinds (protobuf messages) travel in the "k8s\0"
+// envelope, structs with FromJson()/ToJson() as JSON. Fields that a message does not name survive
+// Decode + Encode byte for byte.
 #pragma once
 
-#include <concepts>
 #include <google/protobuf/message_lite.h>
+
+#include <concepts>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +33,8 @@ Result<meta::Unknown> OpenEnvelope(std::string_view body);
 std::string SealEnvelope(const Resource& resource, const google::protobuf::MessageLite& message);
 Result<void> ParseMessage(std::string_view bytes, google::protobuf::MessageLite& message);
 
-// A list as the server sent it; `items` are in the encoding of the content type (raw message, or JSON text).
+// A list as the server sent it; `items` are in the encoding of the content type (raw message, or
+// JSON text).
 struct RawList {
   std::string resource_version;
   std::string continue_token;
@@ -45,7 +48,8 @@ Result<RawList> DecodeList(std::string_view body) {
   return ProtobufKind<T> ? DecodeProtobufList(body) : DecodeJsonList(body);
 }
 
-// One event of a watch. `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; an ERROR comes back as an Error.
+// One event of a watch. `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; an ERROR comes back
+// as an Error.
 template <class T>
 struct WatchEvent {
   std::string type;
@@ -55,7 +59,8 @@ struct RawWatchEvent {
   std::string type;
   std::string_view object;  // the object's own bytes, out of their envelope; part of the frame
 };
-// Errors: kExpired (relist), or as the Status in the frame says; kInvalid for a frame that does not parse.
+// Errors: kExpired (relist), or as the Status in the frame says; kInvalid for a frame that does not
+// parse.
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame);
 
 // The error that a failed answer carries: a Status in either encoding, or the HTTP status alone.
@@ -109,7 +114,8 @@ Result<WatchEvent<T>> DecodeFrame(std::string_view frame) {
     std::string type = StringAt(*json, "type");
     const Json* payload = Find(*json, "object");
     if (payload == nullptr) return Error::Invalid("watch event without object");
-    if (type == "ERROR") return DecodeStatus(static_cast<int>(IntAt(*payload, "code", 500)), kJson, payload->dump());
+    if (type == "ERROR")
+      return DecodeStatus(static_cast<int>(IntAt(*payload, "code", 500)), kJson, payload->dump());
     Result<T> object = T::FromJson(*payload);
     if (!object) return object.error();
     return WatchEvent<T>{std::move(type), std::move(*object)};

@@ -26,7 +26,7 @@ core::Pod MakeOne(const std::string& name) {
 std::string Field(int number, const std::string& value) {
   std::string bytes;
   bytes += static_cast<char>(number << 3 | 2);
-  for (size_t size = value.size(); ; size >>= 7) {
+  for (size_t size = value.size();; size >>= 7) {
     bytes += static_cast<char>(size < 128 ? size : (size & 127) | 128);
     if (size < 128) break;
   }
@@ -71,7 +71,8 @@ TEST(CodecTest, FieldsWithoutANameSurviveDecodingChangingAndEncoding) {
 }
 
 TEST(CodecTest, WhatIsNoEnvelopeIsInvalid) {
-  for (std::string_view body : {""sv, "k8s"sv, "{\"kind\":\"Pod\"}"sv, "k8s\0\xff\xff\xff"sv, "k8s\1abc"sv}) {
+  for (std::string_view body :
+       {""sv, "k8s"sv, "{\"kind\":\"Pod\"}"sv, "k8s\0\xff\xff\xff"sv, "k8s\1abc"sv}) {
     EXPECT_THAT(Decode<core::Pod>(body), FailsWith(Code::kInvalid));
   }
 }
@@ -122,8 +123,8 @@ TEST(CodecTest, FramesCarryTypeAndObject) {
     EXPECT_EQ(event->type, type);
     EXPECT_EQ(event->object.metadata().resource_version(), "7");
   }
-  Result<WatchEvent<Unstructured>> json =
-      DecodeFrame<Unstructured>(R"({"type":"ADDED","object":{"metadata":{"name":"web","resourceVersion":"7"}}})");
+  Result<WatchEvent<Unstructured>> json = DecodeFrame<Unstructured>(
+      R"({"type":"ADDED","object":{"metadata":{"name":"web","resourceVersion":"7"}}})");
   ASSERT_THAT(json, IsOk());
   EXPECT_EQ(json->type, "ADDED");
   EXPECT_EQ(json->object.metadata().name(), "web");
@@ -134,10 +135,11 @@ TEST(CodecTest, AnErrorFrameIsItsStatus) {
   status.set_code(410);
   status.set_reason("Expired");
   status.set_message("too old resource version");
-  EXPECT_THAT(DecodeFrame<core::Pod>(Frame("ERROR", status)), FailsWith(Code::kExpired, "too old resource version"));
-  EXPECT_THAT(
-      DecodeFrame<Unstructured>(R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"),
-      FailsWith(Code::kExpired, "too old"));
+  EXPECT_THAT(DecodeFrame<core::Pod>(Frame("ERROR", status)),
+              FailsWith(Code::kExpired, "too old resource version"));
+  EXPECT_THAT(DecodeFrame<Unstructured>(
+                  R"({"type":"ERROR","object":{"kind":"Status","code":410,"message":"too old"}})"),
+              FailsWith(Code::kExpired, "too old"));
 }
 
 TEST(CodecTest, FramesThatAreNoneAreInvalid) {
@@ -167,7 +169,8 @@ TEST(CodecTest, AStatusIsReadInEitherEncoding) {
 
 TEST(CodecTest, WithoutAStatusTheHttpStatusCounts) {
   EXPECT_EQ(DecodeStatus(502, "text/html", "<html>bad gateway").code(), Code::kUnavailable);
-  EXPECT_THAT(DecodeStatus(502, "text/html", "<html>bad gateway").message(), HasSubstr("bad gateway"));
+  EXPECT_THAT(DecodeStatus(502, "text/html", "<html>bad gateway").message(),
+              HasSubstr("bad gateway"));
   EXPECT_EQ(DecodeStatus(404, kProtobuf, "not protobuf").code(), Code::kNotFound);
   EXPECT_EQ(DecodeStatus(403, kJson, "[1,2]").code(), Code::kPermissionDenied);
   EXPECT_EQ(DecodeStatus(409, kJson, "{\"code\":\"text\",\"details\":5}").code(), Code::kConflict);

@@ -34,7 +34,8 @@ bool FieldReader::Next() {
   int available = 0;
   broken_ = !in_.ReadVarint32(&size);
   if (broken_ || size == 0) return !broken_;
-  broken_ = !in_.GetDirectBufferPointer(&data, &available) || size > static_cast<uint32_t>(available);
+  broken_ =
+      !in_.GetDirectBufferPointer(&data, &available) || size > static_cast<uint32_t>(available);
   if (broken_) return false;
   bytes_ = {static_cast<const char*>(data), size};
   in_.Skip(static_cast<int>(size));

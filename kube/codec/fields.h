@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldReader: walks the fields of a protobuf message without decoding or copying anything; for envelopes, and for the
-// few fields that tell whether a message is worth decoding.
+// FieldReader: walks the fields of a protobuf message without decoding or copying anything; for
+// envelopes, and for the few fields that tell whether a message is worth decoding.
 //
 //   FieldReader fields(message);
 //   while (fields.Next()) {
@@ -29,7 +29,9 @@ class FieldReader {
   // Of a string, a bytes field or a message; "" for fields of another type.
   std::string_view bytes() const { return bytes_; }
   // The whole field as it stands in the message, its tag included.
-  std::string_view whole() const { return message_.substr(begin_, static_cast<size_t>(in_.CurrentPosition()) - begin_); }
+  std::string_view whole() const {
+    return message_.substr(begin_, static_cast<size_t>(in_.CurrentPosition()) - begin_);
+  }
 
  private:
   std::string_view message_;

@@ -42,9 +42,12 @@ TEST(FieldsTest, EmptyMessagesAndEmptyFieldsAreWhole) {
 }
 
 TEST(FieldsTest, WhatIsCutOffOrNoMessageIsBroken) {
-  for (std::string_view bytes : {std::string_view("\x0a"), std::string_view("\x0a\x05" "abcd"), std::string_view("\xff\xff"),
-                                 std::string_view("\x0a\xff\xff\xff\xff\x7f"), std::string_view("\x08"),
-                                 std::string_view("\x0f\x01"), std::string_view("\x00\x01", 2)}) {
+  for (std::string_view bytes :
+       {std::string_view("\x0a"),
+        std::string_view("\x0a\x05"
+                         "abcd"),
+        std::string_view("\xff\xff"), std::string_view("\x0a\xff\xff\xff\xff\x7f"),
+        std::string_view("\x08"), std::string_view("\x0f\x01"), std::string_view("\x00\x01", 2)}) {
     FieldReader fields(bytes);
     while (fields.Next()) {
     }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/codec/yaml.h"
 
-#include <yaml-cpp/yaml.h>
-
 #include <yaml-cpp/eventhandler.h>
+#include <yaml-cpp/yaml.h>
 
 #include <algorithm>
 #include <charconv>
@@ -22,11 +21,13 @@ Json ScalarToJson(const YAML::Node& node) {
   if (text == "null" || text == "~" || text.empty()) return nullptr;
   const char* end = text.data() + text.size();
   int64_t integer = 0;
-  if (auto parsed = std::from_chars(text.data(), end, integer); parsed.ec == std::errc() && parsed.ptr == end)
+  if (auto parsed = std::from_chars(text.data(), end, integer);
+      parsed.ec == std::errc() && parsed.ptr == end)
     return integer;
   double number = 0;
   bool numeric = text.find_first_not_of("0123456789+-.eE") == std::string::npos;
-  if (auto parsed = std::from_chars(text.data(), end, number); numeric && parsed.ec == std::errc() && parsed.ptr == end)
+  if (auto parsed = std::from_chars(text.data(), end, number);
+      numeric && parsed.ec == std::errc() && parsed.ptr == end)
     return number;
   return text;
 }
@@ -43,13 +44,16 @@ Json NodeToJson(const YAML::Node& node) {
       for (const auto& entry : node) array.push_back(NodeToJson(entry));
       return array;
     }
-    case YAML::NodeType::Scalar: return ScalarToJson(node);
-    default: return nullptr;
+    case YAML::NodeType::Scalar:
+      return ScalarToJson(node);
+    default:
+      return nullptr;
   }
 }
 
-// Goes through the text before anything is built of it, and stops (by the exception of the library) at what would never
-// end: the scanner finds documents for ever in some broken texts, and aliases of aliases grow without bound.
+// Goes through the text before anything is built of it, and stops (by the exception of the library)
+// at what would never end: the scanner finds documents for ever in some broken texts, and aliases
+// of aliases grow without bound.
 class Meter final : public YAML::EventHandler {
  public:
   // EventHandler
@@ -61,10 +65,12 @@ class Meter final : public YAML::EventHandler {
   void OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) override { Add(mark, anchor, {}); }
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto meant = anchors_.find(anchor);
-    if (meant == anchors_.end()) throw YAML::ParserException(mark, "an alias within what it stands for");
+    if (meant == anchors_.end())
+      throw YAML::ParserException(mark, "an alias within what it stands for");
     Add(mark, YAML::NullAnchor, meant->second);
   }
-  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor, const std::string&) override {
+  void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
+                const std::string&) override {
     Add(mark, anchor, {});
   }
   void OnSequenceStart(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -95,7 +101,8 @@ class Meter final : public YAML::EventHandler {
 
   void Add(const YAML::Mark& mark, YAML::anchor_t anchor, Size value) {
     if (anchor != YAML::NullAnchor) anchors_[anchor] = value;
-    if (open_.size() + value.levels > kMaxDepth) throw YAML::ParserException(mark, "nested too deep");
+    if (open_.size() + value.levels > kMaxDepth)
+      throw YAML::ParserException(mark, "nested too deep");
     Size& all = open_.empty() ? total_ : open_.back().size;
     all.nodes += value.nodes;
     all.levels = std::max(all.levels, value.levels + 1);
@@ -128,7 +135,8 @@ Result<std::vector<Json>> ParseYamlDocuments(const std::string& text) {
     while (parser.HandleNextDocument(meter)) {
     }
     for (const YAML::Node& node : YAML::LoadAll(text)) {
-      if (Json document = NodeToJson(node); !document.is_null()) documents.push_back(std::move(document));
+      if (Json document = NodeToJson(node); !document.is_null())
+        documents.push_back(std::move(document));
     }
   } catch (const YAML::Exception& e) {
     return Error::Invalid(std::string("YAML: ") + e.what());

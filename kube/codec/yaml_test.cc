@@ -7,15 +7,18 @@ namespace kube {
 namespace {
 
 TEST(YamlTest, ReadsPlainScalarsByType) {
-  auto documents = ParseYamlDocuments("a: true\nb: 8080\nc: \"8080\"\nd: 1.5\ne: 10m\nf: ~\ng: '*'\nh: 1e\n");
+  auto documents =
+      ParseYamlDocuments("a: true\nb: 8080\nc: \"8080\"\nd: 1.5\ne: 10m\nf: ~\ng: '*'\nh: 1e\n");
   ASSERT_TRUE(documents);
   ASSERT_EQ(documents->size(), 1u);
-  EXPECT_EQ((*documents)[0],
-            Json::parse(R"({"a":true,"b":8080,"c":"8080","d":1.5,"e":"10m","f":null,"g":"*","h":"1e"})"));
+  EXPECT_EQ(
+      (*documents)[0],
+      Json::parse(R"({"a":true,"b":8080,"c":"8080","d":1.5,"e":"10m","f":null,"g":"*","h":"1e"})"));
 }
 
 TEST(YamlTest, SkipsEmptyDocuments) {
-  auto documents = ParseYamlDocuments("---\n# nothing\n---\nkind: A\n---\nkind: B\nlist: [1, {x: y}]\n");
+  auto documents =
+      ParseYamlDocuments("---\n# nothing\n---\nkind: A\n---\nkind: B\nlist: [1, {x: y}]\n");
   ASSERT_TRUE(documents);
   ASSERT_EQ(documents->size(), 2u);
   EXPECT_EQ((*documents)[1], Json::parse(R"({"kind":"B","list":[1,{"x":"y"}]})"));
@@ -32,7 +35,8 @@ TEST(YamlTest, WhatWouldNeverEndIsRefused) {
   std::string bomb = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 60; ++i) {
     std::string before = std::to_string(i - 1);
-    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + before + ", *a" + before + "]\n";
+    bomb += "a" + std::to_string(i) + ": &a" + std::to_string(i) + " [*a" + before + ", *a" +
+            before + "]\n";
   }
   EXPECT_EQ(ParseYamlDocuments(bomb).error().code(), Code::kInvalid);
   EXPECT_EQ(ParseYamlDocuments(std::string(100'000, '[')).error().code(), Code::kInvalid);

@@ -9,17 +9,20 @@
 namespace kube {
 namespace {
 
-// Messages carry text from the cluster and from registries: nobody gets to write log lines of their own.
+// Messages carry text from the cluster and from registries: nobody gets to write log lines of their
+// own.
 std::string OneLine(const std::string& text) {
   constexpr size_t kMaxLength = 2000;
   std::string line;
-  for (unsigned char c : text.substr(0, kMaxLength)) line += c < 0x20 || c == 0x7f ? ' ' : static_cast<char>(c);
+  for (unsigned char c : text.substr(0, kMaxLength))
+    line += c < 0x20 || c == 0x7f ? ' ' : static_cast<char>(c);
   return line;
 }
 
 }  // namespace
 
-Controller::Controller(ControllerOptions options, Reconciler& reconciler, Clock& clock, ControllerObserver* observer)
+Controller::Controller(ControllerOptions options, Reconciler& reconciler, Clock& clock,
+                       ControllerObserver* observer)
     : options_(std::move(options)),
       reconciler_(reconciler),
       clock_(clock),
@@ -30,7 +33,8 @@ Controller::Controller(ControllerOptions options, Reconciler& reconciler, Clock&
 asio::awaitable<void> Controller::Run(TaskGroup& tasks) {
   co_await IgnoreCancellation();
   workers_ = options_.workers;
-  for (int i = 0; i < options_.workers; ++i) tasks.Spawn(options_.name + "-worker-" + std::to_string(i), Work());
+  for (int i = 0; i < options_.workers; ++i)
+    tasks.Spawn(options_.name + "-worker-" + std::to_string(i), Work());
 
   // Workers end when the queue does, and that when this task is cancelled.
   while (workers_ > 0) {
@@ -59,7 +63,8 @@ asio::awaitable<void> Controller::Work() {
 asio::awaitable<void> Controller::ReconcileOne(ObjectKey key) {
   char id[9];
   std::snprintf(id, sizeof id, "%08x", ++last_id_);
-  VLOG(2) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id << " starts";
+  VLOG(2) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
+          << " reconcile=" << id << " starts";
 
   TimePoint start = clock_.Now();
   Result<Outcome> result = Outcome::Done();
@@ -76,8 +81,8 @@ asio::awaitable<void> Controller::ReconcileOne(ObjectKey key) {
   queue_.Done(key);
 }
 
-void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id, bool panicked,
-                        Duration took) {
+void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
+                        bool panicked, Duration took) {
   using Ending = ControllerObserver::Ending;
   Ending ending = Ending::kSuccess;
   if (result) {
@@ -89,20 +94,20 @@ void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std
   } else if (result.error().code() == Code::kConflict && !result.error().terminal()) {
     ending = Ending::kRequeue;
     queue_.AddRateLimited(key);
-    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id
-            << " conflict: " << OneLine(result.error().message());
+    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
+            << " reconcile=" << id << " conflict: " << OneLine(result.error().message());
   } else if (result.error().code() == Code::kCancelled) {
     // Asked to stop: whoever works next looks at everything.
     ending = Ending::kRequeue;
-    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id
-            << " cancelled";
+    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
+            << " reconcile=" << id << " cancelled";
     queue_.AddRateLimited(key);
   } else {
     bool terminal = result.error().terminal();
     ending = terminal ? Ending::kTerminalError : Ending::kError;
-    LOG(ERROR) << "controller=" << options_.name << " object=" << OneLine(key.ToString()) << " reconcile=" << id
-               << " tries=" << queue_.failures(key) + 1 << (terminal ? " terminal" : "")
-               << " error=" << OneLine(result.error().ToString());
+    LOG(ERROR) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
+               << " reconcile=" << id << " tries=" << queue_.failures(key) + 1
+               << (terminal ? " terminal" : "") << " error=" << OneLine(result.error().ToString());
     if (terminal) {
       queue_.Forget(key);
     } else {

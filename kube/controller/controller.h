@@ -5,8 +5,8 @@
 //   informer.OnChange([&](EventType, const ObjectKey& pod) { pods.Enqueue(pod); });
 //   tasks.Spawn("shard-pod", pods.Run(tasks));
 //
-// Errors are logged here and nowhere below, one line each: "controller=shard-pod object=ns/web reconcile=7f3a ...".
-// Thread: one executor. The controller outlives its tasks.
+// Errors are logged here and nowhere below, one line each: "controller=shard-pod object=ns/web
+// reconcile=7f3a ...". Thread: one executor. The controller outlives its tasks.
 #pragma once
 
 #include <string>
@@ -41,13 +41,15 @@ struct ControllerOptions {
 class Controller {
  public:
   // `reconciler`, `clock` and `observer` (may be null) outlive the controller.
-  Controller(ControllerOptions options, Reconciler& reconciler, Clock& clock, ControllerObserver* observer = nullptr);
+  Controller(ControllerOptions options, Reconciler& reconciler, Clock& clock,
+             ControllerObserver* observer = nullptr);
 
   void Enqueue(const ObjectKey& key) { queue_.Add(key); }
   void EnqueueAfter(const ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 
-  // Works in `tasks` until cancelled. Then no new reconcile starts, those under way are finished, and Run ends. What a
-  // reconcile waits for is cancelled only when the grace of TaskGroup::Stop() is over.
+  // Works in `tasks` until cancelled. Then no new reconcile starts, those under way are finished,
+  // and Run ends. What a reconcile waits for is cancelled only when the grace of TaskGroup::Stop()
+  // is over.
   asio::awaitable<void> Run(TaskGroup& tasks);
 
   const std::string& name() const { return options_.name; }
@@ -56,7 +58,8 @@ class Controller {
  private:
   asio::awaitable<void> Work();
   asio::awaitable<void> ReconcileOne(ObjectKey key);
-  void Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id, bool panicked, Duration took);
+  void Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
+              bool panicked, Duration took);
 
   ControllerOptions options_;
   Reconciler& reconciler_;

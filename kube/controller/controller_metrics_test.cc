@@ -17,23 +17,24 @@ TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
   FakeClock clock;
   ControllerMetrics observer(metrics, clock, "shard-pod", 4);
   std::string text = metrics.Render();
-  for (const char* line : {
-           R"(controller_runtime_reconcile_total{controller="shard-pod",result="success"} 0)",
-           R"(controller_runtime_reconcile_total{controller="shard-pod",result="error"} 0)",
-           R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue"} 0)",
-           R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue_after"} 0)",
-           R"(controller_runtime_reconcile_errors_total{controller="shard-pod"} 0)",
-           R"(controller_runtime_reconcile_time_seconds_count{controller="shard-pod"} 0)",
-           R"(controller_runtime_active_workers{controller="shard-pod"} 0)",
-           R"(controller_runtime_max_concurrent_reconciles{controller="shard-pod"} 4)",
-           R"(workqueue_depth{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_adds_total{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_retries_total{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_queue_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_work_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_unfinished_work_seconds{controller="shard-pod",name="shard-pod"} 0)",
-           R"(workqueue_longest_running_processor_seconds{controller="shard-pod",name="shard-pod"} 0)",
-       }) {
+  for (
+      const char* line : {
+          R"(controller_runtime_reconcile_total{controller="shard-pod",result="success"} 0)",
+          R"(controller_runtime_reconcile_total{controller="shard-pod",result="error"} 0)",
+          R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue"} 0)",
+          R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue_after"} 0)",
+          R"(controller_runtime_reconcile_errors_total{controller="shard-pod"} 0)",
+          R"(controller_runtime_reconcile_time_seconds_count{controller="shard-pod"} 0)",
+          R"(controller_runtime_active_workers{controller="shard-pod"} 0)",
+          R"(controller_runtime_max_concurrent_reconciles{controller="shard-pod"} 4)",
+          R"(workqueue_depth{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_adds_total{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_retries_total{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_queue_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_work_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_unfinished_work_seconds{controller="shard-pod",name="shard-pod"} 0)",
+          R"(workqueue_longest_running_processor_seconds{controller="shard-pod",name="shard-pod"} 0)",
+      }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }
@@ -82,18 +83,25 @@ TEST(ControllerMetricsTest, WorkThatHasNoEndShows) {
     observer.OnTaken(second, second);
     clock.Advance(10s);
     std::string text = metrics.Render();
-    EXPECT_THAT(text, HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 50)"));
-    EXPECT_THAT(text, HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 40)"));
+    EXPECT_THAT(text,
+                HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 50)"));
+    EXPECT_THAT(
+        text,
+        HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 40)"));
 
     observer.OnDone(first, clock.Now());
     clock.Advance(5s);
     text = metrics.Render();
-    EXPECT_THAT(text, HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 15)"));
-    EXPECT_THAT(text, HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 15)"));
+    EXPECT_THAT(text,
+                HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 15)"));
+    EXPECT_THAT(
+        text,
+        HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 15)"));
     observer.OnDone(second, clock.Now());
   }
   // A scrape that comes while the process ends finds nothing under way.
-  EXPECT_THAT(metrics.Render(), HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 0)"));
+  EXPECT_THAT(metrics.Render(),
+              HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 0)"));
 }
 
 TEST(ControllerMetricsTest, SaysWhoLeads) {

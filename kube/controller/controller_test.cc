@@ -94,7 +94,10 @@ class ControllerTest : public testing::Test {
   ScriptedReconciler reconciler_{clock_};
   Observed observed_;
   Controller controller_{
-      {.name = "test", .workers = 2, .queue = {.base_delay = 10ms, .max_delay = 1s}}, reconciler_, clock_, &observed_};
+      {.name = "test", .workers = 2, .queue = {.base_delay = 10ms, .max_delay = 1s}},
+      reconciler_,
+      clock_,
+      &observed_};
 };
 
 TEST_F(ControllerTest, ReconcilesWhatIsEnqueuedOnce) {
@@ -116,7 +119,8 @@ TEST_F(ControllerTest, LooksAgainAfterTheDelayThatWasAskedFor) {
 }
 
 TEST_F(ControllerTest, RetriesFailuresWithBackoffUntilOneGoesWell) {
-  reconciler_.answers = {Error::Unavailable("503"), Error::Unavailable("503"), Outcome::Done(), Error::Unavailable("503")};
+  reconciler_.answers = {Error::Unavailable("503"), Error::Unavailable("503"), Outcome::Done(),
+                         Error::Unavailable("503")};
   Enqueue("a");
   Advance(10ms);
   Advance(19ms);
@@ -189,7 +193,8 @@ TEST_F(ControllerTest, StopFinishesWhatIsUnderWayAndStartsNothing) {
   Enqueue("b");
   Enqueue("waits");
   std::optional<Result<>> stopped;
-  asio::co_spawn(io_, tasks_.Stop(clock_, 10s), [&](std::exception_ptr, Result<> result) { stopped = std::move(result); });
+  asio::co_spawn(io_, tasks_.Stop(clock_, 10s),
+                 [&](std::exception_ptr, Result<> result) { stopped = std::move(result); });
   Drain(io_);
   EXPECT_FALSE(stopped) << "two reconciles are under way";
   Advance(1s);

@@ -30,7 +30,11 @@ constexpr Duration kMaxRetryAfter = 60s;
 // Length of the UTF-8 sequence at the start of `text`, 0 if there is no valid one.
 size_t SequenceLength(std::string_view text) {
   auto lead = static_cast<unsigned char>(text[0]);
-  size_t length = lead < 0x80 ? 1 : lead >= 0xc2 && lead < 0xe0 ? 2 : lead >= 0xe0 && lead < 0xf0 ? 3 : lead >= 0xf0 && lead < 0xf5 ? 4 : 0;
+  size_t length = lead < 0x80                   ? 1
+                  : lead >= 0xc2 && lead < 0xe0 ? 2
+                  : lead >= 0xe0 && lead < 0xf0 ? 3
+                  : lead >= 0xf0 && lead < 0xf5 ? 4
+                                                : 0;
   if (length > text.size()) return 0;
   for (size_t i = 1; i < length; ++i) {
     if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
@@ -41,7 +45,8 @@ size_t SequenceLength(std::string_view text) {
 // Messages quote registries and pods: whatever bytes those send, the API server gets bounded UTF-8.
 std::string Clean(std::string_view text, size_t max) {
   auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
-  if (text.size() <= max && std::all_of(text.begin(), text.end(), is_ascii)) return std::string(text);
+  if (text.size() <= max && std::all_of(text.begin(), text.end(), is_ascii))
+    return std::string(text);
   std::string out;
   while (!text.empty()) {
     size_t length = SequenceLength(text);
@@ -57,8 +62,8 @@ std::string Clean(std::string_view text, size_t max) {
 std::string SignatureOf(const core::Event& event) {
   const core::ObjectReference& about = event.involved_object();
   std::string signature;
-  for (const std::string* part : {&about.uid(), &about.kind(), &about.namespace_(), &about.name(), &event.reason(),
-                                  &event.message()}) {
+  for (const std::string* part : {&about.uid(), &about.kind(), &about.namespace_(), &about.name(),
+                                  &event.reason(), &event.message()}) {
     signature += *part;
     signature += '\0';
   }
@@ -76,9 +81,10 @@ bool MayPass(const Error& error) {
 EventRecorder::EventRecorder(Client& client, Clock& clock, EventRecorderOptions options)
     : client_(client), clock_(clock), options_(std::move(options)) {}
 
-void EventRecorder::Record(const core::ObjectReference& about, bool warning, std::string_view reason,
-                           std::string message) {
-  auto seconds = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch()).count();
+void EventRecorder::Record(const core::ObjectReference& about, bool warning,
+                           std::string_view reason, std::string message) {
+  auto seconds =
+      std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch()).count();
   core::Event event;
   *event.mutable_involved_object() = about;
   event.set_reason(Clean(reason, kMaxReason));
@@ -92,7 +98,8 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning, std
     Take(normals_, std::prev(normals_.end()));
   }
   // Events about cluster-scoped objects live in "default".
-  event.mutable_metadata()->set_namespace_(about.namespace_().empty() ? "default" : about.namespace_());
+  event.mutable_metadata()->set_namespace_(about.namespace_().empty() ? "default"
+                                                                      : about.namespace_());
   event.mutable_metadata()->set_name(NewName(about.name()));
   event.mutable_source()->set_component(options_.component);
   event.set_reporting_component(options_.component);
@@ -101,7 +108,10 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning, std
   urgent_ = clock_.Now();
   Queue& queue = warning ? warnings_ : normals_;
   Insert(queue, queue.end(),
-         {.signature = signature, .event = event.SerializeAsString(), .since = urgent_, .last_seconds = seconds});
+         {.signature = signature,
+          .event = event.SerializeAsString(),
+          .since = urgent_,
+          .last_seconds = seconds});
   NotifyObserver();
   changed_.NotifyAll();
 }
@@ -112,13 +122,15 @@ bool EventRecorder::CountRepeat(size_t signature, const core::Event& event, int6
   Waiting& waiting = *found->second.second;
   core::Event other;
   // Hashes can be made to collide by whoever names pods.
-  if (!other.ParseFromString(waiting.event) || SignatureOf(other) != SignatureOf(event)) return false;
+  if (!other.ParseFromString(waiting.event) || SignatureOf(other) != SignatureOf(event))
+    return false;
   ++waiting.count;
   waiting.last_seconds = seconds;
   return true;
 }
 
-EventRecorder::Queue::iterator EventRecorder::Insert(Queue& queue, Queue::iterator position, Waiting waiting) {
+EventRecorder::Queue::iterator EventRecorder::Insert(Queue& queue, Queue::iterator position,
+                                                     Waiting waiting) {
   auto inserted = queue.insert(position, std::move(waiting));
   by_signature_.try_emplace(inserted->signature, &queue, inserted);
   return inserted;
@@ -126,7 +138,8 @@ EventRecorder::Queue::iterator EventRecorder::Insert(Queue& queue, Queue::iterat
 
 EventRecorder::Waiting EventRecorder::Take(Queue& queue, Queue::iterator position) {
   auto indexed = by_signature_.find(position->signature);
-  if (indexed != by_signature_.end() && indexed->second.second == position) by_signature_.erase(indexed);
+  if (indexed != by_signature_.end() && indexed->second.second == position)
+    by_signature_.erase(indexed);
   Waiting waiting = std::move(*position);
   queue.erase(position);
   return waiting;
@@ -148,7 +161,8 @@ void EventRecorder::NotifyObserver() {
 
 std::string EventRecorder::NewName(const std::string& object_name) {
   // As client-go: the time in nanoseconds, here made unique within the process as well.
-  auto nanos = static_cast<uint64_t>(std::chrono::nanoseconds(clock_.WallNow().time_since_epoch()).count());
+  auto nanos =
+      static_cast<uint64_t>(std::chrono::nanoseconds(clock_.WallNow().time_since_epoch()).count());
   last_suffix_ = std::max(nanos, last_suffix_ + 1);
   char suffix[18];
   std::snprintf(suffix, sizeof suffix, ".%" PRIx64, last_suffix_);
@@ -175,8 +189,8 @@ asio::awaitable<void> EventRecorder::Run() {
     }
   }
 
-  // Flush: at first one alone, as a server that is away now will not be back within the next moment. A second request to
-  // stop ends it.
+  // Flush: at first one alone, as a server that is away now will not be back within the next
+  // moment. A second request to stop ends it.
   co_await ForgetCancellation();
   bool late = false;
   Alarm deadline(clock_, [this, &late] {
@@ -252,7 +266,8 @@ asio::awaitable<void> EventRecorder::Send(Waiting waiting, bool warning) {
   Settle(std::move(waiting), warning, response, clock_.Now() - sent_at);
 }
 
-void EventRecorder::Settle(Waiting waiting, bool warning, const Result<ApiResponse>& response, Duration took) {
+void EventRecorder::Settle(Waiting waiting, bool warning, const Result<ApiResponse>& response,
+                           Duration took) {
   TimePoint now = clock_.Now();
   --in_flight_;
   next_turn_ = now + took;

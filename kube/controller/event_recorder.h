@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventRecorder: core/v1 Events about objects, at a low priority. An event costs the API server as much as a write, so
-// events wait in a bounded queue until nothing urgent has been going on for a moment, and then go out several at a time.
-// Where there is no such moment, an event that has waited for `max_wait` goes out all the same, one at a time. An API
-// server that is away loses no event: the queue waits for it.
+// EventRecorder: core/v1 Events about objects, at a low priority. An event costs the API server as
+// much as a write, so events wait in a bounded queue until nothing urgent has been going on for a
+// moment, and then go out several at a time. Where there is no such moment, an event that has
+// waited for `max_wait` goes out all the same, one at a time. An API server that is away loses no
+// event: the queue waits for it.
 //
-//   EventRecorder events(client, clock, {.component = "shard", .busy = [&] { return pods.queue().size() > 0; }});
-//   tasks.Spawn("events", events.Run());
+//   EventRecorder events(client, clock, {.component = "shard", .busy = [&] { return
+//   pods.queue().size() > 0; }}); tasks.Spawn("events", events.Run());
 //   events.Record(ReferenceTo(pod), /*warning=*/false, "Placed", "on arm64");      // never waits
 //
 // Thread: the client's.
@@ -40,7 +41,8 @@ struct EventRecorderOptions {
   std::string component;
   // Events that wait, about 500 bytes each; one more is dropped.
   size_t capacity = 10'000;
-  // True while there is more urgent work, of which a new event is a sign as well; empty: there never is. Asked each `poll`.
+  // True while there is more urgent work, of which a new event is a sign as well; empty: there
+  // never is. Asked each `poll`.
   std::function<bool()> busy;
   Duration poll = std::chrono::milliseconds(100);
   // How long there must have been none: work that comes pod after pod leaves gaps.
@@ -49,7 +51,8 @@ struct EventRecorderOptions {
   Duration max_wait = std::chrono::seconds(3);
   // Events in flight when there is no urgent work.
   size_t senders = 8;
-  // The first wait for an API server that is away or asks for fewer calls; doubles up to `max_backoff`.
+  // The first wait for an API server that is away or asks for fewer calls; doubles up to
+  // `max_backoff`.
   Duration backoff = std::chrono::milliseconds(500);
   Duration max_backoff = std::chrono::seconds(10);
   // An event that could not be sent for so long is dropped.
@@ -65,15 +68,17 @@ class EventRecorder {
   // `client` and `clock` outlive the recorder.
   EventRecorder(Client& client, Clock& clock, EventRecorderOptions options);
 
-  // Queues an event, or counts one more of an equal event that still waits. In a full queue a warning takes the place of
-  // another event. `message` is cut to 1,024 bytes.
-  void Record(const core::ObjectReference& about, bool warning, std::string_view reason, std::string message);
+  // Queues an event, or counts one more of an equal event that still waits. In a full queue a
+  // warning takes the place of another event. `message` is cut to 1,024 bytes.
+  void Record(const core::ObjectReference& about, bool warning, std::string_view reason,
+              std::string message);
 
   // Sends until cancelled, then flushes. Once at a time.
   asio::awaitable<void> Run();
 
   size_t size() const { return normals_.size() + warnings_.size(); }
-  // Events that found the queue full, were refused by the API server, waited for too long, or were left at the end.
+  // Events that found the queue full, were refused by the API server, waited for too long, or were
+  // left at the end.
   uint64_t dropped() const { return dropped_; }
 
  private:

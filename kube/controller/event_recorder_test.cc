@@ -29,7 +29,8 @@ class EventRecorderTest : public testing::Test {
     Drain(io_);
   }
   void Record(const std::string& message, const std::string& pod = "web") {
-    recorder_.Record(ReferenceTo(core::Pod(MakePod(pod).Uid("u1"))), /*warning=*/false, "Placed", message);
+    recorder_.Record(ReferenceTo(core::Pod(MakePod(pod).Uid("u1"))), /*warning=*/false, "Placed",
+                     message);
   }
   std::vector<core::Event> Sent(const std::string& ns = "ns") {
     Drain(io_);
@@ -41,14 +42,17 @@ class EventRecorderTest : public testing::Test {
   FakeApiServer api_{clock_};
   TaskGroup tasks_{io_.get_executor()};
   bool busy_ = false;
-  EventRecorderOptions options_{
-      .component = "shard", .capacity = 3, .busy = [this] { return busy_; }, .settle = Duration::zero()};
+  EventRecorderOptions options_{.component = "shard",
+                                .capacity = 3,
+                                .busy = [this] { return busy_; },
+                                .settle = Duration::zero()};
   EventRecorder recorder_{api_, clock_, options_};
 };
 
 TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
   Start();
-  recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage", "gone");
+  recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage",
+                   "gone");
   std::vector<core::Event> events = Sent();
   ASSERT_EQ(events.size(), 1u);
   const core::Event& event = events[0];
@@ -63,7 +67,8 @@ TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
   EXPECT_EQ(event.source().component(), "shard");
   EXPECT_EQ(event.reporting_component(), "shard");
   EXPECT_EQ(event.count(), 1);
-  EXPECT_EQ(event.first_timestamp().seconds(), std::chrono::system_clock::to_time_t(clock_.WallNow()));
+  EXPECT_EQ(event.first_timestamp().seconds(),
+            std::chrono::system_clock::to_time_t(clock_.WallNow()));
 }
 
 TEST_F(EventRecorderTest, EventsOfClusterScopedObjectsGoToDefault) {
@@ -117,7 +122,9 @@ TEST_F(EventRecorderTest, WaitsForMoreThanAGapInUrgentWork) {
   options_.settle = 200ms;
   EventRecorder recorder(api_, clock_, options_);
   tasks_.Spawn("settling", recorder.Run());
-  auto record = [&](const char* about) { recorder.Record(ReferenceTo(core::Pod(MakePod(about))), false, "Done", ""); };
+  auto record = [&](const char* about) {
+    recorder.Record(ReferenceTo(core::Pod(MakePod(about))), false, "Done", "");
+  };
   record("a");
   clock_.Advance(100ms);
   EXPECT_EQ(Sent().size(), 0u);
@@ -132,7 +139,8 @@ TEST_F(EventRecorderTest, WaitsForMoreThanAGapInUrgentWork) {
 // An API server whose answers take `latency`, by the fake clock.
 class SlowClient final : public Client {
  public:
-  SlowClient(FakeApiServer& api, Clock& clock, Duration latency) : api_(api), clock_(clock), latency_(latency) {}
+  SlowClient(FakeApiServer& api, Clock& clock, Duration latency)
+      : api_(api), clock_(clock), latency_(latency) {}
 
   Async<ApiResponse> Call(ApiRequest request) override {
     most_at_once_ = std::max(most_at_once_, ++at_once_);
@@ -165,7 +173,8 @@ class SlowServerTest : public EventRecorderTest {
     Drain(io_);
   }
   void RecordSlow(int number) {
-    slow_->Record(ReferenceTo(core::Pod(MakePod("web-" + std::to_string(number)).Uid("u1"))), /*warning=*/false, "Placed", "");
+    slow_->Record(ReferenceTo(core::Pod(MakePod("web-" + std::to_string(number)).Uid("u1"))),
+                  /*warning=*/false, "Placed", "");
   }
   void Pass(Duration time) {
     for (Duration passed{}; passed < time; passed += 10ms) {
@@ -213,7 +222,8 @@ TEST_F(SlowServerTest, BesideUrgentWorkEventsTakeHalfOfOneConnection) {
   Pass(3s);
   size_t before = Sent().size();
   Pass(2s);
-  EXPECT_NEAR(static_cast<double>(Sent().size() - before), 100, 5) << "2 s, 10 ms each, and 10 ms between";
+  EXPECT_NEAR(static_cast<double>(Sent().size() - before), 100, 5)
+      << "2 s, 10 ms each, and 10 ms between";
   EXPECT_EQ(slow_client_.most_at_once(), 1);
   busy_ = false;
   Pass(20s);
@@ -281,7 +291,8 @@ TEST_F(EventRecorderTest, CountsWhatDoesNotFit) {
 TEST_F(EventRecorderTest, AWarningTakesThePlaceOfAnotherEvent) {
   for (const char* message : {"1", "2", "3"}) Record(message);
   auto warn = [&](const char* message) {
-    recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage", message);
+    recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage",
+                     message);
   };
   for (const char* message : {"a", "b", "c", "d"}) warn(message);
   EXPECT_EQ(recorder_.dropped(), 4u);

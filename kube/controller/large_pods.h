@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// LargePods: gives a reconciler the pods that its cache holds only a stub of (Reader::Complete()), a few at a time.
+// LargePods: gives a reconciler the pods that its cache holds only a stub of (Reader::Complete()),
+// a few at a time.
 //
 //   LargePods pods(client, cache, {.per_namespace = 1, .total = 2});
-//   PodReconciler reconciler(pods, ...);                     // reads what it works on by pods.Get()
-//   pods.Serve(reconciler);
-//   Controller controller(options, pods, clock);             // in place of `reconciler`
-//   pods.OnTurn([&](const ObjectKey& pod) { controller.Enqueue(pod); });
+//   PodReconciler reconciler(pods, ...);                     // reads what it works on by
+//   pods.Get() pods.Serve(reconciler); Controller controller(options, pods, clock);             //
+//   in place of `reconciler` pods.OnTurn([&](const ObjectKey& pod) { controller.Enqueue(pod); });
 //
-// Before the reconciler is asked about such a pod it is read live, and Get() has it until the reconciler is done. A pod
-// whose turn it is not is put in line and comes back when it is: no worker waits for memory. Thread: one.
+// Before the reconciler is asked about such a pod it is read live, and Get() has it until the
+// reconciler is done. A pod whose turn it is not is put in line and comes back when it is: no
+// worker waits for memory. Thread: one.
 #pragma once
 
 #include <functional>
@@ -38,8 +39,12 @@ class LargePods final : public PodReader, public Reconciler {
 
   // PodReader
   std::optional<core::Pod> Get(const ObjectKey& key) const override;
-  bool Complete(const ObjectKey& key) const override { return live_.contains(key) || cache_.Complete(key); }
-  void ForEach(const std::function<void(const core::Pod&)>& visit) const override { cache_.ForEach(visit); }
+  bool Complete(const ObjectKey& key) const override {
+    return live_.contains(key) || cache_.Complete(key);
+  }
+  void ForEach(const std::function<void(const core::Pod&)>& visit) const override {
+    cache_.ForEach(visit);
+  }
   size_t size() const override { return cache_.size(); }
   bool synced() const override { return cache_.synced(); }
 

@@ -33,7 +33,8 @@ class LargePodsTest : public testing::Test, public Reconciler {
   // What a reconciler sees: the number of its containers, -1 for a pod that is gone.
   Async<Outcome> Reconcile(Request request) override {
     std::optional<Pod> pod = large_.Get(request.key);
-    seen_.push_back(request.key.ToString() + " " + std::to_string(pod ? pod->spec().containers_size() : -1));
+    seen_.push_back(request.key.ToString() + " " +
+                    std::to_string(pod ? pod->spec().containers_size() : -1));
     while (slow_) {
       Result<> waited = co_await go_on_.Wait();
       if (!waited) co_return waited.error();

@@ -17,7 +17,8 @@ using namespace std::chrono_literals;
 using coordination::Lease;
 
 constexpr Duration kReleaseTimeout = 3s;
-// Between two tries of one renewal, where others write to the Lease at the same time; up to twice as long.
+// Between two tries of one renewal, where others write to the Lease at the same time; up to twice
+// as long.
 constexpr Duration kConflictRetry = 10ms;
 // While this process is not able to lead; no call is made for it.
 constexpr Duration kAbleRetry = 200ms;
@@ -43,17 +44,21 @@ std::string LeaseIdentity() {
 }
 
 LeaderElector::LeaderElector(Client& client, Clock& clock, LeaseOptions options)
-    : client_(client), clock_(clock), options_(std::move(options)), random_(std::random_device()()) {}
+    : client_(client),
+      clock_(clock),
+      options_(std::move(options)),
+      random_(std::random_device()()) {}
 
 Async<> LeaderElector::Acquire() {
-  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": waiting to become the leader as "
-            << options_.identity;
+  LOG(INFO) << "lease " << options_.ns << "/" << options_.name
+            << ": waiting to become the leader as " << options_.identity;
   std::string last_holder;
   bool was_able = true;
   while (true) {
     Result<void> able = Able();
     if (!able) {
-      LOG_IF(WARNING, was_able) << "lease " << options_.ns << "/" << options_.name << ": not acquired: " << able.error();
+      LOG_IF(WARNING, was_able) << "lease " << options_.ns << "/" << options_.name
+                                << ": not acquired: " << able.error();
       was_able = false;
       Result<> slept = co_await clock_.Sleep(kAbleRetry);
       if (!slept) co_return slept.error();
@@ -62,7 +67,8 @@ Async<> LeaderElector::Acquire() {
     was_able = true;
     Result<bool> ours = co_await Try(clock_.Now() + options_.renew_deadline);
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
-    LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": " << ours.error();
+    LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": "
+                           << ours.error();
     if (ours && *ours) break;
     if (ours && holder() != last_holder) {
       last_holder = holder();
@@ -82,7 +88,8 @@ Async<> LeaderElector::Hold() {
     TimePoint deadline = renewed_at_ + options_.renew_deadline;
     Result<> slept = co_await clock_.SleepUntil(std::min(clock_.Now() + options_.retry, deadline));
     if (!slept) co_return slept.error();
-    if (!leader_) co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
+    if (!leader_)
+      co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
     Result<void> able = Able();
     if (!able) co_return able.error();
     Result<bool> ours = co_await Try(std::max(deadline, clock_.Now() + 1ms));
@@ -90,12 +97,15 @@ Async<> LeaderElector::Hold() {
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
     if (ours) {
       SetLeader(false);
-      co_return Error::Conflict("lease " + options_.ns + "/" + options_.name + " was taken by " + holder());
+      co_return Error::Conflict("lease " + options_.ns + "/" + options_.name + " was taken by " +
+                                holder());
     }
-    LOG(WARNING) << "lease " << options_.ns << "/" << options_.name << ": not renewed: " << ours.error();
+    LOG(WARNING) << "lease " << options_.ns << "/" << options_.name
+                 << ": not renewed: " << ours.error();
     if (clock_.Now() >= deadline) SetLeader(false);
   }
-  co_return Error::DeadlineExceeded("lease " + options_.ns + "/" + options_.name + " was not renewed in time");
+  co_return Error::DeadlineExceeded("lease " + options_.ns + "/" + options_.name +
+                                    " was not renewed in time");
 }
 
 Async<> LeaderElector::Release() {
@@ -108,7 +118,8 @@ Async<> LeaderElector::Release() {
   lease.mutable_spec()->set_lease_duration_seconds(1);
   SetTime(*lease.mutable_spec()->mutable_renew_time(), clock_.WallNow());
   SetTime(*lease.mutable_spec()->mutable_acquire_time(), clock_.WallNow());
-  Result<Lease> written = co_await Send(Method::kPut, std::move(lease), clock_.Now() + kReleaseTimeout);
+  Result<Lease> written =
+      co_await Send(Method::kPut, std::move(lease), clock_.Now() + kReleaseTimeout);
   if (!written) co_return written.error().Prefix("release lease");
   See(*written);
   co_return Ok();
@@ -126,7 +137,8 @@ Async<bool> LeaderElector::Try(TimePoint deadline) {
     if (renewed.error().code() == Code::kCancelled) co_return renewed.error();
   }
 
-  // Only another holder is a reason to give way. Whoever else writes to the Lease may be faster many times over.
+  // Only another holder is a reason to give way. Whoever else writes to the Lease may be faster
+  // many times over.
   while (true) {
     Result<bool> taken = co_await Look(deadline);
     if (!taken) co_return taken.error();
@@ -168,7 +180,8 @@ Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadli
   Lease lease = current ? std::move(*current) : Lease();
   lease.mutable_metadata()->set_namespace_(options_.ns);
   lease.mutable_metadata()->set_name(options_.name);
-  if (options_.owner && method == Method::kPost) *lease.mutable_metadata()->add_owner_references() = *options_.owner;
+  if (options_.owner && method == Method::kPost)
+    *lease.mutable_metadata()->add_owner_references() = *options_.owner;
   coordination::LeaseSpec& spec = *lease.mutable_spec();
   WallTime now = clock_.WallNow();
   TimePoint sent_at = clock_.Now();
@@ -201,7 +214,8 @@ Async<Lease> LeaderElector::Send(Method method, Lease lease, TimePoint deadline)
 }
 
 void LeaderElector::See(const Lease& lease) {
-  if (!seen_ || seen_->spec().SerializeAsString() != lease.spec().SerializeAsString()) seen_at_ = clock_.Now();
+  if (!seen_ || seen_->spec().SerializeAsString() != lease.spec().SerializeAsString())
+    seen_at_ = clock_.Now();
   seen_ = lease;
 }
 
@@ -215,7 +229,8 @@ bool LeaderElector::HeldByAnother() const {
 void LeaderElector::SetLeader(bool leader) {
   if (leader_ == leader) return;
   leader_ = leader;
-  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": " << (leader ? "leader now" : "not the leader any more");
+  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": "
+            << (leader ? "leader now" : "not the leader any more");
   if (options_.on_change) options_.on_change(leader);
 }
 

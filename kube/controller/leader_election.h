@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElector: of several processes with one Lease, one works at a time. As client-go does it, so that both can share
-// a Lease.
+// LeaderElector: of several processes with one Lease, one works at a time. As client-go does it, so
+// that both can share a Lease.
 //
 //   LeaderElector elector(client, clock, {.ns = "ours", .name = "operator", .identity = pod_name});
 //   Result<> acquired = co_await elector.Acquire();        // waits until we are the leader
@@ -9,8 +9,9 @@
 //   ... stop working ...
 //   Result<> released = co_await elector.Release();        // the next one starts at once
 //
-// Clocks of other machines don't matter: a Lease has expired when it has not changed, as seen from here, for its
-// duration. Two leaders at a time can still be (a process that was paused): writes are guarded by resourceVersions.
+// Clocks of other machines don't matter: a Lease has expired when it has not changed, as seen from
+// here, for its duration. Two leaders at a time can still be (a process that was paused): writes
+// are guarded by resourceVersions.
 #pragma once
 
 #include <functional>
@@ -25,8 +26,9 @@
 
 namespace kube {
 
-// Who this process is among the candidates: $POD_NAME, where the pod's manifest gives its name so; a container that is
-// started again then takes up its own Lease at once. Elsewhere the host's name and the process id.
+// Who this process is among the candidates: $POD_NAME, where the pod's manifest gives its name so;
+// a container that is started again then takes up its own Lease at once. Elsewhere the host's name
+// and the process id.
 std::string LeaseIdentity();
 
 struct LeaseOptions {
@@ -44,8 +46,8 @@ struct LeaseOptions {
   std::optional<meta::OwnerReference> owner = std::nullopt;
   // Told when leadership comes and goes; may be empty.
   std::function<void(bool leader)> on_change;
-  // Whether this process can do the work, asked before each try; an error keeps it from acquiring the Lease and ends
-  // Hold(). Empty: always.
+  // Whether this process can do the work, asked before each try; an error keeps it from acquiring
+  // the Lease and ends Hold(). Empty: always.
   std::function<Result<void>()> able;
 };
 
@@ -54,13 +56,15 @@ class LeaderElector {
   // `client` and `clock` outlive the elector.
   LeaderElector(Client& client, Clock& clock, LeaseOptions options);
 
-  // Returns when we are the leader. Trouble with the API server is logged and tried again. Errors: kCancelled.
+  // Returns when we are the leader. Trouble with the API server is logged and tried again. Errors:
+  // kCancelled.
   Async<> Acquire();
-  // Renews until that ends, and always returns an error: kCancelled or that of `able` (still the leader: call Release),
-  // kConflict (somebody else has the Lease) or kDeadlineExceeded (not renewed in time). Other writers of the Lease, and
-  // its deletion, end nothing.
+  // Renews until that ends, and always returns an error: kCancelled or that of `able` (still the
+  // leader: call Release), kConflict (somebody else has the Lease) or kDeadlineExceeded (not
+  // renewed in time). Other writers of the Lease, and its deletion, end nothing.
   Async<> Hold();
-  // Gives the Lease up if it is ours, also after a cancellation; ends within a few seconds. Errors: those of the write.
+  // Gives the Lease up if it is ours, also after a cancellation; ends within a few seconds. Errors:
+  // those of the write.
   Async<> Release();
 
   // True while the others respect us.

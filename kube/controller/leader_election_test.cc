@@ -25,7 +25,10 @@ const ObjectKey kKey{"ours", "operator"};
 // One candidate: acquires, holds, and says what happened.
 struct Candidate {
   Candidate(FakeApiServer& api, Clock& clock, const std::string& identity)
-      : elector(api, clock, {.ns = "ours", .name = "operator", .identity = identity, .on_change = [this](bool) { ++changes; }}) {}
+      : elector(api, clock,
+                {.ns = "ours", .name = "operator", .identity = identity, .on_change = [this](bool) {
+                   ++changes;
+                 }}) {}
 
   asio::awaitable<void> Run() {
     Result<> acquired = co_await elector.Acquire();
@@ -121,7 +124,8 @@ TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseRanOutAsSeenFromThere) {
   lease.mutable_spec()->set_holder_identity("gone");
   lease.mutable_spec()->set_lease_duration_seconds(15);
   lease.mutable_spec()->set_lease_transitions(4);
-  lease.mutable_spec()->mutable_renew_time()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow() + 24h));
+  lease.mutable_spec()->mutable_renew_time()->set_seconds(
+      std::chrono::system_clock::to_time_t(clock_.WallNow() + 24h));
   api_.Create(lease);
   Start(b_);
   Advance(14s);
@@ -193,7 +197,8 @@ TEST_F(LeaderElectionTest, LeaderSurvivesDeletionOfTheLeaseAndEditsOfItsMetadata
   api_.Update(lease);
   Advance(3s);
   EXPECT_TRUE(a_.elector.leader());
-  EXPECT_EQ(Stored().metadata().labels().at("team"), "x") << "a renewal must not undo what others wrote";
+  EXPECT_EQ(Stored().metadata().labels().at("team"), "x")
+      << "a renewal must not undo what others wrote";
   api_.Delete<Lease>(kKey);
   Advance(3s);
   EXPECT_TRUE(a_.elector.leader());
@@ -218,7 +223,8 @@ TEST_F(LeaderElectionTest, OtherWritersOfTheLeaseDoNotEndATerm) {
   EXPECT_FALSE(a_.lost);
   EXPECT_TRUE(a_.elector.leader());
   EXPECT_GT(races, 100);
-  EXPECT_EQ(Stored().metadata().annotations().count("announced"), 1u) << "nor does a renewal undo what they wrote";
+  EXPECT_EQ(Stored().metadata().annotations().count("announced"), 1u)
+      << "nor does a renewal undo what they wrote";
   api_.BeforeEach(nullptr);
 }
 
@@ -260,7 +266,9 @@ TEST_F(LeaderElectionTest, ALeaseIsBelievedForAMinuteAtMost) {
 TEST_F(LeaderElectionTest, WhoCannotDoTheWorkDoesNotLead) {
   Result<void> able = Error::Unavailable("the caches are not synced yet");
   std::optional<Result<>> lost;
-  LeaderElector elector(api_, clock_, {.ns = "ours", .name = "operator", .identity = "c", .able = [&] { return able; }});
+  LeaderElector elector(
+      api_, clock_,
+      {.ns = "ours", .name = "operator", .identity = "c", .able = [&] { return able; }});
   auto lead = [](LeaderElector& elector, std::optional<Result<>>& lost) -> asio::awaitable<void> {
     Result<> acquired = co_await elector.Acquire();
     if (acquired) lost = co_await elector.Hold();

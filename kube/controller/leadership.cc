@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For what is under way when the Lease is lost. Others may acquire it five seconds later: they are not to find a call of
-// this process still going on.
+// For what is under way when the Lease is lost. Others may acquire it five seconds later: they are
+// not to find a call of this process still going on.
 constexpr Duration kFinishWithin = 4s;
 
 }  // namespace
@@ -27,7 +27,8 @@ asio::awaitable<void> Leadership::Run(NewTerm new_term) {
 asio::awaitable<bool> Leadership::LeadOnce(const NewTerm& new_term) {
   TaskGroup tasks(app_.executor());
   std::unique_ptr<Term> term = new_term(tasks);
-  // An API server that is away keeps the term's start waiting; the Lease is to be renewed, or lost, meanwhile.
+  // An API server that is away keeps the term's start waiting; the Lease is to be renewed, or lost,
+  // meanwhile.
   tasks.Spawn("term", term->Run(tasks));
   Result<> held = co_await elector_.Hold();
   bool asked = FailedWith(held, Code::kCancelled);

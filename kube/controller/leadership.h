@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leadership: work in terms, each from when this process acquires a Lease until it loses it or is to stop.
+// Leadership: work in terms, each from when this process acquires a Lease until it loses it or is
+// to stop.
 //
 //   Leadership leadership(app, client, {.ns = "ours", .name = "operator"});
-//   co_await leadership.Run([&](TaskGroup& tasks) { return std::make_unique<Leader>(client, tasks); });
+//   co_await leadership.Run([&](TaskGroup& tasks) { return std::make_unique<Leader>(client, tasks);
+//   });
 //
-// A lost term (an API server that was away, another holder) ends the work, not the process. What is under way when a term
-// ends gets a moment to finish, then its calls are cancelled, then the term is destroyed. So no call outlives its term: if
-// a task runs on all the same, the process ends before anything that it uses is destroyed.
-// Thread: the client's.
+// A lost term (an API server that was away, another holder) ends the work, not the process. What is
+// under way when a term ends gets a moment to finish, then its calls are cancelled, then the term
+// is destroyed. So no call outlives its term: if a task runs on all the same, the process ends
+// before anything that it uses is destroyed. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -27,7 +29,8 @@ class Term {
  public:
   // All tasks of the term have ended.
   virtual ~Term() = default;
-  // The first task of the term: starts the others in `tasks`, may wait for the API server before, and ends.
+  // The first task of the term: starts the others in `tasks`, may wait for the API server before,
+  // and ends.
   virtual asio::awaitable<void> Run(TaskGroup& tasks) = 0;
 };
 
@@ -37,7 +40,8 @@ class Leadership {
   using NewTerm = std::function<std::unique_ptr<Term>(TaskGroup& tasks)>;
 
   // `app` and `client` outlive this.
-  Leadership(App& app, Client& client, LeaseOptions lease) : app_(app), elector_(client, app.clock(), std::move(lease)) {}
+  Leadership(App& app, Client& client, LeaseOptions lease)
+      : app_(app), elector_(client, app.clock(), std::move(lease)) {}
 
   // Term after term, until cancelled; then the last one has ended and the Lease is released.
   asio::awaitable<void> Run(NewTerm new_term);

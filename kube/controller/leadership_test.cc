@@ -25,7 +25,8 @@ using testing::HasSubstr;
 const ObjectKey kLease{"ours", "operator"};
 const ObjectKey kPod{"ns", "web"};
 
-// An API server that can be frozen: calls then wait until it goes on, until their timeout, or until they are cancelled.
+// An API server that can be frozen: calls then wait until it goes on, until their timeout, or until
+// they are cancelled.
 class FreezableServer final : public Client {
  public:
   FreezableServer(FakeApiServer& api, Clock& clock) : api_(api), clock_(clock) {}
@@ -52,7 +53,9 @@ class FreezableServer final : public Client {
     Result<ApiResponse> response = co_await api_.Call(std::move(request));
     co_return response;
   }
-  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override { return api_.Watch(std::move(request)); }
+  Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override {
+    return api_.Watch(std::move(request));
+  }
 
  private:
   FakeApiServer& api_;
@@ -69,12 +72,15 @@ class Work final : public Term, public Reconciler {
     int ended = 0;
     int under_way = 0;  // reconciles
     int destroyed_under_way = 0;
-      bool stubborn = false;  // a reconcile does not even end when it is cancelled
+    bool stubborn = false;  // a reconcile does not even end when it is cancelled
     std::optional<Result<>> last;
   };
 
   Work(Client& client, Clock& clock, Counts& counts)
-      : client_(client), clock_(clock), counts_(counts), controller_({.name = "work"}, *this, clock) {
+      : client_(client),
+        clock_(clock),
+        counts_(counts),
+        controller_({.name = "work"}, *this, clock) {
     ++counts_.begun;
   }
   ~Work() override {
@@ -126,7 +132,9 @@ class LeadershipTest : public testing::Test {
   }
 
   void Start() {
-    Leadership::NewTerm new_term = [this](TaskGroup&) { return std::make_unique<Work>(server_, clock_, counts_); };
+    Leadership::NewTerm new_term = [this](TaskGroup&) {
+      return std::make_unique<Work>(server_, clock_, counts_);
+    };
     app_.tasks().Spawn("leadership", leadership_.Run(std::move(new_term)));
     Drain(io_);
   }
@@ -141,7 +149,8 @@ class LeadershipTest : public testing::Test {
   Result<> Stop() {
     if (!app_.stopping()) app_.BeginStop();
     std::optional<Result<>> ended;
-    asio::co_spawn(io_, app_.EndTasks(app_.tasks()), [&](std::exception_ptr, Result<> result) { ended = result; });
+    asio::co_spawn(io_, app_.EndTasks(app_.tasks()),
+                   [&](std::exception_ptr, Result<> result) { ended = result; });
     for (int i = 0; i < 300 && !ended; ++i) {
       Drain(io_);
       if (!ended) clock_.Advance(100ms);
@@ -215,7 +224,8 @@ TEST_F(LeadershipTest, WhatIsUnderWayIsFinishedWhenTheProcessStops) {
   ASSERT_EQ(counts_.under_way, 1);
   app_.BeginStop();
   std::optional<Result<>> ended;
-  asio::co_spawn(io_, app_.EndTasks(app_.tasks()), [&](std::exception_ptr, Result<> result) { ended = result; });
+  asio::co_spawn(io_, app_.EndTasks(app_.tasks()),
+                 [&](std::exception_ptr, Result<> result) { ended = result; });
   Advance(3s);
   EXPECT_FALSE(ended);
   server_.Thaw();

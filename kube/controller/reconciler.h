@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reconciler: drives one object to where it should be. Level-based: it looks at what the cluster says now, not at which
-// event woke it, and may be called any number of times.
+// Reconciler: drives one object to where it should be. Level-based: it looks at what the cluster
+// says now, not at which event woke it, and may be called any number of times.
 #pragma once
 
 #include <chrono>
@@ -40,10 +40,10 @@ class Reconciler {
   virtual ~Reconciler() = default;
 
   // Never runs twice at once for one key. What an Error makes the controller do:
-  //   kConflict                   again with backoff, quietly: somebody else wrote, decide from what is there now
-  //   Error::AsTerminal()         logged; not again before the next event
-  //   with retry_after()          logged; again with backoff, not before that time
-  //   any other                   logged; again with backoff
+  //   kConflict                   again with backoff, quietly: somebody else wrote, decide from
+  //   what is there now Error::AsTerminal()         logged; not again before the next event with
+  //   retry_after()          logged; again with backoff, not before that time any other logged;
+  //   again with backoff
   // An exception counts as kInternal.
   virtual Async<Outcome> Reconcile(Request request) = 0;
 };

@@ -33,14 +33,17 @@ using Owned = bssl::UniquePtr<T>;
 
 Owned<X509> ReadCertificate(std::string_view pem) {
   Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  return Owned<X509>(bio == nullptr ? nullptr : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+  return Owned<X509>(bio == nullptr ? nullptr
+                                    : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
 }
 
 Owned<EVP_PKEY> ReadPrivateKey(std::string_view pem) {
   Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   // An encrypted key would ask for its passphrase on the terminal: an empty one is given instead.
   auto no_passphrase = [](char*, int, int, void*) { return 0; };
-  return Owned<EVP_PKEY>(bio == nullptr ? nullptr : PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
+  return Owned<EVP_PKEY>(bio == nullptr
+                             ? nullptr
+                             : PEM_read_bio_PrivateKey(bio.get(), nullptr, no_passphrase, nullptr));
 }
 
 std::string Contents(BIO* bio) {
@@ -54,19 +57,22 @@ Owned<EVP_PKEY> NewKey() {
   Owned<EC_KEY> ec(EC_KEY_new_by_curve_name(NID_X9_62_prime256v1));
   Owned<EVP_PKEY> key(EVP_PKEY_new());
   if (ec == nullptr || key == nullptr) return nullptr;
-  if (EC_KEY_generate_key(ec.get()) != 1 || EVP_PKEY_set1_EC_KEY(key.get(), ec.get()) != 1) return nullptr;
+  if (EC_KEY_generate_key(ec.get()) != 1 || EVP_PKEY_set1_EC_KEY(key.get(), ec.get()) != 1)
+    return nullptr;
   return key;
 }
 
 bool SetRandomSerial(X509* certificate) {
   Owned<BIGNUM> number(BN_new());
-  return number != nullptr && BN_rand(number.get(), 127, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
+  return number != nullptr &&
+         BN_rand(number.get(), 127, BN_RAND_TOP_ONE, BN_RAND_BOTTOM_ANY) == 1 &&
          BN_to_ASN1_INTEGER(number.get(), X509_get_serialNumber(certificate)) != nullptr;
 }
 
 bool SetCommonName(X509_NAME* name, std::string_view common_name) {
   common_name = common_name.substr(0, kMaxCommonName);
-  return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8, reinterpret_cast<const uint8_t*>(common_name.data()),
+  return X509_NAME_add_entry_by_txt(name, "CN", MBSTRING_UTF8,
+                                    reinterpret_cast<const uint8_t*>(common_name.data()),
                                     static_cast<int>(common_name.size()), -1, 0) == 1;
 }
 
@@ -85,8 +91,10 @@ bool AddExtension(X509* certificate, X509* issuer, int nid, const std::string& v
 Owned<X509> NewCertificate(EVP_PKEY* key, WallTime not_before, WallTime not_after) {
   Owned<X509> certificate(X509_new());
   if (certificate == nullptr || X509_set_version(certificate.get(), X509_VERSION_3) != 1 ||
-      !SetRandomSerial(certificate.get()) || !SetTime(X509_getm_notBefore(certificate.get()), not_before) ||
-      !SetTime(X509_getm_notAfter(certificate.get()), not_after) || X509_set_pubkey(certificate.get(), key) != 1) {
+      !SetRandomSerial(certificate.get()) ||
+      !SetTime(X509_getm_notBefore(certificate.get()), not_before) ||
+      !SetTime(X509_getm_notAfter(certificate.get()), not_after) ||
+      X509_set_pubkey(certificate.get(), key) != 1) {
     return nullptr;
   }
   return certificate;
@@ -95,8 +103,10 @@ Owned<X509> NewCertificate(EVP_PKEY* key, WallTime not_before, WallTime not_afte
 Result<KeyPair> WritePair(X509* certificate, EVP_PKEY* key) {
   Owned<BIO> certificate_pem(BIO_new(BIO_s_mem()));
   Owned<BIO> key_pem(BIO_new(BIO_s_mem()));
-  if (certificate_pem == nullptr || key_pem == nullptr || PEM_write_bio_X509(certificate_pem.get(), certificate) != 1 ||
-      PEM_write_bio_PKCS8PrivateKey(key_pem.get(), key, nullptr, nullptr, 0, nullptr, nullptr) != 1) {
+  if (certificate_pem == nullptr || key_pem == nullptr ||
+      PEM_write_bio_X509(certificate_pem.get(), certificate) != 1 ||
+      PEM_write_bio_PKCS8PrivateKey(key_pem.get(), key, nullptr, nullptr, 0, nullptr, nullptr) !=
+          1) {
     return Error::Internal("cannot write certificate");
   }
   return KeyPair{Contents(certificate_pem.get()), Contents(key_pem.get())};
@@ -110,7 +120,9 @@ bool IsAddress(const std::string& name) {
 
 // Letters, digits, '-', '.' and '*': what DNS names of Services and hosts are made of.
 bool IsDnsName(const std::string& name) {
-  auto allowed = [](unsigned char c) { return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '*'; };
+  auto allowed = [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '*';
+  };
   return !name.empty() && name.size() <= 253 && std::all_of(name.begin(), name.end(), allowed);
 }
 
@@ -118,13 +130,15 @@ WallTime TimeOf(const ASN1_TIME* time) {
   Owned<ASN1_TIME> epoch(ASN1_TIME_set(nullptr, 0));
   int days = 0;
   int seconds = 0;
-  if (epoch == nullptr || ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1) return WallTime();
+  if (epoch == nullptr || ASN1_TIME_diff(&days, &seconds, epoch.get(), time) != 1)
+    return WallTime();
   return WallTime(std::chrono::seconds(int64_t{days} * 24 * 3600 + seconds));
 }
 
 }  // namespace
 
-Result<KeyPair> NewCertificateAuthority(std::string_view common_name, std::chrono::seconds validity, Clock& clock) {
+Result<KeyPair> NewCertificateAuthority(std::string_view common_name, std::chrono::seconds validity,
+                                        Clock& clock) {
   ErrorQueueGuard guard;
   Error failed = Error::Internal("cannot make certificate authority " + std::string(common_name));
   Owned<EVP_PKEY> key = NewKey();
@@ -138,7 +152,8 @@ Result<KeyPair> NewCertificateAuthority(std::string_view common_name, std::chron
               X509_set_issuer_name(x, X509_get_subject_name(x)) == 1 &&
               AddExtension(x, x, NID_basic_constraints, "critical,CA:TRUE,pathlen:0") &&
               AddExtension(x, x, NID_key_usage, "critical,keyCertSign,cRLSign") &&
-              AddExtension(x, x, NID_subject_key_identifier, "hash") && X509_sign(x, key.get(), EVP_sha256()) != 0;
+              AddExtension(x, x, NID_subject_key_identifier, "hash") &&
+              X509_sign(x, key.get(), EVP_sha256()) != 0;
   if (!made) return failed;
   return WritePair(x, key.get());
 }
@@ -149,7 +164,8 @@ Result<KeyPair> NewServingCertificate(const KeyPair& ca, const std::vector<std::
   std::string alternative_names;
   for (const std::string& name : dns_names) {
     bool address = IsAddress(name);
-    if (!address && !IsDnsName(name)) return Error::Invalid("not a DNS name: \"" + name.substr(0, 80) + "\"");
+    if (!address && !IsDnsName(name))
+      return Error::Invalid("not a DNS name: \"" + name.substr(0, 80) + "\"");
     if (!alternative_names.empty()) alternative_names += ",";
     alternative_names += (address ? "IP:" : "DNS:") + name;
   }
@@ -191,8 +207,8 @@ Result<std::vector<std::string>> DnsNames(std::string_view pem) {
   Owned<X509> certificate = ReadCertificate(pem);
   if (certificate == nullptr) return Error::Invalid("not a PEM certificate");
   std::vector<std::string> names;
-  Owned<GENERAL_NAMES> alternatives(
-      static_cast<GENERAL_NAMES*>(X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
+  Owned<GENERAL_NAMES> alternatives(static_cast<GENERAL_NAMES*>(
+      X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
   for (size_t i = 0; alternatives != nullptr && i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
     if (name->type != GEN_DNS && name->type != GEN_IPADD) continue;
@@ -228,7 +244,8 @@ bool IsPair(const KeyPair& pair) {
   ErrorQueueGuard guard;
   Owned<X509> certificate = ReadCertificate(pair.certificate_pem);
   Owned<EVP_PKEY> key = ReadPrivateKey(pair.private_key_pem);
-  return certificate != nullptr && key != nullptr && X509_check_private_key(certificate.get(), key.get()) == 1;
+  return certificate != nullptr && key != nullptr &&
+         X509_check_private_key(certificate.get(), key.get()) == 1;
 }
 
 }  // namespace kube

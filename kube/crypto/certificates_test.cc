@@ -38,8 +38,10 @@ TEST_F(CertificatesTest, AnotherAuthorityOfTheSameNameDidNotSign) {
 }
 
 TEST_F(CertificatesTest, KeepsNamesInOrder) {
-  KeyPair serving = *NewServingCertificate(ca_, {"a.ns.svc", "a.ns.svc.cluster.local", "10.0.0.1", "::1"}, 1h, clock_);
-  EXPECT_THAT(*DnsNames(serving.certificate_pem), ElementsAre("a.ns.svc", "a.ns.svc.cluster.local", "10.0.0.1", "::1"));
+  KeyPair serving = *NewServingCertificate(
+      ca_, {"a.ns.svc", "a.ns.svc.cluster.local", "10.0.0.1", "::1"}, 1h, clock_);
+  EXPECT_THAT(*DnsNames(serving.certificate_pem),
+              ElementsAre("a.ns.svc", "a.ns.svc.cluster.local", "10.0.0.1", "::1"));
   EXPECT_THAT(*DnsNames(ca_.certificate_pem), ElementsAre());
 }
 

@@ -30,7 +30,8 @@ ErrorCode LastErrno() { return {errno, boost::system::system_category()}; }
 }  // namespace
 
 struct ByteStream::State : std::enable_shared_from_this<State> {
-  explicit State(tcp::socket connected) : socket(std::move(connected)), timer(socket.get_executor()) {}
+  explicit State(tcp::socket connected)
+      : socket(std::move(connected)), timer(socket.get_executor()) {}
 
   tcp::socket socket;
   bssl::UniquePtr<SSL> ssl;
@@ -85,7 +86,8 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
 
   // Before an operation that may not have to wait at all.
   asio::awaitable<ErrorCode> TakeTurn() {
-    if (!socket.is_open()) co_return timed_out ? asio::error::timed_out : asio::error::operation_aborted;
+    if (!socket.is_open())
+      co_return timed_out ? asio::error::timed_out : asio::error::operation_aborted;
     if (std::chrono::steady_clock::now() >= deadline) {
       timed_out = true;
       Close();
@@ -102,20 +104,25 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
   std::pair<ErrorCode, tcp::socket::wait_type> Explain(int result) {
     int reason = SSL_get_error(ssl.get(), result);
     switch (reason) {
-      case SSL_ERROR_WANT_READ: return {{}, tcp::socket::wait_read};
-      case SSL_ERROR_WANT_WRITE: return {{}, tcp::socket::wait_write};
-      case SSL_ERROR_ZERO_RETURN: return {asio::error::eof, {}};
+      case SSL_ERROR_WANT_READ:
+        return {{}, tcp::socket::wait_read};
+      case SSL_ERROR_WANT_WRITE:
+        return {{}, tcp::socket::wait_write};
+      case SSL_ERROR_ZERO_RETURN:
+        return {asio::error::eof, {}};
       case SSL_ERROR_SYSCALL:
         if (socket_error) return {socket_error, {}};
         return {asio::ssl::error::stream_truncated, {}};
-      default: break;
+      default:
+        break;
     }
     ErrorCode ec(static_cast<int>(ERR_get_error()), asio::error::get_ssl_category());
     ERR_clear_error();
     return {ec, {}};
   }
 
-  // Bytes of the socket for TLS. It asks for a record's header, then for its body: received together, handed out apart.
+  // Bytes of the socket for TLS. It asks for a record's header, then for its body: received
+  // together, handed out apart.
   int Receive(char* out, int size) {
     if (read_from == received.size()) {
       std::array<char, kRecord> buffer;
@@ -139,7 +146,8 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
   }
 
   int Send(const char* bytes, int size) {
-    ssize_t sent = ::send(socket.native_handle(), bytes, static_cast<size_t>(size), MSG_DONTWAIT | MSG_NOSIGNAL);
+    ssize_t sent = ::send(socket.native_handle(), bytes, static_cast<size_t>(size),
+                          MSG_DONTWAIT | MSG_NOSIGNAL);
     socket_error = sent < 0 ? LastErrno() : ErrorCode();
     return static_cast<int>(sent);
   }
@@ -159,7 +167,9 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     if (MayTryAgain(bio, result)) BIO_set_retry_write(bio);
     return result;
   }
-  static long BioControl(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+  static long BioControl(BIO*, int command, long, void*) {
+    return command == BIO_CTRL_FLUSH ? 1 : 0;
+  }
   static const BIO_METHOD* Method() {
     static const BIO_METHOD* method = [] {
       BIO_METHOD* made = BIO_meth_new(BIO_TYPE_SOURCE_SINK, "socket");
@@ -208,7 +218,8 @@ ssl_st* ByteStream::StartTls(ssl_ctx_st* context) {
   BIO_set_init(bio, 1);
   // One for both directions; SSL frees it.
   SSL_set_bio(state_->ssl.get(), bio, bio);
-  SSL_set_mode(state_->ssl.get(), SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+  SSL_set_mode(state_->ssl.get(),
+               SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
   return state_->ssl.get();
 }
 
@@ -247,7 +258,8 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::ReadSome(asio::mutable
       if (failed) co_return Read(failed, 0);
       what = wanted;
     } else {
-      ssize_t got = ::recv(state->socket.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+      ssize_t got =
+          ::recv(state->socket.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
       if (got > 0) co_return Read(ErrorCode(), got);
       if (got == 0) co_return Read(asio::error::eof, 0);
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) co_return Read(LastErrno(), 0);
@@ -268,7 +280,8 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
     std::string_view rest = bytes.substr(done);
     tcp::socket::wait_type what = tcp::socket::wait_write;
     if (state->ssl != nullptr) {
-      int sent = SSL_write(state->ssl.get(), rest.data(), static_cast<int>(std::min<size_t>(rest.size(), 1 << 30)));
+      int sent = SSL_write(state->ssl.get(), rest.data(),
+                           static_cast<int>(std::min<size_t>(rest.size(), 1 << 30)));
       if (sent > 0) {
         done += static_cast<size_t>(sent);
         continue;
@@ -277,12 +290,14 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
       if (failed) co_return Written(failed, done);
       what = wanted;
     } else {
-      ssize_t sent = ::send(state->socket.native_handle(), rest.data(), rest.size(), MSG_DONTWAIT | MSG_NOSIGNAL);
+      ssize_t sent = ::send(state->socket.native_handle(), rest.data(), rest.size(),
+                            MSG_DONTWAIT | MSG_NOSIGNAL);
       if (sent >= 0) {
         done += static_cast<size_t>(sent);
         continue;
       }
-      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) co_return Written(LastErrno(), done);
+      if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
+        co_return Written(LastErrno(), done);
     }
     ec = co_await state->Await(what);
     if (ec) co_return Written(ec, done);

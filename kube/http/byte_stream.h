@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteStream: one connected TCP socket, plain or under TLS, as bytes with a deadline; for clients and servers alike.
+// ByteStream: one connected TCP socket, plain or under TLS, as bytes with a deadline; for clients
+// and servers alike.
 //
 //   ByteStream stream(executor);
 //   stream.ExpireAfter(10s);
@@ -7,11 +8,11 @@
 //   SSL* ssl = stream.StartTls(context);
 //   if (!ec) ec = co_await stream.Handshake(ByteStream::Side::kClient);
 //
-// Why not Asio's own: its TLS keeps 68 KB of buffers a connection and copies every byte through two of them, and a timer
-// is set and cancelled for each read and write. Here TLS reads and writes the socket itself, nothing is held while
-// nothing is under way, and a deadline that moves on costs nothing.
-// Thread: the executor's. One read and one write may be under way at a time; they must end before the stream does, or
-// be abandoned with their coroutines.
+// Why not Asio's own: its TLS keeps 68 KB of buffers a connection and copies every byte through two
+// of them, and a timer is set and cancelled for each read and write. Here TLS reads and writes the
+// socket itself, nothing is held while nothing is under way, and a deadline that moves on costs
+// nothing. Thread: the executor's. One read and one write may be under way at a time; they must end
+// before the stream does, or be abandoned with their coroutines.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -39,19 +40,20 @@ class ByteStream {
   ByteStream(ByteStream&& other) noexcept;
   ByteStream& operator=(ByteStream&&) = delete;
 
-  // Bounds everything that waits from now on, also what waits already. What takes longer ends in timed_out and closes
-  // the socket.
+  // Bounds everything that waits from now on, also what waits already. What takes longer ends in
+  // timed_out and closes the socket.
   void ExpireAfter(Duration left);
 
   asio::awaitable<ErrorCode> Connect(asio::ip::tcp::endpoint endpoint);
 
-  // From here on bytes go through TLS, after Handshake(). The result may be prepared further; nullptr if there is no
-  // memory. Keeps `context` as long as it needs it.
+  // From here on bytes go through TLS, after Handshake(). The result may be prepared further;
+  // nullptr if there is no memory. Keeps `context` as long as it needs it.
   ssl_st* StartTls(ssl_ctx_st* context);
   asio::awaitable<ErrorCode> Handshake(Side side);
 
-  // At least one byte into `buffer`, which is not empty. Errors: eof when the peer has ended the stream in good order,
-  // stream_truncated when it did not say so under TLS, timed_out, operation_aborted (cancelled or closed), others.
+  // At least one byte into `buffer`, which is not empty. Errors: eof when the peer has ended the
+  // stream in good order, stream_truncated when it did not say so under TLS, timed_out,
+  // operation_aborted (cancelled or closed), others.
   asio::awaitable<std::pair<ErrorCode, size_t>> ReadSome(asio::mutable_buffer buffer);
   // All of `bytes`, or an error; the number is what went out for certain.
   asio::awaitable<std::pair<ErrorCode, size_t>> Write(std::string_view bytes);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines and endings of a plain stream. TLS is tested where it is used: pool_test.cc and tls_test.cc have clients, the
-// server_test.cc of kube/admission has servers, each against Asio's own TLS.
+// Deadlines and endings of a plain stream. TLS is tested where it is used: pool_test.cc and
+// tls_test.cc have clients, the server_test.cc of kube/admission has servers, each against Asio's
+// own TLS.
 #include "kube/http/byte_stream.h"
 
 #include <gtest/gtest.h>
@@ -32,9 +33,10 @@ class ByteStreamTest : public testing::Test {
   // Begins to read; the result comes into the returned place.
   std::shared_ptr<std::optional<std::pair<ErrorCode, std::string>>> StartRead() {
     auto place = std::make_shared<std::optional<std::pair<ErrorCode, std::string>>>();
-    asio::co_spawn(io_, Read(*stream_), [place](std::exception_ptr, std::pair<ErrorCode, std::string> result) {
-      *place = std::move(result);
-    });
+    asio::co_spawn(io_, Read(*stream_),
+                   [place](std::exception_ptr, std::pair<ErrorCode, std::string> result) {
+                     *place = std::move(result);
+                   });
     return place;
   }
   std::pair<ErrorCode, std::string> Read() {
@@ -114,8 +116,9 @@ TEST_F(ByteStreamTest, APeerThatAlwaysHasMoreIsHeldToTheDeadlineToo) {
 TEST_F(ByteStreamTest, WritesMoreThanTheSocketTakesAtOnce) {
   std::string text(8 * 1024 * 1024, 'x');
   std::optional<std::pair<ErrorCode, size_t>> written;
-  asio::co_spawn(io_, stream_->Write(text),
-                 [&](std::exception_ptr, std::pair<ErrorCode, size_t> result) { written = result; });
+  asio::co_spawn(
+      io_, stream_->Write(text),
+      [&](std::exception_ptr, std::pair<ErrorCode, size_t> result) { written = result; });
   Drain(io_);
   EXPECT_FALSE(written) << "nobody has read yet";
   size_t received = 0;

@@ -30,7 +30,8 @@ Error ToError(const boost::system::error_code& ec, std::string_view stage) {
   return Error::Unavailable(where + ": " + ec.message());
 }
 
-// Small requests must not wait for acknowledgements, and a peer that vanished is noticed within a minute.
+// Small requests must not wait for acknowledgements, and a peer that vanished is noticed within a
+// minute.
 void SetSocketOptions(asio::ip::tcp::socket& socket) {
   boost::system::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -48,8 +49,10 @@ struct Connected {
   asio::ip::address peer;
 };
 
-Async<Connected> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock, TimePoint deadline) {
-  Result<std::vector<asio::ip::tcp::endpoint>> endpoints = co_await Resolve(host, port, route.names, clock, deadline);
+Async<Connected> ConnectTcp(std::string host, std::string port, const Route& route, Clock& clock,
+                            TimePoint deadline) {
+  Result<std::vector<asio::ip::tcp::endpoint>> endpoints =
+      co_await Resolve(host, port, route.names, clock, deadline);
   if (!endpoints) co_return endpoints.error();
   auto executor = co_await asio::this_coro::executor;
   Error failure = Error::PermissionDenied("no address of " + host + " may be connected to");
@@ -63,7 +66,8 @@ Async<Connected> ConnectTcp(std::string host, std::string port, const Route& rou
     boost::system::error_code ec = co_await stream.Connect(endpoint);
     if (!ec) {
       SetSocketOptions(stream.socket());
-      Connected connected{std::move(stream), route.proxy ? asio::ip::address() : endpoint.address()};
+      Connected connected{std::move(stream),
+                          route.proxy ? asio::ip::address() : endpoint.address()};
       co_return std::move(connected);
     }
     failure = ToError(ec, "connect to " + host + ":" + port);
@@ -75,7 +79,8 @@ Async<Connected> ConnectTcp(std::string host, std::string port, const Route& rou
 // Asks the proxy at the other end of `stream` for a tunnel to the origin.
 Async<> OpenTunnel(ByteStream& stream, const Route& route) {
   std::string authority =
-      (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" + route.port;
+      (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" +
+      route.port;
   std::string request = "CONNECT " + authority + " HTTP/1.1\r\nHost: " + authority + "\r\n";
   if (!route.proxy->userinfo.empty()) {
     request += "Proxy-Authorization: Basic " + Base64Encode(route.proxy->userinfo) + "\r\n";
@@ -96,10 +101,12 @@ Async<> OpenTunnel(ByteStream& stream, const Route& route) {
     buffer.commit(read.second);
     boost::system::error_code parsed;
     buffer.consume(parser.put(buffer.data(), parsed));
-    if (parsed && parsed != http::error::need_more) co_return Error::Invalid("proxy: " + parsed.message());
+    if (parsed && parsed != http::error::need_more)
+      co_return Error::Invalid("proxy: " + parsed.message());
   }
   unsigned status = parser.get().result_int();
-  if (status < 200 || status > 299) co_return Error::Unavailable("proxy: it answered " + std::to_string(status));
+  if (status < 200 || status > 299)
+    co_return Error::Unavailable("proxy: it answered " + std::to_string(status));
   if (buffer.size() > 0) co_return Error::Invalid("proxy: bytes before the tunnel");
   co_return Ok();
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one TCP or TLS connection, as bytes with deadlines; what pool.h is made of, not for others.
+// Connection: one TCP or TLS connection, as bytes with deadlines; what pool.h is made of, not for
+// others.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -30,14 +31,15 @@ struct Route {
   std::optional<Url> proxy;
   bool tunnel = false;  // CONNECT through the proxy, instead of asking it in the request line
   std::chrono::milliseconds connect_timeout{10'000};  // an address
-  NameServers names;          // where `host` is asked for
+  NameServers names;                                  // where `host` is asked for
   AddressFilter may_connect;  // of the server's addresses; a proxy's are not asked about
 };
 
 class Connection {
  public:
   // `peer`: the server's address; unspecified behind a proxy.
-  Connection(ByteStream stream, asio::ip::address peer) : stream_(std::move(stream)), peer_(std::move(peer)) {}
+  Connection(ByteStream stream, asio::ip::address peer)
+      : stream_(std::move(stream)), peer_(std::move(peer)) {}
 
   const asio::ip::address& peer() const { return peer_; }
 
@@ -47,7 +49,8 @@ class Connection {
   // Sends all of `bytes`, which the caller keeps alive. bytes_sent() says how far it came.
   Async<> Write(std::string_view bytes);
   // Adds what arrives next to buffer(); false when the peer has closed in good order.
-  // Errors of both: kUnavailable, kDeadlineExceeded, kCancelled; the connection is of no more use then.
+  // Errors of both: kUnavailable, kDeadlineExceeded, kCancelled; the connection is of no more use
+  // then.
   Async<bool> Read();
   // Still open and silent: good for another request.
   bool Quiet() const { return stream_.Quiet(); }
@@ -65,8 +68,8 @@ class Connection {
 };
 
 // Resolves, connects address by address, tunnels and shakes hands, all before `deadline`.
-// Errors: kUnavailable (refused, broken, certificate not accepted), kPermissionDenied (the filter forbids every address),
-// kDeadlineExceeded, kCancelled; each names its stage.
+// Errors: kUnavailable (refused, broken, certificate not accepted), kPermissionDenied (the filter
+// forbids every address), kDeadlineExceeded, kCancelled; each names its stage.
 Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline);
 
 }  // namespace kube

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What may stand in a header field, so that nothing breaks out of its line. Source: RFC 9110, 5.5 and 5.6.2.
+// What may stand in a header field, so that nothing breaks out of its line. Source: RFC 9110, 5.5
+// and 5.6.2.
 #pragma once
 
 #include <string_view>

@@ -9,7 +9,8 @@ namespace kube {
 namespace {
 
 TEST(FieldTest, ATokenHasTheCharactersOfTheStandardAlone) {
-  const std::string kAll = "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
+  const std::string kAll =
+      "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   EXPECT_TRUE(IsToken(kAll));
   EXPECT_FALSE(IsToken(""));
   for (int c = 0; c < 256; ++c) {

@@ -47,7 +47,8 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
       if (may_connect && !may_connect(idle_[i].connection->peer())) continue;
       Idle idle = std::move(idle_[i]);
       idle_.erase(idle_.begin() + static_cast<std::ptrdiff_t>(i));
-      if (clock_.Now() - idle.since < timeout_ && idle.connection->Quiet()) return std::move(idle.connection);
+      if (clock_.Now() - idle.since < timeout_ && idle.connection->Quiet())
+        return std::move(idle.connection);
     }
     return nullptr;
   }
@@ -55,7 +56,8 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
   // Keeps `connection` for the next call.
   void Keep(std::unique_ptr<Connection> connection) {
     if (closed_) return;
-    // What one read needs is kept: calls follow each other, and the connection goes when they don't.
+    // What one read needs is kept: calls follow each other, and the connection goes when they
+    // don't.
     if (connection->buffer().capacity() > kKeptBuffer) connection->buffer().shrink_to_fit();
     idle_.push_back({std::move(connection), clock_.Now()});
     if (idle_.size() == 1) ScheduleReaper();
@@ -100,7 +102,9 @@ class BodyStream final : public HttpStream {
  public:
   BodyStream(std::unique_ptr<Connection> connection, ResponseReader::Limits limits,
              std::chrono::milliseconds idle_timeout)
-      : connection_(std::move(connection)), reader_(*connection_, limits), idle_timeout_(idle_timeout) {}
+      : connection_(std::move(connection)),
+        reader_(*connection_, limits),
+        idle_timeout_(idle_timeout) {}
 
   ResponseReader& reader() { return reader_; }
   Connection& connection() { return *connection_; }
@@ -126,7 +130,9 @@ class BodyStream final : public HttpStream {
 class Pool final : public HttpPool {
  public:
   Pool(const Executor& executor, Clock& clock, Origin origin, PoolOptions options)
-      : clock_(clock), origin_(std::move(origin)), options_(options),
+      : clock_(clock),
+        origin_(std::move(origin)),
+        options_(options),
         slots_(std::make_shared<Slots>(executor, clock, options.max_connections, "a connection")),
         idle_(std::make_shared<IdleConnections>(executor, clock, options.idle_timeout)) {
     if (origin_.scheme != "https") return;
@@ -148,14 +154,18 @@ class Pool final : public HttpPool {
  private:
   Async<std::unique_ptr<Connection>> Open(const AddressFilter& may_connect, TimePoint deadline);
   // Sends `request` and reads the header of its answer.
-  Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header, const std::string& body);
-  // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try can do no harm: the
-  // connection broke before a byte of the answer came, and nothing was sent or the request is repeatable.
+  Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
+                   const std::string& body);
+  // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try
+  // can do no harm: the connection broke before a byte of the answer came, and nothing was sent or
+  // the request is repeatable.
   Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
                              const std::string& header, TimePoint deadline, bool& lost);
 
   ResponseReader::Limits LimitsOf(const HttpRequest& request) const {
-    return {.header_bytes = options_.max_header_bytes, .body_bytes = std::nullopt, .no_body = request.method == "HEAD"};
+    return {.header_bytes = options_.max_header_bytes,
+            .body_bytes = std::nullopt,
+            .no_body = request.method == "HEAD"};
   }
 
   Clock& clock_;
@@ -168,7 +178,8 @@ class Pool final : public HttpPool {
   std::optional<Error> tls_failure_;
 };
 
-Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect, TimePoint deadline) {
+Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect,
+                                              TimePoint deadline) {
   if (tls_failure_) co_return *tls_failure_;
   Route route{.host = origin_.host,
               .port = origin_.port,
@@ -178,7 +189,8 @@ Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect, 
               .connect_timeout = options_.connect_timeout,
               .names = options_.names,
               .may_connect = may_connect};
-  Result<std::unique_ptr<Connection>> connection = co_await Connect(std::move(route), clock_, deadline);
+  Result<std::unique_ptr<Connection>> connection =
+      co_await Connect(std::move(route), clock_, deadline);
   co_return connection;
 }
 
@@ -189,7 +201,8 @@ Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std
   Result<> written = co_await connection.Write(first);
   if (written && !joined) written = co_await connection.Write(body);
   // A server that refuses a large body may answer and close before it has read all of it.
-  if (!written && (joined || written.error().code() != Code::kUnavailable)) co_return written.error();
+  if (!written && (joined || written.error().code() != Code::kUnavailable))
+    co_return written.error();
   Result<> read = co_await reader.ReadHeader();
   if (!read && !written) co_return written.error();
   co_return read;
@@ -205,7 +218,8 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
   Result<> exchanged = co_await Exchange(*connection, reader, header, request.body);
   if (!exchanged) {
     bool untouched = connection->bytes_sent() == sent_before;
-    lost = exchanged.error().code() == Code::kUnavailable && !reader.begun() && (untouched || Repeatable(request));
+    lost = exchanged.error().code() == Code::kUnavailable && !reader.begun() &&
+           (untouched || Repeatable(request));
     co_return exchanged.error();
   }
   HttpResponse response = ToResponse(reader.header());
@@ -247,7 +261,8 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   std::unique_ptr<Connection> kept = idle_->Take(may_connect);
   if (kept != nullptr) {
     bool lost = false;
-    Result<HttpResponse> response = co_await CallOn(std::move(kept), request, *header, deadline, lost);
+    Result<HttpResponse> response =
+        co_await CallOn(std::move(kept), request, *header, deadline, lost);
     if (response || !lost) co_return response;
   }
 
@@ -255,7 +270,8 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
   if (!opened) co_return opened.error();
   bool lost = false;
-  Result<HttpResponse> response = co_await CallOn(std::move(*opened), request, *header, deadline, lost);
+  Result<HttpResponse> response =
+      co_await CallOn(std::move(*opened), request, *header, deadline, lost);
   co_return response;
 }
 
@@ -266,9 +282,11 @@ Async<std::unique_ptr<HttpStream>> Pool::Stream(HttpRequest request) {
   if (!header) co_return header.error();
   Result<std::unique_ptr<Connection>> opened = co_await Open(request.may_connect, deadline);
   if (!opened) co_return opened.error();
-  auto stream = std::make_unique<BodyStream>(std::move(*opened), LimitsOf(request), request.idle_timeout);
+  auto stream =
+      std::make_unique<BodyStream>(std::move(*opened), LimitsOf(request), request.idle_timeout);
   stream->connection().ExpireAfter(deadline - clock_.Now());
-  Result<> exchanged = co_await Exchange(stream->connection(), stream->reader(), *header, request.body);
+  Result<> exchanged =
+      co_await Exchange(stream->connection(), stream->reader(), *header, request.body);
   if (!exchanged) co_return exchanged.error();
   stream->KeepHeader();
   std::unique_ptr<HttpStream> result = std::move(stream);
@@ -292,7 +310,8 @@ std::vector<std::string_view> HttpResponse::Headers(std::string_view name) const
   return values;
 }
 
-std::unique_ptr<HttpPool> HttpPool::New(Executor executor, Clock& clock, Origin origin, PoolOptions options) {
+std::unique_ptr<HttpPool> HttpPool::New(Executor executor, Clock& clock, Origin origin,
+                                        PoolOptions options) {
   return std::make_unique<Pool>(executor, clock, std::move(origin), options);
 }
 

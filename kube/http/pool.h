@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpPool: calls to one origin over kept-alive HTTP/1.1 connections. No redirects, no compression, no cookies.
+// HttpPool: calls to one origin over kept-alive HTTP/1.1 connections. No redirects, no compression,
+// no cookies.
 //
 //   std::unique_ptr<HttpPool> pool = HttpPool::New(executor, clock, Origin::Of(*url), {});
 //   Result<HttpResponse> response = co_await pool->Call({.method = "GET", .target = url->target});
 //
-// The peer may be hostile: time, header and body of every answer are bounded. Any status is an answer, not an Error.
-// A cancelled call closes its connection. Calls must end before the pool does; streams may outlive it.
-// Thread: the executor's; not thread-safe.
+// The peer may be hostile: time, header and body of every answer are bounded. Any status is an
+// answer, not an Error. A cancelled call closes its connection. Calls must end before the pool
+// does; streams may outlive it. Thread: the executor's; not thread-safe.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -37,17 +38,19 @@ struct HttpRequest {
   // Host and Content-Length are added; a Host given here wins.
   HttpHeaders headers;
   std::string body;
-  // From the call to the last byte of the answer (of a stream: of its header), waiting for a connection included.
+  // From the call to the last byte of the answer (of a stream: of its header), waiting for a
+  // connection included.
   std::chrono::milliseconds timeout{30'000};
   // A longer answer ends in kInvalid. A stream's body has no bound.
   size_t max_body_bytes = 4 * 1024 * 1024;
-  // Of a call: an answer of more than so many bytes is read on only with one of `large_bodies`, which the response
-  // keeps. Null: without.
+  // Of a call: an answer of more than so many bytes is read on only with one of `large_bodies`,
+  // which the response keeps. Null: without.
   size_t small_body_bytes = 256 * 1024;
   std::shared_ptr<Slots> large_bodies;
   // Streams: the longest silence between two pieces of the body.
   std::chrono::milliseconds idle_timeout{300'000};
-  // Whether the origin's connection may go to an address; null: to any. A proxy's is not asked about.
+  // Whether the origin's connection may go to an address; null: to any. A proxy's is not asked
+  // about.
   std::function<bool(const asio::ip::address&)> may_connect;
   // Doing it twice is as good as once. GET, HEAD, OPTIONS, PUT and DELETE always are.
   bool repeatable = false;
@@ -75,7 +78,8 @@ class HttpStream {
   // Status and headers; the body is empty.
   virtual const HttpResponse& response() const = 0;
   // The next piece, at most 16 KiB or so; "" at the end.
-  // Errors: kUnavailable (closed too early), kDeadlineExceeded (idle_timeout), kInvalid (no HTTP), kCancelled.
+  // Errors: kUnavailable (closed too early), kDeadlineExceeded (idle_timeout), kInvalid (no HTTP),
+  // kCancelled.
   virtual Async<std::string> Next() = 0;
   // Instead of the request's, from the next Next() on.
   virtual void SetIdleTimeout(std::chrono::milliseconds timeout) = 0;
@@ -90,7 +94,9 @@ struct Origin {
   // An http proxy: tunnels (CONNECT) to https origins, is asked for the absolute URL of http ones.
   std::optional<Url> proxy;
 
-  static Origin Of(const Url& url) { return {.scheme = url.scheme, .host = url.host, .port = url.port}; }
+  static Origin Of(const Url& url) {
+    return {.scheme = url.scheme, .host = url.host, .port = url.port};
+  }
 };
 
 struct PoolOptions {
@@ -107,13 +113,16 @@ struct PoolOptions {
 
 class HttpPool {
  public:
-  // Opens nothing yet. Wrong TLS options are an error of every call; see TlsContext::New to learn of them before.
-  static std::unique_ptr<HttpPool> New(Executor executor, Clock& clock, Origin origin, PoolOptions options);
+  // Opens nothing yet. Wrong TLS options are an error of every call; see TlsContext::New to learn
+  // of them before.
+  static std::unique_ptr<HttpPool> New(Executor executor, Clock& clock, Origin origin,
+                                       PoolOptions options);
   virtual ~HttpPool() = default;
 
-  // Errors: kInvalid (bad request or TLS options; the answer is no HTTP or too large), kUnavailable (refused, broken,
-  // certificate not accepted), kPermissionDenied (may_connect), kDeadlineExceeded, kCancelled. A kept-alive connection that proves dead before a byte of
-  // the answer came is replaced once, if nothing of the request was sent or the request is repeatable.
+  // Errors: kInvalid (bad request or TLS options; the answer is no HTTP or too large), kUnavailable
+  // (refused, broken, certificate not accepted), kPermissionDenied (may_connect),
+  // kDeadlineExceeded, kCancelled. A kept-alive connection that proves dead before a byte of the
+  // answer came is replaced once, if nothing of the request was sent or the request is repeatable.
   virtual Async<HttpResponse> Call(HttpRequest request) = 0;
   // Errors as above.
   virtual Async<std::unique_ptr<HttpStream>> Stream(HttpRequest request) = 0;

@@ -44,19 +44,22 @@ class HttpPoolTest : public testing::Test {
 
   // Starts a call that leaves its result in the returned place.
   std::shared_ptr<std::optional<Result<HttpResponse>>> Start(HttpPool& pool, HttpRequest request,
-                                                            asio::cancellation_slot slot = {}) {
+                                                             asio::cancellation_slot slot = {}) {
     auto place = std::make_shared<std::optional<Result<HttpResponse>>>();
-    auto done = [place](std::exception_ptr, Result<HttpResponse> result) { *place = std::move(result); };
+    auto done = [place](std::exception_ptr, Result<HttpResponse> result) {
+      *place = std::move(result);
+    };
     asio::co_spawn(io_, pool.Call(std::move(request)), asio::bind_cancellation_slot(slot, done));
     return place;
   }
 
   // What a call gets from a server that sends `bytes` and closes.
   Result<HttpResponse> CallAgainst(std::string bytes, HttpRequest request = {}) {
-    ScriptedServer server(io_.get_executor(), {}, [bytes](ScriptedPeer& peer) -> asio::awaitable<void> {
-      std::optional<ScriptedRequest> asked = co_await peer.ReadRequest();
-      if (asked) co_await peer.Write(bytes);
-    });
+    ScriptedServer server(io_.get_executor(), {},
+                          [bytes](ScriptedPeer& peer) -> asio::awaitable<void> {
+                            std::optional<ScriptedRequest> asked = co_await peer.ReadRequest();
+                            if (asked) co_await peer.Write(bytes);
+                          });
     std::unique_ptr<HttpPool> pool = PoolFor(server);
     request.timeout = 10s;
     return Call(*pool, std::move(request));
@@ -69,7 +72,8 @@ TEST_F(HttpPoolTest, CallsAndKeepsTheConnection) {
   ScriptedServer server(io_.get_executor(), {}, Echo);
   std::unique_ptr<HttpPool> pool = PoolFor(server);
   for (int i = 0; i < 3; ++i) {
-    Result<HttpResponse> response = Call(*pool, {.method = "POST", .target = "/a?b=c", .body = "text"});
+    Result<HttpResponse> response =
+        Call(*pool, {.method = "POST", .target = "/a?b=c", .body = "text"});
     ASSERT_THAT(response, IsOk());
     EXPECT_EQ(response->status, 200);
     EXPECT_EQ(response->body, "POST /a?b=c text");
@@ -103,8 +107,11 @@ TEST_F(HttpPoolTest, ConnectsOnlyToAllowedAddresses) {
   origin.host = "localhost";
   std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
   auto nowhere = [](const asio::ip::address&) { return false; };
-  auto here = [](const asio::ip::address& address) { return address == asio::ip::make_address("127.0.0.1"); };
-  EXPECT_THAT(Call(*pool, {.may_connect = nowhere}), FailsWith(Code::kPermissionDenied, HasSubstr("localhost")));
+  auto here = [](const asio::ip::address& address) {
+    return address == asio::ip::make_address("127.0.0.1");
+  };
+  EXPECT_THAT(Call(*pool, {.may_connect = nowhere}),
+              FailsWith(Code::kPermissionDenied, HasSubstr("localhost")));
   EXPECT_EQ(server.accepted(), 0);
   Result<HttpResponse> response = Call(*pool, {.may_connect = here});
   ASSERT_THAT(response, IsOk());
@@ -122,7 +129,9 @@ TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
     int status;
   };
   const Row kRows[] = {
-      {"GET", "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: u\r\n\r\n",
+      {"GET",
+       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n2;x=y\r\nde\r\n0\r\nT: "
+       "u\r\n\r\n",
        "abcde", 200},
       {"GET", "HTTP/1.1 200 OK\r\n\r\nuntil the end", "until the end", 200},
       {"GET", "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nhi", "hi", 200},
@@ -130,7 +139,8 @@ TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
       {"GET", "HTTP/1.1 304 Not Modified\r\nContent-Length: 10\r\n\r\n", "", 304},
       {"HEAD", "HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\n", "", 200},
       {"GET",
-       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 500 No\r\nContent-Length: 2\r\n\r\nhi",
+       "HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early\r\nA: b\r\n\r\nHTTP/1.1 500 "
+       "No\r\nContent-Length: 2\r\n\r\nhi",
        "hi", 500},
   };
   for (const Row& row : kRows) {
@@ -184,15 +194,17 @@ TEST_F(HttpPoolTest, EndlessAnswersAreCutOff) {
       {"HTTP/1.1 200 OK\r\nContent-Length: 99999999999999\r\n\r\n", std::string(10'000, 'y')},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", "5\r\nabcde\r\n"},
       {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;x=", std::string(1000, 'y')},
-      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", "T: " + std::string(1000, 'y') + "\r\n"},
+      {"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n",
+       "T: " + std::string(1000, 'y') + "\r\n"},
       {"", "HTTP/1.1 100 Continue\r\n\r\n"},
   };
   for (const Row& row : kRows) {
-    ScriptedServer server(io_.get_executor(), {}, [row](ScriptedPeer& peer) -> asio::awaitable<void> {
-      co_await peer.ReadRequest();
-      bool open = co_await peer.Write(row.begin);
-      while (open) open = co_await peer.Write(row.again);
-    });
+    ScriptedServer server(io_.get_executor(), {},
+                          [row](ScriptedPeer& peer) -> asio::awaitable<void> {
+                            co_await peer.ReadRequest();
+                            bool open = co_await peer.Write(row.begin);
+                            while (open) open = co_await peer.Write(row.again);
+                          });
     std::unique_ptr<HttpPool> pool = PoolFor(server);
     HttpRequest request{.timeout = 10s, .max_body_bytes = 100'000};
     EXPECT_THAT(Call(*pool, request), FailsWith(Code::kInvalid)) << row.begin;
@@ -213,7 +225,8 @@ TEST_F(HttpPoolTest, ADeadlineEndsEverythingThatTakesTooLong) {
       if (open) open = co_await peer.Write(drop);
     }
   };
-  for (ScriptedServer::Script script : {ScriptedServer::Script(Silent), ScriptedServer::Script(drip)}) {
+  for (ScriptedServer::Script script :
+       {ScriptedServer::Script(Silent), ScriptedServer::Script(drip)}) {
     ScriptedServer server(io_.get_executor(), {}, script);
     std::unique_ptr<HttpPool> pool = PoolFor(server);
     EXPECT_THAT(Call(*pool, {.timeout = 60ms}), FailsWith(Code::kDeadlineExceeded));
@@ -225,7 +238,8 @@ TEST_F(HttpPoolTest, ADeadlineEndsEverythingThatTakesTooLong) {
   origin.scheme = "https";
   origin.tls.insecure = true;
   std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
-  EXPECT_THAT(Call(*pool, {.timeout = 60ms}), FailsWith(Code::kDeadlineExceeded, HasSubstr("handshake")));
+  EXPECT_THAT(Call(*pool, {.timeout = 60ms}),
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("handshake")));
 }
 
 TEST_F(HttpPoolTest, ARefusedConnectionIsUnavailable) {
@@ -276,7 +290,8 @@ asio::awaitable<void> DieOnSecond(ScriptedPeer& peer) {
 }
 
 TEST_F(HttpPoolTest, ARepeatableCallSurvivesTheDeathOfItsKeptConnection) {
-  const HttpRequest kRows[] = {{.method = "GET"}, {.method = "PUT"}, {.method = "POST", .repeatable = true}};
+  const HttpRequest kRows[] = {
+      {.method = "GET"}, {.method = "PUT"}, {.method = "POST", .repeatable = true}};
   for (const HttpRequest& request : kRows) {
     ScriptedServer server(io_.get_executor(), {}, DieOnSecond);
     std::unique_ptr<HttpPool> pool = PoolFor(server);
@@ -350,7 +365,8 @@ TEST_F(HttpPoolTest, WaitingInLineCountsAgainstTheDeadline) {
   asio::cancellation_signal stop;
   auto holder = Start(*pool, {}, stop.slot());
   ASSERT_TRUE(RunUntil(io_, [&] { return server.open() == 1; }));
-  EXPECT_THAT(Call(*pool, {.timeout = 30ms}), FailsWith(Code::kDeadlineExceeded, HasSubstr("wait for a connection")));
+  EXPECT_THAT(Call(*pool, {.timeout = 30ms}),
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("wait for a connection")));
   stop.emit(asio::cancellation_type::terminal);
   ASSERT_TRUE(RunUntil(io_, [&] { return holder->has_value(); }));
 }
@@ -387,7 +403,8 @@ TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndMakesRoom) {
 TEST_F(HttpPoolTest, AStreamHandsOutPiecesAsTheyComeAndOutlivesThePool) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
-    std::string begin = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/x\r\n\r\n3\r\nabc\r\n";
+    std::string begin =
+        "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nContent-Type: text/x\r\n\r\n3\r\nabc\r\n";
     co_await peer.Write(begin);
     co_await peer.UntilClosed();
   });
@@ -410,13 +427,16 @@ TEST_F(HttpPoolTest, AStreamEndsWithItsBodyOrWithAnError) {
     std::string rest;
     std::optional<Code> code;
   };
-  const Row kRows[] = {{"0\r\n\r\n", std::nullopt}, {"", Code::kUnavailable}, {"zz\r\n", Code::kInvalid}};
+  const Row kRows[] = {
+      {"0\r\n\r\n", std::nullopt}, {"", Code::kUnavailable}, {"zz\r\n", Code::kInvalid}};
   for (const Row& row : kRows) {
-    ScriptedServer server(io_.get_executor(), {}, [row](ScriptedPeer& peer) -> asio::awaitable<void> {
-      co_await peer.ReadRequest();
-      std::string answer = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n" + row.rest;
-      co_await peer.Write(answer);
-    });
+    ScriptedServer server(
+        io_.get_executor(), {}, [row](ScriptedPeer& peer) -> asio::awaitable<void> {
+          co_await peer.ReadRequest();
+          std::string answer =
+              "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n" + row.rest;
+          co_await peer.Write(answer);
+        });
     std::unique_ptr<HttpPool> pool = PoolFor(server);
     HttpRequest request;
     Result<std::unique_ptr<HttpStream>> stream = kube::Run(io_, pool->Stream(request));
@@ -499,15 +519,17 @@ TEST_F(HttpPoolTest, AProxyThatRefusesOrMisbehavesIsAnError) {
       {"HTTP/1.1 200 OK\r\nX: " + std::string(100'000, 'y'), Code::kInvalid},
   };
   for (const Row& row : kRows) {
-    ScriptedServer proxy(io_.get_executor(), {}, [row](ScriptedPeer& peer) -> asio::awaitable<void> {
-      co_await peer.ReadRequest();
-      co_await peer.Write(row.bytes);
-    });
+    ScriptedServer proxy(io_.get_executor(), {},
+                         [row](ScriptedPeer& peer) -> asio::awaitable<void> {
+                           co_await peer.ReadRequest();
+                           co_await peer.Write(row.bytes);
+                         });
     Origin origin = Origin::Of(*Url::Parse("https://far.example/"));
     origin.proxy = proxy.url();
     origin.tls.insecure = true;
     std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
-    EXPECT_THAT(Call(*pool, {}), FailsWith(row.code, HasSubstr("proxy"))) << row.bytes.substr(0, 60);
+    EXPECT_THAT(Call(*pool, {}), FailsWith(row.code, HasSubstr("proxy")))
+        << row.bytes.substr(0, 60);
   }
 }
 

@@ -42,14 +42,16 @@ std::string_view SplitPort(std::string_view& entry) {
     if (close == std::string_view::npos) return port;
     if (close + 1 < entry.size() && entry[close + 1] == ':') port = entry.substr(close + 2);
     entry = entry.substr(1, close - 1);
-  } else if (size_t colon = entry.find(':'); colon != std::string_view::npos && colon == entry.rfind(':')) {
+  } else if (size_t colon = entry.find(':');
+             colon != std::string_view::npos && colon == entry.rfind(':')) {
     port = entry.substr(colon + 1);
     entry = entry.substr(0, colon);
   }
   return port;
 }
 
-bool Excludes(std::string_view entry, const Url& origin, const std::optional<ip::address>& address) {
+bool Excludes(std::string_view entry, const Url& origin,
+              const std::optional<ip::address>& address) {
   if (entry.empty()) return false;
   if (entry == "*") return true;
   if (entry.find('/') != std::string_view::npos) return address && NetworkHolds(entry, *address);
@@ -79,7 +81,8 @@ ProxySettings ProxySettings::From(const std::function<const char*(const char*)>&
     }
     return {};
   };
-  return {read("HTTPS_PROXY", "https_proxy"), read("HTTP_PROXY", "http_proxy"), read("NO_PROXY", "no_proxy")};
+  return {read("HTTPS_PROXY", "https_proxy"), read("HTTP_PROXY", "http_proxy"),
+          read("NO_PROXY", "no_proxy")};
 }
 
 Result<std::optional<Url>> ProxySettings::For(const Url& origin) const {
@@ -88,7 +91,8 @@ Result<std::optional<Url>> ProxySettings::For(const Url& origin) const {
 
   // Excluded?
   std::optional<ip::address> address = ParseAddress(origin.host);
-  if (origin.host == "localhost" || (address && address->is_loopback())) return std::optional<Url>();
+  if (origin.host == "localhost" || (address && address->is_loopback()))
+    return std::optional<Url>();
   for (std::string_view rest = no_proxy; !rest.empty();) {
     size_t comma = rest.find(',');
     if (Excludes(Trim(rest.substr(0, comma)), origin, address)) return std::optional<Url>();

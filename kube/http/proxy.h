@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which proxy, if any, a call goes through: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read as Go's net/http reads them, so
-// that a cluster's proxy settings mean the same to us.
+// Which proxy, if any, a call goes through: HTTPS_PROXY, HTTP_PROXY and NO_PROXY, read as Go's
+// net/http reads them, so that a cluster's proxy settings mean the same to us.
 #pragma once
 
 #include <functional>
@@ -15,8 +15,9 @@ namespace kube {
 struct ProxySettings {
   std::string https_proxy;  // for https origins: "http://proxy:3128" or "proxy:3128"
   std::string http_proxy;   // for http origins
-  // Comma-separated: "*", "example.com" (and below), ".example.com" (below only), "10.0.0.1", "10.0.0.0/8"; each of the
-  // names and addresses may have a ":port". Loopback addresses and "localhost" never go through a proxy.
+  // Comma-separated: "*", "example.com" (and below), ".example.com" (below only), "10.0.0.1",
+  // "10.0.0.0/8"; each of the names and addresses may have a ":port". Loopback addresses and
+  // "localhost" never go through a proxy.
   std::string no_proxy;
 
   // Upper case wins over lower case. `lookup` is std::getenv but for tests.

@@ -71,10 +71,12 @@ TEST(ProxyTest, NoProxyIsReadAsGoReadsIt) {
 }
 
 TEST(ProxyTest, AProxyThatWeCannotSpeakToIsAnErrorAndNotIgnored) {
-  EXPECT_EQ(ProxySettings{.https_proxy = "socks5://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
-            Code::kInvalid);
-  EXPECT_EQ(ProxySettings{.https_proxy = "https://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
-            Code::kInvalid);
+  EXPECT_EQ(
+      ProxySettings{.https_proxy = "socks5://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
+      Code::kInvalid);
+  EXPECT_EQ(
+      ProxySettings{.https_proxy = "https://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
+      Code::kInvalid);
 }
 
 }  // namespace

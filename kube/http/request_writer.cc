@@ -19,12 +19,19 @@ bool IsTarget(std::string_view text) {
 Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin) {
   if (!IsToken(request.method)) return Error::Invalid("not an HTTP method");
   if (!IsTarget(request.target)) return Error::Invalid("not a request target");
-  Url url{.scheme = origin.scheme, .host = origin.host, .port = origin.port, .target = request.target, .userinfo = ""};
+  Url url{.scheme = origin.scheme,
+          .host = origin.host,
+          .port = origin.port,
+          .target = request.target,
+          .userinfo = ""};
   bool asks_proxy = origin.proxy && origin.scheme == "http";
 
   std::string text;
   text.reserve(512);
-  text.append(request.method).append(" ").append(asks_proxy ? url.ToString() : request.target).append(" HTTP/1.1\r\n");
+  text.append(request.method)
+      .append(" ")
+      .append(asks_proxy ? url.ToString() : request.target)
+      .append(" HTTP/1.1\r\n");
   auto add = [&](std::string_view name, std::string_view value) {
     text.append(name).append(": ").append(value).append("\r\n");
   };
@@ -39,8 +46,10 @@ Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin&
   if (asks_proxy && !origin.proxy->userinfo.empty()) {
     add("Proxy-Authorization", "Basic " + Base64Encode(origin.proxy->userinfo));
   }
-  bool expects_body = request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
-  if (expects_body || !request.body.empty()) add("Content-Length", std::to_string(request.body.size()));
+  bool expects_body =
+      request.method == "POST" || request.method == "PUT" || request.method == "PATCH";
+  if (expects_body || !request.body.empty())
+    add("Content-Length", std::to_string(request.body.size()));
   text.append("\r\n");
   return text;
 }

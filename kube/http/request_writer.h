@@ -9,7 +9,8 @@
 
 namespace kube {
 
-// Request line and header fields, blank line included. kInvalid for what would break out of its line or field.
+// Request line and header fields, blank line included. kInvalid for what would break out of its
+// line or field.
 Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin);
 
 }  // namespace kube

@@ -15,17 +15,19 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kMaxEndpoints = 16;
-// The first try at one server; the next ones take twice as long each. A name with search domains is several questions.
+// The first try at one server; the next ones take twice as long each. A name with search domains is
+// several questions.
 constexpr int kTryMilliseconds = 1000;
 constexpr int kTries = 3;
 
 thread_local size_t lookups_under_way = 0;
 
-// One lookup. c-ares says which of its sockets to wait for, and until when; the sockets stay its own. What Asio calls
-// later, when the lookup may be gone, holds a weak pointer.
+// One lookup. c-ares says which of its sockets to wait for, and until when; the sockets stay its
+// own. What Asio calls later, when the lookup may be gone, holds a weak pointer.
 class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
-  Lookup(const Executor& executor, uint16_t port) : executor_(executor), port_(port), retry_(executor), done_(executor) {
+  Lookup(const Executor& executor, uint16_t port)
+      : executor_(executor), port_(port), retry_(executor), done_(executor) {
     ++lookups_under_way;
   }
   ~Lookup() {
@@ -51,8 +53,8 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     options.tcp_port = servers.port;
     options.sock_state_cb = &OnSocket;
     options.sock_state_cb_data = this;
-    int wanted = ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_UDP_PORT | ARES_OPT_TCP_PORT |
-                 ARES_OPT_SOCK_STATE_CB;
+    int wanted = ARES_OPT_LOOKUPS | ARES_OPT_TIMEOUTMS | ARES_OPT_TRIES | ARES_OPT_UDP_PORT |
+                 ARES_OPT_TCP_PORT | ARES_OPT_SOCK_STATE_CB;
     if (!resolv_conf.empty()) {
       options.resolvconf_path = resolv_conf.data();
       wanted |= ARES_OPT_RESOLVCONF;
@@ -94,7 +96,8 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     if (ended_) return;
     ended_ = true;
     status_ = status;
-    for (auto* node = result == nullptr ? nullptr : result->nodes; node != nullptr; node = node->ai_next) {
+    for (auto* node = result == nullptr ? nullptr : result->nodes; node != nullptr;
+         node = node->ai_next) {
       if (endpoints_.size() == kMaxEndpoints) break;
       if (node->ai_family == AF_INET) {
         const auto* address = reinterpret_cast<const sockaddr_in*>(node->ai_addr);
@@ -137,20 +140,22 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     timeval longest = {kTryMilliseconds / 1000, 0};
     timeval left = {};
     timeval* next = ares_timeout(channel_, &longest, &left);
-    retry_.expires_after(std::chrono::seconds(next->tv_sec) + std::chrono::microseconds(next->tv_usec));
+    retry_.expires_after(std::chrono::seconds(next->tv_sec) +
+                         std::chrono::microseconds(next->tv_usec));
     retry_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
       std::shared_ptr<Lookup> self = weak.lock();
       if (!ec && self != nullptr) self->Process(ARES_SOCKET_BAD, ARES_SOCKET_BAD);
     });
   }
 
-  void Await(ares_socket_t fd, const std::shared_ptr<Socket>& socket, asio::posix::stream_descriptor::wait_type what,
-             bool Socket::*waits) {
+  void Await(ares_socket_t fd, const std::shared_ptr<Socket>& socket,
+             asio::posix::stream_descriptor::wait_type what, bool Socket::*waits) {
     if ((*socket).*waits) return;
     (*socket).*waits = true;
     bool read = what == asio::posix::stream_descriptor::wait_read;
     socket->descriptor.async_wait(
-        what, [weak = weak_from_this(), of = std::weak_ptr<Socket>(socket), fd, waits, read](boost::system::error_code ec) {
+        what, [weak = weak_from_this(), of = std::weak_ptr<Socket>(socket), fd, waits,
+               read](boost::system::error_code ec) {
           std::shared_ptr<Lookup> self = weak.lock();
           // Another socket may have its number by now.
           std::shared_ptr<Socket> socket = of.lock();
@@ -179,8 +184,8 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
 
 }  // namespace
 
-Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, NameServers servers, Clock& clock,
-                                          TimePoint deadline) {
+Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, NameServers servers,
+                                          Clock& clock, TimePoint deadline) {
   co_await IgnoreCancellation();
   uint16_t number = 0;
   std::from_chars(port.data(), port.data() + port.size(), number);
@@ -189,7 +194,8 @@ Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, Na
   if (!no_address) co_return std::vector<tcp::endpoint>{tcp::endpoint(address, number)};
 
   std::string what = "resolve " + host;
-  if (lookups_under_way >= kMaxLookups) co_return Error::Unavailable(what + ": too many names are looked up");
+  if (lookups_under_way >= kMaxLookups)
+    co_return Error::Unavailable(what + ": too many names are looked up");
   auto executor = co_await asio::this_coro::executor;
   auto lookup = std::make_shared<Lookup>(executor, number);
   lookup->done().expires_after(deadline - clock.Now());
@@ -201,7 +207,8 @@ Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, Na
     if (!lookup->ended() && interrupted) co_return Error::Cancelled(what);
     if (!lookup->ended()) co_return Error::DeadlineExceeded(what);
   }
-  if (lookup->status() != ARES_SUCCESS) co_return Error::Unavailable(what + ": " + ares_strerror(lookup->status()));
+  if (lookup->status() != ARES_SUCCESS)
+    co_return Error::Unavailable(what + ": " + ares_strerror(lookup->status()));
   if (lookup->endpoints().empty()) co_return Error::Unavailable(what + ": no address");
   co_return std::move(lookup->endpoints());
 }

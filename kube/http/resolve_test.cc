@@ -26,8 +26,10 @@ class ResolveTest : public ::testing::Test {
  protected:
   ~ResolveTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk()); }
 
-  Result<Endpoints> Find(const std::string& host, const FakeNameServer& names, Duration timeout = 10s) {
-    return kube::Run(io_, Resolve(host, "443", names.servers(), RealClock(), RealClock().Now() + timeout));
+  Result<Endpoints> Find(const std::string& host, const FakeNameServer& names,
+                         Duration timeout = 10s) {
+    return kube::Run(
+        io_, Resolve(host, "443", names.servers(), RealClock(), RealClock().Now() + timeout));
   }
   std::vector<std::string> Addresses(const std::string& host, const FakeNameServer& names) {
     Result<Endpoints> found = Find(host, names);
@@ -44,8 +46,8 @@ class ResolveTest : public ::testing::Test {
   asio::awaitable<void> Ask(std::string host, NameServers servers, Duration timeout) {
     std::string port = "443";
     TimePoint deadline = RealClock().Now() + timeout;
-    Result<Endpoints> found =
-        co_await Resolve(std::move(host), std::move(port), std::move(servers), RealClock(), deadline);
+    Result<Endpoints> found = co_await Resolve(std::move(host), std::move(port), std::move(servers),
+                                               RealClock(), deadline);
     ended_.push_back(found ? Code::kNotFound : found.error().code());
   }
 
@@ -63,7 +65,8 @@ TEST_F(ResolveTest, AddressesComeBackAsTheyAre) {
 
 TEST_F(ResolveTest, NamesHaveAddressesOfBothFamilies) {
   names_.Add("registry.test", {"192.0.2.1", "192.0.2.2", "2001:db8::1"});
-  EXPECT_THAT(Addresses("registry.test", names_), UnorderedElementsAre("192.0.2.1", "192.0.2.2", "2001:db8::1"));
+  EXPECT_THAT(Addresses("registry.test", names_),
+              UnorderedElementsAre("192.0.2.1", "192.0.2.2", "2001:db8::1"));
   names_.Add("registry.test", {"192.0.2.3"});
   EXPECT_THAT(Addresses("registry.test", names_), ElementsAre("192.0.2.3"));
 }
@@ -79,7 +82,8 @@ TEST_F(ResolveTest, TheHostsFileComesBeforeNameServers) {
 
 // As in a pod.
 TEST_F(ResolveTest, SearchDomainsAreForNamesOfFewDots) {
-  FakeNameServer names(io_.get_executor(), "search ns.svc.cluster.local svc.cluster.local\noptions ndots:2");
+  FakeNameServer names(io_.get_executor(),
+                       "search ns.svc.cluster.local svc.cluster.local\noptions ndots:2");
   names.Add("web.ns.svc.cluster.local", {"10.96.0.1"});
   names.Add("registry.ops.svc.cluster.local", {"10.96.0.2"});
   names.Add("registry-1.docker.io", {"192.0.2.1"});
@@ -91,14 +95,16 @@ TEST_F(ResolveTest, SearchDomainsAreForNamesOfFewDots) {
 }
 
 TEST_F(ResolveTest, ANameThatDoesNotExistIsToldAtOnce) {
-  EXPECT_THAT(Find("nowhere.test", names_, 500ms), FailsWith(Code::kUnavailable, HasSubstr("nowhere.test")));
+  EXPECT_THAT(Find("nowhere.test", names_, 500ms),
+              FailsWith(Code::kUnavailable, HasSubstr("nowhere.test")));
   EXPECT_THAT(Find(std::string(300, 'x') + ".test", names_, 500ms), FailsWith(Code::kUnavailable));
   EXPECT_THAT(Find("a..b", names_, 500ms), FailsWith(Code::kUnavailable));
 }
 
 TEST_F(ResolveTest, ASilentNameServerCostsNoMoreThanTheDeadline) {
   names_.KeepSilentAbout("");
-  EXPECT_THAT(Find("registry.test", names_, 50ms), FailsWith(Code::kDeadlineExceeded, HasSubstr("registry.test")));
+  EXPECT_THAT(Find("registry.test", names_, 50ms),
+              FailsWith(Code::kDeadlineExceeded, HasSubstr("registry.test")));
 }
 
 TEST_F(ResolveTest, AQuestionThatWasLostIsAskedAgain) {
@@ -122,7 +128,8 @@ TEST_F(ResolveTest, NamesThatAreNeverAnsweredDelayNoOther) {
     tasks_.Spawn("dead", Ask("r" + number + ".test", dead.servers(), 20s));
     tasks_.Spawn("dead", Ask("r" + number + ".dead.test", names_.servers(), 20s));
   }
-  ASSERT_TRUE(RunUntil(io_, [&] { return dead.asked().size() >= 100 && names_.asked().size() >= 100; }));
+  ASSERT_TRUE(
+      RunUntil(io_, [&] { return dead.asked().size() >= 100 && names_.asked().size() >= 100; }));
   TimePoint before = RealClock().Now();
   EXPECT_THAT(Addresses("registry.test", names_), ElementsAre("192.0.2.1"));
   EXPECT_THAT(Find("localhost", dead), IsOk());
@@ -136,7 +143,8 @@ TEST_F(ResolveTest, NamesThatAreNeverAnsweredDelayNoOther) {
 
 TEST_F(ResolveTest, TheirNumberIsBounded) {
   names_.KeepSilentAbout("");
-  for (size_t i = 0; i < kMaxLookups; ++i) tasks_.Spawn("ask", Ask("silent.test", names_.servers(), 20s));
+  for (size_t i = 0; i < kMaxLookups; ++i)
+    tasks_.Spawn("ask", Ask("silent.test", names_.servers(), 20s));
   Drain(io_);
   EXPECT_THAT(Find("registry.test", names_), FailsWith(Code::kUnavailable, HasSubstr("too many")));
   EXPECT_THAT(Addresses("10.1.2.3", names_), ElementsAre("10.1.2.3"));

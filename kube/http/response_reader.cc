@@ -15,7 +15,8 @@ constexpr size_t kSlack = 16 * 1024;
 
 }  // namespace
 
-ResponseReader::ResponseReader(Connection& connection, Limits limits) : connection_(connection), limits_(limits) {
+ResponseReader::ResponseReader(Connection& connection, Limits limits)
+    : connection_(connection), limits_(limits) {
   Restart();
 }
 
@@ -36,12 +37,14 @@ Result<void> ResponseReader::Parse() {
   buffer.consume(parser_->put(buffer.data(), ec));
   if (!ec || ec == http::error::need_more) return Ok();
   if (ec == http::error::header_limit) {
-    return Error::Invalid("answer's header larger than " + std::to_string(limits_.header_bytes) + " bytes");
+    return Error::Invalid("answer's header larger than " + std::to_string(limits_.header_bytes) +
+                          " bytes");
   }
   if (ec == http::error::body_limit) {
     constexpr int kBadRequest = 400;  // kInvalid
-    return Error::FromHttpStatus(kBadRequest, kBodyTooLarge,
-                                 "answer's body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
+    return Error::FromHttpStatus(
+        kBadRequest, kBodyTooLarge,
+        "answer's body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
   }
   return Error::Invalid("answer is not HTTP: " + ec.message());
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResponseReader: one answer off a Connection, header first, then the body in pieces; internal to kube/http.
+// ResponseReader: one answer off a Connection, header first, then the body in pieces; internal to
+// kube/http.
 //
 // The peer is not trusted: header and body are bounded, and what is no HTTP ends in kInvalid.
 #pragma once
@@ -26,7 +27,8 @@ struct PieceBody {
     size_t put(const Buffers& buffers, boost::system::error_code& ec) {
       ec = {};
       size_t size = 0;
-      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers); ++it) {
+      for (auto it = asio::buffer_sequence_begin(buffers); it != asio::buffer_sequence_end(buffers);
+           ++it) {
         asio::const_buffer buffer = *it;
         body_.append(static_cast<const char*>(buffer.data()), buffer.size());
         size += buffer.size();
@@ -50,7 +52,8 @@ class ResponseReader {
 
   ResponseReader(Connection& connection, Limits limits);
 
-  // Errors, both: the connection's; kUnavailable if it closes too early; kInvalid for no HTTP or too much of it.
+  // Errors, both: the connection's; kUnavailable if it closes too early; kInvalid for no HTTP or
+  // too much of it.
   Async<> ReadHeader();
   // The next piece of the body, "" after the last.
   Async<std::string> Next();

@@ -29,7 +29,8 @@ bssl::UniquePtr<BIO> View(std::string_view pem) {
   return bssl::UniquePtr<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// Adds every certificate of `pem`. A bundle may hold something that this library refuses; with `strict` that fails.
+// Adds every certificate of `pem`. A bundle may hold something that this library refuses; with
+// `strict` that fails.
 Result<void> AddCertificates(X509_STORE* store, std::string_view pem, bool strict) {
   bssl::UniquePtr<BIO> bio = View(pem);
   int added = 0;
@@ -57,7 +58,8 @@ Result<std::string> ReadSystemRoots() {
   return pem;
 }
 
-// A trusted certificate counts even where it is no root of its own, as in Go: a CA bundle is the user's word.
+// A trusted certificate counts even where it is no root of its own, as in Go: a CA bundle is the
+// user's word.
 bssl::UniquePtr<X509_STORE> NewStore() {
   bssl::UniquePtr<X509_STORE> store(X509_STORE_new());
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
@@ -155,7 +157,8 @@ Result<std::shared_ptr<TlsContext>> TlsContext::New(const TlsOptions& options) {
     state->context.use_private_key(asio::buffer(options.key_pem), asio::ssl::context::pem, ec);
     if (ec) return Error::Invalid("client key: " + ec.message());
     if (SSL_CTX_check_private_key(context) != 1) {
-      return Error::Invalid("client key does not belong to the client certificate: " + TakeReason());
+      return Error::Invalid("client key does not belong to the client certificate: " +
+                            TakeReason());
     }
   }
   return std::shared_ptr<TlsContext>(new TlsContext(std::move(state)));
@@ -173,7 +176,8 @@ Result<void> TlsContext::Prepare(ssl_st* ssl, const std::string& host) const {
   }
   if (!state_->insecure) {
     X509_VERIFY_PARAM* param = SSL_get0_param(ssl);
-    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
+    X509_VERIFY_PARAM_set_hostflags(
+        param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS | X509_CHECK_FLAG_NEVER_CHECK_SUBJECT);
     int set = is_name ? X509_VERIFY_PARAM_set1_host(param, name.data(), name.size())
                       : X509_VERIFY_PARAM_set1_ip_asc(param, name.c_str());
     if (set != 1) return Error::Invalid("not a name that a certificate can have: " + TakeReason());

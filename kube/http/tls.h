@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TLS for clients: what to trust, what to show, and the contexts made of it. BoringSSL itself stays in tls.cc.
+// TLS for clients: what to trust, what to show, and the contexts made of it. BoringSSL itself stays
+// in tls.cc.
 //
 // TLS 1.2 or newer; the peer's name must be among the certificate's alternative names (DNS or IP).
 #pragma once
@@ -44,7 +45,8 @@ class TlsContext {
   asio::ssl::context& native();
   // Before the handshake of `ssl`: names, what to check, and the session to resume.
   Result<void> Prepare(ssl_st* ssl, const std::string& host) const;
-  // After a failed one: why the peer's certificate was not accepted; empty if that was not the reason.
+  // After a failed one: why the peer's certificate was not accepted; empty if that was not the
+  // reason.
   static std::string VerifyFailure(const ssl_st* ssl);
 
  private:

@@ -28,10 +28,13 @@ asio::awaitable<void> Once(ScriptedPeer& peer) {
 
 class TlsTest : public testing::Test {
  protected:
-  KeyPair Serving(std::vector<std::string> names) { return *NewServingCertificate(authority_, names, 1h, RealClock()); }
+  KeyPair Serving(std::vector<std::string> names) {
+    return *NewServingCertificate(authority_, names, 1h, RealClock());
+  }
 
   // The answer of a server with a certificate for `names` to a client with `tls`.
-  Result<HttpResponse> CallWith(std::vector<std::string> names, TlsOptions tls, std::string client_ca = "") {
+  Result<HttpResponse> CallWith(std::vector<std::string> names, TlsOptions tls,
+                                std::string client_ca = "") {
     ScriptedServerOptions options{.certificate = Serving(names), .client_ca_pem = client_ca};
     ScriptedServer server(io_.get_executor(), options, Once);
     Origin origin = Origin::Of(server.url());
@@ -46,10 +49,13 @@ class TlsTest : public testing::Test {
   TlsOptions trusting_{.ca_pem = authority_.certificate_pem};
 };
 
-TEST_F(TlsTest, ACertificateForTheAddressIsAccepted) { EXPECT_THAT(CallWith({"127.0.0.1"}, trusting_), IsOk()); }
+TEST_F(TlsTest, ACertificateForTheAddressIsAccepted) {
+  EXPECT_THAT(CallWith({"127.0.0.1"}, trusting_), IsOk());
+}
 
 TEST_F(TlsTest, ACertificateForAnotherNameIsNot) {
-  EXPECT_THAT(CallWith({"other.example"}, trusting_), FailsWith(Code::kUnavailable, HasSubstr("IP address mismatch")));
+  EXPECT_THAT(CallWith({"other.example"}, trusting_),
+              FailsWith(Code::kUnavailable, HasSubstr("IP address mismatch")));
   TlsOptions named = trusting_;
   named.server_name = "right.example";
   EXPECT_THAT(CallWith({"wrong.example", "127.0.0.1"}, named),
@@ -68,7 +74,8 @@ TEST_F(TlsTest, AnUnknownAuthorityIsRefused) {
   KeyPair other = *NewCertificateAuthority("other", 24h, RealClock());
   EXPECT_THAT(CallWith({"127.0.0.1"}, {.ca_pem = other.certificate_pem}),
               FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
-  EXPECT_THAT(CallWith({"127.0.0.1"}, {}), FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
+  EXPECT_THAT(CallWith({"127.0.0.1"}, {}),
+              FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
 }
 
 TEST_F(TlsTest, SystemRootsComeBesideTheOwn) {
@@ -77,7 +84,9 @@ TEST_F(TlsTest, SystemRootsComeBesideTheOwn) {
   EXPECT_THAT(CallWith({"127.0.0.1"}, both), IsOk());
 }
 
-TEST_F(TlsTest, InsecureAcceptsAnything) { EXPECT_THAT(CallWith({"other.example"}, {.insecure = true}), IsOk()); }
+TEST_F(TlsTest, InsecureAcceptsAnything) {
+  EXPECT_THAT(CallWith({"other.example"}, {.insecure = true}), IsOk());
+}
 
 TEST_F(TlsTest, ShowsTheClientsCertificate) {
   KeyPair client = Serving({"client.example"});
@@ -113,7 +122,8 @@ TEST_F(TlsTest, APlainServerIsNoTlsServer) {
   origin.tls = trusting_;
   std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
   HttpRequest request{.timeout = 10s};
-  EXPECT_THAT(kube::Run(io_, pool->Call(request)), FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
+  EXPECT_THAT(kube::Run(io_, pool->Call(request)),
+              FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
 }
 
 TEST_F(TlsTest, OptionsThatCannotWorkAreInvalid) {

@@ -29,13 +29,15 @@ bool IsHexDigit(char c) { return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9'
 
 bool IsAddressChar(char c) { return IsHexDigit(c) || c == ':' || c == '.'; }
 
-// No controls, spaces or non-ASCII: they must be percent-encoded, and could otherwise end the request line.
+// No controls, spaces or non-ASCII: they must be percent-encoded, and could otherwise end the
+// request line.
 bool IsTargetChar(char c) { return c > 0x20 && c < 0x7f; }
 
 bool IsPort(std::string_view text) {
   unsigned port = 0;
   auto [end, ec] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return ec == std::errc() && end == text.data() + text.size() && port > 0 && port <= 65535 && text.front() != '0';
+  return ec == std::errc() && end == text.data() + text.size() && port > 0 && port <= 65535 &&
+         text.front() != '0';
 }
 
 }  // namespace
@@ -49,12 +51,14 @@ Result<Url> Url::Parse(std::string_view text) {
   size_t colon = text.find("://");
   if (colon == std::string_view::npos) return Error::Invalid("not an absolute URL");
   url.scheme = Lower(text.substr(0, colon));
-  if (url.scheme != "http" && url.scheme != "https") return Error::Invalid("URL scheme is neither http nor https");
+  if (url.scheme != "http" && url.scheme != "https")
+    return Error::Invalid("URL scheme is neither http nor https");
   text.remove_prefix(colon + 3);
 
   // Target.
   size_t slash = text.find_first_of("/?#");
-  std::string_view target = slash == std::string_view::npos ? std::string_view() : text.substr(slash);
+  std::string_view target =
+      slash == std::string_view::npos ? std::string_view() : text.substr(slash);
   target = target.substr(0, target.find('#'));
   url.target = target.starts_with('/') ? std::string(target) : "/" + std::string(target);
   if (!std::all_of(url.target.begin(), url.target.end(), IsTargetChar)) {
@@ -74,17 +78,21 @@ Result<Url> Url::Parse(std::string_view text) {
   std::string_view port;
   if (authority.starts_with('[')) {
     size_t close = authority.find(']');
-    if (close == std::string_view::npos) return Error::Invalid("URL host without its closing bracket");
+    if (close == std::string_view::npos)
+      return Error::Invalid("URL host without its closing bracket");
     url.host = Lower(authority.substr(1, close - 1));
-    if (!std::all_of(url.host.begin(), url.host.end(), IsAddressChar) || url.host.find(':') == std::string::npos) {
+    if (!std::all_of(url.host.begin(), url.host.end(), IsAddressChar) ||
+        url.host.find(':') == std::string::npos) {
       return Error::Invalid("URL host is no IPv6 address");
     }
     port = authority.substr(close + 1);
-    if (!port.empty() && !port.starts_with(':')) return Error::Invalid("URL host with text after its bracket");
+    if (!port.empty() && !port.starts_with(':'))
+      return Error::Invalid("URL host with text after its bracket");
   } else {
     size_t split = authority.find(':');
     url.host = Lower(authority.substr(0, split));
-    if (!std::all_of(url.host.begin(), url.host.end(), IsHostChar)) return Error::Invalid("URL host is no name");
+    if (!std::all_of(url.host.begin(), url.host.end(), IsHostChar))
+      return Error::Invalid("URL host is no name");
     port = split == std::string_view::npos ? std::string_view() : authority.substr(split);
   }
   if (url.host.empty()) return Error::Invalid("URL without host");

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Url: an absolute http or https URL, taken apart. Input may be hostile: whatever could smuggle something into a
-// request line or a Host header is refused.
+// Url: an absolute http or https URL, taken apart. Input may be hostile: whatever could smuggle
+// something into a request line or a Host header is refused.
 //
-//   Result<Url> url = Url::Parse("https://[::1]:6443/api?x=y");   // host "::1", port "6443", target "/api?x=y"
+//   Result<Url> url = Url::Parse("https://[::1]:6443/api?x=y");   // host "::1", port "6443",
+//   target "/api?x=y"
 #pragma once
 
 #include <string>

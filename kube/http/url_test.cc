@@ -33,10 +33,28 @@ TEST(UrlTest, TakesUrlsApart) {
 
 TEST(UrlTest, RefusesWhatCouldSmuggle) {
   constexpr std::string_view kRows[] = {
-      "", "/path", "example.com", "ftp://example.com", "file:///etc/passwd", "https://", "https:///path",
-      "https://host:0/", "https://host:65536/", "https://host:-1/", "https://host:80x/", "https://ho st/",
-      "https://host/a b", "https://host/a\r\nX: y", "https://host\r\n/", "https://[::1", "https://[::1]x",
-      "https://[host]/", "https://[fe80::1%25eth0]/", "https://h\xc3\xb6st/", "https://a:b:c/", "https://%zz@host/",
+      "",
+      "/path",
+      "example.com",
+      "ftp://example.com",
+      "file:///etc/passwd",
+      "https://",
+      "https:///path",
+      "https://host:0/",
+      "https://host:65536/",
+      "https://host:-1/",
+      "https://host:80x/",
+      "https://ho st/",
+      "https://host/a b",
+      "https://host/a\r\nX: y",
+      "https://host\r\n/",
+      "https://[::1",
+      "https://[::1]x",
+      "https://[host]/",
+      "https://[fe80::1%25eth0]/",
+      "https://h\xc3\xb6st/",
+      "https://a:b:c/",
+      "https://%zz@host/",
   };
   for (std::string_view row : kRows) {
     Result<Url> url = Url::Parse(row);

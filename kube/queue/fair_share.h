@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// FairShare: something scarce (bytes of memory, workers) that pods take for a while, so that no namespace takes it all.
+// FairShare: something scarce (bytes of memory, workers) that pods take for a while, so that no
+// namespace takes it all.
 //
-//   if (!memory.Enter(pod)) co_return Later();       // in line; `wake` is called with `pod` when it is its turn
-//   memory.Take(pod, bytes);                         // what it needs, once that is known
+//   if (!memory.Enter(pod)) co_return Later();       // in line; `wake` is called with `pod` when
+//   it is its turn memory.Take(pod, bytes);                         // what it needs, once that is
+//   known
 //   ...
 //   memory.Leave(pod);                               // with whatever it has, or out of the line
 //
-// A pod in line costs its key. Namespaces take turns, the pods of one go in order. A pod that was woken has its place
-// until it leaves. Thread: one.
+// A pod in line costs its key. Namespaces take turns, the pods of one go in order. A pod that was
+// woken has its place until it leaves. Thread: one.
 #pragma once
 
 #include <cstddef>

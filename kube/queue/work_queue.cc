@@ -29,7 +29,8 @@ void WorkQueue::AddAfter(const ObjectKey& key, Duration delay) {
   if (!fresh) {
     if (pending->second <= when) return;
     auto [first, last] = delayed_.equal_range(pending->second);
-    delayed_.erase(std::find_if(first, last, [&](const auto& entry) { return entry.second == &pending->first; }));
+    delayed_.erase(std::find_if(
+        first, last, [&](const auto& entry) { return entry.second == &pending->first; }));
     pending->second = when;
   }
   delayed_.emplace(when, &pending->first);

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkQueue: which objects need a look, each at most once in the queue and never with two workers at a time.
+// WorkQueue: which objects need a look, each at most once in the queue and never with two workers
+// at a time.
 //
 //   queue.Add(key);                                            // from an informer's event
 //   Result<ObjectKey> key = co_await queue.Next();             // a worker
 //   ... queue.Forget(*key) on success, queue.AddRateLimited(*key) on failure ...
 //   queue.Done(*key);
 //
-// The semantics are client-go's: a key that is added while it is being worked on comes again after Done(), not before.
-// First in, first out. Thread: one executor, the one that Next() is awaited on; nothing runs before its first call.
+// The semantics are client-go's: a key that is added while it is being worked on comes again after
+// Done(), not before. First in, first out. Thread: one executor, the one that Next() is awaited on;
+// nothing runs before its first call.
 #pragma once
 
 #include <deque>
@@ -46,7 +48,8 @@ struct WorkQueueOptions {
 class WorkQueue {
  public:
   // `clock` and `observer` (may be null) outlive the queue.
-  explicit WorkQueue(Clock& clock, WorkQueueOptions options = {}, WorkQueueObserver* observer = nullptr);
+  explicit WorkQueue(Clock& clock, WorkQueueOptions options = {},
+                     WorkQueueObserver* observer = nullptr);
 
   void Add(const ObjectKey& key);
   // Not before `delay` has passed. Of several pending delays of one key the shortest counts.
@@ -67,7 +70,8 @@ class WorkQueue {
   int failures(const ObjectKey& key) const;
 
   enum class Rest { kHandOut, kDrop };
-  // Nothing is added any more. What is ready is still handed out, or not; what is delayed is dropped.
+  // Nothing is added any more. What is ready is still handed out, or not; what is delayed is
+  // dropped.
   void ShutDown(Rest rest = Rest::kHandOut);
   bool shut_down() const { return shut_down_; }
 
@@ -83,7 +87,8 @@ class WorkQueue {
   // Known from the first Next() on.
   std::optional<Executor> executor_;
 
-  // `wanted_` has each key that needs a look, once; those of them that are not being worked on are in `ready_`.
+  // `wanted_` has each key that needs a look, once; those of them that are not being worked on are
+  // in `ready_`.
   std::deque<ObjectKey> ready_;
   std::unordered_map<ObjectKey, TimePoint> wanted_;
   std::unordered_map<ObjectKey, TimePoint> working_;

@@ -83,7 +83,8 @@ TEST_F(WorkQueueTest, KeyAddedDuringWorkComesAgainAfterDone) {
 
 TEST_F(WorkQueueTest, NextWaitsForAKey) {
   std::optional<Result<ObjectKey>> got;
-  asio::co_spawn(io_, queue_.Next(), [&](std::exception_ptr, Result<ObjectKey> key) { got = std::move(key); });
+  asio::co_spawn(io_, queue_.Next(),
+                 [&](std::exception_ptr, Result<ObjectKey> key) { got = std::move(key); });
   Drain(io_);
   EXPECT_FALSE(got);
   queue_.Add(kB);
@@ -164,7 +165,8 @@ TEST_F(WorkQueueTest, ShutDownHandsOutTheRestAndNoMore) {
 
 TEST_F(WorkQueueTest, ShutDownCanDropTheRestAndWakesWorkers) {
   std::optional<Result<ObjectKey>> got;
-  asio::co_spawn(io_, queue_.Next(), [&](std::exception_ptr, Result<ObjectKey> key) { got = std::move(key); });
+  asio::co_spawn(io_, queue_.Next(),
+                 [&](std::exception_ptr, Result<ObjectKey> key) { got = std::move(key); });
   Drain(io_);
   queue_.ShutDown(WorkQueue::Rest::kDrop);
   Drain(io_);

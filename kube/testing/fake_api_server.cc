@@ -17,17 +17,21 @@ uint64_t ParseNumber(std::string_view text) {
 }
 
 Error NotFound(const FakeTarget& target) {
-  return Error::FromHttpStatus(404, "NotFound", target.collection + " \"" + target.key.ToString() + "\" not found");
+  return Error::FromHttpStatus(404, "NotFound",
+                               target.collection + " \"" + target.key.ToString() + "\" not found");
 }
 
-Error Conflict(const std::string& message) { return Error::FromHttpStatus(409, "Conflict", message); }
+Error Conflict(const std::string& message) {
+  return Error::FromHttpStatus(409, "Conflict", message);
+}
 
 // Objects are answered in the encoding they are stored in, or not at all.
 Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
   bool wants_protobuf = request.accept.starts_with(kProtobuf);
   if (wants_protobuf == object.protobuf()) return Ok();
   return Error::FromHttpStatus(406, "NotAcceptable",
-                               object.kind() + " was written as " + (object.protobuf() ? "protobuf" : "JSON") +
+                               object.kind() + " was written as " +
+                                   (object.protobuf() ? "protobuf" : "JSON") +
                                    " and is asked for as " + request.accept);
 }
 
@@ -40,8 +44,10 @@ Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiReques
 // A merge patch of a protobuf object: this fake knows those that name annotations alone.
 Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
   const Json* annotations = Find(patch, "metadata.annotations");
-  if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 || patch["metadata"].size() != 1) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType", "this fake patches annotations of protobuf objects only");
+  if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 ||
+      patch["metadata"].size() != 1) {
+    return Error::FromHttpStatus(415, "UnsupportedMediaType",
+                                 "this fake patches annotations of protobuf objects only");
   }
   meta::ObjectMeta meta = object.metadata();
   for (const auto& [key, value] : annotations->items()) {
@@ -99,8 +105,9 @@ std::string FakeApiServer::Record(std::string_view verb, const ApiRequest& reque
 }
 
 std::optional<Error> FakeApiServer::TakeFailure(const std::string& call) {
-  auto found = std::find_if(failures_.begin(), failures_.end(),
-                            [&](const Failure& f) { return call.find(f.containing) != std::string::npos; });
+  auto found = std::find_if(failures_.begin(), failures_.end(), [&](const Failure& f) {
+    return call.find(f.containing) != std::string::npos;
+  });
   if (found == failures_.end()) return std::nullopt;
   Error error = found->error;
   if (--found->times <= 0) failures_.erase(found);
@@ -111,11 +118,16 @@ Result<ApiResponse> FakeApiServer::Handle(const ApiRequest& request, bool truste
   Result<FakeTarget> target = FakeTarget::Parse(request.target);
   if (!target) return target.error();
   switch (request.method) {
-    case Method::kGet: return target->key.name.empty() ? HandleList(*target, request) : HandleGet(*target, request);
-    case Method::kPost: return HandlePost(*target, request);
-    case Method::kPut: return HandlePut(*target, request, trusted);
-    case Method::kPatch: return HandlePatch(*target, request);
-    case Method::kDelete: return HandleDelete(*target, request);
+    case Method::kGet:
+      return target->key.name.empty() ? HandleList(*target, request) : HandleGet(*target, request);
+    case Method::kPost:
+      return HandlePost(*target, request);
+    case Method::kPut:
+      return HandlePut(*target, request, trusted);
+    case Method::kPatch:
+      return HandlePatch(*target, request);
+    case Method::kDelete:
+      return HandleDelete(*target, request);
   }
   return Error::FromHttpStatus(405, "MethodNotAllowed", "no such method");
 }
@@ -133,7 +145,8 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
   std::optional<ObjectKey> after;
   if (std::string token = target.Query("continue"); !token.empty()) {
     version = ParseNumber(token);
-    if (version < oldest_) return Error::FromHttpStatus(410, "Expired", "the continue token is too old");
+    if (version < oldest_)
+      return Error::FromHttpStatus(410, "Expired", "the continue token is too old");
     std::string name = token.substr(token.find('|') + 1);
     after = ObjectKey{name.substr(0, name.find('/')), name.substr(name.find('/') + 1)};
   }
@@ -142,8 +155,11 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
   // In the order of the store's keys, in which "a-b/x" comes before "a/x".
   std::vector<const Collection::value_type*> ordered;
   for (const auto& entry : collections_[target.collection]) ordered.push_back(&entry);
-  auto comes_before = [](const ObjectKey& a, const ObjectKey& b) { return a.ToString() < b.ToString(); };
-  std::sort(ordered.begin(), ordered.end(), [&](auto* a, auto* b) { return comes_before(a->first, b->first); });
+  auto comes_before = [](const ObjectKey& a, const ObjectKey& b) {
+    return a.ToString() < b.ToString();
+  };
+  std::sort(ordered.begin(), ordered.end(),
+            [&](auto* a, auto* b) { return comes_before(a->first, b->first); });
 
   std::vector<const FakeObject*> items;
   std::string next;
@@ -168,9 +184,12 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
     list.mutable_metadata()->set_resource_version(std::to_string(version));
     list.mutable_metadata()->set_continue_token(next);
     for (const FakeObject* item : items) list.add_items(item->Bare());
-    return ApiResponse{200, std::string(kProtobuf), SealFakeEnvelope("v1", "List", list.SerializeAsString())};
+    return ApiResponse{200, std::string(kProtobuf),
+                       SealFakeEnvelope("v1", "List", list.SerializeAsString())};
   }
-  Json list = {{"kind", "List"}, {"metadata", {{"resourceVersion", std::to_string(version)}}}, {"items", Json::array()}};
+  Json list = {{"kind", "List"},
+               {"metadata", {{"resourceVersion", std::to_string(version)}}},
+               {"items", Json::array()}};
   if (!next.empty()) list["metadata"]["continue"] = next;
   for (const FakeObject* item : items) list["items"].push_back(item->json());
   return ApiResponse{200, std::string(kJson), list.dump()};
@@ -184,7 +203,8 @@ Result<ApiResponse> FakeApiServer::HandlePost(const FakeTarget& target, const Ap
   return Answer(201, *created, request);
 }
 
-Result<ApiResponse> FakeApiServer::HandlePut(const FakeTarget& target, const ApiRequest& request, bool trusted) {
+Result<ApiResponse> FakeApiServer::HandlePut(const FakeTarget& target, const ApiRequest& request,
+                                             bool trusted) {
   Result<FakeObject> object = FakeObject::Parse(request.content_type, request.body);
   if (!object) return object.error();
   Result<FakeObject> replaced = Replace(target, std::move(*object), trusted);
@@ -192,7 +212,8 @@ Result<ApiResponse> FakeApiServer::HandlePut(const FakeTarget& target, const Api
   return Answer(200, *replaced, request);
 }
 
-Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target,
+                                               const ApiRequest& request) {
   Result<Json> patch = ParseJson(request.body);
   if (!patch) return patch.error();
   Collection& objects = collections_[target.collection];
@@ -228,7 +249,8 @@ Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target, const A
   return Answer(200, *replaced, request);
 }
 
-Result<ApiResponse> FakeApiServer::HandleDelete(const FakeTarget& target, const ApiRequest& request) {
+Result<ApiResponse> FakeApiServer::HandleDelete(const FakeTarget& target,
+                                                const ApiRequest& request) {
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) return NotFound(target);
@@ -236,17 +258,21 @@ Result<ApiResponse> FakeApiServer::HandleDelete(const FakeTarget& target, const 
   meta::ObjectMeta meta = before.metadata();
   if (Result<Json> options = ParseJson(request.body); options) {
     std::string uid = StringAt(*options, "preconditions.uid", meta.uid());
-    std::string version = StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
-    if (uid != meta.uid() || version != meta.resource_version()) return Conflict("the precondition failed");
+    std::string version =
+        StringAt(*options, "preconditions.resourceVersion", meta.resource_version());
+    if (uid != meta.uid() || version != meta.resource_version())
+      return Conflict("the precondition failed");
   }
-  ApiResponse response{200, std::string(kJson), R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
+  ApiResponse response{200, std::string(kJson),
+                       R"({"kind":"Status","apiVersion":"v1","status":"Success"})"};
   if (meta.finalizers().empty()) {
     objects.erase(found);
     Commit(target.collection, target.key, std::move(before), std::nullopt);
     return response;
   }
   if (meta.has_deletion_timestamp()) return response;
-  meta.mutable_deletion_timestamp()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow()));
+  meta.mutable_deletion_timestamp()->set_seconds(
+      std::chrono::system_clock::to_time_t(clock_.WallNow()));
   FakeObject after = before;
   after.SetMetadata(meta);
   Commit(target.collection, target.key, std::move(before), std::move(after));
@@ -260,27 +286,32 @@ Result<FakeObject> FakeApiServer::Insert(const FakeTarget& target, FakeObject ob
   if (meta.name().empty() && !meta.generate_name().empty()) {
     meta.set_name(meta.generate_name() + "x" + std::to_string(next_uid_));
   }
-  if (meta.name().empty()) return Error::FromHttpStatus(422, "Invalid", "metadata.name: Required value");
+  if (meta.name().empty())
+    return Error::FromHttpStatus(422, "Invalid", "metadata.name: Required value");
   if (!meta.namespace_().empty() && meta.namespace_() != target.key.ns) {
-    return Error::FromHttpStatus(400, "BadRequest", "the namespace of the object and of the request differ");
+    return Error::FromHttpStatus(400, "BadRequest",
+                                 "the namespace of the object and of the request differ");
   }
   meta.set_namespace_(target.key.ns);
   ObjectKey key{target.key.ns, meta.name()};
   if (collections_[target.collection].contains(key)) {
-    return Error::FromHttpStatus(409, "AlreadyExists", target.collection + " \"" + key.ToString() + "\" already exists");
+    return Error::FromHttpStatus(409, "AlreadyExists",
+                                 target.collection + " \"" + key.ToString() + "\" already exists");
   }
   meta.set_uid("uid-" + std::to_string(next_uid_++));
   meta.set_generation(1);
   // The test may give an age to what it makes.
   if (!meta.has_creation_timestamp()) {
-    meta.mutable_creation_timestamp()->set_seconds(std::chrono::system_clock::to_time_t(clock_.WallNow()));
+    meta.mutable_creation_timestamp()->set_seconds(
+        std::chrono::system_clock::to_time_t(clock_.WallNow()));
   }
   object.SetMetadata(meta);
   Commit(target.collection, key, std::nullopt, object);
   return collections_[target.collection].at(key);
 }
 
-Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject object, bool trusted) {
+Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject object,
+                                          bool trusted) {
   Collection& objects = collections_[target.collection];
   auto found = objects.find(target.key);
   if (found == objects.end()) return NotFound(target);
@@ -288,12 +319,17 @@ Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject o
   meta::ObjectMeta old = before.metadata();
   meta::ObjectMeta meta = object.metadata();
   if (before.protobuf() != object.protobuf()) {
-    return Error::FromHttpStatus(415, "UnsupportedMediaType", before.kind() + " was written in the other encoding");
+    return Error::FromHttpStatus(415, "UnsupportedMediaType",
+                                 before.kind() + " was written in the other encoding");
   }
-  if (!trusted && !meta.resource_version().empty() && meta.resource_version() != old.resource_version()) {
-    return Conflict("the object has been modified; please apply your changes to the latest version and try again");
+  if (!trusted && !meta.resource_version().empty() &&
+      meta.resource_version() != old.resource_version()) {
+    return Conflict(
+        "the object has been modified; please apply your changes to the latest version and try "
+        "again");
   }
-  if (!trusted && !meta.uid().empty() && meta.uid() != old.uid()) return Conflict("the uid in the precondition differs");
+  if (!trusted && !meta.uid().empty() && meta.uid() != old.uid())
+    return Conflict("the uid in the precondition differs");
 
   // Of a JSON kind, the object and its status are written apart.
   if (!object.protobuf() && !trusted) {
@@ -314,7 +350,8 @@ Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject o
     meta.clear_deletion_timestamp();
     if (old.has_deletion_timestamp()) *meta.mutable_deletion_timestamp() = old.deletion_timestamp();
   }
-  bool new_spec = !object.protobuf() && object.json().value("spec", Json()) != before.json().value("spec", Json());
+  bool new_spec = !object.protobuf() &&
+                  object.json().value("spec", Json()) != before.json().value("spec", Json());
   meta.set_generation(old.generation() + (new_spec ? 1 : 0));
   object.SetMetadata(meta);
   if (object == before) return before;  // nothing changed: no new version, no event
@@ -329,8 +366,8 @@ Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject o
   return objects.at(target.key);
 }
 
-void FakeApiServer::Commit(const std::string& collection, const ObjectKey& key, std::optional<FakeObject> before,
-                           std::optional<FakeObject> after) {
+void FakeApiServer::Commit(const std::string& collection, const ObjectKey& key,
+                           std::optional<FakeObject> before, std::optional<FakeObject> after) {
   ++version_;
   if (after) {
     meta::ObjectMeta meta = after->metadata();
@@ -355,10 +392,12 @@ Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& 
   if (!target) return target.error();
   bool streaming = target->Query("sendInitialEvents") == "true";
   if (streaming && streaming_lists_ == StreamingLists::kRefused) {
-    return Error::FromHttpStatus(422, "Invalid", "sendInitialEvents is forbidden for watch unless the feature is enabled");
+    return Error::FromHttpStatus(
+        422, "Invalid", "sendInitialEvents is forbidden for watch unless the feature is enabled");
   }
   if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
-    return Error::FromHttpStatus(422, "Invalid", "sendInitialEvents requires setting resourceVersionMatch");
+    return Error::FromHttpStatus(422, "Invalid",
+                                 "sendInitialEvents requires setting resourceVersionMatch");
   }
 
   auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf));
@@ -369,7 +408,8 @@ Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& 
     for (const auto& [key, object] : collections_[target->collection]) {
       watch->Deliver({version_, target->collection, key, std::nullopt, object});
     }
-    if (streaming && streaming_lists_ == StreamingLists::kServed) watch->SendBookmark(version_, /*end_of_initial_events=*/true);
+    if (streaming && streaming_lists_ == StreamingLists::kServed)
+      watch->SendBookmark(version_, /*end_of_initial_events=*/true);
   } else if (from < oldest_) {
     watch->SendExpired();
   } else {
@@ -418,27 +458,33 @@ void FakeApiServer::FailNext(Error error, std::string containing, int times) {
 
 Result<ApiResponse> FakeApiServer::Must(ApiRequest request) {
   Result<ApiResponse> response = Handle(request, /*trusted=*/true);
-  CHECK(response) << "the test's own " << MethodName(request.method) << " " << request.target << ": " << response.error();
+  CHECK(response) << "the test's own " << MethodName(request.method) << " " << request.target
+                  << ": " << response.error();
   return response;
 }
 
 Json FakeApiServer::CreateJson(const Resource& resource, const Json& object) {
-  Result<ApiResponse> response = Must({.method = Method::kPost,
-                                       .target = resource.Path(StringAt(object, "metadata.namespace")),
+  Result<ApiResponse> response =
+      Must({.method = Method::kPost,
+            .target = resource.Path(StringAt(object, "metadata.namespace")),
+            .content_type = std::string(kJson),
+            .body = object.dump()});
+  return Json::parse(response->body);
+}
+
+Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
+  std::string path =
+      resource.Path(StringAt(object, "metadata.namespace"), StringAt(object, "metadata.name"));
+  Result<ApiResponse> response = Must({.method = Method::kPut,
+                                       .target = std::move(path),
                                        .content_type = std::string(kJson),
                                        .body = object.dump()});
   return Json::parse(response->body);
 }
 
-Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
-  std::string path = resource.Path(StringAt(object, "metadata.namespace"), StringAt(object, "metadata.name"));
-  Result<ApiResponse> response = Must(
-      {.method = Method::kPut, .target = std::move(path), .content_type = std::string(kJson), .body = object.dump()});
-  return Json::parse(response->body);
-}
-
 std::optional<Json> FakeApiServer::GetJson(const Resource& resource, const ObjectKey& key) {
-  Result<ApiResponse> response = Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
+  Result<ApiResponse> response =
+      Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
   if (IsNotFound(response)) return std::nullopt;
   return Json::parse(response.value().body);
 }

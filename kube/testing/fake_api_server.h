@@ -1,17 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeApiServer: an API server in the test's process, with the rules that our code has to live with: resourceVersions and
-// conflicts, uids, finalizers, generateName, selectors, paging, watches with bookmarks and streaming lists, 410.
+// FakeApiServer: an API server in the test's process, with the rules that our code has to live
+// with: resourceVersions and conflicts, uids, finalizers, generateName, selectors, paging, watches
+// with bookmarks and streaming lists, 410.
 //
 //   FakeApiServer api;
-//   api.Create<core::Pod>(MakePod("web").Gate(kGate));          // at once, as another client would have done it
-//   api.FailNext(Error::Unavailable("503"), "PUT");             // the next PUT of the code under test fails
-//   Result<Outcome> outcome = Run(io, reconciler.Reconcile({{"ns", "web"}}));
+//   api.Create<core::Pod>(MakePod("web").Gate(kGate));          // at once, as another client would
+//   have done it api.FailNext(Error::Unavailable("503"), "PUT");             // the next PUT of the
+//   code under test fails Result<Outcome> outcome = Run(io, reconciler.Reconcile({{"ns", "web"}}));
 //   EXPECT_FALSE(HasGate(*api.Get<core::Pod>({"ns", "web"}), kGate));
 //
-// Not here: admission, validation, defaulting, garbage collection, namespaces that must exist, RBAC, graceful deletion.
-// Every resource exists. Objects stay in the encoding they were written in; asking in the other one is kInvalid (406).
-// Server-side apply and strategic merge patches are merge patches; of a protobuf object annotations alone can be patched.
-// Status is kept by writes to the object itself and only written by /status, for JSON kinds; Create() and Update() of this
+// Not here: admission, validation, defaulting, garbage collection, namespaces that must exist,
+// RBAC, graceful deletion. Every resource exists. Objects stay in the encoding they were written
+// in; asking in the other one is kInvalid (406). Server-side apply and strategic merge patches are
+// merge patches; of a protobuf object annotations alone can be patched. Status is kept by writes to
+// the object itself and only written by /status, for JSON kinds; Create() and Update() of this
 // class write both.
 #pragma once
 
@@ -35,7 +37,8 @@ class FakeApiServer final : public Client {
   explicit FakeApiServer(Clock& clock = RealClock());
   ~FakeApiServer() override;
 
-  // --- What another client does. A failure is a mistake of the test and ends it. Not counted, never failed on purpose.
+  // --- What another client does. A failure is a mistake of the test and ends it. Not counted,
+  // never failed on purpose.
   template <class T>
   T Create(const T& object);
   // Replaces whatever is there, whatever resourceVersion `object` has.
@@ -57,24 +60,30 @@ class FakeApiServer final : public Client {
   std::vector<Json> ListJson(const Resource& resource, std::string_view ns = "");
 
   // --- Trouble.
-  // The next `times` calls or watches whose "METHOD target" ("PUT /api/v1/...", "WATCH /api/v1/pods?...") contains
-  // `containing` fail with `error`. Several may be pending; the oldest that fits is taken.
+  // The next `times` calls or watches whose "METHOD target" ("PUT /api/v1/...", "WATCH
+  // /api/v1/pods?...") contains `containing` fail with `error`. Several may be pending; the oldest
+  // that fits is taken.
   void FailNext(Error error, std::string containing = "", int times = 1);
   // Down: watches break, everything fails with kUnavailable until Start().
   void Stop();
   void Start() { down_ = false; }
   // The server's own time limit: open watches end in good order.
   void CloseWatches();
-  // Compaction: open watches end with 410, and so do resourceVersions and continue tokens from before.
+  // Compaction: open watches end with 410, and so do resourceVersions and continue tokens from
+  // before.
   void ExpireWatches();
   // An API server without streaming lists: sendInitialEvents is refused as 422.
   void RefuseStreamingLists() { streaming_lists_ = StreamingLists::kRefused; }
-  // One that does not know the parameter: it is taken for an ordinary watch, the initial events have no end.
+  // One that does not know the parameter: it is taken for an ordinary watch, the initial events
+  // have no end.
   void IgnoreStreamingLists() { streaming_lists_ = StreamingLists::kIgnored; }
   // Sends a bookmark to every open watch that wants them.
   void SendBookmarks();
-  // Runs before each call is carried out, with "METHOD target"; for races: "another client was faster".
-  void BeforeEach(std::function<void(const std::string& call)> hook) { before_each_ = std::move(hook); }
+  // Runs before each call is carried out, with "METHOD target"; for races: "another client was
+  // faster".
+  void BeforeEach(std::function<void(const std::string& call)> hook) {
+    before_each_ = std::move(hook);
+  }
 
   // --- What the code under test did.
   // "GET /api/v1/namespaces/ns/pods/web", "WATCH ...": every call, failed ones too, with its query.
@@ -125,7 +134,11 @@ class FakeApiServer final : public Client {
   uint64_t oldest_ = 0;
   uint64_t next_uid_ = 1;
   bool down_ = false;
-  enum class StreamingLists { kServed, kRefused, kIgnored } streaming_lists_ = StreamingLists::kServed;
+  enum class StreamingLists {
+    kServed,
+    kRefused,
+    kIgnored
+  } streaming_lists_ = StreamingLists::kServed;
   std::map<std::string, Collection> collections_;
   std::vector<FakeChange> history_;
   std::vector<std::weak_ptr<FakeWatch>> watches_;
@@ -137,11 +150,12 @@ class FakeApiServer final : public Client {
 
 template <class T>
 T FakeApiServer::Create(const T& object) {
-  Result<ApiResponse> response = Must({.method = Method::kPost,
-                                       .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
-                                       .content_type = std::string(kContentType<T>),
-                                       .accept = std::string(kContentType<T>),
-                                       .body = Encode(object)});
+  Result<ApiResponse> response =
+      Must({.method = Method::kPost,
+            .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
+            .content_type = std::string(kContentType<T>),
+            .accept = std::string(kContentType<T>),
+            .body = Encode(object)});
   return Decode<T>(response->body).value();
 }
 
@@ -149,7 +163,8 @@ template <class T>
 T FakeApiServer::Update(const T& object) {
   Result<ApiResponse> response =
       Must({.method = Method::kPut,
-            .target = ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
+            .target =
+                ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
             .content_type = std::string(kContentType<T>),
             .accept = std::string(kContentType<T>),
             .body = Encode(object)});
@@ -158,7 +173,8 @@ T FakeApiServer::Update(const T& object) {
 
 template <class T>
 std::optional<T> FakeApiServer::Get(const ObjectKey& key) {
-  ApiRequest request{.target = ResourceOf<T>::value.Path(key.ns, key.name), .accept = std::string(kContentType<T>)};
+  ApiRequest request{.target = ResourceOf<T>::value.Path(key.ns, key.name),
+                     .accept = std::string(kContentType<T>)};
   Result<ApiResponse> response = Handle(request, /*trusted=*/true);
   if (IsNotFound(response)) return std::nullopt;
   return Decode<T>(response.value().body).value();

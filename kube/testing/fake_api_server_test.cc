@@ -18,7 +18,9 @@ const ObjectKey kWeb{"ns", "web"};
 const ObjectKey kW{"ns", "w"};
 
 Unstructured Widget(Json spec) {
-  Json body = {{"apiVersion", "example.com/v1"}, {"kind", "Widget"}, {"metadata", {{"name", "w"}, {"namespace", "ns"}}}};
+  Json body = {{"apiVersion", "example.com/v1"},
+               {"kind", "Widget"},
+               {"metadata", {{"name", "w"}, {"namespace", "ns"}}}};
   body["spec"] = std::move(spec);
   return Unstructured(std::move(body));
 }
@@ -31,17 +33,20 @@ class FakeApiServerTest : public testing::Test {
   }
   // Types and names of what a watch sends, until it has no more for now.
   std::vector<std::string> WatchPods(const std::string& query) {
-    ApiRequest request{.target = "/api/v1/namespaces/ns/pods?watch=true&" + query, .accept = std::string(kWatchAccept<core::Pod>)};
+    ApiRequest request{.target = "/api/v1/namespaces/ns/pods?watch=true&" + query,
+                       .accept = std::string(kWatchAccept<core::Pod>)};
     Result<std::unique_ptr<WatchStream>> stream = Run(api_.Watch(std::move(request)));
     EXPECT_THAT(stream, IsOk());
     std::vector<std::string> seen;
     bool more = true;
-    auto read = [](WatchStream* stream, std::vector<std::string>* seen, bool* more) -> asio::awaitable<void> {
+    auto read = [](WatchStream* stream, std::vector<std::string>* seen,
+                   bool* more) -> asio::awaitable<void> {
       while (true) {
         Result<std::optional<std::string>> frame = co_await stream->Next();
         if (!frame || !*frame) break;
         Result<WatchEvent<core::Pod>> event = DecodeFrame<core::Pod>(**frame);
-        seen->push_back(event ? event->type + " " + event->object.metadata().name() : event.error().ToString());
+        seen->push_back(event ? event->type + " " + event->object.metadata().name()
+                              : event.error().ToString());
       }
       *more = false;
     };
@@ -65,7 +70,8 @@ TEST_F(FakeApiServerTest, FillsInWhatTheServerOwns) {
   EXPECT_THAT(created->metadata().name(), HasSubstr("web-"));
   EXPECT_NE(created->metadata().uid(), "");
   EXPECT_EQ(created->metadata().resource_version(), std::to_string(api_.resource_version()));
-  EXPECT_EQ(created->metadata().creation_timestamp().seconds(), std::chrono::system_clock::to_time_t(clock_.WallNow()));
+  EXPECT_EQ(created->metadata().creation_timestamp().seconds(),
+            std::chrono::system_clock::to_time_t(clock_.WallNow()));
   EXPECT_EQ(created->spec().containers(0).image(), "r.io/app:1");
   EXPECT_THAT(Run(Create<core::Pod>(api_, *created)), FailsWith(Code::kAlreadyExists));
 }
@@ -75,9 +81,11 @@ TEST_F(FakeApiServerTest, UpdatesAreGuardedByTheResourceVersion) {
   (*pod.mutable_metadata()->mutable_labels())["k"] = "v";
   Result<core::Pod> written = Run(Update<core::Pod>(api_, pod));
   ASSERT_THAT(written, IsOk());
-  EXPECT_THAT(Run(Update<core::Pod>(api_, pod)), FailsWith(Code::kConflict)) << "the old version again";
+  EXPECT_THAT(Run(Update<core::Pod>(api_, pod)), FailsWith(Code::kConflict))
+      << "the old version again";
   EXPECT_THAT(Run(Update<core::Pod>(api_, *written)), IsOk());
-  EXPECT_EQ(api_.Get<core::Pod>(kWeb)->metadata().resource_version(), written->metadata().resource_version())
+  EXPECT_EQ(api_.Get<core::Pod>(kWeb)->metadata().resource_version(),
+            written->metadata().resource_version())
       << "nothing changed, so there is no new version";
   EXPECT_THAT(Run(Update<core::Pod>(api_, MakePod("other"))), FailsWith(Code::kNotFound));
 }
@@ -111,13 +119,19 @@ TEST_F(FakeApiServerTest, ListsByPagesAndSelectors) {
   options.field_selector = "spec.nodeName!=n1,metadata.name!=a";
   EXPECT_EQ(Run(List<core::Pod>(api_, options))->items.size(), 2u);
   options.field_selector = "";
-  for (auto [selector, count] : std::initializer_list<std::pair<const char*, size_t>>{
-           {"app", 3}, {"!app", 1}, {"app=a", 1}, {"app!=a", 3}, {"app in (a,b)", 2}, {"app notin (a, b),app", 1}}) {
+  for (auto [selector, count] :
+       std::initializer_list<std::pair<const char*, size_t>>{{"app", 3},
+                                                             {"!app", 1},
+                                                             {"app=a", 1},
+                                                             {"app!=a", 3},
+                                                             {"app in (a,b)", 2},
+                                                             {"app notin (a, b),app", 1}}) {
     options.label_selector = selector;
     EXPECT_EQ(Run(List<core::Pod>(api_, options))->items.size(), count) << selector;
   }
   options.field_selector = "spec.hostname=x";
-  EXPECT_THAT(Run(List<core::Pod>(api_, options)), FailsWith(Code::kInvalid, HasSubstr("not supported")));
+  EXPECT_THAT(Run(List<core::Pod>(api_, options)),
+              FailsWith(Code::kInvalid, HasSubstr("not supported")));
 }
 
 TEST_F(FakeApiServerTest, PatchesJsonKinds) {
@@ -129,9 +143,11 @@ TEST_F(FakeApiServerTest, PatchesJsonKinds) {
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 2);
   Json remove = Json::parse(R"([{"op":"remove","path":"/spec/size"}])");
   EXPECT_THAT(Run(PatchObject(api_, kWidgets, kW, kJsonPatch, remove)), IsOk());
-  EXPECT_THAT(Run(PatchObject(api_, kWidgets, kW, kJsonPatch, remove)), FailsWith(Code::kInvalid)) << "no such path";
+  EXPECT_THAT(Run(PatchObject(api_, kWidgets, kW, kJsonPatch, remove)), FailsWith(Code::kInvalid))
+      << "no such path";
   Json null = {{"spec", {{"color", nullptr}}}};
-  EXPECT_EQ(Run(PatchObject(api_, kWidgets, kW, kMergePatch, null))->body()["spec"], Json::object());
+  EXPECT_EQ(Run(PatchObject(api_, kWidgets, kW, kMergePatch, null))->body()["spec"],
+            Json::object());
 }
 
 TEST_F(FakeApiServerTest, StatusIsWrittenApart) {
@@ -160,8 +176,10 @@ TEST_F(FakeApiServerTest, WatchesTellWhatEntersAndLeavesTheirSelector) {
 
 TEST_F(FakeApiServerTest, StreamingListsEndWithABookmark) {
   api_.Create<core::Pod>(MakePod("a"));
-  EXPECT_THAT(WatchPods("sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"),
-              testing::ElementsAre("ADDED a", "BOOKMARK "));
+  EXPECT_THAT(
+      WatchPods(
+          "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"),
+      testing::ElementsAre("ADDED a", "BOOKMARK "));
 }
 
 TEST_F(FakeApiServerTest, OldVersionsExpire) {
@@ -193,7 +211,8 @@ TEST_F(FakeApiServerTest, HooksSeeEachCallFirst) {
 
 TEST_F(FakeApiServerTest, TheOtherEncodingIsRefused) {
   api_.Create<core::Pod>(MakePod("web"));
-  EXPECT_THAT(Run(GetObject(api_, ResourceOf<core::Pod>::value, kWeb)), FailsWith(Code::kInvalid, HasSubstr("protobuf")));
+  EXPECT_THAT(Run(GetObject(api_, ResourceOf<core::Pod>::value, kWeb)),
+              FailsWith(Code::kInvalid, HasSubstr("protobuf")));
 }
 
 }  // namespace

@@ -54,7 +54,8 @@ Async<> FakeClock::SleepUntil(TimePoint when) {
     std::shared_ptr<Sleepers> sleepers;
     Sleepers::Sleeper* sleeper;
     ~Registration() {
-      std::erase_if(sleepers->waiting, [this](const auto& entry) { return entry.second == sleeper; });
+      std::erase_if(sleepers->waiting,
+                    [this](const auto& entry) { return entry.second == sleeper; });
     }
   } registration{sleepers_, &sleeper};
   registration.sleepers->waiting.emplace(when, &sleeper);

@@ -3,8 +3,8 @@
 //
 //   FakeClock clock;                       // 2026-01-01T00:00:00Z
 //   tasks.Spawn("renew", elector.Hold());
-//   clock.Advance(10s);                    // wakes what slept up to then, in the order of its times
-//   Drain(io);                             // lets it run (kube/testing/run.h)
+//   clock.Advance(10s);                    // wakes what slept up to then, in the order of its
+//   times Drain(io);                             // lets it run (kube/testing/run.h)
 //
 // A negative test advances the clock to prove that nothing fired.
 #pragma once

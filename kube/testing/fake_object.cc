@@ -60,7 +60,8 @@ bool IsListed(std::string_view list, const std::string& value) {
   return false;
 }
 
-bool MatchesLabel(const google::protobuf::Map<std::string, std::string>& labels, std::string_view text) {
+bool MatchesLabel(const google::protobuf::Map<std::string, std::string>& labels,
+                  std::string_view text) {
   Term term;
   if (ParseEquality(text, term)) {
     auto label = labels.find(term.key);
@@ -141,8 +142,10 @@ void FakeObject::SetMetadata(const meta::ObjectMeta& metadata) {
   out["uid"] = metadata.uid();
   out["resourceVersion"] = metadata.resource_version();
   out["generation"] = metadata.generation();
-  SetTime(out, "creationTimestamp", metadata.has_creation_timestamp(), metadata.creation_timestamp());
-  SetTime(out, "deletionTimestamp", metadata.has_deletion_timestamp(), metadata.deletion_timestamp());
+  SetTime(out, "creationTimestamp", metadata.has_creation_timestamp(),
+          metadata.creation_timestamp());
+  SetTime(out, "deletionTimestamp", metadata.has_deletion_timestamp(),
+          metadata.deletion_timestamp());
 }
 
 Result<bool> FakeObject::MatchesFields(std::string_view selector) const {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeObject: an API object as FakeApiServer holds it, in the encoding in which it was written. Part of that fake.
+// FakeObject: an API object as FakeApiServer holds it, in the encoding in which it was written.
+// Part of that fake.
 #pragma once
 
 #include <string>
@@ -23,11 +24,13 @@ class FakeObject {
   Json& mutable_json() { return json_; }
 
   meta::ObjectMeta metadata() const;
-  // Writes the fields that the server owns (name, namespace, uid, resourceVersion, generation, the two time stamps);
-  // of a JSON object, the others stay as they are. A protobuf object takes all of `metadata`.
+  // Writes the fields that the server owns (name, namespace, uid, resourceVersion, generation, the
+  // two time stamps); of a JSON object, the others stay as they are. A protobuf object takes all of
+  // `metadata`.
   void SetMetadata(const meta::ObjectMeta& metadata);
 
-  // True if spec.nodeName etc. have the wanted values; kInvalid for a field that the kind does not offer.
+  // True if spec.nodeName etc. have the wanted values; kInvalid for a field that the kind does not
+  // offer.
   Result<bool> MatchesFields(std::string_view selector) const;
   bool MatchesLabels(std::string_view selector) const;
 

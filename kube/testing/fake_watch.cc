@@ -50,17 +50,20 @@ Result<FakeTarget> FakeTarget::Parse(std::string_view text) {
   if (question != std::string_view::npos) {
     for (const std::string& pair : Split(text.substr(question + 1), '&')) {
       size_t equals = pair.find('=');
-      target.query[pair.substr(0, equals)] = equals == std::string::npos ? "" : Unescape(pair.substr(equals + 1));
+      target.query[pair.substr(0, equals)] =
+          equals == std::string::npos ? "" : Unescape(pair.substr(equals + 1));
     }
   }
   std::vector<std::string> path = Split(text.substr(0, question), '/');
   size_t versions = !path.empty() && path[0] == "api" ? 2 : 3;  // /api/v1 or /apis/group/v1
-  if (path.size() <= versions) return Error::FromHttpStatus(404, "NotFound", "no such path: " + std::string(text));
+  if (path.size() <= versions)
+    return Error::FromHttpStatus(404, "NotFound", "no such path: " + std::string(text));
   for (size_t i = 0; i < versions; ++i) target.collection += "/" + path[i];
 
   size_t at = versions;
   // /namespaces/ns/pods..., but /namespaces/ns and /namespaces/ns/status are the namespace itself.
-  bool scoped = path[at] == "namespaces" && path.size() > at + 2 && path[at + 2] != "status" && path[at + 2] != "finalize";
+  bool scoped = path[at] == "namespaces" && path.size() > at + 2 && path[at + 2] != "status" &&
+                path[at + 2] != "finalize";
   if (scoped) {
     target.key.ns = Unescape(path[at + 1]);
     at += 2;
@@ -68,7 +71,8 @@ Result<FakeTarget> FakeTarget::Parse(std::string_view text) {
   target.collection += "/" + path[at++];
   if (at < path.size()) target.key.name = Unescape(path[at++]);
   if (at < path.size()) target.subresource = path[at++];
-  if (at < path.size()) return Error::FromHttpStatus(404, "NotFound", "no such path: " + std::string(text));
+  if (at < path.size())
+    return Error::FromHttpStatus(404, "NotFound", "no such path: " + std::string(text));
   return target;
 }
 
@@ -101,7 +105,8 @@ void FakeWatch::SendBookmark(uint64_t version, bool end_of_initial_events) {
   if (ended_ || target_.Query("allowWatchBookmarks") != "true") return;
   meta::PartialObject object;
   object.mutable_metadata()->set_resource_version(std::to_string(version));
-  if (end_of_initial_events) (*object.mutable_metadata()->mutable_annotations())[kInitialEventsEnd] = "true";
+  if (end_of_initial_events)
+    (*object.mutable_metadata()->mutable_annotations())[kInitialEventsEnd] = "true";
   std::string body = protobuf_ ? SealFakeEnvelope("v1", "", object.SerializeAsString())
                                : Json({{"metadata", MetadataToJson(object.metadata())}}).dump();
   Send("BOOKMARK", protobuf_, std::move(body));
@@ -132,7 +137,8 @@ void FakeWatch::End(std::optional<Error> failure) {
 }
 
 void FakeWatch::Send(std::string_view type, bool protobuf, std::string body) {
-  if (protobuf != protobuf_) return End(Error::Invalid("the object was written in the other encoding than is watched"));
+  if (protobuf != protobuf_)
+    return End(Error::Invalid("the object was written in the other encoding than is watched"));
   if (protobuf) {
     meta::WatchEvent event;
     event.set_type(std::string(type));

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeTarget and FakeWatch: what a request to FakeApiServer asks for, and an open watch on it. Part of that fake.
+// FakeTarget and FakeWatch: what a request to FakeApiServer asks for, and an open watch on it. Part
+// of that fake.
 #pragma once
 
 #include <deque>
@@ -16,7 +17,7 @@ namespace kube {
 
 struct FakeTarget {
   std::string collection;  // "/api/v1/pods", whatever the namespace
-  ObjectKey key;           // without name: the collection; without ns: all namespaces, or cluster-scoped
+  ObjectKey key;  // without name: the collection; without ns: all namespaces, or cluster-scoped
   std::string subresource;
   std::map<std::string, std::string> query;
 
@@ -38,7 +39,8 @@ class FakeWatch {
  public:
   FakeWatch(FakeTarget target, bool protobuf) : target_(std::move(target)), protobuf_(protobuf) {}
 
-  // Queues the event that `change` is to this watch's selectors, if any: entering is ADDED, leaving DELETED.
+  // Queues the event that `change` is to this watch's selectors, if any: entering is ADDED, leaving
+  // DELETED.
   void Deliver(const FakeChange& change);
   void SendBookmark(uint64_t version, bool end_of_initial_events);
   // 410 as an ERROR event, and the end.

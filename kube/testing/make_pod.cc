@@ -4,14 +4,15 @@
 namespace kube {
 namespace {
 
-void FillExpression(core::NodeSelectorRequirement& expression, std::string_view key, std::string_view op,
-                    std::initializer_list<std::string_view> values) {
+void FillExpression(core::NodeSelectorRequirement& expression, std::string_view key,
+                    std::string_view op, std::initializer_list<std::string_view> values) {
   expression.set_key(std::string(key));
   expression.set_operator_(std::string(op));
   for (std::string_view value : values) expression.add_values(std::string(value));
 }
 
-void FillContainer(core::Container& container, std::string name, std::string_view image, std::string_view pull_policy) {
+void FillContainer(core::Container& container, std::string name, std::string_view image,
+                   std::string_view pull_policy) {
   container.set_name(std::move(name));
   container.set_image(std::string(image));
   if (!pull_policy.empty()) container.set_image_pull_policy(std::string(pull_policy));
@@ -56,7 +57,8 @@ MakePod& MakePod::Finalizer(std::string_view name) {
   return *this;
 }
 
-MakePod& MakePod::Owner(std::string_view api_version, std::string_view kind, std::string_view name) {
+MakePod& MakePod::Owner(std::string_view api_version, std::string_view kind,
+                        std::string_view name) {
   auto* owner = pod_.mutable_metadata()->add_owner_references();
   owner->set_api_version(std::string(api_version));
   owner->set_kind(std::string(kind));
@@ -115,7 +117,8 @@ MakePod& MakePod::Phase(std::string_view phase) {
   return *this;
 }
 
-MakePod& MakePod::Requires(std::string_view key, std::string_view op, std::initializer_list<std::string_view> values) {
+MakePod& MakePod::Requires(std::string_view key, std::string_view op,
+                           std::initializer_list<std::string_view> values) {
   auto* required = pod_.mutable_spec()
                        ->mutable_affinity()
                        ->mutable_node_affinity()
@@ -124,7 +127,8 @@ MakePod& MakePod::Requires(std::string_view key, std::string_view op, std::initi
   return *this;
 }
 
-MakePod& MakePod::Prefers(int weight, std::string_view key, std::initializer_list<std::string_view> values) {
+MakePod& MakePod::Prefers(int weight, std::string_view key,
+                          std::initializer_list<std::string_view> values) {
   auto* preferred = pod_.mutable_spec()
                         ->mutable_affinity()
                         ->mutable_node_affinity()

@@ -35,9 +35,11 @@ class MakePod {
   MakePod& Node(std::string_view name);
   MakePod& Phase(std::string_view phase);
   // One more required node affinity term of one expression; without values for Exists and the like.
-  MakePod& Requires(std::string_view key, std::string_view op, std::initializer_list<std::string_view> values = {});
+  MakePod& Requires(std::string_view key, std::string_view op,
+                    std::initializer_list<std::string_view> values = {});
   // One more preferred term of the form `key In [values]`.
-  MakePod& Prefers(int weight, std::string_view key, std::initializer_list<std::string_view> values);
+  MakePod& Prefers(int weight, std::string_view key,
+                   std::initializer_list<std::string_view> values);
 
   core::Pod Build() const { return pod_; }
   operator core::Pod() const { return pod_; }  // NOLINT: a builder is what it builds

@@ -35,7 +35,9 @@ class FailsWith {
     *out << "fails with " << CodeName(code_) << " and a message that ";
     message_.DescribeTo(out);
   }
-  void DescribeNegationTo(std::ostream* out) const { *out << "does not fail with " << CodeName(code_); }
+  void DescribeNegationTo(std::ostream* out) const {
+    *out << "does not fail with " << CodeName(code_);
+  }
 
  private:
   Code code_;

@@ -3,8 +3,8 @@
 //
 //   Result<core::Pod> pod = Run(io, Get<core::Pod>(api, {"ns", "web"}));
 //   (in a TEST_F: kube::Run, as testing::Test has a Run of its own)
-//   Drain(io);                                         // until nothing can go on without time or network
-//   ASSERT_TRUE(RunUntil(io, [&] { return informer.synced(); }));
+//   Drain(io);                                         // until nothing can go on without time or
+//   network ASSERT_TRUE(RunUntil(io, [&] { return informer.synced(); }));
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -26,8 +26,9 @@ void Drain(asio::io_context& io);
 // Runs until `done`; false if it is not within kStuckAfter.
 [[nodiscard]] bool RunUntil(asio::io_context& io, const std::function<bool()>& done);
 
-// Runs until `task` has ended, and what else is ready meanwhile. kDeadlineExceeded after kStuckAfter: `task` waits for
-// something that nobody does. An exception of `task` is thrown on, so the test fails by it.
+// Runs until `task` has ended, and what else is ready meanwhile. kDeadlineExceeded after
+// kStuckAfter: `task` waits for something that nobody does. An exception of `task` is thrown on, so
+// the test fails by it.
 template <class T>
 Result<T> Run(asio::io_context& io, Async<T> task) {
   struct State {
@@ -40,7 +41,8 @@ Result<T> Run(asio::io_context& io, Async<T> task) {
     state->failure = failure;
     state->result.emplace(std::move(result));
   });
-  if (!RunUntil(io, [&] { return state->result.has_value(); })) return Error::DeadlineExceeded("the task did not end");
+  if (!RunUntil(io, [&] { return state->result.has_value(); }))
+    return Error::DeadlineExceeded("the task did not end");
   if (state->failure) std::rethrow_exception(state->failure);
   return std::move(*state->result);
 }

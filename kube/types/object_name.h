@@ -6,12 +6,14 @@
 
 namespace kube {
 
-// Whether the API server can have an object of this name: the characters and the length of a DNS subdomain.
+// Whether the API server can have an object of this name: the characters and the length of a DNS
+// subdomain.
 inline bool IsObjectName(std::string_view name) {
   constexpr size_t kMaxName = 253;
-  return !name.empty() && name.size() <= kMaxName && std::all_of(name.begin(), name.end(), [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
-  });
+  return !name.empty() && name.size() <= kMaxName &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.';
+         });
 }
 
 }  // namespace kube

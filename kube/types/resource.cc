@@ -22,7 +22,8 @@ std::string Resource::ApiVersion() const {
   return group.empty() ? std::string(version) : std::string(group) + "/" + std::string(version);
 }
 
-std::string Resource::Path(std::string_view ns, std::string_view name, std::string_view subresource) const {
+std::string Resource::Path(std::string_view ns, std::string_view name,
+                           std::string_view subresource) const {
   std::string path = group.empty() ? "/api/" : "/apis/";
   path += ApiVersion();
   if (namespaced && !ns.empty()) {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Resource: where a kind lives in the API, and ResourceOf<T>: which resource a C++ type is.
 //
-// A type T is an API object when ResourceOf<T>::value exists and T is either one of our protobuf messages (built-in
-// kinds; travels as protobuf) or a struct with metadata(), FromJson() and ToJson() (custom resources; travels as JSON).
+// A type T is an API object when ResourceOf<T>::value exists and T is either one of our protobuf
+// messages (built-in kinds; travels as protobuf) or a struct with metadata(), FromJson() and
+// ToJson() (custom resources; travels as JSON).
 #pragma once
 
 #include <string>
@@ -23,9 +24,11 @@ struct Resource {
 
   // "v1" or "apps/v1"
   std::string ApiVersion() const;
-  // "/api/v1/namespaces/ns/pods/web"; without `ns` the path over all namespaces, without `name` the collection.
-  // Both are percent-encoded: names from untrusted objects cannot leave their place in the path.
-  std::string Path(std::string_view ns = "", std::string_view name = "", std::string_view subresource = "") const;
+  // "/api/v1/namespaces/ns/pods/web"; without `ns` the path over all namespaces, without `name` the
+  // collection. Both are percent-encoded: names from untrusted objects cannot leave their place in
+  // the path.
+  std::string Path(std::string_view ns = "", std::string_view name = "",
+                   std::string_view subresource = "") const;
 };
 
 template <class T>

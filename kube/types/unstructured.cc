@@ -8,15 +8,18 @@ namespace {
 
 constexpr int kMaxDepth = 200;
 
-void ReadTime(const Json& metadata, const char* name, meta::Time* (meta::ObjectMeta::*field)(), meta::ObjectMeta& out) {
+void ReadTime(const Json& metadata, const char* name, meta::Time* (meta::ObjectMeta::*field)(),
+              meta::ObjectMeta& out) {
   std::string text = StringAt(metadata, name);
   if (text.empty()) return;
   Result<WallTime> time = ParseTime(text);
   if (!time) return;
-  (out.*field)()->set_seconds(std::chrono::duration_cast<std::chrono::seconds>(time->time_since_epoch()).count());
+  (out.*field)()->set_seconds(
+      std::chrono::duration_cast<std::chrono::seconds>(time->time_since_epoch()).count());
 }
 
-void ReadStrings(const Json& metadata, const char* name, google::protobuf::Map<std::string, std::string>& out) {
+void ReadStrings(const Json& metadata, const char* name,
+                 google::protobuf::Map<std::string, std::string>& out) {
   const Json* map = Find(metadata, name);
   if (map == nullptr || !map->is_object()) return;
   for (auto& [key, value] : map->items()) {
@@ -27,7 +30,8 @@ void ReadStrings(const Json& metadata, const char* name, google::protobuf::Map<s
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text) {
-  // The callback runs before a deeper value is built: nesting is refused while the stack is still shallow.
+  // The callback runs before a deeper value is built: nesting is refused while the stack is still
+  // shallow.
   bool too_deep = false;
   Json::parser_callback_t limit_depth = [&](int depth, Json::parse_event_t, Json&) {
     too_deep |= depth > kMaxDepth;
@@ -82,12 +86,14 @@ meta::ObjectMeta MetadataFromJson(const Json& object) {
   ReadTime(*metadata, "deletionTimestamp", &meta::ObjectMeta::mutable_deletion_timestamp, out);
   ReadStrings(*metadata, "labels", *out.mutable_labels());
   ReadStrings(*metadata, "annotations", *out.mutable_annotations());
-  if (const Json* finalizers = Find(*metadata, "finalizers"); finalizers != nullptr && finalizers->is_array()) {
+  if (const Json* finalizers = Find(*metadata, "finalizers");
+      finalizers != nullptr && finalizers->is_array()) {
     for (const Json& finalizer : *finalizers) {
       if (finalizer.is_string()) out.add_finalizers(finalizer.get<std::string>());
     }
   }
-  if (const Json* owners = Find(*metadata, "ownerReferences"); owners != nullptr && owners->is_array()) {
+  if (const Json* owners = Find(*metadata, "ownerReferences");
+      owners != nullptr && owners->is_array()) {
     for (const Json& owner : *owners) {
       meta::OwnerReference& reference = *out.add_owner_references();
       reference.set_api_version(StringAt(owner, "apiVersion"));

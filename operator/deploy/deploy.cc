@@ -12,8 +12,8 @@ namespace operator_ {
 namespace {
 
 using kube::Async;
-using kube::Clock;
 using kube::Client;
+using kube::Clock;
 using kube::Error;
 using kube::Json;
 using kube::Ok;
@@ -31,7 +31,8 @@ bool ConditionTrue(const Unstructured& object, std::string_view type) {
   const Json* conditions = kube::Find(object.body(), "status.conditions");
   if (conditions == nullptr || !conditions->is_array()) return false;
   for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "status") == "True";
+    if (kube::StringAt(condition, "type") == type)
+      return kube::StringAt(condition, "status") == "True";
   }
   return false;
 }
@@ -45,11 +46,12 @@ bool Ready(const Unstructured& object) {
   int64_t wanted = kube::IntAt(body, "spec.replicas", 1);
   return kube::IntAt(body, "status.observedGeneration") >= object.metadata().generation() &&
          kube::IntAt(body, "status.updatedReplicas") == wanted &&
-         kube::IntAt(body, "status.availableReplicas") == wanted && kube::IntAt(body, "status.replicas") == wanted;
+         kube::IntAt(body, "status.availableReplicas") == wanted &&
+         kube::IntAt(body, "status.replicas") == wanted;
 }
 
-// `object`, to be removed with the operator's namespace where that does not contain it. Not so the definitions of the
-// configs: these are the users', and would go with them.
+// `object`, to be removed with the operator's namespace where that does not contain it. Not so the
+// definitions of the configs: these are the users', and would go with them.
 Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Unstructured& object) {
   if (resource.namespaced || resource.kind == "CustomResourceDefinition") return object;
   Json body = object.body();
@@ -74,7 +76,8 @@ Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
       for (const Json& entry : *entries) {
         std::string reason = kube::StringAt(entry, "state.waiting.reason");
         std::string message = kube::StringAt(entry, "state.waiting.message");
-        if (kube::StringAt(entry, "type") == "PodScheduled" && kube::StringAt(entry, "status") == "False") {
+        if (kube::StringAt(entry, "type") == "PodScheduled" &&
+            kube::StringAt(entry, "status") == "False") {
           reason = kube::StringAt(entry, "reason");
           message = kube::StringAt(entry, "message");
         }
@@ -85,7 +88,8 @@ Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
   co_return troubles;
 }
 
-Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource resource, TimePoint deadline) {
+Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource resource,
+                   TimePoint deadline) {
   kube::ObjectKey key = kube::KeyOf(object);
   TimePoint report = clock.Now() + kReportEvery;
   while (true) {
@@ -110,7 +114,8 @@ Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource r
 
 }  // namespace
 
-Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, DeployOptions options) {
+Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
+               DeployOptions options) {
   TimePoint deadline = clock.Now() + options.timeout;
   std::optional<Unstructured> ns;
   for (const Unstructured& object : objects) {
@@ -123,7 +128,8 @@ Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects, 
     }
     kube::ApplyOptions as_deployer{.field_manager = "pod-placement-deploy"};
     Unstructured owned = ns ? OwnedBy(*ns, *resource, object) : object;
-    auto applied = co_await kube::ApplyObject(client, *resource, std::move(owned), std::move(as_deployer));
+    auto applied =
+        co_await kube::ApplyObject(client, *resource, std::move(owned), std::move(as_deployer));
     if (!applied) co_return applied.error().Prefix("apply " + Describe(object));
     std::cout << "applied " << Describe(object) << std::endl;
     if (resource->kind == "Namespace") ns = std::move(*applied);

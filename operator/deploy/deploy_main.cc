@@ -4,13 +4,15 @@
 
 namespace {
 
-kube::Async<> Deploy(kube::Client& client, kube::Clock& clock, std::vector<kube::Unstructured> objects,
-                     std::chrono::seconds timeout) {
-  return operator_::Deploy(client, clock, std::move(objects), operator_::DeployOptions{.timeout = timeout});
+kube::Async<> Deploy(kube::Client& client, kube::Clock& clock,
+                     std::vector<kube::Unstructured> objects, std::chrono::seconds timeout) {
+  return operator_::Deploy(client, clock, std::move(objects),
+                           operator_::DeployOptions{.timeout = timeout});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return operator_::RunDeployTool("deploy", "Installs the operator on a cluster.", argc, argv, Deploy);
+  return operator_::RunDeployTool("deploy", "Installs the operator on a cluster.", argc, argv,
+                                  Deploy);
 }

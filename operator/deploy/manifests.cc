@@ -38,7 +38,8 @@ Result<std::string> ReadFile(const std::string& path) {
 
 }  // namespace
 
-Result<std::string> Substitute(const std::string& text, const std::map<std::string, std::string>& values) {
+Result<std::string> Substitute(const std::string& text,
+                               const std::map<std::string, std::string>& values) {
   std::string out;
   size_t at = 0;
   while (true) {

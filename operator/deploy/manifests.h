@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: the operator's YAML files with their variables filled in, as objects in the order in which they are applied.
+// Manifests: the operator's YAML files with their variables filled in, as objects in the order in
+// which they are applied.
 #pragma once
 
 #include <map>
@@ -13,11 +14,13 @@
 namespace operator_ {
 
 // Replaces every ${NAME}. kInvalid names a variable that `values` has no value for.
-kube::Result<std::string> Substitute(const std::string& text, const std::map<std::string, std::string>& values);
+kube::Result<std::string> Substitute(const std::string& text,
+                                     const std::map<std::string, std::string>& values);
 
-// The objects of `files`, in order. kNotFound names a file that cannot be read, kInvalid one that does not parse.
-kube::Result<std::vector<kube::Unstructured>> LoadManifests(const std::vector<std::string>& files,
-                                                            const std::map<std::string, std::string>& values);
+// The objects of `files`, in order. kNotFound names a file that cannot be read, kInvalid one that
+// does not parse.
+kube::Result<std::vector<kube::Unstructured>> LoadManifests(
+    const std::vector<std::string>& files, const std::map<std::string, std::string>& values);
 
 // Where an object of a manifest lives in the API; kInvalid for kinds that our manifests do not use.
 kube::Result<kube::Resource> ResourceOfObject(const kube::Unstructured& object);

@@ -28,9 +28,10 @@ TEST(SubstituteTest, NamesTheVariableWithoutValue) {
 }
 
 TEST(ManifestsTest, EveryManifestThatShipsHasAKnownKind) {
-  std::vector<std::string> files = {"operator/manifests/namespace.yaml", "operator/manifests/rbac.yaml",
-                                    "operator/manifests/operator.yaml", "api/crds/podplacementconfigs.yaml",
-                                    "api/crds/clusterpodplacementconfigs.yaml"};
+  std::vector<std::string> files = {
+      "operator/manifests/namespace.yaml", "operator/manifests/rbac.yaml",
+      "operator/manifests/operator.yaml", "api/crds/podplacementconfigs.yaml",
+      "api/crds/clusterpodplacementconfigs.yaml"};
   auto objects = LoadManifests(files, {{"NAMESPACE", "ops"},
                                        {"ARCHITECTURE", "amd64"},
                                        {"OPERATOR_IMAGE", "o"},
@@ -53,7 +54,8 @@ TEST(ManifestsTest, NamesAMissingFile) {
 
 TEST(ImageReferenceTest, RefusesAFileThatNamesNoImage) {
   EXPECT_TRUE(FailedWith(ReadImageReference(WriteTemp("bad.ref", "NAME=x\n")), Code::kInvalid));
-  auto reference = ReadImageReference(WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\n"));
+  auto reference =
+      ReadImageReference(WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\n"));
   ASSERT_TRUE(reference);
   EXPECT_EQ(reference->digest, "sha256:0123");
 }

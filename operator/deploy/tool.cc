@@ -13,12 +13,16 @@
 #include "kube/client/new_client.h"
 #include "operator/deploy/manifests.h"
 
-DEFINE_string(kubeconfig, "", "Path of a kubeconfig file; empty: $KUBECONFIG, else ~/.kube/config.");
-DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace), "Namespace of the operator and its operands.");
+DEFINE_string(kubeconfig, "",
+              "Path of a kubeconfig file; empty: $KUBECONFIG, else ~/.kube/config.");
+DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
+              "Namespace of the operator and its operands.");
 DEFINE_string(registry, "",
-              "Where //operator:push put the images, \"registry.example.com/placement\"; empty: images that were loaded "
+              "Where //operator:push put the images, \"registry.example.com/placement\"; empty: "
+              "images that were loaded "
               "into the nodes.");
-DEFINE_string(architecture, "amd64", "Architecture of the images, so of the nodes that the operator itself runs on.");
+DEFINE_string(architecture, "amd64",
+              "Architecture of the images, so of the nodes that the operator itself runs on.");
 DEFINE_int32(timeout, 180, "Seconds to wait for the result.");
 
 namespace operator_ {
@@ -34,11 +38,13 @@ Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
 }
 
 Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
-  std::map<std::string, std::string> values{{"NAMESPACE", FLAGS_namespace}, {"ARCHITECTURE", FLAGS_architecture}};
-  const std::pair<const char*, const char*> kImages[] = {{"OPERATOR_IMAGE", "operator"},
-                                                         {"WEBHOOK_IMAGE", "webhook"},
-                                                         {"SHARD_IMAGE", "shard"},
-                                                         {"CONTROLLER_IMAGE", "cluster-controller"}};
+  std::map<std::string, std::string> values{{"NAMESPACE", FLAGS_namespace},
+                                            {"ARCHITECTURE", FLAGS_architecture}};
+  const std::pair<const char*, const char*> kImages[] = {
+      {"OPERATOR_IMAGE", "operator"},
+      {"WEBHOOK_IMAGE", "webhook"},
+      {"SHARD_IMAGE", "shard"},
+      {"CONTROLLER_IMAGE", "cluster-controller"}};
   for (auto& [variable, folder] : kImages) {
     Result<ImageReference> image = ReadImageReference(std::string(folder) + "/image.ref");
     if (!image) return image.error();
@@ -63,14 +69,16 @@ Async<> Main(kube::App& app, DeployAction action) {
 
 }  // namespace
 
-int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv, DeployAction action) {
+int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv,
+                  DeployAction action) {
   kube::AppOptions options{.name = name,
                            .summary = summary,
                            .version = api::kVersion,
                            .argc = argc,
                            .argv = argv,
                            .for_a_person = true};
-  return kube::RunApp(options, [action = std::move(action)](kube::App& app) { return Main(app, action); });
+  return kube::RunApp(options,
+                      [action = std::move(action)](kube::App& app) { return Main(app, action); });
 }
 
 }  // namespace operator_

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the deploy tools share: their flags, the cluster that those name, and the manifests filled in.
+// What the deploy tools share: their flags, the cluster that those name, and the manifests filled
+// in.
 #pragma once
 
 #include <chrono>
@@ -16,9 +17,11 @@ namespace operator_ {
 
 // `objects` are those of the manifests, in the order in which they are applied.
 using DeployAction = std::function<kube::Async<>(kube::Client& client, kube::Clock& clock,
-                                                 std::vector<kube::Unstructured> objects, std::chrono::seconds timeout)>;
+                                                 std::vector<kube::Unstructured> objects,
+                                                 std::chrono::seconds timeout)>;
 
 // The main function of such a tool; what it returns is the exit code.
-int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv, DeployAction action);
+int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv,
+                  DeployAction action);
 
 }  // namespace operator_

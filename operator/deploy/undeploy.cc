@@ -26,14 +26,19 @@ using namespace std::chrono_literals;
 constexpr auto kPollEvery = 500ms;
 constexpr int kUngateRounds = 5;
 constexpr std::string_view kManaged = "app.kubernetes.io/managed-by=multiarch-tuning-operator";
-constexpr Resource kConfigs{"multiarch.openshift.io", "v1beta1", "podplacementconfigs", "PodPlacementConfig"};
-constexpr Resource kClusterConfigs{"multiarch.openshift.io", "v1beta1", "clusterpodplacementconfigs",
-                                   "ClusterPodPlacementConfig", false};
+constexpr Resource kConfigs{"multiarch.openshift.io", "v1beta1", "podplacementconfigs",
+                            "PodPlacementConfig"};
+constexpr Resource kClusterConfigs{"multiarch.openshift.io", "v1beta1",
+                                   "clusterpodplacementconfigs", "ClusterPodPlacementConfig",
+                                   false};
 
-// What the operator makes, in the order in which it is safe to remove: first what gates or refuses, last what ungates.
+// What the operator makes, in the order in which it is safe to remove: first what gates or refuses,
+// last what ungates.
 constexpr Resource kOperands[] = {
-    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations", "ValidatingWebhookConfiguration", false},
-    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations", "MutatingWebhookConfiguration", false},
+    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
+     "ValidatingWebhookConfiguration", false},
+    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
+     "MutatingWebhookConfiguration", false},
     {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
     {"apps", "v1", "deployments", "Deployment"},
     {"coordination.k8s.io", "v1", "leases", "Lease"},
@@ -62,14 +67,16 @@ Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& obj
   co_return false;
 }
 
-// Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the manifests) names.
+// Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the
+// manifests) names.
 Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
   kube::ListOptions options{.label_selector = std::string(kManaged)};
   auto found = co_await kube::ListObjects(client, resource, std::move(options));
   if (!found) co_return found.error();
   for (const Unstructured& object : found->items) {
     auto kept = [&](const Unstructured& other) {
-      return kube::StringAt(other.body(), "kind") == resource.kind && kube::KeyOf(other) == kube::KeyOf(object);
+      return kube::StringAt(other.body(), "kind") == resource.kind &&
+             kube::KeyOf(other) == kube::KeyOf(object);
     };
     if (std::any_of(keep.begin(), keep.end(), kept)) continue;
     auto deleted = co_await kube::DeleteObject(client, resource, kube::KeyOf(object));
@@ -79,18 +86,19 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
   co_return Ok();
 }
 
-// Drops both gates from every pod that waits; the pods go on with whatever affinity they have. `left` says which pods
-// could not be written after some tries.
+// Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
+// `left` says which pods could not be written after some tries.
 Async<> UngatePods(Client& client, Clock& clock, TimePoint deadline, std::string& left) {
-  Result<UngateRound> round = co_await UngateAll(client, clock, kUngateRounds, kPollEvery, deadline);
+  Result<UngateRound> round =
+      co_await UngateAll(client, clock, kUngateRounds, kPollEvery, deadline);
   if (!round) co_return round.error();
   left = DescribeFailures(*round);
   if (!left.empty()) std::cout << left << std::endl;
   co_return Ok();
 }
 
-Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructured>& keep, TimePoint deadline,
-                       std::string& left) {
+Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructured>& keep,
+                       TimePoint deadline, std::string& left) {
   for (size_t i = 0; i < std::size(kOperands); ++i) {
     if (i == kWebhookConfigurations) {
       auto ungated = co_await UngatePods(client, clock, deadline, left);
@@ -102,12 +110,14 @@ Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructu
   // Nobody is left to answer the finalizers.
   kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
   Json patch = {{"metadata", {{"finalizers", nullptr}}}};
-  auto patched = co_await kube::PatchObject(client, kClusterConfigs, cluster, kube::kMergePatch, std::move(patch));
+  auto patched = co_await kube::PatchObject(client, kClusterConfigs, cluster, kube::kMergePatch,
+                                            std::move(patch));
   if (!patched && !IsNotFound(patched)) co_return patched.error();
   co_return Ok();
 }
 
-Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectKey key, TimePoint deadline) {
+Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
+                  TimePoint deadline) {
   while (true) {
     auto current = co_await kube::GetObject(client, resource, key);
     if (IsNotFound(current)) co_return Ok();
@@ -139,7 +149,8 @@ Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
 
 }  // namespace
 
-Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects, UndeployOptions options) {
+Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
+                 UndeployOptions options) {
   TimePoint deadline = clock.Now() + options.timeout;
   std::string left;
   auto answers = co_await OperatorAnswers(client, objects);
@@ -151,14 +162,16 @@ Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects
   }
   auto configs = co_await DeleteConfigs(client, clock, deadline);
   if (!configs) co_return configs.error();
-  auto rest = co_await RemoveOperands(client, clock, objects, deadline, left);  // what a crash of the operator may have left
+  auto rest = co_await RemoveOperands(client, clock, objects, deadline,
+                                      left);  // what a crash of the operator may have left
   if (!rest) co_return rest.error();
 
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
     Result<Resource> resource = ResourceOfObject(*object);
     if (!resource) co_return resource.error();
     auto deleted = co_await kube::DeleteObject(client, *resource, kube::KeyOf(*object));
-    if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + Describe(*object));
+    if (!deleted && !IsNotFound(deleted))
+      co_return deleted.error().Prefix("delete " + Describe(*object));
     std::cout << "deleted " << Describe(*object) << std::endl;
   }
   for (const Unstructured& object : objects) {

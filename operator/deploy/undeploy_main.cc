@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/deploy/undeploy.h"
 #include "operator/deploy/tool.h"
+#include "operator/deploy/undeploy.h"
 
 namespace {
 
-kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock, std::vector<kube::Unstructured> objects,
-                       std::chrono::seconds timeout) {
-  return operator_::Undeploy(client, clock, std::move(objects), operator_::UndeployOptions{.timeout = timeout});
+kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock,
+                       std::vector<kube::Unstructured> objects, std::chrono::seconds timeout) {
+  return operator_::Undeploy(client, clock, std::move(objects),
+                             operator_::UndeployOptions{.timeout = timeout});
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return operator_::RunDeployTool("undeploy", "Removes the operator and all it made.", argc, argv, Undeploy);
+  return operator_::RunDeployTool("undeploy", "Removes the operator and all it made.", argc, argv,
+                                  Undeploy);
 }

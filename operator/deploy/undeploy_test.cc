@@ -27,8 +27,9 @@ using kube::core::Pod;
 using namespace std::chrono_literals;
 
 constexpr kube::Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
-constexpr kube::Resource kWebhooks{"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-                                   "MutatingWebhookConfiguration", false};
+constexpr kube::Resource kWebhooks{"admissionregistration.k8s.io", "v1",
+                                   "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
+                                   false};
 
 // Does not wait, but for the time to pass.
 class ImpatientClock final : public kube::Clock {
@@ -62,7 +63,8 @@ class UndeployTest : public testing::Test {
     return placement::HasGate(*api_.Get<Pod>({"ns", name}), api::kClusterGate);
   }
   bool OperatorIsGone() {
-    return !api_.GetJson(kNamespaces, {"", "ops"}) && !api_.GetJson(kWebhooks, {"", "pod-placement"});
+    return !api_.GetJson(kNamespaces, {"", "ops"}) &&
+           !api_.GetJson(kWebhooks, {"", "pod-placement"});
   }
   Result<> Run() {
     UndeployOptions options{.timeout = 30s};
@@ -85,8 +87,10 @@ TEST_F(UndeployTest, UngatesEveryPod) {
 
 TEST_F(UndeployTest, APodWhoseWriteIsRefusedHoldsUpNothing) {
   for (const char* name : {"a", "b"}) CreateGated(name);
-  api_.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"), "PUT /api/v1/namespaces/ns/pods/a", 1000);
-  EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("ns/a (PermissionDenied: no, says")));
+  api_.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"),
+                "PUT /api/v1/namespaces/ns/pods/a", 1000);
+  EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded,
+                                     testing::HasSubstr("ns/a (PermissionDenied: no, says")));
   EXPECT_TRUE(IsGated("a"));
   EXPECT_FALSE(IsGated("b"));
   EXPECT_TRUE(OperatorIsGone());
@@ -98,7 +102,10 @@ TEST_F(UndeployTest, APodThatAlwaysChangesHoldsUpNothing) {
   int writes = 0;
   api_.BeforeEach([&](const std::string& call) {
     if (call != "PUT /api/v1/namespaces/ns/pods/a") return;
-    api_.Update<Pod>(MakePod("a").Phase("Pending").Gate(api::kClusterGate).Label("round", std::to_string(++writes)));
+    api_.Update<Pod>(MakePod("a")
+                         .Phase("Pending")
+                         .Gate(api::kClusterGate)
+                         .Label("round", std::to_string(++writes)));
   });
   EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("ns/a")));
   EXPECT_FALSE(IsGated("b"));

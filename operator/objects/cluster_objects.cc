@@ -22,7 +22,9 @@ Json Alert(const char* name, const std::string& selector, const char* severity, 
           {"annotations", {{"summary", summary}, {"description", description}}}};
 }
 
-std::string DeploymentSelector(std::string_view name) { return "deployment=\"" + std::string(name) + "\""; }
+std::string DeploymentSelector(std::string_view name) {
+  return "deployment=\"" + std::string(name) + "\"";
+}
 
 }  // namespace
 
@@ -50,7 +52,8 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
-                   "--cert-dir=" + std::string(kCertificateDirectory), "--log-verbosity=" + log_verbosity},
+                   "--cert-dir=" + std::string(kCertificateDirectory),
+                   "--log-verbosity=" + log_verbosity},
           .replicas = kReplicas,
           .webhook = true,
           .critical = true};
@@ -81,10 +84,12 @@ DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOp
                  {"verbs", {"list", "watch"}}};
   role["rules"] = Json::array({std::move(follow)});
   Json binding = NewObject(kRoleBindings, options.ns, std::string(kGlobalPullSecretRole));
-  binding["roleRef"] = {
-      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", std::string(kGlobalPullSecretRole)}};
-  Json controller = {
-      {"kind", "ServiceAccount"}, {"name", std::string(api::kControllerName)}, {"namespace", options.ns}};
+  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
+                        {"kind", "Role"},
+                        {"name", std::string(kGlobalPullSecretRole)}};
+  Json controller = {{"kind", "ServiceAccount"},
+                     {"name", std::string(api::kControllerName)},
+                     {"namespace", options.ns}};
   binding["subjects"] = Json::array({std::move(controller)});
   return {{kRoles, std::move(role)}, {kRoleBindings, std::move(binding)}};
 }
@@ -96,19 +101,25 @@ DesiredObject ClusterAlerts(const OperandOptions& options) {
       {{{"name", "pod-placement.rules"},
         {"rules",
          Json::array({
-             Alert("PodPlacementControllerDown", here + DeploymentSelector(api::kControllerName), "critical",
-                   "The pod placement controller is not running.",
-                   "Pods that wait with the scheduling gate multiarch.openshift.io/scheduling-gate are not scheduled."),
-             Alert("PodPlacementWebhookDown", here + DeploymentSelector(api::kWebhookName), "warning",
-                   "The pod placement webhook is not running.",
+             Alert("PodPlacementControllerDown", here + DeploymentSelector(api::kControllerName),
+                   "critical", "The pod placement controller is not running.",
+                   "Pods that wait with the scheduling gate multiarch.openshift.io/scheduling-gate "
+                   "are not scheduled."),
+             Alert("PodPlacementWebhookDown", here + DeploymentSelector(api::kWebhookName),
+                   "warning", "The pod placement webhook is not running.",
                    "New pods are scheduled without regard to the architectures of their images."),
-             Alert("PodPlacementShardControllerDown", DeploymentSelector(api::kShardControllerName), "warning",
-                   "The pod placement controller of namespace {{ $labels.namespace }} is not running.",
-                   "The cluster's pod placement controller does its work, with a delay. The status of the namespace's "
+             Alert("PodPlacementShardControllerDown", DeploymentSelector(api::kShardControllerName),
+                   "warning",
+                   "The pod placement controller of namespace {{ $labels.namespace }} is not "
+                   "running.",
+                   "The cluster's pod placement controller does its work, with a delay. The status "
+                   "of the namespace's "
                    "PodPlacementConfigs says why."),
-             Alert("PodPlacementShardWebhookDown", DeploymentSelector(api::kShardWebhookName), "warning",
+             Alert("PodPlacementShardWebhookDown", DeploymentSelector(api::kShardWebhookName),
+                   "warning",
                    "The pod placement webhook of namespace {{ $labels.namespace }} is not running.",
-                   "The cluster's pod placement controller applies the namespace's PodPlacementConfigs. Their status "
+                   "The cluster's pod placement controller applies the namespace's "
+                   "PodPlacementConfigs. Their status "
                    "says why."),
          })}}});
   return {kPrometheusRules, std::move(rule)};

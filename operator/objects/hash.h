@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short hash of content, for telling versions apart; nothing that secrecy or authenticity hangs on.
+// A short hash of content, for telling versions apart; nothing that secrecy or authenticity hangs
+// on.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +14,8 @@ inline std::string HashOf(std::string_view content) {
   uint64_t hash = 0xcbf29ce484222325u;
   for (unsigned char c : content) hash = (hash ^ c) * 0x100000001b3u;
   std::string text(16, '0');
-  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, hash >>= 4) *digit = "0123456789abcdef"[hash & 15];
+  for (auto digit = text.rbegin(); digit != text.rend(); ++digit, hash >>= 4)
+    *digit = "0123456789abcdef"[hash & 15];
   return text;
 }
 

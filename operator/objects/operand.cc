@@ -11,10 +11,12 @@ namespace {
 
 using kube::Json;
 
-// Namespaces with one of these labels may read metrics. The second is what OpenShift's monitoring has.
-constexpr std::pair<const char*, const char*> kMonitoring[] = {{"multiarch.openshift.io/metrics", "allowed"},
-                                                               {"network.openshift.io/policy-group", "monitoring"},
-                                                               {"kubernetes.io/metadata.name", "monitoring"}};
+// Namespaces with one of these labels may read metrics. The second is what OpenShift's monitoring
+// has.
+constexpr std::pair<const char*, const char*> kMonitoring[] = {
+    {"multiarch.openshift.io/metrics", "allowed"},
+    {"network.openshift.io/policy-group", "monitoring"},
+    {"kubernetes.io/metadata.name", "monitoring"}};
 
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
 
@@ -35,14 +37,17 @@ Json Probe(const char* path, int delay, int period) {
 
 Json Affinity(const Operand& operand, const OperandOptions& options) {
   Json expressions = Json::array();
-  expressions.push_back({{"key", std::string(api::kOsLabel)}, {"operator", "In"}, {"values", {"linux"}}});
   expressions.push_back(
-      {{"key", std::string(api::kArchLabel)}, {"operator", "In"}, {"values", Json(options.architectures)}});
+      {{"key", std::string(api::kOsLabel)}, {"operator", "In"}, {"values", {"linux"}}});
+  expressions.push_back({{"key", std::string(api::kArchLabel)},
+                         {"operator", "In"},
+                         {"values", Json(options.architectures)}});
   Json affinity;
   affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
       Json::array({{{"matchExpressions", expressions}}});
   if (operand.critical) {
-    Json term = {{"topologyKey", "kubernetes.io/hostname"}, {"labelSelector", {{"matchLabels", Selector(operand)}}}};
+    Json term = {{"topologyKey", "kubernetes.io/hostname"},
+                 {"labelSelector", {{"matchLabels", Selector(operand)}}}};
     affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
         Json::array({{{"weight", 100}, {"podAffinityTerm", term}}});
   }
@@ -51,7 +56,8 @@ Json Affinity(const Operand& operand, const OperandOptions& options) {
 
 Json ContainerOf(const Operand& operand) {
   Json ports = Json::array({{{"name", "metrics"}, {"containerPort", 8080}, {"protocol", "TCP"}}});
-  if (operand.webhook) ports.push_back({{"name", "webhook"}, {"containerPort", 9443}, {"protocol", "TCP"}});
+  if (operand.webhook)
+    ports.push_back({{"name", "webhook"}, {"containerPort", 9443}, {"protocol", "TCP"}});
   Json container = {
       {"name", operand.binary},
       {"image", operand.image},
@@ -71,11 +77,13 @@ Json ContainerOf(const Operand& operand) {
   // Who it is in its leader election.
   if (!operand.webhook) {
     container["env"] = Json::array(
-        {{{"name", "POD_NAME"}, {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
+        {{{"name", "POD_NAME"},
+          {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
   }
   if (operand.webhook) {
-    container["volumeMounts"].push_back(
-        {{"name", "certificate"}, {"mountPath", std::string(kCertificateDirectory)}, {"readOnly", true}});
+    container["volumeMounts"].push_back({{"name", "certificate"},
+                                         {"mountPath", std::string(kCertificateDirectory)},
+                                         {"readOnly", true}});
   }
   int number = 0;
   for (const std::string& folder : operand.host_folders) {
@@ -92,16 +100,17 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
       {"automountServiceAccountToken", !operand.webhook},
       {"terminationGracePeriodSeconds", 30},
       {"affinity", Affinity(operand, options)},
-      // The user is the image's, which is a number: clusters that give each namespace users of its own (OpenShift) would
-      // refuse a fixed one here, and any other will do.
-      {"securityContext", {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
+      // The user is the image's, which is a number: clusters that give each namespace users of its
+      // own (OpenShift) would refuse a fixed one here, and any other will do.
+      {"securityContext",
+       {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
       {"containers", Json::array({ContainerOf(operand)})},
   };
   if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
   if (operand.webhook) {
     // 0444: whatever user the container has reads it; nobody else is in there.
-    spec["volumes"].push_back(
-        {{"name", "certificate"}, {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}});
+    spec["volumes"].push_back({{"name", "certificate"},
+                               {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}});
   }
   int number = 0;
   for (const std::string& folder : operand.host_folders) {
@@ -125,9 +134,11 @@ Json OperandServiceAccount(const Operand& operand) {
 
 Json OperandService(const Operand& operand) {
   Json service = NewOperandObject(kServices, operand);
-  Json ports = Json::array({{{"name", "metrics"}, {"port", 8080}, {"targetPort", "metrics"}, {"protocol", "TCP"}}});
+  Json ports = Json::array(
+      {{{"name", "metrics"}, {"port", 8080}, {"targetPort", "metrics"}, {"protocol", "TCP"}}});
   if (operand.webhook) {
-    ports.push_back({{"name", "webhook"}, {"port", 443}, {"targetPort", "webhook"}, {"protocol", "TCP"}});
+    ports.push_back(
+        {{"name", "webhook"}, {"port", 443}, {"targetPort", "webhook"}, {"protocol", "TCP"}});
   }
   service["spec"] = {{"selector", Selector(operand)}, {"ports", ports}};
   return service;
@@ -139,9 +150,11 @@ Json OperandNetworkPolicy(const Operand& operand) {
   for (const auto& [label, value] : kMonitoring) {
     from.push_back({{"namespaceSelector", {{"matchLabels", {{label, value}}}}}});
   }
-  Json metrics = {{"ports", Json::array({{{"protocol", "TCP"}, {"port", 8080}}})}, {"from", std::move(from)}};
+  Json metrics = {{"ports", Json::array({{{"protocol", "TCP"}, {"port", 8080}}})},
+                  {"from", std::move(from)}};
   Json ingress = Json::array({std::move(metrics)});
-  if (operand.webhook) ingress.push_back({{"ports", Json::array({{{"protocol", "TCP"}, {"port", 9443}}})}});
+  if (operand.webhook)
+    ingress.push_back({{"ports", Json::array({{{"protocol", "TCP"}, {"port", 9443}}})}});
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(operand)}}},
                     {"policyTypes", Json::array({"Ingress"})},
                     {"ingress", std::move(ingress)}};
@@ -154,8 +167,9 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
   Json labels = Selector(operand);
   labels[std::string(kManagedByLabel)] = std::string(kManagedBy);
   labels[std::string(api::kOperandLabel)] = operand.binary;
-  // A shard's old pod may go before the new one is there: where a quota leaves no room for both, an update would never
-  // end otherwise, and the gap costs nothing but a moment (the API server ignores a webhook that is away).
+  // A shard's old pod may go before the new one is there: where a quota leaves no room for both, an
+  // update would never end otherwise, and the gap costs nothing but a moment (the API server
+  // ignores a webhook that is away).
   Json surge = {{"maxSurge", 1}, {"maxUnavailable", operand.critical ? 0 : 1}};
   deployment["spec"] = {
       {"replicas", operand.replicas},
@@ -174,6 +188,8 @@ Json OperandDisruptionBudget(const Operand& operand) {
   return budget;
 }
 
-std::string ServiceDnsName(const std::string& name, const std::string& ns) { return name + "." + ns + ".svc"; }
+std::string ServiceDnsName(const std::string& name, const std::string& ns) {
+  return name + "." + ns + ".svc";
+}
 
 }  // namespace operator_

@@ -12,9 +12,15 @@ using kube::Json;
 
 const OperandOptions kOptions{.ns = "ops", .ns_uid = "u", .architectures = {"amd64", "arm64"}};
 
-Operand Shard() { return {.ns = "shop", .name = "ctl", .binary = "shard", .image = "r.io/shard:1", .args = {"--x"}}; }
+Operand Shard() {
+  return {.ns = "shop", .name = "ctl", .binary = "shard", .image = "r.io/shard:1", .args = {"--x"}};
+}
 Operand Webhook() {
-  return {.ns = "shop", .name = "hook", .binary = "webhook", .image = "r.io/webhook:1", .webhook = true};
+  return {.ns = "shop",
+          .name = "hook",
+          .binary = "webhook",
+          .image = "r.io/webhook:1",
+          .webhook = true};
 }
 
 Json PodSpecOf(const Operand& operand, const OperandOptions& options = kOptions) {
@@ -80,12 +86,15 @@ TEST(OperandTest, StatesRequestsAndLimitsForAResourceQuota) {
 }
 
 TEST(OperandTest, RunsOnlyWhereItsImageCan) {
-  Json terms = PodSpecOf(Shard())["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-                                 ["nodeSelectorTerms"];
+  Json terms =
+      PodSpecOf(Shard())["affinity"]["nodeAffinity"]
+                        ["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"];
   ASSERT_EQ(terms.size(), 1u);
   Json expressions = terms[0]["matchExpressions"];
   ASSERT_EQ(expressions.size(), 2u);
-  EXPECT_EQ(expressions[0], (Json{{"key", "kubernetes.io/os"}, {"operator", "In"}, {"values", Json::array({"linux"})}}));
+  EXPECT_EQ(
+      expressions[0],
+      (Json{{"key", "kubernetes.io/os"}, {"operator", "In"}, {"values", Json::array({"linux"})}}));
   EXPECT_EQ(expressions[1]["key"], "kubernetes.io/arch");
   EXPECT_EQ(expressions[1]["values"], Json::array({"amd64", "arm64"}));
 }
@@ -124,7 +133,9 @@ TEST(OperandTest, NamesPullSecrets) {
 }
 
 TEST(OperandTest, AnUpdateFitsIntoAQuotaThatHasRoomForOnePod) {
-  EXPECT_EQ(OperandDeployment(Shard(), kOptions)["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 1);
+  EXPECT_EQ(
+      OperandDeployment(Shard(), kOptions)["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"],
+      1);
 }
 
 TEST(OperandTest, FoldersOfTheNodeAreMountedReadOnly) {
@@ -134,16 +145,20 @@ TEST(OperandTest, FoldersOfTheNodeAreMountedReadOnly) {
   ASSERT_EQ(pod["volumes"].size(), 2u);
   EXPECT_EQ(pod["volumes"][1]["hostPath"]["path"], "/etc/containers");
   Json mount = pod["containers"][0]["volumeMounts"][1];
-  EXPECT_EQ(mount, (Json{{"name", pod["volumes"][1]["name"]}, {"mountPath", "/host/etc/containers"}, {"readOnly", true}}));
+  EXPECT_EQ(mount, (Json{{"name", pod["volumes"][1]["name"]},
+                         {"mountPath", "/host/etc/containers"},
+                         {"readOnly", true}}));
 }
 
 TEST(NodeFilesTest, AreFlagsAndPlainPaths) {
-  auto files = ParseNodeFiles("registries-conf=/etc/containers/registries.conf,certs-dir=/etc/containers/certs.d");
+  auto files = ParseNodeFiles(
+      "registries-conf=/etc/containers/registries.conf,certs-dir=/etc/containers/certs.d");
   ASSERT_TRUE(files);
   EXPECT_EQ(files->size(), 2u);
   EXPECT_TRUE(ParseNodeFiles("")->empty());
-  for (const char* bad : {"kubeconfig=/etc/kubernetes/admin.conf", "policy", "policy=", "policy=etc/policy.json",
-                          "policy=/etc/../root/x", "policy=/x", "certs-dir=/etc/containers/"}) {
+  for (const char* bad :
+       {"kubeconfig=/etc/kubernetes/admin.conf", "policy", "policy=", "policy=etc/policy.json",
+        "policy=/etc/../root/x", "policy=/x", "certs-dir=/etc/containers/"}) {
     EXPECT_FALSE(ParseNodeFiles(bad)) << bad;
   }
 }

@@ -36,9 +36,11 @@ std::vector<std::string> ArgsOf(const Json& deployment) {
 TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     EXPECT_EQ(object.Key().ns, "shop") << object.body;
-    EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"], "multiarch-tuning-operator");
+    EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"],
+              "multiarch-tuning-operator");
     EXPECT_EQ(object.body["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"], "shop");
-    // A PodPlacementConfig as owner would let the garbage collector choose the order; the operator's namespace goes last.
+    // A PodPlacementConfig as owner would let the garbage collector choose the order; the
+    // operator's namespace goes last.
     Json owner = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"name", "ops"}, {"uid", "u"}};
     EXPECT_EQ(object.body["metadata"]["ownerReferences"], Json::array({owner})) << object.body;
   }
@@ -46,7 +48,9 @@ TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
 
 TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatched) {
   DesiredObjects rights = GlobalPullSecretRights("all", kOptions);
-  Json rule = {{"apiGroups", {""}}, {"resources", {"secrets"}}, {"resourceNames", {"all"}},
+  Json rule = {{"apiGroups", {""}},
+               {"resources", {"secrets"}},
+               {"resourceNames", {"all"}},
                {"verbs", {"list", "watch"}}};
   EXPECT_EQ(Find(rights, kRoles, "pod-placement-global-pull-secret")["rules"], Json::array({rule}));
   Json binding = Find(rights, kRoleBindings, "pod-placement-global-pull-secret");
@@ -56,7 +60,8 @@ TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatc
 
 // I6
 TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
-  Json role = Find(ShardObjects("shop", "Normal", kOptions), kRoles, "pod-placement-shard-controller");
+  Json role =
+      Find(ShardObjects("shop", "Normal", kOptions), kRoles, "pod-placement-shard-controller");
   std::set<std::string> resources;
   for (const Json& rule : role["rules"]) {
     for (const Json& resource : rule["resources"]) resources.insert(resource.get<std::string>());
@@ -82,10 +87,12 @@ TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
 TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
   DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
   EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-controller")),
-            (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u", "--log-verbosity=Debug"}));
-  EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
-            (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
-                                      "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
+            (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u",
+                                      "--log-verbosity=Debug"}));
+  EXPECT_EQ(
+      ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
+      (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
+                                "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
 }
 
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
@@ -102,8 +109,8 @@ TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
 
 TEST(ClusterObjectsTest, AlertsNameEveryOperand) {
   std::string rules = ClusterAlerts(kOptions).body.dump();
-  for (const char* alert : {"PodPlacementControllerDown", "PodPlacementWebhookDown", "PodPlacementShardControllerDown",
-                            "PodPlacementShardWebhookDown"}) {
+  for (const char* alert : {"PodPlacementControllerDown", "PodPlacementWebhookDown",
+                            "PodPlacementShardControllerDown", "PodPlacementShardWebhookDown"}) {
     EXPECT_NE(rules.find(alert), std::string::npos) << alert;
   }
 }

@@ -11,22 +11,27 @@ namespace {
 
 // Absolute, without anything that leads elsewhere.
 bool IsPlainPath(const std::string& path) {
-  return path.size() > 1 && path.starts_with('/') && !path.ends_with('/') && path.find("//") == std::string::npos &&
-         path.find("/.") == std::string::npos && path.rfind('/') > 0;
+  return path.size() > 1 && path.starts_with('/') && !path.ends_with('/') &&
+         path.find("//") == std::string::npos && path.find("/.") == std::string::npos &&
+         path.rfind('/') > 0;
 }
 
 }  // namespace
 
-kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(const std::string& text) {
+kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(
+    const std::string& text) {
   std::vector<std::pair<std::string, std::string>> files;
   for (const std::string& part : kube::SplitAtCommas(text)) {
     size_t equals = part.find('=');
     std::string flag = part.substr(0, equals);
     std::string path = equals == std::string::npos ? "" : part.substr(equals + 1);
-    if (std::find(api::kNodeFileFlags.begin(), api::kNodeFileFlags.end(), flag) == api::kNodeFileFlags.end()) {
-      return kube::Error::Invalid("node files: " + flag + " is no flag of the cluster controller for them");
+    if (std::find(api::kNodeFileFlags.begin(), api::kNodeFileFlags.end(), flag) ==
+        api::kNodeFileFlags.end()) {
+      return kube::Error::Invalid("node files: " + flag +
+                                  " is no flag of the cluster controller for them");
     }
-    if (!IsPlainPath(path)) return kube::Error::Invalid("node files: " + flag + " needs the path of a file in a folder");
+    if (!IsPlainPath(path))
+      return kube::Error::Invalid("node files: " + flag + " needs the path of a file in a folder");
     files.emplace_back(std::move(flag), std::move(path));
   }
   return files;

@@ -11,7 +11,8 @@
 namespace operator_ {
 
 struct OperandOptions {
-  // The operator's own namespace, where the cluster's operands run and the CA keys lie, and its UID.
+  // The operator's own namespace, where the cluster's operands run and the CA keys lie, and its
+  // UID.
   std::string ns;
   std::string ns_uid;
 
@@ -23,13 +24,16 @@ struct OperandOptions {
   // Names of pull secrets for them; each namespace with a shard needs its own Secret of that name.
   std::vector<std::string> image_pull_secrets;
 
-  // Files and folders of the nodes that the cluster's controller reads, by its flag: {"registries-conf", "/etc/..."}.
-  // Mounting them needs a namespace that does not enforce the `restricted` standard, so there are none by default.
+  // Files and folders of the nodes that the cluster's controller reads, by its flag:
+  // {"registries-conf", "/etc/..."}. Mounting them needs a namespace that does not enforce the
+  // `restricted` standard, so there are none by default.
   std::vector<std::pair<std::string, std::string>> node_files;
 };
 
-// "registries-conf=/etc/containers/registries.conf,containerd-certs-dir=/etc/containerd/certs.d" as OperandOptions has it.
-// kInvalid for a flag that is none of the controller's for such files, and for a path that is not absolute and plain.
-kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(const std::string& text);
+// "registries-conf=/etc/containers/registries.conf,containerd-certs-dir=/etc/containerd/certs.d" as
+// OperandOptions has it. kInvalid for a flag that is none of the controller's for such files, and
+// for a path that is not absolute and plain.
+kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(
+    const std::string& text);
 
 }  // namespace operator_

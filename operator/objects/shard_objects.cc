@@ -11,18 +11,22 @@ namespace {
 using kube::Json;
 
 Json Rule(Json groups, Json resources, Json verbs) {
-  return {{"apiGroups", std::move(groups)}, {"resources", std::move(resources)}, {"verbs", std::move(verbs)}};
+  return {{"apiGroups", std::move(groups)},
+          {"resources", std::move(resources)},
+          {"verbs", std::move(verbs)}};
 }
 
 Json ShardRole(const Operand& shard) {
   Json own_lease = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}),
                         Json::array({"get", "update"}));
   own_lease["resourceNames"] = Json::array({shard.name});
-  Json announcements = Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"get"}));
+  Json announcements =
+      Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"get"}));
   announcements["resourceNames"] = Json::array({std::string(api::kAnnouncementsName)});
   Json role = NewObject(kRoles, shard.ns, shard.name);
   role["rules"] = Json::array({
-      Rule(Json::array({""}), Json::array({"pods"}), Json::array({"get", "list", "watch", "update"})),
+      Rule(Json::array({""}), Json::array({"pods"}),
+           Json::array({"get", "list", "watch", "update"})),
       Rule(Json::array({std::string(api::kGroup)}), Json::array({"podplacementconfigs"}),
            Json::array({"list", "watch"})),
       Rule(Json::array({""}), Json::array({"events"}), Json::array({"create"})),
@@ -35,7 +39,8 @@ Json ShardRole(const Operand& shard) {
 
 Json ShardRoleBinding(const Operand& shard) {
   Json binding = NewObject(kRoleBindings, shard.ns, shard.name);
-  binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", shard.name}};
+  binding["roleRef"] = {
+      {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", shard.name}};
   binding["subjects"] =
       Json::array({{{"kind", "ServiceAccount"}, {"name", shard.name}, {"namespace", shard.ns}}});
   return binding;
@@ -43,7 +48,8 @@ Json ShardRoleBinding(const Operand& shard) {
 
 }  // namespace
 
-Operand ShardController(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+Operand ShardController(const std::string& ns, const std::string& log_verbosity,
+                        const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardControllerName),
           .binary = "shard",
@@ -52,17 +58,20 @@ Operand ShardController(const std::string& ns, const std::string& log_verbosity,
                    "--log-verbosity=" + log_verbosity}};
 }
 
-Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
+                     const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=local", "--namespace=" + ns, "--operator-namespace=" + options.ns,
-                   "--cert-dir=" + std::string(kCertificateDirectory), "--log-verbosity=" + log_verbosity},
+                   "--cert-dir=" + std::string(kCertificateDirectory),
+                   "--log-verbosity=" + log_verbosity},
           .webhook = true};
 }
 
-DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options) {
+DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
+                            const OperandOptions& options) {
   Operand controller = ShardController(ns, log_verbosity, options);
   Operand webhook = ShardWebhook(ns, log_verbosity, options);
   DesiredObjects objects = {

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardObjects: what runs in a namespace that has a PodPlacementConfig. The Secret with the webhook's certificate comes
-// from operator/certificates.h, the webhook configuration from webhook_configurations.h.
+// ShardObjects: what runs in a namespace that has a PodPlacementConfig. The Secret with the
+// webhook's certificate comes from operator/certificates.h, the webhook configuration from
+// webhook_configurations.h.
 //
-// The shard may see and change the pods of its namespace, and nothing outside it; it cannot read a Secret (I6).
+// The shard may see and change the pods of its namespace, and nothing outside it; it cannot read a
+// Secret (I6).
 #pragma once
 
 #include <string>
@@ -13,10 +15,14 @@
 
 namespace operator_ {
 
-Operand ShardController(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options);
-Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options);
+Operand ShardController(const std::string& ns, const std::string& log_verbosity,
+                        const OperandOptions& options);
+Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
+                     const OperandOptions& options);
 
-// In the order in which they are made: permissions before those who need them. Removed in the opposite one.
-DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity, const OperandOptions& options);
+// In the order in which they are made: permissions before those who need them. Removed in the
+// opposite one.
+DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
+                            const OperandOptions& options);
 
 }  // namespace operator_

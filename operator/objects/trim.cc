@@ -22,7 +22,8 @@ std::string MetadataHash(const Json& metadata) {
     if (value == nullptr) continue;
     Json counted = *value;
     for (auto entry = counted.begin(); counted.is_object() && entry != counted.end();) {
-      entry = entry.key().starts_with(kOfDeploymentController) ? counted.erase(entry) : std::next(entry);
+      entry = entry.key().starts_with(kOfDeploymentController) ? counted.erase(entry)
+                                                               : std::next(entry);
     }
     if (!counted.empty()) content[name] = std::move(counted);
   }
@@ -39,20 +40,25 @@ Json TrimOperand(const Json& object) {
     }
   };
   // Items of a list do not say their kind.
-  bool deployment = kube::StringAt(object, "kind") == "Deployment" || kube::Find(object, "spec.template") != nullptr;
+  bool deployment = kube::StringAt(object, "kind") == "Deployment" ||
+                    kube::Find(object, "spec.template") != nullptr;
   if (const Json* metadata = kube::Find(object, "metadata")) {
     Json& to = kept["metadata"] = Json::object();
-    keep(*metadata, to, {"name", "namespace", "uid", "resourceVersion", "generation", "labels", "deletionTimestamp"});
-    kept[kContentVersion] = deployment
-                                ? std::to_string(kube::IntAt(*metadata, "generation")) + "/" + MetadataHash(*metadata)
-                                : kube::StringAt(*metadata, "resourceVersion");
+    keep(*metadata, to,
+         {"name", "namespace", "uid", "resourceVersion", "generation", "labels",
+          "deletionTimestamp"});
+    kept[kContentVersion] = deployment ? std::to_string(kube::IntAt(*metadata, "generation")) +
+                                             "/" + MetadataHash(*metadata)
+                                       : kube::StringAt(*metadata, "resourceVersion");
   }
   if (!deployment) return kept;
-  if (const Json* replicas = kube::Find(object, "spec.replicas")) kept["spec"]["replicas"] = *replicas;
+  if (const Json* replicas = kube::Find(object, "spec.replicas"))
+    kept["spec"]["replicas"] = *replicas;
   if (const Json* status = kube::Find(object, "status")) {
     Json& to = kept["status"] = Json::object();
     keep(*status, to,
-         {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas", "conditions"});
+         {"observedGeneration", "replicas", "updatedReplicas", "readyReplicas", "availableReplicas",
+          "conditions"});
   }
   return kept;
 }

@@ -21,7 +21,9 @@ Json Deployment() {
     "status": {"observedGeneration": 2, "availableReplicas": 1, "conditions": [{"type": "Available"}], "x": 1}})");
 }
 
-std::string VersionOf(const Json& object) { return kube::StringAt(TrimOperand(object), kContentVersion); }
+std::string VersionOf(const Json& object) {
+  return kube::StringAt(TrimOperand(object), kContentVersion);
+}
 
 TEST(TrimTest, KeepsWhatTheOperatorLooksAt) {
   Json trimmed = TrimOperand(Deployment());
@@ -34,9 +36,11 @@ TEST(TrimTest, KeepsWhatTheOperatorLooksAt) {
 }
 
 TEST(TrimTest, KeepsNothingOfTheBodyOfOtherKinds) {
-  Json role = *kube::ParseJson(R"({"kind": "Role", "metadata": {"name": "r", "resourceVersion": "3"}, "rules": [{}]})");
+  Json role = *kube::ParseJson(
+      R"({"kind": "Role", "metadata": {"name": "r", "resourceVersion": "3"}, "rules": [{}]})");
   EXPECT_EQ(TrimOperand(role),
-            *kube::ParseJson(R"({"metadata": {"name": "r", "resourceVersion": "3"}, "contentVersion": "3"})"));
+            *kube::ParseJson(
+                R"({"metadata": {"name": "r", "resourceVersion": "3"}, "contentVersion": "3"})"));
 }
 
 TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
@@ -49,12 +53,18 @@ TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
       {"spec", [](Json& object) { object["metadata"]["generation"] = 3; }, true},
       {"label", [](Json& object) { object["metadata"]["labels"]["a.b/c"] = "e"; }, true},
       {"annotation", [](Json& object) { object["metadata"]["annotations"]["new"] = "1"; }, true},
-      {"owner", [](Json& object) { object["metadata"]["ownerReferences"] = Json::array({1}); }, true},
-      {"finalizer", [](Json& object) { object["metadata"]["finalizers"] = Json::array({"a/b"}); }, true},
+      {"owner", [](Json& object) { object["metadata"]["ownerReferences"] = Json::array({1}); },
+       true},
+      {"finalizer", [](Json& object) { object["metadata"]["finalizers"] = Json::array({"a/b"}); },
+       true},
       {"status", [](Json& object) { object["status"]["availableReplicas"] = 0; }, false},
       {"resourceVersion", [](Json& object) { object["metadata"]["resourceVersion"] = "8"; }, false},
-      {"managed fields", [](Json& object) { object["metadata"]["managedFields"] = Json::array(); }, false},
-      {"revision", [](Json& object) { object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2"; },
+      {"managed fields", [](Json& object) { object["metadata"]["managedFields"] = Json::array(); },
+       false},
+      {"revision",
+       [](Json& object) {
+         object["metadata"]["annotations"]["deployment.kubernetes.io/revision"] = "2";
+       },
        false},
   };
   for (const Row& row : rows) {
@@ -66,7 +76,8 @@ TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
 
 TEST(TrimTest, SurvivesAnythingThatIsNoObject) {
   EXPECT_EQ(TrimOperand(Json(3)), Json::object());
-  Json trimmed = TrimOperand(*kube::ParseJson(R"({"kind": "Deployment", "metadata": {"annotations": 1}})"));
+  Json trimmed =
+      TrimOperand(*kube::ParseJson(R"({"kind": "Deployment", "metadata": {"annotations": 1}})"));
   EXPECT_EQ(trimmed["metadata"], Json::object());
 }
 

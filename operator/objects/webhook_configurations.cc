@@ -16,23 +16,29 @@ using kube::Json;
 
 constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
 
-Json Condition(const char* name, std::string expression) { return {{"name", name}, {"expression", expression}}; }
+Json Condition(const char* name, std::string expression) {
+  return {{"name", name}, {"expression", expression}};
+}
 
 // What is true of every pod that may be gated.
 Json PodMatchConditions() {
   std::string operand_label(api::kOperandLabel);
   Json conditions = Json::array();
-  conditions.push_back(Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
-  conditions.push_back(Condition("not-of-a-daemonset",
-                                 "!has(object.metadata.ownerReferences) || "
-                                 "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
-                                 "has(o.controller) && o.controller)"));
-  conditions.push_back(Condition("not-for-the-control-plane",
-                                 "!has(object.spec.nodeSelector) || !('" + std::string(api::kControlPlaneNodeLabel) +
-                                     "' in object.spec.nodeSelector || '" + std::string(api::kMasterNodeLabel) +
-                                     "' in object.spec.nodeSelector)"));
-  conditions.push_back(Condition("not-an-operand", "!has(object.metadata.labels) || !('" + operand_label +
-                                                       "' in object.metadata.labels)"));
+  conditions.push_back(
+      Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
+  conditions.push_back(
+      Condition("not-of-a-daemonset",
+                "!has(object.metadata.ownerReferences) || "
+                "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
+                "has(o.controller) && o.controller)"));
+  conditions.push_back(
+      Condition("not-for-the-control-plane",
+                "!has(object.spec.nodeSelector) || !('" + std::string(api::kControlPlaneNodeLabel) +
+                    "' in object.spec.nodeSelector || '" + std::string(api::kMasterNodeLabel) +
+                    "' in object.spec.nodeSelector)"));
+  conditions.push_back(Condition(
+      "not-an-operand",
+      "!has(object.metadata.labels) || !('" + operand_label + "' in object.metadata.labels)"));
   return conditions;
 }
 
@@ -42,14 +48,16 @@ std::string RequiresArchitecture() {
   std::string affinity = "object.spec.affinity";
   std::string required = affinity + ".nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
   std::string terms = required + ".nodeSelectorTerms";
-  return "(has(object.spec.nodeSelector) && " + key + " in object.spec.nodeSelector || has(" + affinity + ") && has(" +
-         affinity + ".nodeAffinity) && has(" + required + ") && size(" + terms + ") > 0 && " + terms +
+  return "(has(object.spec.nodeSelector) && " + key + " in object.spec.nodeSelector || has(" +
+         affinity + ") && has(" + affinity + ".nodeAffinity) && has(" + required + ") && size(" +
+         terms + ") > 0 && " + terms +
          ".all(t, has(t.matchExpressions) && t.matchExpressions.exists(e, e.key == " + key + ")))";
 }
 
 Json ClientConfig(const std::string& ns, std::string_view service, const std::string& path,
                   const std::string& ca_bundle_pem) {
-  return {{"service", {{"namespace", ns}, {"name", std::string(service)}, {"path", path}, {"port", 443}}},
+  return {{"service",
+           {{"namespace", ns}, {"name", std::string(service)}, {"path", path}, {"port", 443}}},
           {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
 }
 
@@ -61,7 +69,8 @@ Json PodRule() {
           {"scope", "Namespaced"}};
 }
 
-// A webhook that gates pods: it never keeps a pod from being created (failurePolicy), nor changes anything else.
+// A webhook that gates pods: it never keeps a pod from being created (failurePolicy), nor changes
+// anything else.
 Json GatingWebhook(const std::string& name, Json client_config) {
   return {{"name", name},
           {"clientConfig", std::move(client_config)},
@@ -75,14 +84,17 @@ Json GatingWebhook(const std::string& name, Json client_config) {
           {"admissionReviewVersions", Json::array({"v1"})}};
 }
 
-Json NewClusterScoped(const kube::Resource& resource, std::string_view name, const OperandOptions& options) {
+Json NewClusterScoped(const kube::Resource& resource, std::string_view name,
+                      const OperandOptions& options) {
   Json object = NewObject(resource, "", name);
   OwnByNamespace(object, options);
   return object;
 }
 
 Json NamespaceIn(const char* op, std::vector<std::string> namespaces) {
-  return {{"key", std::string(kNamespaceNameLabel)}, {"operator", op}, {"values", Json(std::move(namespaces))}};
+  return {{"key", std::string(kNamespaceNameLabel)},
+          {"operator", op},
+          {"values", Json(std::move(namespaces))}};
 }
 
 Json ValidatingWebhook(const char* name, std::string_view path, const char* plural, Json operations,
@@ -94,10 +106,12 @@ Json ValidatingWebhook(const char* name, std::string_view path, const char* plur
                {"resources", Json::array({plural})},
                {"scope", "*"}};
   return {{"name", name},
-          {"clientConfig", ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
+          {"clientConfig",
+           ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
           {"rules", Json::array({std::move(rule)})},
-          {"matchConditions", Json::array({Condition("not-by-the-operator",
-                                                     "request.userInfo.username != '" + self + "'")})},
+          {"matchConditions",
+           Json::array(
+               {Condition("not-by-the-operator", "request.userInfo.username != '" + self + "'")})},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Fail"},
           // Writes that are allowed are announced (operator/announcer.h).
@@ -116,10 +130,11 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                  const std::vector<std::string>& preferring_namespaces,
                                  const std::string& ca_bundle_pem, const OperandOptions& options) {
   auto entry = [&](const char* name, std::string_view path) {
-    Json webhook =
-        GatingWebhook(name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem));
+    Json webhook = GatingWebhook(
+        name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem));
     Json selector = Json::object();
-    if (config.spec.namespace_selector) selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
+    if (config.spec.namespace_selector)
+      selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
     selector["matchExpressions"].push_back(
         NamespaceIn("NotIn", {options.ns, "kube-node-lease", "kube-public", "kube-system"}));
     webhook["namespaceSelector"] = std::move(selector);
@@ -134,16 +149,21 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
     webhooks.push_back(entry(kName, kClusterPreferencesPath));
   } else {
     Json webhook = entry(kName, kClusterGatePath);
-    webhook["matchConditions"].push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
+    webhook["matchConditions"].push_back(
+        Condition("architecture-not-required", "!" + RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
   if (config.Preferences().empty() && !preferring_namespaces.empty()) {
-    Json webhook = entry("pod-placement-preferences-gate.multiarch.openshift.io", kClusterPreferencesPath);
-    webhook["namespaceSelector"]["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
-    webhook["matchConditions"].push_back(Condition("architecture-required", RequiresArchitecture()));
+    Json webhook =
+        entry("pod-placement-preferences-gate.multiarch.openshift.io", kClusterPreferencesPath);
+    webhook["namespaceSelector"]["matchExpressions"].push_back(
+        NamespaceIn("In", preferring_namespaces));
+    webhook["matchConditions"].push_back(
+        Condition("architecture-required", RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
-  Json object = NewClusterScoped(kMutatingWebhookConfigurations, api::kMutatingWebhookConfigurationName, options);
+  Json object = NewClusterScoped(kMutatingWebhookConfigurations,
+                                 api::kMutatingWebhookConfigurationName, options);
   object["webhooks"] = std::move(webhooks);
   return object;
 }
@@ -153,38 +173,45 @@ std::string ShardWebhookEntryName(const std::string& ns, const std::string& name
   std::string suffix = "." + ns + "." + std::string(api::kGroup);
   if (name.size() + suffix.size() <= kMaxName) return name + suffix;
   std::string shortened = name.substr(0, 100);
-  while (!shortened.empty() && (shortened.back() == '.' || shortened.back() == '-')) shortened.pop_back();
+  while (!shortened.empty() && (shortened.back() == '.' || shortened.back() == '-'))
+    shortened.pop_back();
   return shortened + "-" + HashOf(name) + suffix;
 }
 
-Json ShardWebhookConfiguration(const std::string& ns, const std::vector<const api::PodPlacementConfig*>& configs,
+Json ShardWebhookConfiguration(const std::string& ns,
+                               const std::vector<const api::PodPlacementConfig*>& configs,
                                const std::string& ca_bundle_pem, const OperandOptions& options) {
   Json webhooks = Json::array();
   for (const api::PodPlacementConfig* config : api::InForce(configs)) {
     if (config->Preferences().empty()) continue;
     const std::string& name = config->metadata().name();
-    Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name),
-                                 ClientConfig(ns, api::kShardWebhookName, "/local/" + name, ca_bundle_pem));
+    Json webhook =
+        GatingWebhook(ShardWebhookEntryName(ns, name),
+                      ClientConfig(ns, api::kShardWebhookName, "/local/" + name, ca_bundle_pem));
     webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
-    webhook["objectSelector"] =
-        config->spec.label_selector ? api::LabelSelectorToJson(*config->spec.label_selector) : Json::object();
+    webhook["objectSelector"] = config->spec.label_selector
+                                    ? api::LabelSelectorToJson(*config->spec.label_selector)
+                                    : Json::object();
     webhooks.push_back(std::move(webhook));
   }
-  Json object =
-      NewClusterScoped(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns), options);
+  Json object = NewClusterScoped(kMutatingWebhookConfigurations,
+                                 api::ShardWebhookConfigurationName(ns), options);
   SetLabel(object, kShardNamespaceLabel, ns);
   object["webhooks"] = std::move(webhooks);
   return object;
 }
 
-Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem, const OperandOptions& options) {
-  Json object = NewClusterScoped(kValidatingWebhookConfigurations, kValidatingWebhookConfigurationName, options);
+Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
+                                    const OperandOptions& options) {
+  Json object = NewClusterScoped(kValidatingWebhookConfigurations,
+                                 kValidatingWebhookConfigurationName, options);
   object["webhooks"] = Json::array(
       {ValidatingWebhook("validate-podplacementconfig.multiarch.openshift.io", kValidateConfigPath,
-                         "podplacementconfigs", Json::array({"CREATE", "UPDATE"}), ca_bundle_pem, options),
-       ValidatingWebhook("validate-clusterpodplacementconfig.multiarch.openshift.io", kValidateClusterConfigPath,
-                         "clusterpodplacementconfigs", Json::array({"CREATE", "UPDATE", "DELETE"}), ca_bundle_pem,
-                         options)});
+                         "podplacementconfigs", Json::array({"CREATE", "UPDATE"}), ca_bundle_pem,
+                         options),
+       ValidatingWebhook("validate-clusterpodplacementconfig.multiarch.openshift.io",
+                         kValidateClusterConfigPath, "clusterpodplacementconfigs",
+                         Json::array({"CREATE", "UPDATE", "DELETE"}), ca_bundle_pem, options)});
   return object;
 }
 

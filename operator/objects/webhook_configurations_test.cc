@@ -12,18 +12,21 @@ using kube::Json;
 
 const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
 
-api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr, bool enabled = true) {
+api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr,
+                               bool enabled = true) {
   Json json = {{"metadata", {{"name", name}, {"namespace", "shop"}}}};
   json["spec"]["priority"] = priority;
   if (!selector.is_null()) json["spec"]["labelSelector"] = selector;
   json["spec"]["plugins"]["nodeAffinityScoring"] = {
-      {"enabled", enabled}, {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
+      {"enabled", enabled},
+      {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
   return *api::PodPlacementConfig::FromJson(json);
 }
 
 std::set<std::string> ConditionNames(const Json& webhook) {
   std::set<std::string> names;
-  for (const Json& condition : webhook["matchConditions"]) names.insert(condition["name"].get<std::string>());
+  for (const Json& condition : webhook["matchConditions"])
+    names.insert(condition["name"].get<std::string>());
   return names;
 }
 
@@ -35,8 +38,10 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
   ASSERT_EQ(object["webhooks"].size(), 2u);
   Json first = object["webhooks"][0];
   EXPECT_EQ(first["name"], "a.shop.multiarch.openshift.io");
-  EXPECT_EQ(first["clientConfig"]["service"],
-            (Json{{"namespace", "shop"}, {"name", "pod-placement-shard-web-hook"}, {"path", "/local/a"}, {"port", 443}}));
+  EXPECT_EQ(first["clientConfig"]["service"], (Json{{"namespace", "shop"},
+                                                    {"name", "pod-placement-shard-web-hook"},
+                                                    {"path", "/local/a"},
+                                                    {"port", 443}}));
   EXPECT_EQ(first["clientConfig"]["caBundle"], "UEVN");
   EXPECT_EQ(first["objectSelector"], (Json{{"matchLabels", {{"app", "web"}}}}));
   EXPECT_EQ(first["namespaceSelector"]["matchExpressions"][0]["values"], Json::array({"shop"}));
@@ -53,7 +58,8 @@ TEST(ShardWebhookConfigurationTest, LeavesOutConfigsThatPreferNothing) {
 }
 
 TEST(ShardWebhookConfigurationTest, GoesWithTheOperatorsNamespace) {
-  Json owners = ShardWebhookConfiguration("shop", {}, "PEM", kOptions)["metadata"]["ownerReferences"];
+  Json owners =
+      ShardWebhookConfiguration("shop", {}, "PEM", kOptions)["metadata"]["ownerReferences"];
   ASSERT_EQ(owners.size(), 1u);
   EXPECT_EQ(owners[0]["kind"], "Namespace");
   EXPECT_EQ(owners[0]["uid"], "uid-of-ops");
@@ -71,8 +77,8 @@ TEST(ShardWebhookConfigurationTest, EntryNamesStayWithinTheApisLimitAndApart) {
 TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   api::PodPlacementConfig config = Config("a", 1);
   Json shard = ShardWebhookConfiguration("shop", {&config}, "PEM", kOptions)["webhooks"][0];
-  std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node", "not-for-the-control-plane",
-                                  "not-of-a-daemonset"};
+  std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node",
+                                  "not-for-the-control-plane", "not-of-a-daemonset"};
   EXPECT_EQ(ConditionNames(shard), common);
   Json cluster = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"][0];
   common.insert("not-in-a-reserved-namespace");
@@ -80,21 +86,23 @@ TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   EXPECT_EQ(ConditionNames(cluster), common);
 }
 
-TEST(ClusterWebhookConfigurationTest, PodsThatRequireTheirArchitectureAreCalledForOnlyWherePreferencesAreInForce) {
+TEST(ClusterWebhookConfigurationTest,
+     PodsThatRequireTheirArchitectureAreCalledForOnlyWherePreferencesAreInForce) {
   Json none = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"];
   EXPECT_EQ(none.size(), 1u);
 
   // A PodPlacementConfig: in its namespace, by an entry of its own.
   Json json = {{"metadata", {{"name", "cluster"}}}};
   json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
-  Json webhooks =
-      ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"db", "shop"}, "PEM", kOptions)["webhooks"];
+  Json webhooks = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json),
+                                              {"db", "shop"}, "PEM", kOptions)["webhooks"];
   ASSERT_EQ(webhooks.size(), 2u);
   EXPECT_TRUE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
   EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
   EXPECT_TRUE(ConditionNames(webhooks[1]).contains("architecture-required"));
   EXPECT_TRUE(ConditionNames(webhooks[1]).contains("not-in-a-reserved-namespace"));
-  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate/with-preferences");
+  EXPECT_EQ(webhooks[1]["clientConfig"]["service"]["path"],
+            "/add-pod-scheduling-gate/with-preferences");
   EXPECT_NE(webhooks[1]["name"], webhooks[0]["name"]);
   EXPECT_EQ(webhooks[1]["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhooks[1]["namespaceSelector"]["matchExpressions"];
@@ -104,24 +112,27 @@ TEST(ClusterWebhookConfigurationTest, PodsThatRequireTheirArchitectureAreCalledF
 
   // The ClusterPodPlacementConfig: everywhere.
   json["spec"]["plugins"]["nodeAffinityScoring"] = {
-      {"enabled", true}, {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
-  webhooks =
-      ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"shop"}, "PEM", kOptions)["webhooks"];
+      {"enabled", true},
+      {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
+  webhooks = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"shop"},
+                                         "PEM", kOptions)["webhooks"];
   ASSERT_EQ(webhooks.size(), 1u);
   EXPECT_FALSE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
-  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate/with-preferences");
+  EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"],
+            "/add-pod-scheduling-gate/with-preferences");
 }
 
 TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelector) {
   Json json = {{"metadata", {{"name", "cluster"}}}};
   json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
-  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {}, "PEM",
-                                             kOptions)["webhooks"][0];
+  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {},
+                                             "PEM", kOptions)["webhooks"][0];
   EXPECT_EQ(webhook["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhook["namespaceSelector"]["matchExpressions"];
   ASSERT_EQ(expressions.size(), 1u);
   EXPECT_EQ(expressions[0]["operator"], "NotIn");
-  EXPECT_EQ(expressions[0]["values"], Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));
+  EXPECT_EQ(expressions[0]["values"],
+            Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));
   EXPECT_EQ(webhook["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
 }
 
@@ -137,7 +148,8 @@ TEST(ValidatingWebhookConfigurationTest, NeverKeepsAPodPlacementConfigFromBeingD
   for (const Json& webhook : object["webhooks"]) {
     const Json& rule = webhook["rules"][0];
     bool cluster = rule["resources"] == Json::array({"clusterpodplacementconfigs"});
-    EXPECT_EQ(rule["operations"], cluster ? Json::array({"CREATE", "UPDATE", "DELETE"}) : Json::array({"CREATE", "UPDATE"}));
+    EXPECT_EQ(rule["operations"], cluster ? Json::array({"CREATE", "UPDATE", "DELETE"})
+                                          : Json::array({"CREATE", "UPDATE"}));
     EXPECT_EQ(webhook["failurePolicy"], "Fail");
   }
 }

@@ -20,7 +20,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
       set(type, false, "AsExpected", "all replicas are up to date and available");
     } else {
       set(type, true, rollout.available ? "RollingOut" : "NotAvailable",
-          std::to_string(rollout.ready_replicas) + " of " + std::to_string(rollout.replicas) + " replicas are ready");
+          std::to_string(rollout.ready_replicas) + " of " + std::to_string(rollout.replicas) +
+              " replicas are ready");
     }
   };
 
@@ -57,10 +58,12 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   set_not_rolled_out(api::kControllerNotRolledOut, view.controller);
   set_not_rolled_out(api::kWebhookNotRolledOut, view.webhook);
   if (view.webhook_configured) {
-    set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected", "the API server calls the webhook");
+    set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
+        "the API server calls the webhook");
   } else {
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
-        "the API server does not call the webhook: it is told to as soon as controller and webhook run");
+        "the API server does not call the webhook: it is told to as soon as controller and webhook "
+        "run");
   }
   if (config.WantsExecFormatErrorMonitor()) {
     set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",

@@ -23,7 +23,8 @@ struct ClusterView {
   std::string deprovisioning;
 };
 
-// The status of `config`, on top of the one that it has: a condition that stays keeps its transition time.
+// The status of `config`, on top of the one that it has: a condition that stays keeps its
+// transition time.
 api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacementConfig& config,
                                                    const ClusterView& view, kube::WallTime now);
 

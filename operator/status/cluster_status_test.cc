@@ -13,7 +13,8 @@ using namespace std::chrono_literals;
 const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
 
 ClusterView Running() {
-  Rollout done{.exists = true, .replicas = 2, .ready_replicas = 2, .available = true, .complete = true};
+  Rollout done{
+      .exists = true, .replicas = 2, .ready_replicas = 2, .available = true, .complete = true};
   return {.controller = done, .webhook = done, .webhook_configured = true};
 }
 
@@ -61,14 +62,16 @@ TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsSaidToBeUnsupportedWhileItIsE
   api::ClusterPodPlacementConfig config;
   config.spec.plugins = api::Plugins{.exec_format_error_monitor_enabled = true};
   config.status = ClusterStatus(config, Running(), kNow);
-  const api::Condition* said = api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
+  const api::Condition* said =
+      api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
   ASSERT_NE(said, nullptr);
   EXPECT_EQ(said->status, "False");
   EXPECT_NE(said->message.find("not supported"), std::string::npos);
   EXPECT_FALSE(api::IsTrue(config.status.conditions, api::kDegraded));
   config.spec.plugins->exec_format_error_monitor_enabled = false;
   config.status = ClusterStatus(config, Running(), kNow);
-  EXPECT_EQ(api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported), nullptr);
+  EXPECT_EQ(api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported),
+            nullptr);
 }
 
 TEST(ClusterStatusTest, NothingNewIsTheSameStatus) {

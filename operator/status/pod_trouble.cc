@@ -13,10 +13,13 @@ constexpr int kMaxPods = 32;
 
 }  // namespace
 
-kube::Async<std::optional<Trouble>> PodTrouble(kube::Client& client, std::string ns, std::string name) {
+kube::Async<std::optional<Trouble>> PodTrouble(kube::Client& client, std::string ns,
+                                               std::string name) {
   kube::ListOptions options{.ns = std::move(ns)};
-  options.label_selector = std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" + name;
-  // The labels are anybody's to set: one object at a time is in memory, and not more than any Deployment of ours has.
+  options.label_selector =
+      std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" + name;
+  // The labels are anybody's to set: one object at a time is in memory, and not more than any
+  // Deployment of ours has.
   options.limit = kPage;
   kube::ListPages pages(client, kPods, std::move(options), /*protobuf=*/false);
   for (int looked_at = 0; pages.more() && looked_at < kMaxPods; looked_at += kPage) {

@@ -11,6 +11,7 @@
 namespace operator_ {
 
 // Asks the pods of Deployment ns/name (one of ours) why they do not run; see TroubleOfPods().
-kube::Async<std::optional<Trouble>> PodTrouble(kube::Client& client, std::string ns, std::string name);
+kube::Async<std::optional<Trouble>> PodTrouble(kube::Client& client, std::string ns,
+                                               std::string name);
 
 }  // namespace operator_

@@ -27,8 +27,10 @@ Trouble TroubleFrom(const Json& condition) {
 // States in which a container waits because something is wrong, not because it has just begun.
 bool IsTroubled(std::string_view waiting_reason) {
   constexpr std::array<std::string_view, 8> kReasons = {
-      "CrashLoopBackOff",           "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
-      "ErrImagePull",               "ImagePullBackOff",           "InvalidImageName",     "RunContainerError"};
+      "CrashLoopBackOff",     "CreateContainerConfigError",
+      "CreateContainerError", "ErrImageNeverPull",
+      "ErrImagePull",         "ImagePullBackOff",
+      "InvalidImageName",     "RunContainerError"};
   return std::find(kReasons.begin(), kReasons.end(), waiting_reason) != kReasons.end();
 }
 
@@ -43,7 +45,8 @@ std::optional<Trouble> TroubleOfPod(const Json& pod) {
   if (containers == nullptr || !containers->is_array()) return std::nullopt;
   for (const Json& container : *containers) {
     std::string reason = kube::StringAt(container, "state.waiting.reason");
-    if (IsTroubled(reason)) return Trouble{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
+    if (IsTroubled(reason))
+      return Trouble{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
   }
   return std::nullopt;
 }
@@ -58,14 +61,17 @@ Rollout RolloutOf(const Json* deployment) {
   rollout.ready_replicas = kube::IntAt(*deployment, "status.readyReplicas");
   int64_t available = kube::IntAt(*deployment, "status.availableReplicas");
   rollout.available = available > 0;
-  rollout.complete =
-      kube::IntAt(*deployment, "status.observedGeneration") >= kube::IntAt(*deployment, "metadata.generation") &&
-      kube::IntAt(*deployment, "status.updatedReplicas") == rollout.replicas &&
-      kube::IntAt(*deployment, "status.replicas") == rollout.replicas && available == rollout.replicas;
+  rollout.complete = kube::IntAt(*deployment, "status.observedGeneration") >=
+                         kube::IntAt(*deployment, "metadata.generation") &&
+                     kube::IntAt(*deployment, "status.updatedReplicas") == rollout.replicas &&
+                     kube::IntAt(*deployment, "status.replicas") == rollout.replicas &&
+                     available == rollout.replicas;
   // A label's key has dots of its own: not a dotted path.
-  if (const Json* labels = kube::Find(*deployment, "metadata.labels"); labels != nullptr && labels->is_object()) {
+  if (const Json* labels = kube::Find(*deployment, "metadata.labels");
+      labels != nullptr && labels->is_object()) {
     auto version = labels->find(std::string(kVersionLabel));
-    if (version != labels->end() && version->is_string()) rollout.version = version->get<std::string>();
+    if (version != labels->end() && version->is_string())
+      rollout.version = version->get<std::string>();
   }
 
   const Json* available_condition = ConditionOf(*deployment, "Available");
@@ -100,10 +106,13 @@ std::optional<Trouble> TroubleOf(const kube::Error& error) {
     case kube::Code::kPermissionDenied:
     case kube::Code::kInvalid:
     case kube::Code::kNotFound:
-    case kube::Code::kInternal: break;
-    default: return std::nullopt;
+    case kube::Code::kInternal:
+      break;
+    default:
+      return std::nullopt;
   }
-  return Trouble{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(), error.message()};
+  return Trouble{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(),
+                 error.message()};
 }
 
 std::optional<Trouble> WorstTrouble(const Rollout& rollout, const std::optional<Trouble>& pods) {

@@ -12,8 +12,8 @@
 
 namespace operator_ {
 
-// Why something does not run, in the cluster's own words: "FailedCreate", "ImagePullBackOff", "CrashLoopBackOff",
-// "Unschedulable", ...
+// Why something does not run, in the cluster's own words: "FailedCreate", "ImagePullBackOff",
+// "CrashLoopBackOff", "Unschedulable", ...
 struct Trouble {
   std::string reason;
   std::string message;
@@ -32,23 +32,25 @@ struct Rollout {
   bool complete = false;
   // The operator version that the Deployment was last applied by.
   std::string version;
-  // What the Deployment's conditions say: replicas that cannot be created (quota), a rollout that does not end.
+  // What the Deployment's conditions say: replicas that cannot be created (quota), a rollout that
+  // does not end.
   std::optional<Trouble> trouble;
 };
 
 // `deployment`: nullptr where there is none.
 Rollout RolloutOf(const kube::Json* deployment);
 
-// The first trouble that the pods of a Deployment show: an image that cannot be pulled, a container that crashes, no
-// node to run on. Pods that are being deleted don't count.
+// The first trouble that the pods of a Deployment show: an image that cannot be pulled, a container
+// that crashes, no node to run on. Pods that are being deleted don't count.
 std::optional<Trouble> TroubleOfPods(const std::vector<kube::Unstructured>& pods);
 
-// What an error of the API server says to the owner of the object: a quota, a refused object, a missing permission.
-// nullopt for what passes by itself (conflicts, an API server that is away): that is no state to report.
+// What an error of the API server says to the owner of the object: a quota, a refused object, a
+// missing permission. nullopt for what passes by itself (conflicts, an API server that is away):
+// that is no state to report.
 std::optional<Trouble> TroubleOf(const kube::Error& error);
 
-// The pods' trouble where they have one, as it is the cause of what their Deployment says. A pod that could not be
-// created has none to show, so a Deployment's FailedCreate comes first.
+// The pods' trouble where they have one, as it is the cause of what their Deployment says. A pod
+// that could not be created has none to show, so a Deployment's FailedCreate comes first.
 std::optional<Trouble> WorstTrouble(const Rollout& rollout, const std::optional<Trouble>& pods);
 
 }  // namespace operator_

@@ -89,11 +89,13 @@ TEST(TroubleOfPodsTest, NamesPodReasonAndMessage) {
       {R"({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3"}]})",
        Trouble{"Unschedulable", "pod p: 0/3"}},
       // Just started.
-      {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]})", std::nullopt},
+      {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]})",
+       std::nullopt},
       {R"({"containerStatuses": [{"state": {"running": {}}}]})", std::nullopt},
       {R"({})", std::nullopt},
   };
-  for (const Row& row : rows) EXPECT_EQ(TroubleOfPods({Pod(row.status)}), row.trouble) << row.status;
+  for (const Row& row : rows)
+    EXPECT_EQ(TroubleOfPods({Pod(row.status)}), row.trouble) << row.status;
 }
 
 TEST(TroubleOfPodsTest, PassesOverPodsThatAreBeingDeleted) {

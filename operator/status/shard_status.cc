@@ -14,7 +14,8 @@ struct Verdict {
 
 Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* priority_holder) {
   if (shard.none == NoShard::kNoClusterConfig) {
-    return {false, "ClusterPodPlacementConfigMissing", "there is no ClusterPodPlacementConfig \"cluster\""};
+    return {false, "ClusterPodPlacementConfigMissing",
+            "there is no ClusterPodPlacementConfig \"cluster\""};
   }
   if (shard.none == NoShard::kReservedNamespace) {
     return {false, "ReservedNamespace", "the pods of this namespace are left alone"};
@@ -28,10 +29,13 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   if (priority_holder != nullptr) {
     return {false, "PriorityConflict", "this config is not applied, see Degraded"};
   }
-  if (!shard.controller.available) return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
-  if (!shard.webhook.available) return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
+  if (!shard.controller.available)
+    return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
+  if (!shard.webhook.available)
+    return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
   if (!shard.webhook_configured) {
-    return {false, "WebhookNotConfigured", "the API server does not call the namespace's webhook yet"};
+    return {false, "WebhookNotConfigured",
+            "the API server does not call the namespace's webhook yet"};
   }
   return {true, "AsExpected", "controller and webhook of this namespace run"};
 }
@@ -39,9 +43,12 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
 Verdict ProgressingOf(const ShardView& shard) {
   if (shard.none && !shard.removal.empty()) return {true, "Deprovisioning", shard.removal};
   if (shard.none) return {false, "NoShard", "nothing runs for this namespace"};
-  if (!shard.controller.complete) return {true, "RollingOut", "the namespace's controller is being rolled out"};
-  if (!shard.webhook.complete) return {true, "RollingOut", "the namespace's webhook is being rolled out"};
-  if (!shard.webhook_configured) return {true, "RollingOut", "the webhook configuration is being written"};
+  if (!shard.controller.complete)
+    return {true, "RollingOut", "the namespace's controller is being rolled out"};
+  if (!shard.webhook.complete)
+    return {true, "RollingOut", "the namespace's webhook is being rolled out"};
+  if (!shard.webhook_configured)
+    return {true, "RollingOut", "the webhook configuration is being written"};
   return {false, "AsExpected", "everything is rolled out"};
 }
 
@@ -49,9 +56,11 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
                    const api::PodPlacementConfig* priority_holder) {
   if (!config.problems.empty()) return {true, "InvalidSpec", api::Describe(config.problems)};
   if (priority_holder != nullptr) {
-    return {true, "PriorityConflict",
-            "PodPlacementConfig " + priority_holder->metadata().name() + " had priority " +
-                std::to_string(config.spec.priority) + " before this one, which is therefore not applied; change the priority of one of them"};
+    return {
+        true, "PriorityConflict",
+        "PodPlacementConfig " + priority_holder->metadata().name() + " had priority " +
+            std::to_string(config.spec.priority) +
+            " before this one, which is therefore not applied; change the priority of one of them"};
   }
   if (shard.trouble) return {true, shard.trouble->reason, shard.trouble->message};
   return {false, "AsExpected", "no trouble is known"};
@@ -59,8 +68,10 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
 
 }  // namespace
 
-api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config, const ShardView& shard,
-                                          const api::PodPlacementConfig* priority_holder, kube::WallTime now) {
+api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
+                                          const ShardView& shard,
+                                          const api::PodPlacementConfig* priority_holder,
+                                          kube::WallTime now) {
   api::PodPlacementConfigStatus status = config.status;
   int64_t generation = config.metadata().generation();
   auto set = [&](std::string_view type, Verdict verdict) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The status of PodPlacementConfigs: every one of a namespace tells how the shard of that namespace is. Pure.
+// The status of PodPlacementConfigs: every one of a namespace tells how the shard of that namespace
+// is. Pure.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,8 @@ struct ShardView {
   std::optional<NoShard> none;
   // With kNamespaceNotSelected: the namespaceSelector.
   std::string selector;
-  // With `none`: what the removal of a shard that was there waits for; empty when nothing is left of it.
+  // With `none`: what the removal of a shard that was there waits for; empty when nothing is left
+  // of it.
   std::string removal;
   Rollout controller;
   Rollout webhook;
@@ -33,9 +35,12 @@ struct ShardView {
   std::optional<Trouble> trouble;
 };
 
-// The status of `config` under `shard`, on top of the one that it has: a condition that stays keeps its transition time.
-// `priority_holder`: the older config of the namespace with the same priority, or nullptr.
-api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config, const ShardView& shard,
-                                          const api::PodPlacementConfig* priority_holder, kube::WallTime now);
+// The status of `config` under `shard`, on top of the one that it has: a condition that stays keeps
+// its transition time. `priority_holder`: the older config of the namespace with the same priority,
+// or nullptr.
+api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
+                                          const ShardView& shard,
+                                          const api::PodPlacementConfig* priority_holder,
+                                          kube::WallTime now);
 
 }  // namespace operator_

@@ -22,7 +22,12 @@ api::PodPlacementConfig Config(int priority = 0) {
 }
 
 ShardView Running() {
-  Rollout done{.exists = true, .replicas = 1, .ready_replicas = 1, .available = true, .complete = true, .version = "1.2"};
+  Rollout done{.exists = true,
+               .replicas = 1,
+               .ready_replicas = 1,
+               .available = true,
+               .complete = true,
+               .version = "1.2"};
   return {.controller = done, .webhook = done, .webhook_configured = true};
 }
 
@@ -38,7 +43,8 @@ TEST(ShardStatusTest, SaysWhatRuns) {
   EXPECT_EQ(Reason(status, api::kDegraded), "False AsExpected");
   EXPECT_EQ(status.observed_generation, 3);
   ASSERT_EQ(status.controllers.size(), 2u);
-  EXPECT_EQ(status.controllers[0], (api::ShardController{"pod-placement-shard-controller", "Controller", 1, 1, "1.2"}));
+  EXPECT_EQ(status.controllers[0],
+            (api::ShardController{"pod-placement-shard-controller", "Controller", 1, 1, "1.2"}));
   EXPECT_EQ(status.controllers[1].kind, "Webhook");
 }
 
@@ -50,19 +56,25 @@ TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
     std::string progressing;
   };
   const Row rows[] = {
-      {"nothing yet", [](ShardView& view) { view = {}; }, "False ControllerNotAvailable", "True RollingOut"},
-      {"no webhook", [](ShardView& view) { view.webhook = {}; }, "False WebhookNotAvailable", "True RollingOut"},
-      {"not configured", [](ShardView& view) { view.webhook_configured = false; }, "False WebhookNotConfigured",
+      {"nothing yet", [](ShardView& view) { view = {}; }, "False ControllerNotAvailable",
        "True RollingOut"},
-      {"update", [](ShardView& view) { view.controller.complete = false; }, "True AsExpected", "True RollingOut"},
+      {"no webhook", [](ShardView& view) { view.webhook = {}; }, "False WebhookNotAvailable",
+       "True RollingOut"},
+      {"not configured", [](ShardView& view) { view.webhook_configured = false; },
+       "False WebhookNotConfigured", "True RollingOut"},
+      {"update", [](ShardView& view) { view.controller.complete = false; }, "True AsExpected",
+       "True RollingOut"},
       {"no cluster config", [](ShardView& view) { view = {.none = NoShard::kNoClusterConfig}; },
        "False ClusterPodPlacementConfigMissing", "False NoShard"},
       {"not selected", [](ShardView& view) { view = {.none = NoShard::kNamespaceNotSelected}; },
        "False NamespaceNotSelected", "False NoShard"},
-      {"removal", [](ShardView& view) { view = {.none = NoShard::kNamespaceNotSelected, .removal = "2 pods"}; },
+      {"removal",
+       [](ShardView& view) {
+         view = {.none = NoShard::kNamespaceNotSelected, .removal = "2 pods"};
+       },
        "False NamespaceNotSelected", "True Deprovisioning"},
-      {"reserved", [](ShardView& view) { view = {.none = NoShard::kReservedNamespace}; }, "False ReservedNamespace",
-       "False NoShard"},
+      {"reserved", [](ShardView& view) { view = {.none = NoShard::kReservedNamespace}; },
+       "False ReservedNamespace", "False NoShard"},
   };
   for (const Row& row : rows) {
     ShardView view = Running();
@@ -76,12 +88,16 @@ TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
 TEST(ShardStatusTest, DegradedSaysWhoIsToBlame) {
   ShardView view = Running();
   view.trouble = Trouble{"FailedCreate", "exceeded quota: q"};
-  EXPECT_EQ(Reason(ShardStatus(Config(), view, nullptr, kNow), api::kDegraded), "True FailedCreate");
+  EXPECT_EQ(Reason(ShardStatus(Config(), view, nullptr, kNow), api::kDegraded),
+            "True FailedCreate");
   // A conflict is this config's own, whatever the shard does.
   api::PodPlacementConfig older = Config();
-  EXPECT_EQ(Reason(ShardStatus(Config(), view, &older, kNow), api::kDegraded), "True PriorityConflict");
-  EXPECT_EQ(Reason(ShardStatus(Config(), Running(), &older, kNow), api::kAvailable), "False PriorityConflict");
-  EXPECT_EQ(Reason(ShardStatus(Config(999), view, &older, kNow), api::kDegraded), "True InvalidSpec");
+  EXPECT_EQ(Reason(ShardStatus(Config(), view, &older, kNow), api::kDegraded),
+            "True PriorityConflict");
+  EXPECT_EQ(Reason(ShardStatus(Config(), Running(), &older, kNow), api::kAvailable),
+            "False PriorityConflict");
+  EXPECT_EQ(Reason(ShardStatus(Config(999), view, &older, kNow), api::kDegraded),
+            "True InvalidSpec");
 }
 
 TEST(ShardStatusTest, NothingNewIsTheSameStatus) {

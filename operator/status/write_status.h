@@ -9,6 +9,7 @@
 namespace operator_ {
 
 // Replaces what `status` names in the object's status. An object that is gone needs none: no error.
-kube::Async<> WriteStatus(kube::Client& client, kube::Resource resource, kube::ObjectKey key, kube::Json status);
+kube::Async<> WriteStatus(kube::Client& client, kube::Resource resource, kube::ObjectKey key,
+                          kube::Json status);
 
 }  // namespace operator_

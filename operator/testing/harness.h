@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harness: a whole leading operator against a fake API server and a clock that is turned by hand. Nothing rolls out by
-// itself: the test plays the Deployment controller, the shards and the pods.
+// Harness: a whole leading operator against a fake API server and a clock that is turned by hand.
+// Nothing rolls out by itself: the test plays the Deployment controller, the shards and the pods.
 //
 //   Harness harness;
 //   harness.CreateClusterConfig();
@@ -52,7 +52,8 @@ class Harness {
   }
   void StopOperator() {
     if (tasks_ == nullptr) return;
-    kube::Result<> stopped = kube::Run(io, tasks_->Stop(kube::RealClock(), std::chrono::seconds(5)));
+    kube::Result<> stopped =
+        kube::Run(io, tasks_->Stop(kube::RealClock(), std::chrono::seconds(5)));
     (void)stopped;
     leader_.reset();
     tasks_.reset();
@@ -102,7 +103,9 @@ class Harness {
     config["spec"] = {{"priority", priority}, {"plugins", {{"nodeAffinityScoring", scoring}}}};
     api.CreateJson(kConfigs, config);
   }
-  void DeleteConfig(const std::string& ns, const std::string& name) { api.DeleteJson(kConfigs, {ns, name}); }
+  void DeleteConfig(const std::string& ns, const std::string& name) {
+    api.DeleteJson(kConfigs, {ns, name});
+  }
 
   // What the Deployment controller does for a Deployment whose pods run, or don't.
   void RollOut(const std::string& ns, std::string_view name, bool runs = true) {
@@ -114,9 +117,10 @@ class Harness {
                                {"updatedReplicas", replicas},
                                {"readyReplicas", replicas},
                                {"availableReplicas", replicas}};
-    kube::Json condition = {{"type", "Available"},
-                            {"status", runs ? "True" : "False"},
-                            {"lastTransitionTime", kube::FormatTime(clock.WallNow() + controller_manager_ahead)}};
+    kube::Json condition = {
+        {"type", "Available"},
+        {"status", runs ? "True" : "False"},
+        {"lastTransitionTime", kube::FormatTime(clock.WallNow() + controller_manager_ahead)}};
     (*deployment)["status"]["conditions"] = kube::Json::array({condition});
     api.UpdateJson(kDeployments, *deployment);
   }
@@ -131,13 +135,15 @@ class Harness {
   // Up to the point where everything of namespace `ns` runs, with one config "a".
   bool BringUp(const std::string& ns) {
     CreateConfig(ns, "a", 1);
-    if (!Await([&] { return Exists(kDeployments, {ns, std::string(api::kShardWebhookName)}); })) return false;
+    if (!Await([&] { return Exists(kDeployments, {ns, std::string(api::kShardWebhookName)}); }))
+      return false;
     RollOutShard(ns);
     return Await([&] { return Condition(ns, "a", "Available").starts_with("True"); });
   }
   bool BringUpCluster() {
     CreateClusterConfig();
-    if (!Await([&] { return Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); })) return false;
+    if (!Await([&] { return Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); }))
+      return false;
     RollOutCluster();
     return Await([&] { return ClusterCondition("Available").starts_with("True"); });
   }
@@ -146,9 +152,12 @@ class Harness {
     return api.GetJson(resource, key).has_value();
   }
   // Secrets are kept in protobuf.
-  bool SecretExists(const kube::ObjectKey& key) { return api.Get<kube::core::Secret>(key).has_value(); }
+  bool SecretExists(const kube::ObjectKey& key) {
+    return api.Get<kube::core::Secret>(key).has_value();
+  }
   std::optional<kube::Json> WebhookConfiguration(const std::string& ns) {
-    return api.GetJson(kMutatingWebhookConfigurations, {"", api::ShardWebhookConfigurationName(ns)});
+    return api.GetJson(kMutatingWebhookConfigurations,
+                       {"", api::ShardWebhookConfigurationName(ns)});
   }
   // "True AsExpected", or "none".
   std::string Condition(const std::string& ns, const std::string& name, std::string_view type) {
@@ -165,19 +174,20 @@ class Harness {
   }
   // Everything of a shard, outside the namespace too.
   bool ShardGone(const std::string& ns) {
-    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings,
-                                           kNetworkPolicies}) {
+    for (const kube::Resource& resource :
+         {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings, kNetworkPolicies}) {
       if (!api.ListJson(resource, ns).empty()) return false;
     }
     return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
            !SecretExists({"ops", "pod-placement-shard-ca-" + ns});
   }
   bool ClusterGone() {
-    for (const kube::Resource& resource : {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets,
-                                           kNetworkPolicies}) {
+    for (const kube::Resource& resource :
+         {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets, kNetworkPolicies}) {
       if (!api.ListJson(resource, "ops").empty()) return false;
     }
-    return !Exists(kMutatingWebhookConfigurations, {"", std::string(api::kMutatingWebhookConfigurationName)}) &&
+    return !Exists(kMutatingWebhookConfigurations,
+                   {"", std::string(api::kMutatingWebhookConfigurationName)}) &&
            !SecretExists({"ops", "pod-placement-ca"});
   }
   // The position of the first call that contains `text`, or -1.
@@ -188,11 +198,13 @@ class Harness {
     return -1;
   }
   int Writes() {
-    return api.CountCalls("POST /") + api.CountCalls("PUT /") + api.CountCalls("PATCH /") + api.CountCalls("DELETE /");
+    return api.CountCalls("POST /") + api.CountCalls("PUT /") + api.CountCalls("PATCH /") +
+           api.CountCalls("DELETE /");
   }
 
   static constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
-  static constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
+  static constexpr kube::Resource kClusterConfigs =
+      kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
 
   boost::asio::io_context io;
   kube::FakeClock clock;

@@ -96,7 +96,8 @@ asio::awaitable<void> FakeNameServer::Serve(std::shared_ptr<State> state) {
 }
 
 FakeNameServer::FakeNameServer(Executor executor, const std::string& options)
-    : state_(std::make_shared<State>(executor, udp::endpoint(asio::ip::address_v4::loopback(), 0))) {
+    : state_(
+          std::make_shared<State>(executor, udp::endpoint(asio::ip::address_v4::loopback(), 0))) {
   const char* temporary = std::getenv("TEST_TMPDIR");
   std::string folder = std::string(temporary != nullptr ? temporary : "/tmp") + "/names-XXXXXX";
   if (::mkdtemp(folder.data()) == nullptr) std::abort();
@@ -113,7 +114,8 @@ FakeNameServer::~FakeNameServer() {
 }
 
 NameServers FakeNameServer::servers() const {
-  return {.resolv_conf = state_->folder + "/resolv.conf", .port = state_->socket.local_endpoint().port()};
+  return {.resolv_conf = state_->folder + "/resolv.conf",
+          .port = state_->socket.local_endpoint().port()};
 }
 
 void FakeNameServer::Add(const std::string& name, std::vector<std::string> addresses) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeNameServer: a DNS server on 127.0.0.1 and the test's own event loop, and a resolv.conf that names it.
+// FakeNameServer: a DNS server on 127.0.0.1 and the test's own event loop, and a resolv.conf that
+// names it.
 //
 //   FakeNameServer names(io.get_executor());
 //   names.Add("registry.test", {"10.0.0.1", "fd00::1"});

@@ -81,8 +81,8 @@ class Peer : public ScriptedPeer {
   }
 
   asio::awaitable<bool> Reply(int status, std::string body, std::string fields) override {
-    return Write("HTTP/1.1 " + std::to_string(status) + " Status\r\nContent-Length: " + std::to_string(body.size()) +
-                 "\r\n" + fields + "\r\n" + body);
+    return Write("HTTP/1.1 " + std::to_string(status) + " Status\r\nContent-Length: " +
+                 std::to_string(body.size()) + "\r\n" + fields + "\r\n" + body);
   }
 
   asio::awaitable<void> UntilClosed() override {
@@ -167,7 +167,8 @@ ScriptedServer::ScriptedServer(Executor executor, ScriptedServerOptions options,
   if (options.certificate) {
     auto& tls = state_->tls.emplace(asio::ssl::context::tls_server);
     tls.use_certificate_chain(asio::buffer(options.certificate->certificate_pem));
-    tls.use_private_key(asio::buffer(options.certificate->private_key_pem), asio::ssl::context::pem);
+    tls.use_private_key(asio::buffer(options.certificate->private_key_pem),
+                        asio::ssl::context::pem);
     // Without it BoringSSL's server resumes no session of a client that showed a certificate.
     static constexpr uint8_t kId[] = "test";
     CHECK(SSL_CTX_set_session_id_context(tls.native_handle(), kId, sizeof kId));

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptedServer: a server on 127.0.0.1 that does to each connection exactly what the test says, misbehaviour included.
+// ScriptedServer: a server on 127.0.0.1 that does to each connection exactly what the test says,
+// misbehaviour included.
 //
 //   ScriptedServer server(executor, {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
 //     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
 //     if (request) co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
-//   });                                                    // the connection closes when the script ends
-//   Url url = server.url();
+//   });                                                    // the connection closes when the script
+//   ends Url url = server.url();
 //
 // Runs on the test's own io_context. Scripts must not capture what dies before the server.
 #pragma once

@@ -45,7 +45,7 @@ inline constexpr std::string_view kInspectErrorAnnotation =
     "multiarch.openshift.io/image-inspect-error";
 
 // A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its
-// annotations, one for each of them (see configs/announcements.h).
+// annotations, one for each of them (see watches/announcements.h).
 inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
 inline constexpr std::string_view kAnnouncementAnnotationPrefix =
     "announced.multiarch.openshift.io/";

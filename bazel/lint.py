@@ -22,12 +22,12 @@ ALLOWED = {
     "kube": {"third_party"},
     "api": {"kube"},
     "placement": {"kube", "api"},
-    "configs": {"kube", "api"},
+    "watches": {"kube", "api"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement"},
-    "shard": {"kube", "api", "placement", "configs"},
-    "cluster-controller": {"kube", "api", "placement", "configs", "inspection"},
-    "operator": {"kube", "api", "placement", "configs", "inspection"},
+    "shard": {"kube", "api", "placement", "watches"},
+    "cluster-controller": {"kube", "api", "placement", "watches", "inspection"},
+    "operator": {"kube", "api", "placement", "watches", "inspection"},
 }
 
 

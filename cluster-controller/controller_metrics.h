@@ -3,8 +3,8 @@
 // them.
 #pragma once
 
-#include "kube/admission/metrics.h"
 #include "kube/base/clock.h"
+#include "kube/metrics/metrics.h"
 
 namespace cluster_controller {
 

@@ -2,8 +2,8 @@
 #include "cluster-controller/leader.h"
 
 #include "api/names.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/types/resource.h"
+#include "watches/gated_pods.h"
 
 namespace cluster_controller {
 namespace {
@@ -21,7 +21,8 @@ constexpr std::chrono::seconds kOpenShiftInterval{60};
 
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(std::move(parts)),
-      pods_(parts_.client, parts_.clock, kube::GatedPods("", {api::kClusterGate, api::kLocalGate})),
+      pods_(parts_.client, parts_.clock,
+            watches::GatedPods("", {api::kClusterGate, api::kLocalGate})),
       cluster_configs_(parts_.client, parts_.clock, {}),
       config_maps_(parts_.client, parts_.clock, {.ns = options.ns}),
       leases_(parts_.client, parts_.clock, ShardLeases()),

@@ -18,7 +18,6 @@
 #include "cluster-controller/pull_secrets.h"
 #include "cluster-controller/shard_watch.h"
 #include "cluster-controller/system_config.h"
-#include "configs/fresh_configs.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
@@ -33,6 +32,7 @@
 #include "kube/types/apps.pb.h"
 #include "kube/types/coordination.pb.h"
 #include "kube/types/core.pb.h"
+#include "watches/fresh_configs.h"
 
 namespace cluster_controller {
 
@@ -90,7 +90,7 @@ class Leader final : public kube::Term {
   PullSecrets secrets_;
   InspectionQueue queue_;
   PodInspector inspector_;
-  configs::FreshConfigs configs_;
+  watches::FreshConfigs configs_;
   NamespaceSelection namespaces_;
   OpenShiftObjects openshift_;
   SystemConfig system_config_;

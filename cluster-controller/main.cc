@@ -15,9 +15,6 @@
 #include "cluster-controller/leader.h"
 #include "cluster-controller/shard_watch.h"
 #include "inspection/config/node_file_flags.h"
-#include "kube/admission/health.h"
-#include "kube/admission/metrics.h"
-#include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
@@ -25,6 +22,9 @@
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leadership.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/health.h"
+#include "kube/server/ops_server.h"
 
 DEFINE_string(kubeconfig, "",
               "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");

@@ -21,7 +21,6 @@
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
-#include "configs/fresh_configs.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
@@ -32,6 +31,7 @@
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
 #include "placement/release.h"
+#include "watches/fresh_configs.h"
 
 namespace cluster_controller {
 
@@ -43,7 +43,7 @@ struct PodReconcilerParts {
   kube::Clock& clock;
   kube::TaskGroup& tasks;
   kube::EventRecorder& events;
-  configs::FreshConfigs& configs;
+  watches::FreshConfigs& configs;
   PodInspector& inspector;
   ShardWatch& shards;
   NamespaceSelection& namespaces;

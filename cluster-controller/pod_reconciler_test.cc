@@ -13,7 +13,6 @@
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
-#include "configs/fresh_configs.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -22,6 +21,7 @@
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
+#include "watches/fresh_configs.h"
 
 namespace cluster_controller {
 namespace {
@@ -176,7 +176,7 @@ class PodReconcilerTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  configs::FreshConfigs configs_{api_, clock_, {}};
+  watches::FreshConfigs configs_{api_, clock_, {}};
   FakeImages images_;
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;

@@ -11,7 +11,6 @@
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
 #include "fuzz/fuzz_targets.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/client/frame_reader.h"
 #include "kube/codec/codec.h"
 #include "kube/codec/fields.h"
@@ -20,6 +19,7 @@
 #include "placement/gating.h"
 #include "placement/ignored.h"
 #include "placement/release.h"
+#include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
 
@@ -109,7 +109,7 @@ bool IsWellTyped(std::string_view pod) {
 // A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
 void FuzzWatchEvent(const std::string& input) {
   static const auto& pack =
-      *new auto(kube::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
+      *new auto(watches::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
   Result<kube::RawWatchEvent> event = kube::DecodeProtobufFrame(input);
   if (!event) return;
   Result<std::optional<std::string>> packed = pack(event->object);

@@ -20,12 +20,12 @@
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/token_server.h"
-#include "kube/base/subprocess.h"
 #include "kube/base/task_group.h"
 #include "kube/client/read_file.h"
 #include "kube/crypto/certificates.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/subprocess.h"
 
 namespace inspection {
 namespace {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "api/names.h"
-#include "configs/announcements.h"
 #include "kube/client/typed.h"
+#include "watches/announcements.h"
 
 namespace operator_ {
 
@@ -39,7 +39,7 @@ Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
   if (IsNotFound(lease)) co_return Ok();
   if (!lease) co_return lease.error().Prefix("read the announcements of " + ns);
 
-  std::string annotation = configs::AnnotationKey(uid);
+  std::string annotation = watches::AnnotationKey(uid);
   if (lease->metadata().annotations().contains(annotation)) {
     Json patch;
     patch["metadata"]["annotations"][annotation] = nullptr;
@@ -71,10 +71,10 @@ Async<> AnnouncementCleaner::RemoveOld() {
 
 Async<> AnnouncementCleaner::RemoveIfDone(const Lease& lease) {
   auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
-  std::vector<std::string> obsolete = configs::ObsoleteAnnotations(lease.metadata(), now);
+  std::vector<std::string> obsolete = watches::ObsoleteAnnotations(lease.metadata(), now);
   bool counts = false;
-  for (const configs::Announcement& announcement : configs::AnnouncementsOn(lease.metadata())) {
-    std::string key = configs::AnnotationKey(announcement.uid);
+  for (const watches::Announcement& announcement : watches::AnnouncementsOn(lease.metadata())) {
+    std::string key = watches::AnnotationKey(announcement.uid);
     counts |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
   }
   if (counts) co_return Ok();

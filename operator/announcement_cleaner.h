@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // AnnouncementCleaner: removes the announcements of PodPlacementConfigs (see
-// configs/announcements.h) that nobody needs any more, so that nothing of the operator stays in a
+// watches/announcements.h) that nobody needs any more, so that nothing of the operator stays in a
 // namespace: that of a config that was deleted at once, all others when the write that they
 // announced must have ended, whether the config was stored or refused.
 //

@@ -5,8 +5,8 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
-#include "configs/announcements.h"
 #include "operator/testing/harness.h"
+#include "watches/announcements.h"
 
 namespace operator_ {
 namespace {
@@ -29,8 +29,8 @@ class AnnouncementCleanerTest : public testing::Test {
     if (current) lease = *current;
     auto now = std::chrono::duration_cast<std::chrono::seconds>(
         harness_.clock.WallNow().time_since_epoch());
-    (*lease.mutable_metadata()->mutable_annotations())[configs::AnnotationKey(uid)] =
-        configs::AnnotationValue({.uid = uid, .name = "a", .generation = 1, .since_epoch = now});
+    (*lease.mutable_metadata()->mutable_annotations())[watches::AnnotationKey(uid)] =
+        watches::AnnotationValue({.uid = uid, .name = "a", .generation = 1, .since_epoch = now});
     current ? harness_.api.Update(lease) : harness_.api.Create(lease);
   }
   std::vector<std::string> Announced(const std::string& ns) {
@@ -38,7 +38,7 @@ class AnnouncementCleanerTest : public testing::Test {
     std::optional<Lease> lease =
         harness_.api.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
     if (!lease) return uids;
-    for (auto& announcement : configs::AnnouncementsOn(lease->metadata()))
+    for (auto& announcement : watches::AnnouncementsOn(lease->metadata()))
       uids.push_back(announcement.uid);
     return uids;
   }

@@ -11,7 +11,6 @@
 
 namespace operator_ {
 
-using configs::Announcement;
 using kube::Async;
 using kube::Code;
 using kube::Error;
@@ -20,6 +19,7 @@ using kube::Ok;
 using kube::Result;
 using kube::TimePoint;
 using kube::coordination::Lease;
+using watches::Announcement;
 
 namespace {
 
@@ -89,7 +89,7 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
     // Nobody waits for this: what is left is removed by the next write.
     Json obsolete = Json::object();
     for (std::string& key :
-         configs::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
+         watches::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
       obsolete[std::move(key)] = nullptr;
     }
     if (obsolete.empty() || next_[ns] != nullptr) continue;
@@ -104,7 +104,7 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
 Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) {
   Json annotations = Json::object();
   for (const auto& [uid, announcement] : write->announcements) {
-    annotations[configs::AnnotationKey(uid)] = configs::AnnotationValue(announcement);
+    annotations[watches::AnnotationKey(uid)] = watches::AnnotationValue(announcement);
   }
   const std::string patch = PatchOf(std::move(annotations));
   TimePoint deadline = clock_.Now() + options_.timeout;
@@ -144,8 +144,8 @@ Async<Lease> Announcer::Create(std::string ns, std::shared_ptr<Write> write, Tim
   (*metadata.mutable_labels())[std::string(kManagedByLabel)] = std::string(kManagedBy);
   *metadata.add_owner_references() = options_.owner;
   for (const auto& [uid, announcement] : write->announcements) {
-    (*metadata.mutable_annotations())[configs::AnnotationKey(uid)] =
-        configs::AnnotationValue(announcement);
+    (*metadata.mutable_annotations())[watches::AnnotationKey(uid)] =
+        watches::AnnotationValue(announcement);
   }
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::ResourceOf<Lease>::value.Path(ns),

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Announcer: tells those who apply PodPlacementConfigs that one is about to be written (see
-// configs/announcements.h).
+// watches/announcements.h).
 //
 // Each namespace has one write in flight at most; what is announced meanwhile goes into the next
 // one. Writers in other processes do not conflict: each patches annotations of its own. Thread: the
@@ -15,14 +15,14 @@
 #include <vector>
 
 #include "api/pod_placement_config.h"
-#include "configs/announcements.h"
-#include "kube/admission/metrics.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
+#include "kube/metrics/metrics.h"
 #include "kube/types/coordination.pb.h"
+#include "watches/announcements.h"
 
 namespace operator_ {
 
@@ -47,7 +47,7 @@ class Announcer {
 
  private:
   struct Write {
-    std::map<std::string, configs::Announcement> announcements;  // by uid
+    std::map<std::string, watches::Announcement> announcements;  // by uid
     std::optional<kube::Result<>> result;
     kube::Notifier done;
   };

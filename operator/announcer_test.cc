@@ -15,13 +15,13 @@
 namespace operator_ {
 namespace {
 
-using configs::Announcement;
 using kube::Code;
 using kube::FailsWith;
 using kube::IsOk;
 using kube::Result;
 using kube::coordination::Lease;
 using testing::SizeIs;
+using watches::Announcement;
 using namespace std::chrono_literals;
 
 constexpr char kPath[] = "/apis/coordination.k8s.io/v1/namespaces/shop/leases";
@@ -60,7 +60,7 @@ class AnnouncerTest : public testing::Test {
   }
   std::vector<Announcement> Announced(const std::string& ns = "shop") {
     std::optional<Lease> lease = api_.Get<Lease>({ns, std::string(api::kAnnouncementsName)});
-    return lease ? configs::AnnouncementsOn(lease->metadata()) : std::vector<Announcement>();
+    return lease ? watches::AnnouncementsOn(lease->metadata()) : std::vector<Announcement>();
   }
 
   boost::asio::io_context io_;
@@ -182,7 +182,7 @@ TEST_F(AnnouncerTest, OldAnnouncementsAreRemovedByTheNextWrite) {
   for (int i = 0; i < 700; ++i) refused.push_back(Config("refused" + std::to_string(i)));
   EXPECT_EQ(AnnounceTogether(refused), 0);
   kube::Drain(io_);
-  EXPECT_LE(api_.List<Lease>()[0].metadata().annotations().size(), configs::kMaxAnnouncements);
+  EXPECT_LE(api_.List<Lease>()[0].metadata().annotations().size(), watches::kMaxAnnouncements);
   clock_.Advance(10min);
   EXPECT_THAT(Announce(Config("new")), IsOk());
   kube::Drain(io_);

@@ -9,13 +9,13 @@
 
 #include <string>
 
-#include "kube/admission/http_message.h"
 #include "kube/admission/response.h"
 #include "kube/admission/review.h"
-#include "kube/admission/server.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/server/http_message.h"
+#include "kube/server/https_server.h"
 #include "operator/announcer.h"
 
 namespace operator_ {

@@ -6,15 +6,15 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/pod_placement_config.h"
-#include "configs/announcements.h"
-#include "kube/admission/metrics.h"
 #include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 #include "kube/types/coordination.pb.h"
 #include "operator/announcer.h"
+#include "watches/announcements.h"
 
 namespace operator_ {
 namespace {
@@ -67,10 +67,10 @@ class ConfigWebhooksTest : public testing::Test {
         kube::Run(io_, webhooks_.ValidateClusterConfig(Request(operation, object, old_object))));
   }
   // What is announced in the namespace.
-  std::vector<configs::Announcement> Announced() {
+  std::vector<watches::Announcement> Announced() {
     std::vector<kube::coordination::Lease> leases = api_.List<kube::coordination::Lease>("shop");
-    return leases.empty() ? std::vector<configs::Announcement>()
-                          : configs::AnnouncementsOn(leases[0].metadata());
+    return leases.empty() ? std::vector<watches::Announcement>()
+                          : watches::AnnouncementsOn(leases[0].metadata());
   }
   static AdmissionResponse Must(Result<AdmissionResponse> response) {
     EXPECT_THAT(response, kube::IsOk());

@@ -7,9 +7,9 @@
 #include <string_view>
 
 #include "api/names.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
+#include "watches/gated_pods.h"
 
 namespace operator_ {
 namespace {
@@ -94,7 +94,7 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
   // A page is bounded in bytes, and of its pods one at a time is decoded: a tenant makes them as
   // large as can be.
   kube::ListOptions options{
-      .ns = std::move(ns), .field_selector = kube::kWaitingPods, .limit = kPage};
+      .ns = std::move(ns), .field_selector = watches::kUnscheduledPods, .limit = kPage};
   kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true,
                         round.page);
   while (true) {

@@ -11,14 +11,9 @@
 
 #include "api/names.h"
 #include "api/version.h"
-#include "configs/fresh_configs.h"
-#include "kube/admission/health.h"
-#include "kube/admission/metrics.h"
-#include "kube/admission/ops_server.h"
 #include "kube/base/app.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
-#include "kube/cache/waiting_pods.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
@@ -27,10 +22,15 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/large_pods.h"
 #include "kube/controller/leadership.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/health.h"
+#include "kube/server/ops_server.h"
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
 #include "shard/rights.h"
+#include "watches/fresh_configs.h"
+#include "watches/gated_pods.h"
 
 DEFINE_string(namespace, "", "The namespace to serve, and where the Lease is. Required.");
 DEFINE_string(
@@ -91,7 +91,7 @@ struct Shard {
       : metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
         event_metrics(registry),
-        pods(client, app.clock(), kube::GatedPods(ns, {api::kLocalGate})),
+        pods(client, app.clock(), watches::GatedPods(ns, {api::kLocalGate})),
         configs(client, app.clock(), {.ns = ns}),
         events(client, app.clock(),
                {.component = std::string(api::kEventComponent),
@@ -133,7 +133,7 @@ struct Shard {
   kube::ControllerMetrics controller_metrics;
   kube::EventMetrics event_metrics;
   kube::Informer<Pod> pods;
-  configs::FreshConfigs configs;
+  watches::FreshConfigs configs;
   kube::EventRecorder events;
   kube::LargePods large_pods;
   Rights rights;

@@ -2,7 +2,7 @@
 // The shard's metrics, under the names that the Go operator's pod placement controller has.
 #pragma once
 
-#include "kube/admission/metrics.h"
+#include "kube/metrics/metrics.h"
 
 namespace shard {
 

@@ -46,7 +46,7 @@ Async<> PodReconciler::Release(Pod& pod) {
   for (int tries = 1;; ++tries) {
     std::string ns = pod.metadata().namespace_();
     std::vector<std::string> gating = placement::GatingConfigs(pod);
-    Result<configs::FreshConfigs::Snapshot> known =
+    Result<watches::FreshConfigs::Snapshot> known =
         co_await deps_.configs.Read(std::move(ns), std::move(gating));
     if (!known) co_return known.error();
 

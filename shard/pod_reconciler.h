@@ -4,7 +4,6 @@
 // this is the reading, the writing and the trying again.
 #pragma once
 
-#include "configs/fresh_configs.h"
 #include "kube/base/clock.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
@@ -14,6 +13,7 @@
 #include "kube/types/core.pb.h"
 #include "shard/metrics.h"
 #include "shard/rights.h"
+#include "watches/fresh_configs.h"
 
 namespace shard {
 
@@ -25,7 +25,7 @@ class PodReconciler final : public kube::Reconciler {
     // The gated pods, without status and managed fields: a PUT of a pod ignores the one and keeps
     // the other.
     const kube::PodReader& pods;
-    configs::FreshConfigs& configs;
+    watches::FreshConfigs& configs;
     kube::EventRecorder& events;
     Rights& rights;
     ShardMetrics& metrics;

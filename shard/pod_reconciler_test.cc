@@ -5,7 +5,6 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
-#include "configs/fresh_configs.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
 #include "kube/testing/fake_api_server.h"
@@ -16,6 +15,7 @@
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
 #include "shard/rights.h"
+#include "watches/fresh_configs.h"
 
 namespace shard {
 namespace {
@@ -117,7 +117,7 @@ class PodReconcilerTest : public ::testing::Test {
   Pods pods_{api_};
   kube::Metrics registry_;
   ShardMetrics metrics_{registry_};
-  configs::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
+  watches::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
   Rights rights_{api_, clock_, "ns"};

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "api/names.h"
-#include "kube/admission/json_text.h"
+#include "kube/base/json_text.h"
 
 namespace webhook {
 namespace {

@@ -6,12 +6,12 @@
 #include <string>
 #include <string_view>
 
-#include "kube/admission/http_message.h"
-#include "kube/admission/metrics.h"
 #include "kube/admission/response.h"
-#include "kube/admission/server.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/http_message.h"
+#include "kube/server/https_server.h"
 #include "placement/gating.h"
 #include "webhook/pod_review.h"
 

@@ -8,9 +8,9 @@
 #include <filesystem>
 #include <iostream>
 
-#include "kube/admission/http_message.h"
-#include "kube/admission/metrics.h"
 #include "kube/base/clock.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/http_message.h"
 #include "webhook/gate_webhook.h"
 #include "webhook/golden.h"
 #include "webhook/pod_review.h"

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kube/admission/http_message.h"
-#include "kube/admission/metrics.h"
 #include "kube/base/base64.h"
 #include "kube/base/clock.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/http_message.h"
 #include "kube/types/unstructured.h"
 #include "webhook/golden.h"
 

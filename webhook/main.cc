@@ -10,14 +10,14 @@
 
 #include "api/names.h"
 #include "api/version.h"
-#include "kube/admission/health.h"
-#include "kube/admission/metrics.h"
-#include "kube/admission/ops_server.h"
-#include "kube/admission/server.h"
 #include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
+#include "kube/metrics/metrics.h"
+#include "kube/server/health.h"
+#include "kube/server/https_server.h"
+#include "kube/server/ops_server.h"
 #include "webhook/gate_webhook.h"
 
 DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");

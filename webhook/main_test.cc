@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
-#include "kube/admission/test_client.h"
 #include "kube/base/clock.h"
-#include "kube/base/subprocess.h"
 #include "kube/crypto/certificates.h"
+#include "kube/server/testing/test_client.h"
+#include "kube/testing/subprocess.h"
 #include "webhook/golden.h"
 
 namespace webhook {

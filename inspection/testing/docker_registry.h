@@ -15,9 +15,9 @@
 #include <vector>
 
 #include "inspection/manifest.h"
-#include "kube/base/subprocess.h"
 #include "kube/crypto/certificates.h"
 #include "kube/http/pool.h"
+#include "kube/testing/subprocess.h"
 
 namespace inspection {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/admission/response.h"
 
-#include "kube/admission/json_text.h"
 #include "kube/base/base64.h"
+#include "kube/base/json_text.h"
 
 namespace kube {
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <string_view>
 
-#include "kube/admission/http_message.h"
 #include "kube/admission/response.h"
 #include "kube/base/async.h"
 #include "kube/base/error.h"
+#include "kube/server/http_message.h"
 
 namespace kube {
 

@@ -7,11 +7,11 @@
 #include <boost/asio/io_context.hpp>
 #include <stdexcept>
 
-#include "kube/admission/http_message.h"
 #include "kube/admission/response.h"
 #include "kube/base/async.h"
 #include "kube/base/base64.h"
 #include "kube/base/error.h"
+#include "kube/server/http_message.h"
 #include "kube/testing/run.h"
 #include "kube/types/unstructured.h"
 

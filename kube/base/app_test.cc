@@ -4,7 +4,7 @@
 
 #include <csignal>
 
-#include "kube/base/subprocess.h"
+#include "kube/testing/subprocess.h"
 
 namespace kube {
 namespace {

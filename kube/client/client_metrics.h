@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "kube/admission/metrics.h"
 #include "kube/client/new_client.h"
+#include "kube/metrics/metrics.h"
 
 namespace kube {
 

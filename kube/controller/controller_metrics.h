@@ -12,10 +12,10 @@
 #include <set>
 #include <string>
 
-#include "kube/admission/metrics.h"
 #include "kube/base/clock.h"
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
+#include "kube/metrics/metrics.h"
 
 namespace kube {
 

@@ -43,7 +43,7 @@ Async<std::optional<core::Pod>> LargePods::ReadLive(ObjectKey key) {
   Result<core::Pod> pod = co_await kube::Get<core::Pod>(client_, key);
   if (IsNotFound(pod)) co_return std::optional<core::Pod>();
   if (!pod) co_return pod.error().Prefix("read a large pod");
-  // As in the cache: see kube/cache/waiting_pods.h.
+  // As in the cache: see watches/gated_pods.h.
   pod->clear_status();
   pod->mutable_metadata()->clear_managed_fields();
   co_return std::optional<core::Pod>(std::move(*pod));

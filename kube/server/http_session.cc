@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/server/http_session.h"
+
+#include <glog/logging.h>
+
+#include <boost/beast/core/flat_buffer.hpp>
+#include <boost/beast/http/parser.hpp>
+#include <boost/beast/http/status.hpp>
+#include <boost/beast/http/string_body.hpp>
+
+#include "kube/http/byte_stream.h"
+
+namespace kube {
+namespace {
+
+namespace beast = boost::beast;
+namespace http = beast::http;
+using asio::ip::tcp;
+using namespace std::chrono_literals;
+
+// Room to read into while there is a request (a TLS record holds no more), and while there is none.
+constexpr size_t kReadBytes = 16 * 1024;
+constexpr size_t kIdleBytes = 1024;
+// What is read and thrown away of a request that was refused, so that its sender gets to see why.
+constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
+constexpr auto kDiscardTimeout = 2s;
+// A body up to this size needs no reservation: most reviews are smaller.
+constexpr size_t kFreeBodyBytes = 32 * 1024;
+constexpr auto kPauseForMemory = 5ms;
+
+using Parser = http::request_parser<http::string_body>;
+
+std::string_view View(beast::string_view text) { return {text.data(), text.size()}; }
+
+std::string Render(const HttpReply& reply, bool keep_alive) {
+  std::string out;
+  out.reserve(160 + reply.body.size());
+  out += "HTTP/1.1 " + std::to_string(reply.status) + " ";
+  out += View(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status))));
+  out += "\r\nContent-Type: " + reply.content_type;
+  out += "\r\nContent-Length: " + std::to_string(reply.body.size());
+  out += keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";
+  out += reply.body;
+  return out;
+}
+
+// What to answer to a request that could not be read; status 0 if nobody waits for an answer.
+HttpReply ReplyToReadError(boost::system::error_code ec, const HttpLimits& limits) {
+  if (ec == http::error::body_limit) {
+    return FailureReply(
+        413, "the request is larger than " + std::to_string(limits.body_bytes) + " bytes");
+  }
+  if (ec == http::error::header_limit || ec == http::error::buffer_overflow) {
+    return FailureReply(431, "the request's header is larger than " +
+                                 std::to_string(limits.header_bytes) + " bytes");
+  }
+  if (ec == http::error::end_of_stream || ec == http::error::partial_message) return {.status = 0};
+  if (ec.category() == http::make_error_code(http::error::bad_method).category()) {
+    return FailureReply(400, "not an HTTP/1.1 request: " + ec.message());
+  }
+  return {.status = 0};
+}
+
+class Session final : public HttpSession {
+ public:
+  Session(tcp::socket socket, std::shared_ptr<asio::ssl::context> tls, HttpSessionContext& context)
+      : tls_(std::move(tls)), stream_(std::move(socket)), context_(context) {
+    Enter(Phase::kReceiving);
+    last_seen_ = since_;
+  }
+
+  ~Session() override { ReleaseMemory(); }
+
+  asio::awaitable<void> Run() override {
+    co_await IgnoreCancellation();
+    boost::system::error_code ec;
+    stream_.socket().set_option(tcp::no_delay(true), ec);
+    if (tls_ != nullptr) {
+      stream_.ExpireAfter(context_.limits.handshake_timeout);
+      if (stream_.StartTls(tls_->native_handle()) == nullptr) co_return;
+      ec = co_await stream_.Handshake(ByteStream::Side::kServer);
+      VLOG_IF(1, ec) << "TLS handshake: " << ec.message();
+      if (ec) co_return;
+      last_seen_ = context_.clock.Now();
+    }
+    bool more = true;
+    while (more) more = co_await ServeOne();
+    Close();
+  }
+
+  void Close() override {
+    closed_ = true;
+    stream_.Close();
+  }
+
+  bool Quiet() const override { return stream_.Quiet(); }
+
+ private:
+  void Enter(Phase phase) {
+    phase_ = phase;
+    since_ = context_.clock.Now();
+  }
+
+  // For `bytes` of a body or a reply, from `start` on.
+  void ExpireTransfer(TimePoint start, size_t bytes) {
+    stream_.ExpireAfter(TransferEnd(start, bytes) - context_.clock.Now());
+  }
+  TimePoint TransferEnd(TimePoint start, size_t bytes) const {
+    const HttpLimits& limits = context_.limits;
+    return start + limits.transfer_grace +
+           std::chrono::milliseconds(bytes * 1000 / limits.transfer_rate);
+  }
+
+  // One request and its reply. False when the connection is to be closed.
+  asio::awaitable<bool> ServeOne() {
+    bool came = co_await WaitForRequest();
+    if (!came) co_return false;
+
+    // Read the header, then the body.
+    Enter(Phase::kReceiving);
+    stream_.ExpireAfter(context_.limits.header_timeout);
+    Parser parser;
+    parser.header_limit(static_cast<uint32_t>(context_.limits.header_bytes));
+    parser.body_limit(context_.limits.body_bytes);
+    boost::system::error_code ec = co_await ReadHeader(parser);
+    if (!ec && View(parser.get()[http::field::expect]) == "100-continue") {
+      constexpr std::string_view kContinue = "HTTP/1.1 100 Continue\r\n\r\n";
+      auto written = co_await stream_.Write(kContinue);
+      ec = written.first;
+    }
+    if (!ec) ec = co_await ReadBody(parser);
+    if (ec) {
+      HttpReply refusal = ReplyToReadError(ec, context_.limits);
+      VLOG(1) << "request not read: " << ec.message();
+      std::string().swap(parser.get().body());
+      ReleaseMemory();
+      if (refusal.status != 0) co_await Refuse(std::move(refusal));
+      co_return false;
+    }
+
+    // Handle.
+    Enter(Phase::kAnswering);
+    Parser::value_type message = parser.release();
+    std::string_view target = View(message.target());
+    HttpCall call{std::string(View(message.method_string())),
+                  std::string(target.substr(0, target.find('?'))), std::move(message.body())};
+    bool keep_alive = message.version() == 11 && message.keep_alive();
+    HttpReply reply = co_await context_.answer(std::move(call));
+
+    // Reply. What is reserved for the request goes on for the reply, which may be as large.
+    keep_alive = keep_alive && !context_.retiring;
+    ec = co_await Write(std::move(reply), keep_alive);
+    ReleaseMemory();
+    served_ = true;
+    if (!ec && !keep_alive) co_await Leave();
+    co_return !ec && keep_alive;
+  }
+
+  asio::awaitable<boost::system::error_code> Write(HttpReply reply, bool keep_alive) {
+    Enter(Phase::kReplying);
+    std::string text = Render(reply, keep_alive);
+    std::string().swap(reply.body);
+    ExpireTransfer(since_, text.size());
+    auto written = co_await stream_.Write(text);
+    co_return written.first;
+  }
+
+  asio::awaitable<boost::system::error_code> ReadHeader(Parser& parser) {
+    while (!parser.is_header_done()) {
+      boost::system::error_code ec = Parse(parser);
+      if (ec == http::error::need_more) ec = co_await ReadMore();
+      if (ec) co_return ec;
+    }
+    co_return boost::system::error_code();
+  }
+
+  asio::awaitable<boost::system::error_code> ReadBody(Parser& parser) {
+    parser.eager(true);
+    TimePoint start = context_.clock.Now();
+    while (!parser.is_done()) {
+      boost::system::error_code ec = Parse(parser);
+      if (ec == http::error::need_more) {
+        size_t received = parser.get().body().size();
+        ExpireTransfer(start, received);
+        ec = boost::system::error_code();
+        if (received >= kFreeBodyBytes && reserved_ == 0) {
+          auto length = parser.content_length();
+          size_t size = length ? static_cast<size_t>(*length) : context_.limits.body_bytes;
+          TimePoint deadline = TransferEnd(start, received);
+          ec = co_await Reserve(size, deadline);
+        }
+        if (!ec) ec = co_await ReadMore();
+      }
+      if (ec) co_return ec;
+    }
+    co_return boost::system::error_code();
+  }
+
+  // need_more when all that was received is parsed.
+  boost::system::error_code Parse(Parser& parser) {
+    if (buffer_.size() == 0) return http::error::need_more;
+    boost::system::error_code ec;
+    size_t parsed = parser.put(buffer_.data(), ec);
+    buffer_.consume(parsed);
+    if (!ec && parsed == 0) ec = http::error::need_more;
+    return ec;
+  }
+
+  asio::awaitable<boost::system::error_code> ReadMore() {
+    if (buffer_.size() + kReadBytes > buffer_.max_size()) co_return http::error::buffer_overflow;
+    auto space = buffer_.prepare(kReadBytes);
+    auto read = co_await stream_.ReadSome(space);
+    buffer_.commit(read.second);
+    if (!read.first) last_seen_ = context_.clock.Now();
+    co_return read.first;
+  }
+
+  // Reserves `bytes` of what all bodies together may take. timed_out if there is no room until
+  // `deadline`.
+  asio::awaitable<boost::system::error_code> Reserve(size_t bytes, TimePoint deadline) {
+    while (context_.reserved_bytes > 0 &&
+           context_.reserved_bytes + bytes > context_.limits.total_body_bytes) {
+      if (closed_) co_return asio::error::operation_aborted;
+      if (context_.clock.Now() >= deadline) co_return asio::error::timed_out;
+      context_.free_memory();
+      Result<> slept = co_await context_.clock.Sleep(kPauseForMemory);
+      if (!slept) co_return asio::error::operation_aborted;
+    }
+    reserved_ = bytes;
+    context_.reserved_bytes += bytes;
+    co_return boost::system::error_code();
+  }
+
+  void ReleaseMemory() {
+    context_.reserved_bytes -= reserved_;
+    reserved_ = 0;
+  }
+
+  // False if the connection ended or was silent for too long.
+  asio::awaitable<bool> WaitForRequest() {
+    if (buffer_.size() > 0) co_return true;
+    buffer_.shrink_to_fit();
+    Enter(Phase::kIdle);
+    stream_.ExpireAfter(context_.limits.idle_timeout);
+    auto space = buffer_.prepare(kIdleBytes);
+    auto read = co_await stream_.ReadSome(space);
+    last_seen_ = context_.clock.Now();
+    buffer_.commit(read.second);
+    buffer_.reserve(kReadBytes);
+    co_return !read.first;
+  }
+
+  // Answers without having read the request to its end.
+  asio::awaitable<void> Refuse(HttpReply reply) {
+    boost::system::error_code ec = co_await Write(std::move(reply), /*keep_alive=*/false);
+    if (!ec) co_await Leave();
+  }
+
+  // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply:
+  // takes what still comes for a while.
+  asio::awaitable<void> Leave() {
+    Enter(Phase::kLeaving);
+    stream_.SayGoodbye();
+    boost::system::error_code ec;
+    stream_.socket().shutdown(tcp::socket::shutdown_send, ec);
+    stream_.ExpireAfter(kDiscardTimeout);
+    buffer_.clear();
+    for (size_t discarded = 0; discarded < kMaxDiscardedBytes;) {
+      auto space = buffer_.prepare(kReadBytes);
+      auto read = co_await stream_.ReadSome(space);
+      if (read.first) co_return;
+      discarded += read.second;
+    }
+  }
+
+  // Before the stream, which refers to it.
+  std::shared_ptr<asio::ssl::context> tls_;
+  ByteStream stream_;
+  HttpSessionContext& context_;
+  beast::flat_buffer buffer_{64 * 1024};
+};
+
+}  // namespace
+
+std::unique_ptr<HttpSession> NewHttpSession(tcp::socket socket,
+                                            std::shared_ptr<asio::ssl::context> tls,
+                                            HttpSessionContext& context) {
+  return std::make_unique<Session>(std::move(socket), std::move(tls), context);
+}
+
+}  // namespace kube

@@ -1,0 +1,400 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/server/https_server.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/steady_timer.hpp>
+#include <filesystem>
+#include <fstream>
+#include <optional>
+#include <stdexcept>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/base/task_group.h"
+#include "kube/crypto/certificates.h"
+#include "kube/server/http_message.h"
+#include "kube/server/testing/test_client.h"
+#include "kube/testing/run.h"
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+using ::testing::HasSubstr;
+
+void Write(const std::filesystem::path& path, const std::string& text) {
+  std::ofstream(path) << text;
+}
+
+Async<HttpReply> Echo(HttpCall call) {
+  co_return HttpReply{.body = call.method + " " + call.path + " " + call.body};
+}
+Async<HttpReply> Fail(HttpCall) { co_return Error::Unavailable("out of order"); }
+Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("out of cheese"); }
+
+class ServerTest : public ::testing::Test {
+ protected:
+  ServerTest() {
+    directory_ = std::filesystem::path(::testing::TempDir()) /
+                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
+    std::filesystem::remove_all(directory_);
+    std::filesystem::create_directories(directory_);
+    options_.address = "127.0.0.1:0";
+    options_.certificate_file = directory_ / "tls.crt";
+    options_.key_file = directory_ / "tls.key";
+    options_.refresh_interval = 1ms;
+    WritePair(NewPair(ca_));
+  }
+
+  ~ServerTest() override {
+    if (server_ == nullptr) return;
+    release_.cancel();
+    (void)kube::Run(context_, server_->Drain(0s));
+    (void)kube::Run(context_, tasks_.Stop(RealClock(), 10s));
+  }
+
+  static KeyPair NewAuthority() { return *NewCertificateAuthority("test", 1h, RealClock()); }
+  static KeyPair NewPair(const KeyPair& ca) {
+    return *NewServingCertificate(ca, {"127.0.0.1"}, 1h, RealClock());
+  }
+  void WritePair(const KeyPair& pair) {
+    Write(options_.certificate_file, pair.certificate_pem);
+    Write(options_.key_file, pair.private_key_pem);
+  }
+
+  void Start() {
+    Result<std::unique_ptr<HttpsServer>> server =
+        HttpsServer::New(context_.get_executor(), RealClock(), options_);
+    ASSERT_TRUE(server) << server.error();
+    server_ = std::move(*server);
+    server_->Handle("POST", "/echo", Echo);
+    server_->Handle("POST", "/below/", Echo);
+    server_->Handle("POST", "/fail", Fail);
+    server_->Handle("POST", "/throw", Throw);
+    server_->Handle("POST", "/wait", [this](HttpCall) { return WaitForRelease(); });
+    tasks_.Spawn("server", server_->Run());
+  }
+
+  // A request that is under way until release_ is cancelled.
+  Async<HttpReply> WaitForRelease() {
+    co_await IgnoreCancellation();
+    waiting_ = true;
+    auto waited = co_await release_.async_wait(kTuple);
+    (void)waited;
+    co_return HttpReply{.body = "released"};
+  }
+
+  TestClient Client() { return TestClient(context_, server_->port(), ca_.certificate_pem); }
+
+  asio::io_context context_{1};
+  TaskGroup tasks_{context_.get_executor()};
+  asio::steady_timer release_{context_, asio::steady_timer::time_point::max()};
+  bool waiting_ = false;
+  std::filesystem::path directory_;
+  KeyPair ca_ = NewAuthority();
+  HttpsServerOptions options_;
+  std::unique_ptr<HttpsServer> server_;
+};
+
+TEST_F(ServerTest, AnswersManyRequestsOnOneConnection) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  for (int i = 0; i < 100; ++i) {
+    TestReply reply = client.Request("POST", "/echo?timeout=10s", "hello " + std::to_string(i));
+    ASSERT_EQ(reply.status, 200);
+    EXPECT_TRUE(reply.keep_alive);
+    EXPECT_EQ(reply.body, "POST /echo hello " + std::to_string(i));
+  }
+  EXPECT_EQ(server_->connections(), 1u);
+}
+
+TEST_F(ServerTest, AnswersPipelinedRequestsInOrder) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  std::string one = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\n\r\n";
+  ASSERT_TRUE(client.Send(one + "1" + one + "2"));
+  EXPECT_EQ(client.Receive().body, "POST /echo 1");
+  EXPECT_EQ(client.Receive().body, "POST /echo 2");
+}
+
+TEST_F(ServerTest, RoutesByMethodAndPath) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  EXPECT_EQ(client.Request("POST", "/below/a").body, "POST /below/a ");
+  EXPECT_EQ(client.Request("POST", "/nowhere").status, 404);
+  EXPECT_EQ(client.Request("POST", "/echo/more").status, 404);
+  EXPECT_EQ(client.Request("GET", "/echo").status, 405);
+}
+
+TEST_F(ServerTest, FailuresOfAHandlerAreReplies) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  TestReply failed = client.Request("POST", "/fail");
+  EXPECT_EQ(failed.status, 500);
+  EXPECT_THAT(failed.body, HasSubstr("\"message\":\"Unavailable: out of order\""));
+  TestReply thrown = client.Request("POST", "/throw");
+  EXPECT_EQ(thrown.status, 500);
+  EXPECT_THAT(thrown.body, HasSubstr("out of cheese"));
+  EXPECT_EQ(client.Request("POST", "/echo").status, 200);
+}
+
+TEST_F(ServerTest, LargestBodyIsServedAndOneByteMoreIsNot) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  std::string largest(options_.limits.body_bytes, 'x');
+  EXPECT_EQ(client.Request("POST", "/echo", largest).status, 200);
+
+  TestReply refused = client.Request("POST", "/echo", largest + "x");
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_THAT(refused.body, HasSubstr("\"code\":413"));
+  EXPECT_FALSE(refused.keep_alive);
+}
+
+TEST_F(ServerTest, BodyOfTenMegabytesIsRefusedWithAnExplanation) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  TestReply refused = client.Request("POST", "/echo", std::string(10 * 1024 * 1024, 'x'));
+  EXPECT_EQ(refused.status, 413);
+  EXPECT_EQ(refused.content_type, "application/json");
+  EXPECT_THAT(refused.body, HasSubstr("larger than 3145728 bytes"));
+}
+
+TEST_F(ServerTest, ChunkedBodyIsBoundedToo) {
+  options_.limits.body_bytes = 1000;
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  std::string header = "POST /echo HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  ASSERT_TRUE(client.Send(header + "2\r\nhi\r\n0\r\n\r\n"));
+  EXPECT_EQ(client.Receive().body, "POST /echo hi");
+  ASSERT_TRUE(client.Send(header + "3e9\r\n" + std::string(1001, 'x') + "\r\n0\r\n\r\n"));
+  EXPECT_EQ(client.Receive().status, 413);
+}
+
+TEST_F(ServerTest, HeaderIsBounded) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  ASSERT_TRUE(
+      client.Send("POST /echo HTTP/1.1\r\nX-Long: " + std::string(20'000, 'x') + "\r\n\r\n"));
+  EXPECT_EQ(client.Receive().status, 431);
+}
+
+TEST_F(ServerTest, GarbageIsRefused) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  ASSERT_TRUE(client.Send("\x01\x02 garbage\r\n\r\n"));
+  TestReply refused = client.Receive();
+  EXPECT_EQ(refused.status, 400);
+  EXPECT_THAT(refused.body, HasSubstr("not an HTTP/1.1 request"));
+
+  TestClient without_tls(context_, server_->port());
+  ASSERT_TRUE(without_tls.Connect());
+  EXPECT_EQ(without_tls.Request("POST", "/echo").status, 0);
+}
+
+TEST_F(ServerTest, ClientThatWaitsForContinueGetsIt) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  ASSERT_TRUE(client.Send(
+      "POST /echo HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n\r\n"));
+  EXPECT_EQ(client.Receive().status, 100);
+  ASSERT_TRUE(client.Send("hi"));
+  EXPECT_EQ(client.Receive().body, "POST /echo hi");
+}
+
+TEST_F(ServerTest, SlowRequestIsCutOff) {
+  options_.limits.transfer_grace = 20ms;
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  ASSERT_TRUE(client.Send("POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhel"));
+  EXPECT_EQ(client.Receive().status, 0);
+  ASSERT_TRUE(RunUntil(context_, [&] { return server_->connections() == 0; }));
+}
+
+TEST_F(ServerTest, SlowHandshakeIsCutOff) {
+  options_.limits.handshake_timeout = 20ms;
+  Start();
+  TestClient client(context_, server_->port());
+  ASSERT_TRUE(client.ConnectTcp());
+  EXPECT_TRUE(client.ClosedByServer());
+}
+
+TEST_F(ServerTest, IdleConnectionIsClosed) {
+  options_.limits.idle_timeout = 20ms;
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  EXPECT_TRUE(client.ClosedByServer());
+}
+
+TEST_F(ServerTest, LongestIdleConnectionMakesRoomForANewOne) {
+  options_.max_connections = 2;
+  Start();
+  TestClient first = Client();
+  ASSERT_TRUE(first.Connect());
+  EXPECT_EQ(first.Request("POST", "/echo").status, 200);
+  TestClient second = Client();
+  ASSERT_TRUE(second.Connect());
+  EXPECT_EQ(second.Request("POST", "/echo").status, 200);
+
+  TestClient third = Client();
+  ASSERT_TRUE(third.Connect());
+  EXPECT_EQ(third.Request("POST", "/echo").status, 200);
+  EXPECT_TRUE(first.ClosedByServer());
+  EXPECT_LE(server_->connections(), 2u);
+}
+
+TEST_F(ServerTest, BusyConnectionsAreNotClosedForNewOnes) {
+  options_.max_connections = 1;
+  Start();
+  TestClient busy = Client();
+  ASSERT_TRUE(busy.Connect());
+  ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+  TestClient next = Client();
+  ASSERT_TRUE(next.ConnectTcp());  // by the kernel; it waits there
+  EXPECT_EQ(server_->connections(), 1u);
+  release_.cancel();
+  EXPECT_EQ(busy.Receive().body, "released");
+}
+
+TEST_F(ServerTest, NewCertificateServesNewConnectionsWhileOldOnesLive) {
+  Start();
+  TestClient old_client = Client();
+  ASSERT_TRUE(old_client.Connect());
+
+  KeyPair new_ca = NewAuthority();
+  WritePair(NewPair(new_ca));
+  bool connected = false;
+  while (!connected)
+    connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
+  EXPECT_FALSE(Client().Connect());
+  EXPECT_EQ(old_client.Request("POST", "/echo").status, 200);
+}
+
+TEST_F(ServerTest, BrokenCertificateKeepsTheOldOne) {
+  Start();
+  // A certificate with another's key, then one that is none.
+  WritePair({NewPair(ca_).certificate_pem, NewPair(ca_).private_key_pem});
+  Result<> slept = kube::Run(context_, RealClock().Sleep(20ms));
+  EXPECT_TRUE(Client().Connect());
+  Write(options_.certificate_file, "garbage");
+  slept = kube::Run(context_, RealClock().Sleep(20ms));
+  EXPECT_TRUE(Client().Connect());
+}
+
+TEST_F(ServerTest, FollowsTheKubeletsExchangeOfASymbolicLink) {
+  // As in a Secret volume: tls.crt -> ..data/tls.crt, ..data -> ..1
+  auto make = [&](const char* version, const KeyPair& pair) {
+    std::filesystem::create_directory(directory_ / version);
+    Write(directory_ / version / "tls.crt", pair.certificate_pem);
+    Write(directory_ / version / "tls.key", pair.private_key_pem);
+    std::filesystem::create_symlink(version, directory_ / "..data_tmp");
+    std::filesystem::rename(directory_ / "..data_tmp", directory_ / "..data");
+  };
+  for (const char* name : {"tls.crt", "tls.key"}) {
+    std::filesystem::remove(directory_ / name);
+    std::filesystem::create_symlink(std::filesystem::path("..data") / name, directory_ / name);
+  }
+  make("..1", NewPair(ca_));
+  Start();
+  ASSERT_TRUE(Client().Connect());
+
+  KeyPair new_ca = NewAuthority();
+  make("..2", NewPair(new_ca));
+  bool connected = false;
+  while (!connected)
+    connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
+}
+
+TEST_F(ServerTest, MissingOrWrongFilesAreNamed) {
+  auto error = [&] {
+    return HttpsServer::New(context_.get_executor(), RealClock(), options_).error();
+  };
+  Write(options_.key_file, NewPair(ca_).private_key_pem);
+  EXPECT_THAT(error().message(), HasSubstr("tls.key is not the private key of"));
+  std::filesystem::remove(options_.key_file);
+  EXPECT_THAT(error().message(), HasSubstr("tls.key: No such file or directory"));
+  Write(options_.certificate_file, "garbage");
+  EXPECT_THAT(error().message(), HasSubstr("tls.key: No such file or directory"));
+}
+
+TEST_F(ServerTest, WrongAndTakenAddressesAreNamed) {
+  Start();
+  for (std::string address :
+       {"", "9443", "localhost:9443", "1.2.3.4:99999", "::1:80", "1.2.3.4:80x"}) {
+    options_.address = address;
+    EXPECT_TRUE(FailedWith(HttpsServer::New(context_.get_executor(), RealClock(), options_),
+                           Code::kInvalid))
+        << address;
+  }
+  options_.address = "127.0.0.1:" + std::to_string(server_->port());
+  Result<std::unique_ptr<HttpsServer>> taken =
+      HttpsServer::New(context_.get_executor(), RealClock(), options_);
+  ASSERT_TRUE(FailedWith(taken, Code::kUnavailable));
+  EXPECT_THAT(taken.error().message(), HasSubstr("cannot listen on " + options_.address));
+}
+
+TEST_F(ServerTest, RetiredServerServesButSendsItsClientsAway) {
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  EXPECT_TRUE(client.Request("POST", "/echo").keep_alive);
+  server_->Retire();
+  TestReply last = client.Request("POST", "/echo");
+  EXPECT_EQ(last.status, 200);
+  EXPECT_FALSE(last.keep_alive);
+  EXPECT_TRUE(client.ClosedByServer());
+  EXPECT_TRUE(Client().Connect());
+}
+
+TEST_F(ServerTest, DrainLetsRequestsEndAndClosesTheRest) {
+  Start();
+  TestClient idle = Client();
+  ASSERT_TRUE(idle.Connect());
+  TestClient busy = Client();
+  ASSERT_TRUE(busy.Connect());
+  ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+
+  std::optional<Result<>> drained;
+  asio::co_spawn(context_, server_->Drain(1min),
+                 [&](std::exception_ptr, Result<> result) { drained = std::move(result); });
+  EXPECT_TRUE(idle.ClosedByServer());
+  EXPECT_FALSE(Client().Connect());
+  EXPECT_FALSE(drained.has_value());
+
+  release_.cancel();
+  EXPECT_EQ(busy.Receive().body, "released");
+  ASSERT_TRUE(RunUntil(context_, [&] { return drained.has_value(); }));
+  EXPECT_TRUE(drained->has_value());
+  EXPECT_EQ(server_->connections(), 0u);
+}
+
+TEST_F(ServerTest, DrainCutsOffWhatOutlastsTheGrace) {
+  Start();
+  TestClient busy = Client();
+  ASSERT_TRUE(busy.Connect());
+  ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+  EXPECT_TRUE(FailedWith(kube::Run(context_, server_->Drain(5ms)), Code::kDeadlineExceeded));
+  EXPECT_EQ(busy.Receive().status, 0);
+}
+
+}  // namespace
+}  // namespace kube

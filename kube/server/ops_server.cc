@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/server/ops_server.h"
+
+#include <gflags/gflags.h>
+
+DEFINE_string(health_address, ":8080",
+              "Where to serve /healthz, /readyz and /metrics, as host:port over plain HTTP.");
+
+namespace kube {
+namespace {
+
+using namespace std::chrono_literals;
+
+Async<HttpReply> AnswerHealth(HealthRegistry::Report report) {
+  co_return HttpReply{report.healthy ? 200 : 503, "text/plain; charset=utf-8",
+                      std::move(report.text)};
+}
+
+Async<HttpReply> AnswerMetrics(const Metrics& metrics) {
+  co_return HttpReply{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Render()};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock,
+                                                  const std::string& address,
+                                                  const HealthRegistry& health,
+                                                  const Metrics& metrics) {
+  // Its clients are few and send their requests at once: a connection without one goes as soon as a
+  // probe needs its place.
+  HttpsServerOptions options{
+      .address = address, .max_connections = 64, .max_silence = 0ms, .max_unfinished = 0ms};
+  options.limits.body_bytes = 1024;
+  Result<std::unique_ptr<HttpsServer>> server =
+      HttpsServer::New(std::move(executor), clock, std::move(options));
+  if (!server) return server.error().Prefix("--health-address");
+  (*server)->Handle("GET", "/healthz",
+                    [&health](HttpCall) { return AnswerHealth(health.Liveness()); });
+  (*server)->Handle("GET", "/readyz",
+                    [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
+  (*server)->Handle("GET", "/metrics", [&metrics](HttpCall) { return AnswerMetrics(metrics); });
+  return server;
+}
+
+}  // namespace kube

@@ -1,0 +1,89 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watches/announcements.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "api/names.h"
+#include "kube/types/object_name.h"
+
+namespace watches {
+namespace {
+
+constexpr size_t kMaxUid = 40;  // a UUID has 36 characters
+
+// Cuts the number off at the head of `text`, and the space behind it.
+bool TakeNumber(std::string_view& text, int64_t& number) {
+  auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (failure != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
+  text.remove_prefix(static_cast<size_t>(end - text.data()) + 1);
+  return true;
+}
+
+bool IsAnnouncement(std::string_view key) {
+  return key.starts_with(api::kAnnouncementAnnotationPrefix);
+}
+
+// "GENERATION SECONDS NAME"
+std::optional<Announcement> Read(std::string_view key, std::string_view value) {
+  Announcement announcement;
+  key.remove_prefix(api::kAnnouncementAnnotationPrefix.size());
+  int64_t seconds = 0;
+  bool numbers = TakeNumber(value, announcement.generation) && TakeNumber(value, seconds);
+  if (!numbers || seconds < 0 || key.empty() || key.size() > kMaxUid || !kube::IsObjectName(value))
+    return std::nullopt;
+  announcement.uid = key;
+  announcement.name = value;
+  announcement.since_epoch = std::chrono::seconds(seconds);
+  return announcement;
+}
+
+}  // namespace
+
+std::string AnnotationKey(std::string_view uid) {
+  return std::string(api::kAnnouncementAnnotationPrefix) + std::string(uid);
+}
+
+std::string AnnotationValue(const Announcement& announcement) {
+  return std::to_string(announcement.generation) + " " +
+         std::to_string(announcement.since_epoch.count()) + " " + announcement.name;
+}
+
+std::vector<Announcement> AnnouncementsOn(const kube::meta::ObjectMeta& lease) {
+  std::vector<Announcement> all;
+  for (const auto& [key, value] : lease.annotations()) {
+    if (all.size() == kMaxAnnouncements) break;
+    if (!IsAnnouncement(key)) continue;
+    if (std::optional<Announcement> announcement = Read(key, value))
+      all.push_back(std::move(*announcement));
+  }
+  std::sort(all.begin(), all.end(),
+            [](const Announcement& a, const Announcement& b) { return a.uid < b.uid; });
+  return all;
+}
+
+std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease,
+                                             std::chrono::seconds now) {
+  std::vector<std::string> obsolete;
+  std::vector<std::pair<std::chrono::seconds, std::string>> current;
+  for (const auto& [key, value] : lease.annotations()) {
+    if (!IsAnnouncement(key)) continue;
+    std::optional<Announcement> announcement = Read(key, value);
+    // From the future: a clock that was set back, or a tenant's.
+    bool keep = announcement && announcement->since_epoch >= now - kAnnouncementKept &&
+                announcement->since_epoch <= now + kAnnouncementKept;
+    if (keep) {
+      current.emplace_back(announcement->since_epoch, key);
+    } else {
+      obsolete.push_back(key);
+    }
+  }
+  if (current.size() > kMaxAnnouncements) {
+    std::sort(current.begin(), current.end());
+    for (size_t i = 0; i < current.size() - kMaxAnnouncements; ++i)
+      obsolete.push_back(std::move(current[i].second));
+  }
+  return obsolete;
+}
+
+}  // namespace watches

@@ -1,0 +1,182 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watches/fresh_configs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "api/names.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "kube/types/coordination.pb.h"
+#include "watches/announcements.h"
+
+namespace watches {
+namespace {
+
+using api::PodPlacementConfig;
+using kube::Code;
+using kube::FailsWith;
+using kube::IsOk;
+using kube::coordination::Lease;
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace std::chrono_literals;
+
+const kube::ObjectKey kLease{"ns", std::string(api::kAnnouncementsName)};
+
+class FreshConfigsTest : public testing::Test {
+ protected:
+  FreshConfigsTest() {
+    tasks_.Spawn("configs", configs_.Run());
+    kube::Drain(io_);
+  }
+  ~FreshConfigsTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
+
+  PodPlacementConfig Create(const std::string& name) {
+    PodPlacementConfig config;
+    config.mutable_metadata()->set_namespace_("ns");
+    config.mutable_metadata()->set_name(name);
+    return api_.Create(config);
+  }
+  void Announce(const std::string& name, const std::string& uid, int64_t generation,
+                const std::string& ns = "ns") {
+    Lease lease;
+    lease.mutable_metadata()->set_namespace_(ns);
+    lease.mutable_metadata()->set_name(kLease.name);
+    std::optional<Lease> current = api_.Get<Lease>({ns, kLease.name});
+    if (current) lease = *current;
+    (*lease.mutable_metadata()->mutable_annotations())[AnnotationKey(uid)] =
+        AnnotationValue({.uid = uid, .name = name, .generation = generation});
+    current ? api_.Update(lease) : api_.Create(lease);
+  }
+  // From now on nothing comes by the watch.
+  void BreakWatch() {
+    api_.FailNext(kube::Error::Unavailable("503"), "WATCH", 1000);
+    api_.CloseWatches();
+    kube::Drain(io_);
+  }
+  std::vector<std::string> Read(std::vector<std::string> names = {}) {
+    auto known = kube::Run(io_, configs_.Read("ns", std::move(names)));
+    EXPECT_THAT(known, IsOk());
+    std::vector<std::string> found;
+    if (known) {
+      for (const PodPlacementConfig& config : **known) found.push_back(config.metadata().name());
+    }
+    return found;
+  }
+  int Lists() { return api_.CountCalls("GET /apis/multiarch"); }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  FreshConfigs configs_{api_, clock_, {.ns = ""}};
+};
+
+TEST_F(FreshConfigsTest, WhereNothingIsBeingWrittenTheWatchIsEnough) {
+  Create("a");
+  EXPECT_THAT(Read(), ElementsAre("a"));
+  api_.Delete<PodPlacementConfig>({"ns", "a"});
+  EXPECT_THAT(Read(), IsEmpty());
+  EXPECT_EQ(Lists(), 0);
+  EXPECT_EQ(api_.CountCalls("GET"), 2);
+}
+
+TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchHasNotBroughtIsRead) {
+  BreakWatch();
+  PodPlacementConfig config = Create("new");
+  Announce("new", config.metadata().uid(), 1);
+  EXPECT_THAT(Read(), ElementsAre("new"));
+  EXPECT_EQ(Lists(), 1);
+}
+
+TEST_F(FreshConfigsTest, AnAnnouncedConfigThatHasComeCostsNoList) {
+  PodPlacementConfig config = Create("new");
+  Announce("new", config.metadata().uid(), config.metadata().generation());
+  EXPECT_THAT(Read(), ElementsAre("new"));
+  EXPECT_EQ(Lists(), 0);
+}
+
+TEST_F(FreshConfigsTest, AChangeThatTheWatchHasNotBroughtIsRead) {
+  PodPlacementConfig config = Create("changed");
+  EXPECT_THAT(Read(), ElementsAre("changed"));
+  BreakWatch();
+  Announce("changed", config.metadata().uid(), config.metadata().generation() + 1);
+  Read();
+  EXPECT_EQ(Lists(), 1);
+}
+
+TEST_F(FreshConfigsTest, AnotherConfigOfTheSameNameIsNotMistakenForIt) {
+  Create("again");
+  EXPECT_THAT(Read(), ElementsAre("again"));
+  BreakWatch();
+  Announce("again", "another-uid", 1);
+  Read();
+  EXPECT_EQ(Lists(), 1);
+}
+
+TEST_F(FreshConfigsTest, AWriteThatNeverComesIsGivenUp) {
+  Announce("refused", "uid", 1);
+  EXPECT_THAT(Read(), IsEmpty());
+  clock_.Advance(59s);
+  Read();
+  EXPECT_EQ(Lists(), 2);
+  clock_.Advance(1s);
+  Read();
+  EXPECT_EQ(Lists(), 2);
+}
+
+TEST_F(FreshConfigsTest, AConfigThatThePodNamesIsRead) {
+  EXPECT_THAT(Read({"gone"}), IsEmpty());
+  EXPECT_EQ(Lists(), 1);
+  Create("here");
+  EXPECT_THAT(Read({"here"}), ElementsAre("here"));
+  EXPECT_EQ(Lists(), 1);
+}
+
+// Whoever writes announcements without end costs lists of its own namespace, and the memory of what
+// is announced now.
+TEST_F(FreshConfigsTest, AnotherNamespacesAnnouncementsCostNothingHere) {
+  Announce("new", "uid", 1, "elsewhere");
+  Create("mine");
+  EXPECT_THAT(Read(), ElementsAre("mine"));
+  EXPECT_EQ(Lists(), 0);
+  EXPECT_EQ(api_.CountCalls("GET /apis/coordination.k8s.io/v1/namespaces/ns/"), 1);
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+}
+
+TEST_F(FreshConfigsTest, AnAnnouncementThatIsReplacedIsWaitedForAnew) {
+  Announce("refused", "uid", 1);
+  Read();
+  clock_.Advance(60s);
+  Announce("refused", "uid", 2);
+  Read();
+  EXPECT_EQ(Lists(), 2);
+}
+
+TEST_F(FreshConfigsTest, ManyNamespacesAreAnsweredFor) {
+  BreakWatch();
+  for (int i = 0; i < 600; ++i) {
+    std::string ns = "ns-" + std::to_string(i);
+    Announce("new", "uid-" + std::to_string(i), 1, ns);
+    EXPECT_THAT(kube::Run(io_, configs_.Read(ns, {})), IsOk());
+  }
+  EXPECT_EQ(Lists(), 600);
+}
+
+TEST_F(FreshConfigsTest, WhatCannotBeKnownIsAnError) {
+  api_.FailNext(kube::Error::Unavailable("503"), "leases");
+  EXPECT_THAT(kube::Run(io_, configs_.Read("ns", {})), FailsWith(Code::kUnavailable));
+  api_.FailNext(kube::Error::Unavailable("503"), "GET /apis/multiarch");
+  EXPECT_THAT(kube::Run(io_, configs_.Read("ns", {"new"})), FailsWith(Code::kUnavailable));
+}
+
+}  // namespace
+}  // namespace watches

@@ -3,12 +3,21 @@
 
 #include <algorithm>
 
+#include "api/names.h"
+#include "placement/pod_metadata.h"
+
 namespace placement {
 
 bool HasGate(const kube::core::Pod& pod, std::string_view gate) {
   const auto& gates = pod.spec().scheduling_gates();
   return std::any_of(gates.begin(), gates.end(),
                      [&](const auto& present) { return present.name() == gate; });
+}
+
+bool DropGate(kube::core::Pod& pod, std::string_view gate) {
+  if (!RemoveGate(pod, gate)) return false;
+  SetLabel(pod, gate, api::kRemoved);
+  return true;
 }
 
 bool RemoveGate(kube::core::Pod& pod, std::string_view gate) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gates of a pod in the cluster: is one there, take it away. Which pods get one in the first place:
-// gating.h.
+// The scheduling gates of a pod that the API server has stored: find one, drop one. Which pods get
+// a gate is decided in gating.h.
 #pragma once
 
 #include <string_view>
@@ -12,8 +12,12 @@ namespace placement {
 // True if `gate` is in the pod's spec.schedulingGates.
 bool HasGate(const kube::core::Pod& pod, std::string_view gate);
 
-// Takes `gate` away, however often it is there; other gates stay, in their order. True if it was
-// there.
+// Removes every occurrence of `gate` and sets the gate's label, whose key is the gate's name, to
+// "removed". Other gates keep their order. Returns: false if the pod does not have `gate`; the pod
+// is then unchanged.
+bool DropGate(kube::core::Pod& pod, std::string_view gate);
+
+// The same without the label.
 bool RemoveGate(kube::core::Pod& pod, std::string_view gate);
 
 }  // namespace placement

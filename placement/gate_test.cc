@@ -5,7 +5,9 @@
 
 #include <initializer_list>
 
+#include "api/names.h"
 #include "kube/types/core.pb.h"
+#include "placement/pod_metadata.h"
 
 namespace placement {
 namespace {
@@ -23,23 +25,25 @@ TEST(GateTest, FindsAGateByItsWholeName) {
   EXPECT_FALSE(HasGate(kube::core::Pod(), "example.com/a"));
 }
 
-TEST(GateTest, RemovesOneGateAndKeepsTheOrderOfOthers) {
+TEST(GateTest, DropsEveryOccurrenceAndKeepsTheOrderOfOthers) {
   kube::core::Pod pod = PodWithGates({"a", "b", "c", "b"});
-  EXPECT_TRUE(RemoveGate(pod, "b"));
+  EXPECT_TRUE(DropGate(pod, "b"));
   ASSERT_EQ(pod.spec().scheduling_gates_size(), 2);
   EXPECT_EQ(pod.spec().scheduling_gates(0).name(), "a");
   EXPECT_EQ(pod.spec().scheduling_gates(1).name(), "c");
+  EXPECT_EQ(LabelOf(pod, "b"), api::kRemoved);
 }
 
-TEST(GateTest, RemovingAnAbsentGateChangesNothing) {
+TEST(GateTest, DroppingAnAbsentGateChangesNothing) {
   kube::core::Pod pod = PodWithGates({"a"});
   std::string before = pod.SerializeAsString();
-  EXPECT_FALSE(RemoveGate(pod, "b"));
+  EXPECT_FALSE(DropGate(pod, "b"));
   EXPECT_EQ(pod.SerializeAsString(), before);
 
   kube::core::Pod bare;
-  EXPECT_FALSE(RemoveGate(bare, "b"));
+  EXPECT_FALSE(DropGate(bare, "b"));
   EXPECT_FALSE(bare.has_spec());
+  EXPECT_FALSE(bare.has_metadata());
 }
 
 }  // namespace

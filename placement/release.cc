@@ -100,8 +100,7 @@ Release ReleaseLocal(Pod& pod, const Configs& configs) {
   if (!HasGate(pod, api::kLocalGate)) return release;
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
   AddPreferencesEvents(preferences, release);
-  RemoveGate(pod, api::kLocalGate);
-  SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
+  DropGate(pod, api::kLocalGate);
   AddGateRemovedEvent(api::kLocalGate, release);
   release.released = true;
   return release;
@@ -123,12 +122,10 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   ApplyInspection(pod, decision, release);
 
   if (local_gate) {
-    RemoveGate(pod, api::kLocalGate);
-    SetLabel(pod, api::kLocalGateLabel, api::kRemoved);
+    DropGate(pod, api::kLocalGate);
     AddTakeoverEvent(release);
   }
-  RemoveGate(pod, api::kClusterGate);
-  SetLabel(pod, api::kClusterGateLabel, api::kRemoved);
+  DropGate(pod, api::kClusterGate);
   AddGateRemovedEvent(api::kClusterGate, release);
   release.released = true;
   return release;
@@ -153,8 +150,7 @@ Release ReleaseBare(Pod& pod, std::string_view gate) {
   Release release;
   for (std::string_view dropped : {api::kLocalGate, api::kClusterGate}) {
     bool wanted = dropped == gate || gate == api::kClusterGate;
-    if (!wanted || !RemoveGate(pod, dropped)) continue;
-    SetLabel(pod, dropped, api::kRemoved);
+    if (!wanted || !DropGate(pod, dropped)) continue;
     AddGateRemovedEvent(dropped, release);
     release.released = true;
   }

@@ -197,7 +197,7 @@ TEST_F(PodReconcilerTest, AConflictIsDecidedAgainFromTheNewestPod) {
 TEST_F(PodReconcilerTest, AConflictWithTheOneWhoWasFasterEndsThere) {
   pods_.Freeze(api_.Create<Pod>(Gated()));
   Pod released = Web();
-  placement::RemoveGate(released, api::kLocalGate);
+  placement::DropGate(released, api::kLocalGate);
   api_.Update<Pod>(released);
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);

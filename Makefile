@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The ways in. Each target does what is missing and nothing else, so `make demo` on a fresh Debian 12 works, if slowly,
-# and again at once.
+# The ways in. Each target does what is missing and nothing else, so `make demo` on a fresh Debian
+# 12 works, if slowly, and again at once.
 #
 # KUBECONFIG         an own cluster to work with: none is made then
-# KIND_NODE_IMAGE    an ordinary kind node image to pull, instead of one made here from Debian packages
+# KIND_NODE_IMAGE    an ordinary kind node image to pull, instead of one made here from Debian
+#                    packages
 # POD_PLACEMENT_CACHE where tools and the node image are kept (~/.cache/pod-placement)
 
 CLUSTER := e2e/cluster

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""House macros: the only place that knows compiler options, so that BUILD files only name files and deps."""
+"""House macros: the only place with compiler options. BUILD files only name files and deps."""
 
 _COPTS = [
     "-Wall",
@@ -16,9 +16,9 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2 costs as much CPU a pod.
-# (-fPIE: what --force_pic does to programs, without the detours that a shared library needs.) Tests are not made for this:
-# they never idle.
+# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2
+# costs as much CPU a pod. (-fPIE: what --force_pic does to programs, without the detours that a
+# shared library needs.) Tests are not made for this: they never idle.
 _SMALL = select({
     "//bazel:debug": [],
     "//bazel:sanitizer": [],
@@ -29,17 +29,34 @@ _SMALL = select({
     ],
 })
 
-# -Wl,--build-id=none and sorted inputs keep two clean builds the same to the byte. --icf=safe keeps one of functions that
-# are the same, as those of templates often are; it needs gold, which Bazel takes where there is one.
+# -Wl,--build-id=none and sorted inputs keep two clean builds the same to the byte. --icf=safe keeps
+# one of functions that are the same, as those of templates often are; it needs gold, which Bazel
+# takes where there is one.
 _LINKOPTS = ["-Wl,--build-id=none", "-Wl,--as-needed", "-Wl,--icf=safe", "-lpthread"]
 
 def placement_cc_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
     """A library; private unless `visibility` says otherwise."""
-    native.cc_library(name = name, srcs = srcs, hdrs = hdrs, deps = deps, copts = _COPTS + _SMALL + copts, linkstatic = True, **kwargs)
+    native.cc_library(
+        name = name,
+        srcs = srcs,
+        hdrs = hdrs,
+        copts = _COPTS + _SMALL + copts,
+        linkstatic = True,
+        deps = deps,
+        **kwargs
+    )
 
 def placement_cc_binary(name, srcs = [], deps = [], copts = [], **kwargs):
-    """A program; our own code and what Debian has as archives are linked in, the rest stays shared."""
-    native.cc_binary(name = name, srcs = srcs, deps = deps, copts = _COPTS + _SMALL + copts, linkopts = _LINKOPTS, linkstatic = True, **kwargs)
+    """A program; the project's code and Debian's archives are linked in, the rest stays shared."""
+    native.cc_binary(
+        name = name,
+        srcs = srcs,
+        copts = _COPTS + _SMALL + copts,
+        linkopts = _LINKOPTS,
+        linkstatic = True,
+        deps = deps,
+        **kwargs
+    )
 
 def placement_cc_test(name, srcs = [], deps = [], size = "small", copts = [], **kwargs):
     """A GoogleTest suite with its own main()."""
@@ -69,5 +86,14 @@ def placement_cc_benchmark(name, srcs = [], deps = [], **kwargs):
 
 def placement_proto_library(name, srcs, deps = [], visibility = None):
     """NAME_proto plus NAME_cc_proto, generated for the lite runtime."""
-    native.proto_library(name = name + "_proto", srcs = srcs, deps = [d + "_proto" for d in deps], visibility = visibility)
-    native.cc_proto_library(name = name + "_cc_proto", deps = [":" + name + "_proto"], visibility = visibility)
+    native.proto_library(
+        name = name + "_proto",
+        srcs = srcs,
+        visibility = visibility,
+        deps = [d + "_proto" for d in deps],
+    )
+    native.cc_proto_library(
+        name = name + "_cc_proto",
+        visibility = visibility,
+        deps = [":" + name + "_proto"],
+    )

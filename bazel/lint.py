@@ -1,20 +1,34 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Checks what the compiler does not, over the whole tree; prints one line a finding and exits 1 if there is any.
+"""Checks the tree for what the compiler does not check.
 
-- Every `#include "..."` of ours is a header of the target itself or of a direct dependency (layering_check needs clang).
-- Folders use only the folders that the architecture allows (ALLOWED below; see CONTRIBUTING.md).
-- No asio::detached: every coroutine belongs to a TaskGroup.
-- No brace, string literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary twice.
-- Every source file names its licence; none is longer than 800 lines.
+Prints one line for each finding and exits with 1 if there is any. `bazel test //bazel:lint` runs
+it, and so does CI; bazel/lint_test.py tests the checks.
+
+- Includes: a `#include "..."` names a header of the target itself or of a direct dependency
+  (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED.
+- Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
+  literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
+  twice.
+- Format: C++ is as clang-format 14 writes it. Lines have at most 100 columns.
+- Files: each names its licence and has at most 800 lines.
+- Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
 
 import os
 import re
+import shutil
+import subprocess
 import sys
 
-ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
-SOURCES = (".cc", ".h", ".proto", ".bzl", ".bazel", ".py", ".sh", ".go", ".c")
+ROOT = os.path.dirname(os.path.dirname(os.path.realpath(__file__)))
+SOURCES = (".cc", ".h", ".proto", ".bzl", ".bazel", ".BUILD", ".py", ".sh", ".go", ".c")
+WIDTH_LIMITED = SOURCES + ("Makefile", "WORKSPACE")
+FORMATTED = (".cc", ".h", ".c")
+CITING = SOURCES + (".md", ".yaml", ".svg")
+CLANG_FORMAT = "clang-format"
+CLANG_FORMAT_VERSION = 14
+MAX_COLUMNS = 100
 MAX_LINES = 800
 
 # Which top-level folders a folder's code may include from, besides itself.
@@ -47,11 +61,12 @@ def label(package, text):
 
 
 def read_build_file(path, package):
-    """Runs a BUILD file with macros that only record; BUILD files are valid Python as far as we use them."""
+    """Runs a BUILD file, which is valid Python here, with macros that only record targets."""
     targets = {}
 
     def record(name=None, srcs=(), hdrs=(), deps=(), **_):
-        targets[f"//{package}:{name}"] = Target(package, name, list(srcs), list(hdrs), [label(package, d) for d in deps])
+        direct = [label(package, d) for d in deps]
+        targets[f"//{package}:{name}"] = Target(package, name, list(srcs), list(hdrs), direct)
 
     def record_proto(name, srcs, deps=(), **_):
         headers = [s.replace(".proto", ".pb.h") for s in srcs]
@@ -61,7 +76,8 @@ def read_build_file(path, package):
         here = os.path.dirname(path)
         found = []
         for pattern in patterns:
-            shape = re.compile("^" + re.escape(pattern).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*") + "$")
+            escaped = re.escape(pattern).replace(r"\*\*/", "(.*/)?").replace(r"\*", "[^/]*")
+            shape = re.compile(f"^{escaped}$")
             for folder, _, files in os.walk(here):
                 names = [os.path.relpath(os.path.join(folder, f), here) for f in files]
                 found += [n for n in names if shape.match(n)]
@@ -81,20 +97,30 @@ def read_build_file(path, package):
     return targets
 
 
-def walk(endings):
-    for folder, folders, files in os.walk(ROOT):
-        folders[:] = [f for f in folders if not f.startswith((".git", "bazel-"))]
+def walk(root, endings):
+    """The paths, relative to `root`, of all files whose names end with one of `endings`."""
+    for folder, folders, files in os.walk(root):
+        folders[:] = sorted(f for f in folders if not f.startswith((".git", "bazel-")))
         for file in sorted(files):
             if file.endswith(endings):
-                yield os.path.relpath(os.path.join(folder, file), ROOT)
+                yield os.path.relpath(os.path.join(folder, file), root)
 
 
-def check_includes(findings):
+def read_lines(root, path):
+    with open(os.path.join(root, path), encoding="utf-8") as text:
+        return text.read().splitlines()
+
+
+def read_targets(root):
     targets = {}
-    for path in walk(("BUILD.bazel",)):
-        if path.startswith("third_party/"):
-            continue
-        targets.update(read_build_file(os.path.join(ROOT, path), os.path.dirname(path)))
+    for path in walk(root, ("BUILD.bazel",)):
+        if not path.startswith("third_party/"):
+            targets.update(read_build_file(os.path.join(root, path), os.path.dirname(path)))
+    return targets
+
+
+def check_includes(root, findings):
+    targets = read_targets(root)
     home = {}
     for name, target in targets.items():
         for header in target.hdrs:
@@ -102,36 +128,86 @@ def check_includes(findings):
     for name, target in targets.items():
         for source in target.srcs + target.hdrs:
             path = os.path.join(target.package, source)
-            if not source.endswith((".cc", ".h")) or not os.path.exists(os.path.join(ROOT, path)):
-                continue
-            for number, line in enumerate(open(os.path.join(ROOT, path)), 1):
-                found = re.match(r'#include "([^"]+)"', line)
-                if not found:
-                    continue
-                owner = home.get(found[1])
-                if owner is None:
-                    if found[1] not in [os.path.join(target.package, s) for s in target.srcs]:
-                        findings.append(f"{path}:{number}: no target has the header {found[1]}")
-                elif owner != name and owner not in target.deps:
-                    findings.append(f"{path}:{number}: {name} includes {found[1]} without a dep on {owner}")
-                top, other = path.split("/")[0], found[1].split("/")[0]
-                if other != top and top in ALLOWED and other not in ALLOWED[top]:
-                    findings.append(f"{path}:{number}: {top}/ must not use {other}/")
+            if source.endswith((".cc", ".h")) and os.path.exists(os.path.join(root, path)):
+                check_includes_of(root, path, name, target, home, findings)
 
 
-def check_files(findings):
-    for path in walk(SOURCES):
-        with open(os.path.join(ROOT, path)) as text:
-            lines = text.read().splitlines()
+def check_includes_of(root, path, name, target, home, findings):
+    for number, line in enumerate(read_lines(root, path), 1):
+        found = re.match(r'#include "([^"]+)"', line)
+        if not found:
+            continue
+        header, where = found[1], f"{path}:{number}"
+        owner = home.get(header)
+        if owner is None:
+            if header not in [os.path.join(target.package, s) for s in target.srcs]:
+                findings.append(f"{where}: no target has the header {header}")
+        elif owner != name and owner not in target.deps:
+            findings.append(f"{where}: {name} includes {header} without a dep on {owner}")
+        top, other = path.split("/")[0], header.split("/")[0]
+        if other != top and top in ALLOWED and other not in ALLOWED[top]:
+            findings.append(f"{where}: {top}/ must not use {other}/")
+
+
+def check_files(root, findings):
+    for path in walk(root, SOURCES):
+        lines = read_lines(root, path)
         if lines and not any("SPDX-License-Identifier: Apache-2.0" in line for line in lines[:3]):
             findings.append(f"{path}: no SPDX-License-Identifier in the first lines")
         if len(lines) > MAX_LINES:
             findings.append(f"{path}: {len(lines)} lines, more than {MAX_LINES}")
-        if path.endswith((".cc", ".h")):
-            for number, line in enumerate(lines, 1):
-                if "asio::detached" in line and not line.lstrip().startswith("//"):
-                    findings.append(f"{path}:{number}: asio::detached; spawn it in a TaskGroup")
-            check_co_await(path, lines, findings)
+
+
+def check_columns(root, findings):
+    for path in walk(root, WIDTH_LIMITED):
+        lines = read_lines(root, path)
+        exempt = raw_string_lines(lines) if path.endswith(FORMATTED) else set()
+        for number, line in enumerate(lines, 1):
+            if len(line) > MAX_COLUMNS and number not in exempt:
+                findings.append(
+                    f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
+
+
+def raw_string_lines(lines):
+    """The numbers of the lines that a raw string is on: nothing may break them."""
+    code = "\n".join(lines)
+    numbers = set()
+    for found in re.finditer(r'R"([^()\\\s]{0,16})\(.*?\)\1"', code, re.DOTALL):
+        first = code.count("\n", 0, found.start()) + 1
+        numbers.update(range(first, first + found[0].count("\n") + 1))
+    return numbers
+
+
+def check_format(root, findings):
+    if not shutil.which(CLANG_FORMAT):
+        findings.append(f"{CLANG_FORMAT} is missing: `make setup` installs it")
+        return
+    version = subprocess.run(
+        [CLANG_FORMAT, "--version"], check=True, capture_output=True, text=True).stdout
+    if f"version {CLANG_FORMAT_VERSION}." not in version:
+        findings.append(f"clang-format {CLANG_FORMAT_VERSION} is needed, as in Debian 12; "
+                        f"this is {version.strip()}")
+        return
+    paths = list(walk(root, FORMATTED))
+    if not paths:
+        return
+    formatted = subprocess.run([CLANG_FORMAT, "--dry-run", *paths], cwd=root, check=False,
+                               capture_output=True, text=True)
+    places = re.findall(r"^(\S+?:\d+):\d+: \w+: code should be clang-formatted", formatted.stderr,
+                        re.MULTILINE)
+    findings += [f"{place}: not formatted; `clang-format -i` mends it"
+                 for place in dict.fromkeys(places)]
+    if formatted.returncode != 0:
+        findings.append(f"{CLANG_FORMAT}: {formatted.stderr.strip()}")
+
+
+def check_coroutines(root, findings):
+    for path in walk(root, (".cc", ".h")):
+        lines = read_lines(root, path)
+        for number, line in enumerate(lines, 1):
+            if "asio::detached" in line and not line.lstrip().startswith("//"):
+                findings.append(f"{path}:{number}: asio::detached; spawn it in a TaskGroup")
+        check_co_await(path, lines, findings)
 
 
 def check_co_await(path, lines, findings):
@@ -145,14 +221,36 @@ def check_co_await(path, lines, findings):
                 break
             if code[at] in '{"?':
                 number = code.count("\n", 0, found.start()) + 1
-                findings.append(f"{path}:{number}: a temporary ({code[at]}) in a co_await expression; name it first")
+                findings.append(f"{path}:{number}: a temporary ({code[at]}) in a co_await "
+                                "expression; name it first")
                 break
+
+
+def check_invariants(root, findings):
+    defined = set()
+    for line in read_lines(root, "CONTRIBUTING.md"):
+        defined.update(re.findall(r"^\| (I[0-9]+) \|", line))
+    for path in walk(root, CITING):
+        for number, line in enumerate(read_lines(root, path), 1):
+            for cited in re.findall(r"\bI[0-9]+\b", line):
+                if cited not in defined:
+                    findings.append(f"{path}:{number}: {cited} is not defined in CONTRIBUTING.md")
+
+
+CHECKS = (
+    check_includes,
+    check_files,
+    check_columns,
+    check_format,
+    check_coroutines,
+    check_invariants,
+)
 
 
 def main():
     findings = []
-    check_includes(findings)
-    check_files(findings)
+    for check in CHECKS:
+        check(ROOT, findings)
     print("\n".join(findings) if findings else "lint: nothing found")
     return 1 if findings else 0
 

@@ -10,7 +10,7 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
       name: the target, "image" by custom.
       binary: the cc_binary that becomes the entry point.
       repository: image name without host and tag, "pod-placement/shard".
-      ca_certificates: adds the public certificate authorities, for programs that talk to public registries.
+      ca_certificates: adds the public certificate authorities, which public registries need.
       visibility: as everywhere.
     """
     extra = "--file={0}={0}".format(_CA_BUNDLE) if ca_certificates else ""
@@ -18,7 +18,14 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
         name = name,
         srcs = [binary],
         outs = [name + ".tar", name + ".ref"],
-        cmd = "python3 $(location //bazel:oci_image.py) --binary=$(location {binary}) --repository={repository} {extra} --archive=$(location {name}.tar) --reference=$(location {name}.ref)".format(
+        cmd = " ".join([
+            "python3 $(location //bazel:oci_image.py)",
+            "--binary=$(location {binary})",
+            "--repository={repository}",
+            "--archive=$(location {name}.tar)",
+            "--reference=$(location {name}.ref)",
+            "{extra}",
+        ]).format(
             binary = binary,
             repository = repository,
             extra = extra,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs one program and the shared libraries that it loads as an OCI image archive, the same bytes every time.
+"""Packs a program and the shared libraries that it loads as an OCI image archive.
 
-The archive can be loaded (`kind load image-archive`, `podman load`, `ctr images import`) and copied by skopeo
-(`oci-archive:FILE`). Beside it a file with the image's reference parts is written: NAME, TAG and DIGEST.
+Equal input gives equal bytes. `kind load image-archive`, `podman load`, `ctr images import` and
+skopeo (`oci-archive:FILE`) read the archive. A second file has the parts of the image's reference:
+NAME, TAG and DIGEST.
 """
 
 import argparse
@@ -39,7 +40,8 @@ def layer_of(files):
     """An uncompressed layer: sorted entries, no times, no owners, folders made explicit."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
-        folders = {"/".join(name.split("/")[:depth]) for name in files for depth in range(1, name.count("/") + 1)}
+        folders = {os.path.join(*name.split("/")[:depth])
+                   for name in files for depth in range(1, name.count("/") + 1)}
         for folder in sorted(folders):
             entry = tarfile.TarInfo(folder)
             entry.type, entry.mode = tarfile.DIRTYPE, 0o755

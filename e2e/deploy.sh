@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# deploy_operator: builds the images of this tree and deploys them on the cluster that is up; to be sourced at the root of
-# the repository.
+# deploy_operator: builds the images of this tree and deploys them on the cluster that is up; to be
+# sourced at the root of the repository.
 
 readonly IMAGES=(operator webhook shard cluster-controller)
 
 # Which images this cluster has been given, a name and tag a line; gone with the cluster.
-loaded_tags_file() { printf '%s/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/run"; }
+loaded_tags_file() {
+  printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
+}
 
 # load_images - brings those images to the kind node whose content it does not have yet.
 load_images() {
@@ -27,7 +29,7 @@ deploy_operator() {
   echo "building the images and the deploy tool"
   bazel build "${IMAGES[@]/%/:image}" //operator:deploy //e2e:demo
   if [[ -n ${KUBECONFIG:-} ]]; then
-    : "${REGISTRY:?with KUBECONFIG set, REGISTRY must name a registry that this machine and the cluster reach}"
+    : "${REGISTRY:?must name a registry that this machine and the cluster of KUBECONFIG reach}"
     bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure}
     bazel run //operator:deploy -- --registry="$REGISTRY"
   else

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Adds up what was tested, test case by test case, and prints `N passed, N failed` as its last line.
+"""Counts test cases over all results and prints `N passed, N failed` as its last line.
 
   sum_results.py [--bep FILE]... [--xml FILE]...
 
---bep is a build event file of `bazel test` (--build_event_json_file), --xml a result in JUnit's format, as GoogleTest
-writes it. Exits 1 if anything failed or nothing passed.
+--bep is a build event file of `bazel test` (--build_event_json_file), --xml a result in JUnit's
+format, which GoogleTest writes. Exits with 1 if a test failed or none passed.
 """
 
 import argparse
@@ -65,15 +65,18 @@ def add_build(totals, path):
             totals.failed.append(f"{label} {result.get('status', 'without status')}")
     for event in events:
         completed = event.get("id", {}).get("targetCompleted")
-        if completed and completed["label"] not in built and not event.get("completed", {}).get("success"):
+        succeeded = event.get("completed", {}).get("success")
+        if completed and completed["label"] not in built and not succeeded:
             totals.failed.append(f"{completed['label']} was not built")
         failed_action = event.get("id", {}).get("pattern")
         if failed_action and "aborted" in event:
-            totals.failed.append(f"{' '.join(failed_action.get('pattern', []))}: {event['aborted'].get('description')}")
+            patterns = " ".join(failed_action.get("pattern", []))
+            totals.failed.append(f"{patterns}: {event['aborted'].get('description')}")
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bep", action="append", default=[])
     parser.add_argument("--xml", action="append", default=[])
     args = parser.parse_args()

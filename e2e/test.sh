@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# All tests: the units and the integration tier by `bazel test`, then the flows on a kind cluster, or on the cluster of
-# KUBECONFIG where that is set (REGISTRY names its registry, which must have the demo images), then a while of fuzzing.
-# The last line says `N passed, N failed`; the exit code is that of the sum.
+# All tests: the units and the integration tier by `bazel test`, then the flows on a kind cluster,
+# or on the cluster of KUBECONFIG where that is set (REGISTRY names its registry, which must have
+# the demo images), then a while of fuzzing. The last line says `N passed, N failed`; the exit code
+# is that of the sum.
 #
 # FUZZ_SECONDS=N  of fuzzing for each target (10)
-# SKIP_KIND=1     leaves the kind tier out. Where no kind cluster can be had on this machine it is left out as well,
-#                 loudly.
+# SKIP_KIND=1     skips the kind tier. It is also skipped, with a message, on a machine that cannot
+#                 run kind.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -34,11 +35,13 @@ cluster_is_up() {
   e2e/cluster/kind-up.sh && e2e/cluster/registry-up.sh && e2e/cluster/push-images.sh
 }
 
-# Some flows need a cluster without other configs than theirs: what an earlier run, or the demo on our own cluster, left.
+# Some flows need a cluster without other configs than theirs: what an earlier run, or the demo on
+# our own cluster, left.
 remove_leftovers() {
   local kubectl=(e2e/cluster/with-cluster.sh kubectl)
   "${kubectl[@]}" delete namespace --selector=pod-placement-e2e=true --timeout=120s
-  [[ -n ${KUBECONFIG:-} ]] || "${kubectl[@]}" delete namespace demo --ignore-not-found --timeout=120s
+  [[ -n ${KUBECONFIG:-} ]] ||
+    "${kubectl[@]}" delete namespace demo --ignore-not-found --timeout=120s
 }
 
 kind_tier() {

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz_test.sh TARGET - the corpus once; and where FUZZ_SECONDS is set (which needs --config=fuzz) that long what libFuzzer
-# makes of it. What reaches new code is kept in FUZZ_CORPUS/TARGET; what ends the process, or takes twenty seconds, is left
-# in the test's outputs.
+# fuzz_test.sh TARGET - the corpus once; and where FUZZ_SECONDS is set (which needs --config=fuzz)
+# that long what libFuzzer makes of it. What reaches new code is kept in FUZZ_CORPUS/TARGET; what
+# ends the process, or takes twenty seconds, is left in the test's outputs.
 set -eu
 fuzz="fuzz/fuzz --target=$1"
 corpus=fuzz/corpus/$1
@@ -11,5 +11,5 @@ corpus=fuzz/corpus/$1
 $fuzz "$corpus"/*
 [ -n "${FUZZ_SECONDS:-}" ] || exit 0
 mkdir -p "$FUZZ_CORPUS/$1"
-exec $fuzz -max_total_time="$FUZZ_SECONDS" -max_len=4096 -timeout=20 -rss_limit_mb=1024 -print_final_stats=1 \
-  -artifact_prefix="$TEST_UNDECLARED_OUTPUTS_DIR/" "$FUZZ_CORPUS/$1" "$corpus"
+exec $fuzz -max_total_time="$FUZZ_SECONDS" -max_len=4096 -timeout=20 -rss_limit_mb=1024 \
+  -print_final_stats=1 -artifact_prefix="$TEST_UNDECLARED_OUTPUTS_DIR/" "$FUZZ_CORPUS/$1" "$corpus"

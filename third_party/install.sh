@@ -1,14 +1,16 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh [--go] LIST... - installs the Debian packages named in the files LIST, one a line, # for comments.
+# install.sh [--go] LIST... - installs the Debian packages named in the files LIST, one a line, #
+# for comments.
 #
-# --go sees to a Go toolchain as well. Does nothing, and needs no network, when everything is there already.
-# Nothing is ever removed or started: a machine with another Docker or containerd keeps it (apt gives up instead),
-# and no service of the new packages runs or starts at boot.
+# --go sees to a Go toolchain as well. Does nothing, and needs no network, when everything is there
+# already. Nothing is ever removed or started: a machine with another Docker or containerd keeps it
+# (apt gives up instead), and no service of the new packages runs or starts at boot.
 set -euo pipefail
 
-# From this version on, Go fetches the newer toolchain that a go.mod asks for by itself (GOTOOLCHAIN=auto).
+# From this version on, Go fetches the newer toolchain that a go.mod asks for by itself
+# (GOTOOLCHAIN=auto).
 readonly oldest_go=1.21
 readonly backports=/etc/apt/sources.list.d/bookworm-backports.sources
 # Debian's hook for "may this service start?"; 101 means no.
@@ -20,11 +22,12 @@ as_root() {
   if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# missing_packages NAME... - those that are not installed, neither themselves nor by a package that provides them
-# (Docker's containerd.io provides runc, for one).
+# missing_packages NAME... - those that are not installed, neither themselves nor by a package that
+# provides them (Docker's containerd.io provides runc, for one).
 missing_packages() {
   # shellcheck disable=SC2016  # the ${...} are dpkg-query's
-  dpkg-query --show --showformat='${db:Status-Status}|${Package}, ${Provides}\n' | awk -F'|' -v wanted="$*" '
+  dpkg-query --show --showformat='${db:Status-Status}|${Package}, ${Provides}\n' |
+    awk -F'|' -v wanted="$*" '
     $1 == "installed" {
       gsub(/ *\([^)]*\)/, "", $2)
       count = split($2, names, /, */)
@@ -37,7 +40,8 @@ missing_packages() {
 }
 
 apt_lists_are_fresh() {
-  [[ -n $(find /var/lib/apt/lists -maxdepth 1 -name '*Packages*' -mmin -1440 -print -quit 2>/dev/null) ]]
+  local lists=/var/lib/apt/lists
+  [[ -n $(find "$lists" -maxdepth 1 -name '*Packages*' -mmin -1440 -print -quit 2>/dev/null) ]]
 }
 
 apt_install() {
@@ -64,9 +68,11 @@ install_packages() {
   fi
   say "packages: installing ${#missing[@]} of $#: ${missing[*]}"
   apt_lists_are_fresh || as_root apt-get update --quiet
-  # The lists may be younger than a day and still name versions that a security update has replaced since.
+  # The lists may be younger than a day and still name versions that a security update has replaced
+  # since.
   apt_install "${missing[@]}" || { as_root apt-get update --quiet && apt_install "${missing[@]}"; }
-  # We run the registry as a process of our own; Debian's service would take port 5000 from the next boot on.
+  # We run the registry as a process of our own; Debian's service would take port 5000 from the next
+  # boot on.
   if [[ " ${missing[*]} " == *" docker-registry "* && -d /run/systemd/system ]]; then
     as_root systemctl disable --quiet docker-registry.service
   fi
@@ -86,13 +92,15 @@ install_go() {
   fi
   # shellcheck source=/dev/null
   if [[ $(. /etc/os-release && printf %s "${VERSION_CODENAME:-}") != bookworm ]]; then
-    say "go: install Go $oldest_go or newer first; only on Debian 12 does this script know where to get it" >&2
+    say "go: install Go $oldest_go or newer first; this script can install it on Debian 12 only" >&2
     return 1
   fi
   say "go: installing from bookworm-backports"
   if ! grep -qrs bookworm-backports /etc/apt/sources.list /etc/apt/sources.list.d; then
-    printf '%s\n' 'Types: deb' 'URIs: http://deb.debian.org/debian' 'Suites: bookworm-backports' 'Components: main' \
-      'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' | as_root tee "$backports" >/dev/null
+    printf '%s\n' 'Types: deb' 'URIs: http://deb.debian.org/debian' \
+      'Suites: bookworm-backports' 'Components: main' \
+      'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' |
+      as_root tee "$backports" >/dev/null
   fi
   as_root apt-get update --quiet
   apt_install --target-release bookworm-backports golang-go
@@ -110,7 +118,8 @@ main() {
     return 2
   fi
   local -a names=()
-  [[ $# -eq 0 ]] || mapfile -t names < <(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep . | sort -u)
+  [[ $# -eq 0 ]] ||
+    mapfile -t names < <(sed 's/#.*//' "$@" | tr -s '[:space:]' '\n' | grep . | sort -u)
   [[ ${#names[@]} -eq 0 ]] || install_packages "${names[@]}"
   [[ -z $want_go ]] || install_go
 }

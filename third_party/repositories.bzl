@@ -12,7 +12,11 @@ def pod_placement_repositories():
     _system_library("boringssl", "//third_party/boringssl:boringssl.BUILD")
     _system_library("com_google_protobuf", "//third_party/protobuf:protobuf.BUILD")
     _system_library("system", "//third_party/system:system.BUILD")
-    _system_library("tomlplusplus", "//third_party/tomlplusplus:tomlplusplus.BUILD", path = "/usr/include/toml++")
+    _system_library(
+        "tomlplusplus",
+        "//third_party/tomlplusplus:tomlplusplus.BUILD",
+        path = "/usr/include/toml++",
+    )
 
     # Bazel's own default repositories, which the WORKSPACE suffix would download.
     native.local_repository(name = "rules_cc", path = "third_party/rules_cc")

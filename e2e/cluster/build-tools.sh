@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok and CoreDNS. Prints the folder that
-# KUBEBUILDER_ASSETS should name. Does nothing when they are there.
+# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok and CoreDNS. Prints the
+# folder that KUBEBUILDER_ASSETS should name. Does nothing when they are there.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -16,7 +16,8 @@ readonly version_package=k8s.io/component-base/version
 readonly kubernetes_ldflags="-s -w -X $version_package.gitVersion=$KUBERNETES_VERSION \
 -X $version_package.gitMajor=1 -X $version_package.gitMinor=36"
 
-# build TOOL HASH COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND with the file to write as its last argument.
+# build TOOL HASH COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND with the file to write as
+# its last argument.
 build() {
   local tool=$1 file=$TOOLS/$1-$2
   shift 2
@@ -34,7 +35,8 @@ build_kubernetes() {
   nice -n 10 go build -trimpath -ldflags "$kubernetes_ldflags" -o "$1" .
 }
 
-# install_module PACKAGE@VERSION FILE - go install has no option for the file's name, only for the folder.
+# install_module PACKAGE@VERSION FILE - go install has no option for the file's name, only for the
+# folder.
 install_module() {
   local folder
   folder=$(mktemp -d "$TOOLS/install.XXXXXX")
@@ -43,11 +45,16 @@ install_module() {
   rmdir "$folder"
 }
 
-# write_kwok_stages FILE - how kwok lets nodes and pods live: at once, as its own "fast" stages say. The image of kwok
-# has them built in, the binary alone takes them as configuration.
+# module_folder MODULE@VERSION - downloads a Go module and prints the folder with its sources.
+module_folder() {
+  (cd "$TOOLS" && go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'
+}
+
+# write_kwok_stages FILE - how kwok lets nodes and pods live: at once, as its own "fast" stages say.
+# The image of kwok has them built in, the binary alone takes them as configuration.
 write_kwok_stages() {
   local module
-  module=$(cd "$TOOLS" && go mod download -json "sigs.k8s.io/kwok@$KWOK_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  module=$(module_folder "sigs.k8s.io/kwok@$KWOK_VERSION")
   local -a stages=("$module"/kustomize/stage/{node/fast,node/heartbeat-with-lease,pod/fast}/*.yaml)
   local file
   for file in "${stages[@]}"; do
@@ -59,7 +66,7 @@ write_kwok_stages() {
 # get_kind_files FOLDER - the files that kind's own node image is made with.
 get_kind_files() {
   local module
-  module=$(cd "$TOOLS" && go mod download -json "sigs.k8s.io/kind@$KIND_VERSION" | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p')
+  module=$(module_folder "sigs.k8s.io/kind@$KIND_VERSION")
   rm -rf "$1"
   cp -R "$module/images/base/files" "$1"
   chmod -R u+w "$1"
@@ -71,7 +78,8 @@ main() {
   mkdir -p "$BIN" "$ASSETS"
 
   local name
-  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" build_kubernetes
+  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" \
+    build_kubernetes
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
     ln -sfn ../bin/k8s "$ASSETS/$name"
     ln -sfn k8s "$BIN/$name"

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Names, versions, paths and small helpers of the cluster scripts; to be sourced after `set -euo pipefail`.
+# Names, versions, paths and small helpers of the cluster scripts; to be sourced after `set -euo
+# pipefail`.
 #
 # Two folders, both outside the repository:
-#   $POD_PLACEMENT_CACHE   what is built: tools, node image. Every product carries the hash of what it is made from in
-#                          its name, so a changed script rebuilds just what it makes, and a second run finds all there.
-#   $STATE                 what runs: kubeconfig, pid files, logs; empty when nothing is up.
+#   $POD_PLACEMENT_CACHE   what is built: tools, node image. The name of each product has a hash of
+#                          its sources: a changed script rebuilds only its own product.
+#   $STATE                 the running cluster: kubeconfig, pid files; empty when nothing is up.
 
 : "${POD_PLACEMENT_CACHE:=$HOME/.cache/pod-placement}"
 export POD_PLACEMENT_CACHE
@@ -36,14 +37,15 @@ readonly REAL_NODE=$CLUSTER-control-plane
 readonly FAKE_ARCHITECTURES=(arm64 ppc64le s390x)
 readonly REGISTRY_PORT=5000
 
-# The cluster lives in a network namespace of its own that has no way out: nothing in it can reach a real registry or
-# another host, and its addresses cannot collide with those of the machine. With an ordinary node image
-# (KIND_NODE_IMAGE), which has to be pulled, it is an ordinary kind cluster in the machine's network.
+# The cluster lives in a network namespace of its own that has no way out: nothing in it can reach a
+# real registry or another host, and its addresses cannot collide with those of the machine. With an
+# ordinary node image (KIND_NODE_IMAGE), which has to be pulled, it is an ordinary kind cluster in
+# the machine's network.
 readonly NETNS=pod-placement
 readonly POD_SUBNET=10.244.0.0/16
 readonly SERVICE_SUBNET=10.96.0.0/16
-# The namespace's own address, on a device of its own. It does not depend on the subnet that podman chooses for its bridge,
-# so that it can stand in the node's configuration before there is a bridge.
+# The namespace's own address, on a device of its own. It does not depend on the subnet that podman
+# chooses for its bridge, so that it can stand in the node's configuration before there is a bridge.
 readonly HOST_ADDRESS=10.251.0.1
 
 # The scripts in images/ share a module; Python must not leave its compiled form in the repository.
@@ -64,8 +66,9 @@ die() {
   exit 1
 }
 
-# need_root ARGS... - runs the calling script again as root with ARGS, unless it is root. Namespaces, mounts and the
-# node's container need it; what is built with the user's Go does not and stays in the user's cache.
+# need_root ARGS... - runs the calling script again as root with ARGS, unless it is root.
+# Namespaces, mounts and the node's container need it; what is built with the user's Go does not and
+# stays in the user's cache.
 need_root() {
   [[ $EUID -eq 0 ]] && return
   exec sudo env "PATH=$PATH" "HOME=$HOME" "POD_PLACEMENT_CACHE=$POD_PLACEMENT_CACHE" \
@@ -81,8 +84,8 @@ content_hash() {
   done | sha256sum | cut -c 1-12
 }
 
-# step TITLE COMMAND... - runs a long and noisy command: one line when it starts, one a minute, one with the time taken
-# when it ends. Its output goes to a log, the end of which is shown if it fails.
+# step TITLE COMMAND... - runs a long and noisy command: one line when it starts, one a minute, one
+# with the time taken when it ends. Its output goes to a log, the end of which is shown if it fails.
 step() {
   local title=$1 start=$SECONDS status=0 log ticker
   shift
@@ -93,7 +96,8 @@ step() {
     printf '  .. %3ds %s\n' $((SECONDS - start)) "$title"
   done &
   ticker=$!
-  # In a subshell of its own, which is no condition of anything: `set -e` holds within functions passed as COMMAND.
+  # In a subshell of its own, which is no condition of anything: `set -e` holds within functions
+  # passed as COMMAND.
   set +e
   (set -e; "$@") >"$log" 2>&1
   status=$?
@@ -111,12 +115,12 @@ step() {
 # own_node_image - the name of the node image made here, which says what it is made from.
 own_node_image() {
   printf 'localhost/pod-placement-node:%s\n' "$(content_hash "$REAL_NODE" "$KIND_VERSION" \
-    "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" "$CLUSTER_DIR/node-image.sh" "$CLUSTER_DIR"/node/* \
-    "$CLUSTER_DIR"/images/{oci.py,pack.py,pause.c})"
+    "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" "$CLUSTER_DIR/node-image.sh" \
+    "$CLUSTER_DIR"/node/* "$CLUSTER_DIR"/images/{oci.py,pack.py,pause.c})"
 }
 
-# use_own_podman - lets podman and kind in this process work on storage of their own in the cache, so that neither the
-# containers of the machine's podman nor its settings and ours meet.
+# use_own_podman - lets podman and kind in this process work on storage of their own in the cache,
+# so that neither the containers of the machine's podman nor its settings and ours meet.
 use_own_podman() {
   mkdir -p "$POD_PLACEMENT_CACHE/podman/networks"
   cat >"$POD_PLACEMENT_CACHE/podman/containers.conf" <<CONF
@@ -143,8 +147,8 @@ CONF
   export KIND_EXPERIMENTAL_PROVIDER=podman
 }
 
-# What to put before a command that shall run in the cluster's network. nsenter, because `ip netns exec` also mounts a
-# new /sys, which hides the cgroups that containers need.
+# What to put before a command that shall run in the cluster's network. nsenter, because `ip netns
+# exec` also mounts a new /sys, which hides the cgroups that containers need.
 ENTER_NETNS=()
 ! uses_own_node_image || ENTER_NETNS=(nsenter "--net=/run/netns/$NETNS" --)
 readonly ENTER_NETNS
@@ -152,7 +156,8 @@ readonly ENTER_NETNS
 # in_netns COMMAND... - runs in the cluster's network.
 in_netns() { "${ENTER_NETNS[@]}" "$@"; }
 
-# start_process NAME COMMAND... - starts a process of ours in the cluster's network, with pid file and log.
+# start_process NAME COMMAND... - starts a process of ours in the cluster's network, with pid file
+# and log.
 start_process() {
   local name=$1
   shift
@@ -162,8 +167,8 @@ start_process() {
   printf '%d\n' $! >"$STATE/$name.pid"
 }
 
-# process_runs NAME - whether a process started by start_process lives. The command is compared too, as the pid may
-# have gone to another process after a reboot.
+# process_runs NAME - whether a process started by start_process lives. The command is compared too,
+# as the pid may have gone to another process after a reboot.
 process_runs() {
   local pid
   pid=$(cat "$STATE/$1.pid" 2>/dev/null) || return 1

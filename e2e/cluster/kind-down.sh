@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Takes down all that kind-up.sh and registry-up.sh started, and puts back what they changed on the machine. The tools
-# and the node image stay in the cache.
+# Takes down all that kind-up.sh and registry-up.sh started, and puts back what they changed on the
+# machine. The tools and the node image stay in the cache.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Brings up the cluster: one real node, by kind, and fake nodes of other architectures, by kwok. If it runs already and
-# is well, that is all it finds out.
+# Brings up the cluster: one real node, by kind, and fake nodes of other architectures, by kwok. If
+# it runs already and is well, that is all it finds out.
 #
-# The real node's image is made here and the cluster has a network of its own, unless KIND_NODE_IMAGE names an image
-# (such as kindest/node:v1.36.1): then kind works as always, with Docker or KIND_EXPERIMENTAL_PROVIDER.
+# The real node's image is made here and the cluster has a network of its own, unless
+# KIND_NODE_IMAGE names an image (such as kindest/node:v1.36.1): then kind works as always, with
+# Docker or KIND_EXPERIMENTAL_PROVIDER.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -26,18 +27,20 @@ make_netns() {
   in_netns ip link set host0 up
 }
 
-# Pods and Services are reached through the node, so that tests can call them without a port-forward, and so that the
-# answers of the registry find their way back.
+# Pods and Services are reached through the node, so that tests can call them without a
+# port-forward, and so that the answers of the registry find their way back.
 route_to_pods() {
   local node
-  node=$(kubectl get node "$REAL_NODE" -o jsonpath='{.status.addresses[?(@.type=="InternalIP")].address}')
+  node=$(kubectl get node "$REAL_NODE" \
+    -o jsonpath='{.status.addresses[?(@.type=="InternalIP")].address}')
   in_netns ip route replace "$POD_SUBNET" via "$node"
   in_netns ip route replace "$SERVICE_SUBNET" via "$node"
 }
 
 # --- The real node
 
-# The node sets these for the whole machine, though they are in none of its namespaces. kind-down.sh puts them back.
+# The node sets these for the whole machine, though they are in none of its namespaces. kind-down.sh
+# puts them back.
 save_sysctls() {
   local name
   [[ ! -e $STATE/sysctls ]] || return 0
@@ -98,18 +101,21 @@ create_cluster() {
   "$config" >"$STATE/kind.yaml"
   # kube-proxy mounts it into its container, whether or not the kernel has modules.
   ! uses_own_node_image || mkdir -p /lib/modules
-  in_netns nice -n 5 "$BIN/kind" create cluster --config "$STATE/kind.yaml" --kubeconfig "$CLUSTER_KUBECONFIG" \
-    --wait 120s
+  in_netns nice -n 5 "$BIN/kind" create cluster --config "$STATE/kind.yaml" \
+    --kubeconfig "$CLUSTER_KUBECONFIG" --wait 120s
 }
 
-# CoreDNS has an image for the real node only, and one copy of it is enough there. On a fake node it would seem to run.
+# CoreDNS has an image for the real node only, and one copy of it is enough there. On a fake node it
+# would seem to run.
 pin_coredns() {
   kubectl --namespace kube-system patch deployment coredns --type merge --patch '{"spec": {
-    "replicas": 1, "template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "'"$REAL_NODE"'"}}}}}'
+    "replicas": 1,
+    "template": {"spec": {"nodeSelector": {"kubernetes.io/hostname": "'"$REAL_NODE"'"}}}}}'
   kubectl --namespace kube-system rollout status deployment coredns --timeout 120s
 }
 
-# There is no resolver to forward to: without this, each name outside of the cluster takes six seconds to fail.
+# There is no resolver to forward to: without this, each name outside of the cluster takes six
+# seconds to fail.
 keep_dns_inside() {
   kubectl --namespace kube-system get configmap coredns -o yaml |
     sed -e '/^ *forward \. /,/^ *}$/d' -e '/^ *loop$/d' |
@@ -120,12 +126,14 @@ keep_dns_inside() {
 
 start_kwok() {
   process_runs kwok ||
-    start_process kwok "$BIN/kwok" --kubeconfig "$CLUSTER_KUBECONFIG" --config "$BIN/kwok-stages.yaml" \
+    start_process kwok "$BIN/kwok" \
+      --kubeconfig "$CLUSTER_KUBECONFIG" --config "$BIN/kwok-stages.yaml" \
       --manage-all-nodes=false --manage-nodes-with-annotation-selector kwok.x-k8s.io/node=fake \
       --node-ip "$HOST_ADDRESS" --node-lease-duration-seconds 40 --server-address 127.0.0.1:10247
 }
 
-# No taint: which node a pod goes to shall be decided by architecture alone, as in a real cluster of several.
+# No taint: which node a pod goes to shall be decided by architecture alone, as in a real cluster of
+# several.
 fake_node() {
   cat <<YAML
 ---
@@ -154,7 +162,8 @@ YAML
 add_fake_nodes() {
   local architecture
   start_kwok
-  for architecture in "${FAKE_ARCHITECTURES[@]}"; do fake_node "$architecture"; done | kubectl apply -f -
+  for architecture in "${FAKE_ARCHITECTURES[@]}"; do fake_node "$architecture"; done |
+    kubectl apply -f -
   kubectl wait --for condition=Ready node "${FAKE_ARCHITECTURES[@]/#/fake-}" --timeout 60s
 }
 
@@ -162,7 +171,8 @@ add_fake_nodes() {
 
 real_node_is_well() {
   [[ -e $CLUSTER_KUBECONFIG ]] &&
-    kubectl --request-timeout 5s wait --for condition=Ready node "$REAL_NODE" --timeout 5s >/dev/null 2>&1
+    kubectl --request-timeout 5s wait --for condition=Ready node "$REAL_NODE" --timeout 5s \
+      >/dev/null 2>&1
 }
 
 fake_nodes_are_well() {
@@ -189,9 +199,9 @@ create_real_node() {
   step "CoreDNS on the real node" pin_coredns
 }
 
-# Kernels of the 6.18 line lose elements of a map that is flushed and filled again in one transaction, which is what
-# kube-proxy does every hour: from then on Services come and go with each change. Without its table it starts from nothing,
-# and all is well for another hour.
+# Kernels of the 6.18 line lose elements of a map that is flushed and filled again in one
+# transaction, which is what kube-proxy does every hour: from then on Services come and go with each
+# change. Without its table it starts from nothing, and all is well for another hour.
 renew_service_rules() {
   local proxy
   proxy=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-proxy \
@@ -211,7 +221,9 @@ proxy_older_than() {
 
 main() {
   real_node_is_well || create_real_node
-  if uses_own_node_image && proxy_older_than 30; then step "new rules for Services" renew_service_rules; fi
+  if uses_own_node_image && proxy_older_than 30; then
+    step "new rules for Services" renew_service_rules
+  fi
   fake_nodes_are_well || step "fake nodes: ${FAKE_ARCHITECTURES[*]}" add_fake_nodes
   say "cluster $CLUSTER: up; KUBECONFIG=$CLUSTER_KUBECONFIG"
 }

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# load-image.sh ARCHIVE... - puts images of Docker or OCI archives on the real node, under the names that they carry.
+# load-image.sh ARCHIVE... - puts images of Docker or OCI archives on the real node, under the names
+# that they carry.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -10,5 +11,6 @@ set -euo pipefail
 
 ! uses_own_node_image || use_own_podman
 for archive in "$@"; do
-  step "loading $(basename "$archive")" in_netns "$BIN/kind" load image-archive "$archive" --name "$CLUSTER"
+  step "loading $(basename "$archive")" \
+    in_netns "$BIN/kind" load image-archive "$archive" --name "$CLUSTER"
 done

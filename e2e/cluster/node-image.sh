@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the image of a kind node from Debian packages and the tools built here, for machines that cannot pull kind's.
-# Prints its name. Does nothing when there is one of the same ingredients.
+# Makes the image of a kind node from Debian packages and the tools built here, for machines that
+# cannot pull kind's. Prints its name. Does nothing when there is one of the same ingredients.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 need_root "$@"
 
-# What kind's own image has installed, and Debian's containerd, runc and CNI plugins for those it builds.
-readonly packages=systemd,conntrack,iptables,nftables,iproute2,ethtool,util-linux,mount,kmod,libseccomp2,pigz,e2fsprogs,\
-bash,ca-certificates,curl,jq,procps,containerd,runc,containernetworking-plugins
+# What kind's own image has installed, and Debian's containerd, runc and CNI plugins for those it
+# builds.
+readonly packages=systemd,conntrack,iptables,nftables,iproute2,ethtool,util-linux,mount,kmod,\
+libseccomp2,pigz,e2fsprogs,bash,ca-certificates,curl,jq,procps,containerd,runc,\
+containernetworking-plugins
 
 readonly unfinished=localhost/pod-placement-node:unfinished
 
@@ -18,11 +20,13 @@ make_image() {
   use_own_podman
   # mmdebstrap works in TMPDIR, which must hold a gigabyte; /tmp may be small or in memory.
   mkdir -p "$POD_PLACEMENT_CACHE/tmp"
-  TMPDIR=$POD_PLACEMENT_CACHE/tmp nice -n 10 mmdebstrap --variant=minbase --mode=root --include="$packages" \
+  TMPDIR=$POD_PLACEMENT_CACHE/tmp nice -n 10 mmdebstrap \
+    --variant=minbase --mode=root --include="$packages" \
     --customize-hook="$CLUSTER_DIR/node/customize.sh" --format=tar bookworm - |
     nice -n 10 podman import --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' \
       --change 'STOPSIGNAL SIGRTMIN+3' --change 'ENV container=docker' - "$unfinished"
-  # If mmdebstrap failed, podman took what came for an image all the same; only a whole one gets the name.
+  # If mmdebstrap failed, podman took what came for an image all the same; only a whole one gets the
+  # name.
   podman tag "$unfinished" "$1"
   podman untag "$unfinished" "$unfinished"
 }
@@ -30,7 +34,8 @@ make_image() {
 # They take 800 MB each, and the ingredients of the older ones are gone.
 remove_other_images() {
   local image
-  podman images --format '{{.Repository}}:{{.Tag}}' --filter reference=localhost/pod-placement-node |
+  podman images --format '{{.Repository}}:{{.Tag}}' \
+    --filter reference=localhost/pod-placement-node |
     while read -r image; do
       [[ $image == "$1" ]] || podman rmi "$image" >/dev/null 2>&1 || true # one in use stays
     done

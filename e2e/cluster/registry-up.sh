@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Starts a registry (Debian's docker-registry) that nodes, pods and with-cluster.sh reach under one address, over plain
-# HTTP and without credentials, and prints that as REGISTRY=host:port.
+# Starts a registry (Debian's docker-registry) that nodes, pods and with-cluster.sh reach under one
+# address, over plain HTTP and without credentials, and prints that as REGISTRY=host:port.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -14,7 +14,9 @@ host_address() {
     printf %s "$HOST_ADDRESS"
   else
     # The machine's own end of the bridge that kind's nodes are on.
-    ip -4 -oneline address show dev "br-$(docker network inspect kind --format '{{.Id}}' | cut -c 1-12)" |
+    local network
+    network=$(docker network inspect kind --format '{{.Id}}')
+    ip -4 -oneline address show dev "br-${network:0:12}" |
       awk '{sub("/.*", "", $4); print $4; exit}'
   fi
 }
@@ -40,10 +42,10 @@ YAML
 
 # trust_in_nodes ADDRESS - tells the containerd of each node that this registry speaks plain HTTP.
 trust_in_nodes() {
-  local node engine=${KIND_EXPERIMENTAL_PROVIDER:-docker}
+  local node engine=${KIND_EXPERIMENTAL_PROVIDER:-docker} folder=/etc/containerd/certs.d/$1
   for node in $(in_netns "$BIN/kind" --quiet get nodes --name "$CLUSTER"); do
     in_netns "$engine" exec --interactive "$node" \
-      sh -c "mkdir -p /etc/containerd/certs.d/$1 && cat >/etc/containerd/certs.d/$1/hosts.toml" <<TOML
+      sh -c "mkdir -p $folder && cat >$folder/hosts.toml" <<TOML
 server = "http://$1"
 [host."http://$1"]
 TOML
@@ -62,7 +64,8 @@ main() {
     trust_in_nodes "$address"
     for _ in $(seq 100); do
       in_netns curl --silent --fail --noproxy '*' "http://$address/v2/" >/dev/null && break
-      process_runs docker-registry || die "the registry ended: $(tail -n 5 "$LOGS/docker-registry.log")"
+      process_runs docker-registry ||
+        die "the registry ended: $(tail -n 5 "$LOGS/docker-registry.log")"
       sleep 0.1
     done
     printf '%s\n' "$address" >"$STATE/registry"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MakePod: pods in one line.
 //
-//   api.Create<core::Pod>(MakePod("web").Namespace("shop").Gate(api::kLocalGate).Image("r.io/app:1"));
+//   api.Create<core::Pod>(MakePod("web").Namespace("shop").Gate(api::kLocalGate).Image("r/app:1"));
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Container images as bytes: layers, configs, manifests and indexes, of OCI and of Docker's older kind.
+"""Container images as bytes: layers, configs, manifests and indexes, in OCI's and Docker's types.
 
-Equal input gives equal bytes (no times, owners or random ids), so digests can be compared between runs.
+Equal input gives equal bytes (no times, owners or random ids): digests are the same in every run.
 
     layer = oci.layer([(program_bytes, "/pause")])
     config = oci.config(layer, "arm64", entrypoint=["/pause"])
@@ -67,7 +67,7 @@ def json_blob(media_type, value, parts=()):
 
 
 def layer(files, links=(), kind=OCI):
-    """A layer of `files` (contents, path), which are programs, and symbolic `links` (path, target)."""
+    """A layer of programs, `files` (contents, path), and symbolic `links` (path, target)."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.PAX_FORMAT) as tar:
         tmp = tarfile.TarInfo("tmp")
@@ -110,7 +110,7 @@ def manifest(config_blob, layers, kind=OCI):
 
 
 def index(entries, kind=OCI):
-    """An index (or manifest list) of `entries`: (manifest, platform) or (manifest, platform, annotations)."""
+    """An index or manifest list. `entries`: (manifest, platform) or (..., annotations)."""
     return json_blob(kind.index, {
         "schemaVersion": 2,
         "mediaType": kind.index,
@@ -122,7 +122,7 @@ def index(entries, kind=OCI):
 
 
 def write_archive(path, manifest_blob, names):
-    """An OCI archive, as `ctr images import`, `podman load` and `kind load image-archive` take it."""
+    """An OCI archive for `ctr images import`, `podman load` and `kind load image-archive`."""
     def add(tar, name, data):
         entry = tarfile.TarInfo(name)
         entry.size, entry.mode = len(data), 0o644

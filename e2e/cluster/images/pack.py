@@ -18,14 +18,16 @@ def pair(text):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--name", action="append", required=True, help="name:tag of the image; may be repeated")
+    parser.add_argument("--name", action="append", required=True,
+                        help="name:tag of the image; may be repeated")
     parser.add_argument("--entrypoint", default="")
     parser.add_argument("--link", action="append", default=[], type=pair, metavar="PATH:TARGET")
     parser.add_argument("archive")
     parser.add_argument("files", nargs="+", type=pair, metavar="FILE:PATH")
     args = parser.parse_args()
 
-    layer = oci.layer([(pathlib.Path(source).read_bytes(), path) for source, path in args.files], args.link)
+    files = [(pathlib.Path(source).read_bytes(), path) for source, path in args.files]
+    layer = oci.layer(files, args.link)
     config = oci.config(layer, GOARCH[platform.machine()], args.entrypoint.split())
     oci.write_archive(args.archive, oci.manifest(config, [layer]), args.name)
 

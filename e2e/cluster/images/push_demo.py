@@ -2,9 +2,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Pushes the demo images, of several architectures and manifest kinds, to a registry.
 
-All of them hold the same program, which is this machine's. In the images for other architectures its header says so,
-that is all there is of them: nodes of those architectures are fake and never run it, and a real node that is given it
-by mistake fails with "exec format error", as it would with a real one. Pushing again changes nothing.
+All images hold the same program, built for this machine. In an image for another architecture only
+the ELF header names that architecture: fake nodes never run the program, and a real node that gets
+it by mistake fails with "exec format error", as with a real image. Pushing again changes nothing.
 """
 
 import argparse
@@ -29,13 +29,13 @@ E_MACHINE_OFFSET = 18
 
 
 class Registry:
-    """The few calls of the OCI distribution API that a push takes, anonymous and over plain HTTP."""
+    """The calls of the OCI distribution API that a push needs, anonymous and over plain HTTP."""
 
     def __init__(self, address):
         self._base = f"http://{address}/v2/"
 
     def push(self, repository, tag, top):
-        """Pushes the manifest or index `top` with all it is made of, depth first, as registries demand."""
+        """Pushes the manifest or index `top` after its parts, which registries require first."""
         self._push_parts(repository, top)
         self._put_manifest(repository, tag, top)
 
@@ -59,15 +59,16 @@ class Registry:
                 raise
         upload = self._call("POST", f"{repository}/blobs/uploads/", b"").headers["Location"]
         separator = "&" if "?" in upload else "?"
-        self._call("PUT", upload + separator + urllib.parse.urlencode({"digest": blob.digest}), blob.data,
-                   "application/octet-stream")
+        query = urllib.parse.urlencode({"digest": blob.digest})
+        self._call("PUT", upload + separator + query, blob.data, "application/octet-stream")
 
     def _call(self, method, path, data=None, content_type=None):
         headers = {"Content-Type": content_type} if content_type else {}
         url = urllib.parse.urljoin(self._base, path)
-        # Whatever proxy the person's environment names, this registry is next door.
+        # The registry is local: a proxy of the environment does not reach it.
         opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-        with opener.open(urllib.request.Request(url, data, headers, method=method), timeout=30) as answer:
+        request = urllib.request.Request(url, data, headers, method=method)
+        with opener.open(request, timeout=30) as answer:
             answer.read()
             return answer
 
@@ -86,7 +87,7 @@ def single(program, architecture, kind=oci.OCI):
 
 
 def attestation(subject):
-    """What `docker buildx` adds beside each image: a manifest that is no image and claims no platform."""
+    """The manifest without image and platform that `docker buildx` adds for each image."""
     statement = oci.json_blob("application/vnd.in-toto+json", {
         "_type": "https://in-toto.io/Statement/v0.1",
         "predicateType": "https://slsa.dev/provenance/v0.2",
@@ -99,7 +100,10 @@ def attestation(subject):
         "config": {},
         "rootfs": {"type": "layers", "diff_ids": [statement.digest]},
     })
-    entry = {"vnd.docker.reference.digest": subject.digest, "vnd.docker.reference.type": "attestation-manifest"}
+    entry = {
+        "vnd.docker.reference.digest": subject.digest,
+        "vnd.docker.reference.type": "attestation-manifest",
+    }
     return oci.manifest(config, [statement]), {"architecture": "unknown", "os": "unknown"}, entry
 
 

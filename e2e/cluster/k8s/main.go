@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 
-// Command k8s is all of Kubernetes in one file: etcd, the control plane, kubelet, kube-proxy, kubeadm and kubectl.
+// Command k8s is all of Kubernetes in one file: etcd, the control plane, kubelet, kube-proxy,
+// kubeadm and kubectl.
 //
-// It acts as the component that it is called as (a symlink named kube-apiserver is a kube-apiserver), or as the one
-// named by its first argument. Linked together, the components share most of their code: 200 MB instead of 700 MB to
-// build, link and copy into the node image.
+// It acts as the component that it is called as (a symlink named kube-apiserver is a
+// kube-apiserver), or as the one named by its first argument. Linked together, the components share
+// most of their code: 200 MB instead of 700 MB to build, link and copy into the node image.
 package main
 
 import (
@@ -33,19 +34,24 @@ import (
 
 // A component runs to its end on os.Args, as its own main() would, and returns the exit code.
 var components = map[string]func() int{
-	"etcd":                    func() int { etcdmain.Main(os.Args); return 0 },
-	"kube-apiserver":          func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
-	"kube-controller-manager": func() int { return cli.Run(controllermanager.NewControllerManagerCommand()) },
-	"kube-proxy":              func() int { return cli.Run(proxy.NewProxyCommand()) },
-	"kube-scheduler":          func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
-	"kubeadm":                 func() int { return report(kubeadm.Run()) },
-	"kubectl":                 runKubectl,
-	"kubelet":                 func() int { return cli.Run(kubelet.NewKubeletCommand(context.Background())) },
-	"minicni":                 func() int { return report(runMiniCNI(context.Background())) },
+	"etcd":           func() int { etcdmain.Main(os.Args); return 0 },
+	"kube-apiserver": func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
+	"kube-controller-manager": func() int {
+		return cli.Run(controllermanager.NewControllerManagerCommand())
+	},
+	"kube-proxy":     func() int { return cli.Run(proxy.NewProxyCommand()) },
+	"kube-scheduler": func() int { return cli.Run(scheduler.NewSchedulerCommand()) },
+	"kubeadm":        func() int { return report(kubeadm.Run()) },
+	"kubectl":        runKubectl,
+	"kubelet": func() int {
+		return cli.Run(kubelet.NewKubeletCommand(context.Background()))
+	},
+	"minicni": func() int { return report(runMiniCNI(context.Background())) },
 }
 
 func runKubectl() int {
-	// kubectl words its errors itself ("Error from server (NotFound): ...") and chooses the exit code by them.
+	// kubectl words its errors itself ("Error from server (NotFound): ...") and chooses the exit code
+	// by them.
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

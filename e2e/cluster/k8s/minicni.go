@@ -25,10 +25,12 @@ const (
 	cniInterval = 3 * time.Second
 )
 
-// runMiniCNI is the pod network of the node image made here. kind's own, kindnetd, is published as an image only.
+// runMiniCNI is the pod network of the node image made here. kind's own, kindnetd, is published as
+// an image only.
 //
-// It runs once a node (NODE_NAME), connects the pods of this node by a CNI configuration for the stock ptp plugin, and
-// routes the pod ranges of the other nodes to them. It returns only on an error that waiting would not mend.
+// It runs once a node (NODE_NAME), connects the pods of this node by a CNI configuration for the
+// stock ptp plugin, and routes the pod ranges of the other nodes to them. It returns only on an
+// error that waiting would not mend.
 func runMiniCNI(ctx context.Context) error {
 	self := os.Getenv("NODE_NAME")
 	if self == "" {
@@ -38,7 +40,8 @@ func runMiniCNI(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("minicni: %w", err)
 	}
-	// Service addresses work only once kube-proxy does; kind tells every node the API server's own address.
+	// Service addresses work only once kube-proxy does; kind tells every node the API server's own
+	// address.
 	if endpoint := os.Getenv("CONTROL_PLANE_ENDPOINT"); endpoint != "" {
 		config.Host = "https://" + endpoint
 	}
@@ -71,8 +74,8 @@ func runMiniCNI(ctx context.Context) error {
 	}
 }
 
-// routeTo sends packets for the pods of `node` to its address. A fake node's address is not on our network: it is no
-// next hop, and having no route to it is right.
+// routeTo sends packets for the pods of `node` to its address. A fake node's address is not on our
+// network: it is no next hop, and having no route to it is right.
 func routeTo(node *corev1.Node) {
 	_, pods, err := net.ParseCIDR(node.Spec.PodCIDR)
 	if err != nil {

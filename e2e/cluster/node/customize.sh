@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# customize.sh ROOT - turns the Debian system in the folder ROOT into a kind node; called by mmdebstrap.
+# customize.sh ROOT - turns the Debian system in the folder ROOT into a kind node; called by
+# mmdebstrap.
 #
-# Follows kind's images/base/Dockerfile and pkg/build/nodeimage, with Debian's containerd, runc and CNI plugins in place
-# of freshly built ones, and the images of Kubernetes' components packed from the binary that is on the node as well.
+# Follows kind's images/base/Dockerfile and pkg/build/nodeimage, with Debian's containerd, runc and
+# CNI plugins in place of freshly built ones, and the images of Kubernetes' components packed from
+# the binary that is on the node as well.
 set -euo pipefail
 # shellcheck source=../env.sh
 . "$(dirname "$0")/../env.sh"
@@ -22,18 +24,21 @@ install_kind_files() {
   install -m 644 -D -t "$root/etc/default" "$kind_files/etc/default/kubelet"
   install -m 644 -D -t "$root/etc/sysctl.d" "$kind_files"/etc/sysctl.d/*
   install -m 644 -t "$root/etc/systemd/system" "$kind_files"/etc/systemd/system/*.{service,slice}
-  install -m 644 -t "$root/etc/systemd/system/kubelet.service.d" "$kind_files"/etc/systemd/system/kubelet.service.d/*
+  install -m 644 -t "$root/etc/systemd/system/kubelet.service.d" \
+    "$kind_files"/etc/systemd/system/kubelet.service.d/*
   printf %s "$KUBERNETES_VERSION" >"$root/kind/version"
   install -m 644 "$CLUSTER_DIR/node/storage.yaml" "$root/kind/manifests/default-storage.yaml"
   sed "s/KUBERNETES_VERSION/$KUBERNETES_VERSION/; s/REAL_NODE/$REAL_NODE/" \
     "$CLUSTER_DIR/node/minicni.yaml" >"$root/kind/manifests/default-cni.yaml"
 }
 
-# Only what a node in a container needs is started: nothing that waits for devices, consoles or kernel messages.
+# Only what a node in a container needs is started: nothing that waits for devices, consoles or
+# kernel messages.
 trim_systemd() {
   local system=$root/lib/systemd/system wanted=$root/etc/systemd/system/multi-user.target.wants unit
-  rm -f "$system/sysinit.target.wants/systemd-tmpfiles-setup.service" "$system"/multi-user.target.wants/* \
-    "$system"/local-fs.target.wants/* "$system"/sockets.target.wants/*{udev,initctl}* "$system"/basic.target.wants/* \
+  rm -f "$system/sysinit.target.wants/systemd-tmpfiles-setup.service" \
+    "$system"/{basic,local-fs,multi-user}.target.wants/* \
+    "$system"/sockets.target.wants/*{udev,initctl}* \
     "$root"/etc/systemd/system/*.wants/*
   echo ReadKMsg=no >>"$root/etc/systemd/journald.conf"
   mkdir -p "$wanted"
@@ -55,7 +60,8 @@ install_runtime() {
   # kind's unit file looks for containerd here.
   ln -sf /usr/bin/containerd "$root/usr/local/bin/containerd"
   chroot "$root" ctr oci spec | jq '
-    .hooks.createContainer += [{path: "/kind/bin/mount-product-files.sh"}] | del(.process.rlimits)' \
+    .hooks.createContainer += [{path: "/kind/bin/mount-product-files.sh"}]
+    | del(.process.rlimits)' \
     >"$root/etc/containerd/cri-base.json"
 }
 
@@ -67,15 +73,17 @@ install_kubernetes() {
   done
 }
 
-# One image stands for all components of Kubernetes, under each of their names. kube-proxy needs nft in it.
+# One image stands for all components of Kubernetes, under each of their names. kube-proxy needs nft
+# in it.
 pack_images() {
-  local name library
-  local -a names=() files=("$root/usr/local/bin/k8s:/usr/local/bin/k8s" "$root/usr/sbin/nft:/usr/sbin/nft") links=()
+  local name library pack=$CLUSTER_DIR/images/pack.py
+  local -a names=() links=()
+  local -a files=("$root/usr/local/bin/k8s:/usr/local/bin/k8s" "$root/usr/sbin/nft:/usr/sbin/nft")
   while read -r name; do
     case $name in
-      */coredns:*) python3 "$CLUSTER_DIR/images/pack.py" --name "$name" --entrypoint /coredns "$work/coredns.tar" \
-        "$(readlink -f "$BIN/coredns"):/coredns" ;;
-      */pause:*) python3 "$CLUSTER_DIR/images/pack.py" --name "$name" --name "$sandbox_image" --entrypoint /pause \
+      */coredns:*) python3 "$pack" --name "$name" --entrypoint /coredns \
+        "$work/coredns.tar" "$(readlink -f "$BIN/coredns"):/coredns" ;;
+      */pause:*) python3 "$pack" --name "$name" --name "$sandbox_image" --entrypoint /pause \
         "$work/pause.tar" "$(readlink -f "$BIN/pause"):/pause" ;;
       *) names+=(--name "$name") ;;
     esac
@@ -86,11 +94,12 @@ pack_images() {
   while read -r library; do
     files+=("$root$library:$library")
   done < <(chroot "$root" ldd /usr/sbin/nft | grep -o '/[^ ]*')
-  python3 "$CLUSTER_DIR/images/pack.py" "${names[@]}" "${links[@]}" "$work/kubernetes.tar" "${files[@]}"
+  python3 "$pack" "${names[@]}" "${links[@]}" "$work/kubernetes.tar" "${files[@]}"
 }
 
-# Puts the images into the store of the node's own containerd, run here for the purpose: a node without a network has
-# no other place to get them from. In a mount namespace, so that whatever it mounts goes away with it.
+# Puts the images into the store of the node's own containerd, run here for the purpose: a node
+# without a network has no other place to get them from. In a mount namespace, so that whatever it
+# mounts goes away with it.
 preload_images() {
   mkdir -p "$root/images"
   mv "$work"/*.tar "$root/images/"

@@ -1,0 +1,124 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tests of lint.py: each check finds its violation in a small tree, and nothing in a clean one."""
+
+import os
+import tempfile
+import unittest
+from unittest import mock
+
+import lint
+
+LICENCE = "SPDX-License-Identifier: Apache-2.0"
+
+
+class LintTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.root = folder.name
+        self.add("CONTRIBUTING.md", "| | invariant |\n|---|---|\n| I1 | Gates. |\n")
+
+    def add(self, path, text):
+        path = os.path.join(self.root, path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+
+    def findings(self, check):
+        findings = []
+        check(self.root, findings)
+        return findings
+
+    def test_finds_nothing_in_a_clean_tree(self):
+        self.add("kube/BUILD.bazel", f"# {LICENCE}\n"
+                 'placement_cc_library(name = "a", srcs = ["a.cc"], hdrs = ["a.h"])\n')
+        self.add("kube/a.h", f"// {LICENCE}\n#pragma once\n")
+        self.add("kube/a.cc", f'// {LICENCE}\n#include "kube/a.h"\n\nint main() {{ return 0; }}\n')
+        for check in lint.CHECKS:
+            self.assertEqual(self.findings(check), [], check.__name__)
+
+    def test_finds_an_include_without_a_dependency(self):
+        self.add("kube/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n'
+                 'placement_cc_library(name = "b", srcs = ["b.cc"])\n')
+        self.add("kube/a.h", "")
+        self.add("kube/b.cc", '#include "kube/a.h"\n#include "kube/c.h"\n')
+        self.assertEqual(self.findings(lint.check_includes), [
+            "kube/b.cc:1: //kube:b includes kube/a.h without a dep on //kube:a",
+            "kube/b.cc:2: no target has the header kube/c.h",
+        ])
+
+    def test_finds_a_folder_that_must_not_be_used(self):
+        self.add("api/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
+        self.add("api/a.h", "")
+        self.add("kube/BUILD.bazel",
+                 'placement_cc_library(name = "b", srcs = ["b.cc"], deps = ["//api:a"])\n')
+        self.add("kube/b.cc", '#include "api/a.h"\n')
+        self.assertEqual(self.findings(lint.check_includes),
+                         ["kube/b.cc:1: kube/ must not use api/"])
+
+    def test_finds_a_file_without_licence_and_a_long_one(self):
+        self.add("a.py", "pass\n")
+        self.add("b.py", f"# {LICENCE}\n" + "pass\n" * 800)
+        self.assertEqual(self.findings(lint.check_files), [
+            "a.py: no SPDX-License-Identifier in the first lines",
+            "b.py: 801 lines, more than 800",
+        ])
+
+    def test_finds_a_long_line_in_every_kind_of_source(self):
+        for name in ("a.py", "a.sh", "a.bzl", "BUILD.bazel", "a.BUILD", "a.go", "a.proto", "a.c",
+                     "a.cc", "a.h", "Makefile", "WORKSPACE"):
+            self.add(f"{name}-folder/{name}", "x" * 100 + "\n" + "y" * 101 + "\n")
+            self.assertIn(f"{name}-folder/{name}:2: 101 columns, more than 100",
+                          self.findings(lint.check_columns))
+
+    def test_counts_characters_and_not_bytes(self):
+        self.add("a.py", "é" * 100 + "\n")
+        self.assertEqual(self.findings(lint.check_columns), [])
+
+    def test_accepts_long_lines_of_raw_strings(self):
+        long = "x" * 101
+        self.add("a.cc", f'auto a = R"({long}\n{long})";\nauto b = R"json({long})json";\n'
+                 f'auto c = "{long}";\n')
+        self.assertEqual(self.findings(lint.check_columns),
+                         ["a.cc:4: 113 columns, more than 100"])
+
+    def test_finds_code_that_is_not_formatted(self):
+        self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
+        found = self.findings(lint.check_format)
+        self.assertEqual([finding.split(": ")[0] for finding in found], ["a.cc:1", "a.cc:3"])
+
+    def test_names_the_cure_when_clang_format_is_missing(self):
+        with mock.patch.object(lint, "CLANG_FORMAT", "no-such-program"):
+            self.assertEqual(self.findings(lint.check_format),
+                             ["no-such-program is missing: `make setup` installs it"])
+
+    def test_refuses_another_clang_format(self):
+        with mock.patch.object(lint, "CLANG_FORMAT_VERSION", 99):
+            found = self.findings(lint.check_format)
+        self.assertEqual(len(found), 1)
+        self.assertIn("clang-format 99 is needed", found[0])
+
+    def test_finds_detached_coroutines(self):
+        self.add("a.cc", "// asio::detached\nco_spawn(io, Run(), asio::detached);\n")
+        self.assertEqual(self.findings(lint.check_coroutines),
+                         ["a.cc:2: asio::detached; spawn it in a TaskGroup"])
+
+    def test_finds_temporaries_in_a_co_await_statement(self):
+        self.add("a.cc", "auto a = co_await Get(key);\nauto b = co_await Get({key});\n"
+                 'auto c = co_await\n    Get("key");\nif (co_await Ready()) { Run("it"); }\n')
+        self.assertEqual([f.split(":")[1] for f in self.findings(lint.check_coroutines)],
+                         ["2", "3"])
+
+    def test_finds_an_invariant_that_is_not_defined(self):
+        undefined = "I" + "77"  # In two parts, because the lint reads this file too.
+        self.add("a.cc", f"// I1 and {undefined}\n")
+        self.add("docs/a.md", f"Why: ({undefined}).\n")
+        self.assertEqual(self.findings(lint.check_invariants), [
+            f"a.cc:1: {undefined} is not defined in CONTRIBUTING.md",
+            f"docs/a.md:1: {undefined} is not defined in CONTRIBUTING.md",
+        ])
+
+
+if __name__ == "__main__":
+    unittest.main()

@@ -5,14 +5,14 @@
 
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/certificates.h"
-#include "operator/finalizers.h"
-#include "operator/foreign_objects.h"
+#include "operator/certificates/certificates.h"
 #include "operator/objects/cluster_objects.h"
+#include "operator/objects/foreign_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/pod_trouble.h"
 #include "operator/status/write_status.h"
+#include "operator/teardown/finalizers.h"
 #include "placement/gate.h"
 
 namespace operator_ {
@@ -60,7 +60,7 @@ ObjectKey WebhookConfigurationKey() {
 }  // namespace
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
-                                     OperandOptions options, const Configs& configs,
+                                     OperandOptions options, const ConfigStore& configs,
                                      OperandStore& store, kube::EventRecorder& events,
                                      ClusterTiming timing)
     : client_(client),

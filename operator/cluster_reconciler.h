@@ -23,13 +23,13 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
-#include "operator/configs.h"
-#include "operator/gates.h"
+#include "operator/config_store.h"
 #include "operator/named_objects.h"
+#include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
-#include "operator/operand_store.h"
 #include "operator/status/cluster_status.h"
-#include "operator/ungating.h"
+#include "operator/teardown/ungate.h"
+#include "operator/teardown/ungating.h"
 
 namespace operator_ {
 
@@ -63,7 +63,7 @@ class ClusterReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` is used while this lives.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                    const Configs& configs, OperandStore& store, kube::EventRecorder& events,
+                    const ConfigStore& configs, OperandStore& store, kube::EventRecorder& events,
                     ClusterTiming timing = {});
 
   // Reconciler
@@ -102,7 +102,7 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Client& client_;
   kube::Clock& clock_;
   OperandOptions options_;
-  const Configs& configs_;
+  const ConfigStore& configs_;
   OperandStore& store_;
   kube::EventRecorder& events_;
   ClusterTiming timing_;

@@ -16,16 +16,16 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/leadership.h"
-#include "operator/announcement_cleaner.h"
+#include "operator/announcements/announcement_cleaner.h"
+#include "operator/certificates/own_certificate.h"
 #include "operator/cluster_reconciler.h"
-#include "operator/configs.h"
+#include "operator/config_store.h"
 #include "operator/namespaces.h"
+#include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
-#include "operator/operand_store.h"
-#include "operator/own_certificate.h"
-#include "operator/own_webhooks_reconciler.h"
 #include "operator/pacer.h"
 #include "operator/shard_reconciler.h"
+#include "operator/webhooks/own_webhooks_reconciler.h"
 
 namespace operator_ {
 
@@ -62,7 +62,7 @@ class Leader final : public kube::Term {
   kube::Client& client_;
   kube::Clock& clock_;
   LeaderOptions options_;
-  Configs configs_;
+  ConfigStore configs_;
   Namespaces namespaces_;
   OperandStore store_;
   Pacer pacer_;

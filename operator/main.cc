@@ -24,14 +24,14 @@
 #include "kube/server/health.h"
 #include "kube/server/https_server.h"
 #include "kube/server/ops_server.h"
-#include "operator/announcer.h"
-#include "operator/config_webhooks.h"
-#include "operator/farewell.h"
+#include "operator/announcements/announcer.h"
+#include "operator/certificates/own_certificate.h"
 #include "operator/leader.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
-#include "operator/own_certificate.h"
+#include "operator/teardown/own_namespace_teardown.h"
+#include "operator/webhooks/config_webhooks.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"
@@ -79,8 +79,8 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
 constexpr auto kRetryEvery = 2s;
-// How long what is under way may hold up the farewell, which has a few seconds in all.
-constexpr kube::Duration kFarewellCannotWait = 1s;
+// How long what is under way may hold up the teardown, which has a few seconds in all.
+constexpr kube::Duration kStopLeadingWithin = 1s;
 
 Result<OperandOptions> OptionsFromFlags() {
   OperandOptions options{.ns = FLAGS_namespace,
@@ -104,7 +104,7 @@ Result<OperandOptions> OptionsFromFlags() {
 // The operator's Namespace and certificate, whatever time the API server takes to give them.
 // Errors: kCancelled when the process is to stop or the namespace goes.
 Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
-                const Farewell& farewell, OperandOptions& options) {
+                const OwnNamespaceTeardown& teardown, OperandOptions& options) {
   while (true) {
     kube::ObjectKey key{"", options.ns};
     Result<kube::Unstructured> ns = co_await kube::GetObject(client, kNamespaces, key);
@@ -116,7 +116,7 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
       ready = ns.error().Prefix("read namespace " + options.ns);
     }
     if (ready) co_return Ok();
-    if (farewell.due()) co_return Error::Cancelled("namespace " + options.ns + " is being deleted");
+    if (teardown.due()) co_return Error::Cancelled("namespace " + options.ns + " is being deleted");
     LOG(WARNING) << "cannot start yet: " << ready.error();
     Result<> slept = co_await app.clock().Sleep(kRetryEvery);
     if (!slept) co_return slept.error();
@@ -134,14 +134,14 @@ boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
 
 // Answers the API server, and leads when it is our turn, until the process is to stop; where the
 // namespace goes, nobody leads any more and every pod is let go. `serving` tells when it answers;
-// `changed` is told when `farewell` is due. Without an error all tasks of the process have ended
+// `changed` is told when `teardown` is due. Without an error all tasks of the process have ended
 // when it returns, as some of them use what is made here.
 Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics,
-                Farewell& farewell, kube::Notifier& changed, kube::HttpsServer& ops,
+                OwnNamespaceTeardown& teardown, kube::Notifier& changed, kube::HttpsServer& ops,
                 bool& serving) {
   OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
-  Result<> prepared = co_await Prepare(app, client, certificate, farewell, operands);
-  if (!prepared && !farewell.due()) co_return prepared.error();
+  Result<> prepared = co_await Prepare(app, client, certificate, teardown, operands);
+  if (!prepared && !teardown.due()) co_return prepared.error();
 
   // The webhooks, in every replica.
   std::unique_ptr<kube::HttpsServer> server;
@@ -178,16 +178,16 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);
   };
   kube::TaskGroup leading(app.executor());
-  if (!farewell.due()) leading.Spawn("leadership", leadership.Run(std::move(new_term)));
-  while (!app.stopping() && !farewell.due()) {
+  if (!teardown.due()) leading.Spawn("leadership", leadership.Run(std::move(new_term)));
+  while (!app.stopping() && !teardown.due()) {
     Result<> waited = co_await changed.Wait();
     (void)waited;
   }
-  if (farewell.due()) {
-    Result<> stopped = co_await leading.Stop(app.clock(), kFarewellCannotWait);
+  if (teardown.due()) {
+    Result<> stopped = co_await leading.Stop(app.clock(), kStopLeadingWithin);
     LOG_IF(WARNING, !stopped) << stopped.error();
-    Result<> said = co_await farewell.Say();
-    LOG_IF(WARNING, !said) << "farewell: " << said.error();
+    Result<> said = co_await teardown.Run();
+    LOG_IF(WARNING, !said) << "namespace deletion: " << said.error();
     Result<> waited = co_await app.WaitForStop();
     (void)waited;
   }
@@ -226,10 +226,10 @@ Async<> Serve(App& app) {
   app.tasks().Spawn("ops-server", (*ops)->Run());
 
   kube::Notifier changed;
-  Farewell farewell(**client, app.clock(), FLAGS_namespace);
-  farewell.OnDue([&changed] { changed.NotifyAll(); });
-  app.tasks().Spawn("own-namespace", farewell.Watch());
-  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, farewell,
+  OwnNamespaceTeardown teardown(**client, app.clock(), FLAGS_namespace);
+  teardown.OnDue([&changed] { changed.NotifyAll(); });
+  app.tasks().Spawn("own-namespace", teardown.Watch());
+  Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, teardown,
                                        changed, **ops, serving);
   if (!operated) co_await End(app, **ops);
   co_return operated;

@@ -9,7 +9,7 @@
 #include "api/names.h"
 #include "api/validation.h"
 #include "kube/client/typed.h"
-#include "operator/certificates.h"
+#include "operator/certificates/certificates.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/shard_objects.h"
@@ -56,7 +56,7 @@ std::vector<const api::PodPlacementConfig*> Pointers(
 }  // namespace
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                 const Configs& configs, const Namespaces& namespaces,
+                                 const ConfigStore& configs, const Namespaces& namespaces,
                                  OperandStore& store, kube::EventRecorder& events,
                                  ShardTiming timing)
     : client_(client),

@@ -24,12 +24,12 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
-#include "operator/configs.h"
+#include "operator/config_store.h"
 #include "operator/namespaces.h"
+#include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
-#include "operator/operand_store.h"
 #include "operator/status/shard_status.h"
-#include "operator/ungating.h"
+#include "operator/teardown/ungating.h"
 
 namespace operator_ {
 
@@ -55,7 +55,7 @@ class ShardReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` is used while this lives.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                  const Configs& configs, const Namespaces& namespaces, OperandStore& store,
+                  const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
                   kube::EventRecorder& events, ShardTiming timing = {});
 
   // Reconciler
@@ -97,7 +97,7 @@ class ShardReconciler final : public kube::Reconciler {
   kube::Client& client_;
   kube::Clock& clock_;
   OperandOptions options_;
-  const Configs& configs_;
+  const ConfigStore& configs_;
   const Namespaces& namespaces_;
   OperandStore& store_;
   kube::EventRecorder& events_;

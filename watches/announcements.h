@@ -7,7 +7,7 @@
 // another's. One GET of that Lease then tells those who apply the configs whether their watch may
 // be behind (see fresh_configs.h). Whoever may write Leases in a namespace can disturb the
 // announcements of that namespace, and of no other one. The operator removes the Lease when nobody
-// needs it any more (operator/announcement_cleaner.h).
+// needs it any more (operator/announcements/announcement_cleaner.h).
 #pragma once
 
 #include <chrono>

@@ -6,7 +6,7 @@
 
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
-#include "operator/foreign_objects.h"
+#include "operator/objects/foreign_objects.h"
 
 namespace operator_ {
 namespace {

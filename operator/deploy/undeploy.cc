@@ -6,7 +6,7 @@
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/deploy/manifests.h"
-#include "operator/gates.h"
+#include "operator/teardown/ungate.h"
 
 namespace operator_ {
 namespace {

@@ -5,7 +5,8 @@
 // ClusterPodPlacementConfig: the garbage collector would remove webhook, controller and permissions
 // in any order, and leave gated pods behind; the operator removes them in the right one (see
 // shard_reconciler.h). All that lies outside of the operator's Namespace is owned by it, so that
-// nothing outlives an operator that was deleted together with its namespace (see farewell.h).
+// nothing outlives an operator that was deleted together with its namespace (see
+// teardown/own_namespace_teardown.h).
 #pragma once
 
 #include <string>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // ShardObjects: what runs in a namespace that has a PodPlacementConfig. The Secret with the
-// webhook's certificate comes from operator/certificates.h, the webhook configuration from
-// webhook_configurations.h.
+// webhook's certificate comes from operator/certificates/certificates.h, the webhook configuration
+// from webhook_configurations.h.
 //
 // The shard may see and change the pods of its namespace, and nothing outside it; it cannot read a
 // Secret (I6).

@@ -114,7 +114,7 @@ Json ValidatingWebhook(const char* name, std::string_view path, const char* plur
                {Condition("not-by-the-operator", "request.userInfo.username != '" + self + "'")})},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Fail"},
-          // Writes that are allowed are announced (operator/announcer.h).
+          // Writes that are allowed are announced (operator/announcements/announcer.h).
           {"sideEffects", "NoneOnDryRun"},
           {"timeoutSeconds", 10},
           {"admissionReviewVersions", Json::array({"v1"})}};

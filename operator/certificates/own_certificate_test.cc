@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/own_certificate.h"
+#include "operator/certificates/own_certificate.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -14,7 +14,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "operator/certificates.h"
+#include "operator/certificates/certificates.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 

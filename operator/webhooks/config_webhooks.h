@@ -16,7 +16,7 @@
 #include "kube/client/client.h"
 #include "kube/server/http_message.h"
 #include "kube/server/https_server.h"
-#include "operator/announcer.h"
+#include "operator/announcements/announcer.h"
 
 namespace operator_ {
 

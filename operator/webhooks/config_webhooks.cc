@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/config_webhooks.h"
+#include "operator/webhooks/config_webhooks.h"
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/farewell.h"
+#include "operator/teardown/own_namespace_teardown.h"
 
 #include <gtest/gtest.h>
 
@@ -29,16 +29,16 @@ using namespace std::chrono_literals;
 
 constexpr kube::Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
 
-class FarewellTest : public testing::Test {
+class OwnNamespaceTeardownTest : public testing::Test {
  protected:
   void SetUp() override {
     CreateNamespace("ops");
     CreateNamespace("shop");
-    farewell_.OnDue([this] { ++told_; });
-    tasks_.Spawn("own-namespace", farewell_.Watch());
+    teardown_.OnDue([this] { ++told_; });
+    tasks_.Spawn("own-namespace", teardown_.Watch());
     kube::Drain(io_);
   }
-  ~FarewellTest() override {
+  ~OwnNamespaceTeardownTest() override {
     Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));
     EXPECT_THAT(stopped, kube::IsOk());
   }
@@ -69,10 +69,10 @@ class FarewellTest : public testing::Test {
     return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0;
   }
 
-  void Say() { tasks_.Spawn("say", SayInTask()); }
+  void Run() { tasks_.Spawn("say", SayInTask()); }
   boost::asio::awaitable<void> SayInTask() {
     co_await kube::IgnoreCancellation();
-    said_ = co_await farewell_.Say();
+    said_ = co_await teardown_.Run();
   }
   void Pass(std::chrono::milliseconds time) {
     kube::Drain(io_);
@@ -86,24 +86,24 @@ class FarewellTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  Farewell farewell_{api_, clock_, "ops"};
+  OwnNamespaceTeardown teardown_{api_, clock_, "ops"};
   int told_ = 0;
   std::optional<Result<>> said_;
 };
 
-TEST_F(FarewellTest, IsDueWhenItsOwnNamespaceGoes) {
+TEST_F(OwnNamespaceTeardownTest, IsDueWhenItsOwnNamespaceGoes) {
   DeleteNamespace("shop");
-  EXPECT_FALSE(farewell_.due());
+  EXPECT_FALSE(teardown_.due());
   DeleteNamespace("ops");
-  EXPECT_TRUE(farewell_.due());
+  EXPECT_TRUE(teardown_.due());
   EXPECT_EQ(told_, 1);
 }
 
-TEST_F(FarewellTest, NoPodIsGatedAnyMore) {
+TEST_F(OwnNamespaceTeardownTest, NoPodIsGatedAnyMore) {
   CreateWebhookConfiguration("of-the-cluster", kManagedBy);
   CreateWebhookConfiguration("of-a-shard", kManagedBy);
   CreateWebhookConfiguration("of-another-product", "somebody");
-  Say();
+  Run();
   kube::Drain(io_);
   EXPECT_FALSE(HasWebhookConfiguration("of-the-cluster"));
   EXPECT_FALSE(HasWebhookConfiguration("of-a-shard"));
@@ -114,12 +114,12 @@ TEST_F(FarewellTest, NoPodIsGatedAnyMore) {
   EXPECT_THAT(*said_, kube::IsOk());
 }
 
-TEST_F(FarewellTest, ControllersHaveAMomentForThePodsThatWait) {
+TEST_F(OwnNamespaceTeardownTest, ControllersHaveAMomentForThePodsThatWait) {
   CreateGated("both", {api::kClusterGate, api::kLocalGate});
   CreateGated("cluster", {api::kClusterGate});
   CreateGated("local", {api::kLocalGate});
   CreateGated("of-another-product", {"example.com/gate"});
-  Say();
+  Run();
   Pass(1900ms);
   EXPECT_TRUE(Waits("both"));
   Pass(400ms);
@@ -136,7 +136,7 @@ TEST_F(FarewellTest, ControllersHaveAMomentForThePodsThatWait) {
   EXPECT_TRUE(said_);
 }
 
-TEST_F(FarewellTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
+TEST_F(OwnNamespaceTeardownTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
   Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                  {"kind", "ClusterPodPlacementConfig"}};
   config["metadata"] = {{"name", "cluster"},
@@ -144,23 +144,23 @@ TEST_F(FarewellTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
                          {std::string(api::kPodPlacementFinalizer), "example.com/other",
                           std::string(api::kNoPodPlacementConfigFinalizer)}}};
   api_.CreateJson(kClusterConfigs, config);
-  Say();
+  Run();
   Pass(3s);
   std::optional<Json> left = api_.GetJson(kClusterConfigs, {"", "cluster"});
   ASSERT_TRUE(left);
   EXPECT_EQ((*left)["metadata"]["finalizers"], Json::array({"example.com/other"}));
 }
 
-TEST_F(FarewellTest, IsSaidAgainUntilItIsHeard) {
+TEST_F(OwnNamespaceTeardownTest, IsSaidAgainUntilItIsHeard) {
   CreateGated("web", {api::kClusterGate});
   api_.FailNext(Error::Unavailable("503"), "", 20);
-  Say();
+  Run();
   Pass(10s);
   EXPECT_FALSE(Waits("web"));
   EXPECT_TRUE(said_);
 }
 
-TEST_F(FarewellTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
+TEST_F(OwnNamespaceTeardownTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
   CreateWebhookConfiguration("a", kManagedBy);
   CreateWebhookConfiguration("b", kManagedBy);
   CreateGated("refused", {api::kClusterGate});
@@ -168,7 +168,7 @@ TEST_F(FarewellTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
   CreateGated("local", {api::kLocalGate});
   api_.FailNext(Error::PermissionDenied("no"), "mutatingwebhookconfigurations/a", 1000000);
   api_.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/ns/pods/refused", 1000000);
-  Say();
+  Run();
   Pass(3s);
   EXPECT_FALSE(HasWebhookConfiguration("b"));
   EXPECT_FALSE(Waits("web"));
@@ -179,9 +179,9 @@ TEST_F(FarewellTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
   EXPECT_TRUE(said_) << "nothing is waited for for ever";
 }
 
-TEST_F(FarewellTest, WithoutTimeNobodyIsWaitedFor) {
+TEST_F(OwnNamespaceTeardownTest, WithoutTimeNobodyIsWaitedFor) {
   CreateGated("web", {api::kClusterGate, api::kLocalGate});
-  Say();
+  Run();
   Pass(100ms);
   ASSERT_TRUE(Waits("web"));
   Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/announcement_cleaner.h"
+#include "operator/announcements/announcement_cleaner.h"
 
 #include <algorithm>
 

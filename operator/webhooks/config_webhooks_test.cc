@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/config_webhooks.h"
+#include "operator/webhooks/config_webhooks.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 #include "kube/types/coordination.pb.h"
-#include "operator/announcer.h"
+#include "operator/announcements/announcer.h"
 #include "watches/announcements.h"
 
 namespace operator_ {

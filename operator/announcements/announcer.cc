@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/announcer.h"
+#include "operator/announcements/announcer.h"
 
 #include <glog/logging.h>
 

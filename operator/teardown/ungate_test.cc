@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/gates.h"
+#include "operator/teardown/ungate.h"
 
 #include <gtest/gtest.h>
 

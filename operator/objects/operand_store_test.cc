@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/operand_store.h"
+#include "operator/objects/operand_store.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

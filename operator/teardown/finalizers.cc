@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/finalizers.h"
+#include "operator/teardown/finalizers.h"
 
 #include <algorithm>
 #include <string>

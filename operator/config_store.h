@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an
+// ConfigStore: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an
 // index by namespace: an event in one namespace never makes the operator look at another one.
 // Thread: the client's.
 #pragma once
@@ -20,9 +20,9 @@
 
 namespace operator_ {
 
-class Configs {
+class ConfigStore {
  public:
-  Configs(kube::Client& client, kube::Clock& clock);
+  ConfigStore(kube::Client& client, kube::Clock& clock);
 
   // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before
   // Start().

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/farewell.h"
+#include "operator/teardown/own_namespace_teardown.h"
 
 #include <glog/logging.h>
 
@@ -8,10 +8,10 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/finalizers.h"
-#include "operator/gates.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
+#include "operator/teardown/finalizers.h"
+#include "operator/teardown/ungate.h"
 
 namespace operator_ {
 
@@ -22,7 +22,8 @@ using kube::Result;
 using kube::Unstructured;
 using kube::core::Pod;
 
-Farewell::Farewell(kube::Client& client, kube::Clock& clock, std::string ns, FarewellTiming timing)
+OwnNamespaceTeardown::OwnNamespaceTeardown(kube::Client& client, kube::Clock& clock, std::string ns,
+                                           OwnNamespaceTeardownTiming timing)
     : client_(client),
       clock_(clock),
       timing_(timing),
@@ -36,9 +37,9 @@ Farewell::Farewell(kube::Client& client, kube::Clock& clock, std::string ns, Far
   });
 }
 
-boost::asio::awaitable<void> Farewell::Watch() { return namespace_.Run(); }
+boost::asio::awaitable<void> OwnNamespaceTeardown::Watch() { return namespace_.Run(); }
 
-Async<> Farewell::Say() {
+Async<> OwnNamespaceTeardown::Run() {
   co_await kube::IgnoreCancellation();
   kube::TimePoint begin = clock_.Now();
   kube::TimePoint quiet_since = begin;
@@ -49,11 +50,12 @@ Async<> Farewell::Say() {
       if (!busy) co_return busy.error();
       co_return Ok();
     }
-    LOG_IF(WARNING, !busy) << "farewell: " << busy.error();
+    LOG_IF(WARNING, !busy) << "namespace deletion: " << busy.error();
     if (!busy || *busy) quiet_since = clock_.Now();
     if (clock_.Now() >= quiet_since + timing_.settle) break;
     if (clock_.Now() >= begin + timing_.give_up) {
-      LOG(WARNING) << "farewell: took too long, some pods may still have a scheduling gate";
+      LOG(WARNING)
+          << "namespace deletion: took too long, some pods may still have a scheduling gate";
       co_return Ok();
     }
     Result<> slept = co_await clock_.Sleep(timing_.poll);
@@ -61,11 +63,11 @@ Async<> Farewell::Say() {
     hurry = true;
     co_await kube::ForgetCancellation();
   }
-  LOG(INFO) << "farewell: no pod waits for this operator";
+  LOG(INFO) << "namespace deletion: no pod waits for this operator";
   co_return Ok();
 }
 
-Async<bool> Farewell::Pass(bool let_go) {
+Async<bool> OwnNamespaceTeardown::Pass(bool let_go) {
   Result<bool> configured = co_await RemoveWebhookConfigurations();
   Result<> freed = co_await FreeClusterConfig();
   Result<bool> waiting = co_await UngatePods(let_go);
@@ -75,7 +77,7 @@ Async<bool> Farewell::Pass(bool let_go) {
   co_return *configured || *waiting;
 }
 
-Async<bool> Farewell::UngatePods(bool let_go) {
+Async<bool> OwnNamespaceTeardown::UngatePods(bool let_go) {
   UngateRound round;
   bool complete = false;
   while (!complete) {
@@ -91,11 +93,11 @@ Async<bool> Farewell::UngatePods(bool let_go) {
     complete = *step;
   }
   std::string failures = DescribeFailures(round);
-  LOG_IF(WARNING, !failures.empty()) << "farewell: " << failures;
+  LOG_IF(WARNING, !failures.empty()) << "namespace deletion: " << failures;
   co_return round.gated > 0;
 }
 
-Async<bool> Farewell::RemoveWebhookConfigurations() {
+Async<bool> OwnNamespaceTeardown::RemoveWebhookConfigurations() {
   kube::ListOptions ours{.label_selector = std::string(kManagedBySelector)};
   Result<kube::TypedList<Unstructured>> found =
       co_await kube::ListObjects(client_, kMutatingWebhookConfigurations, std::move(ours));
@@ -110,7 +112,7 @@ Async<bool> Farewell::RemoveWebhookConfigurations() {
   co_return any;
 }
 
-Async<> Farewell::FreeClusterConfig() {
+Async<> OwnNamespaceTeardown::FreeClusterConfig() {
   ObjectKey key{"", std::string(api::kClusterConfigName)};
   Result<Unstructured> config = co_await kube::GetObject(
       client_, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key));

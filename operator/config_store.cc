@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/configs.h"
+#include "operator/config_store.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ using kube::Async;
 using kube::EventType;
 using kube::Result;
 
-Configs::Configs(kube::Client& client, kube::Clock& clock)
+ConfigStore::ConfigStore(kube::Client& client, kube::Clock& clock)
     : configs_(client, clock, {}), cluster_(client, clock, {}) {
   configs_.OnEvent([this](EventType type, const api::PodPlacementConfig& config) {
     const std::string& ns = config.metadata().namespace_();
@@ -35,22 +35,22 @@ Configs::Configs(kube::Client& client, kube::Clock& clock)
   });
 }
 
-void Configs::Start(kube::TaskGroup& tasks) {
+void ConfigStore::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("watch-podplacementconfigs", configs_.Run());
   tasks.Spawn("watch-clusterpodplacementconfigs", cluster_.Run());
 }
 
-Async<> Configs::WaitForSync() {
+Async<> ConfigStore::WaitForSync() {
   Result<> synced = co_await configs_.WaitForSync();
   if (!synced) co_return synced.error();
   co_return co_await cluster_.WaitForSync();
 }
 
-std::optional<api::ClusterPodPlacementConfig> Configs::Cluster() const {
+std::optional<api::ClusterPodPlacementConfig> ConfigStore::Cluster() const {
   return cluster_.Get({"", std::string(api::kClusterConfigName)});
 }
 
-std::vector<api::PodPlacementConfig> Configs::In(const std::string& ns) const {
+std::vector<api::PodPlacementConfig> ConfigStore::In(const std::string& ns) const {
   std::vector<api::PodPlacementConfig> configs;
   auto names = names_.find(ns);
   if (names == names_.end()) return configs;
@@ -62,14 +62,14 @@ std::vector<api::PodPlacementConfig> Configs::In(const std::string& ns) const {
   return configs;
 }
 
-std::vector<std::string> Configs::Namespaces() const {
+std::vector<std::string> ConfigStore::Namespaces() const {
   std::vector<std::string> namespaces;
   namespaces.reserve(names_.size());
   for (auto& [ns, names] : names_) namespaces.push_back(ns);
   return namespaces;
 }
 
-std::vector<std::string> Configs::PreferringNamespaces() const {
+std::vector<std::string> ConfigStore::PreferringNamespaces() const {
   std::vector<std::string> namespaces;
   for (auto& [ns, names] : names_) {
     if (Prefers(ns)) namespaces.push_back(ns);
@@ -77,7 +77,7 @@ std::vector<std::string> Configs::PreferringNamespaces() const {
   return namespaces;
 }
 
-bool Configs::Prefers(const std::string& ns) const {
+bool ConfigStore::Prefers(const std::string& ns) const {
   auto names = names_.find(ns);
   return names != names_.end() && std::any_of(names->second.begin(), names->second.end(),
                                               [](const auto& config) { return config.second; });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/foreign_objects.h"
+#include "operator/objects/foreign_objects.h"
 
 #include <glog/logging.h>
 

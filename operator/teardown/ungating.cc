@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/ungating.h"
+#include "operator/teardown/ungating.h"
 
 #include <glog/logging.h>
 

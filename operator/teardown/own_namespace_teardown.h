@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Farewell: what the operator does when its own namespace is being deleted, and everybody with it
-// who lets pods go (I7).
+// OwnNamespaceTeardown: what the operator does when its own namespace is being deleted, and
+// everybody with it who lets pods go (I7).
 //
-//   Farewell farewell(client, clock, ns);
-//   farewell.OnDue([&] { ... });                  // stop leading: nothing may be made any more
-//   tasks.Spawn("own-namespace", farewell.Watch());
+//   OwnNamespaceTeardown teardown(client, clock, ns);
+//   teardown.OnDue([&] { ... });                  // stop leading: nothing may be made any more
+//   tasks.Spawn("own-namespace", teardown.Watch());
 //   ...
-//   if (farewell.due()) co_await farewell.Say();
+//   if (teardown.due()) co_await teardown.Run();
 //
 // A namespace's content is deleted, in no order, some seconds after the namespace was marked for
 // it. Until then all permissions, tokens and controllers are there, so that is the time to act in:
@@ -30,7 +30,7 @@
 
 namespace operator_ {
 
-struct FarewellTiming {
+struct OwnNamespaceTeardownTiming {
   // How long the controllers may take for the pods that wait.
   std::chrono::milliseconds drain{2'000};
   // API servers may call a webhook for a moment after its configuration is gone: pods are looked
@@ -42,10 +42,11 @@ struct FarewellTiming {
   std::chrono::milliseconds poll{250};
 };
 
-class Farewell {
+class OwnNamespaceTeardown {
  public:
   // `client` and `clock` outlive this; `ns`: the operator's.
-  Farewell(kube::Client& client, kube::Clock& clock, std::string ns, FarewellTiming timing = {});
+  OwnNamespaceTeardown(kube::Client& client, kube::Clock& clock, std::string ns,
+                       OwnNamespaceTeardownTiming timing = {});
 
   // Called once, when the namespace is first seen to be going. Before Watch().
   void OnDue(std::function<void()> listener) { on_due_ = std::move(listener); }
@@ -56,7 +57,7 @@ class Farewell {
   // Returns when no pod waits and none is gated any more, or when it took too long, with a log line
   // of what is left. Errors of the API server are logged and tried again. When cancelled, ungates
   // at once what waits, and returns; errors are those of that.
-  kube::Async<> Say();
+  kube::Async<> Run();
 
  private:
   // True if something was there to be done; pods are ungated only if `let_go`. Errors: the last
@@ -68,7 +69,7 @@ class Farewell {
 
   kube::Client& client_;
   kube::Clock& clock_;
-  FarewellTiming timing_;
+  OwnNamespaceTeardownTiming timing_;
   kube::Informer<kube::Unstructured> namespace_;
   std::function<void()> on_due_;
   bool due_ = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/certificates.h"
+#include "operator/certificates/certificates.h"
 
 #include <glog/logging.h>
 

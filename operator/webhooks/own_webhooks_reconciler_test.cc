@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/own_webhooks_reconciler.h"
+#include "operator/webhooks/own_webhooks_reconciler.h"
 
 #include <gtest/gtest.h>
 

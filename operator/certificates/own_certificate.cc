@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/own_certificate.h"
+#include "operator/certificates/own_certificate.h"
 
 #include <fcntl.h>
 #include <glog/logging.h>
@@ -11,7 +11,7 @@
 #include <cstring>
 
 #include "api/names.h"
-#include "operator/certificates.h"
+#include "operator/certificates/certificates.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/webhook_configurations.h"

@@ -9,7 +9,7 @@
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
-#include "operator/gates.h"
+#include "operator/teardown/ungate.h"
 
 namespace operator_ {
 

@@ -14,9 +14,9 @@
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
 #include "kube/controller/reconciler.h"
+#include "operator/certificates/own_certificate.h"
+#include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
-#include "operator/operand_store.h"
-#include "operator/own_certificate.h"
 
 namespace operator_ {
 

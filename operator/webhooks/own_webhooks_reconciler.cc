@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/own_webhooks_reconciler.h"
+#include "operator/webhooks/own_webhooks_reconciler.h"
 
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
-#include "operator/foreign_objects.h"
+#include "operator/objects/foreign_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 

@@ -11,6 +11,9 @@ namespace api {
 inline constexpr std::string_view kGroup = "multiarch.openshift.io";
 inline constexpr std::string_view kClusterConfigName = "cluster";
 
+// The field manager of server-side applies.
+inline constexpr std::string_view kFieldManager = "multiarch-tuning-operator";
+
 // Scheduling gates.
 inline constexpr std::string_view kClusterGate = "multiarch.openshift.io/scheduling-gate";
 inline constexpr std::string_view kLocalGate = "multiarch.openshift.io/local-scheduling-gate";

@@ -106,8 +106,7 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
                                           std::string log_verbosity) {
   ShardView view;
   Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, view);
-  if (!applied && applied.error().reason() == "Forbidden" &&
-      applied.error().message().find("being terminated") != std::string::npos) {
+  if (!applied && applied.error().HasCause("NamespaceTerminating")) {
     co_return Outcome::Done();  // the namespace is being deleted: its PodPlacementConfigs go next
   }
   if (!applied) {

@@ -522,9 +522,8 @@ TEST_F(ShardReconcilerTest, ANamespaceCostsNoCallsInAnother) {
 }
 
 TEST_F(ShardReconcilerTest, ANamespaceThatIsBeingDeletedIsNotFought) {
-  Error terminating = Error::FromHttpStatus(
-      403, "Forbidden",
-      "unable to create new content in namespace shop because it is being terminated");
+  Error terminating = Error::FromHttpStatus(403, "Forbidden", "roles \"x\" is forbidden")
+                          .WithCauses({{"NamespaceTerminating", "", "metadata.namespace"}});
   h_.api.FailNext(terminating, "namespaces/shop", 1000);
   h_.CreateConfig("shop", "a", 1);
   h_.Pass(10s);

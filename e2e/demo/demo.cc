@@ -7,6 +7,7 @@
 #include <iomanip>
 #include <iostream>
 
+#include "api/names.h"
 #include "e2e/demo/pod_story.h"
 #include "e2e/framework/conditions.h"
 #include "e2e/framework/given_cluster.h"
@@ -83,7 +84,8 @@ Result<> EnsureClusterConfig(Scene& scene) {
   registries["data"]["registries.conf"] =
       "[[registry]]\nlocation = \"" + scene.cluster().registry() + "\"\ninsecure = true\n";
   auto applied = scene.cluster().Run(kube::ApplyObject(scene.cluster().client(), kConfigMaps,
-                                                       kube::Unstructured(std::move(registries))));
+                                                       kube::Unstructured(std::move(registries)),
+                                                       {std::string(api::kFieldManager)}));
   if (!applied) return applied.error();
   Json config =
       MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", kRegistriesName).Build();

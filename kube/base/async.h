@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Async: what every coroutine of ours returns, and the completion token that keeps exceptions out.
+// Async: the return type of every coroutine, and the completion token that replaces exceptions by
+// error codes.
 //
 //   Async<Pod> Read(Key key) {
-//     co_await IgnoreCancellation();                             // cancelled operations come back
-//     as error codes auto read = co_await http::async_read(stream, buffer, parser, kTuple); auto&
-//     [ec, size] = read; if (ec) co_return Error::Unavailable(ec.message());
+//     co_await IgnoreCancellation();  // a cancelled operation returns an error code
+//     auto read = co_await http::async_read(stream, buffer, parser, kTuple);
+//     auto& [ec, size] = read;
+//     if (ec) co_return Error::Unavailable(ec.message());
 //   }
 //
 // One co_await per statement, on named locals: GCC 12 miscompiles temporaries that live across one.
@@ -34,16 +36,15 @@ inline constexpr auto kTuple = asio::as_tuple(asio::use_awaitable);
 // at the next co_await.
 inline auto IgnoreCancellation() { return asio::this_coro::throw_if_cancelled(false); }
 
-// True once this coroutine's task was asked to stop, until ForgetCancellation(). A request that
-// arrives between two operations interrupts neither of them: a loop asks at its head, as Clock and
-// Notifier do before they wait.
+// True once this coroutine's task was asked to stop, until ForgetCancellation(). A stop request
+// between two operations interrupts neither of them, therefore a loop checks at its start. Clock
+// and Notifier check before they wait.
 inline asio::awaitable<bool> IsCancelled() {
   asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
   co_return state.cancelled() != asio::cancellation_type::none;
 }
 
-// From here on this coroutine's task goes on as if it had not been asked to stop (until it is asked
-// again): for cleaning up after a kCancelled.
+// Clears the stop request, for cleanup after a kCancelled. The next stop request cancels again.
 inline auto ForgetCancellation() {
   return asio::this_coro::reset_cancellation_state(asio::enable_terminal_cancellation());
 }

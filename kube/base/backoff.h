@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Backoff: how long to wait before the next try of something that failed: doubling, capped, with
-// jitter so that a thousand clients of a server that comes back do not come back together.
+// Backoff: the delay before the next attempt. It doubles with each failure up to a cap. Jitter
+// spreads the clients of a server that becomes available again.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct BackoffOptions {
   // The first delay; doubles per failure.
   Duration base = std::chrono::milliseconds(200);
   Duration cap = std::chrono::seconds(30);
-  // The part of each delay that is left to chance: 0.5 waits between half of it and all of it.
+  // The random share of each delay: 0.5 waits between half of the delay and all of it.
   double jitter = 0.5;
 };
 
@@ -22,9 +22,9 @@ class Backoff {
  public:
   explicit Backoff(BackoffOptions options = {});
 
-  // The delay after one more failure: at most the cap.
+  // Counts a failure and returns the delay before the next attempt.
   Duration Next();
-  // The last try went well: begin anew.
+  // Starts again with the base delay, after a success.
   void Reset() { failures_ = 0; }
   int failures() const { return failures_; }
 

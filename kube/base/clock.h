@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clock: the only source of time and of waiting; tests turn a FakeClock (kube/testing) by hand.
+// Clock: the only source of time and timers. Tests advance a FakeClock (kube/testing).
 #pragma once
 
 #include <chrono>
@@ -21,22 +21,22 @@ class Clock {
   virtual TimePoint Now() const = 0;
   // Wall clock; only for times that leave the process (leases, events, conditions, certificates).
   virtual WallTime WallNow() const = 0;
-  // Resumes at `when` on the caller's executor. kCancelled if the caller was cancelled before.
+  // Resumes at `when` on the caller's executor. Errors: kCancelled if the caller is cancelled
+  // first.
   virtual Async<> SleepUntil(TimePoint when) = 0;
 
   Async<> Sleep(Duration delay) { return SleepUntil(Now() + delay); }
 };
 
-// The machine's clocks, as one object for the whole process; any thread.
+// The machine's clocks; one object for the process. Thread: any.
 Clock& RealClock();
 
 // "2026-01-31T23:59:59Z"; metav1.Time.
 std::string FormatTime(WallTime time);
-// Accepts metav1.Time and metav1.MicroTime. kInvalid for anything else.
+// Parses metav1.Time and metav1.MicroTime. Errors: kInvalid.
 Result<WallTime> ParseTime(std::string_view text);
 
-// "500ms", "20s", "5m" or "1h": one number with its unit. kInvalid for anything else, negative ones
-// included.
+// Parses one non-negative number with its unit: "500ms", "20s", "5m" or "1h". Errors: kInvalid.
 Result<Duration> ParseDuration(std::string_view text);
 
 }  // namespace kube

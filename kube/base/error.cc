@@ -3,6 +3,8 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
+
 namespace kube {
 
 std::string_view CodeName(Code code) {
@@ -32,7 +34,7 @@ std::string_view CodeName(Code code) {
     case Code::kInternal:
       return "Internal";
   }
-  LOG(FATAL) << "no such code: " << static_cast<int>(code);
+  LOG(FATAL) << "unknown code " << static_cast<int>(code);
 }
 
 Error Error::FromHttpStatus(int status, std::string reason, std::string message) {
@@ -78,6 +80,28 @@ Error Error::WithRetryAfter(std::chrono::seconds delay) const {
   Error error = *this;
   error.retry_after_ = delay;
   return error;
+}
+
+Error Error::WithCauses(std::vector<Cause> causes) const {
+  Error error = *this;
+  if (causes.size() > kMaxCauses) causes.resize(kMaxCauses);
+  for (Cause& cause : causes) {
+    for (std::string* text : {&cause.reason, &cause.message, &cause.field}) {
+      if (text->size() > kMaxCauseBytes) text->resize(kMaxCauseBytes);
+    }
+  }
+  error.causes_ = causes.empty() ? nullptr : std::make_shared<const std::vector<Cause>>(causes);
+  return error;
+}
+
+const std::vector<Cause>& Error::causes() const {
+  static const std::vector<Cause>& none = *new std::vector<Cause>;
+  return causes_ == nullptr ? none : *causes_;
+}
+
+bool Error::HasCause(std::string_view reason) const {
+  return std::any_of(causes().begin(), causes().end(),
+                     [&](const Cause& cause) { return cause.reason == reason; });
 }
 
 Error Error::AsTerminal() const {

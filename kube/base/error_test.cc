@@ -53,6 +53,34 @@ TEST(ErrorTest, PrefixKeepsAllElse) {
   EXPECT_FALSE(Error::NotFound("x").terminal());
 }
 
+TEST(ErrorTest, CausesStayWithTheError) {
+  Error plain = Error::FromHttpStatus(403, "Forbidden", "no");
+  EXPECT_TRUE(plain.causes().empty());
+  EXPECT_FALSE(plain.HasCause("NamespaceTerminating"));
+  Error error =
+      plain.WithCauses({{"NamespaceTerminating", "namespace shop is being terminated", "ns"}})
+          .WithRetryAfter(std::chrono::seconds(1))
+          .Prefix("apply role");
+  ASSERT_EQ(error.causes().size(), 1u);
+  EXPECT_EQ(error.causes()[0].message, "namespace shop is being terminated");
+  EXPECT_EQ(error.causes()[0].field, "ns");
+  EXPECT_TRUE(error.HasCause("NamespaceTerminating"));
+  EXPECT_FALSE(error.HasCause("Namespace"));
+  EXPECT_TRUE(error.WithCauses({}).causes().empty());
+}
+
+TEST(ErrorTest, CausesAreBoundedInNumberAndBytes) {
+  std::string text(Error::kMaxCauseBytes + 1, 'x');
+  std::vector<Cause> causes(Error::kMaxCauses + 1, Cause{text, text, text});
+  Error error = Error::Invalid("no").WithCauses(std::move(causes));
+  ASSERT_EQ(error.causes().size(), Error::kMaxCauses);
+  for (const Cause& cause : error.causes()) {
+    EXPECT_EQ(cause.reason.size(), Error::kMaxCauseBytes);
+    EXPECT_EQ(cause.message.size(), Error::kMaxCauseBytes);
+    EXPECT_EQ(cause.field.size(), Error::kMaxCauseBytes);
+  }
+}
+
 TEST(ErrorTest, ResultsOfEveryKindCarryErrors) {
   Result<std::string> text = Error::NotFound("pod ns/web");
   EXPECT_TRUE(IsNotFound(text));

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Notifier: coroutines wait until another one says that something changed. It carries no state of
-// its own: look first, then wait, and look again.
+// Notifier: a condition variable for coroutines. It has no state: check the condition before and
+// after each wait.
 //
 //   while (items_.empty()) {
 //     Result<> waited = co_await added_.Wait();
 //     if (!waited) co_return waited.error();          // kCancelled
 //   }
 //
-// Thread: one executor, as all that waits. No notification is lost: who was woken by NotifyOne()
-// but no longer wants to go on, passes it to the next by calling NotifyOne() again.
+// Thread: one executor for the notifier and its waiters. A waiter woken by NotifyOne() that cannot
+// proceed calls NotifyOne() again, or the notification is lost.
 #pragma once
 
 #include <boost/asio/steady_timer.hpp>
@@ -25,8 +25,8 @@ class Notifier {
   Notifier(const Notifier&) = delete;
   Notifier& operator=(const Notifier&) = delete;
 
-  // Resumes (by a post) after the next notification. kCancelled if the caller was asked to stop
-  // before.
+  // Resumes, by a post, after the next notification. Errors: kCancelled if the caller is cancelled
+  // first.
   Async<> Wait();
 
   void NotifyOne();
@@ -37,7 +37,7 @@ class Notifier {
     asio::steady_timer* timer;
     bool notified = false;
   };
-  // Shared with the waiting coroutines, which may be destroyed after their notifier.
+  // Shared with the waiting coroutines, which may outlive the notifier.
   using Waiters = std::list<Waiter*>;
   std::shared_ptr<Waiters> waiters_;
 };

@@ -1,19 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// TaskGroup owns the coroutines that run beside main: none is detached, each has a name, all are
-// stopped together.
+// TaskGroup owns named background coroutines and stops them together.
 //
 //   TaskGroup tasks(executor);
 //   tasks.Spawn("pod-watch", informer.Run());
 //   ...
-//   co_await tasks.Stop(RealClock(), 10s);    // asks all to stop, waits, then cancels those that
-//   finish something first
+//   Result<> stopped = co_await tasks.Stop(RealClock(), 10s);
 //
-// A task is asked to stop once, by cancellation: what it waits for then fails with kCancelled, and
-// so does each Sleep or Wait after that, until it calls ForgetCancellation() to finish something
-// first. A task that takes kCancelled for one more failure and goes on is never stopped, and busy.
-// A task that called FinishWhenStopped() goes on undisturbed, and is cancelled in the same way only
-// when the grace of Stop() is over. A task that ends by an exception is a bug: it is logged with
-// its name and ends the process.
+// Stop() first requests cancellation: the operation that a task waits for fails with kCancelled,
+// and so does each later Sleep or Wait until the task calls ForgetCancellation() for its cleanup. A
+// task that retries after kCancelled never stops and spins. A task that called FinishWhenStopped()
+// is not cancelled before the grace period of Stop() is over. A task that ends by an exception is a
+// bug: the exception is logged with the task's name and ends the process.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -26,9 +23,9 @@
 
 namespace kube {
 
-// From here on this task is not cancelled when it is first asked to stop: it ends what is under way
-// and then itself, having learnt of the stop in another way. What still runs at the end of Stop()'s
-// grace is cancelled.
+// Exempts this task from the first cancellation of TaskGroup::Stop(). The task needs another signal
+// to stop, then completes its in-flight work and returns. It is cancelled after Stop()'s grace
+// period.
 inline auto FinishWhenStopped() {
   auto only_total = [](asio::cancellation_type type) {
     bool total = (type & asio::cancellation_type::total) != asio::cancellation_type::none;
@@ -41,22 +38,22 @@ inline auto FinishWhenStopped() {
 class TaskGroup {
  public:
   explicit TaskGroup(Executor executor);
-  // Every task must have ended (see Stop), unless the process is ending.
+  // Every task must have ended (see Stop), unless the process exits.
   ~TaskGroup();
   TaskGroup(const TaskGroup&) = delete;
   TaskGroup& operator=(const TaskGroup&) = delete;
 
-  // Starts `task` on the group's executor; called from there, it runs until it first waits before
-  // this returns.
+  // Starts `task` on the group's executor. On that executor, Spawn() returns when `task` first
+  // waits.
   void Spawn(std::string name, asio::awaitable<void> task);
 
-  // Asks all tasks to stop and waits until they have ended, at most `grace`. Those that still run
-  // then are cancelled, whatever they finish, and may need another Stop() to be waited for. A task
-  // that is spawned meanwhile is asked at once. Errors: kDeadlineExceeded names those that still
-  // run, kCancelled if the caller is asked to stop (again).
+  // Requests cancellation of all tasks and waits up to `grace` for them. Then cancels the remaining
+  // tasks, including their cleanup; another Stop() waits for those. A task spawned meanwhile is
+  // cancelled at once. Errors: kDeadlineExceeded with the names of the running tasks, kCancelled if
+  // the caller is cancelled.
   Async<> Stop(Clock& clock, Duration grace);
 
-  // Tasks that have not ended.
+  // The number of tasks that have not ended.
   size_t size() const;
 
  private:

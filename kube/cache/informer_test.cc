@@ -246,6 +246,24 @@ TEST_F(InformerTest, ListsAgainWhenItsVersionIsTooOld) {
   EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 2);
 }
 
+TEST_F(InformerTest, ListsAgainWhenItsVersionIsTooLarge) {
+  Start();
+  Error restored = Error::FromHttpStatus(504, "Timeout", "ahead of the storage");
+  api_.FailNext(restored.WithCauses({{"ResourceVersionTooLarge", "", ""}}), "WATCH");
+  api_.CloseWatches();
+  Drain(io_);
+  clock_.Advance(30s);
+  Drain(io_);
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 2);
+
+  api_.FailNext(restored, "WATCH");
+  api_.CloseWatches();
+  Drain(io_);
+  clock_.Advance(30s);
+  Drain(io_);
+  EXPECT_EQ(api_.CountCalls("sendInitialEvents"), 2) << "another timeout: the version stays";
+}
+
 TEST_F(InformerTest, CatchesUpAfterAnOutage) {
   AddPods({"stays", "changes", "goes"});
   Start();
@@ -372,7 +390,8 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsNotKnown) {
 TEST_F(InformerTest, TroubleIsNoWordOnStreamingLists) {
   for (const Error& error :
        {Error::DeadlineExceeded("connect"), Error::Unavailable("503"), Error::Invalid("no HTTP"),
-        Error::FromHttpStatus(400, "BadRequest", "of another parameter")}) {
+        Error::FromHttpStatus(422, "Invalid", "sendInitialEvents: in the message only")
+            .WithCauses({{"FieldValueInvalid", "", "fieldSelector"}})}) {
     api_.FailNext(error, "WATCH");
   }
   Start();

@@ -25,7 +25,7 @@ bool NeedsRelist(const Error& error) {
   switch (error.code()) {
     case Code::kUnavailable:
       // The server's storage was set back to before what we have seen.
-      return error.message().find("Too large resource version") != std::string::npos;
+      return error.HasCause("ResourceVersionTooLarge");
     case Code::kDeadlineExceeded:
     case Code::kThrottled:
     case Code::kUnauthenticated:
@@ -37,12 +37,13 @@ bool NeedsRelist(const Error& error) {
   }
 }
 
-// True if the API server itself says that it has no streaming lists. Old ones know neither
-// parameter's use for a watch.
-bool SaysNoStreamingLists(const Error& error) {
-  return error.code() == Code::kInvalid && !error.reason().empty() &&
-         (error.message().find("sendInitialEvents") != std::string::npos ||
-          error.message().find("resourceVersionMatch") != std::string::npos);
+// True if the API server refused the parameters of a streaming list: one without the feature, or
+// one that does not know resourceVersionMatch for watches.
+bool RefusesStreamingLists(const Error& error) {
+  return error.code() == Code::kInvalid &&
+         std::any_of(error.causes().begin(), error.causes().end(), [](const Cause& cause) {
+           return cause.field == "sendInitialEvents" || cause.field == "resourceVersionMatch";
+         });
 }
 
 }  // namespace
@@ -222,7 +223,7 @@ Async<> Reflector::Watch(bool streaming_list) {
                                                              : kWatchAccept<Unstructured>)};
   Result<std::unique_ptr<WatchStream>> stream = co_await client_.Watch(std::move(request));
   if (!stream) {
-    refused_ = streaming_list && SaysNoStreamingLists(stream.error());
+    refused_ = streaming_list && RefusesStreamingLists(stream.error());
     co_return stream.error();
   }
   watching_ = true;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Client: calls to one API server, below the level of types. typed.h is what most code uses.
+// Client: untyped calls to one API server. Most code uses typed.h.
 //
-// Everything is bounded: an answer by max_body_bytes, a call by its timeout, a watch's silence by
-// its idle timeout. A call that the server throttled (429, or 503 with Retry-After) is tried again
-// within its timeout. A call whose kept-alive connection was closed before a byte of the answer
-// came is tried once more on a new one, unless it is a POST or a JSON or strategic merge patch that
-// the server may have carried out. Thread: the executor that the client was made with; not
-// thread-safe.
+// All resources are bounded: a response by max_body_bytes, a call by its timeout, the silence of a
+// watch by its idle timeout. A throttled call (429, or 503 with Retry-After) is retried within its
+// timeout. A call whose kept-alive connection closed before the first byte of the response is
+// retried once on a new connection, except a POST, JSON patch or strategic merge patch: the server
+// may have carried it out. Thread: the executor passed to NewClient(); not thread-safe.
 #pragma once
 
 #include <chrono>
@@ -16,6 +15,7 @@
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/codec/content_type.h"
 
 namespace kube {
 
@@ -38,13 +38,6 @@ constexpr std::string_view MethodName(Method method) {
   return "?";
 }
 
-inline constexpr std::string_view kProtobuf = "application/vnd.kubernetes.protobuf";
-inline constexpr std::string_view kJson = "application/json";
-inline constexpr std::string_view kJsonPatch = "application/json-patch+json";
-inline constexpr std::string_view kMergePatch = "application/merge-patch+json";
-inline constexpr std::string_view kStrategicMergePatch = "application/strategic-merge-patch+json";
-inline constexpr std::string_view kApplyPatch = "application/apply-patch+yaml";
-
 struct ApiRequest {
   Method method = Method::kGet;
   // Path and query, percent-encoded: "/api/v1/pods?limit=500".
@@ -52,11 +45,11 @@ struct ApiRequest {
   std::string content_type;
   std::string accept = std::string(kJson);
   std::string body;
-  // From the call to the last byte of the answer, retries included.
+  // From the call to the last byte of the response, retries included.
   std::chrono::milliseconds timeout{30'000};
 };
 
-// A 2xx answer; everything else is an Error that carries the API's Status.
+// A 2xx response. Every other response becomes an Error with the content of its Status.
 struct ApiResponse {
   int status = 0;
   std::string content_type;
@@ -68,9 +61,9 @@ class WatchStream {
  public:
   virtual ~WatchStream() = default;
 
-  // The next frame; nullopt when the server ended the watch in good order.
-  // Errors: kUnavailable (connection lost), kDeadlineExceeded (silent for longer than the idle
-  // timeout), kCancelled.
+  // The next frame; nullopt when the server ended the watch normally.
+  // Errors: kUnavailable (connection lost), kDeadlineExceeded (no bytes within the idle timeout),
+  // kCancelled.
   virtual Async<std::optional<std::string>> Next() = 0;
 };
 
@@ -79,8 +72,8 @@ class Client {
   virtual ~Client() = default;
 
   virtual Async<ApiResponse> Call(ApiRequest request) = 0;
-  // Opens a watch: GET `target` (which has watch=true) and yields its frames. `request.timeout`
-  // bounds the time until the answer's header only.
+  // Opens a watch: GET of a `target` with watch=true. `request.timeout` only bounds the time until
+  // the response header.
   virtual Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) = 0;
 };
 

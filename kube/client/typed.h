@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Typed calls on API objects. T is a protobuf kind or a JSON kind (see kube/types/resource.h).
 //
-//   Result<core::Pod> pod = co_await Get<core::Pod>(client, {"ns", "web"});
+//   Result<core::Pod> pod = co_await Get<core::Pod>(client, key);
 //   pod->mutable_metadata()->...;
-//   Result<core::Pod> written = co_await Update(client, *pod);       // PUT, guarded by the
-//   resourceVersion in it
+//   Result<core::Pod> written = co_await Update(client, *pod);  // guarded by its resourceVersion
 //
-// Errors, all calls: those of kube/base/error.h as the server's Status says; kUnavailable and
+// Errors of all calls: the codes of kube/base/error.h for the server's Status, kUnavailable and
 // kDeadlineExceeded from the transport. Thread: the client's.
 #pragma once
 
@@ -23,14 +22,14 @@ struct ListOptions {
   std::string ns;                // empty: all namespaces
   std::string label_selector;    // "a=b,c in (d,e)"
   std::string field_selector;    // "spec.nodeName="
-  int limit = 500;               // a page; all pages are read
-  std::string resource_version;  // "" newest, "0" whatever the server's cache has
+  int limit = 500;               // objects per page; all pages are read
+  std::string resource_version;  // "" newest, "0" any version in the server's cache
   std::chrono::milliseconds page_timeout{30'000};
 };
 
 struct DeleteOptions {
-  std::string uid;               // precondition, where not empty
-  std::string resource_version;  // precondition, where not empty
+  std::string uid;               // precondition, unless empty
+  std::string resource_version;  // precondition, unless empty
   std::string propagation = "Background";
 };
 
@@ -41,7 +40,7 @@ struct TypedList {
 };
 
 struct ApplyOptions {
-  std::string field_manager = "multiarch-tuning-operator";
+  std::string field_manager;  // required
   bool force = true;
   std::string subresource;
 };
@@ -53,14 +52,11 @@ void AddQuery(std::string& target, std::string_view key, std::string_view value)
 Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key);
 Async<TypedList<Unstructured>> ListObjects(Client& client, Resource resource, ListOptions options);
 Async<Unstructured> CreateObject(Client& client, Resource resource, Unstructured object);
-// Server-side apply; creates what is not there. `object` names its apiVersion, kind and metadata.
+// Server-side apply; creates a missing object. `object` has apiVersion, kind and metadata.
 Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object,
                                 ApplyOptions options);
 // Overloads instead of default arguments: GCC 12 miscompiles a braced temporary inside a co_await
 // expression.
-inline Async<Unstructured> ApplyObject(Client& client, Resource resource, Unstructured object) {
-  return ApplyObject(client, resource, std::move(object), ApplyOptions());
-}
 // `content_type` is one of kJsonPatch, kMergePatch, kStrategicMergePatch.
 Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key,
                                 std::string_view content_type, Json patch, std::string subresource);
@@ -69,16 +65,16 @@ inline Async<Unstructured> PatchObject(Client& client, Resource resource, Object
   return PatchObject(client, resource, std::move(key), content_type, std::move(patch),
                      std::string());
 }
-// kNotFound if there is none: deleting twice is for the caller to forgive.
+// Errors: also kNotFound if the object does not exist.
 Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options);
 inline Async<> DeleteObject(Client& client, Resource resource, ObjectKey key) {
   return DeleteObject(client, resource, std::move(key), DeleteOptions());
 }
 
-// A call whose answer is of no interest: it is not decoded.
+// A call whose response is not decoded.
 Async<> Send(Client& client, ApiRequest request);
 
-// A call whose answer is a T.
+// A call whose response is a T.
 template <class T>
 Async<T> CallFor(Client& client, ApiRequest request) {
   Result<ApiResponse> response = co_await client.Call(std::move(request));
@@ -111,14 +107,14 @@ ApiRequest UpdateRequest(const T& object) {
       .body = Encode(object)};
 }
 
-// PUT: replaces the object; kConflict unless its resourceVersion is the newest.
+// PUT: replaces the object. Errors: also kConflict if its resourceVersion is not the newest.
 template <class T>
 Async<T> Update(Client& client, T object) {
   return CallFor<T>(client, UpdateRequest(object));
 }
 
-// Update() for callers whom the written object does not interest: on the way of every pod that is a
-// third of what a write costs us. `object` is encoded before this returns.
+// Update() without decoding the response, a third of the client's cost of a write. `object` is
+// encoded before Replace() returns.
 template <class T>
 Async<> Replace(Client& client, const T& object) {
   return Send(client, UpdateRequest(object));
@@ -136,24 +132,24 @@ Async<> Delete(Client& client, ObjectKey key, DeleteOptions options) {
 // The target of a list or watch of `resource` under `options`, without paging.
 std::string ListTarget(const Resource& resource, const ListOptions& options);
 
-// A list, a page at a time, its items still encoded. Pages are bounded in bytes as well as in
-// objects: the first is small, the next grow as long as the objects are small, and one that is too
-// large for the client (max_body_bytes) is asked for again with fewer objects. So a list of the
-// largest objects that there can be is read too, some at a time.
+// A list by pages of encoded items. Pages are bounded in objects and in bytes: the first page is
+// small, later pages grow while the objects are small, and a page larger than the client's
+// max_body_bytes is requested again with fewer objects. Lists of the largest possible objects can
+// therefore be read.
 //
 //   ListPages pages(client, kPods, options, /*protobuf=*/true);
 //   while (pages.more()) {
 //     Result<RawList> page = co_await pages.Next();
 class ListPages {
  public:
-  // `continue_token` of a list whose pages before it were read already.
+  // `continue_token` resumes an earlier list.
   ListPages(Client& client, Resource resource, ListOptions options, bool protobuf,
             std::string continue_token = "");
 
   bool more() const { return more_; }
-  // Of the next page; "" before the first and after the last.
+  // The token of the next page; "" before the first page and after the last.
   const std::string& continue_token() const { return continue_token_; }
-  // Errors: kExpired when the list has become too old for its next page.
+  // Errors: also kExpired if the continue token is too old.
   Async<RawList> Next();
 
  private:
@@ -161,12 +157,12 @@ class ListPages {
   Resource resource_;
   ListOptions options_;
   bool protobuf_;
-  int limit_;  // of the next page
+  int limit_;  // of the next page, in objects
   bool more_ = true;
   std::string continue_token_;
 };
 
-// All items of `resource`, whose objects are Ts.
+// All items of `resource`, decoded as T.
 template <class T>
 Async<TypedList<T>> ListAll(Client& client, Resource resource, ListOptions options) {
   TypedList<T> all;

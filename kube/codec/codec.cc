@@ -4,6 +4,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
+#include <algorithm>
 #include <chrono>
 #include <initializer_list>
 #include <limits>
@@ -39,7 +40,13 @@ Error StatusError(int http_status, const meta::Status& status) {
   int code = status.has_code() && status.code() >= 400 ? status.code() : http_status;
   std::string message =
       status.message().empty() ? "HTTP " + std::to_string(code) : status.message();
-  Error error = Error::FromHttpStatus(code, status.reason(), std::move(message));
+  std::vector<Cause> causes;
+  for (const meta::StatusCause& cause : status.details().causes()) {
+    if (causes.size() == Error::kMaxCauses) break;
+    causes.push_back({cause.reason(), cause.message(), cause.field()});
+  }
+  Error error = Error::FromHttpStatus(code, status.reason(), std::move(message))
+                    .WithCauses(std::move(causes));
   int32_t retry = status.details().retry_after_seconds();
   return retry > 0 ? error.WithRetryAfter(std::chrono::seconds(retry)) : error;
 }
@@ -143,6 +150,15 @@ Error DecodeStatus(int http_status, std::string_view content_type, std::string_v
     status.set_code(static_cast<int32_t>(IntAt(*json, "code")));
     status.mutable_details()->set_retry_after_seconds(
         static_cast<int32_t>(IntAt(*json, "details.retryAfterSeconds")));
+    if (const Json* causes = Find(*json, "details.causes");
+        causes != nullptr && causes->is_array()) {
+      for (size_t i = 0; i < std::min(causes->size(), Error::kMaxCauses); ++i) {
+        meta::StatusCause& cause = *status.mutable_details()->add_causes();
+        cause.set_reason(StringAt((*causes)[i], "reason"));
+        cause.set_message(StringAt((*causes)[i], "message"));
+        cause.set_field(StringAt((*causes)[i], "field"));
+      }
+    }
     return StatusError(http_status, status);
   }
   constexpr size_t kShown = 200;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Codec: API objects to and from bytes. Built-in kinds (protobuf messages) travel in the "k8s\0"
-// envelope, structs with FromJson()/ToJson() as JSON. Fields that a message does not name survive
-// Decode + Encode byte for byte.
+// Codec: encodes and decodes API objects. Built-in kinds (protobuf messages) use the "k8s\0"
+// envelope, structs with FromJson() and ToJson() use JSON. Fields unknown to a message survive
+// Decode and Encode unchanged.
 #pragma once
 
 #include <google/protobuf/message_lite.h>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kube/base/error.h"
-#include "kube/client/client.h"
+#include "kube/codec/content_type.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
@@ -21,20 +21,19 @@ namespace kube {
 template <class T>
 concept ProtobufKind = std::derived_from<T, google::protobuf::MessageLite>;
 
-// What to ask for and what to send for a T.
+// The Accept and Content-Type headers for a T.
 template <class T>
 inline constexpr std::string_view kContentType = ProtobufKind<T> ? kProtobuf : kJson;
 template <class T>
 inline constexpr std::string_view kWatchAccept =
     ProtobufKind<T> ? std::string_view("application/vnd.kubernetes.protobuf;stream=watch") : kJson;
 
-// The bytes of `Unknown.raw`. kInvalid unless `body` is a "k8s\0" envelope.
+// Errors: kInvalid unless `body` is a "k8s\0" envelope.
 Result<meta::Unknown> OpenEnvelope(std::string_view body);
 std::string SealEnvelope(const Resource& resource, const google::protobuf::MessageLite& message);
 Result<void> ParseMessage(std::string_view bytes, google::protobuf::MessageLite& message);
 
-// A list as the server sent it; `items` are in the encoding of the content type (raw message, or
-// JSON text).
+// A list whose items are still encoded: a protobuf message or JSON text each.
 struct RawList {
   std::string resource_version;
   std::string continue_token;
@@ -48,7 +47,7 @@ Result<RawList> DecodeList(std::string_view body) {
   return ProtobufKind<T> ? DecodeProtobufList(body) : DecodeJsonList(body);
 }
 
-// One event of a watch. `type` is ADDED, MODIFIED, DELETED, BOOKMARK or ERROR; an ERROR comes back
+// One event of a watch. `type` is ADDED, MODIFIED, DELETED or BOOKMARK; an ERROR event is returned
 // as an Error.
 template <class T>
 struct WatchEvent {
@@ -57,13 +56,12 @@ struct WatchEvent {
 };
 struct RawWatchEvent {
   std::string type;
-  std::string_view object;  // the object's own bytes, out of their envelope; part of the frame
+  std::string_view object;  // the object's message without its envelope, inside the frame
 };
-// Errors: kExpired (relist), or as the Status in the frame says; kInvalid for a frame that does not
-// parse.
+// Errors: the Status of an ERROR frame (kExpired: list again); kInvalid for a malformed frame.
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame);
 
-// The error that a failed answer carries: a Status in either encoding, or the HTTP status alone.
+// The error of a failed response: of its Status in either encoding, or of the HTTP status alone.
 Error DecodeStatus(int http_status, std::string_view content_type, std::string_view body);
 
 template <class T>

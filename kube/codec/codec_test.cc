@@ -155,15 +155,54 @@ TEST(CodecTest, AStatusIsReadInEitherEncoding) {
   status.set_reason("TooManyRequests");
   status.set_message("slow down");
   status.mutable_details()->set_retry_after_seconds(3);
+  meta::StatusCause& cause = *status.mutable_details()->add_causes();
+  cause.set_reason("FieldValueForbidden");
+  cause.set_message("Forbidden: not now");
+  cause.set_field("sendInitialEvents");
   Error protobuf = DecodeStatus(429, kProtobuf, Sealed(status));
-  Error json = DecodeStatus(
-      429, kJson,
-      R"({"kind":"Status","code":429,"reason":"TooManyRequests","message":"slow down","details":{"retryAfterSeconds":3}})");
+  Error json =
+      DecodeStatus(429, kJson,
+                   R"({"kind":"Status","code":429,"reason":"TooManyRequests","message":"slow down",
+          "details":{"retryAfterSeconds":3,"causes":[{"reason":"FieldValueForbidden",
+          "message":"Forbidden: not now","field":"sendInitialEvents"}]}})");
   for (const Error& error : {protobuf, json}) {
     EXPECT_EQ(error.code(), Code::kThrottled);
     EXPECT_EQ(error.reason(), "TooManyRequests");
     EXPECT_EQ(error.message(), "slow down");
     EXPECT_EQ(error.retry_after(), 3s);
+    ASSERT_EQ(error.causes().size(), 1u);
+    EXPECT_EQ(error.causes()[0].reason, "FieldValueForbidden");
+    EXPECT_EQ(error.causes()[0].message, "Forbidden: not now");
+    EXPECT_EQ(error.causes()[0].field, "sendInitialEvents");
+  }
+}
+
+TEST(CodecTest, AnErrorFrameHasItsCauses) {
+  meta::Status status;
+  status.set_code(504);
+  status.mutable_details()->add_causes()->set_reason("ResourceVersionTooLarge");
+  Result<WatchEvent<core::Pod>> protobuf = DecodeFrame<core::Pod>(Frame("ERROR", status));
+  Result<WatchEvent<Unstructured>> json = DecodeFrame<Unstructured>(
+      R"({"type":"ERROR","object":{"code":504,"details":{"causes":[{"reason":"ResourceVersionTooLarge"}]}}})");
+  EXPECT_TRUE(protobuf.error().HasCause("ResourceVersionTooLarge"));
+  EXPECT_TRUE(json.error().HasCause("ResourceVersionTooLarge"));
+}
+
+TEST(CodecTest, CausesOfAStatusAreBounded) {
+  Json json{{"code", 422}, {"details", {{"causes", Json::array()}}}};
+  meta::Status status;
+  for (int i = 0; i < 1000; ++i) {
+    json["details"]["causes"].push_back({{"message", std::string(1000, 'x')}});
+    status.mutable_details()->add_causes()->set_message(std::string(1000, 'x'));
+  }
+  for (const Error& error :
+       {DecodeStatus(422, kJson, json.dump()), DecodeStatus(422, kProtobuf, Sealed(status))}) {
+    EXPECT_EQ(error.causes().size(), Error::kMaxCauses);
+    EXPECT_EQ(error.causes()[0].message.size(), Error::kMaxCauseBytes);
+  }
+  for (std::string_view causes : {"5", "{}", "[5,null,[]]", R"([{"reason":5,"field":{}}])"}) {
+    std::string body = R"({"code":422,"details":{"causes":)" + std::string(causes) + "}}";
+    EXPECT_EQ(DecodeStatus(422, kJson, body).code(), Code::kInvalid) << causes;
   }
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldReader: walks the fields of a protobuf message without decoding or copying anything; for
-// envelopes, and for the few fields that tell whether a message is worth decoding.
+// FieldReader: iterates over the fields of a protobuf message without decoding or copying them.
+// Used for envelopes and for the fields that decide whether a message is decoded at all.
 //
 //   FieldReader fields(message);
 //   while (fields.Next()) {
@@ -17,18 +17,18 @@ namespace kube {
 
 class FieldReader {
  public:
-  // `message` outlives the reader and what bytes() returns.
+  // `message` outlives the reader and the views from bytes() and whole().
   explicit FieldReader(std::string_view message);
 
-  // Goes to the next field; false after the last one, and where no field can follow.
+  // Moves to the next field; false after the last field and at malformed bytes.
   bool Next();
-  // What is there is no protobuf message (to its end).
+  // True if Next() stopped at malformed bytes.
   bool broken() const { return broken_; }
 
   int number() const { return number_; }
-  // Of a string, a bytes field or a message; "" for fields of another type.
+  // The content of a string, bytes or message field; "" for another type.
   std::string_view bytes() const { return bytes_; }
-  // The whole field as it stands in the message, its tag included.
+  // The encoded field with its tag.
   std::string_view whole() const {
     return message_.substr(begin_, static_cast<size_t>(in_.CurrentPosition()) - begin_);
   }

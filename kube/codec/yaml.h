@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// YAML documents as JSON, with kubectl's reading of plain scalars (true, 1 and null are not
-// strings; "1" is).
+// YAML documents as JSON. Plain scalars have kubectl's types: true, 1 and null are not strings, "1"
+// is.
 #pragma once
 
 #include <string>
@@ -11,9 +11,9 @@
 
 namespace kube {
 
-// All non-empty documents of `text`, in order. kInvalid with line and column where it does not
-// parse, or has more than 1000 documents, a million values or 200 levels, once its aliases are
-// replaced by what they mean.
+// All non-empty documents of `text`, in order. Errors: kInvalid with line and column for bad
+// syntax, and for more than 1000 documents, a million values or 200 levels, counted after alias
+// expansion.
 Result<std::vector<Json>> ParseYamlDocuments(const std::string& text);
 
 }  // namespace kube

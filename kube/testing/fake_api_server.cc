@@ -25,6 +25,12 @@ Error Conflict(const std::string& message) {
   return Error::FromHttpStatus(409, "Conflict", message);
 }
 
+// A parameter that validation refuses.
+Error Forbidden(const std::string& field, const std::string& why) {
+  return Error::FromHttpStatus(422, "Invalid", field + " " + why)
+      .WithCauses({{"FieldValueForbidden", why, field}});
+}
+
 // Objects are answered in the encoding they are stored in, or not at all.
 Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
   bool wants_protobuf = request.accept.starts_with(kProtobuf);
@@ -392,12 +398,10 @@ Result<std::unique_ptr<WatchStream>> FakeApiServer::OpenWatch(const ApiRequest& 
   if (!target) return target.error();
   bool streaming = target->Query("sendInitialEvents") == "true";
   if (streaming && streaming_lists_ == StreamingLists::kRefused) {
-    return Error::FromHttpStatus(
-        422, "Invalid", "sendInitialEvents is forbidden for watch unless the feature is enabled");
+    return Forbidden("sendInitialEvents", "is forbidden for watch unless the feature is enabled");
   }
   if (streaming && target->Query("resourceVersionMatch") != "NotOlderThan") {
-    return Error::FromHttpStatus(422, "Invalid",
-                                 "sendInitialEvents requires setting resourceVersionMatch");
+    return Forbidden("resourceVersionMatch", "must be NotOlderThan for sendInitialEvents");
   }
 
   auto watch = std::make_shared<FakeWatch>(*target, request.accept.starts_with(kProtobuf));

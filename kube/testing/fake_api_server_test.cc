@@ -135,10 +135,10 @@ TEST_F(FakeApiServerTest, ListsByPagesAndSelectors) {
 }
 
 TEST_F(FakeApiServerTest, PatchesJsonKinds) {
-  Result<Unstructured> applied = Run(ApplyObject(api_, kWidgets, Widget({{"size", 1}})));
+  Result<Unstructured> applied = Run(ApplyObject(api_, kWidgets, Widget({{"size", 1}}), {"test"}));
   ASSERT_THAT(applied, IsOk());
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 1);
-  applied = Run(ApplyObject(api_, kWidgets, Widget({{"color", "red"}})));
+  applied = Run(ApplyObject(api_, kWidgets, Widget({{"color", "red"}}), {"test"}));
   EXPECT_EQ(applied->body()["spec"], Json({{"size", 1}, {"color", "red"}}));
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 2);
   Json remove = Json::parse(R"([{"op":"remove","path":"/spec/size"}])");

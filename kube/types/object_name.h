@@ -6,8 +6,7 @@
 
 namespace kube {
 
-// Whether the API server can have an object of this name: the characters and the length of a DNS
-// subdomain.
+// Whether `name` has the length and the characters of a DNS subdomain, as object names must.
 inline bool IsObjectName(std::string_view name) {
   constexpr size_t kMaxName = 253;
   return !name.empty() && name.size() <= kMaxName &&

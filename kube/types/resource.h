@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Resource: where a kind lives in the API, and ResourceOf<T>: which resource a C++ type is.
+// Resource: the path of a kind in the API. ResourceOf<T>: the resource of a C++ type.
 //
-// A type T is an API object when ResourceOf<T>::value exists and T is either one of our protobuf
-// messages (built-in kinds; travels as protobuf) or a struct with metadata(), FromJson() and
-// ToJson() (custom resources; travels as JSON).
+// A type T is an API object if ResourceOf<T>::value exists and T is either a protobuf message of
+// this folder (built-in kinds, encoded as protobuf) or a struct with metadata(), FromJson() and
+// ToJson() (custom resources, encoded as JSON).
 #pragma once
 
 #include <string>
@@ -24,9 +24,8 @@ struct Resource {
 
   // "v1" or "apps/v1"
   std::string ApiVersion() const;
-  // "/api/v1/namespaces/ns/pods/web"; without `ns` the path over all namespaces, without `name` the
-  // collection. Both are percent-encoded: names from untrusted objects cannot leave their place in
-  // the path.
+  // "/api/v1/namespaces/ns/pods/web"; without `ns` the path of all namespaces, without `name` of
+  // the collection. Both are percent-encoded: a name from an untrusted object adds no path segment.
   std::string Path(std::string_view ns = "", std::string_view name = "",
                    std::string_view subresource = "") const;
 };

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unstructured: any object as JSON, for kinds that need no type of ours (what the operator applies
-// and watches).
+// Unstructured: any object as JSON, for kinds without a C++ type.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -13,17 +12,17 @@ namespace kube {
 
 using Json = nlohmann::json;
 
-// Parses untrusted JSON without exceptions; kInvalid for bad syntax, bad UTF-8 or nesting deeper
-// than 200.
+// Parses untrusted JSON without exceptions. Errors: kInvalid for bad syntax, bad UTF-8 or nesting
+// deeper than 200 levels.
 Result<Json> ParseJson(std::string_view text);
 
-// The metadata of an object, {} where absent or of the wrong type.
+// The metadata of an object; a field that is absent or of the wrong type stays unset.
 meta::ObjectMeta MetadataFromJson(const Json& object);
 // The "metadata" value with the fields that ObjectMeta names; managedFields are left out.
 Json MetadataToJson(const meta::ObjectMeta& metadata);
 
-// The value at a dotted path ("spec.replicas"), or nullptr. Never throws, whatever the types on the
-// way.
+// The value at a dotted path ("spec.replicas"), or nullptr. Never throws: a value of another type
+// on the path also gives nullptr.
 const Json* Find(const Json& object, std::string_view dotted_path);
 std::string StringAt(const Json& object, std::string_view dotted_path,
                      std::string_view fallback = "");

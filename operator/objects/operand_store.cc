@@ -5,6 +5,7 @@
 
 #include <set>
 
+#include "api/names.h"
 #include "kube/client/typed.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/kinds.h"
@@ -112,8 +113,10 @@ Async<> OperandStore::Ensure(DesiredObject object) {
   }
 
   std::string name = std::string(object.resource.kind) + " " + key.ToString();
+  kube::ApplyOptions as_operator{.field_manager = std::string(api::kFieldManager)};
+  Unstructured body(std::move(object.body));
   Result<Unstructured> applied =
-      co_await kube::ApplyObject(client_, object.resource, Unstructured(std::move(object.body)));
+      co_await kube::ApplyObject(client_, object.resource, std::move(body), std::move(as_operator));
   if (!applied) co_return applied.error().Prefix("apply " + name);
   applied_[id] = {hash, VersionOf(TrimOperand(applied->body())), clock_.Now()};
   VLOG(1) << "applied " << name;

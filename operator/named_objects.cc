@@ -89,7 +89,7 @@ Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string 
   co_return verdict->second.problems.empty() ? std::string() : about + verdict->second.problems;
 }
 
-Async<std::optional<Trouble>> NamedObjects::Check(api::ClusterPodPlacementConfigSpec spec) {
+Async<std::optional<Problem>> NamedObjects::Check(api::ClusterPodPlacementConfigSpec spec) {
   constexpr std::string_view kRegistries = "registriesConfigMapRef";
   constexpr std::string_view kBundle = "caBundleConfigMapRef";
   constexpr std::string_view kPullSecret = "globalPullSecretRef";
@@ -107,9 +107,9 @@ Async<std::optional<Trouble>> NamedObjects::Check(api::ClusterPodPlacementConfig
   Add(problems, *registries);
   Add(problems, *bundle);
   Add(problems, *secret);
-  std::optional<Trouble> trouble;
-  if (!problems.empty()) trouble = Trouble{"InvalidReference", std::move(problems)};
-  co_return trouble;
+  std::optional<Problem> problem;
+  if (!problems.empty()) problem = Problem{"InvalidReference", std::move(problems)};
+  co_return problem;
 }
 
 }  // namespace operator_

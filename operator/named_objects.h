@@ -24,7 +24,7 @@ class NamedObjects {
 
   // What is wrong with the objects that `spec` names: each with field, object, key and line.
   // nullopt for nothing. Errors: the API server's.
-  kube::Async<std::optional<Trouble>> Check(api::ClusterPodPlacementConfigSpec spec);
+  kube::Async<std::optional<Problem>> Check(api::ClusterPodPlacementConfigSpec spec);
 
  private:
   // What was found in an object holds for its resourceVersion: it need not be parsed again.

@@ -7,6 +7,7 @@
 
 #include "api/names.h"
 #include "kube/client/typed.h"
+#include "operator/objects/foreign_objects.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
@@ -130,6 +131,11 @@ Async<> OperandStore::Remove(Resource resource, ObjectKey key) {
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
   VLOG(1) << "deleted " << name;
   co_return Ok();
+}
+
+Async<bool> OperandStore::RemoveForeign(ObjectId object) {
+  if (Get(object.resource, object.key)) co_return false;
+  co_return co_await operator_::RemoveForeign(client_, object.resource, std::move(object.key));
 }
 
 }  // namespace operator_

@@ -47,8 +47,11 @@ class OperandStore {
 
   // Errors: the API server's.
   kube::Async<> Ensure(DesiredObject object);
-  // Nothing to delete is no error.
+  // An object that does not exist is no error.
   kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key);
+  // Deletes the object if another operator created it (foreign_objects.h). Makes no call for an
+  // object that the watch shows: those are the operator's own. Returns: whether it was foreign.
+  kube::Async<bool> RemoveForeign(ObjectId object);
 
  private:
   using Informer = kube::Informer<kube::Unstructured>;

@@ -26,8 +26,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   };
 
   bool deprovisioning = !view.deprovisioning.empty();
-  bool available = view.controller.available && view.webhook.available && view.webhook_configured;
-  bool complete = view.controller.complete && view.webhook.complete && view.webhook_configured;
+  bool available = view.operands.available() && view.operands.webhook_configured;
+  bool complete = view.operands.complete();
   if (available) {
     set(api::kAvailable, true, "AllComponentsReady", "controller and webhook run");
   } else {
@@ -43,21 +43,21 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   }
   if (!config.problems.empty()) {
     set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));
-  } else if (view.trouble) {
-    set(api::kDegraded, true, view.trouble->reason, view.trouble->message);
+  } else if (view.operands.problem) {
+    set(api::kDegraded, true, view.operands.problem->reason, view.operands.problem->message);
   } else if (view.named_objects) {
     set(api::kDegraded, true, view.named_objects->reason, view.named_objects->message);
   } else {
-    set(api::kDegraded, false, "AsExpected", "no trouble is known");
+    set(api::kDegraded, false, "AsExpected", "no problem is known");
   }
   if (deprovisioning) {
     set(api::kDeprovisioning, true, "Deleted", view.deprovisioning);
   } else {
     set(api::kDeprovisioning, false, "NotDeleted", "the configuration is in force");
   }
-  set_not_rolled_out(api::kControllerNotRolledOut, view.controller);
-  set_not_rolled_out(api::kWebhookNotRolledOut, view.webhook);
-  if (view.webhook_configured) {
+  set_not_rolled_out(api::kControllerNotRolledOut, view.operands.controller);
+  set_not_rolled_out(api::kWebhookNotRolledOut, view.operands.webhook);
+  if (view.operands.webhook_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
         "the API server calls the webhook");
   } else {

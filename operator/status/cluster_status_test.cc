@@ -15,7 +15,7 @@ const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
 ClusterView Running() {
   Rollout done{
       .exists = true, .replicas = 2, .ready_replicas = 2, .available = true, .complete = true};
-  return {.controller = done, .webhook = done, .webhook_configured = true};
+  return {.operands = {.controller = done, .webhook = done, .webhook_configured = true}};
 }
 
 // The condition types that are True, sorted.
@@ -30,7 +30,7 @@ std::string TrueOnes(const ClusterView& view) {
   return types;
 }
 
-TEST(ClusterStatusTest, EveryConditionIsAlwaysThere) {
+TEST(ClusterStatusTest, EveryConditionIsAlwaysSet) {
   EXPECT_EQ(TrueOnes(Running()), "Available ");
   EXPECT_EQ(TrueOnes({}),
             "Progressing PodPlacementControllerNotRolledOut PodPlacementWebhookNotRolledOut "
@@ -39,18 +39,18 @@ TEST(ClusterStatusTest, EveryConditionIsAlwaysThere) {
 
 TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
   ClusterView view = Running();
-  view.webhook.complete = false;
+  view.operands.webhook.complete = false;
   EXPECT_EQ(TrueOnes(view), "Available Progressing PodPlacementWebhookNotRolledOut ");
 }
 
-TEST(ClusterStatusTest, TroubleIsDegraded) {
+TEST(ClusterStatusTest, AProblemIsDegraded) {
   ClusterView view = Running();
-  view.trouble = Trouble{"ImagePullBackOff", "pod p: no"};
+  view.operands.problem = Problem{"ImagePullBackOff", "pod p: no"};
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDegraded)->reason, "ImagePullBackOff");
 }
 
-TEST(ClusterStatusTest, DeletionSaysWhatItWaitsFor) {
+TEST(ClusterStatusTest, DeletionReportsWhatItWaitsFor) {
   ClusterView view = Running();
   view.deprovisioning = "3 pods";
   EXPECT_EQ(TrueOnes(view), "Available Deprovisioning ");
@@ -58,15 +58,15 @@ TEST(ClusterStatusTest, DeletionSaysWhatItWaitsFor) {
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
 }
 
-TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsSaidToBeUnsupportedWhileItIsEnabled) {
+TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItIsEnabled) {
   api::ClusterPodPlacementConfig config;
   config.spec.plugins = api::Plugins{.exec_format_error_monitor_enabled = true};
   config.status = ClusterStatus(config, Running(), kNow);
   const api::Condition* said =
       api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
-  ASSERT_NE(said, nullptr);
-  EXPECT_EQ(said->status, "False");
-  EXPECT_NE(said->message.find("not supported"), std::string::npos);
+  ASSERT_NE(condition, nullptr);
+  EXPECT_EQ(condition->status, "False");
+  EXPECT_NE(condition->message.find("not supported"), std::string::npos);
   EXPECT_FALSE(api::IsTrue(config.status.conditions, api::kDegraded));
   config.spec.plugins->exec_format_error_monitor_enabled = false;
   config.status = ClusterStatus(config, Running(), kNow);

@@ -20,12 +20,12 @@ const Json* ConditionOf(const Json& object, std::string_view type) {
   return nullptr;
 }
 
-Trouble TroubleFrom(const Json& condition) {
+Problem ProblemFrom(const Json& condition) {
   return {kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")};
 }
 
 // States in which a container waits because something is wrong, not because it has just begun.
-bool IsTroubled(std::string_view waiting_reason) {
+bool IsProblem(std::string_view waiting_reason) {
   constexpr std::array<std::string_view, 8> kReasons = {
       "CrashLoopBackOff",     "CreateContainerConfigError",
       "CreateContainerError", "ErrImageNeverPull",
@@ -34,19 +34,19 @@ bool IsTroubled(std::string_view waiting_reason) {
   return std::find(kReasons.begin(), kReasons.end(), waiting_reason) != kReasons.end();
 }
 
-std::optional<Trouble> TroubleOfPod(const Json& pod) {
+std::optional<Problem> ProblemOfPod(const Json& pod) {
   std::string name = "pod " + kube::StringAt(pod, "metadata.name");
   const Json* scheduled = ConditionOf(pod, "PodScheduled");
   if (scheduled != nullptr && kube::StringAt(*scheduled, "status") == "False") {
-    Trouble trouble = TroubleFrom(*scheduled);
-    return Trouble{trouble.reason, name + ": " + trouble.message};
+    Problem problem = ProblemFrom(*scheduled);
+    return Problem{problem.reason, name + ": " + problem.message};
   }
   const Json* containers = kube::Find(pod, "status.containerStatuses");
   if (containers == nullptr || !containers->is_array()) return std::nullopt;
   for (const Json& container : *containers) {
     std::string reason = kube::StringAt(container, "state.waiting.reason");
-    if (IsTroubled(reason))
-      return Trouble{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
+    if (IsProblem(reason))
+      return Problem{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
   }
   return std::nullopt;
 }
@@ -79,29 +79,29 @@ Rollout RolloutOf(const Json* deployment) {
                      kube::StringAt(*available_condition, "status") == "False";
   const Json* condition = ConditionOf(*deployment, "ReplicaFailure");
   if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
-    rollout.trouble = TroubleFrom(*condition);
+    rollout.problem = ProblemFrom(*condition);
     return rollout;
   }
   condition = ConditionOf(*deployment, "Progressing");
   if (condition == nullptr) return rollout;
   if (kube::StringAt(*condition, "status") == "False") {
-    rollout.trouble = TroubleFrom(*condition);
+    rollout.problem = ProblemFrom(*condition);
   } else if (unavailable && kube::StringAt(*condition, "reason") == "NewReplicaSetAvailable") {
     // It was rolled out, so nothing is on its way: what ran has gone.
-    rollout.trouble = TroubleFrom(*available_condition);
+    rollout.problem = ProblemFrom(*available_condition);
   }
   return rollout;
 }
 
-std::optional<Trouble> TroubleOfPods(const std::vector<kube::Unstructured>& pods) {
+std::optional<Problem> ProblemOfPods(const std::vector<kube::Unstructured>& pods) {
   for (const kube::Unstructured& pod : pods) {
     if (pod.metadata().has_deletion_timestamp()) continue;
-    if (std::optional<Trouble> trouble = TroubleOfPod(pod.body())) return trouble;
+    if (std::optional<Problem> problem = ProblemOfPod(pod.body())) return problem;
   }
   return std::nullopt;
 }
 
-std::optional<Trouble> TroubleOf(const kube::Error& error) {
+std::optional<Problem> ProblemOf(const kube::Error& error) {
   switch (error.code()) {
     case kube::Code::kPermissionDenied:
     case kube::Code::kInvalid:
@@ -111,13 +111,13 @@ std::optional<Trouble> TroubleOf(const kube::Error& error) {
     default:
       return std::nullopt;
   }
-  return Trouble{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(),
+  return Problem{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(),
                  error.message()};
 }
 
-std::optional<Trouble> WorstTrouble(const Rollout& rollout, const std::optional<Trouble>& pods) {
-  if (rollout.trouble && rollout.trouble->reason == "FailedCreate") return rollout.trouble;
-  return pods ? pods : rollout.trouble;
+std::optional<Problem> RootCause(const Rollout& rollout, const std::optional<Problem>& pods) {
+  if (rollout.problem && rollout.problem->reason == "FailedCreate") return rollout.problem;
+  return pods ? pods : rollout.problem;
 }
 
 }  // namespace operator_

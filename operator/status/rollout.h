@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rollout: how far a Deployment of ours is, and why it is not there yet. Pure.
+// Rollout: how far the Deployment of an operand is rolled out, and which problem stops it. Pure.
 #pragma once
 
 #include <cstdint>
@@ -12,45 +12,58 @@
 
 namespace operator_ {
 
-// Why something does not run, in the cluster's own words: "FailedCreate", "ImagePullBackOff",
+// Why an operand does not run, as the cluster reports it: "FailedCreate", "ImagePullBackOff",
 // "CrashLoopBackOff", "Unschedulable", ...
-struct Trouble {
+struct Problem {
   std::string reason;
   std::string message;
 
-  bool operator==(const Trouble&) const = default;
+  bool operator==(const Problem&) const = default;
 };
 
 struct Rollout {
-  // From the Deployment's own spec and status; all zero and false where there is no Deployment.
+  // From the Deployment's spec and status; all zero and false if the Deployment does not exist.
   bool exists = false;
   int64_t replicas = 0;
   int64_t ready_replicas = 0;
   // At least one replica serves.
   bool available = false;
-  // All replicas are there, of the newest version, and no other ones.
+  // All replicas are available and of the newest revision, and there are no others.
   bool complete = false;
-  // The operator version that the Deployment was last applied by.
+  // The version of the operator that last applied the Deployment.
   std::string version;
-  // What the Deployment's conditions say: replicas that cannot be created (quota), a rollout that
-  // does not end.
-  std::optional<Trouble> trouble;
+  // From the Deployment's conditions: replicas that cannot be created (quota), a rollout that does
+  // not end.
+  std::optional<Problem> problem;
 };
 
-// `deployment`: nullptr where there is none.
+// The operands of one scope: a namespace's shard, or those of the cluster.
+struct OperandHealth {
+  Rollout controller;
+  Rollout webhook;
+  // The webhook configuration exists, with the entries that it has to have.
+  bool webhook_configured = false;
+  // Why an operand does not run, or cannot be applied.
+  std::optional<Problem> problem;
+
+  bool available() const { return controller.available && webhook.available; }
+  bool complete() const { return controller.complete && webhook.complete && webhook_configured; }
+};
+
+// `deployment`: nullptr if it does not exist.
 Rollout RolloutOf(const kube::Json* deployment);
 
-// The first trouble that the pods of a Deployment show: an image that cannot be pulled, a container
+// The first problem that the pods of a Deployment show: an image that cannot be pulled, a container
 // that crashes, no node to run on. Pods that are being deleted don't count.
-std::optional<Trouble> TroubleOfPods(const std::vector<kube::Unstructured>& pods);
+std::optional<Problem> ProblemOfPods(const std::vector<kube::Unstructured>& pods);
 
-// What an error of the API server says to the owner of the object: a quota, a refused object, a
-// missing permission. nullopt for what passes by itself (conflicts, an API server that is away):
-// that is no state to report.
-std::optional<Trouble> TroubleOf(const kube::Error& error);
+// An error of the API server that the user has to know: a quota, a refused object, a missing
+// permission. nullopt for errors that pass by themselves, such as conflicts and an API server that
+// is not reachable: they do not belong into a status.
+std::optional<Problem> ProblemOf(const kube::Error& error);
 
-// The pods' trouble where they have one, as it is the cause of what their Deployment says. A pod
-// that could not be created has none to show, so a Deployment's FailedCreate comes first.
-std::optional<Trouble> WorstTrouble(const Rollout& rollout, const std::optional<Trouble>& pods);
+// The problem of the pods if there is one, as it causes that of their Deployment. A pod that could
+// not be created shows none, so a Deployment's FailedCreate comes first.
+std::optional<Problem> RootCause(const Rollout& rollout, const std::optional<Problem>& pods);
 
 }  // namespace operator_

@@ -53,41 +53,41 @@ TEST(RolloutTest, TellsAQuotaFromTheDeployment) {
       {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: q"},
       {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]})");
   Rollout rollout = RolloutOf(&deployment);
-  EXPECT_EQ(rollout.trouble, (Trouble{"FailedCreate", "exceeded quota: q"}));
+  EXPECT_EQ(rollout.problem, (Problem{"FailedCreate", "exceeded quota: q"}));
 }
 
 // As when its node has gone: no rollout fails, no container waits.
-TEST(RolloutTest, WhatRanAndHasGoneIsTrouble) {
+TEST(RolloutTest, ADeploymentThatIsNoLongerAvailableHasAProblem) {
   const char* status = R"({"conditions": [
       {"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable", "message": "too few",
        "lastTransitionTime": "2026-01-01T00:00:00Z"},
       {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"}]})";
   Json deployment = Deployment(status);
-  EXPECT_EQ(RolloutOf(&deployment).trouble, (Trouble{"MinimumReplicasUnavailable", "too few"}));
+  EXPECT_EQ(RolloutOf(&deployment).problem, (Problem{"MinimumReplicasUnavailable", "too few"}));
   // A rollout that is under way may still succeed.
   deployment["status"]["conditions"][1]["reason"] = "ReplicaSetUpdated";
-  EXPECT_EQ(RolloutOf(&deployment).trouble, std::nullopt);
+  EXPECT_EQ(RolloutOf(&deployment).problem, std::nullopt);
 }
 
 TEST(RolloutTest, SurvivesAStatusOfTheWrongShape) {
   Json deployment = Deployment(R"({"conditions": {"a": 1}, "replicas": "x"})");
-  EXPECT_FALSE(RolloutOf(&deployment).trouble);
+  EXPECT_FALSE(RolloutOf(&deployment).problem);
   deployment["status"] = 3;
   EXPECT_FALSE(RolloutOf(&deployment).complete);
 }
 
-TEST(TroubleOfPodsTest, NamesPodReasonAndMessage) {
+TEST(ProblemOfPodsTest, NamesPodReasonAndMessage) {
   struct Row {
     const char* status;
-    std::optional<Trouble> trouble;
+    std::optional<Problem> problem;
   };
   const Row rows[] = {
       {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff", "message": "no such image"}}}]})",
-       Trouble{"ImagePullBackOff", "pod p: no such image"}},
+       Problem{"ImagePullBackOff", "pod p: no such image"}},
       {R"({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff", "message": "back-off"}}}]})",
-       Trouble{"CrashLoopBackOff", "pod p: back-off"}},
+       Problem{"CrashLoopBackOff", "pod p: back-off"}},
       {R"({"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": "0/3"}]})",
-       Trouble{"Unschedulable", "pod p: 0/3"}},
+       Problem{"Unschedulable", "pod p: 0/3"}},
       // Just started.
       {R"({"containerStatuses": [{"state": {"waiting": {"reason": "ContainerCreating"}}}]})",
        std::nullopt},
@@ -95,31 +95,31 @@ TEST(TroubleOfPodsTest, NamesPodReasonAndMessage) {
       {R"({})", std::nullopt},
   };
   for (const Row& row : rows)
-    EXPECT_EQ(TroubleOfPods({Pod(row.status)}), row.trouble) << row.status;
+    EXPECT_EQ(ProblemOfPods({Pod(row.status)}), row.problem) << row.status;
 }
 
-TEST(TroubleOfPodsTest, PassesOverPodsThatAreBeingDeleted) {
+TEST(ProblemOfPodsTest, SkipsPodsThatAreBeingDeleted) {
   Json json = {{"metadata", {{"name", "p"}, {"deletionTimestamp", "2026-01-01T00:00:00Z"}}}};
   json["status"] = *kube::ParseJson(
       R"({"containerStatuses": [{"state": {"waiting": {"reason": "CrashLoopBackOff"}}}]})");
-  EXPECT_FALSE(TroubleOfPods({Unstructured(json)}));
+  EXPECT_FALSE(ProblemOfPods({Unstructured(json)}));
 }
 
-TEST(TroubleOfTest, OnlyWhatDoesNotPassByItself) {
-  EXPECT_EQ(TroubleOf(Error::FromHttpStatus(403, "Forbidden", "exceeded quota")),
-            (Trouble{"Forbidden", "exceeded quota"}));
-  EXPECT_EQ(TroubleOf(Error::FromHttpStatus(409, "Conflict", "newer")), std::nullopt);
-  EXPECT_EQ(TroubleOf(Error::Unavailable("refused")), std::nullopt);
+TEST(ProblemOfTest, IsNoTransientError) {
+  EXPECT_EQ(ProblemOf(Error::FromHttpStatus(403, "Forbidden", "exceeded quota")),
+            (Problem{"Forbidden", "exceeded quota"}));
+  EXPECT_EQ(ProblemOf(Error::FromHttpStatus(409, "Conflict", "newer")), std::nullopt);
+  EXPECT_EQ(ProblemOf(Error::Unavailable("refused")), std::nullopt);
 }
 
-TEST(WorstTroubleTest, ThePodsKnowBestUnlessTheyCannotBeCreated) {
-  Rollout slow{.trouble = Trouble{"ProgressDeadlineExceeded", ""}};
-  Rollout quota{.trouble = Trouble{"FailedCreate", ""}};
-  Trouble crash{"CrashLoopBackOff", ""};
-  EXPECT_EQ(WorstTrouble(slow, crash)->reason, "CrashLoopBackOff");
-  EXPECT_EQ(WorstTrouble(slow, std::nullopt)->reason, "ProgressDeadlineExceeded");
-  EXPECT_EQ(WorstTrouble(quota, crash)->reason, "FailedCreate");
-  EXPECT_FALSE(WorstTrouble(Rollout(), std::nullopt));
+TEST(RootCauseTest, IsThatOfThePodsUnlessTheyCannotBeCreated) {
+  Rollout slow{.problem = Problem{"ProgressDeadlineExceeded", ""}};
+  Rollout quota{.problem = Problem{"FailedCreate", ""}};
+  Problem crash{"CrashLoopBackOff", ""};
+  EXPECT_EQ(RootCause(slow, crash)->reason, "CrashLoopBackOff");
+  EXPECT_EQ(RootCause(slow, std::nullopt)->reason, "ProgressDeadlineExceeded");
+  EXPECT_EQ(RootCause(quota, crash)->reason, "FailedCreate");
+  EXPECT_FALSE(RootCause(Rollout(), std::nullopt));
 }
 
 }  // namespace

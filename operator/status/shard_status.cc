@@ -29,11 +29,11 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   if (priority_holder != nullptr) {
     return {false, "PriorityConflict", "this config is not applied, see Degraded"};
   }
-  if (!shard.controller.available)
+  if (!shard.operands.controller.available)
     return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
-  if (!shard.webhook.available)
+  if (!shard.operands.webhook.available)
     return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
-  if (!shard.webhook_configured) {
+  if (!shard.operands.webhook_configured) {
     return {false, "WebhookNotConfigured",
             "the API server does not call the namespace's webhook yet"};
   }
@@ -41,13 +41,13 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
 }
 
 Verdict ProgressingOf(const ShardView& shard) {
-  if (shard.none && !shard.removal.empty()) return {true, "Deprovisioning", shard.removal};
+  if (shard.none && !shard.teardown.empty()) return {true, "Deprovisioning", shard.teardown};
   if (shard.none) return {false, "NoShard", "nothing runs for this namespace"};
-  if (!shard.controller.complete)
+  if (!shard.operands.controller.complete)
     return {true, "RollingOut", "the namespace's controller is being rolled out"};
-  if (!shard.webhook.complete)
+  if (!shard.operands.webhook.complete)
     return {true, "RollingOut", "the namespace's webhook is being rolled out"};
-  if (!shard.webhook_configured)
+  if (!shard.operands.webhook_configured)
     return {true, "RollingOut", "the webhook configuration is being written"};
   return {false, "AsExpected", "everything is rolled out"};
 }
@@ -62,8 +62,9 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
             std::to_string(config.spec.priority) +
             " before this one, which is therefore not applied; change the priority of one of them"};
   }
-  if (shard.trouble) return {true, shard.trouble->reason, shard.trouble->message};
-  return {false, "AsExpected", "no trouble is known"};
+  if (shard.operands.problem)
+    return {true, shard.operands.problem->reason, shard.operands.problem->message};
+  return {false, "AsExpected", "no problem is known"};
 }
 
 }  // namespace
@@ -98,8 +99,8 @@ api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
                                   .version = rollout.version});
   };
   if (!shard.none) {
-    add(api::kShardControllerName, "Controller", shard.controller);
-    add(api::kShardWebhookName, "Webhook", shard.webhook);
+    add(api::kShardControllerName, "Controller", shard.operands.controller);
+    add(api::kShardWebhookName, "Webhook", shard.operands.webhook);
   }
   return status;
 }

@@ -28,7 +28,7 @@ ShardView Running() {
                .available = true,
                .complete = true,
                .version = "1.2"};
-  return {.controller = done, .webhook = done, .webhook_configured = true};
+  return {.operands = {.controller = done, .webhook = done, .webhook_configured = true}};
 }
 
 std::string Reason(const api::PodPlacementConfigStatus& status, std::string_view type) {
@@ -36,7 +36,7 @@ std::string Reason(const api::PodPlacementConfigStatus& status, std::string_view
   return condition == nullptr ? "none" : condition->status + " " + condition->reason;
 }
 
-TEST(ShardStatusTest, SaysWhatRuns) {
+TEST(ShardStatusTest, ReportsTheOperands) {
   api::PodPlacementConfigStatus status = ShardStatus(Config(), Running(), nullptr, kNow);
   EXPECT_EQ(Reason(status, api::kAvailable), "True AsExpected");
   EXPECT_EQ(Reason(status, api::kProgressing), "False AsExpected");
@@ -48,7 +48,7 @@ TEST(ShardStatusTest, SaysWhatRuns) {
   EXPECT_EQ(status.controllers[1].kind, "Webhook");
 }
 
-TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
+TEST(ShardStatusTest, NamesTheFirstMissingPart) {
   struct Row {
     std::string name;
     std::function<void(ShardView&)> change;
@@ -58,19 +58,19 @@ TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
   const Row rows[] = {
       {"nothing yet", [](ShardView& view) { view = {}; }, "False ControllerNotAvailable",
        "True RollingOut"},
-      {"no webhook", [](ShardView& view) { view.webhook = {}; }, "False WebhookNotAvailable",
-       "True RollingOut"},
-      {"not configured", [](ShardView& view) { view.webhook_configured = false; },
+      {"no webhook", [](ShardView& view) { view.operands.webhook = {}; },
+       "False WebhookNotAvailable", "True RollingOut"},
+      {"not configured", [](ShardView& view) { view.operands.webhook_configured = false; },
        "False WebhookNotConfigured", "True RollingOut"},
-      {"update", [](ShardView& view) { view.controller.complete = false; }, "True AsExpected",
-       "True RollingOut"},
+      {"update", [](ShardView& view) { view.operands.controller.complete = false; },
+       "True AsExpected", "True RollingOut"},
       {"no cluster config", [](ShardView& view) { view = {.none = NoShard::kNoClusterConfig}; },
        "False ClusterPodPlacementConfigMissing", "False NoShard"},
       {"not selected", [](ShardView& view) { view = {.none = NoShard::kNamespaceNotSelected}; },
        "False NamespaceNotSelected", "False NoShard"},
       {"removal",
        [](ShardView& view) {
-         view = {.none = NoShard::kNamespaceNotSelected, .removal = "2 pods"};
+         view = {.none = NoShard::kNamespaceNotSelected, .teardown = "2 pods"};
        },
        "False NamespaceNotSelected", "True Deprovisioning"},
       {"reserved", [](ShardView& view) { view = {.none = NoShard::kReservedNamespace}; },
@@ -85,9 +85,9 @@ TEST(ShardStatusTest, NamesTheFirstThingThatIsMissing) {
   }
 }
 
-TEST(ShardStatusTest, DegradedSaysWhoIsToBlame) {
+TEST(ShardStatusTest, DegradedNamesTheCause) {
   ShardView view = Running();
-  view.trouble = Trouble{"FailedCreate", "exceeded quota: q"};
+  view.operands.problem = Problem{"FailedCreate", "exceeded quota: q"};
   EXPECT_EQ(Reason(ShardStatus(Config(), view, nullptr, kNow), api::kDegraded),
             "True FailedCreate");
   // A conflict is this config's own, whatever the shard does.

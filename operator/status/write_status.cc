@@ -5,7 +5,7 @@
 
 namespace operator_ {
 
-kube::Async<> WriteStatus(kube::Client& client, kube::Resource resource, kube::ObjectKey key,
+kube::Async<> PatchStatus(kube::Client& client, kube::Resource resource, kube::ObjectKey key,
                           kube::Json status) {
   std::string name = std::string(resource.kind) + " " + key.ToString();
   kube::Json patch = {{"status", std::move(status)}};

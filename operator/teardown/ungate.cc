@@ -39,9 +39,7 @@ Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string>
   for (int conflicts = 0;; ++conflicts) {
     bool changed = false;
     for (const std::string& gate : gates) {
-      if (!placement::RemoveGate(pod, gate)) continue;
-      changed = true;
-      (*pod.mutable_metadata()->mutable_labels())[gate] = std::string(api::kRemoved);
+      changed |= placement::DropGate(pod, gate);
     }
     if (!changed) co_return false;
     Result<> written = co_await kube::Replace(client, pod);
@@ -112,7 +110,10 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
       std::optional<std::vector<std::string>> gates = choose(*pod);
       if (!gates) continue;
       ++round.gated;
-      if (gates->empty()) continue;
+      if (gates->empty()) {
+        ++round.kept;
+        continue;
+      }
       ++writes;
       Result<bool> written = co_await WriteWithout(client, *pod, std::move(*gates));
       if (FailedWith(written, Code::kCancelled)) co_return written.error();

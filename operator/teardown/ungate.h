@@ -2,9 +2,9 @@
 // Gates: removes gates from the pods that wait when a shard, the cluster's operands or a dead
 // controller cannot.
 //
-//   UngateRound round;                                               // kept from one call to the
-//   next Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round); if
-//   (complete && *complete) ...                                   // every gated pod was seen once
+//   UngateRound round;                        // kept from one call to the next
+//   Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round);
+//   if (complete && *complete) ...            // every gated pod was visited once
 //
 // Always asked of the API server itself, a page at a time: a cache could miss the pod that was
 // created an instant ago, and a watch of all pods would cost the operator more than it asks for in
@@ -28,7 +28,9 @@ namespace operator_ {
 struct UngateRound {
   // Pods of interest, which have a gate.
   size_t gated = 0;
-  // Of these, the pods that do not have the gates any more that were to go.
+  // Of these, the pods that keep their gates for now, as ChooseGates named none.
+  size_t kept = 0;
+  // Of these, the pods whose chosen gates are removed.
   size_t ungated = 0;
   // Of these, the pods that could not be written; the first of them, and the last error.
   size_t failed = 0;

@@ -4,7 +4,6 @@
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
-#include "operator/objects/foreign_objects.h"
 #include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -64,12 +63,9 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   DesiredObject validation{kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
-  // The store knows what has the operator's label, so a foreign object is one that the store does
-  // not know.
-  if (!store_.Get(validation.resource, validation.Key())) {
-    Result<bool> foreign = co_await RemoveForeign(client_, validation.resource, validation.Key());
-    if (!foreign) co_return foreign.error();
-  }
+  ObjectId id = validation.Id();
+  Result<bool> foreign = co_await store_.RemoveForeign(std::move(id));
+  if (!foreign) co_return foreign.error();
   Result<> applied = co_await store_.Ensure(std::move(validation));
   if (!applied) co_return applied.error();
   Result<> patched = co_await PatchConversion();

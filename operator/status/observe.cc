@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/observe.h"
+
+#include <utility>
+#include <vector>
+
+#include "kube/client/typed.h"
+#include "operator/objects/kinds.h"
+#include "operator/objects/metadata.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Ok;
+using kube::Result;
+
+constexpr int kPage = 4;
+constexpr int kMaxPods = 32;
+
+// The problem of the pods of Deployment ns/name; see ProblemOfPods().
+Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, std::string name) {
+  kube::ListOptions options{.ns = std::move(ns)};
+  options.label_selector =
+      std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" + name;
+  // Anybody may set these labels: one pod at a time is in memory, and no more are read than an
+  // operand's Deployment has.
+  options.limit = kPage;
+  kube::ListPages pages(client, kPods, std::move(options), /*protobuf=*/false);
+  for (int looked_at = 0; pages.more() && looked_at < kMaxPods; looked_at += kPage) {
+    Result<kube::RawList> page = co_await pages.Next();
+    if (!page) co_return page.error().Prefix("list the pods of " + name);
+    for (const std::string& item : page->items) {
+      Result<kube::Unstructured> pod = kube::DecodeBare<kube::Unstructured>(item);
+      if (!pod) co_return pod.error().Prefix("a pod of " + name);
+      std::vector<kube::Unstructured> one;
+      one.push_back(std::move(*pod));
+      if (std::optional<Problem> problem = ProblemOfPods(one)) co_return problem;
+    }
+  }
+  co_return std::optional<Problem>();
+}
+
+}  // namespace
+
+Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment) {
+  std::optional<kube::Unstructured> found = store.Get(kDeployments, {ns, std::string(deployment)});
+  return RolloutOf(found ? &found->body() : nullptr);
+}
+
+OperandHealth Observe(const OperandStore& store, const OperandNames& names) {
+  kube::ObjectKey configuration{"", names.webhook_configuration};
+  return {
+      .controller = RolloutIn(store, names.ns, names.controller),
+      .webhook = RolloutIn(store, names.ns, names.webhook),
+      .webhook_configured = store.Get(kMutatingWebhookConfigurations, configuration).has_value()};
+}
+
+Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,
+                    OperandHealth& health) {
+  if (!applied) {
+    health.problem = ProblemOf(applied.error());
+    if (!health.problem) co_return applied.error();
+    co_return Ok();
+  }
+  if (health.available()) co_return Ok();
+  bool webhook = health.controller.available;
+  std::string name = webhook ? names.webhook : names.controller;
+  Result<std::optional<Problem>> pods =
+      co_await PodProblem(client, std::move(names.ns), std::move(name));
+  if (!pods) co_return pods.error();
+  health.problem = RootCause(webhook ? health.webhook : health.controller, *pods);
+  co_return Ok();
+}
+
+}  // namespace operator_

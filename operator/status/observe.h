@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+// How the operands of a scope (a namespace's shard, or the cluster's) are, as the cluster shows it.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "kube/base/async.h"
+#include "kube/client/client.h"
+#include "operator/objects/operand_store.h"
+#include "operator/status/rollout.h"
+
+namespace operator_ {
+
+struct OperandNames {
+  std::string ns;
+  std::string controller;
+  std::string webhook;
+  std::string webhook_configuration;
+};
+
+// The Deployment ns/deployment, from the store.
+Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment);
+
+// From the store; without `problem`.
+OperandHealth Observe(const OperandStore& store, const OperandNames& names);
+
+// Sets `health.problem`: to the error in `applied` if there is one, else to the reason why the
+// controller or the webhook is not available, for which its pods are listed. Errors: the one in
+// `applied` if it is not for a status (ProblemOf()); those of listing pods.
+kube::Async<> FindProblem(kube::Client& client, OperandNames names, kube::Result<> applied,
+                          OperandHealth& health);
+
+}  // namespace operator_

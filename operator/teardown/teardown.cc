@@ -1,0 +1,136 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/teardown/teardown.h"
+
+#include <glog/logging.h>
+
+#include <utility>
+
+#include "api/names.h"
+#include "kube/client/typed.h"
+#include "operator/objects/kinds.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::core::Pod;
+
+// Between two steps of one round, so that other namespaces get their turn.
+constexpr std::chrono::milliseconds kNextStep{10};
+
+std::string Describe(const UngateRound& round) {
+  std::string failures = DescribeFailures(round);
+  if (!failures.empty()) return failures;
+  size_t left = round.gated - round.ungated;
+  if (left == 0) return "looking for pods with a scheduling gate";
+  return std::to_string(left) + " pods still have a scheduling gate";
+}
+
+}  // namespace
+
+Teardown::Teardown(kube::Client& client, kube::Clock& clock, OperandStore& store,
+                   kube::EventRecorder& events, TeardownTiming timing)
+    : client_(client), clock_(clock), store_(store), events_(events), timing_(timing) {}
+
+void Teardown::Begin(const std::string& ns) {
+  auto [state, is_new] = running_.try_emplace(ns);
+  if (is_new) state->second.since = clock_.Now();
+}
+
+std::string Teardown::WaitsFor(const std::string& ns) const {
+  auto state = running_.find(ns);
+  return state == running_.end() ? "" : state->second.waits_for;
+}
+
+Async<Outcome> Teardown::Run(TeardownScope scope) {
+  if (!running_.contains(scope.ns)) {
+    Result<bool> left = co_await AnythingLeft(scope);
+    if (!left) co_return left.error();
+    if (!*left) co_return Outcome::Done();
+    kube::ObjectKey configuration{"", scope.webhook_configuration};
+    Result<> removed =
+        co_await store_.Remove(kMutatingWebhookConfigurations, std::move(configuration));
+    if (!removed) co_return removed.error();
+    Begin(scope.ns);
+    LOG(INFO) << scope.name << ": teardown begins";
+  }
+
+  State& state = running_[scope.ns];
+  Result<bool> complete = co_await UngatePods(scope, state);
+  if (!complete) co_return complete.error();
+  state.waits_for = Describe(state.last);
+  if (!*complete) co_return Outcome::After(kNextStep);
+  kube::Duration waited = clock_.Now() - state.since;
+  if (state.last.gated > 0) {
+    bool give_up = waited >= timing_.drain + timing_.give_up && state.attempts >= timing_.attempts;
+    if (!give_up) co_return Outcome::After(timing_.poll);
+    ReportGatedPods(state);
+  }
+  if (waited < timing_.settle) {
+    state.waits_for = "the API server may still call the webhook";
+    co_return Outcome::After(timing_.poll);
+  }
+
+  Result<> removed = co_await RemoveObjects(scope);
+  if (!removed) co_return removed.error();
+  running_.erase(scope.ns);
+  LOG(INFO) << scope.name << ": teardown is complete";
+  co_return Outcome::Done();
+}
+
+Async<bool> Teardown::AnythingLeft(const TeardownScope& scope) {
+  if (store_.Get(kMutatingWebhookConfigurations, {"", scope.webhook_configuration})) co_return true;
+  for (const ObjectId& object : scope.objects) {
+    if (store_.Get(object.resource, object.key)) co_return true;
+  }
+  Result<kube::core::Secret> secret =
+      co_await kube::Get<kube::core::Secret>(client_, scope.authority);
+  if (!secret && !IsNotFound(secret)) co_return secret.error();
+  co_return secret.has_value();
+}
+
+Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {
+  if (state.round.new_round()) {
+    TeardownPhase phase = TeardownPhase::kDrained;
+    if (clock_.Now() - state.since < timing_.drain) {
+      phase =
+          scope.controller_available ? TeardownPhase::kDraining : TeardownPhase::kControllerDown;
+    }
+    state.choose = [choose = scope.choose_gates, phase](const Pod& pod) {
+      return choose(pod, phase);
+    };
+  }
+  std::string ns = scope.ns;
+  ChooseGates choose = state.choose;
+  Result<bool> complete =
+      co_await UngateStep(client_, clock_, std::move(ns), std::move(choose), state.round);
+  if (!complete) co_return complete.error();
+  if (!*complete) co_return false;
+  state.last = std::exchange(state.round, UngateRound());
+  if (state.last.kept == 0) ++state.attempts;
+  co_return true;
+}
+
+void Teardown::ReportGatedPods(const State& state) {
+  LOG(WARNING) << "the teardown continues although pods are gated: " << Describe(state.last);
+  std::string reason = state.last.error ? state.last.error->message() : "";
+  for (const kube::core::ObjectReference& pod : state.last.failed_pods) {
+    events_.Record(pod, /*warning=*/true, api::kReasonGateRemovalFailed,
+                   "The scheduling gate could not be removed: " + reason);
+  }
+}
+
+Async<> Teardown::RemoveObjects(const TeardownScope& scope) {
+  Result<> all = Ok();
+  for (const ObjectId& object : scope.objects) {
+    Result<> removed = co_await store_.Remove(object.resource, object.key);
+    if (!removed) all = removed;
+  }
+  if (!all) co_return all.error();
+  co_return co_await store_.Remove(kSecrets, scope.authority);
+}
+
+}  // namespace operator_

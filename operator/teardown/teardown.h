@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0
+// Teardown: removes the operands of one scope (a namespace's shard, or the cluster's operands) in
+// the order that leaves no gated pod behind (I7):
+//
+//   1. the webhook configuration: from then on no pod is gated;
+//   2. the gates: the controller drains its pods; pods that it does not release in time are ungated
+//      here;
+//   3. all other objects; last the authority's Secret, which marks a teardown that is not complete.
+//
+// The cluster's state alone decides whether a teardown is due, and every step can be repeated:
+// another operator continues at any point. A pod whose write is refused, or a client that keeps
+// creating gated pods, delays the teardown by a bounded time; such pods are then left gated, with a
+// log line and events. Thread: the client's.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/reconciler.h"
+#include "operator/objects/desired_object.h"
+#include "operator/objects/operand_store.h"
+#include "operator/teardown/ungate.h"
+
+namespace operator_ {
+
+struct TeardownTiming {
+  // API servers may call a webhook for a moment after its configuration was deleted: pods are
+  // listed for at least this long.
+  std::chrono::milliseconds settle{2'000};
+  // How long an available controller may take to drain its pods before they are ungated here.
+  std::chrono::milliseconds drain;
+  // How long the teardown then waits for pods that are still gated, and how many attempts each pod
+  // gets at least.
+  std::chrono::milliseconds give_up{60'000};
+  int attempts = 3;
+  // Between two rounds over the pods.
+  std::chrono::milliseconds poll{1'000};
+};
+
+enum class TeardownPhase {
+  kDraining,        // the controller is available and has time left
+  kControllerDown,  // the controller is not available and has time left
+  kDrained,         // the time is up
+};
+
+struct TeardownScope {
+  // For log lines: "namespace=shop shard".
+  std::string name;
+  // Whose pods are looked at; empty: those of all namespaces.
+  std::string ns;
+  std::string webhook_configuration;
+  bool controller_available = false;
+  // As ChooseGates (ungate.h), for a round that began in `phase`.
+  std::function<std::optional<std::vector<std::string>>(const kube::core::Pod& pod,
+                                                        TeardownPhase phase)>
+      choose_gates;
+  // In the order of removal.
+  std::vector<ObjectId> objects;
+  kube::ObjectKey authority;
+};
+
+class Teardown {
+ public:
+  // Everything but `timing` outlives this.
+  Teardown(kube::Client& client, kube::Clock& clock, OperandStore& store,
+           kube::EventRecorder& events, TeardownTiming timing);
+
+  // Starts or continues the teardown of `scope`. Returns: Done() when no object of it is left,
+  // After() while it has to be called again. Errors: the API server's; call again. Never runs twice
+  // at once for one namespace.
+  kube::Async<kube::Outcome> Run(TeardownScope scope);
+  // The next Run() for `ns` ungates pods even if no object is left. For a caller that has deleted
+  // the webhook configuration.
+  void Begin(const std::string& ns);
+  // Forgets the teardown of `ns`: its operands are wanted again.
+  void Cancel(const std::string& ns) { running_.erase(ns); }
+
+  // What the teardown of `ns` waits for, as a line for a status; "" if none is running.
+  std::string WaitsFor(const std::string& ns) const;
+
+ private:
+  struct State {
+    // When the webhook configuration was deleted.
+    kube::TimePoint since;
+    // The current round over the pods, the gates that it removes, and the last complete round.
+    UngateRound round;
+    ChooseGates choose;
+    UngateRound last;
+    // Complete rounds that removed gates from all gated pods.
+    int attempts = 0;
+    std::string waits_for;
+  };
+
+  kube::Async<bool> AnythingLeft(const TeardownScope& scope);
+  // One step of a round. Returns: whether the round is complete.
+  kube::Async<bool> UngatePods(const TeardownScope& scope, State& state);
+  // Logs the pods that the last round left gated, and records events for the first of them.
+  void ReportGatedPods(const State& state);
+  // An object that cannot be deleted does not keep the others. Errors: the last of them.
+  kube::Async<> RemoveObjects(const TeardownScope& scope);
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  OperandStore& store_;
+  kube::EventRecorder& events_;
+  TeardownTiming timing_;
+  std::map<std::string, State> running_;  // by namespace of the scope
+};
+
+}  // namespace operator_

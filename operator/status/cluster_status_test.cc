@@ -62,7 +62,7 @@ TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItI
   api::ClusterPodPlacementConfig config;
   config.spec.plugins = api::Plugins{.exec_format_error_monitor_enabled = true};
   config.status = ClusterStatus(config, Running(), kNow);
-  const api::Condition* said =
+  const api::Condition* condition =
       api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
   ASSERT_NE(condition, nullptr);
   EXPECT_EQ(condition->status, "False");

@@ -100,10 +100,8 @@ inline constexpr std::string_view kMutatingWebhookConfigurationName =
     "pod-placement-mutating-webhook-configuration";
 inline constexpr std::string_view kDefaultOperatorNamespace = "openshift-multiarch-tuning-operator";
 // The Service of the operator's own webhooks: validation of both kinds, and the CRD's conversion
-// (path below).
 inline constexpr std::string_view kOperatorServiceName =
     "multiarch-tuning-operator-controller-manager-service";
-inline constexpr std::string_view kConversionPath = "/convert";
 
 // Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's
 // name.
@@ -113,5 +111,20 @@ inline constexpr std::string_view kShardWebhookName = "pod-placement-shard-web-h
 inline std::string ShardWebhookConfigurationName(std::string_view ns) {
   return "pod-placement-shard-" + std::string(ns);
 }
+
+// Paths of the cluster's webhook (the first as in clusters that run the Go operator). The API
+// server calls the second one for pods that a configuration in force may prefer an architecture
+// for.
+inline constexpr std::string_view kClusterGatePath = "/add-pod-scheduling-gate";
+inline constexpr std::string_view kClusterPreferencesPath =
+    "/add-pod-scheduling-gate/with-preferences";
+// Path of a shard's webhook, followed by the name of the PodPlacementConfig.
+inline constexpr std::string_view kLocalGatePathPrefix = "/local/";
+// Paths of the operator's webhooks.
+inline constexpr std::string_view kValidateConfigPath =
+    "/validate-multiarch-openshift-io-v1beta1-podplacementconfig";
+inline constexpr std::string_view kValidateClusterConfigPath =
+    "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig";
+inline constexpr std::string_view kConversionPath = "/convert";
 
 }  // namespace api

@@ -7,6 +7,7 @@
 
 #include "api/names.h"
 #include "kube/codec/codec.h"
+#include "kube/types/kinds.h"
 
 namespace cluster_controller {
 namespace {
@@ -17,7 +18,6 @@ using kube::apps::Deployment;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-constexpr kube::Resource kDeployments{"apps", "v1", "deployments", "Deployment"};
 // In which a new term is told what there is.
 constexpr kube::Duration kSettle = 3s;
 // A shard that did not work for so long before a term began.
@@ -62,7 +62,7 @@ kube::InformerOptions<Lease> ShardLeases() {
 }
 
 kube::InformerOptions<Deployment> ShardDeployments() {
-  return {.field_selector = ShardObjects(), .pack = PackDeployment, .resource = kDeployments};
+  return {.field_selector = ShardObjects(), .pack = PackDeployment, .resource = kube::kDeployments};
 }
 
 void ShardWatch::BeginTerm() {

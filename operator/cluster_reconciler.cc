@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "api/names.h"
+#include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/cluster_objects.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
@@ -162,7 +162,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
 
   if (*stopped || !(health.available() || health.webhook_configured)) co_return Ok();
   DesiredObject configuration{
-      kMutatingWebhookConfigurations,
+      kube::kMutatingWebhookConfigurations,
       ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), *ca_bundle, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration));
   if (!applied) co_return applied.error();
@@ -176,7 +176,7 @@ Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
       .serving = {options_.ns, names_.webhook},
       .dns_names = {ServiceDnsName(names_.webhook, options_.ns)},
       .labels = {},
-      .bundles = {{kMutatingWebhookConfigurations, names_.webhook_configuration}},
+      .bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}},
   };
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
@@ -203,10 +203,10 @@ Async<bool> ClusterReconciler::RemoveForeignOperands() {
   // The webhook configuration first: no pod may be gated for a controller that is about to be
   // deleted.
   std::vector<ObjectId> objects = {
-      {kMutatingWebhookConfigurations, {"", names_.webhook_configuration}}};
+      {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}}};
   for (const DesiredObject& object : ClusterObjects("", options_)) {
-    bool merges_badly =
-        object.resource.kind == kDeployments.kind || object.resource.kind == kServices.kind;
+    bool merges_badly = object.resource.kind == kube::kDeployments.kind ||
+                        object.resource.kind == kube::kServices.kind;
     if (merges_badly) objects.push_back(object.Id());
   }
   bool found = false;
@@ -224,7 +224,7 @@ TeardownScope ClusterReconciler::Scope() const {
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     desired.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(desired);
-  objects.push_back({kSecrets, {options_.ns, names_.webhook}});
+  objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
   return {.name = "cluster",
           .ns = kEverywhere,
           .webhook_configuration = names_.webhook_configuration,

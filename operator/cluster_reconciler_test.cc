@@ -39,17 +39,17 @@ TEST_F(ClusterReconcilerTest, NothingRunsWithoutAConfig) {
 TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
   h_.CreateClusterConfig();
   ASSERT_TRUE(h_.Await([&] {
-    return h_.Exists(kDeployments, {"ops", std::string(api::kWebhookName)});
+    return h_.Exists(kube::kDeployments, {"ops", std::string(api::kWebhookName)});
   }));
   h_.Pass(2s);
   // No pod is gated for a controller that never came up.
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_EQ(h_.ClusterCondition("Available"), "False NotAllComponentsReady");
   EXPECT_EQ(h_.ClusterCondition("MutatingWebhookConfigurationNotAvailable"), "True NotConfigured");
   h_.RollOutCluster();
   ASSERT_TRUE(
       h_.Await([&] { return h_.ClusterCondition("Available") == "True AllComponentsReady"; }));
-  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_EQ(h_.ClusterCondition("PodPlacementControllerNotRolledOut"), "False AsExpected");
   EXPECT_EQ(h_.ClusterCondition("Deprovisioning"), "False NotDeleted");
   Json finalizers =
@@ -61,29 +61,29 @@ TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
 TEST_F(ClusterReconcilerTest, TheControllerMayFollowTheGlobalPullSecretAndNoOther) {
   const kube::ObjectKey rights{"ops", "pod-placement-global-pull-secret"};
   ASSERT_TRUE(h_.BringUpCluster());
-  EXPECT_FALSE(h_.Exists(kRoles, rights));
+  EXPECT_FALSE(h_.Exists(kube::kRoles, rights));
   auto name_secret = [&](Json spec) {
     Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
     config["spec"] = std::move(spec);
     h_.api.UpdateJson(Harness::kClusterConfigs, config);
   };
   auto named = [&] {
-    std::optional<Json> role = h_.api.GetJson(kRoles, rights);
+    std::optional<Json> role = h_.api.GetJson(kube::kRoles, rights);
     return role ? (*role)["rules"][0]["resourceNames"].dump() : "";
   };
   name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
   ASSERT_TRUE(
-      h_.Await([&] { return named() == R"(["one"])" && h_.Exists(kRoleBindings, rights); }));
+      h_.Await([&] { return named() == R"(["one"])" && h_.Exists(kube::kRoleBindings, rights); }));
   name_secret({{"globalPullSecretRef", {{"name", "two"}}}});
   EXPECT_TRUE(h_.Await([&] { return named() == R"(["two"])"; }));
   name_secret(Json::object());
-  EXPECT_TRUE(
-      h_.Await([&] { return !h_.Exists(kRoles, rights) && !h_.Exists(kRoleBindings, rights); }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return !h_.Exists(kube::kRoles, rights) && !h_.Exists(kube::kRoleBindings, rights); }));
   name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
   ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])"; }));
   DeleteConfig();
-  EXPECT_TRUE(
-      h_.Await([&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kRoles, rights); }));
+  EXPECT_TRUE(h_.Await(
+      [&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kube::kRoles, rights); }));
 }
 
 TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
@@ -92,7 +92,7 @@ TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
   DeleteConfig();
   ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Deprovisioning") == "True Deleted"; }));
   h_.Pass(30s);
-  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_FALSE(h_.ShardGone("shop"));
   h_.DeleteConfig("shop", "a");
   EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
@@ -104,8 +104,8 @@ TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   DeleteConfig();
   h_.Pass(10s);
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
-  EXPECT_TRUE(h_.Exists(kDeployments, {"ops", std::string(api::kControllerName)}));
+  EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, {"ops", std::string(api::kControllerName)}));
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
   EXPECT_FALSE(ConfigGone());
   h_.api.Update<Pod>(MakePod("web").Namespace("any").Phase("Pending"));
@@ -203,20 +203,20 @@ class FromTheGoOperatorTest : public ClusterReconcilerTest {
     Json deployment = Object("apps/v1", "Deployment", "ops", std::string(api::kControllerName));
     deployment["metadata"]["finalizers"] = Json::array({std::string(api::kPodPlacementFinalizer)});
     deployment["spec"]["selector"]["matchLabels"] = {{"controller", "pod-placement-controller"}};
-    h_.api.CreateJson(kDeployments, deployment);
+    h_.api.CreateJson(kube::kDeployments, deployment);
     Json service = Object("v1", "Service", "ops", std::string(api::kWebhookName));
     service["spec"]["selector"] = {{"controller", "pod-placement-web-hook"}};
-    h_.api.CreateJson(kServices, service);
+    h_.api.CreateJson(kube::kServices, service);
     Json configuration = Object("admissionregistration.k8s.io/v1", "MutatingWebhookConfiguration",
                                 "", std::string(api::kMutatingWebhookConfigurationName));
     configuration["metadata"]["annotations"] = {
         {"service.beta.openshift.io/inject-cabundle", "true"}};
-    h_.api.CreateJson(kMutatingWebhookConfigurations, configuration);
+    h_.api.CreateJson(kube::kMutatingWebhookConfigurations, configuration);
     Json validating = Object("admissionregistration.k8s.io/v1", "ValidatingWebhookConfiguration",
                              "", "multiarch-tuning-operator-validating-webhook-configuration");
     validating["webhooks"] = Json::array({{{"name", "theirs.example.com"}}});
     validating["metadata"]["annotations"] = {{"theirs", "true"}};
-    h_.api.CreateJson(kValidatingWebhookConfigurations, validating);
+    h_.api.CreateJson(kube::kValidatingWebhookConfigurations, validating);
     h_.CreateClusterConfig();
     Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
     config["metadata"]["finalizers"] = Json::array(
@@ -239,22 +239,23 @@ TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
   auto is_ours = [](const std::optional<Json>& object) {
     return object && (*object)["metadata"]["labels"].contains("app.kubernetes.io/managed-by");
   };
-  ASSERT_TRUE(h_.Await([&] { return is_ours(h_.api.GetJson(kDeployments, controller)); }));
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration))
+  ASSERT_TRUE(h_.Await([&] { return is_ours(h_.api.GetJson(kube::kDeployments, controller)); }));
+  EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration))
       << "not before the operands run";
-  Json deployment = *h_.api.GetJson(kDeployments, controller);
+  Json deployment = *h_.api.GetJson(kube::kDeployments, controller);
   EXPECT_FALSE(deployment["spec"]["selector"]["matchLabels"].contains("controller"));
   EXPECT_FALSE(deployment["metadata"].contains("finalizers"));
   h_.Pass(1s);
   h_.RollOutCluster();
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
-  Json configuration = *h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration);
+  ASSERT_TRUE(
+      h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
+  Json configuration = *h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration);
   EXPECT_FALSE(configuration["metadata"]["annotations"].contains(
       "service.beta.openshift.io/inject-cabundle"));
-  Json service = *h_.api.GetJson(kServices, {"ops", std::string(api::kWebhookName)});
+  Json service = *h_.api.GetJson(kube::kServices, {"ops", std::string(api::kWebhookName)});
   EXPECT_FALSE(service["spec"]["selector"].contains("controller"));
   Json validating =
-      *h_.api.GetJson(kValidatingWebhookConfigurations,
+      *h_.api.GetJson(kube::kValidatingWebhookConfigurations,
                       {"", "multiarch-tuning-operator-validating-webhook-configuration"});
   EXPECT_FALSE(validating["metadata"]["annotations"].contains("theirs"));
 
@@ -267,8 +268,8 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsDeletedBeforeLeavesNothing) {
   DeleteConfig();
   h_.StartOperator();
   EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
-  EXPECT_FALSE(h_.Exists(kDeployments, {"ops", std::string(api::kControllerName)}));
+  EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_FALSE(h_.Exists(kube::kDeployments, {"ops", std::string(api::kControllerName)}));
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
 }
 
@@ -276,7 +277,8 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsDeletedBeforeLeavesNothing) {
 TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
   ASSERT_TRUE(h_.BringUpCluster());
   auto namespaces = [this]() -> Json {
-    Json webhooks = (*h_.api.GetJson(kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
+    Json webhooks =
+        (*h_.api.GetJson(kube::kMutatingWebhookConfigurations, kConfiguration))["webhooks"];
     return webhooks.size() == 1
                ? Json()
                : webhooks[1]["namespaceSelector"]["matchExpressions"].back()["values"];
@@ -327,15 +329,16 @@ TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
   h_.Pass(60s);
-  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   h_.Pass(90s);
-  EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
   h_.Pass(9min);
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
   // And all is well again once it does.
   h_.RollOut("ops", api::kControllerName);
-  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kMutatingWebhookConfigurations, kConfiguration); }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
 }
 
 // As a policy engine does.
@@ -382,7 +385,7 @@ TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
   h_.api.FailNext(Error::PermissionDenied("no"),
                   "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
   DeleteConfig();
-  ASSERT_TRUE(h_.Await([&] { return h_.api.ListJson(kDeployments, "ops").empty(); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.api.ListJson(kube::kDeployments, "ops").empty(); }));
   EXPECT_FALSE(ConfigGone());
   EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
 }
@@ -413,10 +416,10 @@ TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
     h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
     h_.RollOut("ops", api::kControllerName, /*runs=*/false);
     h_.Pass(60s);
-    EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
+    EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
     EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
     h_.Pass(90s);
-    EXPECT_FALSE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
+    EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration)) << ahead.count();
     EXPECT_TRUE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
     h_.Pass(9min);
     EXPECT_FALSE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
@@ -438,7 +441,7 @@ TEST_F(ClusterReconcilerTest, TimeWithoutAnApiServerDoesNotCount) {
   h_.Pass(12min);
   h_.api.Start();
   h_.Pass(80s);
-  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
 }
 
@@ -452,23 +455,23 @@ TEST_F(ClusterReconcilerTest, AControllerThatTheWatchHasNotSeenYetCounts) {
   h_.Pass(1s);
   h_.RollOut("ops", api::kControllerName, /*runs=*/true);
   h_.Pass(120s);
-  EXPECT_TRUE(h_.Exists(kMutatingWebhookConfigurations, kConfiguration));
+  EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
 }
 
 TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreTold) {
   ASSERT_TRUE(h_.Await([&] {
-    return h_.Exists(kValidatingWebhookConfigurations,
+    return h_.Exists(kube::kValidatingWebhookConfigurations,
                      {"", "multiarch-tuning-operator-validating-webhook-configuration"});
   }));
   kube::ObjectKey crd{"", "clusterpodplacementconfigs.multiarch.openshift.io"};
   ASSERT_TRUE(h_.Await([&] {
-    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd),
+    return kube::StringAt(*h_.api.GetJson(kube::kCustomResourceDefinitions, crd),
                           "spec.conversion.strategy") == "Webhook";
   }));
-  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd),
+  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kube::kCustomResourceDefinitions, crd),
                            "spec.conversion.webhook.clientConfig.service.namespace"),
             "ops");
-  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, crd), "spec.scope"),
+  EXPECT_EQ(kube::StringAt(*h_.api.GetJson(kube::kCustomResourceDefinitions, crd), "spec.scope"),
             "Cluster");
 }
 

@@ -7,7 +7,7 @@
 
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/status/observe.h"
 #include "placement/gate.h"
 
@@ -28,10 +28,10 @@ Async<bool> ControllerOutage::Handle(bool available) {
   if (*length < timing_.stop_gating) co_return false;
 
   kube::ObjectKey configuration{"", std::string(api::kMutatingWebhookConfigurationName)};
-  if (store_.Get(kMutatingWebhookConfigurations, configuration)) {
+  if (store_.Get(kube::kMutatingWebhookConfigurations, configuration)) {
     LOG(WARNING) << "no controller has been available for long: new pods are not gated";
     Result<> removed =
-        co_await store_.Remove(kMutatingWebhookConfigurations, std::move(configuration));
+        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration));
     if (!removed) co_return removed.error();
   }
   if (*length < timing_.ungate) co_return true;
@@ -47,7 +47,7 @@ Async<kube::Duration> ControllerOutage::Length(bool available) {
     std::string named = "metadata.name=" + std::string(api::kControllerName);
     kube::ListOptions options{.ns = ns_, .field_selector = std::move(named)};
     Result<kube::TypedList<kube::Unstructured>> found =
-        co_await kube::ListObjects(client_, kDeployments, std::move(options));
+        co_await kube::ListObjects(client_, kube::kDeployments, std::move(options));
     if (!found) co_return found.error().Prefix("read the controller's Deployment");
     available = !found->items.empty() && RolloutOf(&found->items.front().body()).available;
   }

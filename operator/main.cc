@@ -24,10 +24,10 @@
 #include "kube/server/health.h"
 #include "kube/server/https_server.h"
 #include "kube/server/ops_server.h"
+#include "kube/types/kinds.h"
 #include "operator/announcements/announcer.h"
 #include "operator/certificates/own_certificate.h"
 #include "operator/leader.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
 #include "operator/teardown/own_namespace_teardown.h"
@@ -107,7 +107,7 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
                 const OwnNamespaceTeardown& teardown, OperandOptions& options) {
   while (true) {
     kube::ObjectKey key{"", options.ns};
-    Result<kube::Unstructured> ns = co_await kube::GetObject(client, kNamespaces, key);
+    Result<kube::Unstructured> ns = co_await kube::GetObject(client, kube::kNamespaces, key);
     Result<> ready = Ok();
     if (ns) {
       options.ns_uid = ns->metadata().uid();

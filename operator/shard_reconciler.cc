@@ -7,8 +7,8 @@
 #include "api/label_selector.h"
 #include "api/names.h"
 #include "api/validation.h"
+#include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/shard_objects.h"
 #include "operator/objects/webhook_configurations.h"
@@ -132,7 +132,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   }
   if (!health.available() && !health.webhook_configured) co_return Ok();
   DesiredObject configuration{
-      kMutatingWebhookConfigurations,
+      kube::kMutatingWebhookConfigurations,
       ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration));
   if (!applied) co_return applied.error();
@@ -153,7 +153,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
       .dns_names = {ServiceDnsName(webhook, ns)},
       .labels = {{std::string(kShardNamespaceLabel), ns}},
       .serving_owner = OwnNamespace(options_),
-      .bundles = {{kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
+      .bundles = {{kube::kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
   };
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
@@ -177,8 +177,8 @@ TeardownScope ShardReconciler::Scope(const std::string& ns) const {
   OperandNames names = NamesIn(ns);
   std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
   // The shard created its Lease, and without its Role cannot create it again.
-  objects.push_back({kLeases, {ns, names.controller}});
-  objects.push_back({kSecrets, {ns, names.webhook}});
+  objects.push_back({kube::kLeases, {ns, names.controller}});
+  objects.push_back({kube::kSecrets, {ns, names.webhook}});
   return {.name = "namespace=" + ns + " shard",
           .ns = ns,
           .webhook_configuration = names.webhook_configuration,

@@ -49,13 +49,13 @@ class ShardReconcilerTest : public testing::Test {
 
 TEST_F(ShardReconcilerTest, TheFirstConfigBringsUpTheShard) {
   h_.CreateConfig("shop", "a", 1);
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.Pass(5s);
-  EXPECT_TRUE(h_.Exists(kDeployments, kController));
-  EXPECT_TRUE(h_.Exists(kServices, kWebhook));
-  EXPECT_TRUE(h_.Exists(kRoles, kController));
-  EXPECT_TRUE(h_.Exists(kRoleBindings, kController));
-  EXPECT_TRUE(h_.Exists(kServiceAccounts, kWebhook));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kube::kServices, kWebhook));
+  EXPECT_TRUE(h_.Exists(kube::kRoles, kController));
+  EXPECT_TRUE(h_.Exists(kube::kRoleBindings, kController));
+  EXPECT_TRUE(h_.Exists(kube::kServiceAccounts, kWebhook));
   EXPECT_TRUE(h_.SecretExists(kWebhook));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ControllerNotAvailable");
 
@@ -74,7 +74,7 @@ TEST_F(ShardReconcilerTest, EntriesComeAndGoWithTheirConfigs) {
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
   h_.DeleteConfig("shop", "a");
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b"; })) << Entries();
-  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
 }
 
 TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
@@ -84,7 +84,7 @@ TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
   ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
   h_.Pass(4s);
   // A shard that runs is left to drain its pods.
-  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
   EXPECT_TRUE(IsGated({"shop", "web"}));
 
   h_.api.Update<Pod>(MakePod("web").Namespace("shop").Phase("Pending"));
@@ -131,7 +131,7 @@ TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
   h_.Pass(1s);
   h_.api.Create<Pod>(MakePod("late").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   h_.Pass(3s);
-  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
   EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "late"}); }));
   EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
 }
@@ -211,12 +211,13 @@ TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
   // Somebody deleted the config and all but the authority while no operator ran.
   h_.DeleteConfig("shop", "a");
   for (const kube::Resource& resource :
-       {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings}) {
+       {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kRoles,
+        kube::kRoleBindings}) {
     for (const Json& object : h_.api.ListJson(resource, "shop")) {
       h_.api.DeleteJson(resource, {"shop", kube::StringAt(object, "metadata.name")});
     }
   }
-  h_.api.DeleteJson(kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
+  h_.api.DeleteJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
   h_.StartOperator();
   EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
 }
@@ -228,7 +229,7 @@ TEST_F(ShardReconcilerTest, AConfigThatComesBackKeepsTheShard) {
   h_.CreateConfig("shop", "b", 1);
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b"; }));
   h_.Pass(20s);
-  EXPECT_TRUE(h_.Exists(kDeployments, kController));
+  EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
 }
 
 TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
@@ -243,7 +244,7 @@ TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ClusterPodPlacementConfigMissing");
   // And it comes back with it.
   ASSERT_TRUE(h_.BringUpCluster());
-  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kController); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kController); }));
 }
 
 TEST_F(ShardReconcilerTest, ReservedNamespacesHaveNoShard) {
@@ -269,7 +270,7 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
 
   // The namespace's labels change, and change back.
   h_.SetNamespace("shop", {{"team", "a"}});
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.RollOutShard("shop");
   ASSERT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
@@ -279,7 +280,7 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
 
   // The selector changes.
   h_.SetNamespaceSelector(Json::object());
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.RollOutShard("shop");
   EXPECT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
@@ -305,21 +306,21 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotKnownYetIsWaitedFor) {
   h_.Pass(5s);
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "none");
   h_.SetNamespace("shop", {{"team", "a"}});
-  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
 }
 
 TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
   h_.CreateConfig("shop", "a", 1);
   h_.CreateConfig("shop", "b", 2);
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.RollOut("shop", api::kShardWebhookName);
-  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
   Json condition = {{"type", "ReplicaFailure"},
                     {"status", "True"},
                     {"reason", "FailedCreate"},
                     {"message", "quota"}};
   deployment["status"]["conditions"] = Json::array({condition});
-  h_.api.UpdateJson(kDeployments, deployment);
+  h_.api.UpdateJson(kube::kDeployments, deployment);
   EXPECT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True FailedCreate"; }));
   EXPECT_TRUE(
@@ -332,13 +333,13 @@ TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
 
 TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
   h_.CreateConfig("shop", "a", 1);
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   Json pod = *kube::ParseJson(
       R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop",
       "labels": {"app.kubernetes.io/managed-by": "multiarch-tuning-operator",
                  "app.kubernetes.io/name": "pod-placement-shard-controller"}},
       "status": {"containerStatuses": [{"state": {"waiting": {"reason": "ImagePullBackOff"}}}]}})");
-  h_.api.CreateJson(kPods, pod);
+  h_.api.CreateJson(kube::kPods, pod);
   EXPECT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True ImagePullBackOff"; }));
 }
@@ -346,13 +347,13 @@ TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
 // Its pods are served by the cluster's controller meanwhile, as without a shard.
 TEST_F(ShardReconcilerTest, AShardThatNeverComesUpIsDegradedAndGetsNoEntry) {
   h_.CreateConfig("shop", "a", 1);
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kDeployments, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.RollOut("shop", api::kShardWebhookName);
-  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
   Json late = {
       {"type", "Progressing"}, {"status", "False"}, {"reason", "ProgressDeadlineExceeded"}};
   deployment["status"]["conditions"] = Json::array({late});
-  h_.api.UpdateJson(kDeployments, deployment);
+  h_.api.UpdateJson(kube::kDeployments, deployment);
   EXPECT_TRUE(h_.Await(
       [&] { return h_.Condition("shop", "a", "Degraded") == "True ProgressDeadlineExceeded"; }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ControllerNotAvailable");
@@ -365,13 +366,13 @@ TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
                   "/services/", 8);
   h_.CreateConfig("shop", "a", 1);
   EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True Forbidden"; }));
-  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kServices, kWebhook); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kServices, kWebhook); }));
 }
 
 TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
   h_.api.FailNext(Error::Unavailable("503"), "/services/", 3);
   h_.CreateConfig("shop", "a", 1);
-  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kServices, kWebhook); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kServices, kWebhook); }));
   h_.Pass(1s);
   EXPECT_EQ(h_.Condition("shop", "a", "Degraded"), "False AsExpected");
 }
@@ -434,19 +435,19 @@ TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
 
 TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {
   ASSERT_TRUE(h_.BringUp("shop"));
-  h_.api.DeleteJson(kRoles, kController);
-  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kRoles, kController); }));
-  h_.api.DeleteJson(kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
+  h_.api.DeleteJson(kube::kRoles, kController);
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kRoles, kController); }));
+  h_.api.DeleteJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
 }
 
 TEST_F(ShardReconcilerTest, WhatSomebodyChangesIsPutRight) {
   ASSERT_TRUE(h_.BringUp("shop"));
-  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
   deployment["spec"]["replicas"] = 0;
-  h_.api.UpdateJson(kDeployments, deployment);
+  h_.api.UpdateJson(kube::kDeployments, deployment);
   EXPECT_TRUE(h_.Await(
-      [&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
+      [&] { return (*h_.api.GetJson(kube::kDeployments, kController))["spec"]["replicas"] == 1; }));
 }
 
 TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
@@ -455,8 +456,9 @@ TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
   config["spec"]["logVerbosity"] = "Trace";
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
   EXPECT_TRUE(h_.Await([&] {
-    return (*h_.api.GetJson(kDeployments, kController)).dump().find("--log-verbosity=Trace") !=
-           std::string::npos;
+    return (*h_.api.GetJson(kube::kDeployments, kController))
+               .dump()
+               .find("--log-verbosity=Trace") != std::string::npos;
   }));
 }
 
@@ -484,16 +486,17 @@ TEST_F(ShardReconcilerTest, ANewOperatorChangesNothingWhereAllIsRight) {
 TEST_F(ShardReconcilerTest, WhatWasChangedWhileNoOperatorRanIsPutRight) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.StopOperator();
-  Json deployment = *h_.api.GetJson(kDeployments, kController);
+  Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
   deployment["spec"]["replicas"] = 0;
-  h_.api.UpdateJson(kDeployments, deployment);
-  Json role = *h_.api.GetJson(kRoles, kController);
+  h_.api.UpdateJson(kube::kDeployments, deployment);
+  Json role = *h_.api.GetJson(kube::kRoles, kController);
   role["rules"] = Json::array();
-  h_.api.UpdateJson(kRoles, role);
+  h_.api.UpdateJson(kube::kRoles, role);
   h_.StartOperator();
   EXPECT_TRUE(h_.Await(
-      [&] { return (*h_.api.GetJson(kDeployments, kController))["spec"]["replicas"] == 1; }));
-  EXPECT_TRUE(h_.Await([&] { return !(*h_.api.GetJson(kRoles, kController))["rules"].empty(); }));
+      [&] { return (*h_.api.GetJson(kube::kDeployments, kController))["spec"]["replicas"] == 1; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return !(*h_.api.GetJson(kube::kRoles, kController))["rules"].empty(); }));
 }
 
 // The operator mends it, but not as fast as it is broken, and others do not wait for that.
@@ -502,13 +505,14 @@ TEST_F(ShardReconcilerTest, WhoChangesAnOperandInALoopIsSlowedDown) {
   h_.Pass(2min);
   int before = h_.api.CountCalls("shop/roles/");
   for (int i = 0; i < 1200; ++i) {
-    Json role = *h_.api.GetJson(kRoles, kController);
+    Json role = *h_.api.GetJson(kube::kRoles, kController);
     role["rules"] = Json::array();
-    h_.api.UpdateJson(kRoles, role);
+    h_.api.UpdateJson(kube::kRoles, role);
     h_.Pass(100ms);
   }
   EXPECT_LT(h_.api.CountCalls("shop/roles/"), before + 50 + 60 + 5);
-  EXPECT_TRUE(h_.Await([&] { return !(*h_.api.GetJson(kRoles, kController))["rules"].empty(); }));
+  EXPECT_TRUE(
+      h_.Await([&] { return !(*h_.api.GetJson(kube::kRoles, kController))["rules"].empty(); }));
   ASSERT_TRUE(h_.BringUp("farm"));
 }
 

@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "api/names.h"
 #include "kube/base/error.h"
 #include "kube/types/object_name.h"
 #include "placement/gating.h"
@@ -43,8 +44,9 @@ GateWebhook::GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kub
                                           "The response time of the webhook")) {}
 
 void GateWebhook::AddTo(kube::HttpsServer& server) {
-  std::vector<std::string_view> paths = {kLocalPathPrefix};
-  if (options_.shard_namespace.empty()) paths = {kClusterPath, kClusterPreferencesPath};
+  std::vector<std::string_view> paths = {api::kLocalGatePathPrefix};
+  if (options_.shard_namespace.empty())
+    paths = {api::kClusterGatePath, api::kClusterPreferencesPath};
   for (std::string_view path : paths) {
     server.Handle("POST", std::string(path),
                   [this](kube::HttpCall call) { return AnswerLater(std::move(call)); });
@@ -59,8 +61,8 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   kube::Stopwatch watch(response_time_, clock_);
   std::string_view config;
   if (!options_.shard_namespace.empty()) {
-    config =
-        std::string_view(call.path).substr(std::min(kLocalPathPrefix.size(), call.path.size()));
+    config = std::string_view(call.path).substr(
+        std::min(api::kLocalGatePathPrefix.size(), call.path.size()));
     // It goes into a comma separated list.
     if (!kube::IsObjectName(config))
       return kube::FailureReply(404, "the path names no PodPlacementConfig");
@@ -80,7 +82,7 @@ GateDecision GateWebhook::DecideGate(const placement::PodView& pod, std::string_
     return placement::ShouldGateLocally(pod, options_.shard_namespace, options_.operator_namespace);
   }
   return placement::ShouldGateForCluster(pod, options_.operator_namespace,
-                                         path == kClusterPreferencesPath);
+                                         path == api::kClusterPreferencesPath);
 }
 
 AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path,

@@ -17,16 +17,6 @@
 
 namespace webhook {
 
-// The cluster's webhook; the path is the Go operator's. The other one is called for pods that a
-// configuration in force may prefer an architecture for: who calls knows the configurations (see
-// operator/objects/webhook_configurations.h).
-inline constexpr std::string_view kClusterPath = "/add-pod-scheduling-gate";
-inline constexpr std::string_view kClusterPreferencesPath =
-    "/add-pod-scheduling-gate/with-preferences";
-// A shard's, followed by the name of the PodPlacementConfig whose entry in the configuration made
-// the call.
-inline constexpr std::string_view kLocalPathPrefix = "/local/";
-
 struct GateWebhookOptions {
   // Empty: adds the cluster gate to pods of any namespace. Else: adds the local gate to those of
   // this one.

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <iostream>
 
+#include "api/names.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/http_message.h"
@@ -39,7 +40,7 @@ BENCHMARK(BM_ReadReview);
 void BM_AnswerReview(benchmark::State& state) {
   kube::Metrics metrics;
   GateWebhook webhook({"", "operator"}, metrics, kube::RealClock());
-  kube::HttpCall call{"POST", std::string(kClusterPath), Review()};
+  kube::HttpCall call{"POST", std::string(api::kClusterGatePath), Review()};
   for (auto _ : state) benchmark::DoNotOptimize(webhook.Answer(call));
   state.SetBytesProcessed(static_cast<int64_t>(state.iterations() * call.body.size()));
 }

@@ -171,7 +171,7 @@ TEST_F(CreatedTogetherFlow, WithoutWebhookThePreferenceIsSetByTheClustersControl
            .act = [this](Scene& scene) -> Result<> {
              for (int tries = 0; tries < 20; ++tries) {
                std::string name = "bare" + std::to_string(tries);
-               (void)scene.Delete(kMutatingWebhooks,
+               (void)scene.Delete(kMutatingWebhookConfigurations,
                                   api::ShardWebhookConfigurationName(scene.ns()));
                auto created = scene.Create(
                    kPods, MakePod(name).Label("app", "x").Image(Image("demo/multi:1")).Build());

@@ -109,7 +109,7 @@ TEST_F(IsolationFlow, EachNamespaceHasACertificateAuthorityOfItsOwnWithoutTheKey
   for (const std::string& name : {api::ShardWebhookConfigurationName(scene().ns()),
                                   api::ShardWebhookConfigurationName((*other)->ns()),
                                   std::string(api::kMutatingWebhookConfigurationName)}) {
-    auto configuration = scene().Get(kMutatingWebhooks, name);
+    auto configuration = scene().Get(kMutatingWebhookConfigurations, name);
     ASSERT_TRUE(configuration) << configuration.error();
     authorities.insert(kube::StringAt((*configuration)["webhooks"][0], "clientConfig.caBundle"));
   }

@@ -12,9 +12,6 @@ namespace {
 using kube::Ok;
 using kube::Result;
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
-                                       "validatingwebhookconfigurations",
-                                       "ValidatingWebhookConfiguration", false};
 const std::string kCluster(api::kClusterConfigName);
 const std::string kController(api::kControllerName);
 const std::string kWebhook(api::kWebhookName);
@@ -123,8 +120,8 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
   gone.Await(NoConfigAnywhere())
       .Do(Delete(kNamespaces, ops()))
       .Await(Gone(kNamespaces, ops()), std::chrono::seconds(120))
-      .Await(Gone(kMutatingWebhooks, kConfiguration))
-      .Await(Gone(kValidatingWebhooks, kValidating))
+      .Await(Gone(kMutatingWebhookConfigurations, kConfiguration))
+      .Await(Gone(kValidatingWebhookConfigurations, kValidating))
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Gone(kClusterConfigs, kCluster));
   ASSERT_FALSE(gone.failed());
@@ -152,14 +149,15 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Do(Create(kServices, ItsService(kController)))
       .Do(Create(kServices, ItsService(kWebhook)))
       .Do(Create(kServices, ItsService(operator_service)))
-      .Do(Create(kMutatingWebhooks,
+      .Do(Create(kMutatingWebhookConfigurations,
                  ItsWebhooks("MutatingWebhookConfiguration", kConfiguration,
                              "pod-placement-scheduling-gate.multiarch.openshift.io", kWebhook,
                              "Ignore", pod_rule)))
       .Do(Create(kClusterConfigs, ItsClusterConfig()))
-      .Do(Create(kValidatingWebhooks, ItsWebhooks("ValidatingWebhookConfiguration", kValidating,
-                                                  "vclusterpodplacementconfig.example.com",
-                                                  operator_service, "Fail", config_rule)))
+      .Do(Create(kValidatingWebhookConfigurations,
+                 ItsWebhooks("ValidatingWebhookConfiguration", kValidating,
+                             "vclusterpodplacementconfig.example.com", operator_service, "Fail",
+                             config_rule)))
       .Do(Create(kPods, waiting));
   ASSERT_FALSE(left.failed());
 
@@ -177,13 +175,13 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Await(IsReplaced(kServices, kController, "/spec/selector"))
       .Await(IsReplaced(kServices, kWebhook, "/spec/selector"))
       .Await(IsReplaced(kServices, operator_service, "/spec/selector"))
-      .Await(IsReplaced(kMutatingWebhooks, kConfiguration, "/metadata/labels"))
-      .Await(IsReplaced(kValidatingWebhooks, kValidating, "/metadata/labels"))
+      .Await(IsReplaced(kMutatingWebhookConfigurations, kConfiguration, "/metadata/labels"))
+      .Await(IsReplaced(kValidatingWebhookConfigurations, kValidating, "/metadata/labels"))
       .Await(Says(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported", "False",
                   "not supported"))
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Gone(kClusterConfigs, kCluster))
-      .Await(Gone(kMutatingWebhooks, kConfiguration))
+      .Await(Gone(kMutatingWebhookConfigurations, kConfiguration))
       .Await(NoOperandsLeft());
 }
 

@@ -12,10 +12,6 @@ using namespace std::chrono_literals;
 
 class OperatorRemovalFlow : public FlowTest {};
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
-                                       "validatingwebhookconfigurations",
-                                       "ValidatingWebhookConfiguration", false};
-
 TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
   const std::string ops = cluster().operator_namespace();
   const std::string config(api::kClusterConfigName);
@@ -38,9 +34,10 @@ TEST_F(OperatorRemovalFlow, WithItsNamespaceLeavesNothingBehind) {
       .Await(Ungated("uninspected"))
       .Await(Ungated("unsharded"))
       .Await(Gone(kNamespaces, ops), 120s)
-      .Await(Gone(kMutatingWebhooks, std::string(api::kMutatingWebhookConfigurationName)))
       .Await(
-          Gone(kValidatingWebhooks, "multiarch-tuning-operator-validating-webhook-configuration"))
+          Gone(kMutatingWebhookConfigurations, std::string(api::kMutatingWebhookConfigurationName)))
+      .Await(Gone(kValidatingWebhookConfigurations,
+                  "multiarch-tuning-operator-validating-webhook-configuration"))
       .Await(Gone(kClusterRoles, operator_name))
       .Await(Gone(kClusterRoleBindings, operator_name))
       .Await(ShardGone())

@@ -12,9 +12,6 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Result;
 
-constexpr Resource kValidatingWebhooks{"admissionregistration.k8s.io", "v1",
-                                       "validatingwebhookconfigurations",
-                                       "ValidatingWebhookConfiguration", false};
 constexpr char kConfiguration[] = "multiarch-tuning-operator-validating-webhook-configuration";
 constexpr char kAuthority[] = "multiarch-tuning-operator-ca";
 
@@ -31,9 +28,9 @@ class OwnWebhooksFlow : public FlowTest {
 
 TEST_F(OwnWebhooksFlow, AConfigurationThatSomebodyDeletesComesBackInSeconds) {
   Flow(scene(), "the validation goes")
-      .Await(Exists(kValidatingWebhooks, kConfiguration))
-      .Do(Delete(kValidatingWebhooks, kConfiguration))
-      .Await(Exists(kValidatingWebhooks, kConfiguration), 5s)
+      .Await(Exists(kValidatingWebhookConfigurations, kConfiguration))
+      .Do(Delete(kValidatingWebhookConfigurations, kConfiguration))
+      .Await(Exists(kValidatingWebhookConfigurations, kConfiguration), 5s)
       .Do(Create(MakeConfig("a").Priority(1).Prefer("arm64", 10)))
       .Await({.name = "a config with the priority of another is refused",
               .holds = [](Scene& scene) -> Result<> {

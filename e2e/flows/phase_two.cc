@@ -23,7 +23,8 @@ TEST_F(ShardFlow, ComesWithTheFirstConfig) {
       .Check(RolledOut(kController))
       .Check(RolledOut(kWebhook))
       .Check(Exists(kServices, kWebhook))
-      .Check(Exists(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns())))
+      .Check(
+          Exists(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns())))
       .Check(Says(kConfigs, "first", "Available", "True"));
   auto config = scene().Get(kConfigs, "first");
   ASSERT_TRUE(config) << config.error();
@@ -43,7 +44,7 @@ TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
       .Do(Create(MakeConfig("db").Priority(2).ForLabel("tier", "db").Prefer("amd64", 10)))
       .Await(ShardReady());
   auto configuration =
-      scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
+      scene().Get(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns()));
   ASSERT_TRUE(configuration) << configuration.error();
   std::set<std::string> tiers;
   for (const Json& entry : (*configuration)["webhooks"]) {
@@ -82,7 +83,7 @@ TEST_F(ShardFlow, IsRepaired) {
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
       .Do(Delete(kDeployments, kController))
-      .Do(Delete(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns())))
+      .Do(Delete(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns())))
       .Await(ShardReady())
       .Do(Change(kDeployments, kController, {{"spec", {{"replicas", 0}}}}))
       .Await(RolledOut(kController))

@@ -325,7 +325,7 @@ TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   auto configuration =
-      scene().Get(kMutatingWebhooks, api::ShardWebhookConfigurationName(scene().ns()));
+      scene().Get(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns()));
   ASSERT_TRUE(configuration) << configuration.error();
   std::string path =
       kube::StringAt((*configuration)["webhooks"][0], "clientConfig.service.path", "/");

@@ -19,7 +19,8 @@ TEST_F(RemovalFlow, OfTheClustersConfigUngatesWhatWaits) {
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Gone(kClusterConfigs, kCluster))
       .Check(Ungated("waiting"))
-      .Await(Gone(kMutatingWebhooks, std::string(api::kMutatingWebhookConfigurationName)))
+      .Await(
+          Gone(kMutatingWebhookConfigurations, std::string(api::kMutatingWebhookConfigurationName)))
       .Do(Create(MakePod("after").Image(Image("demo/multi:1"))))
       .Await(OfPod("after", "is on a node", [](const Json& pod) { return !NodeOf(pod).empty(); }));
   if (flow.failed()) return;
@@ -49,7 +50,7 @@ TEST_F(RemovalFlow, OfTheNamespaceIsNeverBlocked) {
       .Do(Create(MakePod("lost").Image(Image("demo/nowhere:1"))))
       .Do(Delete(kNamespaces, ns))
       .Await(Gone(kNamespaces, ns))
-      .Await(Gone(kMutatingWebhooks, api::ShardWebhookConfigurationName(ns)));
+      .Await(Gone(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)));
 }
 
 // A name that is used again finds nothing old in its way.

@@ -50,7 +50,7 @@ Result<> DeploymentIsRolledOut(Scene& scene, const std::string& ns, std::string_
 // Ok when every entry of the configuration has a CA to trust, and there are `entries` of them (0:
 // any number but none).
 Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entries) {
-  Result<Json> configuration = scene.Get(kMutatingWebhooks, name);
+  Result<Json> configuration = scene.Get(kMutatingWebhookConfigurations, name);
   if (!configuration) return configuration.error();
   const Json* webhooks = kube::Find(*configuration, "webhooks");
   size_t count = webhooks == nullptr ? 0 : webhooks->size();
@@ -305,7 +305,8 @@ Condition ShardGone() {
             }
           }
         }
-        return IsGone(scene, kMutatingWebhooks, api::ShardWebhookConfigurationName(scene.ns()));
+        return IsGone(scene, kMutatingWebhookConfigurations,
+                      api::ShardWebhookConfigurationName(scene.ns()));
       }};
 }
 

@@ -9,7 +9,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 
 namespace operator_ {
 namespace {
@@ -36,7 +36,7 @@ class CertificatesTest : public testing::Test {
             .dns_names = {"web-hook.shop.svc"},
             .labels = {{"a", "b"}},
             .serving_owner = owner_,
-            .bundles = {{kMutatingWebhookConfigurations, "of-shop"}}};
+            .bundles = {{kube::kMutatingWebhookConfigurations, "of-shop"}}};
   }
   IssuedCertificate Ensure() {
     Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
@@ -57,9 +57,9 @@ class CertificatesTest : public testing::Test {
     kube::Json configuration = {{"kind", "MutatingWebhookConfiguration"},
                                 {"metadata", {{"name", "of-shop"}}}};
     configuration["webhooks"] = kube::Json::array({std::move(webhook)});
-    bool there = api_.GetJson(kMutatingWebhookConfigurations, {"", "of-shop"}).has_value();
-    there ? api_.UpdateJson(kMutatingWebhookConfigurations, configuration)
-          : api_.CreateJson(kMutatingWebhookConfigurations, configuration);
+    bool there = api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "of-shop"}).has_value();
+    there ? api_.UpdateJson(kube::kMutatingWebhookConfigurations, configuration)
+          : api_.CreateJson(kube::kMutatingWebhookConfigurations, configuration);
   }
 
   boost::asio::io_context io_;

@@ -11,8 +11,8 @@
 #include <cstring>
 
 #include "api/names.h"
+#include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -61,9 +61,9 @@ Async<> OwnCertificate::Refresh() {
       .serving = {ns_, std::string(api::kOperatorServiceName)},
       .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_)},
       .labels = {},
-      .bundles = {{kValidatingWebhookConfigurations,
+      .bundles = {{kube::kValidatingWebhookConfigurations,
                    std::string(kValidatingWebhookConfigurationName)},
-                  {kCustomResourceDefinitions, std::string(kConvertedCrdName)}},
+                  {kube::kCustomResourceDefinitions, std::string(kConvertedCrdName)}},
   };
   if (!served_.certificate_pem.empty()) request.served = served_;
   Result<IssuedCertificate> issued =

@@ -14,8 +14,8 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
@@ -57,10 +57,10 @@ class OwnCertificateTest : public testing::Test {
                 {"metadata", {{"name", std::string(kConvertedCrdName)}}}};
     crd["spec"]["conversion"]["webhook"]["clientConfig"]["caBundle"] = bundle;
     bool there = !published_.empty();
-    there ? api_.UpdateJson(kValidatingWebhookConfigurations, validation)
-          : api_.CreateJson(kValidatingWebhookConfigurations, validation);
-    there ? api_.UpdateJson(kCustomResourceDefinitions, crd)
-          : api_.CreateJson(kCustomResourceDefinitions, crd);
+    there ? api_.UpdateJson(kube::kValidatingWebhookConfigurations, validation)
+          : api_.CreateJson(kube::kValidatingWebhookConfigurations, validation);
+    there ? api_.UpdateJson(kube::kCustomResourceDefinitions, crd)
+          : api_.CreateJson(kube::kCustomResourceDefinitions, crd);
     published_ = leader.ca_bundle_pem();
   }
   // True if the API server takes what the replica serves.

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
 #include "operator/deploy/manifests.h"
 #include "operator/objects/foreign_objects.h"
 
@@ -25,7 +26,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kPollEvery = 500ms;
 constexpr auto kReportEvery = 10s;
-constexpr Resource kPods = kube::ResourceOf<kube::core::Pod>::value;
 
 bool ConditionTrue(const Unstructured& object, std::string_view type) {
   const Json* conditions = kube::Find(object.body(), "status.conditions");
@@ -65,7 +65,7 @@ Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Uns
 // Why the pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
 Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
   kube::ListOptions options{.ns = std::move(ns)};
-  auto pods = co_await kube::ListObjects(client, kPods, std::move(options));
+  auto pods = co_await kube::ListObjects(client, kube::kPods, std::move(options));
   if (!pods) co_return pods.error();
   std::vector<std::string> troubles;
   for (const Unstructured& pod : pods->items) {

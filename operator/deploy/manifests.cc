@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "kube/codec/yaml.h"
+#include "kube/types/kinds.h"
 
 namespace operator_ {
 namespace {
@@ -14,19 +15,17 @@ using kube::Resource;
 using kube::Result;
 using kube::Unstructured;
 
-constexpr Resource kKnown[] = {
-    {"", "v1", "namespaces", "Namespace", false},
-    {"", "v1", "resourcequotas", "ResourceQuota"},
-    {"", "v1", "serviceaccounts", "ServiceAccount"},
-    {"", "v1", "services", "Service"},
-    {"apps", "v1", "deployments", "Deployment"},
-    {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"},
-    {"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
-    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
-    {"rbac.authorization.k8s.io", "v1", "roles", "Role"},
-    {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
-    {"apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false},
-};
+constexpr Resource kKnown[] = {kube::kNamespaces,
+                               kube::kResourceQuotas,
+                               kube::kServiceAccounts,
+                               kube::kServices,
+                               kube::kDeployments,
+                               kube::kNetworkPolicies,
+                               kube::kClusterRoles,
+                               kube::kClusterRoleBindings,
+                               kube::kRoles,
+                               kube::kRoleBindings,
+                               kube::kCustomResourceDefinitions};
 
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path);

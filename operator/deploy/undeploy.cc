@@ -3,9 +3,13 @@
 
 #include <iostream>
 
+#include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
+#include "api/pod_placement_config.h"
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
 #include "operator/deploy/manifests.h"
+#include "operator/objects/metadata.h"
 #include "operator/teardown/ungate.h"
 
 namespace operator_ {
@@ -25,32 +29,24 @@ using namespace std::chrono_literals;
 
 constexpr auto kPollEvery = 500ms;
 constexpr int kUngateRounds = 5;
-constexpr std::string_view kManaged = "app.kubernetes.io/managed-by=multiarch-tuning-operator";
-constexpr Resource kConfigs{"multiarch.openshift.io", "v1beta1", "podplacementconfigs",
-                            "PodPlacementConfig"};
-constexpr Resource kClusterConfigs{"multiarch.openshift.io", "v1beta1",
-                                   "clusterpodplacementconfigs", "ClusterPodPlacementConfig",
-                                   false};
+constexpr Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
+constexpr Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
 
-// What the operator makes, in the order in which it is safe to remove: first what gates or refuses,
-// last what ungates.
-constexpr Resource kOperands[] = {
-    {"admissionregistration.k8s.io", "v1", "validatingwebhookconfigurations",
-     "ValidatingWebhookConfiguration", false},
-    {"admissionregistration.k8s.io", "v1", "mutatingwebhookconfigurations",
-     "MutatingWebhookConfiguration", false},
-    {"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget"},
-    {"apps", "v1", "deployments", "Deployment"},
-    {"coordination.k8s.io", "v1", "leases", "Lease"},
-    {"", "v1", "services", "Service"},
-    {"networking.k8s.io", "v1", "networkpolicies", "NetworkPolicy"},
-    {"", "v1", "secrets", "Secret"},
-    {"rbac.authorization.k8s.io", "v1", "rolebindings", "RoleBinding"},
-    {"rbac.authorization.k8s.io", "v1", "roles", "Role"},
-    {"rbac.authorization.k8s.io", "v1", "clusterrolebindings", "ClusterRoleBinding", false},
-    {"rbac.authorization.k8s.io", "v1", "clusterroles", "ClusterRole", false},
-    {"", "v1", "serviceaccounts", "ServiceAccount"},
-};
+// What the operator creates, in an order of removal that is safe: first what gates or refuses,
+// last the permissions.
+constexpr Resource kOperands[] = {kube::kValidatingWebhookConfigurations,
+                                  kube::kMutatingWebhookConfigurations,
+                                  kube::kPodDisruptionBudgets,
+                                  kube::kDeployments,
+                                  kube::kLeases,
+                                  kube::kServices,
+                                  kube::kNetworkPolicies,
+                                  kube::kSecrets,
+                                  kube::kRoleBindings,
+                                  kube::kRoles,
+                                  kube::kClusterRoleBindings,
+                                  kube::kClusterRoles,
+                                  kube::kServiceAccounts};
 constexpr size_t kWebhookConfigurations = 2;
 
 // A Deployment of the operator that has an available replica can be left to do the clean-up.
@@ -70,7 +66,7 @@ Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& obj
 // Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the
 // manifests) names.
 Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
-  kube::ListOptions options{.label_selector = std::string(kManaged)};
+  kube::ListOptions options{.label_selector = std::string(kManagedBySelector)};
   auto found = co_await kube::ListObjects(client, resource, std::move(options));
   if (!found) co_return found.error();
   for (const Unstructured& object : found->items) {

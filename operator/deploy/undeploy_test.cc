@@ -12,6 +12,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
 #include "placement/gate.h"
 
 namespace operator_ {
@@ -25,11 +26,6 @@ using kube::Result;
 using kube::Unstructured;
 using kube::core::Pod;
 using namespace std::chrono_literals;
-
-constexpr kube::Resource kNamespaces{"", "v1", "namespaces", "Namespace", false};
-constexpr kube::Resource kWebhooks{"admissionregistration.k8s.io", "v1",
-                                   "mutatingwebhookconfigurations", "MutatingWebhookConfiguration",
-                                   false};
 
 // Does not wait, but for the time to pass.
 class ImpatientClock final : public kube::Clock {
@@ -50,11 +46,11 @@ class UndeployTest : public testing::Test {
  protected:
   void SetUp() override {
     Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ops"}}}};
-    api_.CreateJson(kNamespaces, ns);
+    api_.CreateJson(kube::kNamespaces, ns);
     objects_.emplace_back(ns);
     Json webhook = {{"metadata", {{"name", "pod-placement"}}}};
     webhook["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "multiarch-tuning-operator";
-    api_.CreateJson(kWebhooks, webhook);
+    api_.CreateJson(kube::kMutatingWebhookConfigurations, webhook);
   }
   void CreateGated(const std::string& name) {
     api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
@@ -63,8 +59,8 @@ class UndeployTest : public testing::Test {
     return placement::HasGate(*api_.Get<Pod>({"ns", name}), api::kClusterGate);
   }
   bool OperatorIsGone() {
-    return !api_.GetJson(kNamespaces, {"", "ops"}) &&
-           !api_.GetJson(kWebhooks, {"", "pod-placement"});
+    return !api_.GetJson(kube::kNamespaces, {"", "ops"}) &&
+           !api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"});
   }
   Result<> Run() {
     UndeployOptions options{.timeout = 30s};

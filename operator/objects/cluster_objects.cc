@@ -2,7 +2,7 @@
 #include "operator/objects/cluster_objects.h"
 
 #include "api/names.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -63,27 +63,27 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
   Operand controller = ClusterController(log_verbosity, options);
   Operand webhook = ClusterWebhook(log_verbosity, options);
   return {
-      {kServiceAccounts, OperandServiceAccount(controller)},
-      {kServiceAccounts, OperandServiceAccount(webhook)},
-      {kPodDisruptionBudgets, OperandDisruptionBudget(controller)},
-      {kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
-      {kDeployments, OperandDeployment(controller, options)},
-      {kDeployments, OperandDeployment(webhook, options)},
-      {kServices, OperandService(controller)},
-      {kServices, OperandService(webhook)},
-      {kNetworkPolicies, OperandNetworkPolicy(controller)},
-      {kNetworkPolicies, OperandNetworkPolicy(webhook)},
+      {kube::kServiceAccounts, OperandServiceAccount(controller)},
+      {kube::kServiceAccounts, OperandServiceAccount(webhook)},
+      {kube::kPodDisruptionBudgets, OperandDisruptionBudget(controller)},
+      {kube::kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
+      {kube::kDeployments, OperandDeployment(controller, options)},
+      {kube::kDeployments, OperandDeployment(webhook, options)},
+      {kube::kServices, OperandService(controller)},
+      {kube::kServices, OperandService(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(controller)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook)},
   };
 }
 
 DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options) {
-  Json role = NewObject(kRoles, options.ns, std::string(kGlobalPullSecretRole));
+  Json role = NewObject(kube::kRoles, options.ns, std::string(kGlobalPullSecretRole));
   Json follow = {{"apiGroups", {""}},
                  {"resources", {"secrets"}},
                  {"resourceNames", {secret}},
                  {"verbs", {"list", "watch"}}};
   role["rules"] = Json::array({std::move(follow)});
-  Json binding = NewObject(kRoleBindings, options.ns, std::string(kGlobalPullSecretRole));
+  Json binding = NewObject(kube::kRoleBindings, options.ns, std::string(kGlobalPullSecretRole));
   binding["roleRef"] = {{"apiGroup", "rbac.authorization.k8s.io"},
                         {"kind", "Role"},
                         {"name", std::string(kGlobalPullSecretRole)}};
@@ -91,12 +91,12 @@ DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOp
                      {"name", std::string(api::kControllerName)},
                      {"namespace", options.ns}};
   binding["subjects"] = Json::array({std::move(controller)});
-  return {{kRoles, std::move(role)}, {kRoleBindings, std::move(binding)}};
+  return {{kube::kRoles, std::move(role)}, {kube::kRoleBindings, std::move(binding)}};
 }
 
 DesiredObject ClusterAlerts(const OperandOptions& options) {
   std::string here = "namespace=\"" + options.ns + "\",";
-  Json rule = NewObject(kPrometheusRules, options.ns, "multiarch-tuning-operator-alerts");
+  Json rule = NewObject(kube::kPrometheusRules, options.ns, "multiarch-tuning-operator-alerts");
   rule["spec"]["groups"] = Json::array(
       {{{"name", "pod-placement.rules"},
         {"rules",
@@ -122,7 +122,7 @@ DesiredObject ClusterAlerts(const OperandOptions& options) {
                    "PodPlacementConfigs. Their status "
                    "says why."),
          })}}});
-  return {kPrometheusRules, std::move(rule)};
+  return {kube::kPrometheusRules, std::move(rule)};
 }
 
 }  // namespace operator_

@@ -3,7 +3,7 @@
 
 #include "api/names.h"
 #include "api/version.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -127,13 +127,13 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
 }  // namespace
 
 Json OperandServiceAccount(const Operand& operand) {
-  Json account = NewOperandObject(kServiceAccounts, operand);
+  Json account = NewOperandObject(kube::kServiceAccounts, operand);
   account["automountServiceAccountToken"] = false;
   return account;
 }
 
 Json OperandService(const Operand& operand) {
-  Json service = NewOperandObject(kServices, operand);
+  Json service = NewOperandObject(kube::kServices, operand);
   Json ports = Json::array(
       {{{"name", "metrics"}, {"port", 8080}, {"targetPort", "metrics"}, {"protocol", "TCP"}}});
   if (operand.webhook) {
@@ -145,7 +145,7 @@ Json OperandService(const Operand& operand) {
 }
 
 Json OperandNetworkPolicy(const Operand& operand) {
-  Json policy = NewOperandObject(kNetworkPolicies, operand);
+  Json policy = NewOperandObject(kube::kNetworkPolicies, operand);
   Json from = Json::array();
   for (const auto& [label, value] : kMonitoring) {
     from.push_back({{"namespaceSelector", {{"matchLabels", {{label, value}}}}}});
@@ -162,7 +162,7 @@ Json OperandNetworkPolicy(const Operand& operand) {
 }
 
 Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
-  Json deployment = NewOperandObject(kDeployments, operand);
+  Json deployment = NewOperandObject(kube::kDeployments, operand);
   SetLabel(deployment, kVersionLabel, api::kVersion);
   Json labels = Selector(operand);
   labels[std::string(kManagedByLabel)] = std::string(kManagedBy);
@@ -183,7 +183,7 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
 }
 
 Json OperandDisruptionBudget(const Operand& operand) {
-  Json budget = NewOperandObject(kPodDisruptionBudgets, operand);
+  Json budget = NewOperandObject(kube::kPodDisruptionBudgets, operand);
   budget["spec"] = {{"minAvailable", 1}, {"selector", {{"matchLabels", Selector(operand)}}}};
   return budget;
 }

@@ -7,9 +7,9 @@
 
 #include "api/names.h"
 #include "kube/client/typed.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/foreign_objects.h"
 #include "operator/objects/hash.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/trim.h"
 #include "operator/objects/webhook_configurations.h"
@@ -27,13 +27,13 @@ using kube::Unstructured;
 
 constexpr std::chrono::hours kUnwatchedApplyEvery{1};
 
-constexpr Resource kWatched[] = {kDeployments,
-                                 kServices,
-                                 kServiceAccounts,
-                                 kRoles,
-                                 kRoleBindings,
-                                 kMutatingWebhookConfigurations,
-                                 kValidatingWebhookConfigurations};
+constexpr Resource kWatched[] = {kube::kDeployments,
+                                 kube::kServices,
+                                 kube::kServiceAccounts,
+                                 kube::kRoles,
+                                 kube::kRoleBindings,
+                                 kube::kMutatingWebhookConfigurations,
+                                 kube::kValidatingWebhookConfigurations};
 
 // Of a trimmed object.
 std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }
@@ -52,7 +52,7 @@ OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     options.label_selector = std::string(kManagedBySelector);
     options.resource = resource;
     // There is one, and the operator may see no other.
-    if (resource.kind == kValidatingWebhookConfigurations.kind) {
+    if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
       options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
     }
     options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };

@@ -10,7 +10,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -34,16 +34,16 @@ class OperandStoreTest : public testing::Test {
     store_.reset();
   }
   DesiredObject Role(const char* verb) {
-    Json role = NewObject(kRoles, "ns", "r");
+    Json role = NewObject(kube::kRoles, "ns", "r");
     SetLabel(role, kShardNamespaceLabel, "ns");
     role["rules"] = Json::array({Json{{"verbs", Json::array({verb})}}});
-    return {kRoles, role};
+    return {kube::kRoles, role};
   }
   DesiredObject Deployment() {
-    Json deployment = NewObject(kDeployments, "ns", "d");
+    Json deployment = NewObject(kube::kDeployments, "ns", "d");
     SetLabel(deployment, kShardNamespaceLabel, "ns");
     deployment["spec"]["replicas"] = 1;
-    return {kDeployments, deployment};
+    return {kube::kDeployments, deployment};
   }
   // How many calls it costs.
   int Ensure(DesiredObject object) {
@@ -64,19 +64,19 @@ TEST_F(OperandStoreTest, WritesWhatIsNotThereOrDiffersAndNothingElse) {
   EXPECT_EQ(Ensure(Role("get")), 1);
   EXPECT_EQ(Ensure(Role("get")), 0);
   EXPECT_EQ(Ensure(Role("list")), 1);
-  EXPECT_EQ((*api_.GetJson(kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"list"}));
+  EXPECT_EQ((*api_.GetJson(kube::kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"list"}));
 }
 
 // Whatever it says of itself: who may write the object may write all of it.
 TEST_F(OperandStoreTest, WhatWasChangedWhileNobodyLookedIsPutRight) {
   Ensure(Role("get"));
   Stop();
-  Json role = *api_.GetJson(kRoles, {"ns", "r"});
+  Json role = *api_.GetJson(kube::kRoles, {"ns", "r"});
   role["rules"][0]["verbs"] = Json::array({"list"});
-  api_.UpdateJson(kRoles, role);
+  api_.UpdateJson(kube::kRoles, role);
   Start();
   EXPECT_EQ(Ensure(Role("get")), 1);
-  EXPECT_EQ((*api_.GetJson(kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"get"}));
+  EXPECT_EQ((*api_.GetJson(kube::kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"get"}));
   EXPECT_EQ(Ensure(Role("get")), 0);
 }
 
@@ -120,13 +120,13 @@ TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
        0},
   };
   for (const Row& row : rows) {
-    Json object = *api_.GetJson(kDeployments, {"ns", "d"});
+    Json object = *api_.GetJson(kube::kDeployments, {"ns", "d"});
     row.change(object);
-    api_.UpdateJson(kDeployments, object);
+    api_.UpdateJson(kube::kDeployments, object);
     kube::Drain(io_);
     EXPECT_EQ(Ensure(Deployment()), row.calls) << row.name;
     EXPECT_EQ(Ensure(Deployment()), 0) << row.name;
-    Json right = *api_.GetJson(kDeployments, {"ns", "d"});
+    Json right = *api_.GetJson(kube::kDeployments, {"ns", "d"});
     EXPECT_EQ(right["spec"]["replicas"], 1) << row.name;
     EXPECT_EQ(right["metadata"]["labels"][std::string(kShardNamespaceLabel)], "ns") << row.name;
   }
@@ -135,10 +135,10 @@ TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
 // What others add stays theirs, and is no reason to write again and again.
 TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
   Ensure(Deployment());
-  Json object = *api_.GetJson(kDeployments, {"ns", "d"});
+  Json object = *api_.GetJson(kube::kDeployments, {"ns", "d"});
   object["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
       "today";
-  api_.UpdateJson(kDeployments, object);
+  api_.UpdateJson(kube::kDeployments, object);
   kube::Drain(io_);
   EXPECT_EQ(Ensure(Deployment()), 1);
   EXPECT_EQ(Ensure(Deployment()), 0);
@@ -154,13 +154,14 @@ TEST_F(OperandStoreTest, TellsOfChangesAndWhoseTheyAre) {
 }
 
 TEST_F(OperandStoreTest, ObjectsOfOthersAreNotSeen) {
-  api_.CreateJson(kRoles, Json{{"metadata", {{"name", "theirs"}, {"namespace", "ns"}}}});
+  api_.CreateJson(kube::kRoles, Json{{"metadata", {{"name", "theirs"}, {"namespace", "ns"}}}});
   kube::Drain(io_);
-  EXPECT_FALSE(store_->Get(kRoles, {"ns", "theirs"}));
+  EXPECT_FALSE(store_->Get(kube::kRoles, {"ns", "theirs"}));
 }
 
 TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreAppliedAnewEveryHour) {
-  DesiredObject budget{kPodDisruptionBudgets, NewObject(kPodDisruptionBudgets, "ns", "b")};
+  DesiredObject budget{kube::kPodDisruptionBudgets,
+                       NewObject(kube::kPodDisruptionBudgets, "ns", "b")};
   EXPECT_EQ(Ensure(budget), 1);
   EXPECT_EQ(Ensure(budget), 0);
   clock_.Advance(61min);
@@ -168,7 +169,7 @@ TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreAppliedAnewEveryHour) {
 }
 
 TEST_F(OperandStoreTest, NothingToDeleteIsNoError) {
-  EXPECT_THAT(kube::Run(io_, store_->Remove(kRoles, {"ns", "none"})), kube::IsOk());
+  EXPECT_THAT(kube::Run(io_, store_->Remove(kube::kRoles, {"ns", "none"})), kube::IsOk());
 }
 
 TEST_F(OperandStoreTest, ErrorsNameTheObject) {

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "kube/types/kinds.h"
 #include "operator/objects/cluster_objects.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/shard_objects.h"
 
@@ -52,16 +52,17 @@ TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatc
                {"resources", {"secrets"}},
                {"resourceNames", {"all"}},
                {"verbs", {"list", "watch"}}};
-  EXPECT_EQ(Find(rights, kRoles, "pod-placement-global-pull-secret")["rules"], Json::array({rule}));
-  Json binding = Find(rights, kRoleBindings, "pod-placement-global-pull-secret");
+  EXPECT_EQ(Find(rights, kube::kRoles, "pod-placement-global-pull-secret")["rules"],
+            Json::array({rule}));
+  Json binding = Find(rights, kube::kRoleBindings, "pod-placement-global-pull-secret");
   EXPECT_EQ(binding["subjects"][0]["name"], "pod-placement-controller");
   EXPECT_EQ(binding["metadata"]["namespace"], "ops");
 }
 
 // I6
 TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
-  Json role =
-      Find(ShardObjects("shop", "Normal", kOptions), kRoles, "pod-placement-shard-controller");
+  Json role = Find(ShardObjects("shop", "Normal", kOptions), kube::kRoles,
+                   "pod-placement-shard-controller");
   std::set<std::string> resources;
   for (const Json& rule : role["rules"]) {
     for (const Json& resource : rule["resources"]) resources.insert(resource.get<std::string>());
@@ -78,7 +79,7 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
 
 TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
-    if (object.resource.kind != kRoleBindings.kind) continue;
+    if (object.resource.kind != kube::kRoleBindings.kind) continue;
     ASSERT_EQ(object.body["subjects"].size(), 1u);
     EXPECT_EQ(object.body["subjects"][0]["name"], "pod-placement-shard-controller");
   }
@@ -86,11 +87,11 @@ TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
 
 TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
   DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
-  EXPECT_EQ(ArgsOf(Find(objects, kDeployments, "pod-placement-shard-controller")),
+  EXPECT_EQ(ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-controller")),
             (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u",
                                       "--log-verbosity=Debug"}));
   EXPECT_EQ(
-      ArgsOf(Find(objects, kDeployments, "pod-placement-shard-web-hook")),
+      ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-web-hook")),
       (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
                                 "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
 }
@@ -98,12 +99,12 @@ TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) 
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
   DesiredObjects objects = ClusterObjects("Normal", kOptions);
   for (const char* name : {"pod-placement-controller", "pod-placement-web-hook"}) {
-    Json deployment = Find(objects, kDeployments, name);
+    Json deployment = Find(objects, kube::kDeployments, name);
     EXPECT_EQ(deployment["spec"]["replicas"], 2);
     EXPECT_EQ(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0);
     EXPECT_FALSE(deployment["metadata"]["labels"].contains(std::string(kShardNamespaceLabel)));
-    EXPECT_EQ(Find(objects, kPodDisruptionBudgets, name)["spec"]["minAvailable"], 1);
-    Find(objects, kServices, name);
+    EXPECT_EQ(Find(objects, kube::kPodDisruptionBudgets, name)["spec"]["minAvailable"], 1);
+    Find(objects, kube::kServices, name);
   }
 }
 

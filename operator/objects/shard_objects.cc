@@ -2,7 +2,7 @@
 #include "operator/objects/shard_objects.h"
 
 #include "api/names.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -23,7 +23,7 @@ Json ShardRole(const Operand& shard) {
   Json announcements =
       Rule(Json::array({"coordination.k8s.io"}), Json::array({"leases"}), Json::array({"get"}));
   announcements["resourceNames"] = Json::array({std::string(api::kAnnouncementsName)});
-  Json role = NewObject(kRoles, shard.ns, shard.name);
+  Json role = NewObject(kube::kRoles, shard.ns, shard.name);
   role["rules"] = Json::array({
       Rule(Json::array({""}), Json::array({"pods"}),
            Json::array({"get", "list", "watch", "update"})),
@@ -38,7 +38,7 @@ Json ShardRole(const Operand& shard) {
 }
 
 Json ShardRoleBinding(const Operand& shard) {
-  Json binding = NewObject(kRoleBindings, shard.ns, shard.name);
+  Json binding = NewObject(kube::kRoleBindings, shard.ns, shard.name);
   binding["roleRef"] = {
       {"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "Role"}, {"name", shard.name}};
   binding["subjects"] =
@@ -75,15 +75,15 @@ DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbos
   Operand controller = ShardController(ns, log_verbosity, options);
   Operand webhook = ShardWebhook(ns, log_verbosity, options);
   DesiredObjects objects = {
-      {kServiceAccounts, OperandServiceAccount(controller)},
-      {kServiceAccounts, OperandServiceAccount(webhook)},
-      {kRoles, ShardRole(controller)},
-      {kRoleBindings, ShardRoleBinding(controller)},
-      {kDeployments, OperandDeployment(controller, options)},
-      {kDeployments, OperandDeployment(webhook, options)},
-      {kServices, OperandService(webhook)},
-      {kNetworkPolicies, OperandNetworkPolicy(controller)},
-      {kNetworkPolicies, OperandNetworkPolicy(webhook)},
+      {kube::kServiceAccounts, OperandServiceAccount(controller)},
+      {kube::kServiceAccounts, OperandServiceAccount(webhook)},
+      {kube::kRoles, ShardRole(controller)},
+      {kube::kRoleBindings, ShardRoleBinding(controller)},
+      {kube::kDeployments, OperandDeployment(controller, options)},
+      {kube::kDeployments, OperandDeployment(webhook, options)},
+      {kube::kServices, OperandService(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(controller)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook)},
   };
   for (DesiredObject& object : objects) {
     SetLabel(object.body, kShardNamespaceLabel, ns);

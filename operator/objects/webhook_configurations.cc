@@ -5,8 +5,8 @@
 #include "api/names.h"
 #include "api/validation.h"
 #include "kube/base/base64.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
-#include "operator/objects/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -146,23 +146,23 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
   constexpr char kName[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
   Json webhooks = Json::array();
   if (!config.Preferences().empty()) {
-    webhooks.push_back(entry(kName, kClusterPreferencesPath));
+    webhooks.push_back(entry(kName, api::kClusterPreferencesPath));
   } else {
-    Json webhook = entry(kName, kClusterGatePath);
+    Json webhook = entry(kName, api::kClusterGatePath);
     webhook["matchConditions"].push_back(
         Condition("architecture-not-required", "!" + RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
   if (config.Preferences().empty() && !preferring_namespaces.empty()) {
-    Json webhook =
-        entry("pod-placement-preferences-gate.multiarch.openshift.io", kClusterPreferencesPath);
+    Json webhook = entry("pod-placement-preferences-gate.multiarch.openshift.io",
+                         api::kClusterPreferencesPath);
     webhook["namespaceSelector"]["matchExpressions"].push_back(
         NamespaceIn("In", preferring_namespaces));
     webhook["matchConditions"].push_back(
         Condition("architecture-required", RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
-  Json object = NewClusterScoped(kMutatingWebhookConfigurations,
+  Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::kMutatingWebhookConfigurationName, options);
   object["webhooks"] = std::move(webhooks);
   return object;
@@ -187,14 +187,15 @@ Json ShardWebhookConfiguration(const std::string& ns,
     const std::string& name = config->metadata().name();
     Json webhook =
         GatingWebhook(ShardWebhookEntryName(ns, name),
-                      ClientConfig(ns, api::kShardWebhookName, "/local/" + name, ca_bundle_pem));
+                      ClientConfig(ns, api::kShardWebhookName,
+                                   std::string(api::kLocalGatePathPrefix) + name, ca_bundle_pem));
     webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
     webhook["objectSelector"] = config->spec.label_selector
                                     ? api::LabelSelectorToJson(*config->spec.label_selector)
                                     : Json::object();
     webhooks.push_back(std::move(webhook));
   }
-  Json object = NewClusterScoped(kMutatingWebhookConfigurations,
+  Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::ShardWebhookConfigurationName(ns), options);
   SetLabel(object, kShardNamespaceLabel, ns);
   object["webhooks"] = std::move(webhooks);
@@ -203,14 +204,14 @@ Json ShardWebhookConfiguration(const std::string& ns,
 
 Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
                                     const OperandOptions& options) {
-  Json object = NewClusterScoped(kValidatingWebhookConfigurations,
+  Json object = NewClusterScoped(kube::kValidatingWebhookConfigurations,
                                  kValidatingWebhookConfigurationName, options);
   object["webhooks"] = Json::array(
-      {ValidatingWebhook("validate-podplacementconfig.multiarch.openshift.io", kValidateConfigPath,
-                         "podplacementconfigs", Json::array({"CREATE", "UPDATE"}), ca_bundle_pem,
-                         options),
+      {ValidatingWebhook("validate-podplacementconfig.multiarch.openshift.io",
+                         api::kValidateConfigPath, "podplacementconfigs",
+                         Json::array({"CREATE", "UPDATE"}), ca_bundle_pem, options),
        ValidatingWebhook("validate-clusterpodplacementconfig.multiarch.openshift.io",
-                         kValidateClusterConfigPath, "clusterpodplacementconfigs",
+                         api::kValidateClusterConfigPath, "clusterpodplacementconfigs",
                          Json::array({"CREATE", "UPDATE", "DELETE"}), ca_bundle_pem, options)});
   return object;
 }

@@ -16,13 +16,6 @@
 
 namespace operator_ {
 
-inline constexpr std::string_view kClusterGatePath = "/add-pod-scheduling-gate";
-inline constexpr std::string_view kClusterPreferencesPath =
-    "/add-pod-scheduling-gate/with-preferences";
-inline constexpr std::string_view kValidateConfigPath =
-    "/validate-multiarch-openshift-io-v1beta1-podplacementconfig";
-inline constexpr std::string_view kValidateClusterConfigPath =
-    "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig";
 inline constexpr std::string_view kValidatingWebhookConfigurationName =
     "multiarch-tuning-operator-validating-webhook-configuration";
 // The CRD whose versions the operator converts.

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kube/client/typed.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -26,7 +26,7 @@ Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, s
   // Anybody may set these labels: one pod at a time is in memory, and no more are read than an
   // operand's Deployment has.
   options.limit = kPage;
-  kube::ListPages pages(client, kPods, std::move(options), /*protobuf=*/false);
+  kube::ListPages pages(client, kube::kPods, std::move(options), /*protobuf=*/false);
   for (int looked_at = 0; pages.more() && looked_at < kMaxPods; looked_at += kPage) {
     Result<kube::RawList> page = co_await pages.Next();
     if (!page) co_return page.error().Prefix("list the pods of " + name);
@@ -44,16 +44,17 @@ Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, s
 }  // namespace
 
 Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment) {
-  std::optional<kube::Unstructured> found = store.Get(kDeployments, {ns, std::string(deployment)});
+  std::optional<kube::Unstructured> found =
+      store.Get(kube::kDeployments, {ns, std::string(deployment)});
   return RolloutOf(found ? &found->body() : nullptr);
 }
 
 OperandHealth Observe(const OperandStore& store, const OperandNames& names) {
   kube::ObjectKey configuration{"", names.webhook_configuration};
-  return {
-      .controller = RolloutIn(store, names.ns, names.controller),
-      .webhook = RolloutIn(store, names.ns, names.webhook),
-      .webhook_configured = store.Get(kMutatingWebhookConfigurations, configuration).has_value()};
+  return {.controller = RolloutIn(store, names.ns, names.controller),
+          .webhook = RolloutIn(store, names.ns, names.webhook),
+          .webhook_configured =
+              store.Get(kube::kMutatingWebhookConfigurations, configuration).has_value()};
 }
 
 Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,

@@ -8,7 +8,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/teardown/finalizers.h"
 #include "operator/teardown/ungate.h"
@@ -28,7 +28,7 @@ OwnNamespaceTeardown::OwnNamespaceTeardown(kube::Client& client, kube::Clock& cl
       clock_(clock),
       timing_(timing),
       namespace_(client, clock,
-                 {.field_selector = "metadata.name=" + ns, .resource = kNamespaces}) {
+                 {.field_selector = "metadata.name=" + ns, .resource = kube::kNamespaces}) {
   namespace_.OnEvent([this](kube::EventType, const Unstructured& object) {
     if (due_ || !object.metadata().has_deletion_timestamp()) return;
     LOG(WARNING) << "the operator's namespace is being deleted: every pod that waits is let go";
@@ -100,13 +100,13 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool let_go) {
 Async<bool> OwnNamespaceTeardown::RemoveWebhookConfigurations() {
   kube::ListOptions ours{.label_selector = std::string(kManagedBySelector)};
   Result<kube::TypedList<Unstructured>> found =
-      co_await kube::ListObjects(client_, kMutatingWebhookConfigurations, std::move(ours));
+      co_await kube::ListObjects(client_, kube::kMutatingWebhookConfigurations, std::move(ours));
   if (!found) co_return found.error();
   Result<bool> any = !found->items.empty();
   for (const Unstructured& configuration : found->items) {
     ObjectKey key = kube::KeyOf(configuration);
     Result<> deleted =
-        co_await kube::DeleteObject(client_, kMutatingWebhookConfigurations, std::move(key));
+        co_await kube::DeleteObject(client_, kube::kMutatingWebhookConfigurations, std::move(key));
     if (!deleted && !IsNotFound(deleted)) any = deleted.error();
   }
   co_return any;

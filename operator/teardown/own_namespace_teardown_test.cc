@@ -13,7 +13,7 @@
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 #include "placement/gate.h"
 
@@ -46,19 +46,19 @@ class OwnNamespaceTeardownTest : public testing::Test {
   void CreateNamespace(const std::string& name) {
     Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}};
     ns["metadata"] = {{"name", name}, {"finalizers", {"kubernetes"}}};
-    api_.CreateJson(kNamespaces, ns);
+    api_.CreateJson(kube::kNamespaces, ns);
   }
   void DeleteNamespace(const std::string& name) {
-    api_.DeleteJson(kNamespaces, {"", name});
+    api_.DeleteJson(kube::kNamespaces, {"", name});
     kube::Drain(io_);
   }
   void CreateWebhookConfiguration(const std::string& name, std::string_view manager) {
     Json object = {{"metadata", {{"name", name}}}};
     object["metadata"]["labels"][std::string(kManagedByLabel)] = std::string(manager);
-    api_.CreateJson(kMutatingWebhookConfigurations, object);
+    api_.CreateJson(kube::kMutatingWebhookConfigurations, object);
   }
   bool HasWebhookConfiguration(const std::string& name) {
-    return api_.GetJson(kMutatingWebhookConfigurations, {"", name}).has_value();
+    return api_.GetJson(kube::kMutatingWebhookConfigurations, {"", name}).has_value();
   }
   void CreateGated(const std::string& name, std::initializer_list<std::string_view> gates) {
     auto pod = MakePod(name).Phase("Pending");

@@ -7,7 +7,7 @@
 
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 
 namespace operator_ {
 namespace {
@@ -52,7 +52,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
     if (!*left) co_return Outcome::Done();
     kube::ObjectKey configuration{"", scope.webhook_configuration};
     Result<> removed =
-        co_await store_.Remove(kMutatingWebhookConfigurations, std::move(configuration));
+        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration));
     if (!removed) co_return removed.error();
     Begin(scope.ns);
     LOG(INFO) << scope.name << ": teardown begins";
@@ -82,7 +82,8 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
 }
 
 Async<bool> Teardown::AnythingLeft(const TeardownScope& scope) {
-  if (store_.Get(kMutatingWebhookConfigurations, {"", scope.webhook_configuration})) co_return true;
+  if (store_.Get(kube::kMutatingWebhookConfigurations, {"", scope.webhook_configuration}))
+    co_return true;
   for (const ObjectId& object : scope.objects) {
     if (store_.Get(object.resource, object.key)) co_return true;
   }
@@ -130,7 +131,7 @@ Async<> Teardown::RemoveObjects(const TeardownScope& scope) {
     if (!removed) all = removed;
   }
   if (!all) co_return all.error();
-  co_return co_await store_.Remove(kSecrets, scope.authority);
+  co_return co_await store_.Remove(kube::kSecrets, scope.authority);
 }
 
 }  // namespace operator_

@@ -5,7 +5,8 @@
 //   Harness harness;
 //   harness.CreateClusterConfig();
 //   harness.CreateConfig("shop", "a", 1);
-//   ASSERT_TRUE(harness.Await([&] { return harness.Exists(kDeployments, {"shop", "..."}); }));
+//   ASSERT_TRUE(harness.Await([&] { return harness.Exists(kube::kDeployments, {"shop", "..."});
+//   }));
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -20,8 +21,8 @@
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
+#include "kube/types/kinds.h"
 #include "operator/leader.h"
-#include "operator/objects/kinds.h"
 
 namespace operator_ {
 
@@ -32,7 +33,7 @@ class Harness {
     kube::Json crd = {{"kind", "CustomResourceDefinition"},
                       {"metadata", {{"name", "clusterpodplacementconfigs.multiarch.openshift.io"}}},
                       {"spec", {{"scope", "Cluster"}}}};
-    api.CreateJson(kCustomResourceDefinitions, crd);
+    api.CreateJson(kube::kCustomResourceDefinitions, crd);
   }
   ~Harness() { StopOperator(); }
 
@@ -109,7 +110,7 @@ class Harness {
 
   // What the Deployment controller does for a Deployment whose pods run, or don't.
   void RollOut(const std::string& ns, std::string_view name, bool runs = true) {
-    std::optional<kube::Json> deployment = api.GetJson(kDeployments, {ns, std::string(name)});
+    std::optional<kube::Json> deployment = api.GetJson(kube::kDeployments, {ns, std::string(name)});
     if (!deployment) throw std::runtime_error("no Deployment " + ns + "/" + std::string(name));
     int64_t replicas = runs ? (*deployment)["spec"]["replicas"].get<int64_t>() : 0;
     (*deployment)["status"] = {{"observedGeneration", (*deployment)["metadata"]["generation"]},
@@ -122,7 +123,7 @@ class Harness {
         {"status", runs ? "True" : "False"},
         {"lastTransitionTime", kube::FormatTime(clock.WallNow() + controller_manager_ahead)}};
     (*deployment)["status"]["conditions"] = kube::Json::array({condition});
-    api.UpdateJson(kDeployments, *deployment);
+    api.UpdateJson(kube::kDeployments, *deployment);
   }
   void RollOutShard(const std::string& ns) {
     RollOut(ns, api::kShardControllerName);
@@ -135,14 +136,16 @@ class Harness {
   // Up to the point where everything of namespace `ns` runs, with one config "a".
   bool BringUp(const std::string& ns) {
     CreateConfig(ns, "a", 1);
-    if (!Await([&] { return Exists(kDeployments, {ns, std::string(api::kShardWebhookName)}); }))
+    if (!Await([&] {
+          return Exists(kube::kDeployments, {ns, std::string(api::kShardWebhookName)});
+        }))
       return false;
     RollOutShard(ns);
     return Await([&] { return Condition(ns, "a", "Available").starts_with("True"); });
   }
   bool BringUpCluster() {
     CreateClusterConfig();
-    if (!Await([&] { return Exists(kDeployments, {"ops", std::string(api::kWebhookName)}); }))
+    if (!Await([&] { return Exists(kube::kDeployments, {"ops", std::string(api::kWebhookName)}); }))
       return false;
     RollOutCluster();
     return Await([&] { return ClusterCondition("Available").starts_with("True"); });
@@ -156,7 +159,7 @@ class Harness {
     return api.Get<kube::core::Secret>(key).has_value();
   }
   std::optional<kube::Json> WebhookConfiguration(const std::string& ns) {
-    return api.GetJson(kMutatingWebhookConfigurations,
+    return api.GetJson(kube::kMutatingWebhookConfigurations,
                        {"", api::ShardWebhookConfigurationName(ns)});
   }
   // "True AsExpected", or "none".
@@ -175,7 +178,8 @@ class Harness {
   // Everything of a shard, outside the namespace too.
   bool ShardGone(const std::string& ns) {
     for (const kube::Resource& resource :
-         {kDeployments, kServices, kServiceAccounts, kRoles, kRoleBindings, kNetworkPolicies}) {
+         {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kRoles,
+          kube::kRoleBindings, kube::kNetworkPolicies}) {
       if (!api.ListJson(resource, ns).empty()) return false;
     }
     return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
@@ -183,10 +187,11 @@ class Harness {
   }
   bool ClusterGone() {
     for (const kube::Resource& resource :
-         {kDeployments, kServices, kServiceAccounts, kPodDisruptionBudgets, kNetworkPolicies}) {
+         {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kPodDisruptionBudgets,
+          kube::kNetworkPolicies}) {
       if (!api.ListJson(resource, "ops").empty()) return false;
     }
-    return !Exists(kMutatingWebhookConfigurations,
+    return !Exists(kube::kMutatingWebhookConfigurations,
                    {"", std::string(api::kMutatingWebhookConfigurationName)}) &&
            !SecretExists({"ops", "pod-placement-ca"});
   }

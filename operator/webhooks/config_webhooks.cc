@@ -84,11 +84,11 @@ Async<HttpReply> Convert(HttpCall call) {
 }  // namespace
 
 void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
-  server.Handle("POST", std::string(kValidateConfigPath),
+  server.Handle("POST", std::string(api::kValidateConfigPath),
                 kube::ReviewHandler([this](AdmissionRequest request) {
                   return ValidateConfig(std::move(request));
                 }));
-  server.Handle("POST", std::string(kValidateClusterConfigPath),
+  server.Handle("POST", std::string(api::kValidateClusterConfigPath),
                 kube::ReviewHandler([this](AdmissionRequest request) {
                   return ValidateClusterConfig(std::move(request));
                 }));

@@ -4,7 +4,7 @@
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
@@ -34,7 +34,7 @@ Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options)
 kube::InformerOptions<kube::Unstructured> CrdOptions() {
   kube::InformerOptions<kube::Unstructured> options;
   options.field_selector = "metadata.name=" + std::string(kConvertedCrdName);
-  options.resource = kCustomResourceDefinitions;
+  options.resource = kube::kCustomResourceDefinitions;
   options.trim = [](kube::Unstructured& crd) {
     Json kept = {{"metadata", {{"name", crd.metadata().name()}, {"uid", crd.metadata().uid()}}}};
     kept["metadata"]["resourceVersion"] = crd.metadata().resource_version();
@@ -61,7 +61,7 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& 
 }
 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
-  DesiredObject validation{kValidatingWebhookConfigurations,
+  DesiredObject validation{kube::kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
   ObjectId id = validation.Id();
   Result<bool> foreign = co_await store_.RemoveForeign(std::move(id));
@@ -82,7 +82,7 @@ Async<> OwnWebhooksReconciler::PatchConversion() {
   if (current != nullptr && *current == wanted) co_return Ok();
   Json patch = {{"spec", {{"conversion", std::move(wanted)}}}};
   Result<kube::Unstructured> patched = co_await kube::PatchObject(
-      client_, kCustomResourceDefinitions, key, kube::kMergePatch, std::move(patch));
+      client_, kube::kCustomResourceDefinitions, key, kube::kMergePatch, std::move(patch));
   if (!patched) co_return patched.error().Prefix("patch the CRD " + key.name);
   co_return Ok();
 }

@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "operator/objects/kinds.h"
+#include "kube/types/kinds.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/testing/harness.h"
 
@@ -20,12 +20,13 @@ class OwnWebhooksReconcilerTest : public testing::Test {
  protected:
   OwnWebhooksReconcilerTest() {
     h_.StartOperator();
-    EXPECT_TRUE(h_.Await(
-        [&] { return h_.Exists(kValidatingWebhookConfigurations, kValidation) && Converts(); }));
+    EXPECT_TRUE(h_.Await([&] {
+      return h_.Exists(kube::kValidatingWebhookConfigurations, kValidation) && Converts();
+    }));
     h_.Pass(5s);
   }
   bool Converts() {
-    return kube::StringAt(*h_.api.GetJson(kCustomResourceDefinitions, kCrd),
+    return kube::StringAt(*h_.api.GetJson(kube::kCustomResourceDefinitions, kCrd),
                           "spec.conversion.strategy") == "Webhook";
   }
 
@@ -33,22 +34,22 @@ class OwnWebhooksReconcilerTest : public testing::Test {
 };
 
 TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyDeletesComesBackInSeconds) {
-  h_.api.DeleteJson(kValidatingWebhookConfigurations, kValidation);
+  h_.api.DeleteJson(kube::kValidatingWebhookConfigurations, kValidation);
   h_.Pass(1s);
-  EXPECT_TRUE(h_.Exists(kValidatingWebhookConfigurations, kValidation));
+  EXPECT_TRUE(h_.Exists(kube::kValidatingWebhookConfigurations, kValidation));
 }
 
 TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyChangesIsPutRightInSeconds) {
-  Json validation = *h_.api.GetJson(kValidatingWebhookConfigurations, kValidation);
+  Json validation = *h_.api.GetJson(kube::kValidatingWebhookConfigurations, kValidation);
   validation["webhooks"] = Json::array();
-  h_.api.UpdateJson(kValidatingWebhookConfigurations, validation);
+  h_.api.UpdateJson(kube::kValidatingWebhookConfigurations, validation);
   // As applying the CRDs again does.
-  Json crd = *h_.api.GetJson(kCustomResourceDefinitions, kCrd);
+  Json crd = *h_.api.GetJson(kube::kCustomResourceDefinitions, kCrd);
   crd["spec"]["conversion"] = {{"strategy", "None"}};
-  h_.api.UpdateJson(kCustomResourceDefinitions, crd);
+  h_.api.UpdateJson(kube::kCustomResourceDefinitions, crd);
   h_.Pass(1s);
   EXPECT_FALSE(
-      (*h_.api.GetJson(kValidatingWebhookConfigurations, kValidation))["webhooks"].empty());
+      (*h_.api.GetJson(kube::kValidatingWebhookConfigurations, kValidation))["webhooks"].empty());
   EXPECT_TRUE(Converts());
 }
 

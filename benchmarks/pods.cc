@@ -389,7 +389,7 @@ Result<> Main() {
 
   auto config = kube::LoadKubeconfig((*cluster)->control_plane().admin_kubeconfig());
   if (!config) return config.error();
-  kube::ClientOptions options{.name = "benchmark",
+  kube::ClientOptions options{.user_agent = "benchmark",
                               .max_connections = static_cast<size_t>(FLAGS_connections)};
   auto client =
       kube::NewClient((*cluster)->io().get_executor(), kube::RealClock(), *config, options);

@@ -9,6 +9,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
+#include "api/user_agent.h"
 #include "api/version.h"
 #include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/known_pods.h"
@@ -45,14 +46,15 @@ Async<> Main(kube::App& app) {
   if (!config) co_return config.error();
   kube::Metrics metrics;
   kube::ClientMetrics client_metrics(metrics);
-  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
-                                {.name = "cluster-controller", .observer = &client_metrics});
+  auto client = kube::NewClient(
+      app.executor(), app.clock(), std::move(*config),
+      {.user_agent = api::UserAgent("cluster-controller"), .observer = &client_metrics});
   if (!client) co_return client.error();
 
   // What outlives the terms of leadership.
   ControllerMetrics pod_metrics(metrics);
   kube::ControllerMetrics controller_metrics(metrics, app.clock(), kController, FLAGS_workers);
-  kube::EventMetrics event_metrics(metrics);
+  kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
   Leader* leader = nullptr;
   kube::EventRecorder events(**client, app.clock(),
                              {.component = std::string(api::kEventComponent),

@@ -8,9 +8,9 @@
 #include "inspection/config/policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
-#include "inspection/lru_map.h"
 #include "inspection/reference.h"
 #include "inspection/registry/registry_client.h"
+#include "kube/base/lru_map.h"
 #include "kube/base/notifier.h"
 #include "kube/base/slots.h"
 #include "kube/http/proxy.h"
@@ -55,9 +55,9 @@ struct Setup {
   RegistryClient client;
   ImageReader reader;
   std::optional<CredentialProviders> providers;  // none: without any
-  LruMap<ImagePlatforms> images;                 // by digest: true for ever
-  LruMap<Tag> tags;                              // by what is asked, and with which credentials
-  LruMap<Failure> failures;                      // likewise
+  kube::LruMap<ImagePlatforms> images;           // by digest: true for ever
+  kube::LruMap<Tag> tags;                        // by what is asked, and with which credentials
+  kube::LruMap<Failure> failures;                // likewise
   std::map<std::string, std::shared_ptr<Flight>> flights;
 };
 

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "inspection/reference.h"
+#include "kube/base/ascii.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -114,9 +115,7 @@ Result<Manifest> ParseImage(const Json& json) {
 }  // namespace
 
 std::optional<std::string> NormalizeArchitecture(std::string_view name) {
-  std::string text(name);
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
+  std::string text = kube::AsciiLower(name);
   if (text == "x86_64" || text == "x86-64") return "amd64";
   if (text == "aarch64") return "arm64";
   if (text == "i386" || text == "i686") return "386";

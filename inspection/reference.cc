@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "kube/base/ascii.h"
+
 namespace inspection {
 namespace {
 
@@ -63,12 +65,6 @@ bool IsHostName(std::string_view host) {
 bool LooksLikeRegistry(std::string_view first) {
   return first == "localhost" || first.find_first_of(".:") != std::string_view::npos ||
          std::any_of(first.begin(), first.end(), IsUpper);
-}
-
-std::string Lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](char c) { return IsUpper(c) ? c - 'A' + 'a' : c; });
-  return text;
 }
 
 Error Bad(std::string_view text, std::string_view why) {
@@ -159,7 +155,7 @@ Result<Reference> Reference::Parse(std::string_view text) {
     if (!IsRegistryHost(reference.registry)) return Bad(text, "bad registry host");
     // Upper case alone makes "Registry/app" name a registry: that one keeps its case, or it would
     // read as a path.
-    std::string lower = Lower(reference.registry);
+    std::string lower = kube::AsciiLower(reference.registry);
     if (LooksLikeRegistry(lower)) reference.registry = lower;
     if (reference.registry == "index.docker.io") reference.registry = kDockerHub;
   } else {

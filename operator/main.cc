@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/user_agent.h"
 #include "api/version.h"
 #include "kube/base/app.h"
 #include "kube/base/notifier.h"
@@ -210,7 +211,8 @@ Async<> Serve(App& app) {
   kube::ClientMetrics client_metrics(metrics);
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
-  kube::ClientOptions client_options{.name = std::string(kName), .observer = &client_metrics};
+  kube::ClientOptions client_options{.user_agent = api::UserAgent(kName),
+                                     .observer = &client_metrics};
   auto client =
       kube::NewClient(app.executor(), app.clock(), std::move(*config), std::move(client_options));
   if (!client) co_return client.error();

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "api/user_agent.h"
 #include "api/version.h"
 #include "kube/base/app.h"
 #include "kube/base/task_group.h"
@@ -90,7 +91,7 @@ struct Shard {
   Shard(App& app, kube::Client& client, kube::Metrics& registry, const std::string& ns)
       : metrics(registry),
         controller_metrics(registry, app.clock(), "shard-pod", kWorkers),
-        event_metrics(registry),
+        event_metrics(registry, "mto_ppo_ctrl_"),
         pods(client, app.clock(), watches::GatedPods(ns, {api::kLocalGate})),
         configs(client, app.clock(), {.ns = ns}),
         events(client, app.clock(),
@@ -167,7 +168,7 @@ Async<> Serve(App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
   auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
-                                {.name = std::string(kName), .observer = &client_metrics});
+                                {.user_agent = api::UserAgent(kName), .observer = &client_metrics});
   if (!client) co_return client.error();
 
   // The caches, and what is told about them.

@@ -4,6 +4,7 @@
 // process of its own.
 //
 //   bazel run //benchmarks/inspection -- --pods=10000 --images=500 --latency_ms=100
+#include <fcntl.h>
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 #include <sys/wait.h>
@@ -24,12 +25,14 @@
 #include "inspection/inspector.h"
 #include "inspection/testing/fake_registry.h"
 #include "kube/base/clock.h"
+#include "kube/base/spawn.h"
 #include "kube/base/task_group.h"
 
 DEFINE_int32(pods, 10'000, "Pods that want to know.");
 DEFINE_int32(images, 500, "Images that they share.");
 DEFINE_int32(latency_ms, 100, "Of each answer of the registry.");
 DEFINE_int32(single_percent, 50, "Images of one architecture, which take two requests.");
+DEFINE_bool(registry, false, "Run the registry; the benchmark starts itself with this flag.");
 
 namespace {
 
@@ -130,18 +133,22 @@ int Measure(const std::string& host, int in, int stop) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  kube::SpawnOptions options{.argv = {"/proc/self/exe"}};
+  options.argv.insert(options.argv.end(), argv + 1, argv + argc);
+  options.argv.push_back("--registry");
   gflags::ParseCommandLineFlags(&argc, &argv, true);
   google::InitGoogleLogging(argv[0]);
   FLAGS_logtostderr = true;
-  int to_us[2], to_registry[2];
-  CHECK(pipe(to_us) == 0 && pipe(to_registry) == 0);
-  pid_t registry = fork();
-  if (registry == 0) {
-    close(to_registry[1]);
-    _exit(ServeRegistry(to_us[1], to_registry[0]));
-  }
+  if (FLAGS_registry) return ServeRegistry(STDOUT_FILENO, STDIN_FILENO);
+  int from_registry[2], to_registry[2];
+  CHECK(pipe2(from_registry, O_CLOEXEC) == 0 && pipe2(to_registry, O_CLOEXEC) == 0);
+  options.input = to_registry[0];
+  options.output = from_registry[1];
+  kube::Result<pid_t> registry = kube::Spawn(options);
+  CHECK(registry) << registry.error();
   close(to_registry[0]);
-  int code = Measure(ReadLine(to_us[0]), to_us[0], to_registry[1]);
-  waitpid(registry, nullptr, 0);
+  close(from_registry[1]);
+  int code = Measure(ReadLine(from_registry[0]), from_registry[0], to_registry[1]);
+  waitpid(*registry, nullptr, 0);
   return code;
 }

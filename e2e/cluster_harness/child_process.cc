@@ -15,6 +15,8 @@
 #include <cstring>
 #include <fstream>
 
+#include "kube/base/spawn.h"
+
 namespace e2e {
 
 using kube::Error;
@@ -22,64 +24,46 @@ using kube::Result;
 
 namespace {
 
-// What exec needs, made before fork(): between the two only a few system calls are safe.
-struct ExecArguments {
-  explicit ExecArguments(const ProcessSpec& spec) {
-    strings.push_back(spec.path);
-    strings.insert(strings.end(), spec.args.begin(), spec.args.end());
-    argc = strings.size();
-    for (const char* name : {"PATH", "HOME"}) {
-      const char* value = std::getenv(name);
-      if (value != nullptr && !spec.env.contains(name))
-        strings.push_back(std::string(name) + "=" + value);
-    }
-    for (const auto& [name, value] : spec.env) strings.push_back(name + "=" + value);
-    for (size_t i = 0; i < strings.size(); ++i)
-      (i < argc ? argv : envp).push_back(strings[i].data());
-    argv.push_back(nullptr);
-    envp.push_back(nullptr);
+// The child inherits PATH and HOME only.
+std::vector<std::string> Environment(const ProcessSpec& spec) {
+  std::vector<std::string> env;
+  for (const char* name : {"PATH", "HOME"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr && !spec.env.contains(name))
+      env.push_back(std::string(name) + "=" + value);
   }
+  for (const auto& [name, value] : spec.env) env.push_back(name + "=" + value);
+  return env;
+}
 
-  std::vector<std::string> strings;
-  size_t argc = 0;
-  std::vector<char*> argv;
-  std::vector<char*> envp;
-};
-
-// In the child: `output` becomes its standard output and error.
-[[noreturn]] void BecomeProgram(ExecArguments& arguments, const ProcessSpec& spec, int output,
-                                pid_t parent) {
+// In the child: dies with its parent, within the limits of `spec`.
+bool Prepare(const ProcessSpec& spec, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (!spec.cgroup.empty()) {
     int procs = open(spec.cgroup.c_str(), O_WRONLY | O_CLOEXEC);
-    if (write(procs, "0", 1) != 1) _exit(127);
+    if (write(procs, "0", 1) != 1) return false;
   }
   if (spec.data_bytes > 0) {
     rlimit limit{static_cast<rlim_t>(spec.data_bytes), static_cast<rlim_t>(spec.data_bytes)};
-    if (setrlimit(RLIMIT_DATA, &limit) != 0) _exit(127);
+    if (setrlimit(RLIMIT_DATA, &limit) != 0) return false;
   }
-  if (getppid() != parent) _exit(127);
-  setpgid(0, 0);
-  signal(SIGPIPE, SIG_DFL);
-  int input = open("/dev/null", O_RDONLY);
-  dup2(input, STDIN_FILENO);
-  dup2(output, STDOUT_FILENO);
-  dup2(output, STDERR_FILENO);
-  execvpe(arguments.argv[0], arguments.argv.data(), arguments.envp.data());
-  _exit(127);
+  return getppid() == parent;
 }
 
-Result<pid_t> Fork(const ProcessSpec& spec, int output) {
-  ExecArguments arguments(spec);
-  pid_t parent = getpid();
-  pid_t pid = fork();
-  if (pid == 0) BecomeProgram(arguments, spec, output, parent);
-  if (pid < 0) return Error::Unavailable("fork for " + spec.path + ": " + std::strerror(errno));
+// `output` becomes standard output and error.
+Result<pid_t> Spawn(const ProcessSpec& spec, int output) {
+  int input = open("/dev/null", O_RDONLY | O_CLOEXEC);
+  kube::SpawnOptions options{.argv = {spec.path},
+                             .env = Environment(spec),
+                             .input = input,
+                             .output = output,
+                             .error = output,
+                             .new_group = true};
+  options.argv.insert(options.argv.end(), spec.args.begin(), spec.args.end());
+  options.prepare = [&spec, parent = getpid()] { return Prepare(spec, parent); };
+  Result<pid_t> pid = kube::Spawn(options);
+  close(input);
   return pid;
-}
-
-int StatusOf(int wait_status) {
-  return WIFEXITED(wait_status) ? WEXITSTATUS(wait_status) : 128 + WTERMSIG(wait_status);
 }
 
 }  // namespace
@@ -88,7 +72,7 @@ Result<std::unique_ptr<ChildProcess>> ChildProcess::Start(const ProcessSpec& spe
   std::string log = spec.log_file.empty() ? "/dev/null" : spec.log_file;
   int output = open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
   if (output < 0) return Error::Unavailable("open " + log + ": " + std::strerror(errno));
-  Result<pid_t> pid = Fork(spec, output);
+  Result<pid_t> pid = Spawn(spec, output);
   close(output);
   if (!pid) return pid.error();
   return std::unique_ptr<ChildProcess>(new ChildProcess(*pid));
@@ -107,7 +91,8 @@ void ChildProcess::Signal(int signal) {
 
 std::optional<int> ChildProcess::ExitStatus() {
   int wait_status = 0;
-  if (!status_ && waitpid(pid_, &wait_status, WNOHANG) == pid_) status_ = StatusOf(wait_status);
+  if (!status_ && waitpid(pid_, &wait_status, WNOHANG) == pid_)
+    status_ = kube::ExitCode(wait_status);
   return status_;
 }
 
@@ -115,7 +100,7 @@ Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds lim
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0)
     return Error::Unavailable(std::string("pipe: ") + std::strerror(errno));
-  Result<pid_t> pid = Fork(spec, ends[1]);
+  Result<pid_t> pid = Spawn(spec, ends[1]);
   close(ends[1]);
   if (!pid) {
     close(ends[0]);
@@ -143,7 +128,7 @@ Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds lim
   if (late) kill(-*pid, SIGKILL);
   int wait_status = 0;
   waitpid(*pid, &wait_status, 0);
-  finished.status = StatusOf(wait_status);
+  finished.status = kube::ExitCode(wait_status);
   if (late) return Error::DeadlineExceeded(spec.path + " still ran; it said: " + finished.output);
   return finished;
 }

@@ -36,8 +36,7 @@ struct ProcessSpec {
 
 class ChildProcess {
  public:
-  // kUnavailable where no process can be made. A program that is not there shows as exit status
-  // 127.
+  // Errors: kNotFound (no such program), kUnavailable.
   static kube::Result<std::unique_ptr<ChildProcess>> Start(const ProcessSpec& spec);
 
   // Kills it and waits for it.

@@ -61,7 +61,7 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
   if (!config) return config.error();
   auto io = std::make_unique<boost::asio::io_context>(1);
   auto client = kube::NewClient(io->get_executor(), kube::RealClock(), *config,
-                                {.name = "integration-test", .max_connections = 256});
+                                {.user_agent = "integration-test", .max_connections = 256});
   if (!client) return client.error();
 
   Options options{

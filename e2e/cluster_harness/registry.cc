@@ -28,7 +28,7 @@ Result<std::unique_ptr<TestRegistry>> TestRegistry::Start(const std::string& fol
   std::string log = folder + "/registry.log";
   auto process = ChildProcess::Start(
       {.path = "docker-registry", .args = {"serve", folder + "/registry.yml"}, .log_file = log});
-  if (!process) return process.error();
+  if (!process) return process.error().Prefix("Debian package docker-registry");
 
   Result<Finished> answers =
       RunToEnd({.path = "curl",
@@ -36,7 +36,6 @@ Result<std::unique_ptr<TestRegistry>> TestRegistry::Start(const std::string& fol
                          "--retry-connrefused", "--retry-delay", "1", "--retry-max-time", "30",
                          "http://" + address() + "/v2/"}});
   if (!answers) return answers.error();
-  if ((*process)->ExitStatus() == 127) return Error::NotFound("docker-registry is not installed");
   if (answers->status != 0)
     return Error::Unavailable("the registry does not answer: " + TailOfFile(log));
 

@@ -48,7 +48,7 @@ class NamespaceOwnerFlow : public FlowTest {
     config.ca_file = cluster().connection().ca_file;
     config.token = kube::StringAt(*kube::ParseJson(answer->body), "status.token");
     auto client = kube::NewClient(cluster().io().get_executor(), cluster().clock(), config,
-                                  {.name = "e2e-user"});
+                                  {.user_agent = "e2e-user"});
     EXPECT_TRUE(client) << client.error();
     return client ? std::move(*client) : nullptr;
   }

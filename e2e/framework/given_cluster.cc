@@ -49,7 +49,7 @@ Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name) {
   auto config = kube::LoadKubeconfig(kubeconfig);
   if (!config) return config.error();
   auto io = std::make_unique<boost::asio::io_context>(1);
-  kube::ClientOptions client_options{.name = name};
+  kube::ClientOptions client_options{.user_agent = name};
   auto client = kube::NewClient(io->get_executor(), kube::RealClock(), *config, client_options);
   if (!client) return client.error();
   Cluster::Options options{.tier = Tier::kKind,

@@ -23,10 +23,10 @@
 #include <vector>
 
 #include "inspection/config/credentials.h"
-#include "inspection/lru_map.h"
 #include "inspection/reference.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/lru_map.h"
 #include "kube/base/notifier.h"
 
 namespace inspection {
@@ -106,7 +106,7 @@ class CredentialProviders {
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
-  LruMap<Kept> kept_{1024};
+  kube::LruMap<Kept> kept_{1024};
   std::map<std::string, std::shared_ptr<Flight>> flights_;
   uint64_t calls_ = 0;
 };

@@ -1,19 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/host_match.h"
 
-#include <algorithm>
-
 #include "inspection/reference.h"
+#include "kube/base/ascii.h"
 
 namespace inspection {
 namespace {
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-  return lower;
-}
 
 // '*' stands for any number of characters of one part.
 bool PartMatches(std::string_view pattern, std::string_view text) {
@@ -40,7 +32,7 @@ bool PartMatches(std::string_view pattern, std::string_view text) {
 HostPort SplitHost(std::string_view authority) {
   size_t from = authority.starts_with('[') ? authority.find(']') : 0;
   size_t colon = authority.find(':', from == std::string_view::npos ? 0 : from);
-  std::string host = Lower(authority.substr(0, colon));
+  std::string host = kube::AsciiLower(authority.substr(0, colon));
   std::string port(colon == std::string_view::npos ? "" : authority.substr(colon + 1));
   if (host == "index.docker.io" || host == "registry-1.docker.io") host = kDockerHub;
   return {std::move(host), std::move(port)};

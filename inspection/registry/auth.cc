@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "kube/base/ascii.h"
 #include "kube/base/base64.h"
 #include "kube/http/field.h"
 #include "kube/types/unstructured.h"
@@ -43,12 +44,7 @@ class Scanner {
     return true;
   }
   // A token in lower case; empty if there is none.
-  std::string Name() {
-    std::string name = Token();
-    std::transform(name.begin(), name.end(), name.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c; });
-    return name;
-  }
+  std::string Name() { return kube::AsciiLower(Token()); }
   // A token or a quoted string; nullopt for an open quote.
   std::optional<std::string> Value() {
     if (!Take('"')) return Token();
@@ -131,36 +127,33 @@ Result<Token> ParseTokenResponse(std::string_view body) {
 }
 
 std::optional<std::string> TokenCache::Get(const std::string& key) {
-  auto found = entries_.find(key);
-  if (found == entries_.end()) return std::nullopt;
-  if (clock_.Now() >= found->second.expires) {
+  Entry* found = entries_.Find(key);
+  if (found == nullptr) return std::nullopt;
+  if (clock_.Now() >= found->expires) {
     Erase(key);
     return std::nullopt;
   }
-  return found->second.token;
+  return found->token;
 }
 
 void TokenCache::Put(const std::string& key, Token token) {
   Erase(key);
   bytes_ += key.size() + token.value.size();
-  while (!ages_.empty() && (entries_.size() >= capacity_ || bytes_ > kMaxBytes))
-    Erase(std::string(ages_.front()));
-  ages_.push_back(key);
+  while (entries_.size() > 0 && (entries_.size() >= capacity_ || bytes_ > kMaxBytes))
+    Erase(std::string(entries_.oldest_key()));
   kube::TimePoint expires = clock_.Now() + token.lifetime - kMargin;
-  entries_.emplace(key, Entry{std::move(token.value), expires, std::prev(ages_.end())});
+  entries_.Put(key, Entry{std::move(token.value), expires});
 }
 
 void TokenCache::Erase(const std::string& key) {
-  auto found = entries_.find(key);
-  if (found == entries_.end()) return;
-  bytes_ -= found->first.size() + found->second.token.size();
-  ages_.erase(found->second.age);
-  entries_.erase(found);
+  Entry* found = entries_.Find(key);
+  if (found == nullptr) return;
+  bytes_ -= key.size() + found->token.size();
+  entries_.Erase(key);
 }
 
 void TokenCache::Clear() {
-  entries_.clear();
-  ages_.clear();
+  entries_.Clear();
   bytes_ = 0;
 }
 

@@ -4,16 +4,15 @@
 // never in an Error.
 #pragma once
 
-#include <list>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
+#include "kube/base/lru_map.h"
 
 namespace inspection {
 
@@ -45,7 +44,8 @@ class TokenCache {
  public:
   static constexpr size_t kMaxBytes = 4u << 20;
 
-  TokenCache(kube::Clock& clock, size_t capacity) : clock_(clock), capacity_(capacity) {}
+  TokenCache(kube::Clock& clock, size_t capacity)
+      : clock_(clock), capacity_(capacity), entries_(capacity) {}
 
   std::optional<std::string> Get(const std::string& key);
   void Put(const std::string& key, Token token);
@@ -58,13 +58,11 @@ class TokenCache {
   struct Entry {
     std::string token;
     kube::TimePoint expires;
-    std::list<std::string>::iterator age;
   };
 
   kube::Clock& clock_;
   size_t capacity_;
-  std::unordered_map<std::string, Entry> entries_;
-  std::list<std::string> ages_;  // oldest first
+  kube::LruMap<Entry> entries_;
   size_t bytes_ = 0;
 };
 

@@ -20,12 +20,12 @@
 
 #include "inspection/config/credentials.h"
 #include "inspection/config/pull_source.h"
-#include "inspection/lru_map.h"
 #include "inspection/registry/authenticator.h"
 #include "inspection/registry/fetcher.h"
 #include "inspection/registry/transport.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/lru_map.h"
 #include "kube/base/slots.h"
 
 namespace inspection {
@@ -117,9 +117,9 @@ class RegistryClient {
   Fetcher fetcher_;
   Authenticator authenticator_;
   // By location and repository: those of one host may have different token servers, or none.
-  LruMap<Question> challenges_;
+  kube::LruMap<Question> challenges_;
   // By location, of insecure ones only: the scheme that they answered by.
-  LruMap<std::string> schemes_;
+  kube::LruMap<std::string> schemes_;
 };
 
 }  // namespace inspection

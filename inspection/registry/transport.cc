@@ -40,7 +40,10 @@ Error Forbidden(const Url& url, bool sent) {
 }  // namespace
 
 Transport::Transport(kube::Executor executor, kube::Clock& clock, TransportOptions options)
-    : executor_(std::move(executor)), clock_(clock), options_(std::move(options)) {}
+    : executor_(std::move(executor)),
+      clock_(clock),
+      options_(std::move(options)),
+      pools_(options_.max_origins) {}
 
 // What certs.d says of the registry at `url`.
 Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
@@ -102,28 +105,15 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
   const Origin& origin = target.origin;
   std::string key = origin.scheme + "://" + origin.host + ":" + origin.port +
                     (origin.tls.insecure ? "!" : "") + " " + target.trust;
-  auto found = pools_.find(key);
-  if (found != pools_.end()) {
-    ages_.splice(ages_.end(), ages_, found->second.age);
-    return found->second.pool;
-  }
-  // Make room: the pool that nobody uses for longest.
-  if (pools_.size() >= options_.max_origins) {
-    auto unused = std::find_if(ages_.begin(), ages_.end(), [&](const std::string& age) {
-      return pools_.at(age).pool.use_count() == 1;
-    });
-    if (unused == ages_.end())
-      return Error::Unavailable("too many registries are asked at the same time");
-    pools_.erase(*unused);
-    ages_.erase(unused);
-  }
+  if (std::shared_ptr<HttpPool>* found = pools_.Find(key)) return *found;
   kube::PoolOptions options{.max_connections = options_.max_connections,
                             .idle_timeout = std::chrono::milliseconds(30'000),
                             .connect_timeout = std::chrono::milliseconds(5'000),
                             .names = options_.names};
   std::shared_ptr<HttpPool> pool = HttpPool::New(executor_, clock_, origin, options);
-  ages_.push_back(key);
-  pools_.emplace(key, Slot{pool, std::prev(ages_.end())});
+  auto idle = [](const std::shared_ptr<HttpPool>& other) { return other.use_count() == 1; };
+  if (!pools_.Put(key, pool, idle))
+    return Error::Unavailable("too many registries are asked at the same time");
   return pool;
 }
 

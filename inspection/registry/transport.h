@@ -9,8 +9,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <list>
-#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -21,6 +19,7 @@
 #include "inspection/registry/address_policy.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/lru_map.h"
 #include "kube/base/slots.h"
 #include "kube/http/pool.h"
 #include "kube/http/proxy.h"
@@ -75,10 +74,6 @@ class Transport {
     kube::Origin origin;
     std::string trust;  // whose certificates count
   };
-  struct Slot {
-    std::shared_ptr<kube::HttpPool> pool;
-    std::list<std::string>::iterator age;
-  };
 
   kube::Result<void> AddTls(const kube::Url& url, bool own, Target& target) const;
   kube::Result<Target> Aim(const kube::Url& url, bool insecure, const Sender* sent_by) const;
@@ -90,8 +85,7 @@ class Transport {
   kube::Executor executor_;
   kube::Clock& clock_;
   TransportOptions options_;
-  std::map<std::string, Slot> pools_;
-  std::list<std::string> ages_;  // longest unused first
+  kube::LruMap<std::shared_ptr<kube::HttpPool>> pools_;
   uint64_t calls_ = 0;
 };
 

@@ -8,8 +8,7 @@
 
 namespace kube {
 
-// One setting. It outlives the alarm until its sleep has ended, but rings only while the alarm
-// still points at it.
+// One pending call. It lives until its sleep has ended, maybe longer than the alarm.
 struct Alarm::State {
   Executor executor;
   TimePoint when;
@@ -27,7 +26,7 @@ void Alarm::Set(Executor executor, TimePoint when) {
   state_->executor = executor;
   state_->when = when;
   auto ended = [this, state = state_](std::exception_ptr, Result<> slept) {
-    if (!state->wanted) return;  // the alarm may be gone
+    if (!state->wanted) return;  // the alarm may be destroyed
     state_.reset();
     if (slept) ring_();
   };
@@ -40,8 +39,8 @@ void Alarm::Cancel() {
   std::shared_ptr<State> state = std::move(state_);
   state_.reset();
   state->wanted = false;
-  // co_spawn's handler posts what is emitted outside of the executor, and would find the signal
-  // gone: go there with it.
+  // Outside of the executor, co_spawn's handler would post the cancellation. It would then run
+  // after the signal's destruction; this handler keeps the signal alive.
   Executor executor = state->executor;
   asio::dispatch(executor, [state] { state->cancel.emit(asio::cancellation_type::terminal); });
 }

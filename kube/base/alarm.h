@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Alarm: calls a function at a time, for code that is no coroutine itself. One time at once:
-// setting it again moves it.
+// Alarm: a timer that calls a function, for code that is not a coroutine. Set() replaces an earlier
+// time.
 //
 //   Alarm alarm(clock, [this] { MoveDueItems(); });
 //   alarm.Set(executor, clock.Now() + 5s);
 //
-// Destroying or cancelling the alarm guarantees that the function is not called any more.
+// After Cancel() or destruction the function is not called.
 #pragma once
 
 #include <functional>
@@ -24,11 +24,11 @@ class Alarm {
   Alarm(const Alarm&) = delete;
   Alarm& operator=(const Alarm&) = delete;
 
-  // Rings once, on `executor`, when the clock shows `when`.
+  // Calls the function once, on `executor`, at `when`.
   void Set(Executor executor, TimePoint when);
   void Cancel();
 
-  // The time it is set to, if it is.
+  // The pending time; nullopt if there is none.
   std::optional<TimePoint> set_to() const;
 
  private:

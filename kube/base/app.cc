@@ -40,11 +40,10 @@ bool IsDuration(const char* flag, const std::string& value) {
 DEFINE_string(log_verbosity, "Normal", "How much to log: Normal, Debug, Trace or TraceAll.");
 DEFINE_validator(log_verbosity, &IsVerbosity);
 DEFINE_string(shutdown_grace, "20s",
-              "How long to finish what is under way after SIGTERM, such as 20s or 1m.");
+              "Time limit for in-flight work and cleanup after SIGTERM, such as 20s or 1m.");
 DEFINE_validator(shutdown_grace, &IsDuration);
 
-// gflags keeps this hook out of its headers, though not out of its library: it is what the tests of
-// gflags use.
+// A hook for gflags' own tests: exported by its library, not declared in its headers.
 namespace google {
 extern void (*gflags_exitfunc)(int);
 }
@@ -56,12 +55,12 @@ using namespace std::chrono_literals;
 
 constexpr int kUsageError = 2;
 constexpr Duration kTrimEvery = 30s;
-// What a task may need to end after it was cancelled, and what then remains of the grace period: a
-// Lease is released in it.
+// The limit for a task to end after its cancellation.
 constexpr Duration kCancelledEndWithin = 4s;
+// The part of the grace period that remains for cancellation and for the release of the lease.
 constexpr Duration kKeptOfGrace = 5s;
 
-// Flags of ours have hyphens on the command line; gflags reads both.
+// Flags are documented with hyphens; gflags accepts both.
 std::string CommandLineName(std::string name) {
   std::replace(name.begin(), name.end(), '_', '-');
   return name;
@@ -72,7 +71,7 @@ void PrintHelp(const AppOptions& options) {
   std::vector<gflags::CommandLineFlagInfo> flags;
   gflags::GetAllFlags(&flags);
   for (const gflags::CommandLineFlagInfo& flag : flags) {
-    // The libraries' own flags come from their "src" folders.
+    // Skip the flags of libraries, whose sources are in "src" folders.
     if (flag.filename.find("src/") != std::string::npos) continue;
     std::cout << "  --" << CommandLineName(flag.name) << "  " << flag.description << " Default: \""
               << flag.default_value << "\".\n";
@@ -90,7 +89,7 @@ void StartLogging(const AppOptions& options) {
   FLAGS_v =
       static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
                        kVerbosities.begin());
-  if (options.for_a_person && FLAGS_v == 0) {
+  if (options.interactive && FLAGS_v == 0) {
     FLAGS_minloglevel = google::GLOG_WARNING;
     FLAGS_log_prefix = false;
   }
@@ -100,8 +99,7 @@ void StartLogging(const AppOptions& options) {
   google::InitGoogleLogging(name.c_str());
 }
 
-// A process of ours lives for months at a few MB: one arena, and freed memory goes back to the
-// system.
+// For processes that run for months in a few MB: one arena, freed memory returns to the system.
 void TuneMemory() {
   mallopt(M_ARENA_MAX, 1);
   mallopt(M_TRIM_THRESHOLD, 128 * 1024);
@@ -116,7 +114,7 @@ void TuneMemory() {
 asio::awaitable<void> ExitAfter(Clock& clock, Duration grace) {
   Result<> slept = co_await clock.Sleep(grace);
   if (!slept) co_return;
-  LOG(ERROR) << "not stopped within the grace period: giving up";
+  LOG(ERROR) << "not stopped within the grace period; the process ends";
   EndAtOnce(1);
 }
 
@@ -132,13 +130,12 @@ asio::awaitable<void> RunMain(App& app, asio::io_context& context,
   } catch (...) {
     outcome = Error::Internal("unexpected exception");
   }
-  // What the main function had is destroyed: from this moment on no task may run, not even one that
-  // is ready to.
+  // The main function's objects are destroyed: no task may run any more, not even one that is
+  // ready.
   context.stop();
 }
 
-// free() alone gives back what lies at the heap's end: what a burst has needed would stay ours for
-// ever.
+// free() alone only returns the end of the heap: the memory of a burst would stay resident.
 asio::awaitable<void> TrimMemory(Clock& clock) {
   co_await IgnoreCancellation();
   while (true) {
@@ -159,7 +156,6 @@ Async<> App::WaitForStop() {
     Result<> slept = co_await clock_.Sleep(24h);
     if (!slept) break;
   }
-  // What the main function does from here on is cleaning up.
   co_await ForgetCancellation();
   co_return Ok();
 }
@@ -173,7 +169,7 @@ Async<> App::EndTasks(TaskGroup& tasks, Duration limit) {
   TimePoint deadline = clock_.Now() + limit;
   bool asked = false;
   Result<> ended = Ok();
-  // Asked to stop while it waits: it waits on, maybe for less time.
+  // A stop request during the wait only shortens the wait.
   do {
     Duration left = std::max(deadline - clock_.Now(), Duration::zero());
     if (stopping_) left = std::min(left, std::max(grace_left() - kKeptOfGrace, Duration::zero()));
@@ -181,14 +177,15 @@ Async<> App::EndTasks(TaskGroup& tasks, Duration limit) {
     asked = asked || FailedWith(ended, Code::kCancelled);
   } while (FailedWith(ended, Code::kCancelled));
   if (!ended) {
-    LOG(WARNING) << ended.error() << "; what they wait for is cancelled";
+    LOG(WARNING) << ended.error() << "; cancelling them";
     do {
       ended = co_await tasks.Stop(clock_, kCancelledEndWithin);
       asked = asked || FailedWith(ended, Code::kCancelled);
     } while (FailedWith(ended, Code::kCancelled));
   }
   if (!ended) {
-    LOG(ERROR) << ended.error() << "; the process ends, as nothing that they use may be destroyed";
+    LOG(ERROR) << ended.error()
+               << "; the process ends without destroying the objects that they use";
     EndAtOnce(1);
   }
   bool cancelled = co_await IsCancelled();
@@ -217,7 +214,7 @@ void ParseFlags(const AppOptions& options) {
   }
   if (argc > 1) {
     std::cerr << options.name << ": unexpected argument '" << argv[1]
-              << "': everything is a --flag=value, see --help\n";
+              << "': use --flag=value, see --help\n";
     std::exit(kUsageError);
   }
 }
@@ -228,15 +225,15 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
   StartLogging(options);
   std::signal(SIGPIPE, SIG_IGN);
 
-  // Never destroyed: coroutines that outlive the main function must not run destructors on what it
-  // has taken along.
+  // Never destroyed: destroying the remaining coroutines would use the main function's objects,
+  // which no longer exist.
   static asio::io_context& context = *new asio::io_context(1);
   static App& app = *new App(context, RealClock(), *ParseDuration(FLAGS_shutdown_grace));
   static TaskGroup& guards = *new TaskGroup(context.get_executor());
 
   std::optional<Result<>> outcome;
   asio::cancellation_signal cancel_main;
-  // Not called: the context has stopped by then.
+  // Never called: the context has stopped before.
   auto finished = [](std::exception_ptr) {};
   asio::co_spawn(context, RunMain(app, context, std::move(main_function), outcome),
                  asio::bind_cancellation_slot(cancel_main.slot(), finished));
@@ -246,13 +243,12 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
                                                                       int signal) {
     if (ec) return;
     if (app.stopping()) {
-      LOG(WARNING) << "second signal (" << strsignal(signal) << "): ending at once";
+      LOG(WARNING) << "second signal (" << strsignal(signal) << "): the process ends";
       EndAtOnce(128 + signal);
     }
     LOG(INFO) << strsignal(signal) << ": stopping";
     app.BeginStop();
-    // A little more than the main function has, so that its own account of what did not stop comes
-    // first.
+    // One second more than the main function has: its log of the running tasks comes first.
     guards.Spawn("shutdown-grace", ExitAfter(app.clock(), app.grace_left() + 1s));
     signals.async_wait(on_signal);
     cancel_main.emit(asio::cancellation_type::terminal);

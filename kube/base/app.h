@@ -1,21 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0
-// App: what every main() of ours shares - flags, logging, the event loop, signals, the exit code.
+// App: the common part of all mains: flags, logging, event loop, signals and exit code.
 //
 //   Async<> Serve(App& app) {
-//     Result<Server> server = ...;                     // an Error ends the process: exit code 1
-//     and one line that says why if (!server) co_return server.error(); app.tasks().Spawn("server",
-//     server->Run()); co_await app.WaitForStop();                      // SIGTERM or SIGINT
-//     co_return co_await app.EndTasks(app.tasks());    // before anything that they use goes out of
-//     scope
+//     Result<Server> server = ...;
+//     if (!server) co_return server.error();  // ends the process with an error line and code 1
+//     app.tasks().Spawn("server", server->Run());
+//     co_await app.WaitForStop();  // SIGTERM or SIGINT
+//     co_return co_await app.EndTasks(app.tasks());  // before the destruction of `server`
 //   }
-//   int main(int argc, char** argv) { return kube::RunApp({"webhook", "Gates pods.", api::kVersion,
-//   argc, argv}, Serve); }
+//   int main(int argc, char** argv) {
+//     return kube::RunApp({"my-server", "Serves.", "1.0", argc, argv}, Serve);
+//   }
 //
-// The first signal cancels what the main function waits for: that ends with kCancelled, and after
-// ForgetCancellation() the function can wait again, to drain, release its lease and return. A
-// second signal, or --shutdown-grace running out, ends the process at once. Once the main function
-// has returned nothing runs any more, tasks that still exist included: what they use is destroyed
-// when it returns, and none of them is resumed or destroyed after that.
+// The first signal cancels the operation that the main function waits for, which fails with
+// kCancelled. After ForgetCancellation() the main function can wait again: to drain, release its
+// lease and return. A second signal or the end of --shutdown-grace ends the process at once. After
+// the main function has returned, no task runs: its objects are destroyed, and remaining tasks are
+// neither resumed nor destroyed.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -39,9 +40,8 @@ struct AppOptions {
   std::string_view version;
   int argc = 0;
   char** argv = nullptr;
-  // A tool that a person runs: without --log-verbosity it logs warnings and errors only, as plain
-  // lines.
-  bool for_a_person = false;
+  // An interactive tool: by default it logs warnings and errors only, without glog's prefix.
+  bool interactive = false;
 };
 
 class App {
@@ -50,23 +50,23 @@ class App {
 
   Executor executor() { return context_.get_executor(); }
   Clock& clock() { return clock_; }
-  // End them before what they use goes out of scope.
+  // End these tasks before the destruction of the objects that they use.
   TaskGroup& tasks() { return tasks_; }
 
-  // Ends all of `tasks`, so that what they use can be destroyed: asks them to stop, lets them
-  // finish what is under way within `limit` (grace_left() if not given; once the process is
-  // stopping some seconds less than that), then cancels that. If tasks run on all the same, logs
-  // which and ends the process at once, with 1 and without destroying anything. Errors: kCancelled
-  // if the caller was asked to stop meanwhile. All tasks have ended then as well.
+  // Ends all of `tasks`. First requests their stop and lets them complete their in-flight work
+  // within `limit`: grace_left() by default, some seconds less once the process is stopping. Then
+  // cancels the remaining work. If tasks still run after that, logs their names and ends the
+  // process with code 1 without destroying anything. Errors: kCancelled if the caller was cancelled
+  // meanwhile; all tasks have ended in this case too.
   Async<> EndTasks(TaskGroup& tasks) { return EndTasks(tasks, grace_left()); }
   Async<> EndTasks(TaskGroup& tasks, Duration limit);
 
-  // True from the first SIGTERM or SIGINT on.
+  // True after the first SIGTERM or SIGINT.
   bool stopping() const { return stopping_; }
-  // Resumes when the process is asked to stop; at once if it was already. Forgets the cancellation,
-  // so that the caller can wait for its own cleaning up. For one caller: the main function.
+  // Resumes when the process is stopping. Forgets the cancellation, the caller can wait during its
+  // cleanup. Only for the main function.
   Async<> WaitForStop();
-  // --shutdown-grace, or what is left of it once the process is stopping.
+  // --shutdown-grace; its remaining time once the process is stopping.
   Duration grace_left() const;
 
   // Called by RunApp on the first signal.
@@ -82,13 +82,13 @@ class App {
 };
 
 // Parses the command line, sets up logging and memory, then runs `main_function` on a single
-// thread. Returns the exit code: 0 good, 1 the main function failed, 2 the command line is wrong
-// (the message names the flag).
+// thread. Returns the exit code: 0 for success, 1 for an error of the main function, 2 for a wrong
+// command line (the message names the flag).
 int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function);
 
-// Parses the command line into the gflags of this binary; what RunApp starts with. Besides unknown
-// flags and bad values it refuses positional arguments. Ends the process with code 2 and a message,
-// or with 0 after --help and --version.
+// The first step of RunApp(): parses the command line into the gflags of this binary. Unknown
+// flags, bad values and positional arguments end the process with code 2 and a message, --help and
+// --version with code 0.
 void ParseFlags(const AppOptions& options);
 
 }  // namespace kube

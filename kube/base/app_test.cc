@@ -15,7 +15,7 @@ using ::testing::Not;
 
 constexpr char kProgram[] = "kube/base/app_test_program";
 
-TEST(AppTest, TerminationDrainsAndEndsWell) {
+TEST(AppTest, TerminationDrainsAndSucceeds) {
   for (int signal : {SIGTERM, SIGINT}) {
     Subprocess program(kProgram, {});
     ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
@@ -25,7 +25,7 @@ TEST(AppTest, TerminationDrainsAndEndsWell) {
   }
 }
 
-TEST(AppTest, TerminationCancelsWhatMainWaitsFor) {
+TEST(AppTest, TerminationCancelsTheAwaitOfMain) {
   Subprocess program(kProgram, {"--behaviour=sleep"});
   ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
   program.Signal(SIGTERM);
@@ -41,7 +41,7 @@ TEST(AppTest, SecondSignalEndsAtOnce) {
   EXPECT_EQ(program.Wait(), 128 + SIGTERM) << program.output();
 }
 
-TEST(AppTest, GracePeriodIsTheLimit) {
+TEST(AppTest, TheGracePeriodIsEnforced) {
   Subprocess program(kProgram, {"--behaviour=hang", "--shutdown-grace=1ms"});
   ASSERT_TRUE(program.WaitForOutput("main runs")) << program.output();
   program.Signal(SIGTERM);
@@ -49,7 +49,7 @@ TEST(AppTest, GracePeriodIsTheLimit) {
   EXPECT_THAT(program.output(), HasSubstr("not stopped within the grace period"));
 }
 
-// Nothing may be destroyed under a task that still runs: the process ends instead.
+// The objects that a running task uses must not be destroyed: the process ends instead.
 TEST(AppTest, ATaskThatNeverEndsEndsTheProcess) {
   Subprocess program(kProgram, {"--behaviour=stubborn", "--shutdown-grace=7s"});
   ASSERT_TRUE(program.WaitForOutput("task runs")) << program.output();
@@ -59,7 +59,7 @@ TEST(AppTest, ATaskThatNeverEndsEndsTheProcess) {
   EXPECT_THAT(program.output(), Not(HasSubstr("used object")));
 }
 
-// What a task finishes is cancelled in time for the rest of the grace period.
+// The cancellation leaves time for the rest of the cleanup.
 TEST(AppTest, ATaskThatTakesTooLongIsCancelled) {
   Subprocess program(kProgram, {"--behaviour=slow", "--shutdown-grace=6s"});
   ASSERT_TRUE(program.WaitForOutput("task runs")) << program.output();
@@ -69,13 +69,12 @@ TEST(AppTest, ATaskThatTakesTooLongIsCancelled) {
   EXPECT_LT(ends, program.output().find("used object")) << program.output();
 }
 
-// A task that is ready to go on when the main function returns does not find its objects gone: it
-// never goes on.
+// A task that is ready when the main function returns never resumes: its objects are destroyed.
 TEST(AppTest, NothingRunsAfterMain) {
   Subprocess program(kProgram, {"--behaviour=leave"});
   EXPECT_EQ(program.Wait(), 0) << program.output();
   EXPECT_THAT(program.output(),
-              AllOf(HasSubstr("used object is gone"), Not(HasSubstr("task runs"))));
+              AllOf(HasSubstr("used object is destroyed"), Not(HasSubstr("task runs"))));
 }
 
 TEST(AppTest, ErrorOfMainEndsTheProcess) {
@@ -85,8 +84,8 @@ TEST(AppTest, ErrorOfMainEndsTheProcess) {
               HasSubstr("test-program: Unavailable: no server at example.test:443"));
 }
 
-TEST(AppTest, APersonReadsOnlyWhatTheToolHasToSay) {
-  setenv("FOR_A_PERSON", "1", 1);
+TEST(AppTest, AnInteractiveToolLogsErrorsOnly) {
+  setenv("INTERACTIVE", "1", 1);
   Subprocess program(kProgram, {"--behaviour=fail"});
   EXPECT_EQ(program.Wait(), 1);
   EXPECT_EQ(program.output(),
@@ -94,13 +93,13 @@ TEST(AppTest, APersonReadsOnlyWhatTheToolHasToSay) {
   Subprocess traced(kProgram, {"--behaviour=fail", "--log-verbosity=Debug"});
   EXPECT_EQ(traced.Wait(), 1);
   EXPECT_THAT(traced.output(), HasSubstr("test-program 1.2.3 starts"));
-  unsetenv("FOR_A_PERSON");
+  unsetenv("INTERACTIVE");
 }
 
-TEST(AppTest, ExceptionOfMainIsAnErrorToo) {
+TEST(AppTest, ExceptionOfMainIsAnError) {
   Subprocess program(kProgram, {"--behaviour=throw"});
   EXPECT_EQ(program.Wait(), 1);
-  EXPECT_THAT(program.output(), HasSubstr("out of cheese"));
+  EXPECT_THAT(program.output(), HasSubstr("thrown by main"));
 }
 
 TEST(AppTest, UnknownFlagIsNamed) {
@@ -120,13 +119,13 @@ TEST(AppTest, BadValueIsNamed) {
   EXPECT_THAT(grace.output(), AllOf(HasSubstr("not a duration"), HasSubstr("shutdown_grace")));
 }
 
-TEST(AppTest, StrayArgumentIsNamed) {
+TEST(AppTest, PositionalArgumentIsNamed) {
   Subprocess program(kProgram, {"--log-verbosity=Debug", "wait"});
   EXPECT_EQ(program.Wait(), 2);
   EXPECT_THAT(program.output(), HasSubstr("unexpected argument 'wait'"));
 }
 
-TEST(AppTest, TellsVersionAndHelp) {
+TEST(AppTest, PrintsVersionAndHelp) {
   Subprocess version(kProgram, {"--version"});
   EXPECT_EQ(version.Wait(), 0);
   EXPECT_EQ(version.output(), "test-program 1.2.3\n");

@@ -13,15 +13,14 @@
 
 DEFINE_string(behaviour, "wait",
               "wait, fail, throw, sleep (cancelled by the signal), hang (ignores it), stubborn "
-              "(has a task that never ends), "
-              "slow (has one that ends only when it is cancelled) or leave (returns without ending "
-              "its tasks).");
+              "(with a task that never ends), slow (with a task that only ends when cancelled) or "
+              "leave (returns without ending its tasks).");
 
 namespace {
 
-// What tasks use: on a stack, as in any main function.
+// An object of the main function that tasks use.
 struct Used {
-  ~Used() { std::cout << "used object is gone" << std::endl; }
+  ~Used() { std::cout << "used object is destroyed" << std::endl; }
 };
 
 kube::asio::awaitable<void> Use(kube::App& app, Used&, bool for_ever) {
@@ -42,7 +41,7 @@ kube::Async<> Main(kube::App& app) {
   std::cout << "main runs" << std::endl;
   if (FLAGS_behaviour == "fail")
     co_return kube::Error::Unavailable("no server at example.test:443");
-  if (FLAGS_behaviour == "throw") throw std::runtime_error("out of cheese");
+  if (FLAGS_behaviour == "throw") throw std::runtime_error("thrown by main");
   Used used;
   if (FLAGS_behaviour == "leave") {
     app.tasks().Spawn("left-behind", Use(app, used, false));
@@ -72,6 +71,6 @@ kube::Async<> Main(kube::App& app) {
 
 int main(int argc, char** argv) {
   kube::AppOptions options{"test-program", "Waits.", "1.2.3", argc, argv};
-  options.for_a_person = std::getenv("FOR_A_PERSON") != nullptr;
+  options.interactive = std::getenv("INTERACTIVE") != nullptr;
   return kube::RunApp(options, Main);
 }

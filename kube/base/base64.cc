@@ -59,7 +59,7 @@ Result<std::string> Base64Decode(std::string_view text) {
       bytes += static_cast<char>(group >> bits & 0xff);
     }
   }
-  if (digits % 4 == 1) return Error::Invalid("base64 cut off");
+  if (digits % 4 == 1) return Error::Invalid("base64 is truncated");
   return bytes;
 }
 

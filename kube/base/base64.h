@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Base64 as in RFC 4648, section 4: the alphabet of HTTP, PEM, kubeconfigs and Secrets.
+// Base64 of RFC 4648, section 4: the alphabet of HTTP, PEM, kubeconfigs and Secrets.
 #pragma once
 
 #include <string>
@@ -11,7 +11,7 @@ namespace kube {
 
 std::string Base64Encode(std::string_view bytes);
 
-// White space is skipped, missing padding is forgiven. kInvalid for any other character.
+// Skips white space and accepts missing padding. Errors: kInvalid for other characters.
 Result<std::string> Base64Decode(std::string_view text);
 
 }  // namespace kube

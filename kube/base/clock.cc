@@ -20,7 +20,7 @@ class MachineClock final : public Clock {
     auto executor = co_await asio::this_coro::executor;
     bool cancelled = co_await IsCancelled();
     if (cancelled) {
-      // Yields, so that a caller who goes on regardless does not starve the others.
+      // Yields: a caller that ignores the cancellation does not starve other coroutines.
       co_await asio::post(executor, asio::use_awaitable);
       co_return Error::Cancelled("sleep");
     }
@@ -69,7 +69,7 @@ Result<WallTime> ParseTime(std::string_view text) {
 }
 
 Result<Duration> ParseDuration(std::string_view text) {
-  // At most a year, so that no sum of a few durations overflows.
+  // At most a year: the sum of several durations does not overflow.
   constexpr int64_t kMaxMilliseconds = int64_t{365} * 24 * 3600 * 1000;
   int64_t number = 0;
   auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);

@@ -10,14 +10,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-TEST(ClockTest, ReadsTimesThatItWrites) {
+TEST(ClockTest, TimesSurviveTheRoundTrip) {
   WallTime time = WallTime(1'700'000'000s);
   EXPECT_EQ(FormatTime(time), "2023-11-14T22:13:20Z");
   EXPECT_EQ(*ParseTime("2023-11-14T22:13:20Z"), time);
   EXPECT_EQ(*ParseTime("2023-11-14T22:13:20.250000Z"), time + 250ms);
 }
 
-TEST(ClockTest, RefusesWhatIsNoTime) {
+TEST(ClockTest, RefusesMalformedTimes) {
   for (const char* text :
        {"", "yesterday", "2023-11-14", "2023-11-14T22:13:20", "2023-11-14T22:13:20+01:00"}) {
     EXPECT_TRUE(FailedWith(ParseTime(text), Code::kInvalid)) << text;
@@ -32,7 +32,7 @@ TEST(ClockTest, ReadsDurations) {
   EXPECT_EQ(*ParseDuration("1h"), 1h);
 }
 
-TEST(ClockTest, RefusesWhatIsNoDuration) {
+TEST(ClockTest, RefusesMalformedDurations) {
   for (const char* text :
        {"", "s", "20", "-1s", "1d", "1h30m", "1.5s", " 1s", "99999999999999999999s", "999999h"}) {
     EXPECT_TRUE(FailedWith(ParseDuration(text), Code::kInvalid)) << text;

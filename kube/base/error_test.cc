@@ -53,7 +53,7 @@ TEST(ErrorTest, PrefixKeepsAllElse) {
   EXPECT_FALSE(Error::NotFound("x").terminal());
 }
 
-TEST(ErrorTest, CausesStayWithTheError) {
+TEST(ErrorTest, CausesSurviveOtherChanges) {
   Error plain = Error::FromHttpStatus(403, "Forbidden", "no");
   EXPECT_TRUE(plain.causes().empty());
   EXPECT_FALSE(plain.HasCause("NamespaceTerminating"));

@@ -10,8 +10,8 @@ constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
 
 bool IsPlain(uint8_t byte) { return byte >= 0x20 && byte < 0x80 && byte != '"' && byte != '\\'; }
 
-// The length of the UTF-8 sequence at the start of `text`, 0 if there is none (overlong forms and
-// surrogates included).
+// The length of the UTF-8 sequence at the start of `text`; 0 for invalid UTF-8, which includes
+// overlong forms and surrogates.
 size_t SequenceLength(std::string_view text) {
   auto byte = [&](size_t i) { return static_cast<uint8_t>(text[i]); };
   auto follows = [&](size_t i, uint8_t low = 0x80, uint8_t high = 0xBF) {
@@ -38,7 +38,7 @@ size_t SequenceLength(std::string_view text) {
 void AppendJsonString(std::string& out, std::string_view text) {
   out.push_back('"');
   for (size_t i = 0; i < text.size();) {
-    // What needs no escape goes over in runs.
+    // Copy runs of bytes that need no escape.
     size_t plain = i;
     while (plain < text.size() && IsPlain(static_cast<uint8_t>(text[plain]))) ++plain;
     out.append(text, i, plain - i);

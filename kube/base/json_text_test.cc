@@ -8,7 +8,7 @@
 namespace kube {
 namespace {
 
-TEST(JsonTextTest, ReadsBackAsWritten) {
+TEST(JsonTextTest, SurvivesTheRoundTrip) {
   for (std::string_view text :
        {std::string_view(""), std::string_view("plain"), std::string_view("\"quoted\" \\ back"),
         std::string_view("line\nline\ttab\x01\x1f"), std::string_view("nul\0nul", 7),
@@ -19,9 +19,9 @@ TEST(JsonTextTest, ReadsBackAsWritten) {
   }
 }
 
-TEST(JsonTextTest, WhatIsNotUtf8IsReplaced) {
+TEST(JsonTextTest, InvalidUtf8IsReplaced) {
   EXPECT_EQ(JsonString("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
-  // Overlong, surrogate, beyond Unicode, cut off.
+  // Overlong, surrogate, beyond Unicode, truncated.
   for (const char* text : {"\xC0\x80", "\xE0\x80\x80", "\xED\xA0\x80", "\xF4\x90\x80\x80",
                            "\xE2\x82", "\xF0\x9F\x98"}) {
     EXPECT_TRUE(ParseJson(JsonString(text)).has_value()) << JsonString(text);

@@ -13,14 +13,14 @@ Async<> Notifier::Wait() {
   auto executor = co_await asio::this_coro::executor;
   bool cancelled = co_await IsCancelled();
   if (cancelled) {
-    // Yields, so that a caller who goes on regardless does not starve the others.
+    // Yields: a caller that ignores the cancellation does not starve other coroutines.
     co_await asio::post(executor, asio::use_awaitable);
     co_return Error::Cancelled("wait");
   }
   asio::steady_timer timer(executor, asio::steady_timer::time_point::max());
   Waiter waiter{&timer};
 
-  // Leaves the list however this coroutine ends, by destruction too.
+  // Leaves the list when this coroutine ends or is destroyed.
   struct Registration {
     std::shared_ptr<Waiters> waiters;
     Waiter* waiter;

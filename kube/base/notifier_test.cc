@@ -22,7 +22,7 @@ class NotifierTest : public testing::Test {
     result = std::move(waited);
   }
 
-  // As a_ and b_; `forget` makes it a task that does not end when asked once.
+  // Stores the results in a_ and b_. With `forget` the task ignores the first stop request.
   asio::awaitable<void> WaitTwice(bool forget) {
     co_await IgnoreCancellation();
     Result<> first = co_await notifier_.Wait();
@@ -54,7 +54,7 @@ TEST_F(NotifierTest, WakesOneOrAll) {
   EXPECT_TRUE(b_ && *b_);
 }
 
-TEST_F(NotifierTest, KeepsNoMemoryOfNotifications) {
+TEST_F(NotifierTest, ANotificationWithoutWaiterIsLost) {
   notifier_.NotifyOne();
   tasks_.Spawn("a", Wait(a_));
   Drain(io_);
@@ -64,8 +64,8 @@ TEST_F(NotifierTest, KeepsNoMemoryOfNotifications) {
   EXPECT_THAT(*a_, FailsWith(Code::kCancelled));
 }
 
-TEST_F(NotifierTest, TaskThatIsToStopDoesNotWaitAgain) {
-  // Asked to stop between its two waits.
+TEST_F(NotifierTest, AStoppingTaskDoesNotWaitAgain) {
+  // The stop request arrives between the two waits.
   tasks_.Spawn("twice", WaitTwice(/*forget=*/false));
   Drain(io_);
   notifier_.NotifyOne();
@@ -74,7 +74,7 @@ TEST_F(NotifierTest, TaskThatIsToStopDoesNotWaitAgain) {
   EXPECT_THAT(*b_, FailsWith(Code::kCancelled));
 }
 
-TEST_F(NotifierTest, StopOfATaskGroupEndsAtItsGrace) {
+TEST_F(NotifierTest, TaskGroupStopEndsAfterItsGrace) {
   tasks_.Spawn("stubborn", WaitTwice(/*forget=*/true));
   Drain(io_);
   std::optional<Result<>> stopped;
@@ -90,10 +90,10 @@ TEST_F(NotifierTest, StopOfATaskGroupEndsAtItsGrace) {
   ASSERT_TRUE(stopped);
   EXPECT_THAT(*stopped, FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("stubborn")));
   Drain(io_);
-  EXPECT_TRUE(b_) << "asked a second time";
+  EXPECT_TRUE(b_) << "cancelled after the grace period";
 }
 
-TEST_F(NotifierTest, TaskGroupDoesNotBeginWhatIsStopped) {
+TEST_F(NotifierTest, TaskGroupStopsATaskThatHasNotStarted) {
   tasks_.Spawn("a", Wait(a_));
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
   EXPECT_EQ(tasks_.size(), 0u);
@@ -123,37 +123,37 @@ TEST_F(NotifierTest, FakeClockWakesSleepersInTheOrderOfTheirTimes) {
   EXPECT_EQ(clock_.sleepers(), 0u);
 }
 
-TEST_F(NotifierTest, AlarmRingsOnceAtItsLastTime) {
-  int rings = 0;
-  Alarm alarm(clock_, [&] { ++rings; });
+TEST_F(NotifierTest, AlarmCallsOnceAtTheLastTimeSet) {
+  int calls = 0;
+  Alarm alarm(clock_, [&] { ++calls; });
   alarm.Set(io_.get_executor(), clock_.Now() + 1s);
   alarm.Set(io_.get_executor(), clock_.Now() + 5s);
   Drain(io_);
   clock_.Advance(4s);
   Drain(io_);
-  EXPECT_EQ(rings, 0);
+  EXPECT_EQ(calls, 0);
   clock_.Advance(1s);
   Drain(io_);
-  EXPECT_EQ(rings, 1);
+  EXPECT_EQ(calls, 1);
   EXPECT_FALSE(alarm.set_to());
   clock_.Advance(1h);
   Drain(io_);
-  EXPECT_EQ(rings, 1);
+  EXPECT_EQ(calls, 1);
 }
 
-TEST_F(NotifierTest, AlarmThatIsGoneOrCancelledDoesNotRing) {
-  int rings = 0;
-  Alarm cancelled(clock_, [&] { ++rings; });
+TEST_F(NotifierTest, ADestroyedOrCancelledAlarmDoesNotCall) {
+  int calls = 0;
+  Alarm cancelled(clock_, [&] { ++calls; });
   cancelled.Set(io_.get_executor(), clock_.Now() + 1s);
   {
-    Alarm gone(clock_, [&] { ++rings; });
-    gone.Set(io_.get_executor(), clock_.Now() + 1s);
+    Alarm destroyed(clock_, [&] { ++calls; });
+    destroyed.Set(io_.get_executor(), clock_.Now() + 1s);
     Drain(io_);
-    clock_.Advance(1s);  // due, but not yet told
+    clock_.Advance(1s);  // due, but the handler has not run
   }
   cancelled.Cancel();
   Drain(io_);
-  EXPECT_EQ(rings, 0);
+  EXPECT_EQ(calls, 0);
 }
 
 TEST(BackoffTest, DoublesUpToItsCapWithJitterBelow) {

@@ -38,7 +38,7 @@ Result<std::string> PercentDecode(std::string_view text) {
     unsigned value = 0;
     const char* digits = text.data() + i + 1;
     if (text.size() - i < 3 || std::from_chars(digits, digits + 2, value, 16).ptr != digits + 2) {
-      return Error::Invalid("broken percent escape");
+      return Error::Invalid("malformed percent escape");
     }
     plain += static_cast<char>(value);
     i += 2;

@@ -9,11 +9,11 @@
 
 namespace kube {
 
-// "a b/c" -> "a%20b%2Fc": all but letters, digits and "-._~". What comes out cannot leave its place
-// in a URL or a form.
+// "a b/c" -> "a%20b%2Fc". Encodes all bytes except letters, digits and "-._~": the result is safe
+// in every part of a URL and in a form.
 std::string PercentEncode(std::string_view text);
 
-// "%41b" -> "Ab". kInvalid for a broken escape.
+// "%41b" -> "Ab". Errors: kInvalid for a malformed escape.
 Result<std::string> PercentDecode(std::string_view text);
 
 }  // namespace kube

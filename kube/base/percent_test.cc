@@ -8,13 +8,13 @@
 namespace kube {
 namespace {
 
-TEST(PercentTest, EncodesAllThatCouldMeanSomething) {
+TEST(PercentTest, EncodesReservedCharacters) {
   EXPECT_EQ(PercentEncode("az-AZ_09.~"), "az-AZ_09.~");
   EXPECT_EQ(PercentEncode("a b/c?d=e&f%"), "a%20b%2Fc%3Fd%3De%26f%25");
   EXPECT_EQ(PercentEncode(std::string("\0\n\xff", 3)), "%00%0A%FF");
 }
 
-TEST(PercentTest, DecodesWhatItEncoded) {
+TEST(PercentTest, SurvivesTheRoundTrip) {
   std::string all;
   for (int c = 0; c < 256; ++c) all += static_cast<char>(c);
   Result<std::string> decoded = PercentDecode(PercentEncode(all));
@@ -25,7 +25,7 @@ TEST(PercentTest, DecodesWhatItEncoded) {
   EXPECT_EQ(*decoded, "JJ");
 }
 
-TEST(PercentTest, RefusesBrokenEscapes) {
+TEST(PercentTest, RefusesMalformedEscapes) {
   for (const char* broken : {"%", "%4", "a%", "%4g", "%-1", "%%41"}) {
     EXPECT_THAT(PercentDecode(broken), FailsWith(Code::kInvalid)) << broken;
   }

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// SharedCall: one call for all who ask at about the same time, where an answer must not be older
-// than its question.
+// SharedCall: coalesces concurrent calls whose result must not be older than the request for it.
 //
 //   SharedCall<Lease> lease([&] { return Get<Lease>(client, key); });
-//   Result<Lease> newest = co_await lease.Call();      // from a call that started after this line
-//   was reached
+//   Result<Lease> newest = co_await lease.Call();  // of a call that starts after this line
 //
-// Who asks while a call is under way shares the next one, which starts when that has ended. So a
-// burst of questions costs two calls at most, and a steady stream one call after the other. Thread:
-// one executor, that of all who call. T is copied for each of them: make it a shared_ptr if it is
-// large.
+// A Call() during an in-flight call shares the next call, which starts when the current one has
+// ended. A burst therefore costs at most two calls, a steady stream one call after the other.
+// Thread: one executor for all callers. T is copied for each caller: use a shared_ptr for large
+// results.
 #pragma once
 
 #include <functional>
@@ -25,12 +23,12 @@ namespace kube {
 template <class T>
 class SharedCall {
  public:
-  // `call` is never under way twice at once.
+  // `call` is never in flight twice.
   explicit SharedCall(std::function<Async<T>()> call)
       : state_(std::make_shared<State>(std::move(call))) {}
 
-  // Errors: those of the call, for all who share it; kCancelled where the caller, or who made the
-  // call, was asked to stop.
+  // Errors: those of the call, for all callers that share it. kCancelled if this caller or the
+  // caller that runs the shared call is cancelled.
   Async<T> Call() { return Join(state_); }
 
   bool idle() const { return state_->next == nullptr && state_->current == nullptr; }
@@ -40,12 +38,12 @@ class SharedCall {
     std::optional<Result<T>> result;
     Notifier done;
   };
-  // Shared with the coroutines, which may be destroyed later.
+  // Shared with the coroutines, which may outlive this object.
   struct State {
     explicit State(std::function<Async<T>()> function) : call(std::move(function)) {}
     std::function<Async<T>()> call;
-    std::shared_ptr<Round> next;     // not started: who asks now joins it
-    std::shared_ptr<Round> current;  // under way
+    std::shared_ptr<Round> next;     // not started: callers join it
+    std::shared_ptr<Round> current;  // in flight
   };
 
   static Async<T> Join(std::shared_ptr<State> state) {
@@ -55,13 +53,13 @@ class SharedCall {
       Result<T> shared = co_await Follow(std::move(joined));
       co_return shared;
     }
-    // The first to ask makes the call, for itself and for all who join.
+    // The first caller makes the call for all callers that join.
     auto round = std::make_shared<Round>();
     state->next = round;
     while (state->current != nullptr) {
       std::shared_ptr<Round> current = state->current;
       Result<T> ended = co_await Follow(std::move(current));
-      // Asked to stop: the call that follows will say so too, to all who wait.
+      // Cancelled: the call below fails with kCancelled too, for all callers that joined.
       if (!ended && ended.error().code() == Code::kCancelled) break;
     }
     state->next = nullptr;

@@ -24,7 +24,7 @@ class SharedCallTest : public testing::Test {
  protected:
   ~SharedCallTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk()); }
 
-  // Answers how many calls there were, after a second.
+  // Returns the number of calls so far, after a second.
   Async<int> Count() {
     int count = ++calls_;
     Result<> slept = co_await clock_.Sleep(1s);
@@ -54,7 +54,7 @@ class SharedCallTest : public testing::Test {
   SharedCall<int> call_{[this] { return Count(); }};
 };
 
-TEST_F(SharedCallTest, WhoAsksDuringACallSharesTheNextOne) {
+TEST_F(SharedCallTest, CallersDuringACallShareTheNextOne) {
   Ask();
   Ask(100);
   EXPECT_EQ(calls_, 1);
@@ -69,7 +69,7 @@ TEST_F(SharedCallTest, WhoAsksDuringACallSharesTheNextOne) {
   EXPECT_TRUE(call_.idle());
 }
 
-TEST_F(SharedCallTest, AnErrorReachesAllWhoShareItAndIsForgotten) {
+TEST_F(SharedCallTest, AnErrorReachesAllCallersOfItsCallOnly) {
   fails_ = true;
   Ask();
   Ask(2);
@@ -79,7 +79,7 @@ TEST_F(SharedCallTest, AnErrorReachesAllWhoShareItAndIsForgotten) {
   EXPECT_THAT(answers_, ElementsAre(-1, 2, 2));
 }
 
-TEST_F(SharedCallTest, WhoIsStoppedKeepsNobodyWaiting) {
+TEST_F(SharedCallTest, ACancelledCallerDoesNotBlockOthers) {
   Ask();
   Ask(3);
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk());

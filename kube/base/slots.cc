@@ -15,7 +15,7 @@ Slots::Lease Slots::NewLease() {
 }
 
 void Slots::Release() {
-  // The slot goes to the longest waiting, without becoming free in between.
+  // Hand the slot to the first waiter directly: a new caller cannot take it first.
   if (waiting_.empty()) {
     --busy_;
     return;
@@ -38,11 +38,11 @@ Async<Slots::Lease> Slots::Acquire(TimePoint deadline) {
   Waiter waiter{asio::steady_timer(executor_), nullptr};
   waiter.timer.expires_after(deadline - clock_.Now());
 
-  // Leaves the line however this coroutine ends, by destruction too.
+  // Leaves the queue when this coroutine ends or is destroyed.
   struct Registration {
-    std::list<Waiter*>& line;
+    std::list<Waiter*>& queue;
     Waiter* waiter;
-    ~Registration() { line.remove(waiter); }
+    ~Registration() { queue.remove(waiter); }
   } registration{waiting_, &waiter};
   waiting_.push_back(&waiter);
 

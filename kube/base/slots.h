@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Slots: a number of things that may be in use at a time (connections, large bodies), and the line
-// of those who wait.
+// Slots: a counting semaphore with a FIFO queue, for limited resources such as connections.
 //
 //   auto slots = std::make_shared<Slots>(executor, clock, 8, "a connection");
 //   Result<Slots::Lease> lease = co_await slots->Acquire(deadline);
-//   if (!lease) co_return lease.error();               // "wait for a connection"
-//   ...                                                // until the lease and its copies are gone
+//   if (!lease) co_return lease.error();  // "wait for a connection"
+//   ...                                   // until the last copy of the lease is destroyed
 //
-// First come, first served. Who ends while waiting, by its deadline or because it is asked to stop,
-// leaves the line. Thread: the executor's.
+// A waiter that reaches its deadline or is cancelled leaves the queue. Thread: the executor's.
 #pragma once
 
 #include <list>
@@ -23,10 +21,10 @@ namespace kube {
 
 class Slots : public std::enable_shared_from_this<Slots> {
  public:
-  // The right to one slot, which is free again when the last copy goes; it keeps the slots alive.
+  // Holds one slot until its last copy is destroyed. Keeps the Slots object alive.
   using Lease = std::shared_ptr<void>;
 
-  // `clock` outlives all leases; `what` is one of the things, for errors.
+  // `clock` outlives all leases. `what` names one resource in errors.
   Slots(Executor executor, Clock& clock, size_t count, std::string what)
       : executor_(std::move(executor)), clock_(clock), count_(count), what_(std::move(what)) {}
   Slots(const Slots&) = delete;
@@ -35,7 +33,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   // Errors: kDeadlineExceeded, kCancelled.
   Async<Lease> Acquire(TimePoint deadline);
 
-  // Leases that are out, and those who wait for one.
+  // The number of held slots and of waiting callers.
   size_t busy() const { return busy_; }
   size_t waiting() const { return waiting_.size(); }
 
@@ -50,7 +48,7 @@ class Slots : public std::enable_shared_from_this<Slots> {
   size_t count_;
   std::string what_;
   size_t busy_ = 0;
-  std::list<Waiter*> waiting_;  // longest first
+  std::list<Waiter*> waiting_;  // in order of arrival
 };
 
 }  // namespace kube

@@ -29,7 +29,7 @@ class SlotsTest : public testing::Test {
   Place first_, second_, third_;
 };
 
-TEST_F(SlotsTest, AreGivenInTheOrderOfTheLine) {
+TEST_F(SlotsTest, AreGrantedInOrderOfArrival) {
   tasks_.Spawn("first", Acquire(first_));
   tasks_.Spawn("second", Acquire(second_));
   tasks_.Spawn("third", Acquire(third_));
@@ -48,7 +48,7 @@ TEST_F(SlotsTest, AreGivenInTheOrderOfTheLine) {
   EXPECT_EQ(slots_->busy(), 0u);
 }
 
-TEST_F(SlotsTest, ACopyOfALeaseCountsUntilItGoes) {
+TEST_F(SlotsTest, ASlotIsHeldUntilTheLastCopyOfItsLease) {
   Result<Slots::Lease> lease = kube::Run(io_, slots_->Acquire(RealClock().Now() + 1h));
   ASSERT_THAT(lease, IsOk());
   Slots::Lease copy = *lease;
@@ -58,7 +58,7 @@ TEST_F(SlotsTest, ACopyOfALeaseCountsUntilItGoes) {
   EXPECT_EQ(slots_->busy(), 0u);
 }
 
-TEST_F(SlotsTest, WhoIsTooLateLeavesTheLine) {
+TEST_F(SlotsTest, AWaiterAtItsDeadlineLeavesTheQueue) {
   tasks_.Spawn("first", Acquire(first_));
   tasks_.Spawn("second", Acquire(second_, 10ms));
   tasks_.Spawn("third", Acquire(third_));
@@ -71,7 +71,7 @@ TEST_F(SlotsTest, WhoIsTooLateLeavesTheLine) {
   EXPECT_THAT(*third_, IsOk());
 }
 
-TEST_F(SlotsTest, WhoIsCancelledLeavesTheLine) {
+TEST_F(SlotsTest, ACancelledWaiterLeavesTheQueue) {
   TaskGroup cancelled(io_.get_executor());
   tasks_.Spawn("first", Acquire(first_));
   cancelled.Spawn("second", Acquire(second_));
@@ -87,7 +87,7 @@ TEST_F(SlotsTest, WhoIsCancelledLeavesTheLine) {
   EXPECT_THAT(*third_, IsOk());
 }
 
-TEST_F(SlotsTest, WhoIsDestroyedLeavesTheLine) {
+TEST_F(SlotsTest, ADestroyedWaiterLeavesTheQueue) {
   Slots::Lease lease;
   {
     asio::io_context gone;
@@ -104,7 +104,7 @@ TEST_F(SlotsTest, WhoIsDestroyedLeavesTheLine) {
     Drain(gone);
     EXPECT_EQ(slots->waiting(), 1u);
   }
-  // Nobody is in line any more, and the slots are there still.
+  // The queue is empty and the slots still exist.
   lease.reset();
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Lists on a command line.
+// Comma-separated lists.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace kube {
 
-// "a,b" -> {"a", "b"}; empty parts are left out.
+// "a,b" -> {"a", "b"}; skips empty parts.
 inline std::vector<std::string> SplitAtCommas(std::string_view text) {
   std::vector<std::string> parts;
   while (!text.empty()) {

@@ -10,7 +10,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-TEST(SplitAtCommasTest, LeavesOutWhatIsEmpty) {
+TEST(SplitAtCommasTest, SkipsEmptyParts) {
   EXPECT_THAT(SplitAtCommas(""), IsEmpty());
   EXPECT_THAT(SplitAtCommas(","), IsEmpty());
   EXPECT_THAT(SplitAtCommas("a"), ElementsAre("a"));

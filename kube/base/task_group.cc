@@ -16,9 +16,9 @@
 namespace kube {
 namespace {
 
-// The mildest type that Asio's composed operations (TLS, async_read) let through by default.
-constexpr asio::cancellation_type kAsk = asio::cancellation_type::terminal;
-// Reaches those as well that called FinishWhenStopped().
+// The weakest type that Asio's composed operations (TLS, async_read) accept by default.
+constexpr asio::cancellation_type kRequestStop = asio::cancellation_type::terminal;
+// Also cancels tasks that called FinishWhenStopped().
 constexpr asio::cancellation_type kCancel =
     asio::cancellation_type::terminal | asio::cancellation_type::total;
 
@@ -31,7 +31,7 @@ struct TaskGroup::State {
     asio::cancellation_signal cancel;
   };
 
-  // emit() may end a task and so erase it: step on first.
+  // emit() may end and erase its task: advance before.
   void CancelAll(asio::cancellation_type type) {
     for (auto task = tasks.begin(); task != tasks.end();) {
       auto next = std::next(task);
@@ -43,7 +43,7 @@ struct TaskGroup::State {
   Executor executor;
   std::list<Task> tasks;
   Notifier ended;
-  int stops = 0;  // under way
+  int stops = 0;  // running Stop() calls
   uint64_t last_id = 0;
 };
 
@@ -75,24 +75,24 @@ void TaskGroup::Spawn(std::string name, asio::awaitable<void> task) {
   asio::co_spawn(state_->executor, std::move(task),
                  asio::bind_cancellation_slot(position->cancel.slot(), std::move(finished)));
   if (state_->stops == 0) return;
-  // It may have ended already.
+  // The task may have ended already.
   auto is_it = [id](const State::Task& candidate) { return candidate.id == id; };
   auto spawned = std::find_if(state_->tasks.begin(), state_->tasks.end(), is_it);
-  if (spawned != state_->tasks.end()) spawned->cancel.emit(kAsk);
+  if (spawned != state_->tasks.end()) spawned->cancel.emit(kRequestStop);
 }
 
 Async<> TaskGroup::Stop(Clock& clock, Duration grace) {
-  // Often called because the caller itself was cancelled.
+  // Callers are often cancelled themselves.
   co_await ForgetCancellation();
   co_await IgnoreCancellation();
   std::shared_ptr<State> state = state_;
-  // However this ends, by destruction too.
+  // Decrements when this coroutine ends or is destroyed.
   struct Stopping {
     explicit Stopping(State& state) : state(state) { ++state.stops; }
     ~Stopping() { --state.stops; }
     State& state;
   } stopping(*state);
-  state->CancelAll(kAsk);
+  state->CancelAll(kRequestStop);
 
   bool late = false;
   Alarm deadline(clock, [&late, state] {

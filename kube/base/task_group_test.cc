@@ -21,7 +21,7 @@ asio::awaitable<void> SleepFor(Duration duration, int& ended) {
   ++ended;
 }
 
-// Takes cancellation for a failure like any other, and goes on.
+// Retries after its cancellation.
 asio::awaitable<void> NeverEnd() {
   co_await IgnoreCancellation();
   while (true) {
@@ -30,7 +30,7 @@ asio::awaitable<void> NeverEnd() {
   }
 }
 
-// Has a timer that has fired already, though nobody has run since, whenever it is cancelled.
+// Is always cancelled while its timer has fired but its handler has not run.
 asio::awaitable<void> SleepAgainAndAgain() {
   co_await IgnoreCancellation();
   while (true) {
@@ -80,7 +80,7 @@ asio::awaitable<void> FinishSleep(Duration duration, bool& cancelled) {
   cancelled = !slept;
 }
 
-TEST_F(TaskGroupTest, WhatFinishesItsWorkIsCancelledOnlyAfterTheGrace) {
+TEST_F(TaskGroupTest, ATaskThatFinishesItsWorkIsCancelledAfterTheGrace) {
   bool short_cancelled = true;
   bool long_cancelled = false;
   tasks_.Spawn("short", FinishSleep(20ms, short_cancelled));
@@ -101,7 +101,7 @@ asio::awaitable<void> SpawnWhenCancelled(TaskGroup& tasks, int& ended) {
   ++ended;
 }
 
-TEST_F(TaskGroupTest, ATaskThatIsSpawnedDuringStopIsStoppedAsWell) {
+TEST_F(TaskGroupTest, ATaskSpawnedDuringStopIsStopped) {
   int ended = 0;
   tasks_.Spawn("spawner", SpawnWhenCancelled(tasks_, ended));
   context_.poll();

@@ -34,7 +34,7 @@ Result<ClientConfig> InClusterConfig(const std::string& folder) {
   config.ca_file = folder + "/ca.crt";
   Result<std::string> token = ReadFile(config.token_file);
   if (!token) return token.error().Prefix("service account token");
-  // Only some pods have one; without it the default is to be told by a flag.
+  // Optional: not every pod has this file.
   if (Result<std::string> ns = ReadFile(folder + "/namespace")) config.ns = std::move(*ns);
   return config;
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientConfig: how to reach one API server and who we are to it.
+// ClientConfig: the address of an API server and the credentials for it.
 #pragma once
 
 #include <optional>
@@ -17,39 +17,39 @@ struct ExecConfig {
   std::string api_version;
   std::string command;
   std::vector<std::string> args;
-  std::vector<std::pair<std::string, std::string>> env;  // beside our own environment
-  // Shown when the command is not there.
+  std::vector<std::pair<std::string, std::string>> env;  // added to this process's
+  // Part of the error if the command is not installed.
   std::string install_hint;
-  // Hands server, CA and server name to the command, in KUBERNETES_EXEC_INFO.
+  // Passes server, CA and server name to the command in KUBERNETES_EXEC_INFO.
   bool provide_cluster_info = false;
 };
 
 struct ClientConfig {
-  // "https://host:6443", with a path in front of the API's where the server is behind one.
+  // "https://host:6443", followed by a path if the API is served below one.
   std::string server;
-  // What is known from the start; the files below, where named, replace parts of it.
+  // Initial values; the files below override them.
   TlsOptions tls;
   std::string proxy_url;
 
-  // Files are read when first needed and again every minute, as they rotate.
+  // Files are read at first use and again every minute: they rotate.
   std::string ca_file;
   std::string cert_file;
   std::string key_file;
-  std::string token_file;  // wins over `token`
+  std::string token_file;  // overrides `token`
 
   std::string token;
   std::string username;
   std::string password;
   std::optional<ExecConfig> exec;
 
-  // Of the context; inside a cluster the pod's own. May be empty.
+  // The namespace of the context; inside a cluster that of the pod. May be empty.
   std::string ns;
 };
 
-// What a pod's service account gives: KUBERNETES_SERVICE_HOST and _PORT, token, CA and namespace.
-// kNotFound outside of a cluster.
+// The config of a pod's service account: KUBERNETES_SERVICE_HOST and _PORT, token, CA and
+// namespace. Errors: kNotFound outside of a cluster.
 Result<ClientConfig> InClusterConfig();
-// The same with another folder than /var/run/secrets/kubernetes.io/serviceaccount.
+// Reads `folder` instead of /var/run/secrets/kubernetes.io/serviceaccount.
 Result<ClientConfig> InClusterConfig(const std::string& folder);
 
 }  // namespace kube

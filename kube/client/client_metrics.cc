@@ -18,7 +18,7 @@ const ClientMetrics::Series& ClientMetrics::SeriesOf(std::string_view method, st
     if (series.status == status && series.method == method && series.host == host) return series;
   }
   Series series{std::string(method), std::string(host), status, nullptr, nullptr};
-  // client-go's word for a call without an answer.
+  // client-go's code for a call without a response.
   std::string code = status == 0 ? "<error>" : std::to_string(status);
   series.calls =
       &metrics_.AddCounter("rest_client_requests_total", "Requests to the API server",

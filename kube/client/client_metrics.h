@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClientMetrics: the calls of a client, under client-go's names: rest_client_requests_total and
+// ClientMetrics: the metrics of a client with client-go's names: rest_client_requests_total and
 // rest_client_request_duration_seconds.
 //
 //   ClientMetrics observer(metrics);
-//   NewClient(executor, clock, config, {.name = "shard", .observer = &observer});
+//   NewClient(executor, clock, config, {.observer = &observer});
 #pragma once
 
 #include <string>
@@ -16,8 +16,8 @@ namespace kube {
 
 class ClientMetrics final : public CallObserver {
  public:
-  // `metrics` outlives this object. The series appear with the first call of their kind: host and
-  // code are not known before.
+  // `metrics` outlives this object. A series appears with its first call: host and code are not
+  // known before.
   explicit ClientMetrics(Metrics& metrics) : metrics_(metrics) {}
 
   // CallObserver
@@ -35,7 +35,7 @@ class ClientMetrics final : public CallObserver {
   const Series& SeriesOf(std::string_view method, std::string_view host, int status);
 
   Metrics& metrics_;
-  // A handful: looking a series up by its labels costs more than to count.
+  // Few entries: a linear search is cheaper than a lookup by labels.
   std::vector<Series> series_;
 };
 

@@ -10,7 +10,7 @@ namespace {
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-TEST(ClientMetricsTest, CountsCallsByTheirAnswer) {
+TEST(ClientMetricsTest, CountsCallsByCode) {
   Metrics registry;
   ClientMetrics metrics(registry);
   metrics.OnCall("GET", "api:6443", 200, 1ms);

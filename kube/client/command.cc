@@ -2,7 +2,6 @@
 #include "kube/client/command.h"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -15,12 +14,14 @@
 #include <cstring>
 #include <memory>
 
+#include "kube/base/spawn.h"
+
 extern char** environ;
 
 namespace kube {
 namespace {
 
-// A process group of ours; it ends with this object at the latest.
+// A child process and the process group that it leads. The destructor kills and reaps them.
 class Child {
  public:
   explicit Child(pid_t pid) : pid_(pid) {}
@@ -32,7 +33,7 @@ class Child {
   void Kill() {
     if (pid_ > 0) ::kill(-pid_, SIGKILL);
   }
-  // Kills what still runs, and returns the leader's status, as waitpid gives it.
+  // Kills the group and returns the child's status from waitpid().
   int Reap() {
     if (pid_ > 0) {
       Kill();
@@ -48,14 +49,7 @@ class Child {
   int status_ = 0;
 };
 
-std::vector<char*> Pointers(std::vector<std::string>& strings) {
-  std::vector<char*> pointers;
-  for (std::string& text : strings) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-// A file of this text that lives in memory, read from its beginning; -1 if there can be none.
+// An in-memory file with this text, positioned at its start; -1 on failure.
 int FileOf(const std::string& text) {
   int file = ::memfd_create("input", MFD_CLOEXEC);
   size_t written = 0;
@@ -71,37 +65,18 @@ int FileOf(const std::string& text) {
   return file;
 }
 
-Result<pid_t> Spawn(Command& command, int input, int output) {
+// This process's environment, overridden by `added`.
+std::vector<std::string> Environment(
+    const std::vector<std::pair<std::string, std::string>>& added) {
   std::vector<std::string> env;
-  for (auto& [name, value] : command.env) env.push_back(name + "=" + value);
+  for (auto& [name, value] : added) env.push_back(name + "=" + value);
   for (char** entry = environ; *entry != nullptr; ++entry) {
     std::string_view name = std::string_view(*entry).substr(0, std::strcspn(*entry, "="));
     bool replaced = false;
-    for (auto& added : command.env) replaced |= added.first == name;
+    for (auto& variable : added) replaced |= variable.first == name;
     if (!replaced) env.emplace_back(*entry);
   }
-  std::vector<char*> env_pointers = Pointers(env);
-  std::vector<char*> argv = Pointers(command.argv);
-
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, input, STDIN_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  posix_spawnattr_t attributes;
-  posix_spawnattr_init(&attributes);
-  posix_spawnattr_setpgroup(&attributes, 0);
-  sigset_t defaults;
-  sigemptyset(&defaults);
-  sigaddset(&defaults, SIGPIPE);
-  posix_spawnattr_setsigdefault(&attributes, &defaults);
-  posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGDEF);
-  pid_t pid = -1;
-  int error =
-      ::posix_spawnp(&pid, argv[0], &actions, &attributes, argv.data(), env_pointers.data());
-  posix_spawn_file_actions_destroy(&actions);
-  posix_spawnattr_destroy(&attributes);
-  if (error != 0) return Error::NotFound(std::string(argv[0]) + ": " + std::strerror(error));
-  return pid;
+  return env;
 }
 
 }  // namespace
@@ -113,20 +88,25 @@ Async<std::string> RunCommand(Command command) {
 
   // Start.
   int input = FileOf(command.input);
-  if (input < 0) co_return Error::Unavailable(name + ": no memory for its input");
+  if (input < 0) co_return Error::Unavailable(name + ": cannot store its input");
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) {
     ::close(input);
     co_return Error::Unavailable(name + ": no pipe");
   }
   asio::posix::stream_descriptor output(executor, ends[0]);
-  Result<pid_t> pid = Spawn(command, input, ends[1]);
+  SpawnOptions options{.argv = command.argv,
+                       .env = Environment(command.env),
+                       .input = input,
+                       .output = ends[1],
+                       .new_group = true};
+  Result<pid_t> pid = Spawn(options);
   ::close(input);
   ::close(ends[1]);
   if (!pid) co_return pid.error();
   Child child(*pid);
 
-  // A timer ends it: that ends the reading as well, if need be by closing the pipe under it.
+  // On timeout kill the group. Cancel the read too: a process outside the group may hold the pipe.
   bool late = false;
   auto alive = std::make_shared<bool>(true);
   asio::steady_timer timer(executor, command.timeout);
@@ -147,12 +127,12 @@ Async<std::string> RunCommand(Command command) {
     auto read = co_await output.async_read_some(asio::buffer(chunk), kTuple);
     end = std::get<0>(read);
     text.append(chunk, std::get<1>(read));
-    if (text.size() > command.max_output) co_return Error::Invalid(name + ": printed too much");
+    if (text.size() > command.max_output) co_return Error::Invalid(name + ": output too large");
   }
 
-  // Wait; it may have closed its output long before its end.
+  // Wait: the command may close its output before it exits.
   if (!late && end == asio::error::eof) {
-    // By number: the C library declares its wrapper for C alone.
+    // By system call: the C library declares its wrapper for C only.
     int handle = static_cast<int>(::syscall(SYS_pidfd_open, child.pid(), 0));
     if (handle < 0) co_return Error::Unavailable(name + ": no pidfd");
     asio::posix::stream_descriptor exited(executor, handle);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A command run beside the event loop, bounded in time and output.
+// RunCommand(): runs a command without blocking the event loop, bounded in time and output.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@
 namespace kube {
 
 struct Command {
-  // argv[0] is looked up in PATH unless it has a "/".
+  // argv[0] is looked up in PATH unless it contains a slash.
   std::vector<std::string> argv;
-  // Beside our own environment.
+  // Added to this process's environment.
   std::vector<std::pair<std::string, std::string>> env;
-  // On its standard input.
+  // Written to its standard input.
   std::string input;
   std::chrono::milliseconds timeout{30'000};
   size_t max_output = 1024 * 1024;
 };
 
-// What it printed, if it ended with code 0. Its standard error is ours. However this ends,
-// the command and the process group it leads have ended before.
-// Errors: kNotFound (no such command), kUnavailable (it failed), kInvalid (printed too much),
-// kDeadlineExceeded, kCancelled.
+// Returns the command's standard output after exit code 0; its standard error goes to this
+// process's. The command and its process group have ended when this returns, in every case. Errors:
+// kNotFound (no such command), kUnavailable (another exit code or a signal), kInvalid (output too
+// large), kDeadlineExceeded, kCancelled.
 Async<std::string> RunCommand(Command command);
 
 }  // namespace kube

@@ -29,7 +29,7 @@ class CommandTest : public testing::Test {
   asio::io_context io_{1};
 };
 
-TEST_F(CommandTest, ReturnsWhatWasPrinted) {
+TEST_F(CommandTest, ReturnsStandardOutput) {
   ::setenv("COMMAND_TEST_OURS", "ours", 1);
   ::setenv("COMMAND_TEST_BOTH", "ours", 1);
   Command command = Shell("echo $COMMAND_TEST_OURS $COMMAND_TEST_BOTH $COMMAND_TEST_THEIRS; cat");
@@ -45,12 +45,12 @@ TEST_F(CommandTest, FailuresAreErrors) {
   EXPECT_THAT(RunIt({.argv = {"/no/such/command"}, .env = {}}), FailsWith(Code::kNotFound));
 }
 
-TEST_F(CommandTest, TheExitCodeIsWaitedForAfterTheOutput) {
+TEST_F(CommandTest, WaitsForTheExitCodeAfterTheEndOfOutput) {
   EXPECT_THAT(RunIt(Shell("exec >&-; sleep 0.05; exit 4")),
               FailsWith(Code::kUnavailable, testing::HasSubstr("exit code 4")));
 }
 
-TEST_F(CommandTest, EndlessOutputIsCutOff) {
+TEST_F(CommandTest, OutputIsBounded) {
   Command command = Shell("yes");
   command.max_output = 100'000;
   EXPECT_THAT(RunIt(command), FailsWith(Code::kInvalid));
@@ -65,7 +65,7 @@ TEST_F(CommandTest, ATimeoutEndsTheCommandAndItsChildren) {
   }
 }
 
-TEST_F(CommandTest, CancellingEndsTheCommand) {
+TEST_F(CommandTest, CancellationEndsTheCommand) {
   asio::cancellation_signal stop;
   std::optional<Result<std::string>> result;
   Command command = Shell("sleep 60");

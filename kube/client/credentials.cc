@@ -13,11 +13,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto kReadAgain = 60s;
+constexpr auto kReadFilesEvery = 60s;
 constexpr std::chrono::milliseconds kPluginTimeout = 30s;
-// A plugin that fails is not run for every call.
-constexpr auto kPluginPause = 5s;
-// Clocks differ, and a call takes its time.
+// A failing plugin is not run for every call.
+constexpr auto kPluginBackoff = 5s;
+// Renews a credential before it expires: clocks differ and calls take time.
 constexpr auto kExpirySkew = 10s;
 
 std::string Trim(std::string text) {
@@ -26,13 +26,13 @@ std::string Trim(std::string text) {
   return text;
 }
 
-// Into `value` what `path` holds, unless there is no path. False in `same` if that changed
-// something.
-Result<void> ReadInto(const std::string& path, const char* field, std::string& value, bool& same) {
+// Reads the file at `path` into `value`, unless `path` is empty. Sets `changed` if `value` changes.
+Result<void> ReadInto(const std::string& path, const char* field, std::string& value,
+                      bool& changed) {
   if (path.empty()) return Ok();
   Result<std::string> text = ReadFile(path);
   if (!text) return text.error().Prefix(field);
-  same &= *text == value;
+  changed |= *text != value;
   value = std::move(*text);
   return Ok();
 }
@@ -58,18 +58,18 @@ Result<void> Credentials::Load() { return ReadFiles(); }
 
 Result<void> Credentials::ReadFiles() {
   files_read_at_ = clock_.Now();
-  // All or nothing: a certificate without its new key is of no use.
+  // All or nothing: a new certificate does not work with the old key.
   TlsOptions tls = config_.tls;
   std::string token;
-  bool same = true;
-  bool ignored = true;
-  Result<void> read = ReadInto(config_.ca_file, "certificate authority", tls.ca_pem, same);
-  if (read) read = ReadInto(config_.cert_file, "client certificate", tls.cert_pem, same);
-  if (read) read = ReadInto(config_.key_file, "client key", tls.key_pem, same);
+  bool changed = false;
+  bool ignored = false;
+  Result<void> read = ReadInto(config_.ca_file, "certificate authority", tls.ca_pem, changed);
+  if (read) read = ReadInto(config_.cert_file, "client certificate", tls.cert_pem, changed);
+  if (read) read = ReadInto(config_.key_file, "client key", tls.key_pem, changed);
   if (read) read = ReadInto(config_.token_file, "token", token, ignored);
   if (!read) return read.error();
   if (!config_.token_file.empty()) SetToken(Trim(std::move(token)));
-  if (!same) {
+  if (changed) {
     config_.tls = std::move(tls);
     ++tls_version_;
   }
@@ -82,9 +82,10 @@ bool Credentials::PluginIsDue() const {
 }
 
 Async<> Credentials::Refresh(TimePoint deadline) {
-  if (clock_.Now() - files_read_at_ >= kReadAgain) {
+  if (clock_.Now() - files_read_at_ >= kReadFilesEvery) {
     Result<void> read = ReadFiles();
-    if (!read) LOG(WARNING) << "credentials kept as they are: " << read.error();
+    if (!read)
+      LOG(WARNING) << "cannot read the credentials, keeping the old ones: " << read.error();
   }
   if (!PluginIsDue()) co_return Ok();
   Result<> run = co_await RunPlugin(deadline);
@@ -93,7 +94,7 @@ Async<> Credentials::Refresh(TimePoint deadline) {
 
 Async<> Credentials::RunPlugin(TimePoint deadline) {
   co_await IgnoreCancellation();
-  // Somebody else may be at it.
+  // Wait for a run of another caller.
   while (plugin_running_) {
     if (clock_.Now() >= deadline) co_return Error::DeadlineExceeded("credential plugin");
     auto waited = co_await plugin_done_.async_wait(kTuple);
@@ -103,10 +104,10 @@ Async<> Credentials::RunPlugin(TimePoint deadline) {
       co_return Error::Cancelled("credential plugin");
   }
   if (!PluginIsDue()) co_return Ok();
-  if (plugin_failure_ && clock_.Now() - plugin_failed_at_ < kPluginPause)
+  if (plugin_failure_ && clock_.Now() - plugin_failed_at_ < kPluginBackoff)
     co_return *plugin_failure_;
 
-  // Run it, and let the others go on however it ends.
+  // Run the plugin and wake the waiting callers at the end, also when this coroutine is destroyed.
   struct Running {
     explicit Running(Credentials& self) : self(self) {
       self.plugin_running_ = true;
@@ -130,7 +131,6 @@ Async<> Credentials::RunPlugin(TimePoint deadline) {
     co_return credential.error();
   }
 
-  // Take it over.
   plugin_failure_.reset();
   plugin_ = std::move(*credential);
   SetToken(plugin_->token);

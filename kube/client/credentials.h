@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials: who we are to the API server at this moment. Tokens and certificates rotate under a
-// running process.
+// Credentials: the current credentials for the API server. Tokens and certificates rotate while the
+// process runs.
 //
 //   Result<> ready = co_await credentials.Refresh(deadline);
 //   request.headers.emplace_back("Authorization", credentials.authorization());
@@ -26,23 +26,23 @@ class Credentials {
   // Reads the files for the first time. Errors: kNotFound, kInvalid; they name the file.
   Result<void> Load();
 
-  // Reads the files again if a minute has passed, and runs the plugin if what it said has expired.
-  // Callers at the same time share one run. Old values stay in use while a file cannot be read.
-  // Errors: the plugin's (repeated for some seconds before it is run again), kDeadlineExceeded,
+  // Reads the files again after a minute, runs the plugin if its credential has expired. Concurrent
+  // callers share one run. The old values stay in use while a file cannot be read.
+  // Errors: the plugin's (returned for some seconds before the next run), kDeadlineExceeded,
   // kCancelled.
   Async<> Refresh(TimePoint deadline);
 
-  // The server said 401. True if the next Refresh() may come up with something else.
+  // Reports a 401 of the server. True if the next Refresh() may yield other credentials.
   bool Reject();
 
-  // The value for Authorization, or "".
+  // The value of the Authorization header, or "".
   const std::string& authorization() const { return authorization_; }
-  // Certificates to show and to trust; tls_version() changes when they do.
+  // The client certificate and trusted CAs; tls_version() changes with them.
   const TlsOptions& tls() const { return config_.tls; }
   uint64_t tls_version() const { return tls_version_; }
 
  private:
-  // Files into values; counts up tls_version_ if they differ.
+  // Increments tls_version_ if certificates changed.
   Result<void> ReadFiles();
   Async<> RunPlugin(TimePoint deadline);
   bool PluginIsDue() const;

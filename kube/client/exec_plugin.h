@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Credentials printed by a command: client.authentication.k8s.io/v1 and v1beta1.
+// Credential plugins: commands that print an ExecCredential of client.authentication.k8s.io/v1 or
+// v1beta1.
 #pragma once
 
 #include <optional>
@@ -15,11 +16,11 @@ struct ExecCredential {
   std::string token;
   std::string cert_pem;
   std::string key_pem;
-  // Good until then; nullopt: until the server refuses it.
+  // nullopt: valid until the server refuses it.
   std::optional<WallTime> expires;
 };
 
-// Reads an ExecCredential of `api_version`. kInvalid names the field; values are not shown.
+// Parses an ExecCredential of `api_version`. Errors: kInvalid names the field, never its value.
 Result<ExecCredential> ParseExecCredential(std::string_view text, const std::string& api_version);
 
 // Runs config.exec, which must be set. Errors: RunCommand's and ParseExecCredential's.

@@ -8,7 +8,7 @@ namespace kube {
 namespace {
 
 constexpr size_t kPrefix = 4;
-// A buffer that a large frame left behind is given back above this.
+// A larger buffer is freed after use.
 constexpr size_t kKeptCapacity = 64 * 1024;
 
 }  // namespace

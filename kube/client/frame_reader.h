@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FrameReader: the bytes of a watch cut into its frames.
+// FrameReader: splits the bytes of a watch into frames.
 #pragma once
 
 #include <optional>
@@ -13,16 +13,17 @@ namespace kube {
 class FrameReader {
  public:
   enum class Format {
-    kLengthPrefixed,  // protobuf: four bytes of length, big endian, then the frame
-    kLines,           // JSON: one document a line
+    kLengthPrefixed,  // protobuf: a big-endian length of four bytes before each frame
+    kLines,           // JSON: one document per line
   };
 
   FrameReader(Format format, size_t max_frame) : format_(format), max_frame_(max_frame) {}
 
   void Append(std::string_view bytes);
-  // The next whole frame; nullopt until more bytes come. kInvalid for a frame larger than allowed.
+  // The next complete frame; nullopt if more bytes are needed. Errors: kInvalid for a frame larger
+  // than the limit.
   Result<std::optional<std::string>> Next();
-  // True between frames.
+  // True if no part of a frame is buffered.
   bool empty() const { return at_ == bytes_.size(); }
 
  private:
@@ -33,8 +34,8 @@ class FrameReader {
   Format format_;
   size_t max_frame_;
   std::string bytes_;
-  size_t at_ = 0;       // where the next frame begins
-  size_t scanned_ = 0;  // no line ends before this
+  size_t at_ = 0;       // start of the next frame
+  size_t scanned_ = 0;  // there is no line end before this
 };
 
 }  // namespace kube

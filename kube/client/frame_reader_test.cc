@@ -26,7 +26,7 @@ std::vector<std::string> Read(FrameReader& reader) {
   }
 }
 
-TEST(FrameReaderTest, FramesComeOutHoweverTheirBytesCameIn) {
+TEST(FrameReaderTest, FramesDoNotDependOnChunks) {
   std::string large(100'000, 'l');
   const std::vector<std::string> wanted{"one", "", large, std::string("\0\n", 2), "five"};
   std::string bytes;
@@ -43,7 +43,7 @@ TEST(FrameReaderTest, FramesComeOutHoweverTheirBytesCameIn) {
   }
 }
 
-TEST(FrameReaderTest, LinesComeOutHoweverTheirBytesCameIn) {
+TEST(FrameReaderTest, LinesDoNotDependOnChunks) {
   const std::string bytes = "{\"a\":1}\n{\"b\":2}\n\n{\"c\":3}\n";
   for (size_t step : {size_t{1}, size_t{5}, bytes.size()}) {
     FrameReader reader(Format::kLines, 100);
@@ -57,14 +57,14 @@ TEST(FrameReaderTest, LinesComeOutHoweverTheirBytesCameIn) {
   }
 }
 
-TEST(FrameReaderTest, PartOfAFrameIsNotEmpty) {
+TEST(FrameReaderTest, AnIncompleteFrameIsNotEmpty) {
   FrameReader reader(Format::kLengthPrefixed, 100);
   reader.Append(std::string_view("\0\0", 2));
   EXPECT_TRUE(Read(reader).empty());
   EXPECT_FALSE(reader.empty());
 }
 
-TEST(FrameReaderTest, FramesThatAreTooLargeAreInvalidBeforeTheyHaveArrived) {
+TEST(FrameReaderTest, TooLargeFramesAreInvalidBeforeTheirLastByte) {
   FrameReader prefixed(Format::kLengthPrefixed, 100);
   prefixed.Append("\xff\xff\xff\xff");
   EXPECT_THAT(prefixed.Next(), FailsWith(Code::kInvalid));

@@ -13,8 +13,7 @@
 namespace kube {
 namespace {
 
-// An object of a kubeconfig, read field by field. The first field of the wrong type is kept as the
-// error.
+// Typed access to the fields of a kubeconfig object; keeps the first type error.
 class Fields {
  public:
   Fields(Json value, std::string file, std::string where)
@@ -38,7 +37,7 @@ class Fields {
     return false;
   }
 
-  // A path, made absolute by the kubeconfig's own folder.
+  // A path relative to the kubeconfig's folder, made absolute.
   std::string Path(const std::string& name) { return Absolute(String(name)); }
   std::string Absolute(const std::string& path) const {
     if (path.empty() || path.starts_with('/')) return path;
@@ -87,7 +86,7 @@ class Fields {
   std::optional<Error> error_;
 };
 
-// All files, merged as kubectl merges them.
+// All files, merged like in kubectl.
 struct Merged {
   std::string current_context;
   std::map<std::string, Fields> clusters, contexts, users;
@@ -129,7 +128,7 @@ void ReadCluster(Fields& cluster, ClientConfig& config) {
   config.tls.ca_pem = cluster.Base64("certificate-authority-data");
   if (config.tls.ca_pem.empty()) config.ca_file = cluster.Path("certificate-authority");
   if (config.tls.insecure && (!config.tls.ca_pem.empty() || !config.ca_file.empty())) {
-    cluster.Fail("insecure-skip-tls-verify", "is set beside a certificate authority");
+    cluster.Fail("insecure-skip-tls-verify", "is set together with a certificate authority");
   }
 }
 
@@ -147,7 +146,7 @@ ExecConfig ReadExec(Fields exec, Fields& user) {
   config.install_hint = exec.String("installHint");
   config.provide_cluster_info = exec.Bool("provideClusterInfo");
   if (exec.String("interactiveMode") == "Always")
-    exec.Fail("interactiveMode", "is Always, and there is nobody to ask");
+    exec.Fail("interactiveMode", "is Always, but there is no terminal");
   for (const Json& arg : exec.Array("args")) {
     if (!arg.is_string()) exec.Fail("args", "has an entry that is not a string");
     if (arg.is_string()) config.args.push_back(arg.get<std::string>());
@@ -157,7 +156,7 @@ ExecConfig ReadExec(Fields exec, Fields& user) {
     if (name.empty()) exec.Fail("env", "has an entry without name");
     config.env.emplace_back(name, StringAt(entry, "value"));
   }
-  if (exec.error()) user = exec;  // carries the error up
+  if (exec.error()) user = exec;  // the caller checks user.error()
   return config;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kubeconfig files, and the search for the one to use.
+// Kubeconfig files and their lookup.
 //
 //   Result<ClientConfig> config = LoadClientConfig(FLAGS_kubeconfig);
 #pragma once
@@ -12,12 +12,13 @@
 
 namespace kube {
 
-// `path` may name several files, separated by ":": the first to name an entry wins, and files that
-// are not there are skipped as long as one is. Paths inside a file are relative to it. `context`
-// empty: current-context. Errors: kNotFound (no such file), kInvalid; both name file and field.
+// `path` may list several files, separated by ":". The first definition of an entry wins. Missing
+// files are skipped unless all are missing. Paths in a file are relative to its folder. An empty
+// `context` selects current-context. Errors: kNotFound (no such file), kInvalid; with file and
+// field.
 Result<ClientConfig> LoadKubeconfig(const std::string& path, const std::string& context = "");
 
-// `flag_path` if given; else $KUBECONFIG; else inside a cluster its service account; else
+// Loads `flag_path`, else $KUBECONFIG, else the service account inside a cluster, else
 // ~/.kube/config.
 Result<ClientConfig> LoadClientConfig(const std::string& flag_path);
 

@@ -31,7 +31,7 @@ class KubeconfigTest : public testing::Test {
     std::ofstream(folder_ / name) << text;
     return folder_ / name;
   }
-  // A kubeconfig with one of each, `cluster` and `user` being the fields of those.
+  // A kubeconfig with one cluster, one user and one context; `cluster` and `user` are their fields.
   std::string WriteOne(const std::string& cluster, const std::string& user) {
     return Write("config",
                  "apiVersion: v1\nkind: Config\ncurrent-context: t\n"
@@ -46,7 +46,7 @@ class KubeconfigTest : public testing::Test {
   std::filesystem::path folder_;
 };
 
-TEST_F(KubeconfigTest, ReadsDataThatIsInlined) {
+TEST_F(KubeconfigTest, ReadsInlineData) {
   Result<ClientConfig> config =
       LoadKubeconfig(WriteOne("server: 'https://h:6443', certificate-authority-data: Y2E=, "
                               "tls-server-name: n, proxy-url: 'http://p:1'",
@@ -77,7 +77,7 @@ TEST_F(KubeconfigTest, PathsAreRelativeToTheFile) {
   EXPECT_EQ(config->token_file, folder_ / "token");
 }
 
-TEST_F(KubeconfigTest, InlinedDataWinsOverFiles) {
+TEST_F(KubeconfigTest, InlineDataOverridesFiles) {
   Result<ClientConfig> config = LoadKubeconfig(WriteOne(
       "server: 'https://h', certificate-authority: x, certificate-authority-data: Y2E=", ""));
   ASSERT_THAT(config, IsOk());
@@ -100,7 +100,7 @@ TEST_F(KubeconfigTest, ReadsExecPlugins) {
   EXPECT_EQ(config->exec->install_hint, "install it");
 }
 
-TEST_F(KubeconfigTest, ABareCommandIsLeftForThePath) {
+TEST_F(KubeconfigTest, ACommandWithoutSlashIsNotMadeAbsolute) {
   Result<ClientConfig> config = LoadKubeconfig(
       WriteOne("server: 'https://h'",
                "exec: {apiVersion: client.authentication.k8s.io/v1beta1, command: login}"));
@@ -120,7 +120,7 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndField) {
       {"server: 'https://h', insecure-skip-tls-verify: maybe", "",
        "insecure-skip-tls-verify is neither true nor false"},
       {"server: 'https://h', insecure-skip-tls-verify: true, certificate-authority: x", "",
-       "beside a certificate authority"},
+       "together with a certificate authority"},
       {"server: 'https://h'", "token: [secret]", "users[u].user.token is not a string"},
       {"server: 'https://h'", "auth-provider: {name: gcp}",
        "users[u].user.auth-provider is not supported"},
@@ -145,7 +145,7 @@ TEST_F(KubeconfigTest, ErrorsNameFileAndField) {
   }
 }
 
-TEST_F(KubeconfigTest, ReferencesThatLeadNowhereAreNamed) {
+TEST_F(KubeconfigTest, DanglingReferencesAreNamed) {
   std::string path = Write(
       "config", "current-context: t\ncontexts:\n- name: t\n  context: {cluster: gone, user: u}\n");
   EXPECT_THAT(LoadKubeconfig(path),
@@ -177,7 +177,7 @@ TEST_F(KubeconfigTest, FilesAreMergedAndTheFirstWins) {
   EXPECT_EQ(config->token_file, folder_ / "b/tok");
 }
 
-TEST_F(KubeconfigTest, TheSearchGoesFlagVariableClusterHome) {
+TEST_F(KubeconfigTest, LooksUpFlagThenVariableThenClusterThenHome) {
   EXPECT_THAT(LoadClientConfig(""), FailsWith(Code::kNotFound, HasSubstr(".kube/config")));
   std::string context =
       "current-context: t\ncontexts:\n- name: t\n  context: {cluster: c}\nclusters:\n- name: c\n  "
@@ -189,7 +189,7 @@ TEST_F(KubeconfigTest, TheSearchGoesFlagVariableClusterHome) {
   EXPECT_EQ(LoadClientConfig(Write("flag", context + "flag}\n"))->server, "flag");
 }
 
-TEST_F(KubeconfigTest, InsideAClusterTheServiceAccountCounts) {
+TEST_F(KubeconfigTest, InsideAClusterTheServiceAccountIsUsed) {
   EXPECT_THAT(InClusterConfig(folder_),
               FailsWith(Code::kNotFound, HasSubstr("KUBERNETES_SERVICE_HOST")));
   ::setenv("KUBERNETES_SERVICE_HOST", "fd00::1", 1);

@@ -21,7 +21,7 @@ using ::testing::HasSubstr;
 
 constexpr size_t kLarge = 1'000'000;
 
-// A client that reads no answer of more than 12 MiB, as that of our programs.
+// A client with the default max_body_bytes of 12 MiB.
 class BoundedClient final : public Client {
  public:
   explicit BoundedClient(FakeApiServer& api) : api_(api) {}
@@ -80,14 +80,14 @@ TEST_F(ListPagesTest, ManySmallObjectsTakeFewPages) {
   EXPECT_LE(api_.CountCalls("GET"), 6);
 }
 
-TEST_F(ListPagesTest, LargeObjectsComeAFewAtATime) {
+TEST_F(ListPagesTest, PagesOfLargeObjectsAreShort) {
   Create(60, kLarge);
   EXPECT_EQ(Count(), 60u);
   EXPECT_THAT(page_bytes_, Each(testing::Lt(6u << 20)));
 }
 
-// Small ones first: the page after them must not be as long as they make it.
-TEST_F(ListPagesTest, LargeObjectsAfterSmallOnesDoNotEndTheList) {
+// Small objects increase the page size; the next page must shrink again for large objects.
+TEST_F(ListPagesTest, LargeObjectsAfterSmallOnesAreListed) {
   Create(400, 100);
   Create(300, kLarge);
   Create(10, 100);
@@ -95,7 +95,7 @@ TEST_F(ListPagesTest, LargeObjectsAfterSmallOnesDoNotEndTheList) {
   EXPECT_LE(client_.largest_, 12u << 20);
 }
 
-TEST_F(ListPagesTest, ALimitBelowThatOfTheFirstPageIsKept) {
+TEST_F(ListPagesTest, ASmallerLimitAppliesToTheFirstPage) {
   Create(5, 100);
   ListPages pages(client_, ResourceOf<Pod>::value, {.limit = 2}, /*protobuf=*/true);
   Result<RawList> page = kube::Run(io_, pages.Next());
@@ -107,7 +107,7 @@ TEST_F(ListPagesTest, ALimitBelowThatOfTheFirstPageIsKept) {
   EXPECT_EQ(page->items.size(), 3u);
 }
 
-TEST_F(ListPagesTest, OneObjectThatIsTooLargeIsAnError) {
+TEST_F(ListPagesTest, ASingleObjectAboveTheBodyLimitIsAnError) {
   Create(1, 13u << 20);
   ListPages pages(client_, ResourceOf<Pod>::value, {}, /*protobuf=*/true);
   EXPECT_THAT(kube::Run(io_, pages.Next()), FailsWith(Code::kInvalid));

@@ -18,13 +18,13 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-// A failed watch carries a Status; more than this is none.
+// The largest Status of a failed watch.
 constexpr size_t kMaxStatus = 64 * 1024;
-// For a 429 that says no time.
+// For a 429 without Retry-After.
 constexpr std::chrono::seconds kDefaultRetry = 1s;
 constexpr std::chrono::seconds kMaxRetryAfter = 1h;
 
-// "GET /api/v1/pods": queries are long and say little.
+// "GET /api/v1/pods", without the query.
 std::string Describe(const ApiRequest& request) {
   return std::string(MethodName(request.method)) + " " +
          request.target.substr(0, request.target.find('?'));
@@ -60,7 +60,7 @@ class Frames final : public WatchStream {
         reader_.Append(*piece);
         continue;
       }
-      if (!reader_.empty()) co_return Error::Unavailable("watch: ended within a frame");
+      if (!reader_.empty()) co_return Error::Unavailable("watch ended within a frame");
       co_return std::optional<std::string>();
     }
   }
@@ -70,29 +70,29 @@ class Frames final : public WatchStream {
   FrameReader reader_;
 };
 
-// Decides whether a call that was refused is worth another try, and when.
-class Tries {
+// Decides whether and when a failed call is retried.
+class RetryPolicy {
  public:
-  Tries(Clock& clock, int max_tries, TimePoint deadline)
-      : clock_(clock), left_(max_tries - 1), deadline_(deadline) {}
+  RetryPolicy(Clock& clock, int max_attempts, TimePoint deadline)
+      : clock_(clock), retries_left_(max_attempts - 1), deadline_(deadline) {}
 
   TimePoint deadline() const { return deadline_; }
-  // At least a millisecond: the transport says what it was late for.
+  // At least a millisecond: the transport then reports the timeout with its context.
   milliseconds TimeLeft() const {
     return std::max(std::chrono::duration_cast<milliseconds>(deadline_ - clock_.Now()),
                     milliseconds(1));
   }
 
-  // How long to wait before trying again after `error`; nullopt if the error stands.
-  std::optional<Duration> Pause(const Error& error, int status, Credentials& credentials,
-                                std::minstd_rand& random) {
+  // The delay before a retry after `error`; nullopt if the error is final.
+  std::optional<Duration> RetryDelay(const Error& error, int status, Credentials& credentials,
+                                     std::minstd_rand& random) {
     if (status == 401 && !rejected_) {
       rejected_ = true;
       return credentials.Reject() ? std::optional<Duration>(Duration(0)) : std::nullopt;
     }
     bool throttled = status == 429 || (status == 503 && error.retry_after());
-    if (!throttled || left_-- <= 0) return std::nullopt;
-    // Up to a quarter more, so that those who were refused together do not come back together.
+    if (!throttled || retries_left_-- <= 0) return std::nullopt;
+    // Up to a quarter more: clients that were throttled together do not retry together.
     milliseconds wait = error.retry_after().value_or(kDefaultRetry);
     wait += milliseconds(random() % (std::max<milliseconds>(wait, 100ms).count() / 4 + 1));
     if (clock_.Now() + wait >= deadline_) return std::nullopt;
@@ -101,7 +101,7 @@ class Tries {
 
  private:
   Clock& clock_;
-  int left_;
+  int retries_left_;
   TimePoint deadline_;
   bool rejected_ = false;
 };
@@ -115,7 +115,6 @@ class HttpClient final : public Client {
         origin_(std::move(origin)),
         authority_(Url{origin_.scheme, origin_.host, origin_.port, "/", ""}.Authority()),
         prefix_(std::move(prefix)),
-        user_agent_("multiarch-pod-placement/" + options.name),
         options_(std::move(options)),
         credentials_(executor, clock, std::move(config)),
         random_(std::random_device()()) {}
@@ -123,7 +122,7 @@ class HttpClient final : public Client {
   Result<void> Load() {
     Result<void> loaded = credentials_.Load();
     if (!loaded || origin_.scheme != "https") return loaded;
-    // Wrong certificates are to be known now, not with the first call.
+    // Report wrong certificates now, not at the first call.
     Result<std::shared_ptr<TlsContext>> tls = TlsContext::New(credentials_.tls());
     if (!tls) return tls.error();
     return Ok();
@@ -134,8 +133,8 @@ class HttpClient final : public Client {
   Async<std::unique_ptr<WatchStream>> Watch(ApiRequest request) override;
 
  private:
-  // The pool for the certificates of now. Callers hold on to it: a rotation must not end their
-  // calls.
+  // The pool for the current certificates. Callers keep a reference: a rotation must not end their
+  // in-flight calls.
   std::shared_ptr<HttpPool> CurrentPool() {
     if (pool_ == nullptr || pool_version_ != credentials_.tls_version()) {
       Origin origin = origin_;
@@ -151,12 +150,12 @@ class HttpClient final : public Client {
     HttpRequest http{
         .method = std::string(MethodName(request.method)),
         .target = prefix_ + request.target,
-        .headers = {{"User-Agent", user_agent_}, {"Accept", request.accept}},
+        .headers = {{"User-Agent", options_.user_agent}, {"Accept", request.accept}},
         .body = request.body,
         .timeout = timeout,
         .max_body_bytes = options_.max_body_bytes,
         .idle_timeout = timeout,
-        // Applying or merging the same again changes nothing.
+        // A repeated apply or merge patch has no further effect.
         .repeatable = request.content_type == kApplyPatch || request.content_type == kMergePatch};
     if (!request.content_type.empty())
       http.headers.emplace_back("Content-Type", request.content_type);
@@ -175,7 +174,6 @@ class HttpClient final : public Client {
   Origin origin_;
   std::string authority_;
   std::string prefix_;
-  std::string user_agent_;
   ClientOptions options_;
   Credentials credentials_;
   std::shared_ptr<HttpPool> pool_;
@@ -184,11 +182,11 @@ class HttpClient final : public Client {
 };
 
 Async<ApiResponse> HttpClient::Call(ApiRequest request) {
-  Tries tries(clock_, options_.max_tries, clock_.Now() + request.timeout);
+  RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
   while (true) {
-    Result<> known = co_await credentials_.Refresh(tries.deadline());
-    if (!known) co_return known.error().Prefix(Describe(request));
-    HttpRequest http = ToHttp(request, tries.TimeLeft());
+    Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
+    if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    HttpRequest http = ToHttp(request, retry.TimeLeft());
     std::shared_ptr<HttpPool> pool = CurrentPool();
     TimePoint begun = clock_.Now();
     Result<HttpResponse> response = co_await pool->Call(std::move(http));
@@ -200,19 +198,20 @@ Async<ApiResponse> HttpClient::Call(ApiRequest request) {
     }
 
     Error error = ToError(*response, response->body);
-    std::optional<Duration> pause = tries.Pause(error, response->status, credentials_, random_);
-    if (!pause) co_return error;
-    Result<> slept = co_await clock_.Sleep(*pause);
+    std::optional<Duration> delay =
+        retry.RetryDelay(error, response->status, credentials_, random_);
+    if (!delay) co_return error;
+    Result<> slept = co_await clock_.Sleep(*delay);
     if (!slept) co_return slept.error().Prefix(Describe(request));
   }
 }
 
 Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
-  Tries tries(clock_, options_.max_tries, clock_.Now() + request.timeout);
+  RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
   while (true) {
-    Result<> known = co_await credentials_.Refresh(tries.deadline());
-    if (!known) co_return known.error().Prefix(Describe(request));
-    HttpRequest http = ToHttp(request, tries.TimeLeft());
+    Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
+    if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    HttpRequest http = ToHttp(request, retry.TimeLeft());
     std::shared_ptr<HttpPool> pool = CurrentPool();
     TimePoint begun = clock_.Now();
     Result<std::unique_ptr<HttpStream>> opened = co_await pool->Stream(std::move(http));
@@ -231,28 +230,28 @@ Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
       co_return std::move(frames);
     }
 
-    // The Status.
+    // Read the Status.
     std::string body;
-    while (body.size() < kMaxStatus && clock_.Now() < tries.deadline()) {
+    while (body.size() < kMaxStatus && clock_.Now() < retry.deadline()) {
       Result<std::string> piece = co_await stream->Next();
       if (!piece || piece->empty()) break;
       body += *piece;
     }
     Error error = ToError(stream->response(), body);
-    std::optional<Duration> pause = tries.Pause(error, status, credentials_, random_);
-    if (!pause) co_return error;
+    std::optional<Duration> delay = retry.RetryDelay(error, status, credentials_, random_);
+    if (!delay) co_return error;
     stream.reset();
-    Result<> slept = co_await clock_.Sleep(*pause);
+    Result<> slept = co_await clock_.Sleep(*delay);
     if (!slept) co_return slept.error().Prefix(Describe(request));
   }
 }
 
 Result<std::optional<Url>> ProxyOf(const ClientConfig& config, const Url& server) {
   if (config.proxy_url.empty()) return ProxySettings::FromEnvironment().For(server);
-  // The kubeconfig's own proxy counts whatever NO_PROXY says.
+  // The kubeconfig's proxy-url overrides NO_PROXY.
   Result<Url> proxy = Url::Parse(config.proxy_url);
   if (!proxy) return proxy.error().Prefix("proxy-url");
-  if (proxy->scheme != "http") return Error::Invalid("proxy-url: only http proxies are spoken to");
+  if (proxy->scheme != "http") return Error::Invalid("proxy-url: only http proxies are supported");
   return std::optional<Url>(std::move(*proxy));
 }
 

@@ -45,7 +45,7 @@ class Observer final : public CallObserver {
 
 class NewClientTest : public testing::Test {
  protected:
-  // One answer of the server, in order; the last is repeated.
+  // A scripted response; the last one repeats.
   struct Answer {
     int status = 200;
     std::string body;
@@ -69,7 +69,7 @@ class NewClientTest : public testing::Test {
 
   Client& client() {
     if (client_ == nullptr) {
-      options_.name = "test";
+      options_.user_agent = "test/1.2";
       options_.observer = &observer_;
       Result<std::unique_ptr<Client>> made =
           NewClient(io_.get_executor(), clock_, config_, options_);
@@ -82,7 +82,7 @@ class NewClientTest : public testing::Test {
     return kube::Run(io_, client().Call(std::move(request)));
   }
   Result<ApiResponse> Get() { return Call({.target = "/api/v1/pods?limit=1"}); }
-  // Starts a Get that may have to wait for the clock.
+  // Starts a Get that may wait for the clock.
   std::shared_ptr<std::optional<Result<ApiResponse>>> StartGet(
       std::chrono::milliseconds timeout = 30s) {
     auto place = std::make_shared<std::optional<Result<ApiResponse>>>();
@@ -148,7 +148,7 @@ class NewClientTest : public testing::Test {
   }
 };
 
-TEST_F(NewClientTest, SaysWhatItWantsAndWhoItIs) {
+TEST_F(NewClientTest, SendsHeadersAndCredentials) {
   Serve({{.status = 201, .body = "{}"}});
   config_.server += "k8s/clusters/c-1/";
   config_.token = "secret";
@@ -167,13 +167,13 @@ TEST_F(NewClientTest, SaysWhatItWantsAndWhoItIs) {
   EXPECT_EQ(request.body, "body");
   EXPECT_EQ(request.Header("Content-Type"), "application/apply-patch+yaml");
   EXPECT_EQ(request.Header("Accept"), "a/b");
-  EXPECT_EQ(request.Header("User-Agent"), "multiarch-pod-placement/test");
+  EXPECT_EQ(request.Header("User-Agent"), "test/1.2");
   EXPECT_EQ(request.Header("Authorization"), "Bearer secret");
   EXPECT_EQ(request.Header("Accept-Encoding"), "");
   EXPECT_EQ(request.Header("Expect"), "");
 }
 
-TEST_F(NewClientTest, NamesAndPasswordsGoAsBasic) {
+TEST_F(NewClientTest, UsernameAndPasswordBecomeBasicAuthorization) {
   Serve({{.body = "{}"}});
   config_.username = "me";
   config_.password = "secret";
@@ -181,7 +181,7 @@ TEST_F(NewClientTest, NamesAndPasswordsGoAsBasic) {
   EXPECT_THAT(Authorizations(), ElementsAre("Basic bWU6c2VjcmV0"));
 }
 
-TEST_F(NewClientTest, RefusalsCarryTheServersStatus) {
+TEST_F(NewClientTest, ErrorsHaveTheReasonOfTheStatus) {
   Serve({{.status = 404, .body = StatusJson(404, "NotFound", "pods \"web\" not found")},
          {.status = 409, .body = StatusJson(409, "Conflict", "changed")},
          {.status = 409, .body = StatusJson(409, "AlreadyExists", "exists")},
@@ -208,7 +208,7 @@ TEST_F(NewClientTest, ALostServerIsUnavailableAndCounted) {
   EXPECT_EQ(observer_.last_host, "127.0.0.1:" + port);
 }
 
-TEST_F(NewClientTest, AnAnswerThatIsTooLargeIsInvalid) {
+TEST_F(NewClientTest, AResponseThatIsTooLargeIsInvalid) {
   Serve({{.body = std::string(2000, 'x')}});
   options_.max_body_bytes = 1000;
   auto got = Get();
@@ -218,7 +218,7 @@ TEST_F(NewClientTest, AnAnswerThatIsTooLargeIsInvalid) {
 
 // Throttling.
 
-TEST_F(NewClientTest, AThrottledCallWaitsAsLongAsItIsTold) {
+TEST_F(NewClientTest, AThrottledCallWaitsForRetryAfter) {
   for (int status : {429, 503}) {
     requests_.clear();
     Serve({{.status = status, .body = "", .fields = "Retry-After: 8\r\n"}, {.body = "{}"}});
@@ -228,7 +228,7 @@ TEST_F(NewClientTest, AThrottledCallWaitsAsLongAsItIsTold) {
     clock_.Advance(7999ms);
     Drain(io_);
     EXPECT_EQ(requests_.size(), 1u);
-    clock_.Advance(2001ms);  // at most a quarter more
+    clock_.Advance(2001ms);  // at most a quarter more than Retry-After
     ASSERT_TRUE(Done(call));
     EXPECT_THAT(**call, IsOk());
   }
@@ -242,9 +242,9 @@ TEST_F(NewClientTest, ThrottledForLongerThanTheTimeoutIsAnErrorAtOnce) {
   EXPECT_EQ(requests_.size(), 1u);
 }
 
-TEST_F(NewClientTest, TriesAreBounded) {
+TEST_F(NewClientTest, AttemptsAreBounded) {
   Serve({{.status = 429, .body = "", .fields = "Retry-After: 1\r\n"}});
-  options_.max_tries = 3;
+  options_.max_attempts = 3;
   auto call = StartGet();
   for (int i = 0; i < 2; ++i) {
     ASSERT_TRUE(Sleeps());
@@ -255,7 +255,7 @@ TEST_F(NewClientTest, TriesAreBounded) {
   EXPECT_EQ(requests_.size(), 3u);
 }
 
-TEST_F(NewClientTest, AServerErrorWithoutATimeIsNotTriedAgain) {
+TEST_F(NewClientTest, AServerErrorWithoutRetryAfterIsNotRetried) {
   Serve({{.status = 503, .body = ""}});
   EXPECT_THAT(Get(), FailsWith(Code::kUnavailable));
   EXPECT_EQ(requests_.size(), 1u);
@@ -279,7 +279,7 @@ TEST_F(NewClientTest, ATokenFileIsReadAgainEveryMinute) {
   EXPECT_THAT(Get(), IsOk());
   clock_.Advance(60s);
   EXPECT_THAT(Get(), IsOk());
-  std::filesystem::remove(config_.token_file);  // kept while it cannot be read
+  std::filesystem::remove(config_.token_file);  // the old token stays in use
   clock_.Advance(60s);
   EXPECT_THAT(Get(), IsOk());
   EXPECT_THAT(Authorizations(),
@@ -344,7 +344,7 @@ TEST_F(NewClientTest, APluginThatFailsIsNotRunForEveryCall) {
   EXPECT_EQ(requests_.size(), 0u);
 }
 
-TEST_F(NewClientTest, APluginThatIsNotThereSaysHowToGetIt) {
+TEST_F(NewClientTest, AMissingPluginIsReportedWithItsInstallHint) {
   Serve({{.body = "{}"}});
   config_.exec = ExecConfig{.api_version = "client.authentication.k8s.io/v1",
                             .command = "/no/such/plugin",
@@ -352,7 +352,7 @@ TEST_F(NewClientTest, APluginThatIsNotThereSaysHowToGetIt) {
   EXPECT_THAT(Get(), FailsWith(Code::kNotFound, HasSubstr("get it there")));
 }
 
-TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
+TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreUsed) {
   KeyPair authority = *NewCertificateAuthority("test", 24h, RealClock());
   KeyPair serving = *NewServingCertificate(authority, {"127.0.0.1"}, 1h, RealClock());
   Serve({{.body = "{}"}}, {.certificate = serving, .client_ca_pem = authority.certificate_pem});
@@ -369,7 +369,7 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
   EXPECT_THAT(Get(), IsOk());
   EXPECT_EQ(server_->accepted(), 2);
 
-  // A new pair of files takes new connections.
+  // A new certificate requires new connections.
   KeyPair renewed = *NewServingCertificate(authority, {"127.0.0.1"}, 1h, RealClock());
   Write("c.crt", renewed.certificate_pem);
   Write("c.key", renewed.private_key_pem);
@@ -380,7 +380,7 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreShown) {
   EXPECT_EQ(server_->accepted(), 3);
 }
 
-TEST_F(NewClientTest, ConfigsThatCannotWorkAreKnownAtOnce) {
+TEST_F(NewClientTest, InvalidConfigsFailInNewClient) {
   auto make = [&](ClientConfig config) {
     return NewClient(io_.get_executor(), clock_, config, options_);
   };
@@ -444,7 +444,7 @@ TEST_F(NewClientTest, ABrokenWatchIsAnError) {
   }
 }
 
-TEST_F(NewClientTest, AWatchThatFallsSilentIsGivenUp) {
+TEST_F(NewClientTest, AWatchWithoutBytesTimesOut) {
   Serve([](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
@@ -458,7 +458,7 @@ TEST_F(NewClientTest, AWatchThatFallsSilentIsGivenUp) {
   EXPECT_THAT(kube::Run(io_, (*watch)->Next()), FailsWith(Code::kDeadlineExceeded));
 }
 
-TEST_F(NewClientTest, ARefusedWatchCarriesTheServersStatus) {
+TEST_F(NewClientTest, ARefusedWatchHasTheReasonOfTheStatus) {
   Serve({{.status = 410, .body = StatusJson(410, "Expired", "too old")}});
   ApiRequest request{.target = "/x"};
   EXPECT_THAT(kube::Run(io_, client().Watch(request)), FailsWith(Code::kExpired, "too old"));
@@ -475,7 +475,7 @@ TEST_F(NewClientTest, AWatchRefreshesARefusedToken) {
   EXPECT_THAT(Authorizations(), ElementsAre("Bearer one", "Bearer two"));
 }
 
-TEST_F(NewClientTest, WatchesLeaveTheConnectionsOfCallsAlone) {
+TEST_F(NewClientTest, WatchesDoNotUseTheConnectionsOfCalls) {
   Serve([](ScriptedPeer& peer) -> asio::awaitable<void> {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
     std::string empty = "{}";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Small files of configuration: kubeconfigs, tokens, certificates.
+// Reads small configuration files: kubeconfigs, tokens, certificates.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace kube {
 
-// The whole file. kNotFound if it is not there, kInvalid if it can't be read or has more than 4
-// MiB; both name it.
+// The whole file. Errors: kNotFound (no such file), kInvalid (unreadable or larger than 4 MiB);
+// with the path.
 Result<std::string> ReadFile(const std::string& path);
 
 }  // namespace kube

@@ -8,7 +8,8 @@ bool IsRefusal(const Error& error) {
     case Code::kInvalid:
     case Code::kInternal:
       return true;
-    // The authorizer's words: `pods "web" is forbidden: User "x" cannot update resource ...`.
+    // The authorizer's Status differs from that of admission only in its message:
+    // `pods "web" is forbidden: User "x" cannot update resource ...`.
     case Code::kPermissionDenied:
       return error.message().find(" is forbidden: User \"") == std::string::npos;
     default:

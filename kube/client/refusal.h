@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which failed writes the API server will refuse for as long as they say the same.
+// IsRefusal(): distinguishes permanent from temporary failures of a write.
 #pragma once
 
 #include "kube/base/error.h"
 
 namespace kube {
 
-// True if validation, an admission webhook or a policy refused the contents of the write: any 4xx,
-// but for a conflict, an object that is gone, throttling, a timeout and what concerns the caller
-// instead (unauthenticated, or without the permission: right after its start an API server says so
-// to everybody).
+// True if the API server refused the contents of the write by validation, an admission webhook or a
+// policy: the same write fails again. These are all 4xx errors except conflicts, deleted objects,
+// throttling, timeouts, and errors that concern the caller: unauthenticated or without permission
+// (which an API server also reports to permitted callers right after its start).
 bool IsRefusal(const Error& error);
 
 }  // namespace kube

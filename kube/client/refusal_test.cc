@@ -6,7 +6,7 @@
 namespace kube {
 namespace {
 
-TEST(RefusalTest, IsWhatTheSameWriteWouldMeetAgain) {
+TEST(RefusalTest, DependsOnTheStatus) {
   for (int status : {400, 402, 403, 405, 413, 415, 418, 422, 451}) {
     EXPECT_TRUE(IsRefusal(Error::FromHttpStatus(status, "", "no"))) << status;
   }

@@ -38,10 +38,9 @@ Async<Unstructured> GetObject(Client& client, Resource resource, ObjectKey key) 
 
 namespace {
 
-// Objects of the first page: if all are as large as can be, it is asked for twice.
+// Objects of the first page. Only a page of the largest possible objects is requested twice.
 constexpr int kFirstPage = 16;
-// What a page should not be larger than, if the objects of one page are like those of the page
-// before.
+// The intended size of a page, estimated from the objects of the page before.
 constexpr int64_t kPageBytes = 2 * 1024 * 1024;
 constexpr int kGrowth = 4;
 

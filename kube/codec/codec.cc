@@ -17,13 +17,12 @@ namespace {
 
 constexpr std::string_view kMagic("k8s\0", 4);
 
-// Of meta::WatchEvent, meta::RawExtension and meta::Unknown.
 constexpr int kEventType = meta::WatchEvent::kTypeFieldNumber;
 constexpr int kEventObject = meta::WatchEvent::kObjectFieldNumber;
 constexpr int kExtensionRaw = meta::RawExtension::kRawFieldNumber;
 constexpr int kEnvelopeRaw = meta::Unknown::kRawFieldNumber;
 
-// Where fields of `message` are; "" for those that it does not have.
+// Finds fields of `message` without copying; a missing field leaves its view unchanged.
 Result<void> ReadFields(std::string_view message,
                         std::initializer_list<std::pair<int, std::string_view*>> wanted) {
   FieldReader fields(message);
@@ -32,7 +31,7 @@ Result<void> ReadFields(std::string_view message,
       if (fields.number() == number) *bytes = fields.bytes();
     }
   }
-  if (fields.broken()) return Error::Invalid("a watch event that does not parse");
+  if (fields.broken()) return Error::Invalid("malformed watch event");
   return Ok();
 }
 
@@ -56,7 +55,7 @@ Error StatusError(int http_status, const meta::Status& status) {
 Result<void> ParseMessage(std::string_view bytes, google::protobuf::MessageLite& message) {
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()) ||
       !message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
-    return Error::Invalid(message.GetTypeName() + " does not parse");
+    return Error::Invalid(message.GetTypeName() + " is malformed");
   }
   return Ok();
 }
@@ -73,7 +72,7 @@ std::string SealEnvelope(const Resource& resource, const google::protobuf::Messa
   meta::Unknown envelope;
   envelope.mutable_type_meta()->set_api_version(resource.ApiVersion());
   envelope.mutable_type_meta()->set_kind(std::string(resource.kind));
-  // Partial: our messages have no required fields, and this never fails for want of one.
+  // Partial: the messages have no required fields.
   message.SerializePartialToString(envelope.mutable_raw());
   std::string body(kMagic);
   envelope.AppendPartialToString(&body);
@@ -81,7 +80,7 @@ std::string SealEnvelope(const Resource& resource, const google::protobuf::Messa
 }
 
 Result<RawList> DecodeProtobufList(std::string_view body) {
-  // Cut where it lies: a page of large objects is in memory twice, not four times.
+  // Without intermediate copies: a page of large objects is in memory twice, not four times.
   if (!body.starts_with(kMagic)) return Error::Invalid("not a Kubernetes protobuf body");
   std::string_view list;
   FieldReader envelope(body.substr(kMagic.size()));
@@ -97,7 +96,7 @@ Result<RawList> DecodeProtobufList(std::string_view body) {
       parsed = ParseMessage(fields.bytes(), metadata);
     if (fields.number() == meta::List::kItemsFieldNumber) raw.items.emplace_back(fields.bytes());
   }
-  if (envelope.broken() || fields.broken()) return Error::Invalid("a list that does not parse");
+  if (envelope.broken() || fields.broken()) return Error::Invalid("malformed list");
   if (!parsed) return parsed.error();
   raw.resource_version = metadata.resource_version();
   raw.continue_token = metadata.continue_token();
@@ -118,8 +117,7 @@ Result<RawList> DecodeJsonList(std::string_view body) {
 }
 
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame) {
-  // Down to the object without a copy on the way: most of what a controller decodes comes through
-  // here.
+  // Without intermediate copies: a controller decodes mostly watch events.
   std::string_view type;
   std::string_view extension;
   Result<void> read = ReadFields(frame, {{kEventType, &type}, {kEventObject, &extension}});

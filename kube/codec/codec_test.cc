@@ -22,7 +22,7 @@ core::Pod MakeOne(const std::string& name) {
   return pod;
 }
 
-// Field `number` of type bytes, as protobuf writes it.
+// The encoding of bytes field `number`.
 std::string Field(int number, const std::string& value) {
   std::string bytes;
   bytes += static_cast<char>(number << 3 | 2);
@@ -33,7 +33,7 @@ std::string Field(int number, const std::string& value) {
   return bytes + value;
 }
 
-// An object in an envelope, as a watch or an answer carries it.
+// An object in its envelope.
 std::string Sealed(const google::protobuf::MessageLite& message) {
   return SealEnvelope(ResourceOf<core::Pod>::value, message);
 }
@@ -57,8 +57,8 @@ TEST(CodecTest, ProtobufSurvivesTheRoundTrip) {
   EXPECT_EQ(pod->SerializeAsString(), MakeOne("web").SerializeAsString());
 }
 
-// Fields newer than our .proto: a PUT without them would be refused, and gate the pod for ever.
-TEST(CodecTest, FieldsWithoutANameSurviveDecodingChangingAndEncoding) {
+// Fields that are newer than the .proto files: the API server would refuse a PUT without them.
+TEST(CodecTest, UnknownFieldsSurviveDecodingChangingAndEncoding) {
   std::string unknown = Field(15, "from the future") + Field(14, std::string(300, 'x'));
   std::string raw = MakeOne("web").SerializeAsString() + unknown;
   meta::Unknown envelope;
@@ -70,14 +70,14 @@ TEST(CodecTest, FieldsWithoutANameSurviveDecodingChangingAndEncoding) {
   EXPECT_THAT(again, HasSubstr(unknown));
 }
 
-TEST(CodecTest, WhatIsNoEnvelopeIsInvalid) {
+TEST(CodecTest, ABodyWithoutEnvelopeIsInvalid) {
   for (std::string_view body :
        {""sv, "k8s"sv, "{\"kind\":\"Pod\"}"sv, "k8s\0\xff\xff\xff"sv, "k8s\1abc"sv}) {
     EXPECT_THAT(Decode<core::Pod>(body), FailsWith(Code::kInvalid));
   }
 }
 
-TEST(CodecTest, DamageNeverCrashes) {
+TEST(CodecTest, DamagedBodiesNeverCrash) {
   std::string body = Encode(MakeOne("web"));
   for (size_t i = 0; i < body.size(); ++i) {
     for (char value : {'\0', '\x7f', '\xff'}) {
@@ -103,7 +103,7 @@ TEST(CodecTest, ListsKeepTheirItemsEncoded) {
   EXPECT_EQ(DecodeBare<core::Pod>(raw->items[1])->metadata().name(), "b");
 }
 
-TEST(CodecTest, JsonListsAreReadAndMistrusted) {
+TEST(CodecTest, JsonListsAreReadAndValidated) {
   Result<RawList> raw = DecodeList<Unstructured>(
       R"({"metadata":{"resourceVersion":"42","continue":"next"},"items":[{"metadata":{"name":"a"}},{}]})");
   ASSERT_THAT(raw, IsOk());
@@ -142,7 +142,7 @@ TEST(CodecTest, AnErrorFrameIsItsStatus) {
               FailsWith(Code::kExpired, "too old"));
 }
 
-TEST(CodecTest, FramesThatAreNoneAreInvalid) {
+TEST(CodecTest, MalformedFramesAreInvalid) {
   EXPECT_THAT(DecodeFrame<core::Pod>("\xff\xff"), FailsWith(Code::kInvalid));
   EXPECT_THAT(DecodeFrame<core::Pod>(""), FailsWith(Code::kInvalid));
   EXPECT_THAT(DecodeFrame<Unstructured>("[]"), FailsWith(Code::kInvalid));

@@ -10,7 +10,7 @@
 namespace kube {
 namespace {
 
-TEST(FieldsTest, WalksFieldsOfEveryType) {
+TEST(FieldsTest, IteratesOverFieldsOfEveryType) {
   core::Event event;
   event.mutable_metadata()->set_name("web.1");
   event.set_reason("Because");
@@ -30,7 +30,7 @@ TEST(FieldsTest, WalksFieldsOfEveryType) {
   EXPECT_FALSE(fields.broken());
 }
 
-TEST(FieldsTest, EmptyMessagesAndEmptyFieldsAreWhole) {
+TEST(FieldsTest, EmptyMessagesAndEmptyFieldsAreValid) {
   FieldReader nothing("");
   EXPECT_FALSE(nothing.Next());
   EXPECT_FALSE(nothing.broken());
@@ -41,7 +41,7 @@ TEST(FieldsTest, EmptyMessagesAndEmptyFieldsAreWhole) {
   EXPECT_FALSE(empty.broken());
 }
 
-TEST(FieldsTest, WhatIsCutOffOrNoMessageIsBroken) {
+TEST(FieldsTest, TruncatedAndMalformedMessagesAreBroken) {
   for (std::string_view bytes :
        {std::string_view("\x0a"),
         std::string_view("\x0a\x05"
@@ -52,7 +52,7 @@ TEST(FieldsTest, WhatIsCutOffOrNoMessageIsBroken) {
     while (fields.Next()) {
     }
     EXPECT_TRUE(fields.broken()) << testing::PrintToString(std::string(bytes));
-    EXPECT_FALSE(fields.Next()) << "it stays so";
+    EXPECT_FALSE(fields.Next()) << "after the first failure too";
   }
 }
 

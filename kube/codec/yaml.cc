@@ -51,10 +51,9 @@ Json NodeToJson(const YAML::Node& node) {
   }
 }
 
-// Goes through the text before anything is built of it, and stops (by the exception of the library)
-// at what would never end: the scanner finds documents for ever in some broken texts, and aliases
-// of aliases grow without bound.
-class Meter final : public YAML::EventHandler {
+// Checks the limits before any value is built, by throwing yaml-cpp's exception: the scanner finds
+// documents without end in some malformed texts, and nested aliases grow exponentially.
+class LimitCheck final : public YAML::EventHandler {
  public:
   // EventHandler
   void OnDocumentStart(const YAML::Mark& mark) override {
@@ -66,7 +65,7 @@ class Meter final : public YAML::EventHandler {
   void OnAlias(const YAML::Mark& mark, YAML::anchor_t anchor) override {
     auto meant = anchors_.find(anchor);
     if (meant == anchors_.end())
-      throw YAML::ParserException(mark, "an alias within what it stands for");
+      throw YAML::ParserException(mark, "an alias inside of its own anchor");
     Add(mark, YAML::NullAnchor, meant->second);
   }
   void OnScalar(const YAML::Mark& mark, const std::string&, YAML::anchor_t anchor,
@@ -88,7 +87,7 @@ class Meter final : public YAML::EventHandler {
   static constexpr size_t kMaxDocuments = 1000;
   static constexpr size_t kMaxNodes = 1'000'000;
   static constexpr size_t kMaxDepth = 200;
-  // Of a value, as it stands there once every alias is replaced by what it means.
+  // The size of a value after alias expansion.
   struct Size {
     size_t nodes = 1;
     size_t levels = 0;
@@ -131,8 +130,8 @@ Result<std::vector<Json>> ParseYamlDocuments(const std::string& text) {
   try {
     std::istringstream stream(text);
     YAML::Parser parser(stream);
-    Meter meter;
-    while (parser.HandleNextDocument(meter)) {
+    LimitCheck limits;
+    while (parser.HandleNextDocument(limits)) {
     }
     for (const YAML::Node& node : YAML::LoadAll(text)) {
       if (Json document = NodeToJson(node); !document.is_null())

@@ -30,7 +30,7 @@ TEST(YamlTest, NamesLineAndColumnOfAnError) {
   EXPECT_NE(documents.error().message().find("line 2"), std::string::npos) << documents.error();
 }
 
-TEST(YamlTest, WhatWouldNeverEndIsRefused) {
+TEST(YamlTest, EndlessDocumentsAndAliasBombsAreInvalid) {
   EXPECT_EQ(ParseYamlDocuments("\n,apiVersion: k#be/et.").error().code(), Code::kInvalid);
   std::string bomb = "a0: &a0 [x, x]\n";
   for (int i = 1; i < 60; ++i) {
@@ -43,7 +43,7 @@ TEST(YamlTest, WhatWouldNeverEndIsRefused) {
   EXPECT_EQ(ParseYamlDocuments("a: &a {b: [1, *a]}").error().code(), Code::kInvalid);
 }
 
-TEST(YamlTest, LevelsCountWithWhatAliasesMean) {
+TEST(YamlTest, LevelsAreCountedAfterAliasExpansion) {
   auto nested = [](const std::string& inner, size_t levels) {
     return std::string(levels, '[') + inner + std::string(levels, ']');
   };

@@ -131,10 +131,11 @@ void ControllerMetrics::OnReconciled(Ending ending, bool panicked, Duration took
   }
 }
 
-EventMetrics::EventMetrics(Metrics& metrics)
-    : waiting_(metrics.AddGauge("mto_ppo_ctrl_events_waiting", "Events that wait to be sent")),
+EventMetrics::EventMetrics(Metrics& metrics, std::string_view prefix)
+    : waiting_(
+          metrics.AddGauge(std::string(prefix) + "events_waiting", "Events that wait to be sent")),
       dropped_(metrics.AddCounter(
-          "mto_ppo_ctrl_events_dropped_total",
+          std::string(prefix) + "events_dropped_total",
           "Events that found the queue full, were refused, or waited for too long")) {}
 
 void EventMetrics::OnWaiting(size_t events) { waiting_.Set(static_cast<double>(events)); }

@@ -55,10 +55,10 @@ class ControllerMetrics final : public ControllerObserver {
   std::shared_ptr<std::multiset<TimePoint>> working_;
 };
 
-// What an EventRecorder counts: mto_ppo_ctrl_events_waiting, mto_ppo_ctrl_events_dropped_total.
+// The metrics of an EventRecorder: PREFIXevents_waiting and PREFIXevents_dropped_total.
 class EventMetrics final : public EventObserver {
  public:
-  explicit EventMetrics(Metrics& metrics);
+  EventMetrics(Metrics& metrics, std::string_view prefix);
 
   // EventObserver
   void OnWaiting(size_t events) override;

@@ -23,7 +23,7 @@ using namespace std::chrono_literals;
 constexpr auto kClockSkew = 5min;
 constexpr size_t kMaxCommonName = 64;
 
-// BoringSSL's error queue belongs to the thread: nobody after us should find our leavings in it.
+// BoringSSL's error queue is per thread: later callers must not see errors of this file.
 struct ErrorQueueGuard {
   ~ErrorQueueGuard() { ERR_clear_error(); }
 };
@@ -39,7 +39,7 @@ Owned<X509> ReadCertificate(std::string_view pem) {
 
 Owned<EVP_PKEY> ReadPrivateKey(std::string_view pem) {
   Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
-  // An encrypted key would ask for its passphrase on the terminal: an empty one is given instead.
+  // An empty passphrase: otherwise an encrypted key would prompt on the terminal.
   auto no_passphrase = [](char*, int, int, void*) { return 0; };
   return Owned<EVP_PKEY>(bio == nullptr
                              ? nullptr
@@ -80,7 +80,7 @@ bool SetTime(ASN1_TIME* field, WallTime time) {
   return ASN1_TIME_set(field, std::chrono::system_clock::to_time_t(time)) != nullptr;
 }
 
-// `value` is in OpenSSL's notation ("critical,CA:TRUE"): names in it must have been checked.
+// `value` is in OpenSSL's notation ("critical,CA:TRUE"). Names in it must be validated before.
 bool AddExtension(X509* certificate, X509* issuer, int nid, const std::string& value) {
   X509V3_CTX context;
   X509V3_set_ctx(&context, issuer, certificate, nullptr, nullptr, 0);
@@ -118,7 +118,6 @@ bool IsAddress(const std::string& name) {
   return !ec;
 }
 
-// Letters, digits, '-', '.' and '*': what DNS names of Services and hosts are made of.
 bool IsDnsName(const std::string& name) {
   auto allowed = [](unsigned char c) {
     return std::isalnum(c) != 0 || c == '-' || c == '.' || c == '*';

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates: what the operator needs to run TLS between the API server and our webhooks without
-// any other issuer. ECDSA P-256 keys, PEM in and out; private keys are PKCS #8 and are never
-// logged.
+// Certificates: a minimal certificate authority for TLS between the API server and webhooks. ECDSA
+// P-256 keys; PEM input and output; private keys are PKCS #8 and are never logged.
 //
-//   Result<KeyPair> ca = NewCertificateAuthority("pod-placement-shard-web", 10 * 365 * 24h, clock);
+//   Result<KeyPair> ca = NewCertificateAuthority("my-authority", 10 * 365 * 24h, clock);
 //   Result<KeyPair> serving = NewServingCertificate(*ca, {"webhook.web.svc"}, 365 * 24h, clock);
 #pragma once
 
@@ -22,29 +21,28 @@ struct KeyPair {
   std::string private_key_pem;
 };
 
-// A self-signed authority that can sign servers, though no further authorities. X.509 ends a common
-// name at 64 characters: a longer one is cut. Valid from five minutes ago, as clocks differ.
+// A self-signed authority that can sign server certificates, but no other authorities. A common
+// name is cut to 64 characters, the limit of X.509. Valid from five minutes ago: clocks differ.
 Result<KeyPair> NewCertificateAuthority(std::string_view common_name, std::chrono::seconds validity,
                                         Clock& clock);
 
-// A server's certificate for `dns_names` (IP addresses are accepted as well), signed by `ca`. It
-// never outlives the CA. Errors: kInvalid if a name is none, or `ca` is not a pair of certificate
-// and key.
+// A serving certificate for `dns_names`, which may include IP addresses, signed by `ca`. It ends
+// with the CA at the latest. Errors: kInvalid (malformed name, certificate and key of `ca` do not
+// match).
 Result<KeyPair> NewServingCertificate(const KeyPair& ca, const std::vector<std::string>& dns_names,
                                       std::chrono::seconds validity, Clock& clock);
 
-// When the first certificate in `pem` ends. kInvalid if there is none.
+// The end of validity of the first certificate in `pem`. Errors: kInvalid (no certificate).
 Result<WallTime> NotAfter(std::string_view pem);
 
-// The DNS names and IP addresses of the first certificate in `pem`, as NewServingCertificate() took
-// them.
+// The DNS names and IP addresses of the first certificate in `pem`.
 Result<std::vector<std::string>> DnsNames(std::string_view pem);
 
-// True if the first certificate in `pem` bears the signature of the first one in `ca_pem`. Says
-// nothing about time.
+// True if the first certificate in `ca_pem` signed the first one in `pem`. Ignores validity
+// periods.
 bool SignedBy(std::string_view pem, std::string_view ca_pem);
 
-// True if the private key belongs to the first certificate.
+// True if the private key matches the first certificate.
 bool IsPair(const KeyPair& pair);
 
 }  // namespace kube

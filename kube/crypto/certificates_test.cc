@@ -45,14 +45,14 @@ TEST_F(CertificatesTest, KeepsNamesInOrder) {
   EXPECT_THAT(*DnsNames(ca_.certificate_pem), ElementsAre());
 }
 
-TEST_F(CertificatesTest, RefusesNamesThatWouldSmuggleInOthers) {
+TEST_F(CertificatesTest, RefusesNamesWithOpenSslSyntax) {
   for (const char* name : {"", "a,DNS:evil.example", "a b", "a\nb", "email:x@y"}) {
     EXPECT_TRUE(FailedWith(NewServingCertificate(ca_, {name}, 1h, clock_), Code::kInvalid)) << name;
   }
   EXPECT_TRUE(FailedWith(NewServingCertificate(ca_, {}, 1h, clock_), Code::kInvalid));
 }
 
-TEST_F(CertificatesTest, TellsWhenItEnds) {
+TEST_F(CertificatesTest, HasAnEndOfValidity) {
   KeyPair serving = *NewServingCertificate(ca_, {"a.ns.svc"}, 1h, clock_);
   WallTime expected = clock_.WallNow() + 1h;
   EXPECT_LT(*NotAfter(serving.certificate_pem), expected + 1min);
@@ -64,7 +64,7 @@ TEST_F(CertificatesTest, NeverOutlivesItsAuthority) {
   EXPECT_EQ(*NotAfter(serving.certificate_pem), *NotAfter(ca_.certificate_pem));
 }
 
-TEST_F(CertificatesTest, TakesNamesLongerThanX509Does) {
+TEST_F(CertificatesTest, CutsNamesLongerThanX509Allows) {
   std::string name = std::string(63, 'a') + ".pod-placement.svc";
   Result<KeyPair> ca = NewCertificateAuthority(name, 1h, clock_);
   ASSERT_TRUE(ca) << ca.error();
@@ -73,7 +73,7 @@ TEST_F(CertificatesTest, TakesNamesLongerThanX509Does) {
   EXPECT_THAT(*DnsNames(serving->certificate_pem), ElementsAre(name));
 }
 
-TEST_F(CertificatesTest, GarbageIsAnErrorThatShowsNoKey) {
+TEST_F(CertificatesTest, MalformedInputIsAnErrorWithoutTheKey) {
   KeyPair mixed{ca_.private_key_pem, ca_.private_key_pem};
   Result<KeyPair> serving = NewServingCertificate(mixed, {"a.ns.svc"}, 1h, clock_);
   ASSERT_TRUE(FailedWith(serving, Code::kInvalid));

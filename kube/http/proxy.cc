@@ -62,8 +62,7 @@ bool Excludes(std::string_view entry, const Url& origin,
     return named && *named == *address;
   }
   if (entry.starts_with("*.")) entry.remove_prefix(1);
-  std::string name(entry);
-  for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  std::string name = AsciiLower(entry);
   if (name.starts_with('.')) return origin.host.ends_with(name);
   return origin.host == name || origin.host.ends_with("." + name);
 }

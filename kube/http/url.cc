@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "kube/base/ascii.h"
 #include "kube/base/percent.h"
 
 namespace kube {
@@ -12,14 +13,6 @@ namespace {
 constexpr size_t kMaxUrl = 8192;
 
 std::string_view DefaultPort(std::string_view scheme) { return scheme == "https" ? "443" : "80"; }
-
-std::string Lower(std::string_view text) {
-  std::string lower(text);
-  for (char& c : lower) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  }
-  return lower;
-}
 
 bool IsHostChar(char c) {
   return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '.' || c == '_';
@@ -50,7 +43,7 @@ Result<Url> Url::Parse(std::string_view text) {
   // Scheme.
   size_t colon = text.find("://");
   if (colon == std::string_view::npos) return Error::Invalid("not an absolute URL");
-  url.scheme = Lower(text.substr(0, colon));
+  url.scheme = AsciiLower(text.substr(0, colon));
   if (url.scheme != "http" && url.scheme != "https")
     return Error::Invalid("URL scheme is neither http nor https");
   text.remove_prefix(colon + 3);
@@ -80,7 +73,7 @@ Result<Url> Url::Parse(std::string_view text) {
     size_t close = authority.find(']');
     if (close == std::string_view::npos)
       return Error::Invalid("URL host without its closing bracket");
-    url.host = Lower(authority.substr(1, close - 1));
+    url.host = AsciiLower(authority.substr(1, close - 1));
     if (!std::all_of(url.host.begin(), url.host.end(), IsAddressChar) ||
         url.host.find(':') == std::string::npos) {
       return Error::Invalid("URL host is no IPv6 address");
@@ -90,7 +83,7 @@ Result<Url> Url::Parse(std::string_view text) {
       return Error::Invalid("URL host with text after its bracket");
   } else {
     size_t split = authority.find(':');
-    url.host = Lower(authority.substr(0, split));
+    url.host = AsciiLower(authority.substr(0, split));
     if (!std::all_of(url.host.begin(), url.host.end(), IsHostChar))
       return Error::Invalid("URL host is no name");
     port = split == std::string_view::npos ? std::string_view() : authority.substr(split);

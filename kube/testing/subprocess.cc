@@ -4,13 +4,12 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <csignal>
 
-extern char** environ;
+#include "kube/base/spawn.h"
 
 namespace kube {
 namespace {
@@ -24,21 +23,10 @@ Subprocess::Subprocess(const std::string& program, std::vector<std::string> argu
   if (pipe2(ends, O_CLOEXEC) != 0) ADD_FAILURE() << "pipe2 failed";
   pipe_ = ends[0];
 
-  posix_spawn_file_actions_t actions;
-  posix_spawn_file_actions_init(&actions);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDOUT_FILENO);
-  posix_spawn_file_actions_adddup2(&actions, ends[1], STDERR_FILENO);
-
   arguments.insert(arguments.begin(), program);
-  std::vector<char*> argv;
-  for (std::string& argument : arguments) argv.push_back(argument.data());
-  argv.push_back(nullptr);
-  int error = posix_spawn(&pid_, program.c_str(), &actions, nullptr, argv.data(), environ);
-  if (error != 0) {
-    pid_ = -1;
-    ADD_FAILURE() << "cannot start " << program << ": error " << error;
-  }
-  posix_spawn_file_actions_destroy(&actions);
+  Result<pid_t> pid = Spawn({.argv = std::move(arguments), .output = ends[1], .error = ends[1]});
+  if (!pid) ADD_FAILURE() << pid.error();
+  pid_ = pid ? *pid : -1;
   close(ends[1]);
 }
 
@@ -81,7 +69,7 @@ int Subprocess::Wait() {
   int status = 0;
   waitpid(pid_, &status, 0);
   pid_ = -1;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return ExitCode(status);
 }
 
 }  // namespace kube

@@ -9,7 +9,7 @@ namespace {
 void AppendEncoded(std::string& path, std::string_view segment) {
   path += '/';
   if (segment == "." || segment == "..") {
-    // Would be resolved by a proxy on the way.
+    // A proxy would resolve these segments.
     for (size_t i = 0; i < segment.size(); ++i) path += "%2E";
   } else {
     path += PercentEncode(segment);

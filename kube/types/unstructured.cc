@@ -30,8 +30,7 @@ void ReadStrings(const Json& metadata, const char* name,
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text) {
-  // The callback runs before a deeper value is built: nesting is refused while the stack is still
-  // shallow.
+  // The callback runs before a deeper value is built: deep nesting cannot exhaust the stack.
   bool too_deep = false;
   Json::parser_callback_t limit_depth = [&](int depth, Json::parse_event_t, Json&) {
     too_deep |= depth > kMaxDepth;

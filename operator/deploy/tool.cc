@@ -7,6 +7,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "api/user_agent.h"
 #include "api/version.h"
 #include "kube/base/app.h"
 #include "kube/client/kubeconfig.h"
@@ -34,7 +35,8 @@ using kube::Result;
 Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
   Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) return config.error();
-  return kube::NewClient(app.executor(), app.clock(), std::move(*config));
+  return kube::NewClient(app.executor(), app.clock(), std::move(*config),
+                         {.user_agent = api::UserAgent("deploy")});
 }
 
 Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
@@ -76,7 +78,7 @@ int RunDeployTool(std::string_view name, std::string_view summary, int argc, cha
                            .version = api::kVersion,
                            .argc = argc,
                            .argv = argv,
-                           .for_a_person = true};
+                           .interactive = true};
   return kube::RunApp(options,
                       [action = std::move(action)](kube::App& app) { return Main(app, action); });
 }

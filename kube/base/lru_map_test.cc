@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/lru_map.h"
+#include "kube/base/lru_map.h"
 
 #include <gtest/gtest.h>
 
-namespace inspection {
+namespace kube {
 namespace {
 
-TEST(LruMapTest, TheEntryUnusedForLongestMakesRoom) {
+TEST(LruMapTest, TheLeastRecentlyUsedEntryIsEvicted) {
   LruMap<int> map(2);
   map.Put("a", 1);
   map.Put("b", 2);
@@ -17,6 +17,20 @@ TEST(LruMapTest, TheEntryUnusedForLongestMakesRoom) {
   EXPECT_EQ(*map.Find("a"), 1);
   EXPECT_EQ(*map.Find("c"), 3);
   EXPECT_EQ(map.size(), 2u);
+}
+
+TEST(LruMapTest, OnlyEvictableEntriesAreEvicted) {
+  LruMap<int> map(2);
+  map.Put("odd", 1);
+  map.Put("even", 2);
+  auto even = [](int value) { return value % 2 == 0; };
+  EXPECT_TRUE(map.Put("three", 3, even));
+  EXPECT_EQ(map.Find("even"), nullptr);
+  EXPECT_EQ(*map.Find("odd"), 1);
+  EXPECT_FALSE(map.Put("five", 5, even));
+  EXPECT_EQ(map.Find("five"), nullptr);
+  EXPECT_EQ(map.size(), 2u);
+  EXPECT_EQ(map.oldest_key(), "three");
 }
 
 TEST(LruMapTest, PutReplaces) {
@@ -31,4 +45,4 @@ TEST(LruMapTest, PutReplaces) {
 }
 
 }  // namespace
-}  // namespace inspection
+}  // namespace kube

@@ -60,7 +60,6 @@ class Error {
     return {Code::kAlreadyExists, std::move(message)};
   }
   static Error Conflict(std::string message) { return {Code::kConflict, std::move(message)}; }
-  static Error Expired(std::string message) { return {Code::kExpired, std::move(message)}; }
   static Error Invalid(std::string message) { return {Code::kInvalid, std::move(message)}; }
   static Error Unauthenticated(std::string message) {
     return {Code::kUnauthenticated, std::move(message)};

@@ -42,11 +42,6 @@ struct RawList {
 Result<RawList> DecodeProtobufList(std::string_view body);
 Result<RawList> DecodeJsonList(std::string_view body);
 
-template <class T>
-Result<RawList> DecodeList(std::string_view body) {
-  return ProtobufKind<T> ? DecodeProtobufList(body) : DecodeJsonList(body);
-}
-
 // One event of a watch. `type` is ADDED, MODIFIED, DELETED or BOOKMARK; an ERROR event is returned
 // as an Error.
 template <class T>

@@ -95,7 +95,7 @@ TEST(CodecTest, ListsKeepTheirItemsEncoded) {
   list.mutable_metadata()->set_continue_token("next");
   *list.add_items() = MakeOne("a").SerializeAsString();
   *list.add_items() = MakeOne("b").SerializeAsString();
-  Result<RawList> raw = DecodeList<core::Pod>(Sealed(list));
+  Result<RawList> raw = DecodeProtobufList(Sealed(list));
   ASSERT_THAT(raw, IsOk());
   EXPECT_EQ(raw->resource_version, "42");
   EXPECT_EQ(raw->continue_token, "next");
@@ -104,16 +104,16 @@ TEST(CodecTest, ListsKeepTheirItemsEncoded) {
 }
 
 TEST(CodecTest, JsonListsAreReadAndValidated) {
-  Result<RawList> raw = DecodeList<Unstructured>(
+  Result<RawList> raw = DecodeJsonList(
       R"({"metadata":{"resourceVersion":"42","continue":"next"},"items":[{"metadata":{"name":"a"}},{}]})");
   ASSERT_THAT(raw, IsOk());
   EXPECT_EQ(raw->resource_version, "42");
   EXPECT_EQ(raw->continue_token, "next");
   ASSERT_EQ(raw->items.size(), 2u);
   EXPECT_EQ(DecodeBare<Unstructured>(raw->items[0])->metadata().name(), "a");
-  EXPECT_THAT(DecodeList<Unstructured>(R"({"items":null})"), IsOk());
-  EXPECT_THAT(DecodeList<Unstructured>(R"({"items":5})"), FailsWith(Code::kInvalid));
-  EXPECT_THAT(DecodeList<Unstructured>("not json"), FailsWith(Code::kInvalid));
+  EXPECT_THAT(DecodeJsonList(R"({"items":null})"), IsOk());
+  EXPECT_THAT(DecodeJsonList(R"({"items":5})"), FailsWith(Code::kInvalid));
+  EXPECT_THAT(DecodeJsonList("not json"), FailsWith(Code::kInvalid));
 }
 
 TEST(CodecTest, FramesCarryTypeAndObject) {

@@ -189,7 +189,8 @@ template <class T>
 std::vector<T> FakeApiServer::List(std::string_view ns) {
   Result<ApiResponse> response =
       Must({.target = ResourceOf<T>::value.Path(ns), .accept = std::string(kContentType<T>)});
-  Result<RawList> list = DecodeList<T>(response->body);
+  Result<RawList> list =
+      ProtobufKind<T> ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
   std::vector<T> objects;
   for (const std::string& item : list.value().items) objects.push_back(DecodeBare<T>(item).value());
   return objects;

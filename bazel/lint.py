@@ -42,6 +42,7 @@ ALLOWED = {
     "shard": {"kube", "api", "placement", "watches"},
     "cluster-controller": {"kube", "api", "placement", "watches", "inspection"},
     "operator": {"kube", "api", "placement", "watches", "inspection"},
+    "examples": {"kube"},
 }
 
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionResponse: what a webhook says to an AdmissionReview, as a value.
+// AdmissionResponse: a webhook's answer to an AdmissionReview, as a value.
 //
 //   return AdmissionResponse::Patched(R"([{"op":"add","path":"/metadata/labels/a","value":"b"}])");
 #pragma once
@@ -16,14 +16,13 @@ class AdmissionResponse {
   // Allowed, with the object changed by `json_patch` (RFC 6902). An empty patch is the same as
   // Allowed().
   static AdmissionResponse Patched(std::string json_patch);
-  // The user's request is refused: `reason` is a Status reason ("Invalid", "Forbidden"), `message`
-  // is for the user.
+  // Denies the request: `reason` is a Status reason ("Invalid", "Forbidden"), `message` is for the
+  // user.
   static AdmissionResponse Denied(int code, std::string reason, std::string message);
-  // We could not decide; by the failurePolicy or not, the API server tells the user.
+  // The webhook failed: the API server denies the request or not, by the webhook's failurePolicy.
   static AdmissionResponse Errored(int code, std::string message);
 
-  // The same response, with a warning that kubectl shows. The API server cuts them at 256
-  // characters.
+  // Adds a warning, which kubectl prints. The API server truncates warnings to 256 characters.
   AdmissionResponse Warn(std::string warning) &&;
 
   bool allowed() const { return allowed_; }

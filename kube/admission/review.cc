@@ -12,7 +12,7 @@
 namespace kube {
 namespace {
 
-// The object at `path` as text, "" where it is absent or null.
+// The object at `path` as text; "" if absent or null.
 std::string ObjectAt(const Json& request, std::string_view path) {
   const Json* object = Find(request, path);
   if (object == nullptr || !object->is_object()) return "";

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionReview, for webhooks that are called seldom: the request as a struct, and the handler
-// around a function of it. (The pods' webhook reads its reviews itself, at a fraction of the cost:
-// webhook/pod_review.h.)
+// AdmissionReview: parses the request into a struct, and wraps a function of it as a handler of an
+// HttpsServer. For webhooks that are called rarely: it copies the object out of the review.
 //
-//   server.Handle("POST", "/validate-x", ReviewHandler(ValidateX));   // Async<AdmissionResponse>
-//   ValidateX(AdmissionRequest)
+//   Async<AdmissionResponse> ValidateX(AdmissionRequest request);
+//   server.Handle("POST", "/validate-x", ReviewHandler(ValidateX));
 #pragma once
 
 #include <functional>
@@ -32,20 +31,20 @@ struct AdmissionRequest {
   std::string subresource;
   std::string user;
   bool dry_run = false;
-  // JSON; empty where the operation has none (object: DELETE, old object: CREATE).
+  // JSON; empty if the operation has none (object: DELETE, old object: CREATE).
   std::string object_json;
   std::string old_object_json;
 };
 
-// kInvalid, saying what is wrong, unless `body` is an AdmissionReview of admission.k8s.io/v1 with a
+// kInvalid with the reason unless `body` is an AdmissionReview of admission.k8s.io/v1 with a
 // request.
 Result<AdmissionRequest> ParseReview(std::string_view body);
 
 using AdmissionFunction = std::function<Async<AdmissionResponse>(AdmissionRequest)>;
 
-// Answers a review by `decide`. A body that is no AdmissionReview is answered 400; an Error or an
-// exception of `decide` is AdmissionResponse::Errored(500, ...), so that the failurePolicy alone
-// says what becomes of the request.
+// A handler that answers reviews with the result of `decide`. A body that is not an AdmissionReview
+// is answered with 400; an Error or an exception of `decide` becomes
+// AdmissionResponse::Errored(500, ...).
 HttpHandler ReviewHandler(AdmissionFunction decide);
 
 }  // namespace kube

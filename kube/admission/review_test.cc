@@ -41,7 +41,7 @@ TEST(ParseReviewTest, ReadsTheRequest) {
   EXPECT_EQ(request->old_object_json, "");
 }
 
-TEST(ParseReviewTest, SaysWhatIsWrong) {
+TEST(ParseReviewTest, ErrorsNameTheProblem) {
   struct Case {
     const char* body;
     const char* message;
@@ -79,13 +79,13 @@ TEST(WriteReviewTest, AllowedHasNeitherPatchNorStatus) {
       R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","response":{"uid":"u","allowed":true}})");
 }
 
-TEST(WriteReviewTest, DeniedSaysWhy) {
+TEST(WriteReviewTest, DeniedCarriesTheStatus) {
   Json review =
-      *ParseJson(WriteReview("u", AdmissionResponse::Denied(403, "Forbidden", "no CPPC\n")));
+      *ParseJson(WriteReview("u", AdmissionResponse::Denied(403, "Forbidden", "not allowed\n")));
   EXPECT_FALSE(BoolAt(review, "response.allowed", true));
   EXPECT_EQ(IntAt(review, "response.status.code"), 403);
   EXPECT_EQ(StringAt(review, "response.status.reason"), "Forbidden");
-  EXPECT_EQ(StringAt(review, "response.status.message"), "no CPPC\n");
+  EXPECT_EQ(StringAt(review, "response.status.message"), "not allowed\n");
 }
 
 class ReviewHandlerTest : public ::testing::Test {
@@ -101,7 +101,7 @@ Async<AdmissionResponse> DenyByName(AdmissionRequest request) {
   co_return AdmissionResponse::Denied(422, "Invalid", request.name);
 }
 Async<AdmissionResponse> Fail(AdmissionRequest) { co_return Error::Unavailable("no API server"); }
-Async<AdmissionResponse> Throw(AdmissionRequest) { throw std::runtime_error("out of cheese"); }
+Async<AdmissionResponse> Throw(AdmissionRequest) { throw std::runtime_error("handler bug"); }
 
 TEST_F(ReviewHandlerTest, AnswersWithTheUidOfTheRequest) {
   HttpReply reply = Answer(DenyByName, kReview);
@@ -117,12 +117,12 @@ TEST_F(ReviewHandlerTest, BrokenReviewIsABadRequest) {
   EXPECT_THAT(reply.body, HasSubstr("not valid JSON"));
 }
 
-TEST_F(ReviewHandlerTest, FailuresAreResponses) {
+TEST_F(ReviewHandlerTest, ErrorsAndExceptionsBecomeResponses) {
   Json failed = *ParseJson(Answer(Fail, kReview).body);
   EXPECT_EQ(IntAt(failed, "response.status.code"), 500);
   EXPECT_EQ(StringAt(failed, "response.status.message"), "Unavailable: no API server");
   Json thrown = *ParseJson(Answer(Throw, kReview).body);
-  EXPECT_THAT(StringAt(thrown, "response.status.message"), HasSubstr("out of cheese"));
+  EXPECT_THAT(StringAt(thrown, "response.status.message"), HasSubstr("handler bug"));
 }
 
 }  // namespace

@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Informer: a copy of the objects of one kind, kept up to date by a watch, and the events of its
-// changes.
+// Informer: a cache of the objects of one kind, kept up to date by a watch, with an event per
+// change.
 //
-//   Informer<core::Pod> pods(client, clock, {.ns = ns, .field_selector =
-//   "spec.nodeName=,status.phase=Pending"}); pods.OnChange([&](EventType, const ObjectKey& pod) {
-//   controller.Enqueue(pod); }); tasks.Spawn("pods", pods.Run()); Result<> synced = co_await
-//   pods.WaitForSync(); std::optional<core::Pod> pod = pods.Get({"ns", "web"});
+//   Informer<core::Pod> pods(client, clock, {.ns = ns, .field_selector = "status.phase=Pending"});
+//   pods.OnChange([&](EventType, const ObjectKey& pod) { controller.Enqueue(pod); });
+//   tasks.Spawn("pods", pods.Run());
+//   Result<> synced = co_await pods.WaitForSync();
+//   std::optional<core::Pod> pod = pods.Get({"ns", "web"});
 //
-// Protobuf kinds are held as bytes and decoded for who asks (about 1.5 KB a pod instead of 10),
-// JSON kinds as objects. Objects that leave a selector, or that `pack` drops, count as deleted.
-// What comes back after an outage of the API server is compared with what was there: no change goes
-// without its event, though several may come as one. Thread: one executor. Handlers run inside the
-// watch: they take note (enqueue), they don't work.
+// Protobuf kinds are held as bytes and decoded on each read (about 1.5 KB per pod instead of 10),
+// JSON kinds as objects. Objects that no longer match a selector, or that `pack` drops, count as
+// deleted. After an outage of the API server the new list is compared with the cache: every change
+// has its event, though several changes of one object may be merged into one.
+// Thread: one executor. Handlers run inside the watch: they must only enqueue.
 #pragma once
 
 #include <functional>
@@ -42,19 +43,19 @@ struct InformerOptions {
   std::string ns;              // empty: all namespaces, or cluster-scoped
   std::string label_selector;  // "a=b,c in (d,e)"
   std::string field_selector;  // "spec.nodeName="
-  // JSON kinds: drops what nobody reads before the object is held; may be empty.
+  // JSON kinds: removes unused fields before the object is cached; may be empty.
   std::function<void(T&)> trim;
-  // Protobuf kinds: what of a message is held, nothing if nobody reads the object; empty: all are
-  // held whole. With it and without OnEvent() no object is decoded until somebody asks for it. Do
-  // not write back an object of which a part was dropped, but read it live: what is absent from a
-  // PUT is deleted (status and managed fields of a pod excepted). Errors: kInvalid for what is no
-  // such message.
+  // Protobuf kinds: returns the bytes to cache, or nullopt to drop the object; empty: caches whole
+  // objects. With `pack` and without OnEvent() no object is decoded before it is read. An object
+  // with dropped fields must not be written back but read live first: a PUT deletes the fields that
+  // it lacks (except status and managed fields of a pod).
+  // Errors: kInvalid for a malformed message.
   std::function<Result<std::optional<std::string>>(std::string_view message)> pack;
-  // Protobuf kinds with `pack`: how much is held, and what of an object that is beyond it (see
-  // Reader::Complete()).
+  // Protobuf kinds with `pack`: the cache's memory limit, and the stub to keep of an object beyond
+  // it (see Reader::Complete()).
   CacheBudget budget;
   std::function<std::string(std::string_view packed)> stub;
-  // To be given for Unstructured.
+  // Required for Unstructured.
   Resource resource = DefaultResource<T>();
   BackoffOptions backoff;
 };
@@ -81,13 +82,13 @@ class Informer final : public Reader<T>, private Reflector::Kind {
                    *this) {}
 
   // Calls `handler` after each change of the cache, in the order of the changes; for kDeleted with
-  // the last known state, or, where `pack` dropped the object, the state that it dropped. What is
-  // already there is told at once as kAdded.
+  // the last known state, or, if `pack` dropped the object, with the dropped state. Objects that
+  // are already cached are reported immediately as kAdded.
   void OnEvent(Handler handler) {
     ForEach([&](const T& object) { handler(EventType::kAdded, object); });
     handlers_.push_back(std::move(handler));
   }
-  // The same for who needs no more than the key.
+  // The same with the key only, without decoding the object.
   void OnChange(KeyHandler handler) {
     ForEachKey([&](const ObjectKey& key) { handler(EventType::kAdded, key); });
     key_handlers_.push_back(std::move(handler));
@@ -95,10 +96,9 @@ class Informer final : public Reader<T>, private Reflector::Kind {
 
   // Lists and watches until cancelled.
   asio::awaitable<void> Run() { return reflector_.Run(); }
-  // Resumes when all objects are there and their events have been told. Errors: kCancelled.
+  // Resumes when all objects are cached and their handlers were called. Errors: kCancelled.
   Async<> WaitForSync() { return reflector_.WaitForSync(); }
-  // How long there has been no watch because the API server refuses or fails; zero while there is
-  // one.
+  // How long there has been no watch because of errors of the API server; zero while there is one.
   Duration failing_for() const { return reflector_.failing_for(); }
 
   void ForEachKey(const std::function<void(const ObjectKey&)>& visit) const {
@@ -121,8 +121,8 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   }
   size_t size() const override { return reflector_.size(); }
   bool synced() const override { return reflector_.synced(); }
-  // True while a watch is open, so that what the cache has is at most an event's way behind. False
-  // between two watches and while the API server cannot be reached or refuses.
+  // True while a watch is open: the cache is current except for events in flight. False between two
+  // watches and while the API server is unavailable or refuses the watch.
   bool current() const { return reflector_.current(); }
 
  private:
@@ -158,8 +158,7 @@ class Informer final : public Reader<T>, private Reflector::Kind {
     });
   }
 
-  // Leaves `object` empty if the bytes are none after all: `pack` need not have looked at all of
-  // them.
+  // Leaves `object` empty if the bytes are malformed: `pack` need not have parsed all of them.
   static void Unpack(const Reflector::Held& held, std::optional<T>& object) {
     if constexpr (ProtobufKind<T>) {
       if (!object.emplace().ParsePartialFromString(held.bytes)) object.reset();

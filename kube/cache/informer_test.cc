@@ -77,7 +77,7 @@ class InformerTest : public testing::Test {
   std::unique_ptr<Informer<Unstructured>> widgets_;
 };
 
-TEST_F(InformerTest, BeginsWithWhatIsThereInOneStream) {
+TEST_F(InformerTest, StartsWithTheExistingObjectsInOneStream) {
   AddPods({"a", "b"});
   Start();
   EXPECT_TRUE(pods_->synced());
@@ -109,7 +109,7 @@ class BudgetTest : public InformerTest {
     api_.Create<core::Pod>(MakePod(name).Namespace(ns).Annotation("a", std::string(bytes, 'x')));
     Drain(io_);
   }
-  // Those that are held whole.
+  // The objects that are held whole.
   int Whole(const std::string& ns) {
     int whole = 0;
     pods_->ForEachKey(
@@ -133,14 +133,14 @@ TEST_F(BudgetTest, ALargeObjectIsHeldAsAStub) {
   EXPECT_TRUE(pods_->Complete({"ns", "large"}));
 }
 
-TEST_F(BudgetTest, ANamespaceBeyondItsPartLeavesRoomForTheOthers) {
+TEST_F(BudgetTest, ANamespaceBeyondItsBudgetLeavesRoomForOthers) {
   Start(Options());
   for (int i = 0; i < 20; ++i) Create("greedy", std::to_string(i), 5'000);
   EXPECT_EQ(pods_->size(), 20u);
   EXPECT_EQ(Whole("greedy"), 5);
   Create("modest", "web", 5'000);
   EXPECT_EQ(Whole("modest"), 1);
-  // What goes makes room, and a change is room given back first.
+  // A deleted object frees its bytes; a changed one frees its old bytes first.
   for (int i = 0; i < 20; ++i)
     api_.Update<core::Pod>(MakePod(std::to_string(i)).Namespace("greedy"));
   Drain(io_);
@@ -151,7 +151,7 @@ TEST_F(BudgetTest, ANamespaceBeyondItsPartLeavesRoomForTheOthers) {
   EXPECT_EQ(Whole("greedy"), 5);
 }
 
-TEST_F(BudgetTest, AllTogetherAreBounded) {
+TEST_F(BudgetTest, TheTotalIsBounded) {
   Start(Options());
   for (const char* ns : {"a", "b", "c"}) {
     for (int i = 0; i < 4; ++i) Create(ns, std::to_string(i), 6'000);
@@ -159,7 +159,7 @@ TEST_F(BudgetTest, AllTogetherAreBounded) {
   EXPECT_EQ(Whole("a") + Whole("b") + Whole("c"), 8);
 }
 
-TEST_F(InformerTest, SaysWhetherItsWatchIsOpen) {
+TEST_F(InformerTest, CurrentIsTrueWhileTheWatchIsOpen) {
   Start();
   EXPECT_TRUE(pods_->current());
   api_.FailNext(Error::PermissionDenied("no more"), "WATCH", 1000);
@@ -169,7 +169,7 @@ TEST_F(InformerTest, SaysWhetherItsWatchIsOpen) {
   EXPECT_FALSE(pods_->current());
 }
 
-TEST_F(InformerTest, IsSyncedWithNothingThere) {
+TEST_F(InformerTest, IsSyncedWithoutObjects) {
   Start();
   EXPECT_TRUE(pods_->synced());
   EXPECT_EQ(pods_->size(), 0u);
@@ -204,7 +204,7 @@ TEST_F(InformerTest, FollowsChanges) {
   EXPECT_THAT(Names(), ElementsAre("a"));
 }
 
-TEST_F(InformerTest, LateHandlersAreToldWhatIsThere) {
+TEST_F(InformerTest, LateHandlersGetTheCachedObjects) {
   AddPods({"a"});
   Start();
   std::vector<std::string> late;
@@ -226,7 +226,7 @@ TEST_F(InformerTest, ResumesWhereTheWatchEnded) {
 
 TEST_F(InformerTest, ResumesFromBookmarks) {
   Start();
-  // Other kinds move the server's version on; a bookmark says so.
+  // Writes of other kinds increase the server's version; a bookmark reports it.
   api_.CreateJson(kWidgets, Widget("w", 1));
   api_.SendBookmarks();
   Drain(io_);
@@ -236,7 +236,7 @@ TEST_F(InformerTest, ResumesFromBookmarks) {
   EXPECT_EQ(api_.CountCalls("resourceVersion=" + version), 1) << api_.calls().back();
 }
 
-TEST_F(InformerTest, ListsAgainWhenItsVersionIsTooOld) {
+TEST_F(InformerTest, RelistsWhenItsVersionHasExpired) {
   AddPods({"a", "b"});
   Start();
   Events();
@@ -275,13 +275,13 @@ TEST_F(InformerTest, CatchesUpAfterAnOutage) {
   AddPods({"comes"});
   api_.ExpireWatches();
   EXPECT_THAT(Events(), IsEmpty());
-  EXPECT_EQ(pods_->size(), 3u) << "what was known stays known meanwhile";
+  EXPECT_EQ(pods_->size(), 3u) << "the cache keeps its objects meanwhile";
   api_.Start();
   clock_.Advance(30s);
   EXPECT_THAT(Events(), UnorderedElementsAre("deleted goes", "modified changes", "added comes"));
 }
 
-TEST_F(InformerTest, ReplacesObjectsThatCameBackUnderTheirNames) {
+TEST_F(InformerTest, ReplacesRecreatedObjects) {
   AddPods({"a"});
   Start();
   std::string uid = pods_->Get({"ns", "a"})->metadata().uid();
@@ -296,7 +296,7 @@ TEST_F(InformerTest, ReplacesObjectsThatCameBackUnderTheirNames) {
   EXPECT_NE(pods_->Get({"ns", "a"})->metadata().uid(), uid);
 }
 
-TEST_F(InformerTest, BacksOffWhileTheServerIsAway) {
+TEST_F(InformerTest, BacksOffWhileTheServerIsUnavailable) {
   api_.Stop();
   Start();
   int tries = api_.CountCalls("WATCH");
@@ -309,7 +309,7 @@ TEST_F(InformerTest, BacksOffWhileTheServerIsAway) {
   EXPECT_LE(in_a_minute, 15);
   clock_.Advance(10min);
   Drain(io_);
-  // The cap: half a minute later at most it has tried again.
+  // The maximum backoff: it has retried within 30 s.
   tries = api_.CountCalls("WATCH");
   api_.Start();
   clock_.Advance(30s);
@@ -318,11 +318,11 @@ TEST_F(InformerTest, BacksOffWhileTheServerIsAway) {
   EXPECT_EQ(api_.CountCalls("WATCH"), tries + 1);
 }
 
-TEST_F(InformerTest, TellsHowLongThereHasBeenNoWatch) {
+TEST_F(InformerTest, ReportsHowLongThereHasBeenNoWatch) {
   Start();
   EXPECT_EQ(pods_->failing_for(), 0s);
   clock_.Advance(10min);
-  EXPECT_EQ(pods_->failing_for(), 0s) << "nothing happens, and that is seen";
+  EXPECT_EQ(pods_->failing_for(), 0s) << "an open watch without events is not a failure";
   api_.FailNext(Error::PermissionDenied("pods is forbidden"), "WATCH", 1000);
   api_.CloseWatches();
   Drain(io_);
@@ -334,7 +334,7 @@ TEST_F(InformerTest, TellsHowLongThereHasBeenNoWatch) {
   EXPECT_GE(pods_->failing_for(), 59s);
 }
 
-TEST_F(InformerTest, AWatchThatIsBackIsSeenBeforeItsFirstEvent) {
+TEST_F(InformerTest, ARestoredWatchCountsBeforeItsFirstEvent) {
   Start();
   api_.FailNext(Error::PermissionDenied("pods is forbidden"), "WATCH", 2);
   api_.CloseWatches();
@@ -361,7 +361,7 @@ TEST_F(InformerTest, HonoursRetryAfter) {
   EXPECT_TRUE(pods_->synced());
 }
 
-TEST_F(InformerTest, ListsByPagesWhereStreamingIsRefused) {
+TEST_F(InformerTest, ListsByPagesIfStreamingIsRefused) {
   api_.RefuseStreamingLists();
   for (int i = 0; i < 501; ++i) AddPods({("p" + std::to_string(i)).c_str()});
   Start();
@@ -376,7 +376,7 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsRefused) {
   EXPECT_THAT(Events(), ElementsAre("deleted p8")) << "from the pages of the second list";
 }
 
-TEST_F(InformerTest, ListsByPagesWhereStreamingIsNotKnown) {
+TEST_F(InformerTest, ListsByPagesIfStreamingIsUnknown) {
   api_.IgnoreStreamingLists();
   AddPods({"a"});
   Start();
@@ -387,7 +387,7 @@ TEST_F(InformerTest, ListsByPagesWhereStreamingIsNotKnown) {
   EXPECT_EQ(api_.CountCalls("GET "), 1);
 }
 
-TEST_F(InformerTest, TroubleIsNoWordOnStreamingLists) {
+TEST_F(InformerTest, OtherErrorsDoNotDisableStreamingLists) {
   for (const Error& error :
        {Error::DeadlineExceeded("connect"), Error::Unavailable("503"), Error::Invalid("no HTTP"),
         Error::FromHttpStatus(422, "Invalid", "sendInitialEvents: in the message only")
@@ -404,7 +404,7 @@ TEST_F(InformerTest, TroubleIsNoWordOnStreamingLists) {
   EXPECT_EQ(api_.CountCalls("GET "), 0);
 }
 
-TEST_F(InformerTest, AStreamThatBreaksBeforeItsListEndsIsTriedAgain) {
+TEST_F(InformerTest, AStreamThatBreaksDuringTheInitialEventsIsRetried) {
   api_.IgnoreStreamingLists();
   Start();
   api_.CloseWatches();
@@ -433,7 +433,7 @@ TEST_F(InformerTest, KeepsOneNamespaceAndLabel) {
   EXPECT_THAT(Names(), ElementsAre("a"));
 }
 
-// Holds pods with a gate, without their managed fields.
+// Caches pods with a gate, without their managed fields.
 Result<std::optional<std::string>> PackGated(std::string_view bytes) {
   core::Pod pod;
   Result<void> parsed = ParseMessage(bytes, pod);
@@ -443,13 +443,13 @@ Result<std::optional<std::string>> PackGated(std::string_view bytes) {
   return std::optional<std::string>(pod.SerializeAsString());
 }
 
-TEST_F(InformerTest, WhatPackDropsIsDeleted) {
+TEST_F(InformerTest, ObjectsThatPackDropsAreDeleted) {
   api_.Create<core::Pod>(MakePod("gated").Gate("g"));
   api_.Create<core::Pod>(MakePod("free"));
   Start({.pack = PackGated});
   EXPECT_THAT(Events(), ElementsAre("added gated"));
   api_.Update<core::Pod>(MakePod("free").Label("k", "v"));
-  EXPECT_THAT(Events(), IsEmpty()) << "never was in the cache";
+  EXPECT_THAT(Events(), IsEmpty()) << "it was never in the cache";
   std::string last;
   pods_->OnEvent([&](EventType, const core::Pod& pod) {
     last = pod.metadata().labels().count("k") ? "new" : "old";
@@ -464,7 +464,7 @@ TEST_F(InformerTest, WhatPackDropsIsDeleted) {
   EXPECT_THAT(Events(), ElementsAre("added next")) << "the watch goes on";
 }
 
-TEST_F(InformerTest, HoldsWhatPackLeaves) {
+TEST_F(InformerTest, CachesThePackedBytes) {
   core::Pod pod = MakePod("a").Gate("g");
   pod.mutable_metadata()->add_managed_fields("much");
   api_.Create(pod);
@@ -472,7 +472,7 @@ TEST_F(InformerTest, HoldsWhatPackLeaves) {
   EXPECT_EQ(pods_->Get({"ns", "a"})->metadata().managed_fields_size(), 0);
 }
 
-TEST_F(InformerTest, BytesThatAreNoObjectAfterAllAreNotThere) {
+TEST_F(InformerTest, MalformedBytesReadAsAbsent) {
   AddPods({"a"});
   Start({.pack = [](std::string_view) { return std::optional<std::string>("no pod"); }});
   EXPECT_EQ(pods_->size(), 1u);
@@ -481,7 +481,7 @@ TEST_F(InformerTest, BytesThatAreNoObjectAfterAllAreNotThere) {
   EXPECT_THAT(Events(), IsEmpty());
 }
 
-TEST_F(InformerTest, TellsKeys) {
+TEST_F(InformerTest, ReportsKeys) {
   AddPods({"a"});
   Start();
   std::vector<std::string> keys;
@@ -495,8 +495,8 @@ TEST_F(InformerTest, TellsKeys) {
   EXPECT_THAT(keys, ElementsAre("added ns/a", "added ns/b", "modified ns/b", "deleted ns/a"));
 }
 
-TEST_F(InformerTest, FieldsThatWeDoNotNameSurviveTheCache) {
-  // PodSpec.hostname is field 16, which our message leaves out: "web-host".
+TEST_F(InformerTest, UnknownFieldsSurviveTheCache) {
+  // PodSpec.hostname is field 16, which core.proto omits: "web-host".
   std::string hostname("\x82\x01\x08web-host");
   core::Pod pod = MakePod("a");
   pod.mutable_spec()->mutable_unknown_fields()->append(hostname);
@@ -505,7 +505,7 @@ TEST_F(InformerTest, FieldsThatWeDoNotNameSurviveTheCache) {
   EXPECT_NE(pods_->Get({"ns", "a"})->SerializeAsString().find(hostname), std::string::npos);
 }
 
-TEST_F(InformerTest, HoldsPodsAsBytes) {
+TEST_F(InformerTest, CachesPodsAsBytes) {
   constexpr int kPods = 500;
   core::Pod pod = MakePod("")
                       .Image("registry.example.com/team/app:1.2.3")
@@ -522,12 +522,11 @@ TEST_F(InformerTest, HoldsPodsAsBytes) {
   ASSERT_EQ(pods_->size(), static_cast<size_t>(kPods));
   std::exchange(events_, {}).shrink_to_fit();
   size_t each = (mallinfo2().uordblks - before) / kPods;
-  // Serialised it is some 500 bytes, decoded more than 3,000. (Under a sanitizer there is nothing
-  // to measure.)
+  // About 500 bytes serialized, more than 3,000 decoded. (Not measurable under a sanitizer.)
   EXPECT_LT(each, 1200u);
 }
 
-TEST_F(InformerTest, HoldsJsonKindsAsObjects) {
+TEST_F(InformerTest, CachesJsonKindsAsObjects) {
   api_.CreateJson(kWidgets, Widget("w", 1));
   Start<Unstructured>({.resource = kWidgets});
   EXPECT_THAT(Events(), ElementsAre("added w"));
@@ -562,9 +561,9 @@ TEST_F(InformerTest, OneBadObjectDoesNotStopTheOthers) {
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
 }
 
-TEST_F(InformerTest, StopsWhenCancelledWhereverItWaits) {
+TEST_F(InformerTest, StopsWhenCancelledInEachWait) {
   api_.Stop();
-  Start();  // waits for its backoff
+  Start();  // waits for the backoff
   api_.Start();
   Informer<core::Pod> watching(api_, clock_, {});
   tasks_.Spawn("watching", watching.Run());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reader: what a reconciler needs of a cache. An Informer is one, and so is a test's FakeReader
-// (kube/testing).
+// Reader: the read-only view of a cache that a reconciler uses. Implemented by Informer, and by
+// FakeReader (kube/testing) in tests.
 #pragma once
 
 #include <functional>
@@ -15,16 +15,17 @@ class Reader {
  public:
   virtual ~Reader() = default;
 
-  // The object as last seen; nullopt if it is not there, as far as the cache knows. Protobuf kinds
-  // are decoded for each caller: keep the copy while it is needed.
+  // The cached object; nullopt if it is not in the cache. Protobuf kinds are decoded on each call:
+  // keep the copy while it is needed.
   virtual std::optional<T> Get(const ObjectKey& key) const = 0;
-  // False if the cache has no room for the whole object: Get() has what tells it from others, and
-  // the object itself is to be read from the API server before anything is decided or written.
+  // False if the cache has only a stub because of its memory limit: Get() then identifies the
+  // object, which must be read from the API server before deciding or writing.
   virtual bool Complete(const ObjectKey& /*key*/) const { return true; }
-  // All objects, in no order. `visit` must not change the cache; references end with each visit.
+  // Visits all objects, in no particular order. `visit` must not change the cache; its reference is
+  // valid during the call.
   virtual void ForEach(const std::function<void(const T&)>& visit) const = 0;
   virtual size_t size() const = 0;
-  // True once the cache has had all objects; before, one that is not there may still exist.
+  // True once the initial list is complete; before, an object missing from the cache may exist.
   virtual bool synced() const = 0;
 };
 

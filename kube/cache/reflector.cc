@@ -13,18 +13,18 @@ namespace kube {
 namespace {
 
 constexpr char kInitialEventsEnd[] = "k8s.io/initial-events-end";
-// The server ends each watch after a random time in this range, so that watches spread over its
+// The server ends each watch after a random time in this range, to spread watches over its
 // replicas.
 constexpr int kMinWatchSeconds = 300;
 constexpr int kMaxWatchSeconds = 600;
 constexpr std::chrono::seconds kListTimeout{60};
 constexpr std::chrono::seconds kShortWatch{1};
 
-// True if going on from the last resourceVersion cannot help.
+// True if a watch cannot resume at the last resourceVersion.
 bool NeedsRelist(const Error& error) {
   switch (error.code()) {
     case Code::kUnavailable:
-      // The server's storage was set back to before what we have seen.
+      // The server's storage was restored to an earlier state.
       return error.HasCause("ResourceVersionTooLarge");
     case Code::kDeadlineExceeded:
     case Code::kThrottled:
@@ -55,8 +55,7 @@ struct Reflector::Frame {
   bool initial_events_end = false;
   WireObject object;
 
-  // Fills in what the cache itself needs to know of a protobuf object, without decoding the rest of
-  // it.
+  // Reads key and version of a protobuf object, without decoding the rest of it.
   Result<void> ReadMetadata(std::string_view bytes);
 };
 
@@ -117,7 +116,7 @@ asio::awaitable<void> Reflector::Run() {
     if (ended && (received_ || clock_.Now() - begin > kShortWatch)) continue;
     cancelled = co_await IsCancelled();
     if (cancelled) co_return;
-    // A watch that ends at once and without a word counts as a failure: no busy loop.
+    // A watch that ends without an event counts as a failure, to avoid a busy loop.
     Error error = ended ? Error::Unavailable("the watch ended without an event") : ended.error();
     Duration pause = AfterFailure(error);
     Result<> slept = co_await clock_.Sleep(pause);
@@ -134,21 +133,21 @@ Duration Reflector::AfterFailure(const Error& error) {
     return Duration::zero();
   }
   if (NeedsRelist(error)) resource_version_.clear();
-  // At once, but not again if the new list is too old as well.
+  // Relist at once, but with backoff if the new list has expired too.
   bool expired_before = std::exchange(expired_, error.code() == Code::kExpired);
   if (expired_ && !expired_before) {
-    VLOG(1) << options_.resource.plural << ": listing again: " << error;
+    VLOG(1) << options_.resource.plural << ": relist: " << error;
     return Duration::zero();
   }
   if (!failing_since_) failing_since_ = clock_.Now();
   Duration pause = backoff_.Next();
   if (error.retry_after()) pause = std::max<Duration>(pause, *error.retry_after());
-  // One line when trouble begins, not one a try.
+  // One warning when errors begin, not one per attempt.
   auto seconds = std::chrono::duration<double>(pause).count();
   if (backoff_.failures() <= 2) {
-    LOG(WARNING) << options_.resource.plural << ": trying again in " << seconds << " s: " << error;
+    LOG(WARNING) << options_.resource.plural << ": retry in " << seconds << " s: " << error;
   } else {
-    VLOG(1) << options_.resource.plural << ": trying again in " << seconds << " s: " << error;
+    VLOG(1) << options_.resource.plural << ": retry in " << seconds << " s: " << error;
   }
   return pause;
 }
@@ -210,7 +209,7 @@ Async<> Reflector::Watch(bool streaming_list) {
   std::uniform_int_distribution<int> seconds(kMinWatchSeconds, kMaxWatchSeconds);
   AddQuery(target, "timeoutSeconds", std::to_string(seconds(random_)));
   if (streaming_list) {
-    // Without a resourceVersion: the newest state, not what a lagging server happens to have.
+    // Without a resourceVersion: the newest state, not that of a lagging server's cache.
     AddQuery(target, "sendInitialEvents", "true");
     AddQuery(target, "resourceVersionMatch", "NotOlderThan");
     ++generation_;
@@ -276,21 +275,20 @@ Result<void> Reflector::Take(Frame frame) {
   if (frame.type == "ADDED" || frame.type == "MODIFIED") {
     Put(frame.key, version, std::move(frame.object));
   } else if (frame.type == "DELETED") {
-    // Most pods that go, or are scheduled, have left the cache with their gate.
+    // An object that `pack` dropped before is not in the cache.
     if (entries_.contains(frame.key)) {
       Result<Packed> last = kind_.Pack(std::move(frame.object));
       Remove(frame.key, last ? &last->held : nullptr);
     }
   } else if (frame.type == "BOOKMARK") {
     list_ended = listing_ && frame.initial_events_end;
-    // With streaming lists the first bookmark is the one that ends the initial events.
+    // With a streaming list the first bookmark ends the initial events.
     refused_ = listing_ && !list_ended;
-    if (refused_) return Error::Invalid("taken for an ordinary watch");
+    if (refused_) return Error::Invalid("the server ignored sendInitialEvents");
   } else {
     return Error::Invalid("watch event of type \"" + frame.type.substr(0, 40) + "\"");
   }
-  // While initial events come, their versions are in no order: a watch must not resume at one of
-  // them.
+  // The versions of initial events are not ordered: a watch must not resume at one of them.
   if (!listing_ || list_ended) resource_version_ = std::move(version);
   if (list_ended) FinishList();
   return Ok();
@@ -300,12 +298,13 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
   size_t hash = std::hash<std::string_view>()(version);
   auto found = entries_.find(key);
   if (found != entries_.end() && found->second.version_hash == hash) {
-    found->second.generation = generation_;  // a list that brings what we have
+    found->second.generation = generation_;  // unchanged in the relist
     return;
   }
   Result<Packed> packed = kind_.Pack(std::move(wire));
   if (!packed) {
-    // Bad input must not stop all others. What we had of it stays until it is deleted.
+    // A malformed object must not stop the watch. Its previous state stays cached until it is
+    // deleted.
     LOG(WARNING) << options_.resource.plural << " " << key.ToString()
                  << " is left out: " << packed.error();
     if (found != entries_.end()) found->second.generation = generation_;

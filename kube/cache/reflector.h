@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reflector: keeps a copy of one collection of the API by list and watch. The machinery under
-// Informer<T>, which is what other code uses; not a template, so that it is compiled once.
+// Reflector: keeps a copy of one collection of the API by list and watch. The implementation of
+// Informer<T>, which is what other code uses; not a template, so it is compiled once.
 //
-// It begins with a streaming list (a watch that sends what is there first), or with a paged LIST
-// where the server says that it has none; trouble on the way to it says nothing of the kind. A
-// watch that ends is resumed at the last resourceVersion; 410 means list again, and what is gone by
-// then is told as deleted. It never gives up.
+// It starts with a streaming list (a watch that sends the existing objects first), or with a paged
+// LIST if the server itself reports that it has no streaming lists; other errors do not cause that
+// fallback. A watch that ends is resumed at the last resourceVersion. 410 causes a relist; cached
+// objects that are missing from the new list are reported as deleted. It retries without limit.
 #pragma once
 
 #include <memory>
@@ -26,12 +26,12 @@ namespace kube {
 
 enum class EventType { kAdded, kModified, kDeleted };
 
-// Bytes of serialised objects that a cache may hold; 0: without limit. An object beyond them is
-// held as a stub, so that one tenant's large objects cost memory neither without bound nor the
-// others their place.
+// Limits of a cache in bytes of serialized objects; 0: unlimited. An object beyond a limit is held
+// as a stub, so large objects of one tenant neither take unbounded memory nor displace those of
+// others.
 struct CacheBudget {
   size_t object = 0;         // one object
-  size_t one_namespace = 0;  // all of a namespace
+  size_t one_namespace = 0;  // all objects of a namespace
   size_t total = 0;
 };
 
@@ -42,13 +42,13 @@ struct ReflectorOptions {
   std::string label_selector;  // "a=b,c in (d,e)"
   std::string field_selector;  // "spec.nodeName=,status.phase=Pending"
   CacheBudget budget;
-  // Objects a page of the fallback, at most.
+  // Maximum objects per page of the fallback LIST.
   int page = 500;
-  // Between tries while the API server is away or refuses.
+  // Between attempts while the API server is unavailable or refuses.
   BackoffOptions backoff;
 };
 
-// An object on its way into the cache: a bare message, which is somebody else's, or JSON.
+// A received object: a bare protobuf message (not owned), or JSON.
 struct WireObject {
   std::string_view bytes;
   Json json;
@@ -56,24 +56,24 @@ struct WireObject {
 
 class Reflector {
  public:
-  // An object as the cache holds it: serialised if it is a protobuf kind, else decoded (a T).
+  // A cached object: serialized if it is a protobuf kind, otherwise decoded (a T).
   struct Held {
     std::string bytes;
     std::shared_ptr<const void> object;
     bool stub = false;
   };
-  // What came in, `keep` if it belongs into the cache.
+  // A received object in cached form; `keep`: store it.
   struct Packed {
     bool keep = true;
     Held held;
   };
-  // The typed part.
+  // The operations that depend on the type.
   class Kind {
    public:
     virtual ~Kind() = default;
-    // Errors: kInvalid for an object that is none of this kind; it is logged and left out.
+    // Errors: kInvalid for a malformed object; it is logged and skipped.
     virtual Result<Packed> Pack(WireObject wire) = 0;
-    // What to hold of an object that does not fit into the budget: small, whatever it is.
+    // The stub of an object that exceeds the budget; small for every object.
     virtual std::string Stub(std::string_view packed) = 0;
     virtual void Emit(EventType type, const ObjectKey& key, const Held& held) = 0;
   };
@@ -85,12 +85,11 @@ class Reflector {
   asio::awaitable<void> Run();
 
   bool synced() const { return synced_; }
-  // True while a watch is open that brings what changes.
+  // True while a watch is open that delivers changes.
   bool current() const { return synced_ && watching_ && !listing_; }
   // Errors: kCancelled.
   Async<> WaitForSync();
-  // How long there has been no watch because the API server refuses or fails; zero while there is
-  // one.
+  // How long there has been no watch because of errors of the API server; zero while there is one.
   Duration failing_for() const {
     return failing_since_ ? clock_.Now() - *failing_since_ : Duration::zero();
   }
@@ -99,15 +98,12 @@ class Reflector {
   void ForEach(const std::function<void(const ObjectKey&, const Held&)>& visit) const;
   size_t size() const { return entries_.size(); }
 
-  // Where the next watch would begin; "" before the first list.
-  const std::string& resource_version() const { return resource_version_; }
-
  private:
   struct Entry {
     Held held;
-    // Of the resourceVersion: a relist tells what has changed.
+    // Hash of the resourceVersion: detects changed objects in a relist.
     size_t version_hash;
-    // The list that saw the object last: what a complete list did not see is gone.
+    // The last list that had the object: objects missing from the newest list were deleted.
     uint32_t generation;
   };
   struct Frame;
@@ -119,10 +115,10 @@ class Reflector {
   Result<Frame> ParseFrame(const std::string& text) const;
   Result<void> Take(Frame frame);
   void Put(const ObjectKey& key, std::string_view version, WireObject wire);
-  // Makes room for `held` and, where there is none, a stub of it.
+  // Counts `held` against the budget, after replacing it with a stub if it does not fit.
   void Charge(const ObjectKey& key, Held& held);
   void Discharge(const ObjectKey& key, const Held& held);
-  // `last`: the state to tell, or nullptr where no more is known than what was held.
+  // `last`: the state to report, or nullptr for the cached state.
   void Remove(const ObjectKey& key, const Held* last);
   void FinishList();
   Duration AfterFailure(const Error& error);
@@ -135,15 +131,15 @@ class Reflector {
   std::minstd_rand random_;
 
   std::unordered_map<ObjectKey, Entry> entries_;
-  // Of whole objects, where there is a budget.
+  // Bytes of whole objects, if there is a budget.
   size_t bytes_ = 0;
   std::unordered_map<std::string, size_t> namespace_bytes_;
   std::string resource_version_;
   uint32_t generation_ = 0;
   bool synced_ = false;
   bool streaming_lists_ = true;
-  // Of the watch under way: it is open, its initial events have not ended, the server has no
-  // streaming lists, a frame has come.
+  // State of the current watch: it is open, its initial events have not ended, the server has no
+  // streaming lists, a frame was received.
   bool watching_ = false;
   bool listing_ = false;
   bool refused_ = false;

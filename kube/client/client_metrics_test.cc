@@ -11,12 +11,12 @@ using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
 TEST(ClientMetricsTest, CountsCallsByCode) {
-  Metrics registry;
-  ClientMetrics metrics(registry);
-  metrics.OnCall("GET", "api:6443", 200, 1ms);
-  metrics.OnCall("GET", "api:6443", 200, 1ms);
-  metrics.OnCall("PUT", "api:6443", 0, 1ms);
-  std::string text = registry.Render();
+  Metrics metrics;
+  ClientMetrics observer(metrics);
+  observer.OnCall("GET", "api:6443", 200, 1ms);
+  observer.OnCall("GET", "api:6443", 200, 1ms);
+  observer.OnCall("PUT", "api:6443", 0, 1ms);
+  std::string text = metrics.Render();
   EXPECT_THAT(
       text,
       HasSubstr("rest_client_requests_total{code=\"200\",host=\"api:6443\",method=\"GET\"} 2"));

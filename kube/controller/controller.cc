@@ -9,8 +9,7 @@
 namespace kube {
 namespace {
 
-// Messages carry text from the cluster and from registries: nobody gets to write log lines of their
-// own.
+// Messages contain text from the cluster and from remote servers, which must not inject log lines.
 std::string OneLine(const std::string& text) {
   constexpr size_t kMaxLength = 2000;
   std::string line;
@@ -36,18 +35,18 @@ asio::awaitable<void> Controller::Run(TaskGroup& tasks) {
   for (int i = 0; i < options_.workers; ++i)
     tasks.Spawn(options_.name + "-worker-" + std::to_string(i), Work());
 
-  // Workers end when the queue does, and that when this task is cancelled.
+  // Workers end when the queue is shut down, which happens when this task is cancelled.
   while (workers_ > 0) {
     Result<> waited = co_await worker_ended_.Wait();
     if (waited) continue;
-    queue_.ShutDown(WorkQueue::Rest::kDrop);
+    queue_.ShutDown();
     co_await ForgetCancellation();
   }
 }
 
 asio::awaitable<void> Controller::Work() {
   co_await IgnoreCancellation();
-  // A reconcile under way is finished, if it ends in time.
+  // Finishes the reconcile in flight, if it ends within the grace.
   co_await FinishWhenStopped();
   while (true) {
     Result<ObjectKey> key = co_await queue_.Next();
@@ -69,7 +68,7 @@ asio::awaitable<void> Controller::ReconcileOne(ObjectKey key) {
   TimePoint start = clock_.Now();
   Result<Outcome> result = Outcome::Done();
   bool panicked = false;
-  // One of the two places that catch: one object's trouble must not end the work on all others.
+  // A bug triggered by one object must not stop the work on all others.
   try {
     Request request{key};
     result = co_await reconciler_.Reconcile(std::move(request));
@@ -77,12 +76,12 @@ asio::awaitable<void> Controller::ReconcileOne(ObjectKey key) {
     panicked = true;
     result = Error::Internal(std::string("unexpected exception: ") + e.what());
   }
-  Settle(key, result, id, panicked, clock_.Now() - start);
+  HandleResult(key, result, id, panicked, clock_.Now() - start);
   queue_.Done(key);
 }
 
-void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
-                        bool panicked, Duration took) {
+void Controller::HandleResult(const ObjectKey& key, const Result<Outcome>& result,
+                              std::string_view id, bool panicked, Duration took) {
   using Ending = ControllerObserver::Ending;
   Ending ending = Ending::kSuccess;
   if (result) {
@@ -97,7 +96,7 @@ void Controller::Settle(const ObjectKey& key, const Result<Outcome>& result, std
     VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
             << " reconcile=" << id << " conflict: " << OneLine(result.error().message());
   } else if (result.error().code() == Code::kCancelled) {
-    // Asked to stop: whoever works next looks at everything.
+    // Asked to stop: the next leader reconciles all objects.
     ending = Ending::kRequeue;
     VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
             << " reconcile=" << id << " cancelled";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Controller: a work queue, the workers that take from it, and what follows from each outcome.
+// Controller: a work queue, its workers, and the handling of each reconcile's outcome.
 //
 //   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &metrics);
 //   informer.OnChange([&](EventType, const ObjectKey& pod) { pods.Enqueue(pod); });
@@ -21,19 +21,19 @@
 
 namespace kube {
 
-// Told what a controller does, and its queue; for metrics.
+// Observes a controller and its queue, for metrics.
 class ControllerObserver : public WorkQueueObserver {
  public:
   enum class Ending { kSuccess, kRequeueAfter, kRequeue, kError, kTerminalError };
   virtual void OnActiveWorkers(int workers) = 0;
-  // One reconcile ended; `panicked` if by an exception. A conflict is a kRequeue.
+  // A reconcile ended; `panicked`: by an exception. A conflict counts as kRequeue.
   virtual void OnReconciled(Ending ending, bool panicked, Duration took) = 0;
 };
 
 struct ControllerOptions {
-  // Unique in the process: it names log lines and metrics.
+  // Unique in the process: a label of log lines and metrics.
   std::string name;
-  // Reconciles at a time, of different keys.
+  // Maximum concurrent reconciles, of different keys.
   int workers = 1;
   WorkQueueOptions queue;
 };
@@ -47,9 +47,8 @@ class Controller {
   void Enqueue(const ObjectKey& key) { queue_.Add(key); }
   void EnqueueAfter(const ObjectKey& key, Duration delay) { queue_.AddAfter(key, delay); }
 
-  // Works in `tasks` until cancelled. Then no new reconcile starts, those under way are finished,
-  // and Run ends. What a reconcile waits for is cancelled only when the grace of TaskGroup::Stop()
-  // is over.
+  // Runs the workers in `tasks` until cancelled. Then no new reconcile starts, and Run ends when
+  // those in flight have finished; they are cancelled only at the end of TaskGroup::Stop()'s grace.
   asio::awaitable<void> Run(TaskGroup& tasks);
 
   const std::string& name() const { return options_.name; }
@@ -58,8 +57,8 @@ class Controller {
  private:
   asio::awaitable<void> Work();
   asio::awaitable<void> ReconcileOne(ObjectKey key);
-  void Settle(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
-              bool panicked, Duration took);
+  void HandleResult(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
+                    bool panicked, Duration took);
 
   ControllerOptions options_;
   Reconciler& reconciler_;

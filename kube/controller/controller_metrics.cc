@@ -9,7 +9,7 @@ namespace {
 const char kTotal[] = "controller_runtime_reconcile_total";
 const char kTotalHelp[] = "Total number of reconciliations per controller";
 
-// controller-runtime's and client-go's own bounds, in seconds.
+// Bounds of controller-runtime and client-go, in seconds.
 const std::vector<double>& ReconcileBuckets() {
   static const std::vector<double> buckets = {
       0.005, 0.01, 0.025, 0.05, 0.1,  0.15, 0.2,  0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6,

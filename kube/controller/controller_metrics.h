@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControllerMetrics: what a controller, its queue and a leader election count, under
-// controller-runtime's names, so that the dashboards for those fit. All of them are there, at zero,
-// from the start.
+// ControllerMetrics: metrics of controllers, work queues, event recorders and leader elections.
+// Names and labels are controller-runtime's, so existing dashboards work. All series exist, at
+// zero, from the start.
 //
 //   ControllerMetrics observer(metrics, clock, "shard-pod", /*workers=*/4);
 //   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &observer);
@@ -50,8 +50,8 @@ class ControllerMetrics final : public ControllerObserver {
   Counter& retries_;
   Histogram& queue_duration_;
   Histogram& work_duration_;
-  // When each key that is worked on was taken; shared with the refresh of two gauges, which may
-  // outlive this object.
+  // When each key in work was taken; shared with the function that updates two gauges at each
+  // scrape, which may outlive this object.
   std::shared_ptr<std::multiset<TimePoint>> working_;
 };
 

@@ -12,7 +12,7 @@ using namespace std::chrono_literals;
 using testing::HasSubstr;
 using Ending = ControllerObserver::Ending;
 
-TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
+TEST(ControllerMetricsTest, EverySeriesExistsAtZeroFromTheStart) {
   Metrics metrics;
   FakeClock clock;
   ControllerMetrics observer(metrics, clock, "shard-pod", 4);
@@ -39,7 +39,7 @@ TEST(ControllerMetricsTest, EverySeriesIsThereAtZeroFromTheStart) {
   }
 }
 
-TEST(ControllerMetricsTest, CountsWhatHappens) {
+TEST(ControllerMetricsTest, CountsOutcomesAndQueueOperations) {
   Metrics metrics;
   FakeClock clock;
   ControllerMetrics observer(metrics, clock, "c", 1);
@@ -71,7 +71,7 @@ TEST(ControllerMetricsTest, CountsWhatHappens) {
   }
 }
 
-TEST(ControllerMetricsTest, WorkThatHasNoEndShows) {
+TEST(ControllerMetricsTest, UnfinishedWorkIsVisible) {
   Metrics metrics;
   FakeClock clock;
   {
@@ -99,12 +99,12 @@ TEST(ControllerMetricsTest, WorkThatHasNoEndShows) {
         HasSubstr(R"(workqueue_longest_running_processor_seconds{controller="c",name="c"} 15)"));
     observer.OnDone(second, clock.Now());
   }
-  // A scrape that comes while the process ends finds nothing under way.
+  // A scrape during shutdown reports no work in flight.
   EXPECT_THAT(metrics.Render(),
               HasSubstr(R"(workqueue_unfinished_work_seconds{controller="c",name="c"} 0)"));
 }
 
-TEST(ControllerMetricsTest, SaysWhoLeads) {
+TEST(ControllerMetricsTest, ReportsLeadership) {
   Metrics metrics;
   std::function<void(bool)> on_change = LeaderMetric(metrics, "operator");
   EXPECT_THAT(metrics.Render(), HasSubstr(R"(leader_election_master_status{name="operator"} 0)"));

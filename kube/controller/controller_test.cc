@@ -18,7 +18,7 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using Ending = ControllerObserver::Ending;
 
-// Takes `work` for each reconcile, then answers what the test said, in turn; Done after that.
+// Takes `work` per reconcile, then returns the test's `answers` in order; Done after the last.
 class ScriptedReconciler final : public Reconciler {
  public:
   explicit ScriptedReconciler(Clock& clock) : clock_(clock) {}
@@ -29,7 +29,7 @@ class ScriptedReconciler final : public Reconciler {
     most_running = std::max(most_running, running);
     if (work > 0s) {
       Result<> slept = co_await clock_.Sleep(work);
-      EXPECT_THAT(slept, IsOk()) << "a reconcile under way is not cancelled";
+      EXPECT_THAT(slept, IsOk()) << "a reconcile in flight is not cancelled";
     }
     --running;
     if (throws) throw std::runtime_error("at()");
@@ -85,7 +85,7 @@ class ControllerTest : public testing::Test {
     clock_.Advance(step);
     Drain(io_);
   }
-  // What has been reconciled since the last call.
+  // The keys reconciled since the last call.
   std::vector<std::string> Seen() { return std::exchange(reconciler_.seen, {}); }
 
   FakeClock clock_;
@@ -100,14 +100,14 @@ class ControllerTest : public testing::Test {
       &observed_};
 };
 
-TEST_F(ControllerTest, ReconcilesWhatIsEnqueuedOnce) {
+TEST_F(ControllerTest, ReconcilesAnEnqueuedKeyOnce) {
   Enqueue("a");
   Advance(1h);
   EXPECT_THAT(Seen(), ElementsAre("a"));
   EXPECT_THAT(observed_.endings, ElementsAre(Ending::kSuccess));
 }
 
-TEST_F(ControllerTest, LooksAgainAfterTheDelayThatWasAskedFor) {
+TEST_F(ControllerTest, ReconcilesAgainAfterTheRequestedDelay) {
   reconciler_.answers = {Outcome::After(30s)};
   Enqueue("a");
   EXPECT_THAT(Seen(), ElementsAre("a"));
@@ -118,7 +118,7 @@ TEST_F(ControllerTest, LooksAgainAfterTheDelayThatWasAskedFor) {
   EXPECT_THAT(observed_.endings, ElementsAre(Ending::kRequeueAfter, Ending::kSuccess));
 }
 
-TEST_F(ControllerTest, RetriesFailuresWithBackoffUntilOneGoesWell) {
+TEST_F(ControllerTest, RetriesFailuresWithBackoffUntilSuccess) {
   reconciler_.answers = {Error::Unavailable("503"), Error::Unavailable("503"), Outcome::Done(),
                          Error::Unavailable("503")};
   Enqueue("a");
@@ -132,7 +132,7 @@ TEST_F(ControllerTest, RetriesFailuresWithBackoffUntilOneGoesWell) {
   EXPECT_THAT(Seen(), ElementsAre("a", "a")) << "success resets the backoff";
 }
 
-TEST_F(ControllerTest, ComesBackWhenTheServerSaid) {
+TEST_F(ControllerTest, HonoursRetryAfter) {
   reconciler_.answers = {Error::Throttled("429").WithRetryAfter(20s)};
   Enqueue("a");
   Seen();
@@ -142,7 +142,7 @@ TEST_F(ControllerTest, ComesBackWhenTheServerSaid) {
   EXPECT_THAT(Seen(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, ConflictsAreRetriedButAreNoErrors) {
+TEST_F(ControllerTest, ConflictsAreRetriedAndNotCountedAsErrors) {
   reconciler_.answers = {Error::Conflict("modified")};
   Enqueue("a");
   Advance(10ms);
@@ -150,7 +150,7 @@ TEST_F(ControllerTest, ConflictsAreRetriedButAreNoErrors) {
   EXPECT_THAT(observed_.endings, ElementsAre(Ending::kRequeue, Ending::kSuccess));
 }
 
-TEST_F(ControllerTest, TerminalErrorsWaitForAnEvent) {
+TEST_F(ControllerTest, TerminalErrorsAreNotRetriedBeforeAnEvent) {
   reconciler_.answers = {Error::Invalid("never").AsTerminal()};
   Enqueue("a");
   Advance(1h);
@@ -160,7 +160,7 @@ TEST_F(ControllerTest, TerminalErrorsWaitForAnEvent) {
   EXPECT_THAT(Seen(), ElementsAre("a"));
 }
 
-TEST_F(ControllerTest, AnExceptionIsAnErrorOfOneObjectOnly) {
+TEST_F(ControllerTest, AnExceptionAffectsOneObjectOnly) {
   reconciler_.throws = true;
   Enqueue("a");
   reconciler_.throws = false;
@@ -168,10 +168,10 @@ TEST_F(ControllerTest, AnExceptionIsAnErrorOfOneObjectOnly) {
   EXPECT_EQ(observed_.panics, 1);
   Enqueue("b");
   Advance(10ms);
-  EXPECT_THAT(Seen(), ElementsAre("a", "b", "a")) << "the worker lives on, and a is retried";
+  EXPECT_THAT(Seen(), ElementsAre("a", "b", "a")) << "the worker continues, and a is retried";
 }
 
-TEST_F(ControllerTest, WorksOnSeveralKeysButNeverTwiceOnOne) {
+TEST_F(ControllerTest, ReconcilesKeysConcurrentlyButNeverOneKeyTwice) {
   reconciler_.work = 1s;
   Enqueue("a");
   Enqueue("a");
@@ -187,7 +187,7 @@ TEST_F(ControllerTest, WorksOnSeveralKeysButNeverTwiceOnOne) {
   EXPECT_EQ(observed_.last_took, 1s);
 }
 
-TEST_F(ControllerTest, StopFinishesWhatIsUnderWayAndStartsNothing) {
+TEST_F(ControllerTest, StopFinishesReconcilesInFlightAndStartsNone) {
   reconciler_.work = 1s;
   Enqueue("a");
   Enqueue("b");
@@ -196,7 +196,7 @@ TEST_F(ControllerTest, StopFinishesWhatIsUnderWayAndStartsNothing) {
   asio::co_spawn(io_, tasks_.Stop(clock_, 10s),
                  [&](std::exception_ptr, Result<> result) { stopped = std::move(result); });
   Drain(io_);
-  EXPECT_FALSE(stopped) << "two reconciles are under way";
+  EXPECT_FALSE(stopped) << "two reconciles are in flight";
   Advance(1s);
   ASSERT_TRUE(stopped);
   EXPECT_THAT(*stopped, IsOk());

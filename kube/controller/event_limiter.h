@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventLimiter: which events of work that fails again and again are told. An object that is tried
-// for hours should say why, but not with an event for each try.
+// EventLimiter: limits how often an object that fails again and again records the same event: once
+// per interval, not once per attempt.
 //
 //   if (limiter.Allow(key, message)) events.Record(...);
 #pragma once
@@ -15,11 +15,11 @@ namespace kube {
 
 class EventLimiter {
  public:
-  // `clock` outlives it.
+  // `clock` outlives this object.
   explicit EventLimiter(Clock& clock, Duration interval = std::chrono::minutes(5))
       : clock_(clock), interval_(interval) {}
 
-  // False if `text` was allowed for `about` less than the interval ago.
+  // False if the same `text` was allowed for `about` within the last interval.
   bool Allow(const ObjectKey& about, std::string_view text);
 
  private:

@@ -21,13 +21,13 @@ constexpr const char* kNormal = "Normal";
 constexpr const char* kWarning = "Warning";
 constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxReason = 128;
-// A name has 253 bytes at most, of which ".0123456789abcdef" is ours.
+// A name has at most 253 bytes, including the suffix ".0123456789abcdef".
 constexpr size_t kMaxObjectName = 253 - 17;
 constexpr Duration kSendTimeout = 10s;
-// Whatever the server asks for: the queue must not stand still for long.
+// Upper bound of a Retry-After.
 constexpr Duration kMaxRetryAfter = 60s;
 
-// Length of the UTF-8 sequence at the start of `text`, 0 if there is no valid one.
+// Length of the UTF-8 sequence at the start of `text`; 0 if it is invalid.
 size_t SequenceLength(std::string_view text) {
   auto lead = static_cast<unsigned char>(text[0]);
   size_t length = lead < 0x80                   ? 1
@@ -42,7 +42,7 @@ size_t SequenceLength(std::string_view text) {
   return length;
 }
 
-// Messages quote registries and pods: whatever bytes those send, the API server gets bounded UTF-8.
+// Messages may quote untrusted bytes: sends bounded, valid UTF-8 to the API server.
 std::string Clean(std::string_view text, size_t max) {
   auto is_ascii = [](char c) { return static_cast<unsigned char>(c) < 0x80; };
   if (text.size() <= max && std::all_of(text.begin(), text.end(), is_ascii))
@@ -58,7 +58,7 @@ std::string Clean(std::string_view text, size_t max) {
   return out;
 }
 
-// What makes two events one event with a count.
+// Equal events, which are merged and counted, have equal signatures.
 std::string SignatureOf(const core::Event& event) {
   const core::ObjectReference& about = event.involved_object();
   std::string signature;
@@ -70,8 +70,8 @@ std::string SignatureOf(const core::Event& event) {
   return signature;
 }
 
-// The API server may take the same event at another time.
-bool MayPass(const Error& error) {
+// Errors after which the API server may accept the same event later.
+bool IsTransient(const Error& error) {
   return error.code() == Code::kThrottled || error.code() == Code::kUnavailable ||
          error.code() == Code::kDeadlineExceeded || error.code() == Code::kUnauthenticated;
 }
@@ -97,7 +97,7 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning,
     if (!warning || normals_.empty()) return;
     Take(normals_, std::prev(normals_.end()));
   }
-  // Events about cluster-scoped objects live in "default".
+  // Events about cluster-scoped objects are in the namespace "default".
   event.mutable_metadata()->set_namespace_(about.namespace_().empty() ? "default"
                                                                       : about.namespace_());
   event.mutable_metadata()->set_name(NewName(about.name()));
@@ -105,12 +105,12 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning,
   event.set_reporting_component(options_.component);
   event.mutable_first_timestamp()->set_seconds(seconds);
   event.set_type(warning ? kWarning : kNormal);
-  urgent_ = clock_.Now();
+  last_urgent_ = clock_.Now();
   Queue& queue = warning ? warnings_ : normals_;
   Insert(queue, queue.end(),
          {.signature = signature,
           .event = event.SerializeAsString(),
-          .since = urgent_,
+          .since = last_urgent_,
           .last_seconds = seconds});
   NotifyObserver();
   changed_.NotifyAll();
@@ -121,7 +121,7 @@ bool EventRecorder::CountRepeat(size_t signature, const core::Event& event, int6
   if (found == by_signature_.end()) return false;
   Waiting& waiting = *found->second.second;
   core::Event other;
-  // Hashes can be made to collide by whoever names pods.
+  // Pod names are untrusted and could be chosen to make hashes collide.
   if (!other.ParseFromString(waiting.event) || SignatureOf(other) != SignatureOf(event))
     return false;
   ++waiting.count;
@@ -151,7 +151,6 @@ bool EventRecorder::OldestIsWarning() const {
 }
 
 void EventRecorder::Drop(size_t events) {
-  dropped_ += events;
   if (options_.observer != nullptr && events > 0) options_.observer->OnDropped(events);
 }
 
@@ -160,7 +159,7 @@ void EventRecorder::NotifyObserver() {
 }
 
 std::string EventRecorder::NewName(const std::string& object_name) {
-  // As client-go: the time in nanoseconds, here made unique within the process as well.
+  // client-go's format, the time in nanoseconds; in addition unique within the process.
   auto nanos =
       static_cast<uint64_t>(std::chrono::nanoseconds(clock_.WallNow().time_since_epoch()).count());
   last_suffix_ = std::max(nanos, last_suffix_ + 1);
@@ -178,19 +177,19 @@ asio::awaitable<void> EventRecorder::Run() {
   while (true) {
     bool cancelled = co_await IsCancelled();
     if (cancelled) break;
-    if (size() == 0 || in_flight_ >= AtOnce()) {
+    if (size() == 0 || in_flight_ >= MaxInFlight()) {
       Result<> waited = co_await changed_.Wait();
       (void)waited;
-    } else if (Duration pause = Pause(); pause > Duration::zero()) {
-      Result<> slept = co_await clock_.Sleep(pause);
+    } else if (Duration delay = DelayOfOldest(); delay > Duration::zero()) {
+      Result<> slept = co_await clock_.Sleep(delay);
       (void)slept;
     } else {
       SendOldest(senders);
     }
   }
 
-  // Flush: at first one alone, as a server that is away now will not be back within the next
-  // moment. A second request to stop ends it.
+  // Flush. Sends one event first: if it fails, the server is unavailable and the flush ends. A
+  // second request to stop ends it too.
   co_await ForgetCancellation();
   bool late = false;
   Alarm deadline(clock_, [this, &late] {
@@ -200,7 +199,7 @@ asio::awaitable<void> EventRecorder::Run() {
   deadline.Set(executor, clock_.Now() + options_.flush);
   uint64_t sent_before = sent_;
   backoff_ = Duration::zero();
-  away_until_ = clock_.Now();
+  backoff_until_ = clock_.Now();
   while (size() + in_flight_ > 0 && !late && backoff_ == Duration::zero()) {
     size_t at_once = sent_ > sent_before ? options_.senders : 1;
     if (size() > 0 && in_flight_ < at_once) {
@@ -212,7 +211,7 @@ asio::awaitable<void> EventRecorder::Run() {
   }
   Result<> stopped = kube::Error::DeadlineExceeded("");
   while (!stopped) stopped = co_await senders.Stop(clock_, kSendTimeout);
-  LOG_IF(INFO, size() > 0) << size() << " events were not sent before the end";
+  LOG_IF(INFO, size() > 0) << size() << " events were not sent before the stop";
   Drop(size());
   by_signature_.clear();
   normals_.clear();
@@ -224,22 +223,22 @@ bool EventRecorder::IsQuiet() {
   if (!options_.busy) return true;
   TimePoint now = clock_.Now();
   bool busy = options_.busy();
-  if (busy) urgent_ = now;
-  return !busy && now - urgent_ >= options_.settle;
+  if (busy) last_urgent_ = now;
+  return !busy && now - last_urgent_ >= options_.settle;
 }
 
-size_t EventRecorder::AtOnce() {
-  // A server that was away is asked by one event first.
+size_t EventRecorder::MaxInFlight() {
+  // After an error, one event at a time until the server accepts it.
   return backoff_ == Duration::zero() && IsQuiet() ? options_.senders : 1;
 }
 
-Duration EventRecorder::Pause() {
+Duration EventRecorder::DelayOfOldest() {
   TimePoint now = clock_.Now();
-  if (now < away_until_) return away_until_ - now;
+  if (now < backoff_until_) return backoff_until_ - now;
   if (IsQuiet()) return Duration::zero();
   if (now - Oldest().front().since < options_.max_wait) return options_.poll;
-  // Beside urgent work, events take at most half of the time of one connection.
-  return urgent_ == now ? std::max(next_turn_ - now, Duration::zero()) : Duration::zero();
+  // During urgent work, events use one connection for at most half of the time.
+  return last_urgent_ == now ? std::max(next_turn_ - now, Duration::zero()) : Duration::zero();
 }
 
 void EventRecorder::SendOldest(TaskGroup& senders) {
@@ -263,16 +262,16 @@ asio::awaitable<void> EventRecorder::Send(Waiting waiting, bool warning) {
                      .timeout = std::chrono::ceil<std::chrono::milliseconds>(kSendTimeout)};
   TimePoint sent_at = clock_.Now();
   Result<ApiResponse> response = co_await client_.Call(std::move(request));
-  Settle(std::move(waiting), warning, response, clock_.Now() - sent_at);
+  HandleResponse(std::move(waiting), warning, response, clock_.Now() - sent_at);
 }
 
-void EventRecorder::Settle(Waiting waiting, bool warning, const Result<ApiResponse>& response,
-                           Duration took) {
+void EventRecorder::HandleResponse(Waiting waiting, bool warning,
+                                   const Result<ApiResponse>& response, Duration took) {
   TimePoint now = clock_.Now();
   --in_flight_;
   next_turn_ = now + took;
   changed_.NotifyAll();
-  // AlreadyExists: an attempt that seemed to fail had arrived.
+  // AlreadyExists: an earlier attempt succeeded although its response was lost.
   if (response || response.error().code() == Code::kAlreadyExists) {
     ++sent_;
     backoff_ = Duration::zero();
@@ -280,16 +279,16 @@ void EventRecorder::Settle(Waiting waiting, bool warning, const Result<ApiRespon
     return;
   }
   const Error& error = response.error();
-  if (MayPass(error) && now >= away_until_) {
+  if (IsTransient(error) && now >= backoff_until_) {
     backoff_ = std::clamp(backoff_ * 2, options_.backoff, options_.max_backoff);
     Duration asked = error.retry_after().value_or(0s);
-    away_until_ = now + std::max(backoff_, std::min(asked, kMaxRetryAfter));
+    backoff_until_ = now + std::max(backoff_, std::min(asked, kMaxRetryAfter));
   }
-  if (MayPass(error) && now - waiting.since < options_.max_age && size() < options_.capacity) {
+  if (IsTransient(error) && now - waiting.since < options_.max_age && size() < options_.capacity) {
     Queue& queue = warning ? warnings_ : normals_;
     Insert(queue, queue.begin(), std::move(waiting));
   } else {
-    VLOG(1) << "an event is lost: " << error;
+    VLOG(1) << "event dropped: " << error;
     Drop(1);
   }
   NotifyObserver();

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventRecorder: core/v1 Events about objects, at a low priority. An event costs the API server as
-// much as a write, so events wait in a bounded queue until nothing urgent has been going on for a
-// moment, and then go out several at a time. Where there is no such moment, an event that has
-// waited for `max_wait` goes out all the same, one at a time. An API server that is away loses no
-// event: the queue waits for it.
+// EventRecorder: writes core/v1 Events at low priority. An event costs the API server as much as
+// any write, so events wait in a bounded queue until there has been no urgent work for a moment;
+// then several are sent at a time. During continuous urgent work, events older than `max_wait` are
+// sent one at a time. While the API server is unavailable, events stay in the queue.
 //
-//   EventRecorder events(client, clock, {.component = "shard", .busy = [&] { return
-//   pods.queue().size() > 0; }}); tasks.Spawn("events", events.Run());
+//   EventRecorder events(client, clock, {.component = "shard", .busy = busy});
+//   tasks.Spawn("events", events.Run());
 //   events.Record(ReferenceTo(pod), /*warning=*/false, "Placed", "on arm64");      // never waits
 //
 // Thread: the client's.
@@ -28,36 +27,37 @@
 
 namespace kube {
 
-// Told what becomes of events; for metrics.
+// Observes the queue of events, for metrics.
 class EventObserver {
  public:
   virtual ~EventObserver() = default;
+  // Queued and in-flight events.
   virtual void OnWaiting(size_t events) = 0;
+  // Events that found the queue full, were refused, expired, or were left at the stop.
   virtual void OnDropped(size_t events) = 0;
 };
 
 struct EventRecorderOptions {
-  // Source of the events.
+  // The events' source.
   std::string component;
-  // Events that wait, about 500 bytes each; one more is dropped.
+  // Maximum queued events, about 500 bytes each; further ones are dropped.
   size_t capacity = 10'000;
-  // True while there is more urgent work, of which a new event is a sign as well; empty: there
-  // never is. Asked each `poll`.
+  // Returns whether there is urgent work; called every `poll`. A new event counts as urgent work
+  // too. Empty: never.
   std::function<bool()> busy;
   Duration poll = std::chrono::milliseconds(100);
-  // How long there must have been none: work that comes pod after pod leaves gaps.
+  // How long there must have been no urgent work: a stream of pods leaves short gaps.
   Duration settle = std::chrono::milliseconds(200);
-  // An event that has waited this long waits no longer for that, only for its turn.
+  // An event that has waited this long is sent despite urgent work, one at a time.
   Duration max_wait = std::chrono::seconds(3);
-  // Events in flight when there is no urgent work.
+  // Concurrent requests when there is no urgent work.
   size_t senders = 8;
-  // The first wait for an API server that is away or asks for fewer calls; doubles up to
-  // `max_backoff`.
+  // First backoff while the API server is unavailable or throttles; doubles up to `max_backoff`.
   Duration backoff = std::chrono::milliseconds(500);
   Duration max_backoff = std::chrono::seconds(10);
-  // An event that could not be sent for so long is dropped.
+  // An event that could not be sent for this long is dropped.
   Duration max_age = std::chrono::minutes(10);
-  // How long a stop takes at most to send what is left.
+  // Maximum time to send the remaining events at a stop.
   Duration flush = std::chrono::seconds(4);
   // May be null; outlives the recorder.
   EventObserver* observer = nullptr;
@@ -68,27 +68,24 @@ class EventRecorder {
   // `client` and `clock` outlive the recorder.
   EventRecorder(Client& client, Clock& clock, EventRecorderOptions options);
 
-  // Queues an event, or counts one more of an equal event that still waits. In a full queue a
-  // warning takes the place of another event. `message` is cut to 1,024 bytes.
+  // Queues an event, or increments the count of an equal queued event. If the queue is full, a
+  // warning replaces a normal event. `message` is truncated to 1,024 bytes.
   void Record(const core::ObjectReference& about, bool warning, std::string_view reason,
               std::string message);
 
-  // Sends until cancelled, then flushes. Once at a time.
+  // Sends until cancelled, then flushes. Must not run twice at a time.
   asio::awaitable<void> Run();
 
   size_t size() const { return normals_.size() + warnings_.size(); }
-  // Events that found the queue full, were refused by the API server, waited for too long, or were
-  // left at the end.
-  uint64_t dropped() const { return dropped_; }
 
  private:
-  // Packed: a burst of pods leaves thousands.
+  // Serialized: a burst of pods queues thousands of events.
   struct Waiting {
-    size_t signature = 0;  // hash of all that makes two events equal
+    size_t signature = 0;  // hash of the fields in which equal events agree
     std::string event;     // a serialized core::Event
     TimePoint since;
     int32_t count = 1;
-    int64_t last_seconds = 0;  // of the last of `count`, since the epoch
+    int64_t last_seconds = 0;  // time of the last repetition, since the epoch
   };
   using Queue = std::list<Waiting>;
 
@@ -100,16 +97,17 @@ class EventRecorder {
   void Drop(size_t events);
   void NotifyObserver();
 
-  // True if there has been no urgent work for `settle`.
+  // True if there was no urgent work for `settle`.
   bool IsQuiet();
   // How many events may be in flight now.
-  size_t AtOnce();
-  // How long the oldest event has to wait yet; zero: it may go.
-  Duration Pause();
+  size_t MaxInFlight();
+  // How long the oldest event must wait; zero: send it now.
+  Duration DelayOfOldest();
   // Starts a task in `senders` that sends the oldest event.
   void SendOldest(TaskGroup& senders);
   asio::awaitable<void> Send(Waiting waiting, bool warning);
-  void Settle(Waiting waiting, bool warning, const Result<ApiResponse>& response, Duration took);
+  void HandleResponse(Waiting waiting, bool warning, const Result<ApiResponse>& response,
+                      Duration took);
   std::string NewName(const std::string& object_name);
 
   Client& client_;
@@ -120,14 +118,13 @@ class EventRecorder {
   Queue warnings_;
   std::unordered_map<size_t, std::pair<Queue*, Queue::iterator>> by_signature_;
   uint64_t sent_ = 0;
-  uint64_t dropped_ = 0;
   uint64_t last_suffix_ = 0;
-  TimePoint urgent_;     // when there was urgent work last
-  TimePoint next_turn_;  // of an event that does not wait for a quiet moment
+  TimePoint last_urgent_;  // when there was urgent work last
+  TimePoint next_turn_;    // when the next event may be sent during urgent work
   size_t in_flight_ = 0;
-  Duration backoff_{};  // zero while the API server takes events
-  TimePoint away_until_;
-  Notifier changed_;  // an event was added, or one in flight has ended
+  Duration backoff_{};  // zero while the API server accepts events
+  TimePoint backoff_until_;
+  Notifier changed_;  // an event was added, or a request has ended
 };
 
 // A reference to `object`, complete enough for kubectl to list the event under it.

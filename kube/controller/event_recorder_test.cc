@@ -19,6 +19,13 @@ namespace {
 
 using namespace std::chrono_literals;
 
+struct CountingObserver final : EventObserver {
+  void OnWaiting(size_t) override {}
+  void OnDropped(size_t events) override { dropped += events; }
+
+  size_t dropped = 0;
+};
+
 class EventRecorderTest : public testing::Test {
  protected:
   ~EventRecorderTest() override { EXPECT_THAT(Stop(), IsOk()); }
@@ -42,10 +49,12 @@ class EventRecorderTest : public testing::Test {
   FakeApiServer api_{clock_};
   TaskGroup tasks_{io_.get_executor()};
   bool busy_ = false;
+  CountingObserver observer_;
   EventRecorderOptions options_{.component = "shard",
                                 .capacity = 3,
                                 .busy = [this] { return busy_; },
-                                .settle = Duration::zero()};
+                                .settle = Duration::zero(),
+                                .observer = &observer_};
   EventRecorder recorder_{api_, clock_, options_};
 };
 
@@ -93,10 +102,10 @@ TEST_F(EventRecorderTest, CountsRepeatsWhileTheyWait) {
   EXPECT_EQ(event.count(), 2);
   EXPECT_EQ(event.last_timestamp().seconds() - event.first_timestamp().seconds(), 2);
   Record("same");
-  EXPECT_EQ(Sent().size(), 3u) << "a new one, now that the first is gone";
+  EXPECT_EQ(Sent().size(), 3u) << "a new event, as the first was sent";
 }
 
-TEST_F(EventRecorderTest, WaitsForUrgentWorkButNotForEver) {
+TEST_F(EventRecorderTest, WaitsForUrgentWorkAtMostMaxWait) {
   busy_ = true;
   Start();
   Record("a");
@@ -109,7 +118,7 @@ TEST_F(EventRecorderTest, WaitsForUrgentWorkButNotForEver) {
   EXPECT_EQ(Sent().size(), 1u);
 }
 
-TEST_F(EventRecorderTest, GoesOnWhenUrgentWorkIsDone) {
+TEST_F(EventRecorderTest, SendsWhenUrgentWorkIsDone) {
   busy_ = true;
   Start();
   Record("a");
@@ -130,22 +139,22 @@ TEST_F(EventRecorderTest, WaitsForMoreThanAGapInUrgentWork) {
   EXPECT_EQ(Sent().size(), 0u);
   record("b");
   clock_.Advance(100ms);
-  EXPECT_EQ(Sent().size(), 0u) << "b is a sign of work";
+  EXPECT_EQ(Sent().size(), 0u) << "the new event counts as urgent work";
   clock_.Advance(100ms);
   EXPECT_EQ(Sent().size(), 2u);
-  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
 }
 
-// An API server whose answers take `latency`, by the fake clock.
+// An API server with response latency, by the fake clock.
 class SlowClient final : public Client {
  public:
   SlowClient(FakeApiServer& api, Clock& clock, Duration latency)
       : api_(api), clock_(clock), latency_(latency) {}
 
   Async<ApiResponse> Call(ApiRequest request) override {
-    most_at_once_ = std::max(most_at_once_, ++at_once_);
+    max_in_flight_ = std::max(max_in_flight_, ++in_flight_);
     Result<> slept = co_await clock_.Sleep(latency_);
-    --at_once_;
+    --in_flight_;
     if (!slept) co_return slept.error();
     Result<ApiResponse> response = co_await api_.Call(std::move(request));
     co_return response;
@@ -153,14 +162,14 @@ class SlowClient final : public Client {
   Async<std::unique_ptr<WatchStream>> Watch(ApiRequest) override {
     co_return Error::Unavailable("no watches here");
   }
-  int most_at_once() const { return most_at_once_; }
+  int max_in_flight() const { return max_in_flight_; }
 
  private:
   FakeApiServer& api_;
   Clock& clock_;
   Duration latency_;
-  int at_once_ = 0;
-  int most_at_once_ = 0;
+  int in_flight_ = 0;
+  int max_in_flight_ = 0;
 };
 
 class SlowServerTest : public EventRecorderTest {
@@ -187,35 +196,35 @@ class SlowServerTest : public EventRecorderTest {
   std::optional<EventRecorder> slow_;
 };
 
-TEST_F(SlowServerTest, ABurstLosesNothingAndGoesOutAfterIt) {
+TEST_F(SlowServerTest, EventsOfABurstAreSentAfterIt) {
   StartWith(10'000);
   busy_ = true;
   for (int i = 0; i < 8'000; ++i) RecordSlow(i);
   Pass(2s);
-  EXPECT_EQ(Sent().size(), 0u) << "pods come first";
+  EXPECT_EQ(Sent().size(), 0u) << "urgent work comes first";
   busy_ = false;
   Pass(10s + 500ms);
   EXPECT_EQ(Sent().size(), 8'000u);
-  EXPECT_EQ(slow_->dropped(), 0u);
-  EXPECT_EQ(slow_client_.most_at_once(), 8);
-  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+  EXPECT_EQ(observer_.dropped, 0u);
+  EXPECT_EQ(slow_client_.max_in_flight(), 8);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
 }
 
-TEST_F(SlowServerTest, WithoutAQuietMomentEachIsOutWithinTenSeconds) {
+TEST_F(SlowServerTest, DuringUrgentWorkEachEventIsSentWithinTenSeconds) {
   StartWith(10'000);
-  // Fifty events a second, pod after pod: there is never a gap of 200 ms.
+  // 50 events a second: there is never a gap of 200 ms.
   for (int i = 0; i < 1'000; ++i) {
     RecordSlow(i);
     Pass(20ms);
-    ASSERT_GE(static_cast<int>(Sent().size()), i - 500) << "those of ten seconds ago";
+    ASSERT_GE(static_cast<int>(Sent().size()), i - 500) << "the events of ten seconds ago";
   }
-  EXPECT_EQ(slow_client_.most_at_once(), 1);
+  EXPECT_EQ(slow_client_.max_in_flight(), 1);
   busy_ = false;
   Pass(20s);
-  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
 }
 
-TEST_F(SlowServerTest, BesideUrgentWorkEventsTakeHalfOfOneConnection) {
+TEST_F(SlowServerTest, DuringUrgentWorkEventsUseHalfOfOneConnection) {
   StartWith(10'000);
   busy_ = true;
   for (int i = 0; i < 1'000; ++i) RecordSlow(i);
@@ -224,13 +233,13 @@ TEST_F(SlowServerTest, BesideUrgentWorkEventsTakeHalfOfOneConnection) {
   Pass(2s);
   EXPECT_NEAR(static_cast<double>(Sent().size() - before), 100, 5)
       << "2 s, 10 ms each, and 10 ms between";
-  EXPECT_EQ(slow_client_.most_at_once(), 1);
+  EXPECT_EQ(slow_client_.max_in_flight(), 1);
   busy_ = false;
   Pass(20s);
-  EXPECT_THAT(Stop(), IsOk()) << "before the recorder goes";
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
 }
 
-TEST_F(EventRecorderTest, AServerThatIsAwayLosesNone) {
+TEST_F(EventRecorderTest, KeepsEventsWhileTheServerIsUnavailable) {
   Start();
   api_.Stop();
   for (const char* message : {"1", "2", "3"}) Record(message);
@@ -243,7 +252,7 @@ TEST_F(EventRecorderTest, AServerThatIsAwayLosesNone) {
   api_.Start();
   clock_.Advance(10s);
   EXPECT_EQ(Sent().size(), 3u);
-  EXPECT_EQ(recorder_.dropped(), 0u);
+  EXPECT_EQ(observer_.dropped, 0u);
 }
 
 TEST_F(EventRecorderTest, AnEventThatCannotBeSentForTenMinutesIsDropped) {
@@ -255,20 +264,20 @@ TEST_F(EventRecorderTest, AnEventThatCannotBeSentForTenMinutesIsDropped) {
     clock_.Advance(10s);
   }
   Drain(io_);
-  EXPECT_EQ(recorder_.dropped(), 1u);
+  EXPECT_EQ(observer_.dropped, 1u);
   EXPECT_EQ(recorder_.size(), 0u);
 }
 
-TEST_F(EventRecorderTest, AnAttemptThatHadArrivedIsNotSentAgain) {
+TEST_F(EventRecorderTest, AnEventThatAlreadyExistsIsNotSentAgain) {
   api_.FailNext(Error::AlreadyExists("events \"web.1\" already exists"), "POST");
   Start();
   Record("1");
   Drain(io_);
   EXPECT_EQ(api_.CountCalls("POST"), 1);
-  EXPECT_EQ(recorder_.dropped(), 0u);
+  EXPECT_EQ(observer_.dropped, 0u);
 }
 
-TEST_F(EventRecorderTest, TheServerSaysWhenToComeBack) {
+TEST_F(EventRecorderTest, HonoursRetryAfter) {
   api_.FailNext(Error::Throttled("too many requests").WithRetryAfter(5s), "POST");
   Start();
   Record("1");
@@ -279,44 +288,44 @@ TEST_F(EventRecorderTest, TheServerSaysWhenToComeBack) {
   EXPECT_EQ(Sent().size(), 1u);
 }
 
-TEST_F(EventRecorderTest, CountsWhatDoesNotFit) {
+TEST_F(EventRecorderTest, CountsDroppedEvents) {
   for (const char* message : {"1", "2", "3", "4", "5"}) Record(message);
-  EXPECT_EQ(recorder_.dropped(), 2u);
+  EXPECT_EQ(observer_.dropped, 2u);
   Record("1");
-  EXPECT_EQ(recorder_.dropped(), 2u) << "a repeat needs no room";
+  EXPECT_EQ(observer_.dropped, 2u) << "a repetition needs no room";
   Start();
   EXPECT_EQ(Sent().size(), 3u);
 }
 
-TEST_F(EventRecorderTest, AWarningTakesThePlaceOfAnotherEvent) {
+TEST_F(EventRecorderTest, AWarningReplacesANormalEvent) {
   for (const char* message : {"1", "2", "3"}) Record(message);
   auto warn = [&](const char* message) {
     recorder_.Record(ReferenceTo(core::Pod(MakePod("web").Uid("u1"))), /*warning=*/true, "NoImage",
                      message);
   };
   for (const char* message : {"a", "b", "c", "d"}) warn(message);
-  EXPECT_EQ(recorder_.dropped(), 4u);
+  EXPECT_EQ(observer_.dropped, 4u);
   Record("3");
-  EXPECT_EQ(recorder_.dropped(), 5u) << "it does not wait any more";
+  EXPECT_EQ(observer_.dropped, 5u) << "it is no longer queued";
   Start();
   std::vector<std::string> messages;
   for (const core::Event& event : Sent()) messages.push_back(event.message());
   EXPECT_THAT(messages, testing::UnorderedElementsAre("a", "b", "c"));
 }
 
-TEST_F(EventRecorderTest, RefusedEventsAreDroppedAndTheNextGoOut) {
+TEST_F(EventRecorderTest, RefusedEventsAreDroppedAndTheNextAreSent) {
   api_.FailNext(Error::PermissionDenied("namespace is terminating"), "POST");
   Start();
   Record("1");
   Record("2");
   EXPECT_EQ(Sent().size(), 1u);
-  EXPECT_EQ(recorder_.dropped(), 1u);
+  EXPECT_EQ(observer_.dropped, 1u);
   EXPECT_EQ(api_.CountCalls("POST"), 2);
 }
 
 TEST_F(EventRecorderTest, MessagesAreBoundedUtf8) {
   Start();
-  Record(std::string(1023, 'x') + "\xc3\xa9");  // an e with an accent that would end at byte 1025
+  Record(std::string(1023, 'x') + "\xc3\xa9");  // a two-byte character that ends at byte 1025
   Record("a\xff\xfe b");
   std::vector<core::Event> events = Sent();
   ASSERT_EQ(events.size(), 2u);
@@ -330,7 +339,7 @@ TEST_F(EventRecorderTest, LongNamesStayValid) {
   EXPECT_LE(Sent().at(0).metadata().name().size(), 253u);
 }
 
-TEST_F(EventRecorderTest, StopSendsTheRest) {
+TEST_F(EventRecorderTest, StopSendsTheRemainingEvents) {
   busy_ = true;
   Start();
   Record("1");
@@ -339,7 +348,7 @@ TEST_F(EventRecorderTest, StopSendsTheRest) {
   EXPECT_EQ(Sent().size(), 2u);
 }
 
-TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatWasAwayBefore) {
+TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatWasUnavailableBefore) {
   Start();
   api_.Stop();
   Record("1");
@@ -350,14 +359,14 @@ TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatWasAwayBefore) {
   EXPECT_EQ(api_.CountCalls("POST"), before + 1);
 }
 
-TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatIsAway) {
+TEST_F(EventRecorderTest, StopDoesNotWaitForAServerThatIsUnavailable) {
   busy_ = true;
   Start();
   Record("1");
   Record("2");
   api_.Stop();
   EXPECT_THAT(Stop(), IsOk());
-  EXPECT_EQ(recorder_.dropped(), 2u);
+  EXPECT_EQ(observer_.dropped, 2u);
   EXPECT_EQ(api_.CountCalls("POST"), 1);
 }
 

@@ -9,7 +9,7 @@
 namespace kube {
 namespace {
 
-// A pod in line is woken; that it is looked at anyway costs little.
+// Safety net: a queued pod is woken on its turn.
 constexpr std::chrono::minutes kOverdue{2};
 
 }  // namespace
@@ -23,7 +23,7 @@ Async<Outcome> LargePods::Reconcile(Request request) {
   }
   if (!share_.Enter(key)) co_return Outcome::After(kOverdue);
 
-  // Left however the reconciler ends.
+  // Leaves on every path, exceptions included.
   struct Place {
     LargePods& pods;
     const ObjectKey& key;
@@ -43,7 +43,8 @@ Async<std::optional<core::Pod>> LargePods::ReadLive(ObjectKey key) {
   Result<core::Pod> pod = co_await kube::Get<core::Pod>(client_, key);
   if (IsNotFound(pod)) co_return std::optional<core::Pod>();
   if (!pod) co_return pod.error().Prefix("read a large pod");
-  // As in the cache: see watches/gated_pods.h.
+  // Not needed for a write: a PUT of a pod ignores its status, and keeps the managed fields if it
+  // has none.
   pod->clear_status();
   pod->mutable_metadata()->clear_managed_fields();
   co_return std::optional<core::Pod>(std::move(*pod));

@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// LargePods: gives a reconciler the pods that its cache holds only a stub of (Reader::Complete()),
-// a few at a time.
+// LargePods: reads pods live that the cache holds only as a stub (see Reader::Complete()), a few at
+// a time.
 //
 //   LargePods pods(client, cache, {.per_namespace = 1, .total = 2});
-//   PodReconciler reconciler(pods, ...);                     // reads what it works on by
-//   pods.Get() pods.Serve(reconciler); Controller controller(options, pods, clock);             //
-//   in place of `reconciler` pods.OnTurn([&](const ObjectKey& pod) { controller.Enqueue(pod); });
+//   PodReconciler reconciler(pods, ...);             // reads its pod by pods.Get()
+//   pods.Serve(reconciler);
+//   Controller controller(options, pods, clock);     // in place of `reconciler`
+//   pods.OnTurn([&](const ObjectKey& pod) { controller.Enqueue(pod); });
 //
-// Before the reconciler is asked about such a pod it is read live, and Get() has it until the
-// reconciler is done. A pod whose turn it is not is put in line and comes back when it is: no
-// worker waits for memory. Thread: one.
+// Such a pod is read before the reconciler is called, and Get() returns it until the reconciler
+// returns. A pod beyond the limit is queued and enqueued again on its turn: no worker waits for
+// memory.
+// Thread: one.
 #pragma once
 
 #include <functional>
@@ -26,11 +28,11 @@ namespace kube {
 
 class LargePods final : public PodReader, public Reconciler {
  public:
-  // `share`: pods at a time. Both outlive it.
+  // `share`: pods at a time. `client` and `cache` outlive this object.
   LargePods(Client& client, const PodReader& cache, FairShareOptions share)
       : client_(client), cache_(cache), share_(share) {}
 
-  // Whom to ask about a pod; before the first Reconcile().
+  // Sets the reconciler; call before the first Reconcile().
   void Serve(Reconciler& reconciler) { reconciler_ = &reconciler; }
   void OnTurn(std::function<void(const ObjectKey&)> wake) { share_.OnTurn(std::move(wake)); }
 
@@ -55,7 +57,7 @@ class LargePods final : public PodReader, public Reconciler {
   const PodReader& cache_;
   FairShare share_;
   Reconciler* reconciler_ = nullptr;
-  // Those being reconciled; nullopt for one that is gone.
+  // The pods being reconciled; nullopt: deleted.
   std::unordered_map<ObjectKey, std::optional<core::Pod>> live_;
 };
 

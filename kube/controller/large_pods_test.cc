@@ -30,7 +30,7 @@ class LargePodsTest : public testing::Test, public Reconciler {
   }
   ~LargePodsTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk()); }
 
-  // What a reconciler sees: the number of its containers, -1 for a pod that is gone.
+  // The pods that the reconciler got, with the number of containers; -1: deleted.
   Async<Outcome> Reconcile(Request request) override {
     std::optional<Pod> pod = large_.Get(request.key);
     seen_.push_back(request.key.ToString() + " " +
@@ -41,7 +41,7 @@ class LargePodsTest : public testing::Test, public Reconciler {
     }
     co_return Outcome::Done();
   }
-  // A pod of one container, which the cache has without it.
+  // A pod with one container; the cache has a stub without it.
   void CreateLarge(const std::string& ns, const std::string& name) {
     api_.Create<Pod>(MakePod(name).Namespace(ns).Image("r.io/app:1").Gate("gate"));
     cache_.PutStub(MakePod(name).Namespace(ns).Gate("gate"));
@@ -66,14 +66,14 @@ class LargePodsTest : public testing::Test, public Reconciler {
   std::vector<std::string> woken_;
 };
 
-TEST_F(LargePodsTest, APodThatTheCacheHasIsNotReadAgain) {
+TEST_F(LargePodsTest, AWholePodIsNotReadLive) {
   cache_.Put(MakePod("web").Image("r.io/app:1"));
   EXPECT_THAT(Ask("ns", "web"), IsOk());
   EXPECT_THAT(seen_, ElementsAre("ns/web 1"));
   EXPECT_EQ(api_.CountCalls("GET"), 0);
 }
 
-TEST_F(LargePodsTest, AStubIsReadLiveAndNotKept) {
+TEST_F(LargePodsTest, AStubIsReadLiveAndNotCached) {
   CreateLarge("ns", "web");
   EXPECT_FALSE(large_.Complete({"ns", "web"}));
   EXPECT_THAT(Ask("ns", "web"), IsOk());
@@ -82,13 +82,13 @@ TEST_F(LargePodsTest, AStubIsReadLiveAndNotKept) {
   EXPECT_EQ(api_.CountCalls("GET"), 1);
 }
 
-TEST_F(LargePodsTest, APodThatIsGoneByThenIsGoneForTheReconcilerToo) {
+TEST_F(LargePodsTest, AStubOfADeletedPodReadsAsAbsent) {
   cache_.PutStub(MakePod("web").Gate("gate"));
   EXPECT_THAT(Ask("ns", "web"), IsOk());
   EXPECT_THAT(seen_, ElementsAre("ns/web -1"));
 }
 
-TEST_F(LargePodsTest, AnErrorOfTheApiServerIsTheOutcome) {
+TEST_F(LargePodsTest, AnErrorOfTheApiServerIsReturned) {
   CreateLarge("ns", "web");
   api_.FailNext(Error::Unavailable("503"), "GET");
   EXPECT_THAT(Ask("ns", "web"), FailsWith(Code::kUnavailable));
@@ -97,7 +97,7 @@ TEST_F(LargePodsTest, AnErrorOfTheApiServerIsTheOutcome) {
   EXPECT_THAT(seen_, ElementsAre("ns/web 1"));
 }
 
-TEST_F(LargePodsTest, FewAreInMemoryAtATimeAndNobodyWaits) {
+TEST_F(LargePodsTest, FewAreInMemoryAtATimeAndWorkersDoNotWait) {
   for (const char* name : {"1", "2", "3"}) CreateLarge("greedy", name);
   CreateLarge("modest", "web");
   cache_.Put(MakePod("small").Namespace("greedy"));

@@ -17,12 +17,11 @@ using namespace std::chrono_literals;
 using coordination::Lease;
 
 constexpr Duration kReleaseTimeout = 3s;
-// Between two tries of one renewal, where others write to the Lease at the same time; up to twice
-// as long.
+// Between two attempts of one renewal after a conflict with another writer; up to twice as long.
 constexpr Duration kConflictRetry = 10ms;
-// While this process is not able to lead; no call is made for it.
+// Poll interval of `able`, which makes no call.
 constexpr Duration kAbleRetry = 200ms;
-// A Lease is believed for so long at most, whatever whoever wrote it says.
+// Upper bound of the duration in a Lease, which other clients may write.
 constexpr std::chrono::seconds kLongestDuration = 60s;
 // client-go's JitterFactor: candidates wait between one and 2.2 retry periods.
 constexpr double kJitter = 1.2;
@@ -50,8 +49,8 @@ LeaderElector::LeaderElector(Client& client, Clock& clock, LeaseOptions options)
       random_(std::random_device()()) {}
 
 Async<> LeaderElector::Acquire() {
-  LOG(INFO) << "lease " << options_.ns << "/" << options_.name
-            << ": waiting to become the leader as " << options_.identity;
+  LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": waiting for leadership as "
+            << options_.identity;
   std::string last_holder;
   bool was_able = true;
   while (true) {
@@ -65,7 +64,7 @@ Async<> LeaderElector::Acquire() {
       continue;
     }
     was_able = true;
-    Result<bool> ours = co_await Try(clock_.Now() + options_.renew_deadline);
+    Result<bool> ours = co_await TryAcquireOrRenew(clock_.Now() + options_.renew_deadline);
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
     LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": "
                            << ours.error();
@@ -75,8 +74,8 @@ Async<> LeaderElector::Acquire() {
       LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": held by " << last_holder;
     }
     std::uniform_real_distribution<double> chance(1.0, 1.0 + kJitter);
-    Duration pause = std::chrono::duration_cast<Duration>(options_.retry * chance(random_));
-    Result<> slept = co_await clock_.Sleep(pause);
+    Duration delay = std::chrono::duration_cast<Duration>(options_.retry * chance(random_));
+    Result<> slept = co_await clock_.Sleep(delay);
     if (!slept) co_return slept.error();
   }
   SetLeader(true);
@@ -92,7 +91,7 @@ Async<> LeaderElector::Hold() {
       co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
     Result<void> able = Able();
     if (!able) co_return able.error();
-    Result<bool> ours = co_await Try(std::max(deadline, clock_.Now() + 1ms));
+    Result<bool> ours = co_await TryAcquireOrRenew(std::max(deadline, clock_.Now() + 1ms));
     if (ours && *ours) continue;
     if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
     if (ours) {
@@ -111,9 +110,9 @@ Async<> LeaderElector::Hold() {
 Async<> LeaderElector::Release() {
   co_await ForgetCancellation();
   co_await IgnoreCancellation();
-  if (!leader_ || !seen_) co_return Ok();
+  if (!leader_ || !observed_) co_return Ok();
   SetLeader(false);
-  Lease lease = *seen_;
+  Lease lease = *observed_;
   lease.mutable_spec()->set_holder_identity("");
   lease.mutable_spec()->set_lease_duration_seconds(1);
   SetTime(*lease.mutable_spec()->mutable_renew_time(), clock_.WallNow());
@@ -121,52 +120,51 @@ Async<> LeaderElector::Release() {
   Result<Lease> written =
       co_await Send(Method::kPut, std::move(lease), clock_.Now() + kReleaseTimeout);
   if (!written) co_return written.error().Prefix("release lease");
-  See(*written);
+  Observe(*written);
   co_return Ok();
 }
 
-Async<bool> LeaderElector::Try(TimePoint deadline) {
+Async<bool> LeaderElector::TryAcquireOrRenew(TimePoint deadline) {
   co_await IgnoreCancellation();
   bool cancelled = co_await IsCancelled();
   if (cancelled) co_return Error::Cancelled("lease");
 
-  // The leader writes what it wrote last; only when that fails it looks who was there.
+  // The leader renews without reading the Lease first; it reads only if that fails.
   if (leader()) {
-    Result<Lease> renewed = co_await Write(seen_, deadline);
+    Result<Lease> renewed = co_await Write(observed_, deadline);
     if (renewed) co_return true;
     if (renewed.error().code() == Code::kCancelled) co_return renewed.error();
   }
 
-  // Only another holder is a reason to give way. Whoever else writes to the Lease may be faster
-  // many times over.
+  // Only another holder ends leadership. Other writers may cause any number of conflicts.
   while (true) {
-    Result<bool> taken = co_await Look(deadline);
+    Result<bool> taken = co_await ReadHeldByAnother(deadline);
     if (!taken) co_return taken.error();
     if (*taken) co_return false;
-    Result<Lease> written = co_await Write(seen_, deadline);
+    Result<Lease> written = co_await Write(observed_, deadline);
     if (written) co_return true;
     bool raced = FailedWith(written, Code::kConflict) || FailedWith(written, Code::kAlreadyExists);
     if (!raced || clock_.Now() >= deadline) co_return written.error();
     std::uniform_real_distribution<double> chance(1.0, 2.0);
-    Duration pause = std::chrono::duration_cast<Duration>(kConflictRetry * chance(random_));
-    Result<> slept = co_await clock_.Sleep(pause);
+    Duration delay = std::chrono::duration_cast<Duration>(kConflictRetry * chance(random_));
+    Result<> slept = co_await clock_.Sleep(delay);
     if (!slept) co_return slept.error();
   }
 }
 
-Async<bool> LeaderElector::Look(TimePoint deadline) {
+Async<bool> LeaderElector::ReadHeldByAnother(TimePoint deadline) {
   ApiRequest get{.target = ResourceOf<Lease>::value.Path(options_.ns, options_.name),
                  .accept = std::string(kProtobuf),
                  .timeout = CallTimeout(deadline)};
   Result<ApiResponse> response = co_await client_.Call(std::move(get));
   if (IsNotFound(response)) {
-    seen_.reset();
+    observed_.reset();
     co_return false;
   }
   if (!response) co_return response.error();
   Result<Lease> lease = Decode<Lease>(response->body);
   if (!lease) co_return lease.error();
-  See(*lease);
+  Observe(*lease);
   co_return HeldByAnother();
 }
 
@@ -196,7 +194,7 @@ Async<Lease> LeaderElector::Write(std::optional<Lease> current, TimePoint deadli
   Result<Lease> written = co_await Send(method, std::move(lease), deadline);
   if (!written) co_return written.error();
   renewed_at_ = sent_at;
-  See(*written);
+  Observe(*written);
   co_return written;
 }
 
@@ -213,24 +211,24 @@ Async<Lease> LeaderElector::Send(Method method, Lease lease, TimePoint deadline)
   co_return Decode<Lease>(response->body);
 }
 
-void LeaderElector::See(const Lease& lease) {
-  if (!seen_ || seen_->spec().SerializeAsString() != lease.spec().SerializeAsString())
-    seen_at_ = clock_.Now();
-  seen_ = lease;
+void LeaderElector::Observe(const Lease& lease) {
+  if (!observed_ || observed_->spec().SerializeAsString() != lease.spec().SerializeAsString())
+    observed_at_ = clock_.Now();
+  observed_ = lease;
 }
 
 bool LeaderElector::HeldByAnother() const {
-  const std::string& holder = seen_->spec().holder_identity();
+  const std::string& holder = observed_->spec().holder_identity();
   if (holder.empty() || holder == options_.identity) return false;
-  std::chrono::seconds duration(seen_->spec().lease_duration_seconds());
-  return clock_.Now() < seen_at_ + std::min(duration, kLongestDuration);
+  std::chrono::seconds duration(observed_->spec().lease_duration_seconds());
+  return clock_.Now() < observed_at_ + std::min(duration, kLongestDuration);
 }
 
 void LeaderElector::SetLeader(bool leader) {
   if (leader_ == leader) return;
   leader_ = leader;
   LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": "
-            << (leader ? "leader now" : "not the leader any more");
+            << (leader ? "acquired leadership" : "no longer the leader");
   if (options_.on_change) options_.on_change(leader);
 }
 

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// LeaderElector: of several processes with one Lease, one works at a time. As client-go does it, so
-// that both can share a Lease.
+// LeaderElector: of several processes with one Lease, one is the leader. Compatible with
+// client-go's leader election.
 //
-//   LeaderElector elector(client, clock, {.ns = "ours", .name = "operator", .identity = pod_name});
-//   Result<> acquired = co_await elector.Acquire();        // waits until we are the leader
+//   LeaderElector elector(client, clock, {.ns = "system", .name = "operator"});
+//   Result<> acquired = co_await elector.Acquire();      // waits until this process is the leader
 //   ... start working ...
-//   Result<> lost = co_await elector.Hold();               // renews; returns when that is over
+//   Result<> lost = co_await elector.Hold();             // renews; returns when the lease is lost
 //   ... stop working ...
-//   Result<> released = co_await elector.Release();        // the next one starts at once
+//   Result<> released = co_await elector.Release();      // another candidate can lead at once
 //
-// Clocks of other machines don't matter: a Lease has expired when it has not changed, as seen from
-// here, for its duration. Two leaders at a time can still be (a process that was paused): writes
-// are guarded by resourceVersions.
+// Clock skew does not matter: a Lease has expired when this process has seen no change of it for
+// its duration. Two leaders at a time are still possible (a process that was suspended): writes
+// must be guarded by resourceVersions.
 #pragma once
 
 #include <functional>
@@ -26,9 +26,8 @@
 
 namespace kube {
 
-// Who this process is among the candidates: $POD_NAME, where the pod's manifest gives its name so;
-// a container that is started again then takes up its own Lease at once. Elsewhere the host's name
-// and the process id.
+// The identity of this process: $POD_NAME if the pod's manifest sets it (a restarted container then
+// reacquires its own Lease at once), otherwise host name and process id.
 std::string LeaseIdentity();
 
 struct LeaseOptions {
@@ -36,18 +35,18 @@ struct LeaseOptions {
   std::string name;
   // Unique among the candidates.
   std::string identity = LeaseIdentity();
-  // How long the others wait after our last sign of life; whole seconds.
+  // How long other candidates wait after the last renewal; whole seconds.
   std::chrono::seconds duration{15};
-  // How long we go on working without having renewed; less than `duration`.
+  // How long the leader continues without a renewal; less than `duration`.
   Duration renew_deadline = std::chrono::seconds(10);
-  // Between two tries, with jitter where it is not ours.
+  // Between two attempts; with jitter while another process is the leader.
   Duration retry = std::chrono::seconds(2);
-  // Whom the Lease goes with, if it is made here.
+  // Owner of a Lease created by this process: garbage collection deletes the Lease with it.
   std::optional<meta::OwnerReference> owner = std::nullopt;
-  // Told when leadership comes and goes; may be empty.
+  // Called when leadership starts and ends; may be empty.
   std::function<void(bool leader)> on_change;
-  // Whether this process can do the work, asked before each try; an error keeps it from acquiring
-  // the Lease and ends Hold(). Empty: always.
+  // Returns whether this process can do the work; called before each attempt. An error prevents
+  // acquiring the Lease and ends Hold(). Empty: always able.
   std::function<Result<void>()> able;
 };
 
@@ -56,33 +55,35 @@ class LeaderElector {
   // `client` and `clock` outlive the elector.
   LeaderElector(Client& client, Clock& clock, LeaseOptions options);
 
-  // Returns when we are the leader. Trouble with the API server is logged and tried again. Errors:
-  // kCancelled.
+  // Returns when this process is the leader. Errors of the API server are logged and retried.
+  // Errors: kCancelled.
   Async<> Acquire();
-  // Renews until that ends, and always returns an error: kCancelled or that of `able` (still the
-  // leader: call Release), kConflict (somebody else has the Lease) or kDeadlineExceeded (not
-  // renewed in time). Other writers of the Lease, and its deletion, end nothing.
+  // Renews until leadership ends, and always returns an error: kCancelled or the error of `able`
+  // (still the leader: call Release), kConflict (another process holds the Lease) or
+  // kDeadlineExceeded (not renewed in time). Other writes to the Lease, and its deletion, do not
+  // end leadership.
   Async<> Hold();
-  // Gives the Lease up if it is ours, also after a cancellation; ends within a few seconds. Errors:
-  // those of the write.
+  // Releases the Lease if this process holds it, also after a cancellation; takes a few seconds at
+  // most. Errors: those of the write.
   Async<> Release();
 
-  // True while the others respect us.
+  // True while other candidates respect the Lease of this process.
   bool leader() const { return leader_ && clock_.Now() < renewed_at_ + options_.duration; }
-  // Who has the Lease, as last seen; for logs.
-  std::string holder() const { return seen_ ? seen_->spec().holder_identity() : ""; }
+  // The holder of the Lease, as last observed; for logs.
+  std::string holder() const { return observed_ ? observed_->spec().holder_identity() : ""; }
 
  private:
-  // True if the Lease is ours now, false if somebody else has it. `deadline` bounds the calls.
-  Async<bool> Try(TimePoint deadline);
-  // Reads the Lease. True if somebody else has it.
-  Async<bool> Look(TimePoint deadline);
+  // True if this process holds the Lease now, false if another one does. `deadline` bounds the
+  // calls.
+  Async<bool> TryAcquireOrRenew(TimePoint deadline);
+  // Reads the Lease. True if another process holds it.
+  Async<bool> ReadHeldByAnother(TimePoint deadline);
   Result<void> Able() const { return options_.able ? options_.able() : Result<void>(Ok()); }
-  // A call that hangs, as on a connection that broke silently, leaves time for another one.
+  // Leaves time for a second attempt after a call that hangs, as on a silently broken connection.
   std::chrono::milliseconds CallTimeout(TimePoint deadline) const;
   Async<coordination::Lease> Send(Method method, coordination::Lease lease, TimePoint deadline);
   Async<coordination::Lease> Write(std::optional<coordination::Lease> current, TimePoint deadline);
-  void See(const coordination::Lease& lease);
+  void Observe(const coordination::Lease& lease);
   bool HeldByAnother() const;
   void SetLeader(bool leader);
 
@@ -91,9 +92,9 @@ class LeaderElector {
   LeaseOptions options_;
   bool leader_ = false;
   TimePoint renewed_at_;
-  // The Lease as last seen, and when its spec was first seen so.
-  std::optional<coordination::Lease> seen_;
-  TimePoint seen_at_;
+  // The Lease as last observed, and when its spec was first observed so.
+  std::optional<coordination::Lease> observed_;
+  TimePoint observed_at_;
   std::minstd_rand random_;
 };
 

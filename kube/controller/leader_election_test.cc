@@ -22,7 +22,7 @@ using testing::HasSubstr;
 
 const ObjectKey kKey{"ours", "operator"};
 
-// One candidate: acquires, holds, and says what happened.
+// One candidate: acquires, holds, and records what happened.
 struct Candidate {
   Candidate(FakeApiServer& api, Clock& clock, const std::string& identity)
       : elector(api, clock,
@@ -49,7 +49,7 @@ class LeaderElectionTest : public testing::Test {
     tasks_.Spawn("candidate", candidate.Run());
     Drain(io_);
   }
-  // In small steps, as time goes.
+  // Advances the clock in small steps.
   void Advance(Duration time) {
     for (Duration passed{}; passed < time; passed += 500ms) {
       clock_.Advance(500ms);
@@ -66,7 +66,7 @@ class LeaderElectionTest : public testing::Test {
   Candidate b_{api_, clock_, "b"};
 };
 
-TEST_F(LeaderElectionTest, FirstCandidateMakesTheLease) {
+TEST_F(LeaderElectionTest, FirstCandidateCreatesTheLease) {
   Start(a_);
   EXPECT_TRUE(a_.elector.leader());
   EXPECT_EQ(a_.changes, 1);
@@ -77,7 +77,7 @@ TEST_F(LeaderElectionTest, FirstCandidateMakesTheLease) {
   EXPECT_EQ(lease.spec().acquire_time().seconds(), lease.spec().renew_time().seconds());
 }
 
-TEST_F(LeaderElectionTest, TheLeaseGoesWithItsOwner) {
+TEST_F(LeaderElectionTest, TheLeaseHasTheGivenOwner) {
   meta::OwnerReference owner;
   owner.set_uid("of-the-namespace");
   LeaderElector elector(api_, clock_, {.ns = "ours", .name = "operator", .owner = owner});
@@ -86,8 +86,8 @@ TEST_F(LeaderElectionTest, TheLeaseGoesWithItsOwner) {
   EXPECT_EQ(Stored().metadata().owner_references(0).uid(), "of-the-namespace");
 }
 
-// A container that crashed and was started again, in the same pod.
-TEST_F(LeaderElectionTest, WhoComesBackTakesUpItsLeaseAtOnce) {
+// A container that crashed and was restarted in the same pod.
+TEST_F(LeaderElectionTest, ARestartedContainerReacquiresItsLeaseAtOnce) {
   Start(a_);
   ASSERT_TRUE(a_.elector.leader());
   Candidate again(api_, clock_, "a");
@@ -98,14 +98,14 @@ TEST_F(LeaderElectionTest, WhoComesBackTakesUpItsLeaseAtOnce) {
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk());
 }
 
-TEST(LeaseIdentityTest, IsThePodsNameWhereThatIsKnown) {
+TEST(LeaseIdentityTest, IsThePodNameIfSet) {
   setenv("POD_NAME", "web-0", 1);
   EXPECT_EQ(LeaseIdentity(), "web-0");
   unsetenv("POD_NAME");
   EXPECT_THAT(LeaseIdentity(), HasSubstr("_" + std::to_string(getpid())));
 }
 
-TEST_F(LeaderElectionTest, OneLeadsWhileItRenews) {
+TEST_F(LeaderElectionTest, OneCandidateLeadsWhileItRenews) {
   Start(a_);
   Start(b_);
   Advance(5min);
@@ -116,8 +116,8 @@ TEST_F(LeaderElectionTest, OneLeadsWhileItRenews) {
   EXPECT_EQ(api_.CountCalls("POST"), 1);
 }
 
-TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseRanOutAsSeenFromThere) {
-  // A holder that is gone, whose clock was a day ahead.
+TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseExpiredByItsOwnClock) {
+  // A holder that has ended, whose clock was a day ahead.
   Lease lease;
   lease.mutable_metadata()->set_namespace_("ours");
   lease.mutable_metadata()->set_name("operator");
@@ -129,27 +129,27 @@ TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseRanOutAsSeenFromThere) {
   api_.Create(lease);
   Start(b_);
   Advance(14s);
-  EXPECT_FALSE(b_.elector.leader()) << "it has been watched for less than its duration";
+  EXPECT_FALSE(b_.elector.leader()) << "it was observed for less than its duration";
   Advance(6s);
   EXPECT_TRUE(b_.elector.leader());
   EXPECT_EQ(Stored().spec().holder_identity(), "b");
   EXPECT_EQ(Stored().spec().lease_transitions(), 5);
 }
 
-TEST_F(LeaderElectionTest, ReleasedLeaseIsTakenWithoutWaitingForItsEnd) {
+TEST_F(LeaderElectionTest, ReleasedLeaseIsAcquiredWithoutWaitingForItsExpiry) {
   Start(a_);
   Start(b_);
   EXPECT_THAT(kube::Run(io_, a_.elector.Release()), IsOk());
   EXPECT_FALSE(a_.elector.leader());
   EXPECT_EQ(Stored().spec().holder_identity(), "");
-  Advance(5s);  // one try of b
+  Advance(5s);  // one attempt of b
   EXPECT_TRUE(b_.elector.leader());
   EXPECT_EQ(Stored().spec().lease_transitions(), 1);
-  ASSERT_TRUE(a_.lost) << "who released does not take it back";
+  ASSERT_TRUE(a_.lost) << "the process that released does not reacquire";
   EXPECT_THAT(*a_.lost, FailsWith(Code::kCancelled));
 }
 
-TEST_F(LeaderElectionTest, ReleaseByWhoDoesNotLeadChangesNothing) {
+TEST_F(LeaderElectionTest, ReleaseWithoutLeadershipChangesNothing) {
   Start(a_);
   Start(b_);
   EXPECT_THAT(kube::Run(io_, b_.elector.Release()), IsOk());
@@ -161,7 +161,7 @@ TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnyOtherStarts) {
   Start(b_);
   api_.FailNext(Error::Unavailable("a is cut off"), "", 1000);
   Advance(9s);
-  EXPECT_FALSE(a_.lost) << "short trouble is lived through";
+  EXPECT_FALSE(a_.lost) << "short errors do not end leadership";
   Advance(3s);
   ASSERT_TRUE(a_.lost);
   EXPECT_THAT(*a_.lost, FailsWith(Code::kDeadlineExceeded));
@@ -170,7 +170,7 @@ TEST_F(LeaderElectionTest, LeaderThatCannotRenewStopsBeforeAnyOtherStarts) {
   EXPECT_EQ(a_.changes, 2);
 }
 
-TEST_F(LeaderElectionTest, ShortTroubleDoesNotCostTheLead) {
+TEST_F(LeaderElectionTest, ShortErrorsDoNotEndLeadership) {
   Start(a_);
   api_.Stop();
   Advance(6s);
@@ -205,12 +205,12 @@ TEST_F(LeaderElectionTest, LeaderSurvivesDeletionOfTheLeaseAndEditsOfItsMetadata
   EXPECT_EQ(Stored().spec().holder_identity(), "a");
 }
 
-// As many announcements or labels as one likes: the holder is still the holder.
-TEST_F(LeaderElectionTest, OtherWritersOfTheLeaseDoNotEndATerm) {
+// Other clients may write annotations and labels at any rate: the holder stays the holder.
+TEST_F(LeaderElectionTest, OtherWritersOfTheLeaseDoNotEndLeadership) {
   Start(a_);
   int races = 0;
   api_.BeforeEach([&](const std::string& call) {
-    // Somebody is faster, nine times of ten.
+    // Another writer causes a conflict nine times out of ten.
     if (!call.starts_with("PUT") || ++races % 10 == 0) return;
     Lease lease = Stored();
     (*lease.mutable_metadata()->mutable_annotations())["announced"] = std::to_string(races);
@@ -228,7 +228,7 @@ TEST_F(LeaderElectionTest, OtherWritersOfTheLeaseDoNotEndATerm) {
   api_.BeforeEach(nullptr);
 }
 
-TEST_F(LeaderElectionTest, WhoeverIsAlwaysFasterEndsATermOnlyAtItsDeadline) {
+TEST_F(LeaderElectionTest, PermanentConflictsEndLeadershipOnlyAtTheDeadline) {
   Start(a_);
   int writes = 0;
   api_.BeforeEach([&](const std::string& call) {
@@ -245,8 +245,8 @@ TEST_F(LeaderElectionTest, WhoeverIsAlwaysFasterEndsATermOnlyAtItsDeadline) {
   api_.BeforeEach(nullptr);
 }
 
-// Not even a namespace's owner can keep the Lease from everybody by one write.
-TEST_F(LeaderElectionTest, ALeaseIsBelievedForAMinuteAtMost) {
+// The duration in a Lease is untrusted: one write cannot block all candidates.
+TEST_F(LeaderElectionTest, TheDurationOfALeaseIsBoundedByAMinute) {
   Lease lease;
   lease.mutable_metadata()->set_namespace_("ours");
   lease.mutable_metadata()->set_name("operator");
@@ -263,7 +263,7 @@ TEST_F(LeaderElectionTest, ALeaseIsBelievedForAMinuteAtMost) {
   EXPECT_EQ(Stored().spec().lease_transitions(), 0);
 }
 
-TEST_F(LeaderElectionTest, WhoCannotDoTheWorkDoesNotLead) {
+TEST_F(LeaderElectionTest, DoesNotLeadWhileNotAble) {
   Result<void> able = Error::Unavailable("the caches are not synced yet");
   std::optional<Result<>> lost;
   LeaderElector elector(

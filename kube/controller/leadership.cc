@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For what is under way when the Lease is lost. Others may acquire it five seconds later: they are
-// not to find a call of this process still going on.
+// For the tasks of a term whose Lease was lost: another process may acquire the Lease five seconds
+// later and must not race with calls of this one.
 constexpr Duration kFinishWithin = 4s;
 
 }  // namespace
@@ -27,18 +27,18 @@ asio::awaitable<void> Leadership::Run(NewTerm new_term) {
 asio::awaitable<bool> Leadership::LeadOnce(const NewTerm& new_term) {
   TaskGroup tasks(app_.executor());
   std::unique_ptr<Term> term = new_term(tasks);
-  // An API server that is away keeps the term's start waiting; the Lease is to be renewed, or lost,
-  // meanwhile.
+  // Runs concurrently: the start of the term may wait for the API server while the Lease must be
+  // renewed.
   tasks.Spawn("term", term->Run(tasks));
   Result<> held = co_await elector_.Hold();
   bool asked = FailedWith(held, Code::kCancelled);
-  LOG_IF(WARNING, !asked) << "the term of leadership ends: " << held.error();
+  LOG_IF(WARNING, !asked) << "leadership lost: " << held.error();
 
   Duration limit = asked ? app_.grace_left() : kFinishWithin;
   Result<> ended = co_await app_.EndTasks(tasks, limit);
   asked = asked || !ended;
   term.reset();
-  // If it is still ours: the next leader need not wait until it expires.
+  // Does nothing if another process holds the Lease. The next leader need not wait for its expiry.
   Result<> released = co_await elector_.Release();
   LOG_IF(WARNING, !released) << released.error();
   bool cancelled = co_await IsCancelled();

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leadership: work in terms, each from when this process acquires a Lease until it loses it or is
-// to stop.
+// Leadership: runs work in terms of leadership, each from acquiring a Lease until the Lease is lost
+// or the process is asked to stop.
 //
-//   Leadership leadership(app, client, {.ns = "ours", .name = "operator"});
-//   co_await leadership.Run([&](TaskGroup& tasks) { return std::make_unique<Leader>(client, tasks);
-//   });
+//   Leadership leadership(app, client, {.ns = "system", .name = "operator"});
+//   co_await leadership.Run([&](TaskGroup& tasks) { return std::make_unique<Leader>(tasks); });
 //
-// A lost term (an API server that was away, another holder) ends the work, not the process. What is
-// under way when a term ends gets a moment to finish, then its calls are cancelled, then the term
-// is destroyed. So no call outlives its term: if a task runs on all the same, the process ends
-// before anything that it uses is destroyed. Thread: the client's.
+// A lost Lease (API server unavailable, another holder) ends the term, not the process. At the end
+// of a term its tasks may finish within a few seconds, then their calls are cancelled, then the
+// term is destroyed. No call outlives its term: if a task does not end even then, the process exits
+// before anything that the task uses is destroyed. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -27,27 +26,27 @@ namespace kube {
 // The work of one term.
 class Term {
  public:
-  // All tasks of the term have ended.
+  // Called after all tasks of the term have ended.
   virtual ~Term() = default;
-  // The first task of the term: starts the others in `tasks`, may wait for the API server before,
-  // and ends.
+  // The first task of the term: spawns the others in `tasks` and ends. May wait for the API server.
   virtual asio::awaitable<void> Run(TaskGroup& tasks) = 0;
 };
 
 class Leadership {
  public:
-  // Makes the work of a term, whose tasks are all in `tasks`.
+  // Creates the work of a term; all its tasks must be in `tasks`.
   using NewTerm = std::function<std::unique_ptr<Term>(TaskGroup& tasks)>;
 
   // `app` and `client` outlive this.
   Leadership(App& app, Client& client, LeaseOptions lease)
       : app_(app), elector_(client, app.clock(), std::move(lease)) {}
 
-  // Term after term, until cancelled; then the last one has ended and the Lease is released.
+  // Runs one term after another until cancelled; then the last term has ended and the Lease is
+  // released.
   asio::awaitable<void> Run(NewTerm new_term);
 
  private:
-  // One term. False when asked to stop.
+  // Runs one term. False when asked to stop.
   asio::awaitable<bool> LeadOnce(const NewTerm& new_term);
 
   App& app_;

@@ -25,8 +25,8 @@ using testing::HasSubstr;
 const ObjectKey kLease{"ours", "operator"};
 const ObjectKey kPod{"ns", "web"};
 
-// An API server that can be frozen: calls then wait until it goes on, until their timeout, or until
-// they are cancelled.
+// An API server that can be frozen: calls then wait until Thaw(), their timeout or their
+// cancellation.
 class FreezableServer final : public Client {
  public:
   FreezableServer(FakeApiServer& api, Clock& clock) : api_(api), clock_(clock) {}
@@ -64,15 +64,15 @@ class FreezableServer final : public Client {
   int waiting_ = 0;
 };
 
-// What a term's tasks use: calls after its end are seen, by address sanitizer as well.
+// The work of a term. Detects calls after the end of the term, with address sanitizer too.
 class Work final : public Term, public Reconciler {
  public:
   struct Counts {
     int begun = 0;
     int ended = 0;
-    int under_way = 0;  // reconciles
-    int destroyed_under_way = 0;
-    bool stubborn = false;  // a reconcile does not even end when it is cancelled
+    int in_flight = 0;  // reconciles
+    int destroyed_in_flight = 0;
+    bool stubborn = false;  // a reconcile does not end even when cancelled
     std::optional<Result<>> last;
   };
 
@@ -84,7 +84,7 @@ class Work final : public Term, public Reconciler {
     ++counts_.begun;
   }
   ~Work() override {
-    counts_.destroyed_under_way += counts_.under_way;
+    counts_.destroyed_in_flight += counts_.in_flight;
     ++counts_.ended;
   }
 
@@ -95,9 +95,9 @@ class Work final : public Term, public Reconciler {
     co_return;
   }
 
-  // Reconciler: reads and writes, as they all do.
+  // Reconciler: a read and a write.
   Async<Outcome> Reconcile(Request request) override {
-    ++counts_.under_way;
+    ++counts_.in_flight;
     Result<Pod> pod = co_await Get<Pod>(client_, request.key);
     while (counts_.stubborn) {
       Result<> slept = co_await clock_.Sleep(1s);
@@ -110,7 +110,7 @@ class Work final : public Term, public Reconciler {
     } else {
       written = pod.error();
     }
-    --counts_.under_way;
+    --counts_.in_flight;
     counts_.last = written;
     if (!written) co_return written.error();
     co_return Outcome::After(1s);
@@ -138,14 +138,21 @@ class LeadershipTest : public testing::Test {
     app_.tasks().Spawn("leadership", leadership_.Run(std::move(new_term)));
     Drain(io_);
   }
-  // In small steps, as time goes.
+  // Starts a term, then freezes the API server for `frozen` so far.
+  void StartAndFreezeServer(Duration frozen) {
+    Start();
+    Advance(5s);
+    server_.Freeze();
+    Advance(frozen);
+  }
+  // Advances the clock in small steps.
   void Advance(Duration time) {
     for (Duration passed{}; passed < time; passed += 100ms) {
       clock_.Advance(100ms);
       Drain(io_);
     }
   }
-  // As SIGTERM does it; time goes on meanwhile.
+  // As on SIGTERM; advances the clock until the tasks have ended.
   Result<> Stop() {
     if (!app_.stopping()) app_.BeginStop();
     std::optional<Result<>> ended;
@@ -165,7 +172,7 @@ class LeadershipTest : public testing::Test {
   FreezableServer server_{api_, clock_};
   App app_{io_, clock_, 20s};
   Work::Counts counts_;
-  Leadership leadership_{app_, server_, {.ns = "ours", .name = "operator", .identity = "a"}};
+  Leadership leadership_{app_, server_, {.ns = "system", .name = "operator", .identity = "a"}};
 };
 
 TEST_F(LeadershipTest, WorksWhileItHoldsTheLease) {
@@ -176,39 +183,33 @@ TEST_F(LeadershipTest, WorksWhileItHoldsTheLease) {
   EXPECT_EQ(Holder(), "a");
   EXPECT_THAT(Stop(), IsOk());
   EXPECT_EQ(counts_.ended, 1);
-  EXPECT_EQ(Holder(), "") << "the next leader need not wait";
+  EXPECT_EQ(Holder(), "") << "the next leader need not wait for the expiry";
 }
 
-// The calls of a term hang for longer than the Lease can be held without them.
+// The calls of a term hang for longer than the Lease is held without a renewal.
 TEST_F(LeadershipTest, NoCallOutlivesALostTerm) {
-  Start();
-  Advance(5s);
-  server_.Freeze();
-  Advance(9s);
-  EXPECT_EQ(counts_.under_way, 1);
+  StartAndFreezeServer(/*frozen=*/9s);
+  EXPECT_EQ(counts_.in_flight, 1);
   EXPECT_EQ(counts_.ended, 0);
   Advance(8s);
   EXPECT_EQ(counts_.ended, 1);
-  EXPECT_EQ(counts_.under_way, 0);
-  EXPECT_EQ(counts_.destroyed_under_way, 0);
+  EXPECT_EQ(counts_.in_flight, 0);
+  EXPECT_EQ(counts_.destroyed_in_flight, 0);
   EXPECT_THAT(*counts_.last, FailsWith(Code::kCancelled));
   Advance(31s);
   EXPECT_EQ(counts_.begun, 1);
 
-  // 48 s later it is back, and so are we.
+  // The server is back after 48 s, and a new term begins.
   server_.Thaw();
   Advance(10s);
   EXPECT_EQ(counts_.begun, 2);
   EXPECT_THAT(*counts_.last, IsOk());
 }
 
-// A call that ends in time is finished, not cancelled.
+// A call that ends within the limit is finished, not cancelled.
 TEST_F(LeadershipTest, ShortCallsAreFinishedWhenATermIsLost) {
-  Start();
-  Advance(5s);
-  server_.Freeze();
-  Advance(11s);
-  ASSERT_EQ(counts_.under_way, 1);
+  StartAndFreezeServer(/*frozen=*/11s);
+  ASSERT_EQ(counts_.in_flight, 1);
   ASSERT_EQ(counts_.ended, 0);
   server_.Thaw();
   Advance(1s);
@@ -216,12 +217,9 @@ TEST_F(LeadershipTest, ShortCallsAreFinishedWhenATermIsLost) {
   EXPECT_THAT(*counts_.last, IsOk());
 }
 
-TEST_F(LeadershipTest, WhatIsUnderWayIsFinishedWhenTheProcessStops) {
-  Start();
-  Advance(5s);
-  server_.Freeze();
-  Advance(2s);
-  ASSERT_EQ(counts_.under_way, 1);
+TEST_F(LeadershipTest, ReconcilesInFlightAreFinishedWhenTheProcessStops) {
+  StartAndFreezeServer(/*frozen=*/2s);
+  ASSERT_EQ(counts_.in_flight, 1);
   app_.BeginStop();
   std::optional<Result<>> ended;
   asio::co_spawn(io_, app_.EndTasks(app_.tasks()),
@@ -236,19 +234,16 @@ TEST_F(LeadershipTest, WhatIsUnderWayIsFinishedWhenTheProcessStops) {
   EXPECT_EQ(Holder(), "");
 }
 
-// A server that stays frozen does not keep the process longer than its grace period.
-TEST_F(LeadershipTest, WhatHangsIsCancelledBeforeTheGracePeriodIsOver) {
-  Start();
-  Advance(5s);
-  server_.Freeze();
-  Advance(2s);
-  ASSERT_EQ(counts_.under_way, 1);
+// A server that stays frozen does not delay the stop beyond the grace period.
+TEST_F(LeadershipTest, HangingCallsAreCancelledBeforeTheGracePeriodEnds) {
+  StartAndFreezeServer(/*frozen=*/2s);
+  ASSERT_EQ(counts_.in_flight, 1);
   TimePoint begin = clock_.Now();
   EXPECT_THAT(Stop(), IsOk());
   EXPECT_LT(clock_.Now() - begin, 20s);
   EXPECT_THAT(*counts_.last, FailsWith(Code::kCancelled));
   EXPECT_EQ(counts_.ended, 1);
-  EXPECT_EQ(counts_.destroyed_under_way, 0);
+  EXPECT_EQ(counts_.destroyed_in_flight, 0);
 }
 
 TEST_F(LeadershipTest, AnotherHolderEndsTheTerm) {
@@ -263,7 +258,7 @@ TEST_F(LeadershipTest, AnotherHolderEndsTheTerm) {
   EXPECT_EQ(counts_.begun, 2) << "b did not renew";
 }
 
-// What cannot be ended ends the process, which says why; nothing is destroyed before.
+// A task that cannot be stopped ends the process with a message, before anything is destroyed.
 TEST_F(LeadershipTest, ATaskThatDoesNotEndEndsTheProcess) {
   EXPECT_EXIT(
       {

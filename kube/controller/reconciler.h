@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reconciler: drives one object to where it should be. Level-based: it looks at what the cluster
-// says now, not at which event woke it, and may be called any number of times.
+// Reconciler: brings one object to its desired state. Level-based: it acts on the current state of
+// the cluster, not on the event that triggered it, and may be called any number of times.
 #pragma once
 
 #include <chrono>
@@ -15,13 +15,13 @@ struct Request {
   ObjectKey key;
 };
 
-// What to do with a key after a reconcile that did not fail.
+// The result of a successful reconcile: when to reconcile the key again.
 class Outcome {
  public:
-  // Done: no look before the next event.
+  // Done: not before the next event.
   Outcome() = default;
   static Outcome Done() { return Outcome(); }
-  // Look again after `delay`, event or not.
+  // Again after `delay`, or at the next event if that is earlier.
   static Outcome After(std::chrono::milliseconds delay) {
     Outcome outcome;
     outcome.delay_ = delay;

@@ -3,7 +3,7 @@
 
 namespace kube {
 
-// Error::reason() of an answer whose body is larger than allowed; the code is kInvalid.
+// Error::reason() of a response whose body is larger than allowed; the code is kInvalid.
 inline constexpr char kBodyTooLarge[] = "BodyTooLarge";
 
 }  // namespace kube

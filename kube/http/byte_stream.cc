@@ -20,9 +20,9 @@ namespace {
 using asio::ip::tcp;
 using ErrorCode = ByteStream::ErrorCode;
 
-// A record and its header.
+// A TLS record and its header.
 constexpr size_t kRecord = 17 * 1024;
-// A peer that always has more for us must let others have their turn.
+// Yields to other coroutines after so many reads in a row that did not have to wait.
 constexpr int kMaxInOneGo = 16;
 
 ErrorCode LastErrno() { return {errno, boost::system::system_category()}; }
@@ -35,19 +35,20 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
 
   tcp::socket socket;
   bssl::UniquePtr<SSL> ssl;
-  // Below TLS: what was received and not asked for yet, from `read_from` on.
+  // Below TLS: bytes received and not consumed yet, from `read_from` on.
   std::string received;
   size_t read_from = 0;
   ErrorCode socket_error;
 
   asio::steady_timer timer;
   TimePoint deadline = TimePoint::max();
-  TimePoint timer_at = TimePoint::max();  // when it looks next; max: it is not set
+  TimePoint timer_at = TimePoint::max();  // when the timer fires next; max: it is not set
   int waiting = 0;
   bool timed_out = false;
   int in_one_go = 0;
 
-  // A timer that is set is left alone while the deadline moves away: it looks again when it fires.
+  // A timer that is set is not reset when the deadline is extended: its handler checks the deadline
+  // again.
   void SetTimer() {
     if (deadline >= timer_at || deadline == TimePoint::max()) return;
     timer_at = deadline;
@@ -74,7 +75,7 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
-  // Until the socket may be read or written again.
+  // Waits until the socket is readable or writable.
   asio::awaitable<ErrorCode> Await(tcp::socket::wait_type what) {
     in_one_go = 0;
     ++waiting;
@@ -84,7 +85,7 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     co_return timed_out ? ErrorCode(asio::error::timed_out) : std::get<0>(waited);
   }
 
-  // Before an operation that may not have to wait at all.
+  // Called before an operation that may complete without waiting.
   asio::awaitable<ErrorCode> TakeTurn() {
     if (!socket.is_open())
       co_return timed_out ? asio::error::timed_out : asio::error::operation_aborted;
@@ -100,7 +101,8 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     co_return ErrorCode();
   }
 
-  // What SSL's `result` of a call means: no error and a wait to come, or an error.
+  // Translates the `result` of an SSL call: no error if the call must be repeated after a wait, or
+  // the error.
   std::pair<ErrorCode, tcp::socket::wait_type> Explain(int result) {
     int reason = SSL_get_error(ssl.get(), result);
     switch (reason) {
@@ -121,8 +123,8 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     return {ec, {}};
   }
 
-  // Bytes of the socket for TLS. It asks for a record's header, then for its body: received
-  // together, handed out apart.
+  // Reads socket bytes for TLS. BoringSSL asks for a record's header, then for its body; both are
+  // received with one system call.
   int Receive(char* out, int size) {
     if (read_from == received.size()) {
       std::array<char, kRecord> buffer;
@@ -152,7 +154,7 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     return static_cast<int>(sent);
   }
 
-  // The same as a BIO.
+  // The BIO around it.
   static bool MayTryAgain(BIO* bio, int result) {
     BIO_clear_retry_flags(bio);
     return result < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR);
@@ -185,7 +187,7 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
 ByteStream::ByteStream(tcp::socket socket) : state_(std::make_shared<State>(std::move(socket))) {}
 
 ByteStream::~ByteStream() {
-  // The timer's handler may hold the state a moment longer; the socket must not live on with it.
+  // The timer's handler may keep the state alive for a moment; the socket must be closed now.
   if (state_ != nullptr) state_->Close();
 }
 
@@ -305,8 +307,8 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
   co_return Written(ErrorCode(), done);
 }
 
-void ByteStream::SayGoodbye() {
-  // Whether it got through is not for us to know: the peer may be gone.
+void ByteStream::SendCloseNotify() {
+  // Best effort: the peer may have closed already.
   if (state_->ssl != nullptr && state_->socket.is_open()) SSL_shutdown(state_->ssl.get());
   ERR_clear_error();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ByteStream: one connected TCP socket, plain or under TLS, as bytes with a deadline; for clients
-// and servers alike.
+// ByteStream: a byte stream with a deadline over one connected TCP socket, plain or TLS; for
+// clients and servers.
 //
 //   ByteStream stream(executor);
 //   stream.ExpireAfter(10s);
@@ -8,11 +8,11 @@
 //   SSL* ssl = stream.StartTls(context);
 //   if (!ec) ec = co_await stream.Handshake(ByteStream::Side::kClient);
 //
-// Why not Asio's own: its TLS keeps 68 KB of buffers a connection and copies every byte through two
-// of them, and a timer is set and cancelled for each read and write. Here TLS reads and writes the
-// socket itself, nothing is held while nothing is under way, and a deadline that moves on costs
-// nothing. Thread: the executor's. One read and one write may be under way at a time; they must end
-// before the stream does, or be abandoned with their coroutines.
+// Why not Asio's streams: ssl::stream keeps 68 KB of buffers per connection and copies every byte
+// through two of them, and each read and write sets and cancels a timer. Here TLS reads and writes
+// the socket directly, an idle stream holds no buffer, and extending the deadline is free.
+// Thread: the executor's. At most one read and one write in flight; both must end, or be destroyed
+// with their coroutines, before the stream is destroyed.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -33,42 +33,42 @@ class ByteStream {
   enum class Side { kClient, kServer };
   using ErrorCode = boost::system::error_code;
 
-  // Of a connected socket, or of none yet.
+  // `socket` is connected, or is to be connected by Connect().
   explicit ByteStream(asio::ip::tcp::socket socket);
   explicit ByteStream(const Executor& executor) : ByteStream(asio::ip::tcp::socket(executor)) {}
   ~ByteStream();
   ByteStream(ByteStream&& other) noexcept;
   ByteStream& operator=(ByteStream&&) = delete;
 
-  // Bounds everything that waits from now on, also what waits already. What takes longer ends in
-  // timed_out and closes the socket.
+  // Deadline of the operations in flight and of all later ones. An operation that takes longer
+  // fails with timed_out and closes the socket.
   void ExpireAfter(Duration left);
 
   asio::awaitable<ErrorCode> Connect(asio::ip::tcp::endpoint endpoint);
 
-  // From here on bytes go through TLS, after Handshake(). The result may be prepared further;
-  // nullptr if there is no memory. Keeps `context` as long as it needs it.
+  // Switches to TLS; call Handshake() next. The caller may configure the returned SSL before that;
+  // nullptr if out of memory. Holds a reference to `context`.
   ssl_st* StartTls(ssl_ctx_st* context);
   asio::awaitable<ErrorCode> Handshake(Side side);
 
-  // At least one byte into `buffer`, which is not empty. Errors: eof when the peer has ended the
-  // stream in good order, stream_truncated when it did not say so under TLS, timed_out,
+  // Reads at least one byte into `buffer`, which must not be empty. Errors: eof after an orderly
+  // close by the peer, stream_truncated after a TLS close without close_notify, timed_out,
   // operation_aborted (cancelled or closed), others.
   asio::awaitable<std::pair<ErrorCode, size_t>> ReadSome(asio::mutable_buffer buffer);
-  // All of `bytes`, or an error; the number is what went out for certain.
+  // Writes all of `bytes`, or fails; the size is the number of bytes that were certainly sent.
   asio::awaitable<std::pair<ErrorCode, size_t>> Write(std::string_view bytes);
-  // Says that no more bytes will come from here; does not wait for the peer to say the same.
-  void SayGoodbye();
+  // Sends TLS close_notify without waiting for the peer's.
+  void SendCloseNotify();
   void Close();
 
-  // Open, and nothing came that was not read.
+  // True if the connection is open and has no unread data.
   bool Quiet() const;
-  // For options, and for reading what is left below TLS.
+  // For socket options, and for reading leftover bytes below TLS.
   asio::ip::tcp::socket& socket();
 
  private:
   struct State;
-  // Shared with the timer's handler, which may run once more after this object is gone.
+  // Shared with the timer's handler, which may run once more after this object is destroyed.
   std::shared_ptr<State> state_;
 };
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines and endings of a plain stream. TLS is tested where it is used: pool_test.cc and
-// tls_test.cc have clients, the server_test.cc of kube/admission has servers, each against Asio's
-// own TLS.
+// Deadlines and closing of a plain stream. TLS is tested in pool_test.cc and tls_test.cc (clients)
+// and in kube/server/https_server_test.cc (servers), each against Asio's TLS.
 #include "kube/http/byte_stream.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +29,7 @@ class ByteStreamTest : public testing::Test {
     stream_.emplace(acceptor.accept());
   }
 
-  // Begins to read; the result comes into the returned place.
+  // Starts a read; the result is stored in the returned object.
   std::shared_ptr<std::optional<std::pair<ErrorCode, std::string>>> StartRead() {
     auto place = std::make_shared<std::optional<std::pair<ErrorCode, std::string>>>();
     asio::co_spawn(io_, Read(*stream_),
@@ -63,7 +62,7 @@ class ByteStreamTest : public testing::Test {
   std::optional<ByteStream> stream_;
 };
 
-TEST_F(ByteStreamTest, ReadsWhatCameAndThenTheEnd) {
+TEST_F(ByteStreamTest, ReadsReceivedBytesThenEof) {
   EXPECT_TRUE(stream_->Quiet());
   Send("hello");
   EXPECT_EQ(Read().second, "hello");
@@ -72,13 +71,13 @@ TEST_F(ByteStreamTest, ReadsWhatCameAndThenTheEnd) {
   EXPECT_FALSE(stream_->Quiet());
 }
 
-TEST_F(ByteStreamTest, ADeadlineEndsAReadAndTheStream) {
+TEST_F(ByteStreamTest, APassedDeadlineFailsTheReadAndClosesTheStream) {
   stream_->ExpireAfter(20ms);
   EXPECT_EQ(Read().first, asio::error::timed_out);
   EXPECT_EQ(Read().first, asio::error::timed_out) << "it stays closed";
 }
 
-TEST_F(ByteStreamTest, ADeadlineMayMoveAwayWhileAReadWaits) {
+TEST_F(ByteStreamTest, TheDeadlineCanBeExtendedDuringARead) {
   stream_->ExpireAfter(20ms);
   auto read = StartRead();
   Drain(io_);
@@ -90,7 +89,7 @@ TEST_F(ByteStreamTest, ADeadlineMayMoveAwayWhileAReadWaits) {
   EXPECT_EQ((*read)->second, "late");
 }
 
-TEST_F(ByteStreamTest, ADeadlineMayComeNearerWhileAReadWaits) {
+TEST_F(ByteStreamTest, TheDeadlineCanBeShortenedDuringARead) {
   stream_->ExpireAfter(1h);
   auto read = StartRead();
   Drain(io_);
@@ -99,15 +98,15 @@ TEST_F(ByteStreamTest, ADeadlineMayComeNearerWhileAReadWaits) {
   EXPECT_EQ((*read)->first, asio::error::timed_out);
 }
 
-TEST_F(ByteStreamTest, ADeadlineThatPassesWhileNothingWaitsCountsForWhatComesNext) {
+TEST_F(ByteStreamTest, ADeadlineThatPassesBetweenOperationsFailsTheNextOne) {
   stream_->ExpireAfter(1ms);
   RunFor(20ms);
   stream_->ExpireAfter(10s);
   Send("hello");
-  EXPECT_EQ(Read().second, "hello") << "a new deadline, a new chance";
+  EXPECT_EQ(Read().second, "hello") << "a new deadline makes the stream usable again";
 }
 
-TEST_F(ByteStreamTest, APeerThatAlwaysHasMoreIsHeldToTheDeadlineToo) {
+TEST_F(ByteStreamTest, TheDeadlineAppliesToAPeerThatNeverStopsSending) {
   stream_->ExpireAfter(0ms);
   Send("hello");
   EXPECT_EQ(Read().first, asio::error::timed_out);
@@ -120,7 +119,7 @@ TEST_F(ByteStreamTest, WritesMoreThanTheSocketTakesAtOnce) {
       io_, stream_->Write(text),
       [&](std::exception_ptr, std::pair<ErrorCode, size_t> result) { written = result; });
   Drain(io_);
-  EXPECT_FALSE(written) << "nobody has read yet";
+  EXPECT_FALSE(written) << "the peer has not read yet";
   size_t received = 0;
   std::string buffer(1024 * 1024, '\0');
   while (received < text.size()) {
@@ -132,7 +131,7 @@ TEST_F(ByteStreamTest, WritesMoreThanTheSocketTakesAtOnce) {
   EXPECT_EQ(written->second, text.size());
 }
 
-TEST_F(ByteStreamTest, CloseEndsWhatWaits) {
+TEST_F(ByteStreamTest, CloseFailsTheReadInFlight) {
   auto read = StartRead();
   Drain(io_);
   stream_->Close();
@@ -140,7 +139,7 @@ TEST_F(ByteStreamTest, CloseEndsWhatWaits) {
   EXPECT_EQ((*read)->first, asio::error::operation_aborted);
 }
 
-TEST_F(ByteStreamTest, AStreamMayGoWhileItsTimerIsDue) {
+TEST_F(ByteStreamTest, AStreamCanBeDestroyedWhileItsTimerIsDue) {
   stream_->ExpireAfter(1ms);
   auto read = StartRead();
   Drain(io_);

@@ -19,7 +19,7 @@ namespace {
 namespace beast = boost::beast;
 namespace http = boost::beast::http;
 
-// A TLS record, so one read seldom takes two.
+// The size of a TLS record: one read seldom needs a second call.
 constexpr size_t kReadSize = 16 * 1024;
 constexpr size_t kMaxProxyHeader = 16 * 1024;
 
@@ -30,8 +30,7 @@ Error ToError(const boost::system::error_code& ec, std::string_view stage) {
   return Error::Unavailable(where + ": " + ec.message());
 }
 
-// Small requests must not wait for acknowledgements, and a peer that vanished is noticed within a
-// minute.
+// TCP_NODELAY for small requests; keep-alive detects a vanished peer within a minute.
 void SetSocketOptions(asio::ip::tcp::socket& socket) {
   boost::system::error_code ignored;
   socket.set_option(asio::ip::tcp::no_delay(true), ignored);
@@ -57,7 +56,8 @@ Async<Connected> ConnectTcp(std::string host, std::string port, const Route& rou
   auto executor = co_await asio::this_coro::executor;
   Error failure = Error::PermissionDenied("no address of " + host + " may be connected to");
   for (const asio::ip::tcp::endpoint& endpoint : *endpoints) {
-    // The very address that is connected to, whatever the name stands for a moment later.
+    // Filters the address that is connected to, not the name: the name may resolve differently
+    // later.
     if (!route.proxy && route.may_connect && !route.may_connect(endpoint.address())) continue;
     Duration left = deadline - clock.Now();
     if (left <= Duration(0)) co_return Error::DeadlineExceeded("connect to " + host + ":" + port);
@@ -76,7 +76,7 @@ Async<Connected> ConnectTcp(std::string host, std::string port, const Route& rou
   co_return failure;
 }
 
-// Asks the proxy at the other end of `stream` for a tunnel to the origin.
+// Asks the proxy that `stream` is connected to for a tunnel to the origin.
 Async<> OpenTunnel(ByteStream& stream, const Route& route) {
   std::string authority =
       (route.host.find(':') == std::string::npos ? route.host : "[" + route.host + "]") + ":" +
@@ -106,7 +106,7 @@ Async<> OpenTunnel(ByteStream& stream, const Route& route) {
   }
   unsigned status = parser.get().result_int();
   if (status < 200 || status > 299)
-    co_return Error::Unavailable("proxy: it answered " + std::to_string(status));
+    co_return Error::Unavailable("proxy: status " + std::to_string(status));
   if (buffer.size() > 0) co_return Error::Invalid("proxy: bytes before the tunnel");
   co_return Ok();
 }

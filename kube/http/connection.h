@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Connection: one TCP or TLS connection, as bytes with deadlines; what pool.h is made of, not for
-// others.
+// Connection: one TCP or TLS connection of a pool; internal to kube/http.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -20,19 +19,19 @@
 
 namespace kube {
 
-// Whether a connection may go to an address; null: to any.
+// Returns whether connecting to an address is allowed; null: any address is.
 using AddressFilter = std::function<bool(const asio::ip::address&)>;
 
-// How to get to a server.
+// How to reach a server.
 struct Route {
   std::string host;
   std::string port;
   std::shared_ptr<TlsContext> tls;  // null: plain TCP
   std::optional<Url> proxy;
-  bool tunnel = false;  // CONNECT through the proxy, instead of asking it in the request line
-  std::chrono::milliseconds connect_timeout{10'000};  // an address
-  NameServers names;                                  // where `host` is asked for
-  AddressFilter may_connect;  // of the server's addresses; a proxy's are not asked about
+  bool tunnel = false;  // CONNECT through the proxy, not an absolute URL in the request line
+  std::chrono::milliseconds connect_timeout{10'000};  // per address
+  NameServers names;                                  // resolve `host`
+  AddressFilter may_connect;  // for the server's addresses; not asked about a proxy's
 };
 
 class Connection {
@@ -43,21 +42,22 @@ class Connection {
 
   const asio::ip::address& peer() const { return peer_; }
 
-  // Bounds the reads and writes that begin from now on.
+  // Deadline of the reads and writes from now on.
   void ExpireAfter(Duration left) { stream_.ExpireAfter(left); }
 
-  // Sends all of `bytes`, which the caller keeps alive. bytes_sent() says how far it came.
+  // Sends all of `bytes`, which the caller keeps alive. After an error bytes_sent() has the
+  // progress.
   Async<> Write(std::string_view bytes);
-  // Adds what arrives next to buffer(); false when the peer has closed in good order.
-  // Errors of both: kUnavailable, kDeadlineExceeded, kCancelled; the connection is of no more use
-  // then.
+  // Appends received bytes to buffer(); false after an orderly close by the peer.
+  // Errors of Write and Read: kUnavailable, kDeadlineExceeded, kCancelled; the connection is
+  // unusable after them.
   Async<bool> Read();
-  // Still open and silent: good for another request.
+  // True if the connection is open and has no unread data: it can carry another request.
   bool Quiet() const { return stream_.Quiet(); }
 
   // Received and not consumed yet.
   boost::beast::flat_buffer& buffer() { return buffer_; }
-  // Since the connection was opened; plain bytes of TLS records that went out whole.
+  // Bytes sent on this connection; under TLS the plaintext of completely sent records.
   size_t bytes_sent() const { return bytes_sent_; }
 
  private:
@@ -67,9 +67,10 @@ class Connection {
   size_t bytes_sent_ = 0;
 };
 
-// Resolves, connects address by address, tunnels and shakes hands, all before `deadline`.
-// Errors: kUnavailable (refused, broken, certificate not accepted), kPermissionDenied (the filter
-// forbids every address), kDeadlineExceeded, kCancelled; each names its stage.
+// Resolves, tries address by address, opens the proxy tunnel and does the TLS handshake, all before
+// `deadline`.
+// Errors: kUnavailable (refused, reset, certificate not accepted), kPermissionDenied (the filter
+// forbids every address), kDeadlineExceeded, kCancelled; the message names the failed stage.
 Async<std::unique_ptr<Connection>> Connect(Route route, Clock& clock, TimePoint deadline);
 
 }  // namespace kube

@@ -6,7 +6,7 @@
 namespace kube {
 namespace {
 
-// Every request asks for every character of its header: a table each.
+// Lookup tables: both functions run for every character of every request header.
 using Table = std::array<bool, 256>;
 
 constexpr Table kTokenChars = [] {

@@ -8,7 +8,7 @@
 namespace kube {
 namespace {
 
-TEST(FieldTest, ATokenHasTheCharactersOfTheStandardAlone) {
+TEST(FieldTest, ATokenHasOnlyTheCharactersOfTheStandard) {
   const std::string kAll =
       "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
   EXPECT_TRUE(IsToken(kAll));

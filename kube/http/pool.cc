@@ -13,7 +13,7 @@ namespace {
 
 namespace beast = boost::beast;
 
-// Header and body up to this size go out as one.
+// Header and body up to this size are sent with one write.
 constexpr size_t kJoinedBody = 16 * 1024;
 constexpr size_t kKeptBuffer = 32 * 1024;
 
@@ -34,15 +34,15 @@ bool Repeatable(const HttpRequest& request) {
   return false;
 }
 
-// The connections that nobody uses.
+// The idle connections.
 class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
  public:
   IdleConnections(const Executor& executor, Clock& clock, std::chrono::milliseconds timeout)
       : clock_(clock), timeout_(timeout), reaper_(executor) {}
 
-  // One to an address that is allowed and that is still good, or null.
+  // An idle connection that is still usable and whose address is allowed, or null.
   std::unique_ptr<Connection> Take(const AddressFilter& may_connect) {
-    // The youngest: the others can grow old and go.
+    // The most recently used one: the others can reach their idle timeout.
     for (size_t i = idle_.size(); i-- > 0;) {
       if (may_connect && !may_connect(idle_[i].connection->peer())) continue;
       Idle idle = std::move(idle_[i]);
@@ -53,11 +53,11 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
     return nullptr;
   }
 
-  // Keeps `connection` for the next call.
+  // Returns `connection` for the next call.
   void Keep(std::unique_ptr<Connection> connection) {
     if (closed_) return;
-    // What one read needs is kept: calls follow each other, and the connection goes when they
-    // don't.
+    // Keeps a buffer of one read: the next call usually follows soon, otherwise the idle timeout
+    // frees it.
     if (connection->buffer().capacity() > kKeptBuffer) connection->buffer().shrink_to_fit();
     idle_.push_back({std::move(connection), clock_.Now()});
     if (idle_.size() == 1) ScheduleReaper();
@@ -153,12 +153,12 @@ class Pool final : public HttpPool {
 
  private:
   Async<std::unique_ptr<Connection>> Open(const AddressFilter& may_connect, TimePoint deadline);
-  // Sends `request` and reads the header of its answer.
+  // Sends `request` and reads the header of its response.
   Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
                    const std::string& body);
-  // One call on `connection`, which is kept for the next if it can be. Sets `lost` if another try
-  // can do no harm: the connection broke before a byte of the answer came, and nothing was sent or
-  // the request is repeatable.
+  // One call on `connection`, which is kept for the next call if it is reusable. Sets `lost` if a
+  // retry is safe: the connection broke before the first byte of the response, and nothing was sent
+  // or the request is repeatable.
   Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
                              const std::string& header, TimePoint deadline, bool& lost);
 
@@ -171,7 +171,7 @@ class Pool final : public HttpPool {
   Clock& clock_;
   Origin origin_;
   PoolOptions options_;
-  // Shared with what waits, which may be destroyed later.
+  // Shared with waiting coroutines, which may be destroyed later.
   std::shared_ptr<Slots> slots_;
   std::shared_ptr<IdleConnections> idle_;
   std::shared_ptr<TlsContext> tls_;
@@ -200,7 +200,7 @@ Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std
   std::string first = joined ? header + body : header;
   Result<> written = co_await connection.Write(first);
   if (written && !joined) written = co_await connection.Write(body);
-  // A server that refuses a large body may answer and close before it has read all of it.
+  // A server that refuses a large body may respond and close before it has read all of it.
   if (!written && (joined || written.error().code() != Code::kUnavailable))
     co_return written.error();
   Result<> read = co_await reader.ReadHeader();
@@ -230,7 +230,7 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
     if (piece->empty()) break;
     bool large = response.body.size() + piece->size() > request.small_body_bytes;
     if (large && request.large_bodies != nullptr && response.body_lease == nullptr) {
-      // Meanwhile nothing is read, so the peer has to wait as well.
+      // Nothing is read during this wait: TCP flow control stops the peer.
       Result<Slots::Lease> turn = co_await request.large_bodies->Acquire(deadline);
       if (!turn) co_return turn.error();
       response.body_lease = std::move(*turn);
@@ -255,7 +255,7 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   Result<Slots::Lease> lease = co_await slots_->Acquire(deadline);
   if (!lease) co_return lease.error();
 
-  // On a kept connection, which the peer may be closing at this very moment.
+  // On an idle connection, which the peer may be closing concurrently.
   const AddressFilter any_address;
   const AddressFilter& may_connect = origin_.proxy ? any_address : request.may_connect;
   std::unique_ptr<Connection> kept = idle_->Take(may_connect);
@@ -266,7 +266,7 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
     if (response || !lost) co_return response;
   }
 
-  // On a new one.
+  // On a new connection.
   Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
   if (!opened) co_return opened.error();
   bool lost = false;

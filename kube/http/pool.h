@@ -5,9 +5,9 @@
 //   std::unique_ptr<HttpPool> pool = HttpPool::New(executor, clock, Origin::Of(*url), {});
 //   Result<HttpResponse> response = co_await pool->Call({.method = "GET", .target = url->target});
 //
-// The peer may be hostile: time, header and body of every answer are bounded. Any status is an
-// answer, not an Error. A cancelled call closes its connection. Calls must end before the pool
-// does; streams may outlive it. Thread: the executor's; not thread-safe.
+// The peer may be hostile: time, header and body of every response are bounded. A response of any
+// status is a result, not an Error. A cancelled call closes its connection. Calls must end before
+// the pool is destroyed; streams may outlive it. Thread: the executor's; not thread-safe.
 #pragma once
 
 #include <boost/asio/ip/address.hpp>
@@ -35,24 +35,25 @@ struct HttpRequest {
   std::string method = "GET";
   // Path and query, percent-encoded.
   std::string target = "/";
-  // Host and Content-Length are added; a Host given here wins.
+  // Host and Content-Length are added; a Host given here takes precedence.
   HttpHeaders headers;
   std::string body;
-  // From the call to the last byte of the answer (of a stream: of its header), waiting for a
-  // connection included.
+  // From the call to the last byte of the response (stream: of its header), including the wait for
+  // a connection.
   std::chrono::milliseconds timeout{30'000};
-  // A longer answer ends in kInvalid. A stream's body has no bound.
+  // A larger body is kInvalid (reason kBodyTooLarge). A stream's body is unbounded.
   size_t max_body_bytes = 4 * 1024 * 1024;
-  // Of a call: an answer of more than so many bytes is read on only with one of `large_bodies`,
-  // which the response keeps. Null: without.
+  // Calls: beyond this size, reading continues only while holding a `large_bodies` slot, which the
+  // response keeps. Null: no limit on large bodies.
   size_t small_body_bytes = 256 * 1024;
   std::shared_ptr<Slots> large_bodies;
-  // Streams: the longest silence between two pieces of the body.
+  // Streams: the longest wait for the next piece of the body.
   std::chrono::milliseconds idle_timeout{300'000};
-  // Whether the origin's connection may go to an address; null: to any. A proxy's is not asked
-  // about.
+  // Returns whether connecting to an address of the origin is allowed; null: any address is. Not
+  // asked about a proxy's address.
   std::function<bool(const asio::ip::address&)> may_connect;
-  // Doing it twice is as good as once. GET, HEAD, OPTIONS, PUT and DELETE always are.
+  // The request is idempotent, so it may be sent twice. GET, HEAD, OPTIONS, PUT and DELETE always
+  // are.
   bool repeatable = false;
 };
 
@@ -60,28 +61,28 @@ struct HttpResponse {
   int status = 0;
   HttpHeaders headers;
   std::string body;
-  // Of a large body: to be kept as long as the body.
+  // The slot of a large body; keep it as long as the body.
   Slots::Lease body_lease;
-  // Of a call: the address that answered; unspecified behind a proxy.
+  // Calls: the server's address; unspecified behind a proxy.
   asio::ip::address peer;
 
-  // The first value of header `name`, in any case; "" if there is none.
+  // The first value of header `name` (case-insensitive); "" if absent.
   std::string_view Header(std::string_view name) const;
   std::vector<std::string_view> Headers(std::string_view name) const;
 };
 
-// An answer whose body is read piece by piece. Destroying it closes its connection.
+// A response whose body is read piece by piece. Destroying it closes its connection.
 class HttpStream {
  public:
   virtual ~HttpStream() = default;
 
   // Status and headers; the body is empty.
   virtual const HttpResponse& response() const = 0;
-  // The next piece, at most 16 KiB or so; "" at the end.
-  // Errors: kUnavailable (closed too early), kDeadlineExceeded (idle_timeout), kInvalid (no HTTP),
-  // kCancelled.
+  // The next piece, about 16 KiB at most; "" at the end.
+  // Errors: kUnavailable (closed before the end), kDeadlineExceeded (idle_timeout), kInvalid (not
+  // HTTP), kCancelled.
   virtual Async<std::string> Next() = 0;
-  // Instead of the request's, from the next Next() on.
+  // Replaces the request's idle_timeout from the next Next() on.
   virtual void SetIdleTimeout(std::chrono::milliseconds timeout) = 0;
 };
 
@@ -91,7 +92,7 @@ struct Origin {
   std::string host;
   std::string port;
   TlsOptions tls;
-  // An http proxy: tunnels (CONNECT) to https origins, is asked for the absolute URL of http ones.
+  // An http proxy: CONNECT tunnels for https origins, absolute URLs for http origins.
   std::optional<Url> proxy;
 
   static Origin Of(const Url& url) {
@@ -100,34 +101,35 @@ struct Origin {
 };
 
 struct PoolOptions {
-  // Of calls; further ones wait in line. Streams have connections of their own.
+  // Connections of calls; further calls wait in order. Each stream has an additional connection.
   size_t max_connections = 32;
-  // A connection unused for this long is closed.
+  // A connection idle for this long is closed.
   std::chrono::milliseconds idle_timeout{60'000};
-  // To one of the host's addresses, before the next is tried.
+  // Per address of the host, before the next address is tried.
   std::chrono::milliseconds connect_timeout{10'000};
   size_t max_header_bytes = 64 * 1024;
-  // Where the origin's host is asked for.
+  // Resolve the origin's host.
   NameServers names;
 };
 
 class HttpPool {
  public:
-  // Opens nothing yet. Wrong TLS options are an error of every call; see TlsContext::New to learn
-  // of them before.
+  // Opens no connection yet. Invalid TLS options fail every call; TlsContext::New() checks them in
+  // advance.
   static std::unique_ptr<HttpPool> New(Executor executor, Clock& clock, Origin origin,
                                        PoolOptions options);
   virtual ~HttpPool() = default;
 
-  // Errors: kInvalid (bad request or TLS options; the answer is no HTTP or too large), kUnavailable
-  // (refused, broken, certificate not accepted), kPermissionDenied (may_connect),
-  // kDeadlineExceeded, kCancelled. A kept-alive connection that proves dead before a byte of the
-  // answer came is replaced once, if nothing of the request was sent or the request is repeatable.
+  // Errors: kInvalid (bad request or TLS options; response not HTTP or too large), kUnavailable
+  // (refused, reset, certificate not accepted), kPermissionDenied (may_connect), kDeadlineExceeded,
+  // kCancelled.
+  // If a kept-alive connection breaks before the first byte of the response, the call is retried
+  // once on a new connection, provided that nothing was sent or the request is repeatable.
   virtual Async<HttpResponse> Call(HttpRequest request) = 0;
   // Errors as above.
   virtual Async<std::unique_ptr<HttpStream>> Stream(HttpRequest request) = 0;
 
-  // Connections of calls: those in use, and those waiting for use.
+  // Connections of calls: in use, and idle.
   virtual size_t busy() const = 0;
   virtual size_t idle() const = 0;
 };

@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 
-// Says what it was asked, over and over.
+// Echoes each request in its response.
 asio::awaitable<void> Echo(ScriptedPeer& peer) {
   while (true) {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
@@ -42,7 +42,7 @@ class HttpPoolTest : public testing::Test {
     return HttpPool::New(io_.get_executor(), RealClock(), Origin::Of(server.url()), options);
   }
 
-  // Starts a call that leaves its result in the returned place.
+  // Starts a call whose result is stored in the returned object.
   std::shared_ptr<std::optional<Result<HttpResponse>>> Start(HttpPool& pool, HttpRequest request,
                                                              asio::cancellation_slot slot = {}) {
     auto place = std::make_shared<std::optional<Result<HttpResponse>>>();
@@ -53,7 +53,7 @@ class HttpPoolTest : public testing::Test {
     return place;
   }
 
-  // What a call gets from a server that sends `bytes` and closes.
+  // The result of a call to a server that sends `bytes` and closes.
   Result<HttpResponse> CallAgainst(std::string bytes, HttpRequest request = {}) {
     ScriptedServer server(io_.get_executor(), {},
                           [bytes](ScriptedPeer& peer) -> asio::awaitable<void> {
@@ -96,7 +96,7 @@ TEST_F(HttpPoolTest, LargeBodiesGoBothWays) {
 TEST_F(HttpPoolTest, TriesEveryAddressOfAName) {
   ScriptedServer server(io_.get_executor(), {}, Echo);
   Origin origin = Origin::Of(server.url());
-  origin.host = "localhost";  // often ::1 first, where nobody listens
+  origin.host = "localhost";  // often resolves to ::1 first, which refuses connections
   std::unique_ptr<HttpPool> pool = HttpPool::New(io_.get_executor(), RealClock(), origin, {});
   EXPECT_THAT(Call(*pool, {}), IsOk());
 }
@@ -116,14 +116,14 @@ TEST_F(HttpPoolTest, ConnectsOnlyToAllowedAddresses) {
   Result<HttpResponse> response = Call(*pool, {.may_connect = here});
   ASSERT_THAT(response, IsOk());
   EXPECT_EQ(response->peer, asio::ip::make_address("127.0.0.1"));
-  // Nor by a connection that is kept.
+  // The filter applies to idle connections too.
   EXPECT_THAT(Call(*pool, {.may_connect = nowhere}), FailsWith(Code::kPermissionDenied));
   EXPECT_EQ(pool->idle(), 1u);
   EXPECT_THAT(Call(*pool, {.may_connect = here}), IsOk());
   EXPECT_EQ(server.accepted(), 1);
 }
 
-TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
+TEST_F(HttpPoolTest, ReadsEveryFormOfResponse) {
   struct Row {
     std::string method, bytes, body;
     int status;
@@ -151,7 +151,7 @@ TEST_F(HttpPoolTest, ReadsAnswersOfEveryShape) {
   }
 }
 
-TEST_F(HttpPoolTest, AnAnswerThatIsNoneIsInvalid) {
+TEST_F(HttpPoolTest, AMalformedResponseIsInvalid) {
   std::string informational;
   for (int i = 0; i < 20; ++i) informational += "HTTP/1.1 100 Continue\r\n\r\n";
   const std::string kRows[] = {
@@ -170,7 +170,7 @@ TEST_F(HttpPoolTest, AnAnswerThatIsNoneIsInvalid) {
   }
 }
 
-TEST_F(HttpPoolTest, AnAnswerThatEndsTooEarlyIsUnavailable) {
+TEST_F(HttpPoolTest, ATruncatedResponseIsUnavailable) {
   const std::string kRows[] = {
       "",
       "HTTP/1.1 200 O",
@@ -182,8 +182,8 @@ TEST_F(HttpPoolTest, AnAnswerThatEndsTooEarlyIsUnavailable) {
   }
 }
 
-// A peer that never stops sending, in each part of an answer.
-TEST_F(HttpPoolTest, EndlessAnswersAreCutOff) {
+// A peer that never stops sending, in each part of a response.
+TEST_F(HttpPoolTest, EndlessResponsesAreCutOff) {
   struct Row {
     std::string begin, again;
   };
@@ -213,7 +213,7 @@ TEST_F(HttpPoolTest, EndlessAnswersAreCutOff) {
   }
 }
 
-TEST_F(HttpPoolTest, ADeadlineEndsEverythingThatTakesTooLong) {
+TEST_F(HttpPoolTest, TheDeadlineAppliesToEveryStage) {
   auto drip = [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string header = "HTTP/1.1 200 OK\r\nContent-Length: 1000000\r\n\r\n";
@@ -232,7 +232,7 @@ TEST_F(HttpPoolTest, ADeadlineEndsEverythingThatTakesTooLong) {
     EXPECT_THAT(Call(*pool, {.timeout = 60ms}), FailsWith(Code::kDeadlineExceeded));
     EXPECT_TRUE(RunUntil(io_, [&] { return server.open() == 0; }));
   }
-  // A handshake that nobody answers.
+  // A TLS handshake without a reply.
   ScriptedServer server(io_.get_executor(), {}, Silent);
   Origin origin = Origin::Of(server.url());
   origin.scheme = "https";
@@ -252,7 +252,7 @@ TEST_F(HttpPoolTest, ARefusedConnectionIsUnavailable) {
   EXPECT_THAT(Call(*pool, {}), FailsWith(Code::kUnavailable, HasSubstr("connect to 127.0.0.1")));
 }
 
-TEST_F(HttpPoolTest, RequestsThatWouldSmuggleAreRefused) {
+TEST_F(HttpPoolTest, RequestSmugglingIsRefused) {
   ScriptedServer server(io_.get_executor(), {}, Echo);
   std::unique_ptr<HttpPool> pool = PoolFor(server);
   EXPECT_THAT(Call(*pool, {.target = "/a b"}), FailsWith(Code::kInvalid));
@@ -264,9 +264,9 @@ TEST_F(HttpPoolTest, RequestsThatWouldSmuggleAreRefused) {
   EXPECT_EQ(server.accepted(), 0);
 }
 
-// Kept connections and their end.
+// Idle connections.
 
-TEST_F(HttpPoolTest, AKeptConnectionThatTheServerClosedIsNotUsed) {
+TEST_F(HttpPoolTest, AnIdleConnectionThatTheServerClosedIsNotUsed) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string body = "once";
@@ -280,7 +280,7 @@ TEST_F(HttpPoolTest, AKeptConnectionThatTheServerClosedIsNotUsed) {
   EXPECT_EQ(server.accepted(), 2);
 }
 
-// The first connection dies on its second request, without an answer; later ones live.
+// Closes the first connection on its second request without a response; serves later connections.
 asio::awaitable<void> DieOnSecond(ScriptedPeer& peer) {
   co_await peer.ReadRequest();
   std::string first = "first";
@@ -289,7 +289,7 @@ asio::awaitable<void> DieOnSecond(ScriptedPeer& peer) {
   if (second) peer.Abort();
 }
 
-TEST_F(HttpPoolTest, ARepeatableCallSurvivesTheDeathOfItsKeptConnection) {
+TEST_F(HttpPoolTest, ARepeatableCallIsRetriedWhenItsIdleConnectionBreaks) {
   const HttpRequest kRows[] = {
       {.method = "GET"}, {.method = "PUT"}, {.method = "POST", .repeatable = true}};
   for (const HttpRequest& request : kRows) {
@@ -301,7 +301,7 @@ TEST_F(HttpPoolTest, ARepeatableCallSurvivesTheDeathOfItsKeptConnection) {
   }
 }
 
-TEST_F(HttpPoolTest, ACallThatMayHaveBeenCarriedOutIsNotRepeated) {
+TEST_F(HttpPoolTest, ACallThatTheServerMayHaveProcessedIsNotRetried) {
   ScriptedServer server(io_.get_executor(), {}, DieOnSecond);
   std::unique_ptr<HttpPool> pool = PoolFor(server);
   EXPECT_THAT(Call(*pool, {.method = "POST"}), IsOk());
@@ -309,7 +309,7 @@ TEST_F(HttpPoolTest, ACallThatMayHaveBeenCarriedOutIsNotRepeated) {
   EXPECT_EQ(server.accepted(), 1);
 }
 
-TEST_F(HttpPoolTest, ANewConnectionThatDiesIsNotReplaced) {
+TEST_F(HttpPoolTest, ACallIsNotRetriedWhenANewConnectionBreaks) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     peer.Abort();
@@ -319,7 +319,7 @@ TEST_F(HttpPoolTest, ANewConnectionThatDiesIsNotReplaced) {
   EXPECT_EQ(server.accepted(), 1);
 }
 
-TEST_F(HttpPoolTest, BytesAfterAnAnswerCostTheConnection) {
+TEST_F(HttpPoolTest, BytesAfterAResponseCloseTheConnection) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string two =
@@ -343,14 +343,14 @@ TEST_F(HttpPoolTest, IdleConnectionsAreClosed) {
   EXPECT_EQ(pool->idle(), 0u);
 }
 
-// The line for connections.
+// Waiting for a connection.
 
-TEST_F(HttpPoolTest, CallersWaitInLineForFewConnections) {
+TEST_F(HttpPoolTest, CallsWaitInOrderForAConnection) {
   ScriptedServer server(io_.get_executor(), {}, Echo);
   std::unique_ptr<HttpPool> pool = PoolFor(server, {.max_connections = 2});
   std::vector<std::shared_ptr<std::optional<Result<HttpResponse>>>> calls;
   for (int i = 0; i < 20; ++i) calls.push_back(Start(*pool, {.target = "/" + std::to_string(i)}));
-  // In order: whoever came later is not done before.
+  // In order: a later call does not finish first.
   ASSERT_TRUE(RunUntil(io_, [&] { return calls[10]->has_value(); }));
   EXPECT_FALSE(calls[19]->has_value());
   ASSERT_TRUE(RunUntil(io_, [&] { return calls[18]->has_value() && calls[19]->has_value(); }));
@@ -359,7 +359,7 @@ TEST_F(HttpPoolTest, CallersWaitInLineForFewConnections) {
   EXPECT_EQ(pool->busy(), 0u);
 }
 
-TEST_F(HttpPoolTest, WaitingInLineCountsAgainstTheDeadline) {
+TEST_F(HttpPoolTest, WaitingForAConnectionCountsAgainstTheDeadline) {
   ScriptedServer server(io_.get_executor(), {}, Silent);
   std::unique_ptr<HttpPool> pool = PoolFor(server, {.max_connections = 1});
   asio::cancellation_signal stop;
@@ -371,7 +371,7 @@ TEST_F(HttpPoolTest, WaitingInLineCountsAgainstTheDeadline) {
   ASSERT_TRUE(RunUntil(io_, [&] { return holder->has_value(); }));
 }
 
-TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndMakesRoom) {
+TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndFreesItsSlot) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     if (peer.number() == 1) {
       co_await peer.UntilClosed();
@@ -400,7 +400,7 @@ TEST_F(HttpPoolTest, ACancelledCallClosesItsConnectionAndMakesRoom) {
 
 // Streams.
 
-TEST_F(HttpPoolTest, AStreamHandsOutPiecesAsTheyComeAndOutlivesThePool) {
+TEST_F(HttpPoolTest, AStreamReturnsPiecesAsTheyArriveAndOutlivesThePool) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string begin =
@@ -455,7 +455,7 @@ TEST_F(HttpPoolTest, AStreamEndsWithItsBodyOrWithAnError) {
   }
 }
 
-TEST_F(HttpPoolTest, AStreamIsNotWaitedForBeyondItsIdleTimeout) {
+TEST_F(HttpPoolTest, AStreamFailsAfterItsIdleTimeout) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     co_await peer.ReadRequest();
     std::string header = "HTTP/1.1 200 OK\r\n\r\n";
@@ -471,7 +471,7 @@ TEST_F(HttpPoolTest, AStreamIsNotWaitedForBeyondItsIdleTimeout) {
 
 // Proxies.
 
-TEST_F(HttpPoolTest, AProxyIsAskedForTheWholeUrlOfAPlainOrigin) {
+TEST_F(HttpPoolTest, AProxyGetsTheAbsoluteUrlOfAnHttpOrigin) {
   ScriptedServer proxy(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
     std::string body = request->target + " " + request->Header("Proxy-Authorization");

@@ -88,7 +88,7 @@ Result<std::optional<Url>> ProxySettings::For(const Url& origin) const {
   std::string text = origin.scheme == "https" ? https_proxy : http_proxy;
   if (text.empty()) return std::optional<Url>();
 
-  // Excluded?
+  // NO_PROXY.
   std::optional<ip::address> address = ParseAddress(origin.host);
   if (origin.host == "localhost" || (address && address->is_loopback()))
     return std::optional<Url>();
@@ -101,7 +101,7 @@ Result<std::optional<Url>> ProxySettings::For(const Url& origin) const {
   if (text.find("://") == std::string::npos) text = "http://" + text;
   Result<Url> proxy = Url::Parse(text);
   if (!proxy) return proxy.error().Prefix("proxy");
-  if (proxy->scheme != "http") return Error::Invalid("proxy: only http proxies are spoken to");
+  if (proxy->scheme != "http") return Error::Invalid("proxy: only http proxies are supported");
   return std::optional<Url>(std::move(*proxy));
 }
 

@@ -21,7 +21,7 @@ TEST(ProxyTest, EachSchemeHasItsOwn) {
   EXPECT_EQ(ProxyOf({.https_proxy = "http://secure:1"}, "http://example.com"), "direct");
 }
 
-TEST(ProxyTest, UpperCaseVariablesWin) {
+TEST(ProxyTest, UpperCaseVariablesTakePrecedence) {
   std::map<std::string, std::string> env{
       {"HTTPS_PROXY", "http://a:1"}, {"https_proxy", "http://b:1"}, {"no_proxy", "x"}};
   ProxySettings settings = ProxySettings::From([&](const char* name) -> const char* {
@@ -70,7 +70,7 @@ TEST(ProxyTest, NoProxyIsReadAsGoReadsIt) {
   }
 }
 
-TEST(ProxyTest, AProxyThatWeCannotSpeakToIsAnErrorAndNotIgnored) {
+TEST(ProxyTest, AnUnsupportedProxySchemeIsAnError) {
   EXPECT_EQ(
       ProxySettings{.https_proxy = "socks5://p:1"}.For(*Url::Parse("https://e.com")).error().code(),
       Code::kInvalid);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bytes of a request's header; internal to kube/http.
+// Serializes a request's header; internal to kube/http.
 #pragma once
 
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace kube {
 
-// Request line and header fields, blank line included. kInvalid for what would break out of its
-// line or field.
+// Request line and header fields, including the blank line. kInvalid for a method, target or field
+// that would inject another line.
 Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin);
 
 }  // namespace kube

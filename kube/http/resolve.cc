@@ -15,15 +15,15 @@ namespace {
 using asio::ip::tcp;
 
 constexpr size_t kMaxEndpoints = 16;
-// The first try at one server; the next ones take twice as long each. A name with search domains is
-// several questions.
+// Timeout of the first attempt per server; it doubles with each further attempt. A name with search
+// domains takes several queries.
 constexpr int kTryMilliseconds = 1000;
 constexpr int kTries = 3;
 
 thread_local size_t lookups_under_way = 0;
 
-// One lookup. c-ares says which of its sockets to wait for, and until when; the sockets stay its
-// own. What Asio calls later, when the lookup may be gone, holds a weak pointer.
+// One lookup. c-ares tells which of its sockets to wait for, and until when; c-ares keeps owning
+// the sockets. Handlers that Asio may call after the lookup was destroyed hold a weak pointer.
 class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
   Lookup(const Executor& executor, uint16_t port)
@@ -32,14 +32,15 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
   }
   ~Lookup() {
     ended_ = true;
-    // Ends the query and closes the sockets, which are told to OnSocket() before.
+    // Ends the query and closes the sockets, after a call of OnSocket() for each.
     if (channel_ != nullptr) ares_destroy(channel_);
     --lookups_under_way;
   }
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
 
-  // Returns ARES_SUCCESS, or why nothing was begun. The end may come at once.
+  // Returns ARES_SUCCESS, or the reason why the lookup did not start. It may end before this
+  // returns.
   int Begin(const std::string& host, const NameServers& servers) {
     static const int library = ares_library_init(ARES_LIB_INIT_ALL);
     if (library != ARES_SUCCESS) return library;
@@ -70,9 +71,9 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
   }
 
   bool ended() const { return ended_; }
-  // Ends with the lookup, by cancellation.
+  // Runs until the lookup cancels it.
   asio::steady_timer& done() { return done_; }
-  // Not ARES_SUCCESS: why there are no endpoints.
+  // ARES_SUCCESS, or the reason why there are no endpoints.
   int status() const { return status_; }
   std::vector<tcp::endpoint>& endpoints() { return endpoints_; }
 
@@ -112,7 +113,7 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     done_.cancel();
   }
 
-  // c-ares opened a socket, waits for something else of it, or closes it now.
+  // Called by c-ares when it opens a socket, waits for other events on it, or is about to close it.
   static void OnSocket(void* lookup, ares_socket_t fd, int readable, int writable) {
     auto* self = static_cast<Lookup*>(lookup);
     auto found = self->sockets_.find(fd);
@@ -129,7 +130,7 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
     found->second->wants_write = writable != 0;
   }
 
-  // Waits for what c-ares waits for.
+  // Waits for the events that c-ares asked for.
   void Continue() {
     if (ended_) return;
     for (auto& [fd, socket] : sockets_) {
@@ -157,7 +158,7 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
         what, [weak = weak_from_this(), of = std::weak_ptr<Socket>(socket), fd, waits,
                read](boost::system::error_code ec) {
           std::shared_ptr<Lookup> self = weak.lock();
-          // Another socket may have its number by now.
+          // The descriptor may belong to another socket by now.
           std::shared_ptr<Socket> socket = of.lock();
           if (self == nullptr || socket == nullptr) return;
           (*socket).*waits = false;
@@ -195,7 +196,7 @@ Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, Na
 
   std::string what = "resolve " + host;
   if (lookups_under_way >= kMaxLookups)
-    co_return Error::Unavailable(what + ": too many names are looked up");
+    co_return Error::Unavailable(what + ": too many concurrent lookups");
   auto executor = co_await asio::this_coro::executor;
   auto lookup = std::make_shared<Lookup>(executor, number);
   lookup->done().expires_after(deadline - clock.Now());

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Names to addresses within a deadline, as a pod is to resolve them: /etc/hosts, then the name
-// servers of /etc/resolv.conf with its search domains and options; RFC 6724 orders the addresses.
+// Resolve(): DNS lookups with a deadline, with the rules of a pod: /etc/hosts, then the name
+// servers of /etc/resolv.conf with its search domains and options; addresses are ordered by RFC
+// 6724.
 //
-// Asynchronous, by c-ares on the caller's executor, and each lookup by itself with sockets of its
-// own: names that are never answered delay no other lookup, a cancelled one leaves nothing behind,
-// and while there is none nothing is held. Nothing is remembered, so a changed resolv.conf counts
-// for the next lookup.
+// Asynchronous, by c-ares on the caller's executor. Each lookup has its own sockets, so an
+// unanswered name delays no other lookup, a cancelled lookup leaves nothing behind, and no memory
+// is held between lookups. Nothing is cached: a changed resolv.conf applies to the next lookup.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -18,7 +18,7 @@
 
 namespace kube {
 
-// Where names are asked for. Tests have servers of their own.
+// The name servers; other than the default in tests only.
 struct NameServers {
   std::string resolv_conf;  // a path; empty: /etc/resolv.conf
   uint16_t port = 53;
@@ -26,11 +26,11 @@ struct NameServers {
   bool operator==(const NameServers&) const = default;
 };
 
-// Lookups at a time in a thread; further ones are refused. More than any program of ours begins: it
-// is for what holds the sockets of a lookup, some 80 KB.
+// Concurrent lookups per thread; further ones are refused. A safety limit far above normal use: a
+// lookup holds about 80 KB.
 inline constexpr size_t kMaxLookups = 256;
 
-// At most 16 endpoints, best first; never empty. Addresses come back as they are, without a lookup.
+// At most 16 endpoints, best first; never empty. An IP address is returned without a lookup.
 // Errors: kUnavailable, kDeadlineExceeded, kCancelled.
 Async<std::vector<asio::ip::tcp::endpoint>> Resolve(std::string host, std::string port,
                                                     NameServers servers, Clock& clock,

@@ -42,7 +42,7 @@ class ResolveTest : public ::testing::Test {
     }
     return texts;
   }
-  // A lookup whose end the test does not wait for.
+  // Starts a lookup in the background.
   asio::awaitable<void> Ask(std::string host, NameServers servers, Duration timeout) {
     std::string port = "443";
     TimePoint deadline = RealClock().Now() + timeout;
@@ -57,7 +57,7 @@ class ResolveTest : public ::testing::Test {
   std::vector<Code> ended_;
 };
 
-TEST_F(ResolveTest, AddressesComeBackAsTheyAre) {
+TEST_F(ResolveTest, AnIpAddressNeedsNoLookup) {
   EXPECT_THAT(Addresses("10.1.2.3", names_), ElementsAre("10.1.2.3"));
   EXPECT_THAT(Addresses("fd00::1", names_), ElementsAre("fd00::1"));
   EXPECT_THAT(names_.asked(), IsEmpty());
@@ -73,15 +73,15 @@ TEST_F(ResolveTest, NamesHaveAddressesOfBothFamilies) {
 
 TEST_F(ResolveTest, TheHostsFileComesBeforeNameServers) {
   names_.Add("localhost", {"192.0.2.1"});
-  names_.KeepSilentAbout("");
+  names_.IgnoreQueriesFor("");
   for (const std::string& address : Addresses("localhost", names_)) {
     EXPECT_TRUE(asio::ip::make_address(address).is_loopback()) << address;
   }
   EXPECT_THAT(names_.asked(), IsEmpty());
 }
 
-// As in a pod.
-TEST_F(ResolveTest, SearchDomainsAreForNamesOfFewDots) {
+// The resolv.conf of a pod.
+TEST_F(ResolveTest, SearchDomainsApplyToNamesOfFewDots) {
   FakeNameServer names(io_.get_executor(),
                        "search ns.svc.cluster.local svc.cluster.local\noptions ndots:2");
   names.Add("web.ns.svc.cluster.local", {"10.96.0.1"});
@@ -94,35 +94,35 @@ TEST_F(ResolveTest, SearchDomainsAreForNamesOfFewDots) {
   EXPECT_EQ(names.asked().size(), before + 2) << "A and AAAA of the name as it is";
 }
 
-TEST_F(ResolveTest, ANameThatDoesNotExistIsToldAtOnce) {
+TEST_F(ResolveTest, ANameThatDoesNotExistFailsAtOnce) {
   EXPECT_THAT(Find("nowhere.test", names_, 500ms),
               FailsWith(Code::kUnavailable, HasSubstr("nowhere.test")));
   EXPECT_THAT(Find(std::string(300, 'x') + ".test", names_, 500ms), FailsWith(Code::kUnavailable));
   EXPECT_THAT(Find("a..b", names_, 500ms), FailsWith(Code::kUnavailable));
 }
 
-TEST_F(ResolveTest, ASilentNameServerCostsNoMoreThanTheDeadline) {
-  names_.KeepSilentAbout("");
+TEST_F(ResolveTest, ASilentNameServerFailsTheLookupAtItsDeadline) {
+  names_.IgnoreQueriesFor("");
   EXPECT_THAT(Find("registry.test", names_, 50ms),
               FailsWith(Code::kDeadlineExceeded, HasSubstr("registry.test")));
 }
 
-TEST_F(ResolveTest, AQuestionThatWasLostIsAskedAgain) {
+TEST_F(ResolveTest, ALostQueryIsRetried) {
   names_.Add("registry.test", {"192.0.2.1"});
-  names_.KeepSilentAbout("registry.test");
+  names_.IgnoreQueriesFor("registry.test");
   tasks_.Spawn("ask", Ask("registry.test", names_.servers(), 10s));
   ASSERT_TRUE(RunUntil(io_, [&] { return names_.asked().size() == 2; }));
-  names_.KeepSilentAbout("nothing");
+  names_.IgnoreQueriesFor("nothing");
   ASSERT_TRUE(RunUntil(io_, [&] { return !ended_.empty(); }));
   EXPECT_THAT(ended_, ElementsAre(Code::kNotFound)) << "an address";
 }
 
-// One pod's images may be at a hundred such names.
-TEST_F(ResolveTest, NamesThatAreNeverAnsweredDelayNoOther) {
+// A hostile pod may name a hundred such registries.
+TEST_F(ResolveTest, UnansweredLookupsDelayNoOthers) {
   FakeNameServer dead(io_.get_executor());
-  dead.KeepSilentAbout("");
+  dead.IgnoreQueriesFor("");
   names_.Add("registry.test", {"192.0.2.1"});
-  names_.KeepSilentAbout(".dead.test");
+  names_.IgnoreQueriesFor(".dead.test");
   for (int i = 0; i < 50; ++i) {
     std::string number = std::to_string(i);
     tasks_.Spawn("dead", Ask("r" + number + ".test", dead.servers(), 20s));
@@ -135,21 +135,21 @@ TEST_F(ResolveTest, NamesThatAreNeverAnsweredDelayNoOther) {
   EXPECT_THAT(Find("localhost", dead), IsOk());
   EXPECT_LT(RealClock().Now() - before, 500ms);
   EXPECT_THAT(ended_, IsEmpty());
-  // They are cancelled with their callers.
+  // Cancelling the callers cancels the lookups.
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk());
   EXPECT_THAT(ended_, ::testing::Each(Code::kCancelled));
   EXPECT_EQ(ended_.size(), 100u);
 }
 
-TEST_F(ResolveTest, TheirNumberIsBounded) {
-  names_.KeepSilentAbout("");
+TEST_F(ResolveTest, TheNumberOfLookupsIsBounded) {
+  names_.IgnoreQueriesFor("");
   for (size_t i = 0; i < kMaxLookups; ++i)
     tasks_.Spawn("ask", Ask("silent.test", names_.servers(), 20s));
   Drain(io_);
   EXPECT_THAT(Find("registry.test", names_), FailsWith(Code::kUnavailable, HasSubstr("too many")));
   EXPECT_THAT(Addresses("10.1.2.3", names_), ElementsAre("10.1.2.3"));
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk());
-  names_.KeepSilentAbout("nothing");
+  names_.IgnoreQueriesFor("nothing");
   names_.Add("registry.test", {"192.0.2.1"});
   EXPECT_THAT(Addresses("registry.test", names_), ElementsAre("192.0.2.1"));
 }

@@ -10,7 +10,8 @@ namespace http = boost::beast::http;
 
 // 100 Continue, 103 Early Hints.
 constexpr int kMaxInformational = 8;
-// What the parser may leave unconsumed beside a header: an unfinished line of a chunked body.
+// What the parser may leave unconsumed in addition to a header: an incomplete line of a chunked
+// body.
 constexpr size_t kSlack = 16 * 1024;
 
 }  // namespace
@@ -37,21 +38,21 @@ Result<void> ResponseReader::Parse() {
   buffer.consume(parser_->put(buffer.data(), ec));
   if (!ec || ec == http::error::need_more) return Ok();
   if (ec == http::error::header_limit) {
-    return Error::Invalid("answer's header larger than " + std::to_string(limits_.header_bytes) +
+    return Error::Invalid("response header larger than " + std::to_string(limits_.header_bytes) +
                           " bytes");
   }
   if (ec == http::error::body_limit) {
     constexpr int kBadRequest = 400;  // kInvalid
     return Error::FromHttpStatus(
         kBadRequest, kBodyTooLarge,
-        "answer's body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
+        "response body larger than " + std::to_string(*limits_.body_bytes) + " bytes");
   }
-  return Error::Invalid("answer is not HTTP: " + ec.message());
+  return Error::Invalid("response is not HTTP: " + ec.message());
 }
 
 Async<> ResponseReader::ReadMore() {
   if (connection_.buffer().size() > limits_.header_bytes + kSlack) {
-    co_return Error::Invalid("answer's line too long");
+    co_return Error::Invalid("response line too long");
   }
   Result<bool> read = co_await connection_.Read();
   if (!read) co_return read.error();
@@ -59,10 +60,10 @@ Async<> ResponseReader::ReadMore() {
     begun_ = true;
     co_return Ok();
   }
-  if (!begun_) co_return Error::Unavailable("connection closed before the answer");
+  if (!begun_) co_return Error::Unavailable("connection closed before the response");
   boost::system::error_code ec;
   parser_->put_eof(ec);
-  if (ec) co_return Error::Unavailable("connection closed within the answer");
+  if (ec) co_return Error::Unavailable("connection closed within the response");
   co_return Ok();
 }
 
@@ -75,10 +76,10 @@ Async<> ResponseReader::ReadHeader() {
       if (connection_.buffer().size() == 0) continue;
       Result<void> parsed = Parse();
       if (!parsed) co_return parsed.error();
-      // What follows a 1xx may be here already.
+      // The buffer may already have the response that follows a 1xx.
     }
     unsigned status = header().result_int();
-    if (status == 101) co_return Error::Invalid("answer switches protocols unasked");
+    if (status == 101) co_return Error::Invalid("response switches protocols without being asked");
     if (status >= 200) {
       parser_->eager(true);
       co_return Ok();
@@ -89,7 +90,7 @@ Async<> ResponseReader::ReadHeader() {
       if (!parsed) co_return parsed.error();
     }
   }
-  co_return Error::Invalid("answer has too many informational headers");
+  co_return Error::Invalid("response has too many informational headers");
 }
 
 Async<std::string> ResponseReader::Next() {

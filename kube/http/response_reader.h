@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ResponseReader: one answer off a Connection, header first, then the body in pieces; internal to
-// kube/http.
+// ResponseReader: reads one response from a Connection, first the header, then the body in pieces;
+// internal to kube/http.
 //
-// The peer is not trusted: header and body are bounded, and what is no HTTP ends in kInvalid.
+// The peer is not trusted: header and body are bounded, and malformed HTTP is kInvalid.
 #pragma once
 
 #include <boost/beast/http/parser.hpp>
@@ -14,7 +14,8 @@
 
 namespace kube {
 
-// A body that hands out what has arrived; unlike Beast's string_body it believes no Content-Length.
+// A body that returns the bytes received so far. Beast's string_body would reserve memory by the
+// peer's Content-Length.
 struct PieceBody {
   using value_type = std::string;
 
@@ -46,20 +47,20 @@ class ResponseReader {
  public:
   struct Limits {
     size_t header_bytes = 64 * 1024;
-    std::optional<uint64_t> body_bytes;  // none: the caller bounds what it keeps
-    bool no_body = false;                // the answer to a HEAD
+    std::optional<uint64_t> body_bytes;  // none: the caller bounds the memory
+    bool no_body = false;                // the response to a HEAD
   };
 
   ResponseReader(Connection& connection, Limits limits);
 
-  // Errors, both: the connection's; kUnavailable if it closes too early; kInvalid for no HTTP or
-  // too much of it.
+  // Errors of ReadHeader and Next: the connection's; kUnavailable if it closes before the end;
+  // kInvalid for malformed HTTP or exceeded limits.
   Async<> ReadHeader();
   // The next piece of the body, "" after the last.
   Async<std::string> Next();
 
   const boost::beast::http::response_header<>& header() const { return parser_->get().base(); }
-  // Whether a byte of the answer has come.
+  // True once a byte of the response was received.
   bool begun() const { return begun_; }
   // After the last piece: whether the connection can carry another request.
   bool reusable() const;
@@ -68,9 +69,9 @@ class ResponseReader {
   using Parser = boost::beast::http::response_parser<PieceBody>;
 
   void Restart();
-  // Parses what is in the buffer; kInvalid if it is not acceptable.
+  // Parses the buffer. kInvalid for malformed HTTP or exceeded limits.
   Result<void> Parse();
-  // Reads more; kUnavailable when the peer closed and the answer has not thereby ended.
+  // Reads more. kUnavailable if the peer closed, unless the close ends the response.
   Async<> ReadMore();
 
   Connection& connection_;

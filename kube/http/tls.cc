@@ -14,10 +14,10 @@
 namespace kube {
 namespace {
 
-// Debian's, and that of distroless images.
+// The path in Debian and in distroless images.
 constexpr const char* kSystemRoots = "/etc/ssl/certs/ca-certificates.crt";
 
-// Last reason in BoringSSL's queue, which is left empty.
+// The last reason in BoringSSL's error queue, which this clears.
 std::string TakeReason() {
   uint32_t code = ERR_peek_last_error();
   ERR_clear_error();
@@ -29,8 +29,8 @@ bssl::UniquePtr<BIO> View(std::string_view pem) {
   return bssl::UniquePtr<BIO>(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
 }
 
-// Adds every certificate of `pem`. A bundle may hold something that this library refuses; with
-// `strict` that fails.
+// Adds every certificate of `pem`. A certificate that BoringSSL refuses is an error only with
+// `strict`.
 Result<void> AddCertificates(X509_STORE* store, std::string_view pem, bool strict) {
   bssl::UniquePtr<BIO> bio = View(pem);
   int added = 0;
@@ -58,15 +58,14 @@ Result<std::string> ReadSystemRoots() {
   return pem;
 }
 
-// A trusted certificate counts even where it is no root of its own, as in Go: a CA bundle is the
-// user's word.
+// Trusts intermediate certificates of a CA bundle too, as Go does: the user listed them.
 bssl::UniquePtr<X509_STORE> NewStore() {
   bssl::UniquePtr<X509_STORE> store(X509_STORE_new());
   X509_STORE_set_flags(store.get(), X509_V_FLAG_PARTIAL_CHAIN);
   return store;
 }
 
-// All contexts that trust the system alone share one store, which goes with the last of them.
+// All contexts that trust only the system's CAs share one store; the last of them frees it.
 Result<std::shared_ptr<X509_STORE>> SystemStore() {
   static std::weak_ptr<X509_STORE> shared;
   if (std::shared_ptr<X509_STORE> store = shared.lock()) return store;
@@ -86,7 +85,7 @@ struct TlsContext::State {
   std::shared_ptr<X509_STORE> system_store;
   std::string server_name;
   bool insecure = false;
-  // The newest session and the host that it was made with.
+  // The newest session and its host.
   bssl::UniquePtr<SSL_SESSION> session;
   std::string session_name;
 
@@ -95,7 +94,7 @@ struct TlsContext::State {
     return index;
   }
 
-  // BoringSSL hands `session` over when this returns 1.
+  // Returning 1 takes ownership of `session`.
   static int KeepSession(SSL* ssl, SSL_SESSION* session) {
     auto* self = static_cast<State*>(SSL_CTX_get_ex_data(SSL_get_SSL_CTX(ssl), Index()));
     const char* name = SSL_get_servername(ssl, TLSEXT_NAMETYPE_host_name);
@@ -108,7 +107,7 @@ struct TlsContext::State {
 TlsContext::TlsContext(std::unique_ptr<State> state) : state_(std::move(state)) {}
 
 TlsContext::~TlsContext() {
-  // Connections may outlive us; their sessions are of no use to anybody then.
+  // Connections may outlive the context; their new sessions are dropped then.
   SSL_CTX_sess_set_new_cb(state_->context.native_handle(), nullptr);
 }
 
@@ -126,7 +125,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::New(const TlsOptions& options) {
   SSL_CTX_set_ex_data(context, State::Index(), state.get());
   SSL_CTX_sess_set_new_cb(context, &State::KeepSession);
 
-  // Whom to trust.
+  // Trusted CAs.
   SSL_CTX_set_verify(context, options.insecure ? SSL_VERIFY_NONE : SSL_VERIFY_PEER, nullptr);
   if (!options.insecure && options.ca_pem.empty()) {
     Result<std::shared_ptr<X509_STORE>> store = SystemStore();
@@ -146,7 +145,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::New(const TlsOptions& options) {
     SSL_CTX_set_cert_store(context, store.release());
   }
 
-  // What to show.
+  // Client certificate.
   if (options.cert_pem.empty() != options.key_pem.empty()) {
     return Error::Invalid("client certificate and client key: one without the other");
   }
@@ -157,8 +156,7 @@ Result<std::shared_ptr<TlsContext>> TlsContext::New(const TlsOptions& options) {
     state->context.use_private_key(asio::buffer(options.key_pem), asio::ssl::context::pem, ec);
     if (ec) return Error::Invalid("client key: " + ec.message());
     if (SSL_CTX_check_private_key(context) != 1) {
-      return Error::Invalid("client key does not belong to the client certificate: " +
-                            TakeReason());
+      return Error::Invalid("client key does not match the client certificate: " + TakeReason());
     }
   }
   return std::shared_ptr<TlsContext>(new TlsContext(std::move(state)));
@@ -190,7 +188,7 @@ Result<void> TlsContext::Prepare(ssl_st* ssl, const std::string& host) const {
 
 std::string TlsContext::VerifyFailure(const ssl_st* ssl) {
   long result = SSL_get_verify_result(ssl);
-  // The latter is what BoringSSL says before it came to look at a certificate.
+  // BoringSSL reports the latter if it failed before verifying a certificate.
   if (result == X509_V_OK || result == X509_V_ERR_INVALID_CALL) return "";
   return X509_verify_cert_error_string(result);
 }

@@ -32,7 +32,7 @@ class TlsTest : public testing::Test {
     return *NewServingCertificate(authority_, names, 1h, RealClock());
   }
 
-  // The answer of a server with a certificate for `names` to a client with `tls`.
+  // The response of a server with a certificate for `names` to a client with `tls`.
   Result<HttpResponse> CallWith(std::vector<std::string> names, TlsOptions tls,
                                 std::string client_ca = "") {
     ScriptedServerOptions options{.certificate = Serving(names), .client_ca_pem = client_ca};
@@ -53,7 +53,7 @@ TEST_F(TlsTest, ACertificateForTheAddressIsAccepted) {
   EXPECT_THAT(CallWith({"127.0.0.1"}, trusting_), IsOk());
 }
 
-TEST_F(TlsTest, ACertificateForAnotherNameIsNot) {
+TEST_F(TlsTest, ACertificateForAnotherNameIsRefused) {
   EXPECT_THAT(CallWith({"other.example"}, trusting_),
               FailsWith(Code::kUnavailable, HasSubstr("IP address mismatch")));
   TlsOptions named = trusting_;
@@ -78,7 +78,7 @@ TEST_F(TlsTest, AnUnknownAuthorityIsRefused) {
               FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
 }
 
-TEST_F(TlsTest, SystemRootsComeBesideTheOwn) {
+TEST_F(TlsTest, SystemRootsAreTrustedInAdditionToTheCaBundle) {
   TlsOptions both = trusting_;
   both.system_roots = true;
   EXPECT_THAT(CallWith({"127.0.0.1"}, both), IsOk());
@@ -88,7 +88,7 @@ TEST_F(TlsTest, InsecureAcceptsAnything) {
   EXPECT_THAT(CallWith({"other.example"}, {.insecure = true}), IsOk());
 }
 
-TEST_F(TlsTest, ShowsTheClientsCertificate) {
+TEST_F(TlsTest, SendsTheClientCertificate) {
   KeyPair client = Serving({"client.example"});
   TlsOptions showing = trusting_;
   EXPECT_FALSE(CallWith({"127.0.0.1"}, showing, authority_.certificate_pem));
@@ -111,7 +111,7 @@ TEST_F(TlsTest, ResumesItsSessions) {
   EXPECT_EQ(server.resumed(), 2);
 }
 
-TEST_F(TlsTest, APlainServerIsNoTlsServer) {
+TEST_F(TlsTest, TheHandshakeWithAPlainServerFails) {
   ScriptedServer server(io_.get_executor(), {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
     std::string refusal = "HTTP/1.1 400 Bad Request\r\n\r\n";
     co_await peer.Write(refusal);
@@ -126,7 +126,7 @@ TEST_F(TlsTest, APlainServerIsNoTlsServer) {
               FailsWith(Code::kUnavailable, HasSubstr("TLS handshake")));
 }
 
-TEST_F(TlsTest, OptionsThatCannotWorkAreInvalid) {
+TEST_F(TlsTest, InconsistentOptionsAreInvalid) {
   KeyPair one = Serving({"a"});
   KeyPair two = Serving({"a"});
   const TlsOptions kRows[] = {

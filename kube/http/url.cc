@@ -22,7 +22,7 @@ bool IsHexDigit(char c) { return (c >= 'a' && c <= 'f') || (c >= '0' && c <= '9'
 
 bool IsAddressChar(char c) { return IsHexDigit(c) || c == ':' || c == '.'; }
 
-// No controls, spaces or non-ASCII: they must be percent-encoded, and could otherwise end the
+// No control characters, spaces or non-ASCII: they must be percent-encoded, and could end the
 // request line.
 bool IsTargetChar(char c) { return c > 0x20 && c < 0x7f; }
 
@@ -36,7 +36,7 @@ bool IsPort(std::string_view text) {
 }  // namespace
 
 Result<Url> Url::Parse(std::string_view text) {
-  // The text itself stays out of the messages: it may hold a password.
+  // Messages do not quote the URL: it may contain a password.
   if (text.size() > kMaxUrl) return Error::Invalid("URL longer than 8192 bytes");
   Url url;
 
@@ -76,7 +76,7 @@ Result<Url> Url::Parse(std::string_view text) {
     url.host = AsciiLower(authority.substr(1, close - 1));
     if (!std::all_of(url.host.begin(), url.host.end(), IsAddressChar) ||
         url.host.find(':') == std::string::npos) {
-      return Error::Invalid("URL host is no IPv6 address");
+      return Error::Invalid("URL host is not an IPv6 address");
     }
     port = authority.substr(close + 1);
     if (!port.empty() && !port.starts_with(':'))
@@ -85,7 +85,7 @@ Result<Url> Url::Parse(std::string_view text) {
     size_t split = authority.find(':');
     url.host = AsciiLower(authority.substr(0, split));
     if (!std::all_of(url.host.begin(), url.host.end(), IsHostChar))
-      return Error::Invalid("URL host is no name");
+      return Error::Invalid("URL host is not a valid name");
     port = split == std::string_view::npos ? std::string_view() : authority.substr(split);
   }
   if (url.host.empty()) return Error::Invalid("URL without host");

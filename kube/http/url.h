@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Url: an absolute http or https URL, taken apart. Input may be hostile: whatever could smuggle
-// something into a request line or a Host header is refused.
+// Url: a parsed absolute http or https URL. Input may be hostile: URLs that could inject text into
+// a request line or a Host header are refused.
 //
-//   Result<Url> url = Url::Parse("https://[::1]:6443/api?x=y");   // host "::1", port "6443",
-//   target "/api?x=y"
+//   Result<Url> url = Url::Parse("https://[::1]:6443/api?x=y");
+//   // host "::1", port "6443", target "/api?x=y"
 #pragma once
 
 #include <string>
@@ -16,14 +16,14 @@ namespace kube {
 struct Url {
   std::string scheme;    // "http" or "https"
   std::string host;      // lower case; IPv6 without brackets
-  std::string port;      // decimal; the scheme's own where the URL names none
-  std::string target;    // path and query as given, at least "/"; a fragment is dropped
-  std::string userinfo;  // "user:password", percent-decoded; empty where absent
+  std::string port;      // decimal; the scheme's default if the URL has none
+  std::string target;    // path and query as given, at least "/"; without the fragment
+  std::string userinfo;  // "user:password", percent-decoded; may be empty
 
-  // kInvalid for relative URLs, other schemes, bad ports, and characters that no URL may hold.
+  // kInvalid for relative URLs, other schemes, bad ports and characters that must be escaped.
   static Result<Url> Parse(std::string_view text);
 
-  // "host", "host:8443", "[::1]:8443": what a Host header says; the scheme's own port is left out.
+  // The Host header: "host", "host:8443", "[::1]:8443"; without the scheme's default port.
   std::string Authority() const;
   // "https://host:8443/target", without userinfo: safe to log.
   std::string ToString() const;

@@ -10,7 +10,7 @@ struct Good {
   std::string_view text, scheme, host, port, target;
 };
 
-TEST(UrlTest, TakesUrlsApart) {
+TEST(UrlTest, ParsesUrls) {
   constexpr Good kRows[] = {
       {"https://example.com", "https", "example.com", "443", "/"},
       {"http://example.com", "http", "example.com", "80", "/"},
@@ -31,7 +31,7 @@ TEST(UrlTest, TakesUrlsApart) {
   }
 }
 
-TEST(UrlTest, RefusesWhatCouldSmuggle) {
+TEST(UrlTest, RefusesUrlsThatCouldInjectText) {
   constexpr std::string_view kRows[] = {
       "",
       "/path",
@@ -64,7 +64,7 @@ TEST(UrlTest, RefusesWhatCouldSmuggle) {
   EXPECT_FALSE(Url::Parse("https://host/" + std::string(9000, 'a')));
 }
 
-TEST(UrlTest, UserInformationIsDecodedAndNeverShown) {
+TEST(UrlTest, UserInformationIsDecodedAndNotPrinted) {
   Result<Url> url = Url::Parse("http://me:p%40ss@proxy:3128");
   ASSERT_TRUE(url);
   EXPECT_EQ(url->userinfo, "me:p@ss");

@@ -48,7 +48,7 @@ double CpuSeconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// When this library was loaded: as good as the start of the process.
+// When this library was loaded, shortly after the start of the process.
 const double kStartSeconds =
     std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Metrics: counters, gauges and histograms in Prometheus' text format. A series exists, at zero,
-// from the moment it is added: add all of them at start, so that a rate over "nothing happened yet"
-// is 0 and not absent.
+// from the moment it is added. Add all series at startup: then rate() of a counter is 0 before its
+// first event, not absent.
 //
 //   Metrics metrics;
-//   Counter& gated = metrics.AddCounter("mto_ppo_wh_pods_gated_total", "The total number of pods
-//   gated by the webhook"); gated.Increment();
+//   Counter& accepted = metrics.AddCounter("requests_accepted_total", "Accepted requests");
+//   accepted.Increment();
 #pragma once
 
 #include <prometheus/counter.h>
@@ -26,10 +26,10 @@ using prometheus::Counter;
 using prometheus::Gauge;
 using prometheus::Histogram;
 
-// Upper bounds in seconds, from a millisecond to four seconds; those of the Go operator.
+// Upper bounds in seconds, from 1 ms to 4 s.
 const std::vector<double>& DurationBuckets();
 
-// Observes the time from its making to its end, in seconds.
+// Observes its own lifetime, in seconds.
 class Stopwatch {
  public:
   Stopwatch(Histogram& histogram, Clock& clock)
@@ -49,19 +49,19 @@ class Metrics {
   using Labels = std::map<std::string, std::string>;
 
   // The returned metric lives as long as this object. Adding the same name and labels again returns
-  // the same metric; a name that is none, or of two types, is a bug and ends the process.
+  // the same metric. An invalid name, or one name with two types, is a bug and ends the process.
   Counter& AddCounter(const std::string& name, const std::string& help, const Labels& labels = {});
   Gauge& AddGauge(const std::string& name, const std::string& help, const Labels& labels = {});
   Histogram& AddHistogram(const std::string& name, const std::string& help,
                           const std::vector<double>& buckets = DurationBuckets(),
                           const Labels& labels = {});
 
-  // Called at the start of each Render(), for what is a matter of the moment: how long something
-  // takes by now.
+  // `refresh` is called at the start of each Render(), to set gauges that depend on the current
+  // time.
   void OnRender(std::function<void()> refresh) { refreshes_.push_back(std::move(refresh)); }
 
-  // All of them, and process_* (CPU, memory, open files, start) as any Prometheus client has; text
-  // format 0.0.4.
+  // All metrics, and the usual process_* ones (CPU, memory, open files, start time); text format
+  // 0.0.4.
   std::string Render() const;
 
  private:

@@ -20,7 +20,7 @@ TEST(MetricsTest, SeriesExistAtZeroFromTheStart) {
   EXPECT_THAT(text, HasSubstr("x_seconds_bucket{le=\"+Inf\"} 0\n"));
 }
 
-TEST(MetricsTest, LabelsMakeSeriesOfOneFamily) {
+TEST(MetricsTest, SeriesWithDifferentLabelsShareAFamily) {
   Metrics metrics;
   metrics.AddCounter("x_total", "Counts x", {{"result", "good"}}).Increment(2);
   metrics.AddCounter("x_total", "Counts x", {{"result", "bad"}});
@@ -37,7 +37,7 @@ TEST(MetricsTest, StopwatchObservesSeconds) {
   EXPECT_THAT(metrics.Render(), HasSubstr("x_seconds_bucket{le=\"3600\"} 1\n"));
 }
 
-TEST(MetricsTest, TellsAboutTheProcess) {
+TEST(MetricsTest, RendersMetricsOfTheProcess) {
   std::string text = Metrics().Render();
   for (const char* name : {"process_cpu_seconds_total ", "process_resident_memory_bytes ",
                            "process_open_fds ", "process_start_time_seconds "}) {

@@ -13,30 +13,30 @@ bool FairShare::HasRoom(const Namespace& ns) const {
 }
 
 bool FairShare::Enter(const ObjectKey& pod) {
-  if (has_.contains(pod)) return true;
-  if (in_line_.contains(pod)) return false;
+  if (shares_.contains(pod)) return true;
+  if (queued_.contains(pod)) return false;
   Namespace& ns = namespaces_[pod.ns];
-  if (ns.line.empty() && HasRoom(ns)) {
+  if (ns.queue.empty() && HasRoom(ns)) {
     Set(pod, 1);
     return true;
   }
-  ns.line.push_back(pod);
-  in_line_[pod] = std::prev(ns.line.end());
+  ns.queue.push_back(pod);
+  queued_[pod] = std::prev(ns.queue.end());
   TakeTurn(pod.ns, ns);
   return false;
 }
 
 void FairShare::Take(const ObjectKey& pod, size_t amount) {
-  if (!has_.contains(pod)) return;
+  if (!shares_.contains(pod)) return;
   Set(pod, amount > 0 ? amount : 1);
   WakeNext();
 }
 
 void FairShare::Leave(const ObjectKey& pod) {
-  if (auto waits = in_line_.find(pod); waits != in_line_.end()) {
-    namespaces_[pod.ns].line.erase(waits->second);
-    in_line_.erase(waits);
-  } else if (!has_.contains(pod)) {
+  if (auto waits = queued_.find(pod); waits != queued_.end()) {
+    namespaces_[pod.ns].queue.erase(waits->second);
+    queued_.erase(waits);
+  } else if (!shares_.contains(pod)) {
     return;
   }
   Set(pod, 0);
@@ -45,20 +45,20 @@ void FairShare::Leave(const ObjectKey& pod) {
 }
 
 void FairShare::Set(const ObjectKey& pod, size_t amount) {
-  auto found = has_.find(pod);
-  size_t before = found == has_.end() ? 0 : found->second;
+  auto found = shares_.find(pod);
+  size_t before = found == shares_.end() ? 0 : found->second;
   Namespace& ns = namespaces_[pod.ns];
   ns.taken += amount - before;
   taken_ += amount - before;
   if (amount > 0) {
-    has_[pod] = amount;
-  } else if (found != has_.end()) {
-    has_.erase(found);
+    shares_[pod] = amount;
+  } else if (found != shares_.end()) {
+    shares_.erase(found);
   }
 }
 
 void FairShare::TakeTurn(const std::string& name, Namespace& ns) {
-  if (ns.in_turn || ns.line.empty()) return;
+  if (ns.in_turn || ns.queue.empty()) return;
   ns.in_turn = true;
   turns_.push_back(name);
 }
@@ -67,28 +67,28 @@ void FairShare::ForgetIdle(const std::string& name) {
   auto found = namespaces_.find(name);
   if (found == namespaces_.end()) return;
   const Namespace& ns = found->second;
-  if (ns.taken == 0 && ns.line.empty() && !ns.in_turn) namespaces_.erase(found);
+  if (ns.taken == 0 && ns.queue.empty() && !ns.in_turn) namespaces_.erase(found);
 }
 
-// Gives what is free to the lines: one pod of each namespace after the other.
+// Wakes queued pods while there is room, one pod of each namespace in turn.
 void FairShare::WakeNext() {
   std::vector<ObjectKey> woken;
-  // As many namespaces in a row that have no room: none has.
+  // The number of namespaces in a row without room; if all of them, there is none.
   size_t skipped = 0;
   while (!turns_.empty() && skipped < turns_.size()) {
     std::string name = std::move(turns_.front());
     turns_.pop_front();
     Namespace& ns = namespaces_[name];
     ns.in_turn = false;
-    if (ns.line.empty()) {
+    if (ns.queue.empty()) {
       ForgetIdle(name);
       continue;
     }
     if (HasRoom(ns)) {
       skipped = 0;
-      ObjectKey pod = std::move(ns.line.front());
-      ns.line.pop_front();
-      in_line_.erase(pod);
+      ObjectKey pod = std::move(ns.queue.front());
+      ns.queue.pop_front();
+      queued_.erase(pod);
       Set(pod, 1);
       woken.push_back(std::move(pod));
     } else {

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// FairShare: something scarce (bytes of memory, workers) that pods take for a while, so that no
-// namespace takes it all.
+// FairShare: shares a scarce resource (bytes of memory, workers) among pods, fairly by namespace.
 //
-//   if (!memory.Enter(pod)) co_return Later();       // in line; `wake` is called with `pod` when
-//   it is its turn memory.Take(pod, bytes);                         // what it needs, once that is
-//   known
+//   if (!memory.Enter(pod)) co_return Later();       // queued; `wake` is called on the pod's turn
+//   memory.Take(pod, bytes);                         // the amount, once it is known
 //   ...
-//   memory.Leave(pod);                               // with whatever it has, or out of the line
+//   memory.Leave(pod);                               // returns its share, or leaves the queue
 //
-// A pod in line costs its key. Namespaces take turns, the pods of one go in order. A pod that was
-// woken has its place until it leaves. Thread: one.
+// A queued pod costs the memory of its key. Namespaces take turns; the pods of a namespace are
+// served in order. A pod that was woken keeps its place until it leaves. Thread: one.
 #pragma once
 
 #include <cstddef>
@@ -24,10 +22,10 @@
 namespace kube {
 
 struct FairShareOptions {
-  // A pod enters while less than this is taken: by its namespace, by all.
+  // A pod may enter while less than this is taken by its namespace, and by all.
   size_t per_namespace = 0;
   size_t total = 0;
-  // Whether a namespace that has nothing enters even where all is taken.
+  // A pod of a namespace that holds nothing enters even if `total` is taken.
   bool first_always_enters = false;
 };
 
@@ -37,19 +35,19 @@ class FairShare {
 
   void OnTurn(std::function<void(const ObjectKey&)> wake) { wake_ = std::move(wake); }
 
-  // True if the pod may go on: it has 1 then, or what it had before. Else it is in line.
+  // True if the pod holds a share: 1 if it just entered. Otherwise it is queued.
   bool Enter(const ObjectKey& pod);
-  // What a pod that has entered has from now on.
+  // Sets the share of a pod that has entered.
   void Take(const ObjectKey& pod, size_t amount);
   void Leave(const ObjectKey& pod);
 
   size_t taken() const { return taken_; }
-  size_t in_line() const { return in_line_.size(); }
+  size_t queued() const { return queued_.size(); }
 
  private:
   struct Namespace {
     size_t taken = 0;
-    std::list<ObjectKey> line;
+    std::list<ObjectKey> queue;
     bool in_turn = false;
   };
 
@@ -61,10 +59,10 @@ class FairShare {
 
   FairShareOptions options_;
   std::function<void(const ObjectKey&)> wake_;
-  std::unordered_map<ObjectKey, size_t> has_;
-  std::unordered_map<ObjectKey, std::list<ObjectKey>::iterator> in_line_;
+  std::unordered_map<ObjectKey, size_t> shares_;
+  std::unordered_map<ObjectKey, std::list<ObjectKey>::iterator> queued_;
   std::unordered_map<std::string, Namespace> namespaces_;
-  std::list<std::string> turns_;  // namespaces with a line
+  std::list<std::string> turns_;  // namespaces with queued pods
   size_t taken_ = 0;
 };
 

@@ -30,7 +30,7 @@ TEST_F(FairShareTest, APodBeyondItsNamespacesShareWaitsForItsTurn) {
   EXPECT_TRUE(share_.Enter({"b", "1"}));
   share_.Leave({"a", "1"});
   EXPECT_THAT(woken_, ElementsAre("a/3"));
-  // Its place is kept.
+  // It keeps its place.
   EXPECT_FALSE(share_.Enter({"a", "4"}));
   EXPECT_TRUE(share_.Enter({"a", "3"}));
 }
@@ -46,7 +46,7 @@ TEST_F(FairShareTest, NamespacesTakeTurns) {
   EXPECT_THAT(woken_, ElementsAre("a/3", "b/1"));
 }
 
-TEST_F(FairShareTest, AmountsCount) {
+TEST_F(FairShareTest, AmountsAreCounted) {
   Make({.per_namespace = 100, .total = 1000});
   EXPECT_TRUE(share_.Enter({"a", "1"}));
   share_.Take({"a", "1"}, 100);
@@ -59,7 +59,7 @@ TEST_F(FairShareTest, AmountsCount) {
   EXPECT_EQ(share_.taken(), 12u);
 }
 
-TEST_F(FairShareTest, TheFirstOfANamespaceNeedNotWaitForOthers) {
+TEST_F(FairShareTest, TheFirstPodOfANamespaceAlwaysEnters) {
   Make({.per_namespace = 100, .total = 100, .first_always_enters = true});
   EXPECT_TRUE(share_.Enter({"a", "1"}));
   share_.Take({"a", "1"}, 100);
@@ -68,7 +68,7 @@ TEST_F(FairShareTest, TheFirstOfANamespaceNeedNotWaitForOthers) {
   EXPECT_THAT(woken_, IsEmpty());
 }
 
-TEST_F(FairShareTest, APodThatIsGoneLeavesTheLine) {
+TEST_F(FairShareTest, ADeletedPodLeavesTheQueue) {
   Make({.per_namespace = 1, .total = 1});
   EXPECT_TRUE(share_.Enter({"a", "1"}));
   EXPECT_FALSE(share_.Enter({"a", "2"}));
@@ -78,7 +78,7 @@ TEST_F(FairShareTest, APodThatIsGoneLeavesTheLine) {
   EXPECT_THAT(woken_, ElementsAre("b/1"));
   share_.Leave({"b", "1"});
   share_.Leave({"b", "1"});
-  EXPECT_EQ(share_.taken() + share_.in_line(), 0u);
+  EXPECT_EQ(share_.taken() + share_.queued(), 0u);
   EXPECT_TRUE(share_.Enter({"c", "1"}));
 }
 

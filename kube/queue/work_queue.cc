@@ -83,7 +83,7 @@ Async<ObjectKey> WorkQueue::Next() {
   }
   bool cancelled = co_await IsCancelled();
   if (cancelled) {
-    added_.NotifyOne();  // this wake-up is another worker's
+    added_.NotifyOne();  // pass the wake-up on to another worker
     co_return Error::Cancelled("next in queue");
   }
 
@@ -108,16 +108,14 @@ void WorkQueue::Done(const ObjectKey& key) {
   if (wanted_.contains(key)) Push(key);
 }
 
-void WorkQueue::ShutDown(Rest rest) {
+void WorkQueue::ShutDown() {
   shut_down_ = true;
   alarm_.Cancel();
   delayed_.clear();
   due_.clear();
-  if (rest == Rest::kDrop) {
-    ready_.clear();
-    wanted_.clear();
-    if (observer_ != nullptr) observer_->OnDepth(0);
-  }
+  ready_.clear();
+  wanted_.clear();
+  if (observer_ != nullptr) observer_->OnDepth(0);
   added_.NotifyAll();
 }
 

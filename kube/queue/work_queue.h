@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// WorkQueue: which objects need a look, each at most once in the queue and never with two workers
-// at a time.
+// WorkQueue: the keys of the objects to reconcile, each at most once in the queue and never with
+// two workers at a time.
 //
 //   queue.Add(key);                                            // from an informer's event
 //   Result<ObjectKey> key = co_await queue.Next();             // a worker
 //   ... queue.Forget(*key) on success, queue.AddRateLimited(*key) on failure ...
 //   queue.Done(*key);
 //
-// The semantics are client-go's: a key that is added while it is being worked on comes again after
+// The semantics are client-go's: a key that is added while a worker has it is queued again after
 // Done(), not before. First in, first out. Thread: one executor, the one that Next() is awaited on;
-// nothing runs before its first call.
+// no timer runs before the first call.
 #pragma once
 
 #include <deque>
@@ -24,16 +24,16 @@
 
 namespace kube {
 
-// Told what happens to a queue; for metrics. Times are those of one key.
+// Observes a queue, for metrics.
 class WorkQueueObserver {
  public:
   virtual ~WorkQueueObserver() = default;
   virtual void OnDepth(size_t depth) = 0;
   virtual void OnAdded() = 0;
   virtual void OnRetried() = 0;
-  // By Next(), at `now`; added at `since`.
+  // Next() returned a key at `now` that was added at `since`.
   virtual void OnTaken(TimePoint since, TimePoint now) = 0;
-  // By Done(), at `now`; taken at `since`.
+  // Done() was called at `now` for a key taken at `since`.
   virtual void OnDone(TimePoint since, TimePoint now) = 0;
 };
 
@@ -41,7 +41,7 @@ struct WorkQueueOptions {
   // The first delay of AddRateLimited(); doubles per failure of the same key.
   Duration base_delay = std::chrono::milliseconds(5);
   Duration max_delay = std::chrono::seconds(1000);
-  // The longest time that a server may name.
+  // Upper bound of a Retry-After.
   Duration max_retry_after = std::chrono::seconds(30);
 };
 
@@ -52,28 +52,25 @@ class WorkQueue {
                      WorkQueueObserver* observer = nullptr);
 
   void Add(const ObjectKey& key);
-  // Not before `delay` has passed. Of several pending delays of one key the shortest counts.
+  // Adds the key after `delay`. Of several pending delays of one key the shortest counts.
   void AddAfter(const ObjectKey& key, Duration delay);
-  // After the key's own backoff, or `at_least` where the server named a longer time (Retry-After).
+  // Adds the key after its backoff, or after `at_least` (a Retry-After) if that is longer.
   void AddRateLimited(const ObjectKey& key, Duration at_least = Duration::zero());
-  // The key went well: its backoff starts anew.
+  // Resets the key's backoff after a success.
   void Forget(const ObjectKey& key);
 
-  // The next key; the caller owes a Done().
-  // Errors: kCancelled when the caller is cancelled or the queue has shut down and is drained.
+  // The next key; the caller must call Done() for it.
+  // Errors: kCancelled if the caller is cancelled or the queue was shut down.
   Async<ObjectKey> Next();
   void Done(const ObjectKey& key);
 
-  // Keys that wait for a worker; those that are delayed or being worked on are not counted.
+  // Keys that wait for a worker, without the delayed ones and those that workers have.
   size_t size() const { return ready_.size(); }
-  // Times that AddRateLimited() has been called since the last Forget().
+  // Calls of AddRateLimited() since the last Forget().
   int failures(const ObjectKey& key) const;
 
-  enum class Rest { kHandOut, kDrop };
-  // Nothing is added any more. What is ready is still handed out, or not; what is delayed is
-  // dropped.
-  void ShutDown(Rest rest = Rest::kHandOut);
-  bool shut_down() const { return shut_down_; }
+  // Drops all keys and ignores later ones; Next() fails with kCancelled.
+  void ShutDown();
 
  private:
   void Push(const ObjectKey& key);
@@ -84,11 +81,11 @@ class WorkQueue {
   WorkQueueOptions options_;
   WorkQueueObserver* observer_;
   bool shut_down_ = false;
-  // Known from the first Next() on.
+  // Set by the first Next().
   std::optional<Executor> executor_;
 
-  // `wanted_` has each key that needs a look, once; those of them that are not being worked on are
-  // in `ready_`.
+  // `wanted_` has each added key once, with the time when it was added; `ready_` those that no
+  // worker has.
   std::deque<ObjectKey> ready_;
   std::unordered_map<ObjectKey, TimePoint> wanted_;
   std::unordered_map<ObjectKey, TimePoint> working_;

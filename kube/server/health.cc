@@ -3,9 +3,9 @@
 
 namespace kube {
 
-HealthRegistry::Report HealthRegistry::Run(const std::vector<Named>& checks) {
+HealthRegistry::Report HealthRegistry::Readiness() const {
   Report report;
-  for (const Named& named : checks) {
+  for (const Named& named : readiness_) {
     Result<void> result = named.check();
     report.healthy &= result.has_value();
     report.text += result ? "[+]" + named.name + " ok\n"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A request to and a reply of our own servers, as their handlers see them.
+// Requests and replies as the handlers of an HttpsServer see them.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@ namespace kube {
 
 struct HttpCall {
   std::string method;
-  // Without the query; as it came, not percent-decoded.
+  // Without the query; not percent-decoded.
   std::string path;
   std::string body;
 };
@@ -26,7 +26,7 @@ struct HttpReply {
 // An Error, or an exception, becomes a reply with status 500.
 using HttpHandler = std::function<Async<HttpReply>(HttpCall)>;
 
-// A failure in the form that Kubernetes' clients know how to show: a meta/v1 Status.
+// A failure as a meta/v1 Status, which Kubernetes clients can display.
 HttpReply FailureReply(int status, std::string_view message);
 
 }  // namespace kube

@@ -18,13 +18,13 @@ namespace http = beast::http;
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// Room to read into while there is a request (a TLS record holds no more), and while there is none.
+// Sizes of the read buffer: during a request (the size of a TLS record), and between requests.
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr size_t kIdleBytes = 1024;
-// What is read and thrown away of a request that was refused, so that its sender gets to see why.
+// Bytes of a refused request that are read and discarded, for the client to receive the reply.
 constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
-// A body up to this size needs no reservation: most reviews are smaller.
+// Bodies up to this size need no reservation: most admission reviews are smaller.
 constexpr size_t kFreeBodyBytes = 32 * 1024;
 constexpr auto kPauseForMemory = 5ms;
 
@@ -44,7 +44,7 @@ std::string Render(const HttpReply& reply, bool keep_alive) {
   return out;
 }
 
-// What to answer to a request that could not be read; status 0 if nobody waits for an answer.
+// The reply to a request that could not be read; status 0: no reply, the client has closed.
 HttpReply ReplyToReadError(boost::system::error_code ec, const HttpLimits& limits) {
   if (ec == http::error::body_limit) {
     return FailureReply(
@@ -79,7 +79,7 @@ class Session final : public HttpSession {
       stream_.ExpireAfter(context_.limits.handshake_timeout);
       if (stream_.StartTls(tls_->native_handle()) == nullptr) co_return;
       ec = co_await stream_.Handshake(ByteStream::Side::kServer);
-      VLOG_IF(1, ec) << "TLS handshake: " << ec.message();
+      VLOG_IF(1, ec) << "TLS handshake failed: " << ec.message();
       if (ec) co_return;
       last_seen_ = context_.clock.Now();
     }
@@ -101,7 +101,7 @@ class Session final : public HttpSession {
     since_ = context_.clock.Now();
   }
 
-  // For `bytes` of a body or a reply, from `start` on.
+  // Deadline for `bytes` of a body or a reply, from `start`.
   void ExpireTransfer(TimePoint start, size_t bytes) {
     stream_.ExpireAfter(TransferEnd(start, bytes) - context_.clock.Now());
   }
@@ -111,7 +111,7 @@ class Session final : public HttpSession {
            std::chrono::milliseconds(bytes * 1000 / limits.transfer_rate);
   }
 
-  // One request and its reply. False when the connection is to be closed.
+  // Serves one request. False if the connection must be closed.
   asio::awaitable<bool> ServeOne() {
     bool came = co_await WaitForRequest();
     if (!came) co_return false;
@@ -131,7 +131,7 @@ class Session final : public HttpSession {
     if (!ec) ec = co_await ReadBody(parser);
     if (ec) {
       HttpReply refusal = ReplyToReadError(ec, context_.limits);
-      VLOG(1) << "request not read: " << ec.message();
+      VLOG(1) << "cannot read a request: " << ec.message();
       std::string().swap(parser.get().body());
       ReleaseMemory();
       if (refusal.status != 0) co_await Refuse(std::move(refusal));
@@ -147,7 +147,7 @@ class Session final : public HttpSession {
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
 
-    // Reply. What is reserved for the request goes on for the reply, which may be as large.
+    // Reply. The request's reservation is kept: the reply may be as large.
     keep_alive = keep_alive && !context_.retiring;
     ec = co_await Write(std::move(reply), keep_alive);
     ReleaseMemory();
@@ -196,7 +196,7 @@ class Session final : public HttpSession {
     co_return boost::system::error_code();
   }
 
-  // need_more when all that was received is parsed.
+  // need_more when all received bytes are parsed.
   boost::system::error_code Parse(Parser& parser) {
     if (buffer_.size() == 0) return http::error::need_more;
     boost::system::error_code ec;
@@ -215,8 +215,7 @@ class Session final : public HttpSession {
     co_return read.first;
   }
 
-  // Reserves `bytes` of what all bodies together may take. timed_out if there is no room until
-  // `deadline`.
+  // Reserves `bytes` of total_body_bytes. timed_out if there is no room before `deadline`.
   asio::awaitable<boost::system::error_code> Reserve(size_t bytes, TimePoint deadline) {
     while (context_.reserved_bytes > 0 &&
            context_.reserved_bytes + bytes > context_.limits.total_body_bytes) {
@@ -236,7 +235,7 @@ class Session final : public HttpSession {
     reserved_ = 0;
   }
 
-  // False if the connection ended or was silent for too long.
+  // Waits for a request. False if the connection was closed or idle for too long.
   asio::awaitable<bool> WaitForRequest() {
     if (buffer_.size() > 0) co_return true;
     buffer_.shrink_to_fit();
@@ -250,17 +249,17 @@ class Session final : public HttpSession {
     co_return !read.first;
   }
 
-  // Answers without having read the request to its end.
+  // Replies without having read the whole request.
   asio::awaitable<void> Refuse(HttpReply reply) {
     boost::system::error_code ec = co_await Write(std::move(reply), /*keep_alive=*/false);
     if (!ec) co_await Leave();
   }
 
-  // After the last reply. Closing on unread bytes would send a reset, which can overtake the reply:
-  // takes what still comes for a while.
+  // Closes after the last reply. Closing with unread bytes would send a reset, which can overtake
+  // the reply, so this first reads and discards bytes for a while.
   asio::awaitable<void> Leave() {
-    Enter(Phase::kLeaving);
-    stream_.SayGoodbye();
+    Enter(Phase::kClosing);
+    stream_.SendCloseNotify();
     boost::system::error_code ec;
     stream_.socket().shutdown(tcp::socket::shutdown_send, ec);
     stream_.ExpireAfter(kDiscardTimeout);
@@ -273,7 +272,7 @@ class Session final : public HttpSession {
     }
   }
 
-  // Before the stream, which refers to it.
+  // Declared before the stream, which refers to it.
   std::shared_ptr<asio::ssl::context> tls_;
   ByteStream stream_;
   HttpSessionContext& context_;

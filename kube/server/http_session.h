@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpSession: one connection to a server of ours, over TCP or TLS - reads requests, has them
-// handled, writes replies.
+// HttpSession: one TCP or TLS connection of an HttpsServer: reads requests, calls the handler,
+// writes replies. Internal to kube/server.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -17,69 +17,69 @@
 namespace kube {
 
 struct HttpLimits {
-  // All header lines together; more is answered 431.
+  // Of the whole header; a larger one is answered with 431.
   size_t header_bytes = 16 * 1024;
-  // More is answered 413, without reading it all.
+  // A larger body is answered with 413, without reading all of it.
   size_t body_bytes = 3 * 1024 * 1024;
-  // Of all connections together; a body of few bytes does not count.
+  // Sum over all connections; small bodies are not counted.
   size_t total_body_bytes = 8 * 1024 * 1024;
   // From the connection to the end of the TLS handshake.
   std::chrono::milliseconds handshake_timeout{3'000};
   // From a request's first byte to the end of its header.
   std::chrono::milliseconds header_timeout{3'000};
-  // A body, and a reply, may take `transfer_grace` and what its bytes take at `transfer_rate` a
-  // second.
+  // A body or a reply may take `transfer_grace` plus its size divided by `transfer_rate` (bytes per
+  // second).
   std::chrono::milliseconds transfer_grace{2'000};
   size_t transfer_rate = 512 * 1024;
-  // Between requests. Longer than the 90 s after which Go's clients, the API server among them,
-  // close a connection: if the server did it first, a request could just be on its way, and a POST
-  // is not sent again.
+  // Between requests. Longer than the 90 s after which Go clients such as the API server close an
+  // idle connection: if the server closed first, it could do so while a POST is in flight, which is
+  // not retried.
   std::chrono::milliseconds idle_timeout{150'000};
 };
 
-// What all sessions of a server share; outlives them.
+// State shared by all sessions of a server; outlives them.
 struct HttpSessionContext {
   Clock& clock;
   HttpLimits limits;
-  // Answers any request; never fails.
+  // Handles any request; never fails.
   std::function<asio::awaitable<HttpReply>(HttpCall)> answer;
-  // Called where a body would exceed total_body_bytes: closes what deserves its memory least, if
-  // there is anything.
+  // Called when a body would exceed total_body_bytes: closes an overdue connection, if there is
+  // one.
   std::function<void()> free_memory;
-  // While true, replies ask the client to open a new connection, which another server then takes.
+  // While true, replies ask the client to open a new connection, which may reach another replica.
   bool retiring = false;
-  // Reserved for bodies that are being read or answered.
+  // Memory reserved for bodies that are being read or handled.
   size_t reserved_bytes = 0;
 };
 
 class HttpSession {
  public:
   enum class Phase {
-    kReceiving,  // waits for the client: the rest of its handshake or of a request
+    kReceiving,  // waits for the rest of a handshake or of a request
     kAnswering,  // waits for the handler
-    kReplying,   // waits for the client, which has to take the reply
-    kIdle,       // waits for a request, of which no byte has come
-    kLeaving,    // waits for the client to close: it has the last reply
+    kReplying,   // waits for the client to receive the reply
+    kIdle,       // waits for the first byte of a request
+    kClosing,    // waits for the client to close after the last reply
   };
 
   virtual ~HttpSession() = default;
 
-  // Serves the connection until either side closes it.
+  // Serves requests until either side closes the connection.
   virtual asio::awaitable<void> Run() = 0;
-  // Closes it now; Run() then ends.
+  // Closes the connection; Run() then ends.
   virtual void Close() = 0;
-  // Nothing came from the client that was not read.
+  // True if there is no unread data from the client.
   virtual bool Quiet() const = 0;
 
   Phase phase() const { return phase_; }
-  // When this phase began.
+  // Start of the current phase.
   TimePoint since() const { return since_; }
-  // When the client last did something: connected, or sent bytes.
+  // When the client last connected or sent bytes.
   TimePoint last_seen() const { return last_seen_; }
   // True once a request was answered.
   bool served() const { return served_; }
   bool closed() const { return closed_; }
-  // What it holds of HttpSessionContext::reserved_bytes.
+  // This session's part of HttpSessionContext::reserved_bytes.
   size_t reserved_bytes() const { return reserved_; }
 
  protected:
@@ -91,7 +91,7 @@ class HttpSession {
   size_t reserved_ = 0;
 };
 
-// Over TLS where `tls` is not null. `context` outlives the session.
+// Uses TLS if `tls` is not null. `context` outlives the session.
 std::unique_ptr<HttpSession> NewHttpSession(asio::ip::tcp::socket socket,
                                             std::shared_ptr<asio::ssl::context> tls,
                                             HttpSessionContext& context);

@@ -15,14 +15,14 @@ namespace {
 using asio::ip::tcp;
 using namespace std::chrono_literals;
 
-// Before another look for room in a full server.
-constexpr auto kPauseWhenFull = 5ms;
-// After accept() failed, which it does without file handles or memory: doubles with each failure.
-constexpr Duration kFirstPauseAfterError = 5ms;
-constexpr Duration kLastPauseAfterError = 500ms;
+// Retry interval of accept() at the connection limit.
+constexpr auto kRetryWhenFull = 5ms;
+// Backoff after accept() failed (out of file descriptors or memory): doubles with each failure.
+constexpr Duration kFirstBackoff = 5ms;
+constexpr Duration kMaxBackoff = 500ms;
 
 struct Address {
-  // Empty: every address.
+  // Empty: all addresses.
   std::optional<asio::ip::address> host;
   uint16_t port = 0;
 };
@@ -98,7 +98,7 @@ Result<void> HttpsServer::Listen() {
   if (address->host) {
     ec = Bind(acceptor_, tcp::endpoint(*address->host, address->port));
   } else {
-    // Both families, unless the kernel has no IPv6.
+    // Both families; IPv4 only if the kernel has no IPv6.
     ec = Bind(acceptor_, tcp::endpoint(tcp::v6(), address->port));
     if (ec == asio::error::address_family_not_supported)
       ec = Bind(acceptor_, tcp::endpoint(tcp::v4(), address->port));
@@ -122,7 +122,7 @@ asio::awaitable<HttpReply> HttpsServer::Answer(HttpCall call) {
     if (matches && candidate.method == call.method && route == nullptr) route = &candidate;
   }
   if (route == nullptr) {
-    co_return path_known ? FailureReply(405, "the method is not allowed here")
+    co_return path_known ? FailureReply(405, "method not allowed")
                          : FailureReply(404, "no such path");
   }
 
@@ -141,13 +141,13 @@ asio::awaitable<HttpReply> HttpsServer::Answer(HttpCall call) {
 asio::awaitable<void> HttpsServer::Run() {
   co_await IgnoreCancellation();
   if (tls_.context() != nullptr) tasks_.Spawn("certificate", RefreshCertificate());
-  Duration pause = kFirstPauseAfterError;
+  Duration backoff = kFirstBackoff;
   while (acceptor_.is_open()) {
-    // Wait for a client before making room for it.
+    // Wait for a client before closing a connection for it.
     auto came = co_await acceptor_.async_wait(tcp::acceptor::wait_read, kTuple);
     boost::system::error_code ec = std::get<0>(came);
     if (!ec && !MakeRoom()) {
-      Result<> paused = co_await clock_.Sleep(kPauseWhenFull);
+      Result<> paused = co_await clock_.Sleep(kRetryWhenFull);
       if (!paused) break;
       continue;
     }
@@ -158,17 +158,17 @@ asio::awaitable<void> HttpsServer::Run() {
     }
     if (ec == asio::error::operation_aborted || !acceptor_.is_open()) break;
     if (ec) {
-      // A client that left again, or no file handles: neither is a reason to stop. A connection
-      // less helps the latter.
+      // The client disconnected, or no file descriptors: keep accepting. Closing a connection frees
+      // a descriptor.
       LOG_EVERY_N(WARNING, 100) << "accept: " << ec.message();
-      HttpSession* useless = ec == asio::error::connection_aborted ? nullptr : LeastUseful();
-      if (useless != nullptr) useless->Close();
-      Result<> paused = co_await clock_.Sleep(pause);
+      HttpSession* displaced = ec == asio::error::connection_aborted ? nullptr : LeastUseful();
+      if (displaced != nullptr) displaced->Close();
+      Result<> paused = co_await clock_.Sleep(backoff);
       if (!paused) break;
-      pause = std::min(2 * pause, kLastPauseAfterError);
+      backoff = std::min(2 * backoff, kMaxBackoff);
       continue;
     }
-    pause = kFirstPauseAfterError;
+    backoff = kFirstBackoff;
     auto session = sessions_.insert(sessions_.end(),
                                     NewHttpSession(std::move(socket), tls_.context(), context_));
     tasks_.Spawn("connection", Serve(session));
@@ -184,9 +184,9 @@ bool HttpsServer::MakeRoom() {
   size_t open = 0;
   for (auto& session : sessions_) open += session->closed() ? 0 : 1;
   if (open < options_.max_connections) return true;
-  HttpSession* useless = LeastUseful();
+  HttpSession* displaced = LeastUseful();
   if (useless == nullptr) return false;
-  // It leaves the list when its coroutine ends, which is soon, but not now.
+  // Its coroutine removes it from the list later.
   useless->Close();
   return true;
 }
@@ -211,8 +211,8 @@ HttpSession* HttpsServer::LeastUseful() {
     if (older(*session, overdue) && Overdue(*session)) overdue = session.get();
   }
   if (overdue != nullptr) return overdue;
-  // Connections that no request has come on yet may not displace all those that clients keep for
-  // their next request, nor the other way round.
+  // Keeps a balance between connections without a request yet and idle ones with served requests:
+  // neither group can displace all of the other.
   return unfinished == 0 || idle_count > options_.max_connections / 2 ? idle : nullptr;
 }
 
@@ -241,7 +241,7 @@ asio::awaitable<void> HttpsServer::RefreshCertificate() {
     if (!slept) co_return;
     Result<bool> refreshed = tls_.Refresh();
     if (!refreshed) {
-      LOG(ERROR) << "keeping the old certificate: " << refreshed.error();
+      LOG(ERROR) << "keeping the previous certificate: " << refreshed.error();
     } else if (*refreshed) {
       LOG(INFO) << "new certificate from " << options_.certificate_file;
     }
@@ -249,7 +249,7 @@ asio::awaitable<void> HttpsServer::RefreshCertificate() {
 }
 
 Async<> HttpsServer::Drain(Duration grace) {
-  // Called because the process was asked to stop, and with it the caller.
+  // The caller has been asked to stop, which must not cancel the drain.
   co_await ForgetCancellation();
   co_await IgnoreCancellation();
   TimePoint deadline = clock_.Now() + grace;
@@ -270,7 +270,7 @@ Async<> HttpsServer::Drain(Duration grace) {
   Result<> stopped = co_await tasks_.Stop(clock_, 1s);
   if (!stopped) co_return stopped.error();
   if (cut_off > 0)
-    co_return Error::DeadlineExceeded(std::to_string(cut_off) + " requests were cut off");
+    co_return Error::DeadlineExceeded(std::to_string(cut_off) + " requests were still in flight");
   co_return Ok();
 }
 

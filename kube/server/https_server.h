@@ -1,20 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// HttpsServer: HTTP/1.1 for webhooks, over TLS with certificates that may change under it, or plain
-// for health and metrics.
+// HttpsServer: an HTTP/1.1 server: over TLS for webhooks, with certificate files that are reloaded
+// when they change, or plain for health and metrics.
 //
-//   Result<std::unique_ptr<HttpsServer>> server = HttpsServer::New(app.executor(), app.clock(),
-//   {.address = ":9443", ...}); if (!server) co_return server.error();
+//   Result<std::unique_ptr<HttpsServer>> server =
+//       HttpsServer::New(app.executor(), app.clock(), {.address = ":9443", ...});
+//   if (!server) co_return server.error();
 //   (*server)->Handle("POST", "/mutate", handler);
 //   app.tasks().Spawn("server", (*server)->Run());
 //   co_await app.WaitForStop();
-//   (*server)->Retire();                              // optional: clients move on while replicas
-//   take over co_await (*server)->Drain(app.grace_left());
+//   (*server)->Retire();                        // optional: clients reconnect to other replicas
+//   co_await (*server)->Drain(app.grace_left());
 //
-// Whatever a client sends is bounded in bytes, in time, and by a number of connections. At that
-// number the least useful connection makes room: one whose client keeps the server waiting in the
-// middle of a request, then the one that has been idle longest; never one whose request is being
-// answered. If none can go yet, new clients wait in the kernel's queue for a moment, as a webhook
-// that refuses leaves pods ungated.
+// Bytes, time and number of connections are bounded. At the connection limit a new client displaces
+// the least useful connection: first one whose client is too slow in the middle of a request, then
+// the one that has been idle longest; never one whose request is being handled. If none can be
+// closed yet, new clients wait in the kernel's accept queue: refusing them would leave pods without
+// admission.
 #pragma once
 
 #include <boost/asio/ip/tcp.hpp>
@@ -39,12 +40,12 @@ struct HttpsServerOptions {
   // PEM files; both empty for plain HTTP.
   std::string certificate_file;
   std::string key_file;
-  // How often the files are looked at.
+  // How often the files are checked for changes.
   std::chrono::milliseconds refresh_interval{2'000};
   size_t max_connections = 256;
-  // For how long a connection that is in the middle of a request stays although another client
-  // wants its place: since its client last sent anything, and in all. A busy API server's new
-  // connections are not closed for its next ones.
+  // How long a connection in the middle of a request is kept when new clients need its place: since
+  // its client last sent bytes, and in total. Long enough that new connections of a busy API server
+  // do not displace each other.
   std::chrono::milliseconds max_silence{250};
   std::chrono::milliseconds max_unfinished{2'000};
   HttpLimits limits;
@@ -52,29 +53,29 @@ struct HttpsServerOptions {
 
 class HttpsServer {
  public:
-  // Binds, listens and reads the certificate: a client that connects from now on is served once
-  // Run() runs. Errors: kInvalid for an address or a certificate that is none, kUnavailable if the
-  // address is taken.
+  // Binds, listens and reads the certificate: clients can connect from now on and are served once
+  // Run() runs.
+  // Errors: kInvalid (not an address, or an invalid certificate), kUnavailable (address in use).
   static Result<std::unique_ptr<HttpsServer>> New(Executor executor, Clock& clock,
                                                   HttpsServerOptions options);
   ~HttpsServer();
 
-  // Serves `method` on `path`, or on everything below it if it ends in '/'. The first match wins.
+  // Handles `method` on `path`, or on all paths with this prefix if it ends in '/'. The first match
+  // is used.
   void Handle(std::string method, std::string path, HttpHandler handler);
 
-  // Where it listens.
+  // The port it listens on.
   uint16_t port() const { return port_; }
   size_t connections() const { return sessions_.size(); }
-  // Reserved for large requests.
+  // Memory reserved for large requests.
   size_t body_bytes() const { return context_.reserved_bytes; }
 
   // Accepts connections until Drain() or cancellation.
   asio::awaitable<void> Run();
-  // From now on every reply asks its client to come back on a new connection; everything else stays
-  // as it is.
+  // From now on every reply asks the client to reconnect; the server continues to serve.
   void Retire() { context_.retiring = true; }
-  // Stops accepting, lets requests under way end within `grace`, closes everything.
-  // kDeadlineExceeded if requests had to be cut off.
+  // Stops accepting, waits up to `grace` for in-flight requests, closes all connections.
+  // kDeadlineExceeded if requests were still in flight.
   Async<> Drain(Duration grace);
 
  private:
@@ -90,14 +91,13 @@ class HttpsServer {
   asio::awaitable<HttpReply> Answer(HttpCall call);
   asio::awaitable<void> RefreshCertificate();
   asio::awaitable<void> Serve(Sessions::iterator session);
-  // True if there is room for another connection.
+  // Closes a connection if there is no room for another one. False if none can be closed yet.
   bool MakeRoom();
-  // For MakeRoom(); nullptr if every connection keeps its place for now.
+  // The connection to close for a new one; nullptr if none can be closed yet.
   HttpSession* LeastUseful();
-  // True if `session` waits for its client, and has done so for longer than it may if others want
-  // its place.
+  // True if `session` has waited for its client for longer than max_silence or max_unfinished.
   bool Overdue(const HttpSession& session) const;
-  // Of the overdue connections closes the one with the largest reservation.
+  // Closes the overdue connection with the largest reservation.
   void FreeMemory();
 
   Executor executor_;

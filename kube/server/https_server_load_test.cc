@@ -1,25 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// Clients that keep a server's connections busy for nothing. Time limits are out of reach here
-// unless a test says otherwise: what lets another client in is that useless connections make room
-// for it.
+// Clients that occupy connections without completing requests. Time limits are disabled unless a
+// test sets them: other clients must be served because they displace useless connections.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
-#include <filesystem>
-#include <fstream>
 #include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
-#include "kube/base/error.h"
-#include "kube/base/task_group.h"
-#include "kube/crypto/certificates.h"
 #include "kube/server/http_message.h"
-#include "kube/server/https_server.h"
+#include "kube/server/testing/server_fixture.h"
 #include "kube/server/testing/test_client.h"
 #include "kube/testing/run.h"
 
@@ -28,111 +20,79 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// How a TLS 1.2 or 1.3 ClientHello begins: 512 bytes are to follow.
+// Start of a TLS 1.2 or 1.3 ClientHello: 512 bytes are to follow.
 constexpr std::string_view kStartOfClientHello("\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 11);
 
 Async<HttpReply> Echo(HttpCall call) {
   co_return HttpReply{.body = std::to_string(call.body.size())};
 }
-// More than the kernel takes for a client that does not read.
+// More than the kernel buffers for a client that does not read.
 Async<HttpReply> Flood(HttpCall) {
   co_return HttpReply{.body = std::string(48 * 1024 * 1024, 'x')};
 }
 
-class ServerLoadTest : public ::testing::Test {
+class ServerLoadTest : public ServerFixture {
  protected:
   ServerLoadTest() {
-    directory_ = std::filesystem::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(directory_);
-    options_.address = "127.0.0.1:0";
-    options_.certificate_file = directory_ / "tls.crt";
-    options_.key_file = directory_ / "tls.key";
     options_.limits.handshake_timeout = 10min;
     options_.limits.header_timeout = 10min;
     options_.limits.transfer_grace = 10min;
-    KeyPair pair = *NewServingCertificate(ca_, {"127.0.0.1"}, 1h, RealClock());
-    std::ofstream(options_.certificate_file) << pair.certificate_pem;
-    std::ofstream(options_.key_file) << pair.private_key_pem;
   }
 
-  ~ServerLoadTest() override {
-    if (server_ == nullptr) return;
-    release_.cancel();
-    (void)kube::Run(context_, server_->Drain(0s));
-    (void)kube::Run(context_, tasks_.Stop(RealClock(), 10s));
-  }
-
-  void Start() {
-    Result<std::unique_ptr<HttpsServer>> server =
-        HttpsServer::New(context_.get_executor(), RealClock(), options_);
-    ASSERT_TRUE(server) << server.error();
-    server_ = std::move(*server);
+  void AddHandlers() override {
     server_->Handle("POST", "/echo", Echo);
     server_->Handle("POST", "/flood", Flood);
-    server_->Handle("POST", "/wait", [this](HttpCall) { return WaitForRelease(); });
-    tasks_.Spawn("server", server_->Run());
   }
 
-  Async<HttpReply> WaitForRelease() {
-    co_await IgnoreCancellation();
-    ++waiting_;
-    auto waited = co_await release_.async_wait(kTuple);
-    (void)waited;
-    co_return HttpReply{.body = "released"};
-  }
-
-  TestClient Client() { return TestClient(context_, server_->port(), ca_.certificate_pem); }
-
-  // An admission call on a new connection.
+  // Sends a request on a new connection.
   bool IsServed() {
     TestClient client = Client();
     return client.Connect() && client.Request("POST", "/echo", "hello").body == "5";
   }
 
-  // A client that says `bytes` below TLS and then nothing more.
+  // Adds a client that sends `bytes` below TLS and then nothing more.
   void AddSlow(std::string_view bytes) {
     slow_.push_back(std::make_unique<TestClient>(context_, server_->port()));
     ASSERT_TRUE(slow_.back()->ConnectTcp());
     ASSERT_TRUE(slow_.back()->Send(bytes));
   }
 
-  // The same within TLS.
+  // The same over TLS.
   void AddSlowRequest(std::string_view bytes) {
     slow_.push_back(std::make_unique<TestClient>(context_, server_->port(), ca_.certificate_pem));
     ASSERT_TRUE(slow_.back()->Connect());
     ASSERT_TRUE(slow_.back()->Send(bytes));
   }
 
-  asio::io_context context_{1};
-  TaskGroup tasks_{context_.get_executor()};
-  asio::steady_timer release_{context_, asio::steady_timer::time_point::max()};
-  int waiting_ = 0;
-  std::filesystem::path directory_;
-  KeyPair ca_ = *NewCertificateAuthority("test", 1h, RealClock());
-  HttpsServerOptions options_;
-  std::unique_ptr<HttpsServer> server_;
+  // Sends a byte per millisecond until the server closes the connection.
+  bool SendUntilClosed(TestClient& client) {
+    return RunUntil(context_, [&] {
+      (void)kube::Run(context_, RealClock().Sleep(1ms));
+      return !client.Send("x") || server_->connections() == 0;
+    });
+  }
+
   std::vector<std::unique_ptr<TestClient>> slow_;
 };
 
-TEST_F(ServerLoadTest, SlowHandshakesDoNotKeepOthersOut) {
+TEST_F(ServerLoadTest, SlowHandshakesDoNotBlockOthers) {
   Start();
   TestClient kept = Client();
   ASSERT_TRUE(kept.Connect());
   ASSERT_EQ(kept.Request("POST", "/echo", "hi").body, "2");
   for (int round = 0; round < 3; ++round) {
-    slow_.clear();  // a test has some 1,000 file handles
+    slow_.clear();  // a test has about 1,000 file descriptors
     for (int i = 0; i < 150; ++i) {
       AddSlow("\x16");
       AddSlow(kStartOfClientHello);
     }
     EXPECT_TRUE(IsServed()) << "round " << round;
-    // Nor do they displace a client that keeps its connection between requests.
+    // They must not displace an idle connection of another client either.
     EXPECT_EQ(kept.Request("POST", "/echo", "hi").body, "2") << "round " << round;
   }
 }
 
-TEST_F(ServerLoadTest, SlowHeadersAndBodiesDoNotKeepOthersOut) {
+TEST_F(ServerLoadTest, SlowHeadersAndBodiesDoNotBlockOthers) {
   options_.max_connections = 24;
   Start();
   for (int round = 0; round < 3; ++round) {
@@ -146,7 +106,7 @@ TEST_F(ServerLoadTest, SlowHeadersAndBodiesDoNotKeepOthersOut) {
   EXPECT_LE(server_->connections(), 24u);
 }
 
-TEST_F(ServerLoadTest, ClientsThatTakeNoReplyDoNotKeepOthersOut) {
+TEST_F(ServerLoadTest, ClientsThatDoNotReadTheirReplyDoNotBlockOthers) {
   options_.max_connections = 4;
   Start();
   for (int i = 0; i < 4; ++i)
@@ -154,7 +114,7 @@ TEST_F(ServerLoadTest, ClientsThatTakeNoReplyDoNotKeepOthersOut) {
   EXPECT_TRUE(IsServed());
 }
 
-TEST_F(ServerLoadTest, IdleConnectionsDoNotKeepOthersOut) {
+TEST_F(ServerLoadTest, IdleConnectionsDoNotBlockOthers) {
   options_.max_connections = 8;
   Start();
   for (int i = 0; i < 20; ++i) {
@@ -165,7 +125,7 @@ TEST_F(ServerLoadTest, IdleConnectionsDoNotKeepOthersOut) {
   EXPECT_TRUE(IsServed());
 }
 
-TEST_F(ServerLoadTest, RequestBeingAnsweredStays) {
+TEST_F(ServerLoadTest, RequestBeingHandledIsNotDisplaced) {
   options_.max_connections = 4;
   options_.max_silence = 0ms;
   options_.max_unfinished = 0ms;
@@ -180,9 +140,9 @@ TEST_F(ServerLoadTest, RequestBeingAnsweredStays) {
   EXPECT_EQ(busy.Receive().body, "released");
 }
 
-TEST_F(ServerLoadTest, BurstOfQuickClientsIsServedToTheLast) {
-  // An API server opens a connection a request: far more at once than there is room for, and none
-  // may be refused.
+TEST_F(ServerLoadTest, EveryClientOfABurstIsServed) {
+  // An API server may open a connection per request: more at a time than the limit, and none may be
+  // refused.
   options_.max_connections = 4;
   Start();
   std::vector<std::unique_ptr<TestClient>> clients;
@@ -198,21 +158,17 @@ TEST_F(ServerLoadTest, BurstOfQuickClientsIsServedToTheLast) {
   EXPECT_TRUE(RunUntil(context_, [&] { return served == 40; })) << served << " of 40";
 }
 
-TEST_F(ServerLoadTest, HandshakeHasADeadlineInAll) {
+TEST_F(ServerLoadTest, HandshakeHasATotalDeadline) {
   options_.limits.handshake_timeout = 50ms;
   Start();
   TestClient slow(context_, server_->port());
   ASSERT_TRUE(slow.ConnectTcp());
   ASSERT_TRUE(slow.Send(kStartOfClientHello));
-  // Bytes that keep coming do not prolong it.
-  bool closed = RunUntil(context_, [&] {
-    (void)kube::Run(context_, RealClock().Sleep(1ms));
-    return !slow.Send("x") || server_->connections() == 0;
-  });
-  EXPECT_TRUE(closed);
+  // More bytes do not extend the deadline.
+  EXPECT_TRUE(SendUntilClosed(slow));
 }
 
-TEST_F(ServerLoadTest, HeaderHasADeadlineInAll) {
+TEST_F(ServerLoadTest, HeaderHasATotalDeadline) {
   options_.limits.header_timeout = 50ms;
   Start();
   TestClient slow = Client();
@@ -225,20 +181,16 @@ TEST_F(ServerLoadTest, HeaderHasADeadlineInAll) {
   EXPECT_EQ(server_->connections(), 0u);
 }
 
-TEST_F(ServerLoadTest, BodyThatComesTooSlowlyIsCutOff) {
+TEST_F(ServerLoadTest, SlowBodyIsCutOff) {
   options_.limits.transfer_grace = 50ms;
   Start();
   TestClient slow = Client();
   ASSERT_TRUE(slow.Connect());
   ASSERT_TRUE(slow.Send("POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n"));
-  bool closed = RunUntil(context_, [&] {
-    (void)kube::Run(context_, RealClock().Sleep(1ms));
-    return !slow.Send("x") || server_->connections() == 0;
-  });
-  EXPECT_TRUE(closed);
+  EXPECT_TRUE(SendUntilClosed(slow));
 }
 
-TEST_F(ServerLoadTest, ReplyThatNobodyTakesIsCutOff) {
+TEST_F(ServerLoadTest, UnreadReplyIsCutOff) {
   options_.limits.transfer_grace = 50ms;
   options_.limits.transfer_rate = 1024 * 1024 * 1024;
   Start();
@@ -248,16 +200,16 @@ TEST_F(ServerLoadTest, ReplyThatNobodyTakesIsCutOff) {
   EXPECT_TRUE(RunUntil(context_, [&] { return server_->connections() == 0; }));
 }
 
-TEST_F(ServerLoadTest, BodiesTogetherAreBounded) {
+TEST_F(ServerLoadTest, TotalMemoryOfBodiesIsBounded) {
   options_.limits.total_body_bytes = 4 * 1024 * 1024;
   Start();
-  // Each is most of a large body, and then nothing more.
+  // Each client sends the start of a large body and then nothing more.
   std::string most = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" +
                      std::string(100'000, 'x');
   for (int i = 0; i < 20; ++i) AddSlowRequest(most);
   EXPECT_TRUE(RunUntil(context_, [&] { return server_->body_bytes() > 0; }));
   EXPECT_LE(server_->body_bytes(), 4u * 1024 * 1024);
-  // Small requests need no room, and large ones get it from those that send nothing.
+  // Small requests need no reservation; large ones displace the slow clients.
   EXPECT_TRUE(IsServed());
   TestClient large = Client();
   ASSERT_TRUE(large.Connect());
@@ -265,7 +217,7 @@ TEST_F(ServerLoadTest, BodiesTogetherAreBounded) {
   EXPECT_LE(server_->body_bytes(), 4u * 1024 * 1024);
 }
 
-TEST_F(ServerLoadTest, WithoutFileHandlesItWaitsAndRecovers) {
+TEST_F(ServerLoadTest, RecoversFromRunningOutOfFileDescriptors) {
   Start();
   TestClient first = Client();
   ASSERT_TRUE(first.Connect());
@@ -274,7 +226,7 @@ TEST_F(ServerLoadTest, WithoutFileHandlesItWaitsAndRecovers) {
   ASSERT_TRUE(second.ConnectTcp());
   ASSERT_TRUE(RunUntil(context_, [&] { return server_->connections() == 2; }));
 
-  // The next client gets the last file handle there is: the server has none to accept it with.
+  // The next client takes the last file descriptor: the server has none left for accept().
   TestClient third = Client();
   int lowest = dup(0);
   ASSERT_GE(lowest, 0);
@@ -284,7 +236,8 @@ TEST_F(ServerLoadTest, WithoutFileHandlesItWaitsAndRecovers) {
   rlimit tight{static_cast<rlim_t>(lowest) + 1, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &tight), 0);
   bool connected = third.ConnectTcp();
-  // No spinning while nothing can be done but wait; it closes the two others to help itself.
+  // The server must not spin while it waits; it closes the two other connections to free
+  // descriptors.
   size_t turns = 0;
   auto until = std::chrono::steady_clock::now() + 300ms;
   while (std::chrono::steady_clock::now() < until) {

@@ -5,19 +5,16 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/co_spawn.hpp>
-#include <boost/asio/io_context.hpp>
-#include <boost/asio/steady_timer.hpp>
 #include <filesystem>
-#include <fstream>
 #include <optional>
 #include <stdexcept>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
-#include "kube/base/task_group.h"
 #include "kube/crypto/certificates.h"
 #include "kube/server/http_message.h"
+#include "kube/server/testing/server_fixture.h"
 #include "kube/server/testing/test_client.h"
 #include "kube/testing/run.h"
 
@@ -27,78 +24,22 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-void Write(const std::filesystem::path& path, const std::string& text) {
-  std::ofstream(path) << text;
-}
-
 Async<HttpReply> Echo(HttpCall call) {
   co_return HttpReply{.body = call.method + " " + call.path + " " + call.body};
 }
 Async<HttpReply> Fail(HttpCall) { co_return Error::Unavailable("out of order"); }
-Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("out of cheese"); }
+Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("handler bug"); }
 
-class ServerTest : public ::testing::Test {
+class ServerTest : public ServerFixture {
  protected:
-  ServerTest() {
-    directory_ = std::filesystem::path(::testing::TempDir()) /
-                 ::testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::remove_all(directory_);
-    std::filesystem::create_directories(directory_);
-    options_.address = "127.0.0.1:0";
-    options_.certificate_file = directory_ / "tls.crt";
-    options_.key_file = directory_ / "tls.key";
-    options_.refresh_interval = 1ms;
-    WritePair(NewPair(ca_));
-  }
+  ServerTest() { options_.refresh_interval = 1ms; }
 
-  ~ServerTest() override {
-    if (server_ == nullptr) return;
-    release_.cancel();
-    (void)kube::Run(context_, server_->Drain(0s));
-    (void)kube::Run(context_, tasks_.Stop(RealClock(), 10s));
-  }
-
-  static KeyPair NewAuthority() { return *NewCertificateAuthority("test", 1h, RealClock()); }
-  static KeyPair NewPair(const KeyPair& ca) {
-    return *NewServingCertificate(ca, {"127.0.0.1"}, 1h, RealClock());
-  }
-  void WritePair(const KeyPair& pair) {
-    Write(options_.certificate_file, pair.certificate_pem);
-    Write(options_.key_file, pair.private_key_pem);
-  }
-
-  void Start() {
-    Result<std::unique_ptr<HttpsServer>> server =
-        HttpsServer::New(context_.get_executor(), RealClock(), options_);
-    ASSERT_TRUE(server) << server.error();
-    server_ = std::move(*server);
+  void AddHandlers() override {
     server_->Handle("POST", "/echo", Echo);
     server_->Handle("POST", "/below/", Echo);
     server_->Handle("POST", "/fail", Fail);
     server_->Handle("POST", "/throw", Throw);
-    server_->Handle("POST", "/wait", [this](HttpCall) { return WaitForRelease(); });
-    tasks_.Spawn("server", server_->Run());
   }
-
-  // A request that is under way until release_ is cancelled.
-  Async<HttpReply> WaitForRelease() {
-    co_await IgnoreCancellation();
-    waiting_ = true;
-    auto waited = co_await release_.async_wait(kTuple);
-    (void)waited;
-    co_return HttpReply{.body = "released"};
-  }
-
-  TestClient Client() { return TestClient(context_, server_->port(), ca_.certificate_pem); }
-
-  asio::io_context context_{1};
-  TaskGroup tasks_{context_.get_executor()};
-  asio::steady_timer release_{context_, asio::steady_timer::time_point::max()};
-  bool waiting_ = false;
-  std::filesystem::path directory_;
-  KeyPair ca_ = NewAuthority();
-  HttpsServerOptions options_;
-  std::unique_ptr<HttpsServer> server_;
 };
 
 TEST_F(ServerTest, AnswersManyRequestsOnOneConnection) {
@@ -134,7 +75,7 @@ TEST_F(ServerTest, RoutesByMethodAndPath) {
   EXPECT_EQ(client.Request("GET", "/echo").status, 405);
 }
 
-TEST_F(ServerTest, FailuresOfAHandlerAreReplies) {
+TEST_F(ServerTest, HandlerErrorsAndExceptionsBecomeStatus500) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
@@ -143,11 +84,11 @@ TEST_F(ServerTest, FailuresOfAHandlerAreReplies) {
   EXPECT_THAT(failed.body, HasSubstr("\"message\":\"Unavailable: out of order\""));
   TestReply thrown = client.Request("POST", "/throw");
   EXPECT_EQ(thrown.status, 500);
-  EXPECT_THAT(thrown.body, HasSubstr("out of cheese"));
+  EXPECT_THAT(thrown.body, HasSubstr("handler bug"));
   EXPECT_EQ(client.Request("POST", "/echo").status, 200);
 }
 
-TEST_F(ServerTest, LargestBodyIsServedAndOneByteMoreIsNot) {
+TEST_F(ServerTest, BodyOfTheMaximumSizeIsServedAndOneByteMoreIsRefused) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
@@ -205,7 +146,7 @@ TEST_F(ServerTest, GarbageIsRefused) {
   EXPECT_EQ(without_tls.Request("POST", "/echo").status, 0);
 }
 
-TEST_F(ServerTest, ClientThatWaitsForContinueGetsIt) {
+TEST_F(ServerTest, SendsContinueToAClientThatExpectsIt) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
@@ -242,7 +183,7 @@ TEST_F(ServerTest, IdleConnectionIsClosed) {
   EXPECT_TRUE(client.ClosedByServer());
 }
 
-TEST_F(ServerTest, LongestIdleConnectionMakesRoomForANewOne) {
+TEST_F(ServerTest, NewConnectionDisplacesTheLongestIdleOne) {
   options_.max_connections = 2;
   Start();
   TestClient first = Client();
@@ -265,15 +206,15 @@ TEST_F(ServerTest, BusyConnectionsAreNotClosedForNewOnes) {
   TestClient busy = Client();
   ASSERT_TRUE(busy.Connect());
   ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
-  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_ == 1; }));
   TestClient next = Client();
-  ASSERT_TRUE(next.ConnectTcp());  // by the kernel; it waits there
+  ASSERT_TRUE(next.ConnectTcp());  // in the kernel's accept queue
   EXPECT_EQ(server_->connections(), 1u);
   release_.cancel();
   EXPECT_EQ(busy.Receive().body, "released");
 }
 
-TEST_F(ServerTest, NewCertificateServesNewConnectionsWhileOldOnesLive) {
+TEST_F(ServerTest, NewCertificateIsUsedForNewConnectionsOnly) {
   Start();
   TestClient old_client = Client();
   ASSERT_TRUE(old_client.Connect());
@@ -287,9 +228,9 @@ TEST_F(ServerTest, NewCertificateServesNewConnectionsWhileOldOnesLive) {
   EXPECT_EQ(old_client.Request("POST", "/echo").status, 200);
 }
 
-TEST_F(ServerTest, BrokenCertificateKeepsTheOldOne) {
+TEST_F(ServerTest, InvalidCertificateIsIgnored) {
   Start();
-  // A certificate with another's key, then one that is none.
+  // A certificate with another key, then an invalid certificate.
   WritePair({NewPair(ca_).certificate_pem, NewPair(ca_).private_key_pem});
   Result<> slept = kube::Run(context_, RealClock().Sleep(20ms));
   EXPECT_TRUE(Client().Connect());
@@ -298,7 +239,7 @@ TEST_F(ServerTest, BrokenCertificateKeepsTheOldOne) {
   EXPECT_TRUE(Client().Connect());
 }
 
-TEST_F(ServerTest, FollowsTheKubeletsExchangeOfASymbolicLink) {
+TEST_F(ServerTest, ReloadsWhenTheKubeletReplacesTheSymbolicLink) {
   // As in a Secret volume: tls.crt -> ..data/tls.crt, ..data -> ..1
   auto make = [&](const char* version, const KeyPair& pair) {
     std::filesystem::create_directory(directory_ / version);
@@ -322,7 +263,7 @@ TEST_F(ServerTest, FollowsTheKubeletsExchangeOfASymbolicLink) {
     connected = TestClient(context_, server_->port(), new_ca.certificate_pem).Connect();
 }
 
-TEST_F(ServerTest, MissingOrWrongFilesAreNamed) {
+TEST_F(ServerTest, ErrorsNameMissingOrInvalidFiles) {
   auto error = [&] {
     return HttpsServer::New(context_.get_executor(), RealClock(), options_).error();
   };
@@ -334,7 +275,7 @@ TEST_F(ServerTest, MissingOrWrongFilesAreNamed) {
   EXPECT_THAT(error().message(), HasSubstr("tls.key: No such file or directory"));
 }
 
-TEST_F(ServerTest, WrongAndTakenAddressesAreNamed) {
+TEST_F(ServerTest, ErrorsNameAnInvalidOrUsedAddress) {
   Start();
   for (std::string address :
        {"", "9443", "localhost:9443", "1.2.3.4:99999", "::1:80", "1.2.3.4:80x"}) {
@@ -350,7 +291,7 @@ TEST_F(ServerTest, WrongAndTakenAddressesAreNamed) {
   EXPECT_THAT(taken.error().message(), HasSubstr("cannot listen on " + options_.address));
 }
 
-TEST_F(ServerTest, RetiredServerServesButSendsItsClientsAway) {
+TEST_F(ServerTest, RetiredServerServesAndAsksClientsToReconnect) {
   Start();
   TestClient client = Client();
   ASSERT_TRUE(client.Connect());
@@ -363,14 +304,14 @@ TEST_F(ServerTest, RetiredServerServesButSendsItsClientsAway) {
   EXPECT_TRUE(Client().Connect());
 }
 
-TEST_F(ServerTest, DrainLetsRequestsEndAndClosesTheRest) {
+TEST_F(ServerTest, DrainWaitsForInFlightRequestsAndClosesIdleConnections) {
   Start();
   TestClient idle = Client();
   ASSERT_TRUE(idle.Connect());
   TestClient busy = Client();
   ASSERT_TRUE(busy.Connect());
   ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
-  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_ == 1; }));
 
   std::optional<Result<>> drained;
   asio::co_spawn(context_, server_->Drain(1min),
@@ -386,12 +327,12 @@ TEST_F(ServerTest, DrainLetsRequestsEndAndClosesTheRest) {
   EXPECT_EQ(server_->connections(), 0u);
 }
 
-TEST_F(ServerTest, DrainCutsOffWhatOutlastsTheGrace) {
+TEST_F(ServerTest, DrainClosesConnectionsAfterTheGracePeriod) {
   Start();
   TestClient busy = Client();
   ASSERT_TRUE(busy.Connect());
   ASSERT_TRUE(busy.Send("POST /wait HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n"));
-  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_; }));
+  ASSERT_TRUE(RunUntil(context_, [&] { return waiting_ == 1; }));
   EXPECT_TRUE(FailedWith(kube::Run(context_, server_->Drain(5ms)), Code::kDeadlineExceeded));
   EXPECT_EQ(busy.Receive().status, 0);
 }

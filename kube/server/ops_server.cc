@@ -26,16 +26,16 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
                                                   const std::string& address,
                                                   const HealthRegistry& health,
                                                   const Metrics& metrics) {
-  // Its clients are few and send their requests at once: a connection without one goes as soon as a
-  // probe needs its place.
+  // Legitimate clients are few and send their request immediately: a probe may displace any
+  // connection without a request.
   HttpsServerOptions options{
       .address = address, .max_connections = 64, .max_silence = 0ms, .max_unfinished = 0ms};
   options.limits.body_bytes = 1024;
   Result<std::unique_ptr<HttpsServer>> server =
       HttpsServer::New(std::move(executor), clock, std::move(options));
   if (!server) return server.error().Prefix("--health-address");
-  (*server)->Handle("GET", "/healthz",
-                    [&health](HttpCall) { return AnswerHealth(health.Liveness()); });
+  // Liveness: the event loop runs if this is answered at all.
+  (*server)->Handle("GET", "/healthz", [](HttpCall) { return AnswerHealth({.text = "ok\n"}); });
   (*server)->Handle("GET", "/readyz",
                     [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
   (*server)->Handle("GET", "/metrics", [&metrics](HttpCall) { return AnswerMetrics(metrics); });

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpsServer: /healthz, /readyz and /metrics of a process, over plain HTTP on --health-address.
-// Every binary has one; it starts first and stops last, so that the kubelet always gets an answer.
+// OpsServer: serves /healthz, /readyz and /metrics of a process over plain HTTP on
+// --health-address. Start it first and drain it last: probes and scrapes then work during startup
+// and shutdown.
+//
+//   HealthRegistry health;
+//   auto ops = NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+//   app.tasks().Spawn("ops-server", (*ops)->Run());
 #pragma once
 
 #include <gflags/gflags_declare.h>
@@ -18,7 +23,7 @@ DECLARE_string(health_address);
 
 namespace kube {
 
-// `health` and `metrics` must outlive the server. Run, Drain and port() as of any HttpsServer.
+// `health` and `metrics` must outlive the server.
 Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock,
                                                   const std::string& address,
                                                   const HealthRegistry& health,

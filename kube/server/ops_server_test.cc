@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::HasSubstr;
 
-TEST(OpsServerTest, TellsHealthReadinessAndMetrics) {
+TEST(OpsServerTest, ServesHealthReadinessAndMetrics) {
   asio::io_context context(1);
   TaskGroup tasks(context.get_executor());
   HealthRegistry health;
@@ -55,7 +55,7 @@ TEST(OpsServerTest, TellsHealthReadinessAndMetrics) {
   EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
 }
 
-TEST(OpsServerTest, ProbesGetThroughWhereSlowClientsHoldEveryConnection) {
+TEST(OpsServerTest, ProbesAreServedWhenSlowClientsHoldEveryConnection) {
   asio::io_context context(1);
   TaskGroup tasks(context.get_executor());
   HealthRegistry health;
@@ -75,7 +75,7 @@ TEST(OpsServerTest, ProbesGetThroughWhereSlowClientsHoldEveryConnection) {
     TestClient probe(context, (*server)->port());
     ASSERT_TRUE(probe.Connect());
     EXPECT_EQ(probe.Request("GET", "/healthz").status, 200);
-    // No deadline let it in: the others are still there.
+    // The probe displaced one connection; no deadline closed the others.
     EXPECT_GE((*server)->connections() + 1, held) << "round " << round;
     EXPECT_GE(held, 32u);
   }
@@ -84,7 +84,7 @@ TEST(OpsServerTest, ProbesGetThroughWhereSlowClientsHoldEveryConnection) {
   EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
 }
 
-TEST(OpsServerTest, WrongAddressNamesTheFlag) {
+TEST(OpsServerTest, ErrorOfAnInvalidAddressNamesTheFlag) {
   asio::io_context context(1);
   auto server =
       NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), Metrics());

@@ -31,8 +31,8 @@ Result<std::string> ReadFile(const std::string& path) {
   return contents;
 }
 
-// We speak HTTP/1.1 alone, as the API server does to webhooks; a client that insists on something
-// else goes without ALPN.
+// ALPN: HTTP/1.1 only, as the API server uses for webhooks; a client that offers other protocols
+// only gets no ALPN.
 int SelectProtocol(SSL*, const uint8_t** out, uint8_t* out_size, const uint8_t* offered,
                    unsigned offered_size, void*) {
   constexpr std::string_view kHttp11 = "http/1.1";
@@ -51,7 +51,7 @@ std::shared_ptr<asio::ssl::context> NewContext() {
   SSL_CTX* ssl = context->native_handle();
   SSL_CTX_set_min_proto_version(ssl, TLS1_2_VERSION);
   SSL_CTX_set_alpn_select_cb(ssl, SelectProtocol, nullptr);
-  // The API server keeps connections, not sessions: tickets would be made for nobody.
+  // No session tickets: the API server reuses connections, not sessions.
   SSL_CTX_set_session_cache_mode(ssl, SSL_SESS_CACHE_OFF);
   SSL_CTX_set_options(ssl, SSL_OP_NO_TICKET);
   return context;
@@ -69,7 +69,7 @@ TlsFiles::Stamp TlsFiles::StampOf(const std::string& file) {
 }
 
 Result<bool> TlsFiles::Refresh() {
-  // Stamps before contents: a change in between is seen by the next call.
+  // Stamps before contents: the next call sees a change in between.
   Stamp certificate_stamp = StampOf(certificate_file_);
   Stamp key_stamp = StampOf(key_file_);
   if (tried_ && certificate_stamp == certificate_stamp_ && key_stamp == key_stamp_) return false;

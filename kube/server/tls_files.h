@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// TlsFiles: a server's certificate and key in files that change under it, as the kubelet changes
-// those of a Secret volume (by exchanging a symbolic link). New connections use the newest pair
-// that was good; a broken one changes nothing.
+// TlsFiles: a server's certificate and key, reloaded when their files change, as the kubelet
+// changes the files of a Secret volume (it replaces a symbolic link). New connections use the
+// newest valid pair; an invalid pair is ignored.
 #pragma once
 
 #include <sys/types.h>
@@ -21,16 +21,15 @@ class TlsFiles {
  public:
   TlsFiles(std::string certificate_file, std::string key_file);
 
-  // Reads the files if they changed since the last call. True if a new pair is in use; the error of
-  // a broken pair is told once and names the file, never what is in it.
+  // Reads the files if they changed since the last call. True if a new pair is in use. The error of
+  // an invalid pair is returned once; it names the file and does not quote its contents.
   Result<bool> Refresh();
 
-  // The newest good pair; null before the first.
+  // The newest valid pair; null before the first.
   std::shared_ptr<asio::ssl::context> context() const { return context_; }
 
  private:
-  // What tells that a file changed: device, inode, size, seconds and nanoseconds of its last
-  // change.
+  // Detects changes of a file: device, inode, size, seconds and nanoseconds of its ctime.
   using Stamp = std::tuple<dev_t, ino_t, off_t, int64_t, int64_t>;
   static Stamp StampOf(const std::string& file);
 
@@ -38,7 +37,7 @@ class TlsFiles {
   std::string key_file_;
   Stamp certificate_stamp_{};
   Stamp key_stamp_{};
-  // What the context was made of, to know a file that was only touched.
+  // The context's certificate and key: a file that was only touched causes no reload.
   std::string certificate_;
   std::string key_;
   bool tried_ = false;

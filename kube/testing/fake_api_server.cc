@@ -31,7 +31,7 @@ Error Forbidden(const std::string& field, const std::string& why) {
       .WithCauses({{"FieldValueForbidden", why, field}});
 }
 
-// Objects are answered in the encoding they are stored in, or not at all.
+// Objects are only available in the encoding in which they are stored.
 Result<void> CheckAccept(const FakeObject& object, const ApiRequest& request) {
   bool wants_protobuf = request.accept.starts_with(kProtobuf);
   if (wants_protobuf == object.protobuf()) return Ok();
@@ -47,7 +47,7 @@ Result<ApiResponse> Answer(int status, const FakeObject& object, const ApiReques
   return ApiResponse{status, std::string(object.protobuf() ? kProtobuf : kJson), object.Body()};
 }
 
-// A merge patch of a protobuf object: this fake knows those that name annotations alone.
+// A merge patch of a protobuf object: only annotations are supported.
 Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
   const Json* annotations = Find(patch, "metadata.annotations");
   if (annotations == nullptr || !annotations->is_object() || patch.size() != 1 ||
@@ -79,7 +79,7 @@ Async<ApiResponse> FakeApiServer::Call(ApiRequest request) {
   co_await IgnoreCancellation();
   bool cancelled = co_await IsCancelled();
   if (cancelled) co_return Error::Cancelled("call");
-  // A call never completes at once: the code under test has to live with what happens meanwhile.
+  // A call never completes without yielding: the code under test must handle concurrent changes.
   auto executor = co_await asio::this_coro::executor;
   co_await asio::post(executor, asio::use_awaitable);
 
@@ -146,7 +146,7 @@ Result<ApiResponse> FakeApiServer::HandleGet(const FakeTarget& target, const Api
 }
 
 Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const ApiRequest& request) {
-  // A continue token is "version|ns/name": go on behind that key.
+  // A continue token is "version|ns/name": continue after that key.
   uint64_t version = version_;
   std::optional<ObjectKey> after;
   if (std::string token = target.Query("continue"); !token.empty()) {
@@ -158,7 +158,7 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
   }
   size_t limit = ParseNumber(target.Query("limit"));
 
-  // In the order of the store's keys, in which "a-b/x" comes before "a/x".
+  // In the order of etcd's keys, in which "a-b/x" comes before "a/x".
   std::vector<const Collection::value_type*> ordered;
   for (const auto& entry : collections_[target.collection]) ordered.push_back(&entry);
   auto comes_before = [](const ObjectKey& a, const ObjectKey& b) {
@@ -306,7 +306,7 @@ Result<FakeObject> FakeApiServer::Insert(const FakeTarget& target, FakeObject ob
   }
   meta.set_uid("uid-" + std::to_string(next_uid_++));
   meta.set_generation(1);
-  // The test may give an age to what it makes.
+  // The test may set a creation time.
   if (!meta.has_creation_timestamp()) {
     meta.mutable_creation_timestamp()->set_seconds(
         std::chrono::system_clock::to_time_t(clock_.WallNow()));
@@ -337,7 +337,7 @@ Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject o
   if (!trusted && !meta.uid().empty() && meta.uid() != old.uid())
     return Conflict("the uid in the precondition differs");
 
-  // Of a JSON kind, the object and its status are written apart.
+  // The object and the status of a JSON kind are written separately.
   if (!object.protobuf() && !trusted) {
     bool status_only = target.subresource == "status";
     FakeObject merged = status_only ? before : object;
@@ -360,9 +360,9 @@ Result<FakeObject> FakeApiServer::Replace(const FakeTarget& target, FakeObject o
                   object.json().value("spec", Json()) != before.json().value("spec", Json());
   meta.set_generation(old.generation() + (new_spec ? 1 : 0));
   object.SetMetadata(meta);
-  if (object == before) return before;  // nothing changed: no new version, no event
+  if (object == before) return before;  // unchanged: no new version, no event
 
-  // The last finalizer of a deleted object went: so does the object.
+  // The last finalizer of a deleted object was removed: remove the object.
   if (meta.has_deletion_timestamp() && meta.finalizers().empty()) {
     objects.erase(found);
     Commit(target.collection, target.key, std::move(before), std::nullopt);
@@ -439,7 +439,7 @@ void FakeApiServer::CloseWatches() {
 }
 
 void FakeApiServer::ExpireWatches() {
-  // Compaction reaches the newest version, so that every version a client may hold is too old.
+  // Compaction up to the newest version: every version that a client may hold has expired.
   oldest_ = ++version_;
   history_.clear();
   for (auto& watch : OpenWatches()) watch->SendExpired();

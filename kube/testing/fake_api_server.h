@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeApiServer: an API server in the test's process, with the rules that our code has to live
-// with: resourceVersions and conflicts, uids, finalizers, generateName, selectors, paging, watches
-// with bookmarks and streaming lists, 410.
+// FakeApiServer: an in-process API server with the semantics that controllers depend on:
+// resourceVersions and conflicts, uids, finalizers, generateName, selectors, paging, watches with
+// bookmarks and streaming lists, 410.
 //
 //   FakeApiServer api;
-//   api.Create<core::Pod>(MakePod("web").Gate(kGate));          // at once, as another client would
-//   have done it api.FailNext(Error::Unavailable("503"), "PUT");             // the next PUT of the
-//   code under test fails Result<Outcome> outcome = Run(io, reconciler.Reconcile({{"ns", "web"}}));
+//   api.Create<core::Pod>(MakePod("web").Gate(kGate));   // immediate, as if by another client
+//   api.FailNext(Error::Unavailable("503"), "PUT");      // fails the next PUT
+//   Result<Outcome> outcome = Run(io, reconciler.Reconcile({{"ns", "web"}}));
 //   EXPECT_FALSE(HasGate(*api.Get<core::Pod>({"ns", "web"}), kGate));
 //
-// Not here: admission, validation, defaulting, garbage collection, namespaces that must exist,
-// RBAC, graceful deletion. Every resource exists. Objects stay in the encoding they were written
-// in; asking in the other one is kInvalid (406). Server-side apply and strategic merge patches are
-// merge patches; of a protobuf object annotations alone can be patched. Status is kept by writes to
-// the object itself and only written by /status, for JSON kinds; Create() and Update() of this
-// class write both.
+// Not implemented: admission, validation, defaulting, garbage collection, namespaces that must
+// exist, RBAC, graceful deletion. Every resource exists. Objects stay in the encoding in which they
+// were written; a request for the other encoding is kInvalid (406). Server-side apply and strategic
+// merge patches are treated as merge patches; of a protobuf object only annotations can be patched.
+// For JSON kinds, status is written by /status only, and writes to the object keep it; Create() and
+// Update() of this class write both.
 #pragma once
 
 #include <deque>
@@ -33,62 +33,61 @@ namespace kube {
 
 class FakeApiServer final : public Client {
  public:
-  // `clock` gives creation times.
+  // `clock` sets creation times.
   explicit FakeApiServer(Clock& clock = RealClock());
   ~FakeApiServer() override;
 
-  // --- What another client does. A failure is a mistake of the test and ends it. Not counted,
-  // never failed on purpose.
+  // --- Calls of another client. A failure is a bug of the test and ends it. Not recorded, not
+  // affected by FailNext().
   template <class T>
   T Create(const T& object);
-  // Replaces whatever is there, whatever resourceVersion `object` has.
+  // Replaces the object, ignoring resourceVersion.
   template <class T>
   T Update(const T& object);
   template <class T>
   std::optional<T> Get(const ObjectKey& key);
-  // As DELETE: with finalizers the object stays, with a deletionTimestamp.
+  // As DELETE: an object with finalizers stays, with a deletionTimestamp.
   template <class T>
   void Delete(const ObjectKey& key);
-  // All of `ns`, or of all namespaces; in the order of their keys.
+  // All objects of `ns` (empty: all namespaces), in order of their keys.
   template <class T>
   std::vector<T> List(std::string_view ns = "");
-  // The same for kinds without a type.
+  // The same for kinds without a C++ type.
   Json CreateJson(const Resource& resource, const Json& object);
   Json UpdateJson(const Resource& resource, const Json& object);
   std::optional<Json> GetJson(const Resource& resource, const ObjectKey& key);
   void DeleteJson(const Resource& resource, const ObjectKey& key);
   std::vector<Json> ListJson(const Resource& resource, std::string_view ns = "");
 
-  // --- Trouble.
+  // --- Failures.
   // The next `times` calls or watches whose "METHOD target" ("PUT /api/v1/...", "WATCH
   // /api/v1/pods?...") contains `containing` fail with `error`. Several may be pending; the oldest
-  // that fits is taken.
+  // match is used.
   void FailNext(Error error, std::string containing = "", int times = 1);
-  // Down: watches break, everything fails with kUnavailable until Start().
+  // Until Start(), calls fail with kUnavailable. Open watches break.
   void Stop();
   void Start() { down_ = false; }
-  // The server's own time limit: open watches end in good order.
+  // The server's watch timeout: open watches end normally.
   void CloseWatches();
-  // Compaction: open watches end with 410, and so do resourceVersions and continue tokens from
-  // before.
+  // Compaction: open watches, older resourceVersions and older continue tokens end with 410.
   void ExpireWatches();
   // An API server without streaming lists: sendInitialEvents is refused as 422.
   void RefuseStreamingLists() { streaming_lists_ = StreamingLists::kRefused; }
-  // One that does not know the parameter: it is taken for an ordinary watch, the initial events
-  // have no end.
+  // An API server that does not know the parameter: it starts an ordinary watch, without the
+  // bookmark that ends the initial events.
   void IgnoreStreamingLists() { streaming_lists_ = StreamingLists::kIgnored; }
-  // Sends a bookmark to every open watch that wants them.
+  // Sends a bookmark to every open watch that requested them.
   void SendBookmarks();
-  // Runs before each call is carried out, with "METHOD target"; for races: "another client was
-  // faster".
+  // Calls `hook` with "METHOD target" before each call, to simulate races with other clients.
   void BeforeEach(std::function<void(const std::string& call)> hook) {
     before_each_ = std::move(hook);
   }
 
-  // --- What the code under test did.
-  // "GET /api/v1/namespaces/ns/pods/web", "WATCH ...": every call, failed ones too, with its query.
+  // --- Recorded calls of the code under test.
+  // Every call, including failed ones, with its query: "GET /api/v1/namespaces/ns/pods/web", "WATCH
+  // ...".
   const std::vector<std::string>& calls() const { return calls_; }
-  // How many of them contain `containing`.
+  // The number of calls that contain `containing`.
   int CountCalls(std::string_view containing) const;
   // The body of the last call that contains `containing`; "" if there was none.
   std::string LastBody(std::string_view containing) const;
@@ -111,7 +110,7 @@ class FakeApiServer final : public Client {
   std::optional<Error> TakeFailure(const std::string& call);
   std::string Record(std::string_view verb, const ApiRequest& request);
 
-  // `trusted`: from the test itself, which may write status and ignore resourceVersions.
+  // `trusted`: a call of the test, which may write status and ignore resourceVersions.
   Result<ApiResponse> Handle(const ApiRequest& request, bool trusted);
   Result<ApiResponse> HandleGet(const FakeTarget& target, const ApiRequest& request);
   Result<ApiResponse> HandleList(const FakeTarget& target, const ApiRequest& request);
@@ -130,7 +129,7 @@ class FakeApiServer final : public Client {
 
   Clock& clock_;
   uint64_t version_ = 1;
-  // Versions before this one are compacted.
+  // Older versions are compacted.
   uint64_t oldest_ = 0;
   uint64_t next_uid_ = 1;
   bool down_ = false;

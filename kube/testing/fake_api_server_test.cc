@@ -31,7 +31,7 @@ class FakeApiServerTest : public testing::Test {
   Result<T> Run(Async<T> task) {
     return kube::Run(io_, std::move(task));
   }
-  // Types and names of what a watch sends, until it has no more for now.
+  // Types and names of the events that the watch has sent.
   std::vector<std::string> WatchPods(const std::string& query) {
     ApiRequest request{.target = "/api/v1/namespaces/ns/pods?watch=true&" + query,
                        .accept = std::string(kWatchAccept<core::Pod>)};
@@ -62,7 +62,7 @@ class FakeApiServerTest : public testing::Test {
   FakeApiServer api_{clock_};
 };
 
-TEST_F(FakeApiServerTest, FillsInWhatTheServerOwns) {
+TEST_F(FakeApiServerTest, SetsTheServersFields) {
   core::Pod pod = MakePod("").Image("r.io/app:1");
   pod.mutable_metadata()->set_generate_name("web-");
   Result<core::Pod> created = Run(Create<core::Pod>(api_, pod));
@@ -82,15 +82,15 @@ TEST_F(FakeApiServerTest, UpdatesAreGuardedByTheResourceVersion) {
   Result<core::Pod> written = Run(Update<core::Pod>(api_, pod));
   ASSERT_THAT(written, IsOk());
   EXPECT_THAT(Run(Update<core::Pod>(api_, pod)), FailsWith(Code::kConflict))
-      << "the old version again";
+      << "the old version once more";
   EXPECT_THAT(Run(Update<core::Pod>(api_, *written)), IsOk());
   EXPECT_EQ(api_.Get<core::Pod>(kWeb)->metadata().resource_version(),
             written->metadata().resource_version())
-      << "nothing changed, so there is no new version";
+      << "an unchanged object keeps its version";
   EXPECT_THAT(Run(Update<core::Pod>(api_, MakePod("other"))), FailsWith(Code::kNotFound));
 }
 
-TEST_F(FakeApiServerTest, FinalizersHoldADeletedObject) {
+TEST_F(FakeApiServerTest, FinalizersDelayTheDeletion) {
   core::Pod pod = api_.Create<core::Pod>(MakePod("web").Finalizer("f"));
   ASSERT_THAT(Run(Delete<core::Pod>(api_, kWeb)), IsOk());
   pod = *api_.Get<core::Pod>(kWeb);
@@ -150,7 +150,7 @@ TEST_F(FakeApiServerTest, PatchesJsonKinds) {
             Json::object());
 }
 
-TEST_F(FakeApiServerTest, StatusIsWrittenApart) {
+TEST_F(FakeApiServerTest, StatusIsWrittenSeparately) {
   api_.CreateJson(kWidgets, Widget({{"size", 1}}).body());
   Json both = {{"spec", {{"size", 2}}}, {"status", {{"ready", true}}}};
   Json body = Run(PatchObject(api_, kWidgets, kW, kMergePatch, both))->body();
@@ -163,7 +163,7 @@ TEST_F(FakeApiServerTest, StatusIsWrittenApart) {
   EXPECT_EQ(IntAt(body, "metadata.generation"), 2) << "status has no generation";
 }
 
-TEST_F(FakeApiServerTest, WatchesTellWhatEntersAndLeavesTheirSelector) {
+TEST_F(FakeApiServerTest, WatchesReportObjectsThatEnterAndLeaveTheirSelector) {
   std::string from = "resourceVersion=" + std::to_string(api_.resource_version());
   api_.Create<core::Pod>(MakePod("a"));
   api_.Create<core::Pod>(MakePod("b").Namespace("other"));
@@ -201,7 +201,7 @@ TEST_F(FakeApiServerTest, FailsOnDemand) {
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
 
-TEST_F(FakeApiServerTest, HooksSeeEachCallFirst) {
+TEST_F(FakeApiServerTest, HooksRunBeforeEachCall) {
   core::Pod pod = api_.Create<core::Pod>(MakePod("web"));
   api_.BeforeEach([this](const std::string& call) {
     if (call.starts_with("PUT")) api_.Update<core::Pod>(MakePod("web").Label("faster", "yes"));

@@ -45,7 +45,7 @@ Async<> FakeClock::SleepUntil(TimePoint when) {
   auto executor = co_await asio::this_coro::executor;
   bool cancelled = co_await IsCancelled();
   if (cancelled) {
-    // Yields, so that a caller who goes on regardless does not starve the others.
+    // Yields: a caller that ignores the cancellation must not starve other tasks.
     co_await asio::post(executor, asio::use_awaitable);
     co_return Error::Cancelled("sleep");
   }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeClock: time that only moves when a test says so.
+// FakeClock: a clock that only Advance() moves.
 //
 //   FakeClock clock;                       // 2026-01-01T00:00:00Z
 //   tasks.Spawn("renew", elector.Hold());
-//   clock.Advance(10s);                    // wakes what slept up to then, in the order of its
-//   times Drain(io);                             // lets it run (kube/testing/run.h)
+//   clock.Advance(10s);                    // wakes the sleepers that are due, in order of time
+//   Drain(io);                             // runs them (kube/testing/run.h)
 //
 // A negative test advances the clock to prove that nothing fired.
 #pragma once
@@ -19,12 +19,12 @@ class FakeClock final : public Clock {
  public:
   FakeClock();
 
-  // Moves both clocks on. The sleepers run when the event loop does.
+  // Advances both clocks. The sleepers run when the event loop runs.
   void Advance(Duration step);
-  // Moves the wall clock alone, as an administrator or NTP may.
+  // Sets the wall clock only, as an administrator or NTP may do.
   void SetWall(WallTime now) { wall_ = now; }
 
-  // Sleepers that wait, and the time when the first of them is due.
+  // The number of sleepers, and when the first of them is due.
   size_t sleepers() const;
   TimePoint next() const;
 
@@ -37,7 +37,7 @@ class FakeClock final : public Clock {
   struct Sleepers;
   TimePoint now_;
   WallTime wall_;
-  // Shared with the coroutines that sleep: these may be destroyed after the clock.
+  // Shared with sleeping coroutines, which may be destroyed after the clock.
   std::shared_ptr<Sleepers> sleepers_;
 };
 

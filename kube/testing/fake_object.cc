@@ -14,7 +14,7 @@ std::string_view Trim(std::string_view text) {
   return text;
 }
 
-// "a=b,c in (d,e)" at the commas outside of parentheses.
+// Splits "a=b,c in (d,e)" at the commas outside of parentheses.
 std::vector<std::string_view> SplitSelector(std::string_view selector) {
   std::vector<std::string_view> parts;
   size_t begin = 0;
@@ -128,7 +128,7 @@ meta::ObjectMeta FakeObject::metadata() const {
 
 void FakeObject::SetMetadata(const meta::ObjectMeta& metadata) {
   if (protobuf_) {
-    // What PartialObject does not name stays in its unknown fields.
+    // Fields that PartialObject does not declare stay in its unknown fields.
     meta::PartialObject partial;
     partial.ParseFromString(bytes_);
     *partial.mutable_metadata() = metadata;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeObject: an API object as FakeApiServer holds it, in the encoding in which it was written.
-// Part of that fake.
+// FakeObject: an API object as FakeApiServer stores it, in the encoding in which it was written.
+// Internal to FakeApiServer.
 #pragma once
 
 #include <string>
@@ -24,19 +24,17 @@ class FakeObject {
   Json& mutable_json() { return json_; }
 
   meta::ObjectMeta metadata() const;
-  // Writes the fields that the server owns (name, namespace, uid, resourceVersion, generation, the
-  // two time stamps); of a JSON object, the others stay as they are. A protobuf object takes all of
-  // `metadata`.
+  // Writes the server's fields (name, namespace, uid, resourceVersion, generation, the two
+  // timestamps) of a JSON object, and all of `metadata` of a protobuf object.
   void SetMetadata(const meta::ObjectMeta& metadata);
 
-  // True if spec.nodeName etc. have the wanted values; kInvalid for a field that the kind does not
-  // offer.
+  // Matches a field selector; kInvalid for a field that the kind does not support.
   Result<bool> MatchesFields(std::string_view selector) const;
   bool MatchesLabels(std::string_view selector) const;
 
-  // The object's own bytes: a bare message, or JSON text.
+  // The object without an envelope: a bare message, or JSON text.
   std::string Bare() const;
-  // As a GET answers: in its envelope, or JSON text.
+  // The body of a GET response: with its envelope, or JSON text.
   std::string Body() const;
 
   bool operator==(const FakeObject& other) const;

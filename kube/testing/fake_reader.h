@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeReader: a cache that has what the test puts into it.
+// FakeReader: a cache with the objects that the test puts into it.
 //
 //   FakeReader<core::Pod> pods;
 //   pods.Put(MakePod("web").Gate(kGate));
@@ -16,7 +16,7 @@ template <class T>
 class FakeReader final : public Reader<T> {
  public:
   void Put(const T& object) { objects_.insert_or_assign(KeyOf(object), object); }
-  // As a cache without room for the whole object.
+  // Adds an object that is only a stub (see Reader::Complete()).
   void PutStub(const T& stub) {
     Put(stub);
     stubs_.insert(KeyOf(stub));

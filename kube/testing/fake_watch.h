@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeTarget and FakeWatch: what a request to FakeApiServer asks for, and an open watch on it. Part
-// of that fake.
+// FakeTarget and FakeWatch: the parsed target of a request to FakeApiServer, and an open watch.
+// Internal to FakeApiServer.
 #pragma once
 
 #include <deque>
@@ -23,7 +23,7 @@ struct FakeTarget {
 
   static Result<FakeTarget> Parse(std::string_view target);
   std::string Query(const std::string& name) const;
-  // True if a list or watch of this target has the object; kInvalid for an unknown field.
+  // True if a list or watch of this target includes the object; kInvalid for an unknown field.
   Result<bool> Matches(const ObjectKey& object_key, const FakeObject& object) const;
 };
 
@@ -39,13 +39,13 @@ class FakeWatch {
  public:
   FakeWatch(FakeTarget target, bool protobuf) : target_(std::move(target)), protobuf_(protobuf) {}
 
-  // Queues the event that `change` is to this watch's selectors, if any: entering is ADDED, leaving
-  // DELETED.
+  // Queues the event of `change` for this watch's selectors, if any: ADDED for an object that
+  // enters, DELETED for one that leaves.
   void Deliver(const FakeChange& change);
   void SendBookmark(uint64_t version, bool end_of_initial_events);
-  // 410 as an ERROR event, and the end.
+  // Sends 410 as an ERROR event and ends the watch.
   void SendExpired();
-  // The end, in good order or not, after what is queued.
+  // Ends the watch after the queued events, normally or with `failure`.
   void End(std::optional<Error> failure);
   bool ended() const { return ended_; }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// MakePod: pods in one line.
+// MakePod: a builder for pods.
 //
-//   api.Create<core::Pod>(MakePod("web").Namespace("shop").Gate(api::kLocalGate).Image("r/app:1"));
+//   api.Create<core::Pod>(MakePod("web").Namespace("shop").Gate(kGate).Image("r.io/app:1"));
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace kube {
 
 class MakePod {
  public:
-  // Namespace "ns" and no containers, unless said otherwise.
+  // Defaults: namespace "ns", no containers.
   explicit MakePod(std::string_view name);
 
   MakePod& Namespace(std::string_view ns);
@@ -25,7 +25,7 @@ class MakePod {
   // The controlling owner.
   MakePod& Owner(std::string_view api_version, std::string_view kind, std::string_view name);
   MakePod& Gate(std::string_view name);
-  // One more container, named "c0", "c1", ...
+  // Adds a container, named "c0", "c1", ...
   MakePod& Image(std::string_view image, std::string_view pull_policy = "");
   MakePod& InitImage(std::string_view image, std::string_view pull_policy = "");
   MakePod& PullSecret(std::string_view name);
@@ -34,10 +34,10 @@ class MakePod {
   MakePod& Os(std::string_view name);
   MakePod& Node(std::string_view name);
   MakePod& Phase(std::string_view phase);
-  // One more required node affinity term of one expression; without values for Exists and the like.
+  // Adds a required node affinity term with one expression; no values for Exists and DoesNotExist.
   MakePod& Requires(std::string_view key, std::string_view op,
                     std::initializer_list<std::string_view> values = {});
-  // One more preferred term of the form `key In [values]`.
+  // Adds a preferred term `key In [values]`.
   MakePod& Prefers(int weight, std::string_view key,
                    std::initializer_list<std::string_view> values);
 

@@ -57,7 +57,7 @@ class IsOk {
   void DescribeNegationTo(std::ostream* out) const { *out << "is an error"; }
 };
 
-// For googletest's messages: Boost's own operator<< needs a printable value.
+// For googletest's messages: Boost's operator<< needs a printable value.
 template <class T>
 void PrintTo(const Result<T>& result, std::ostream* out) {
   if (!result) {

@@ -13,7 +13,7 @@ bool RunUntil(asio::io_context& io, const std::function<bool()>& done) {
   auto deadline = std::chrono::steady_clock::now() + kStuckAfter;
   while (!done()) {
     if (io.stopped()) io.restart();
-    // Nothing ran, neither now nor in all of the time that was left.
+    // No handler ran before the time limit.
     if (io.run_one_until(deadline) == 0) return done();
     if (std::chrono::steady_clock::now() >= deadline) return done();
   }

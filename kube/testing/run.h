@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Turns the event loop for a test.
+// Runs the event loop in a test.
 //
 //   Result<core::Pod> pod = Run(io, Get<core::Pod>(api, {"ns", "web"}));
 //   (in a TEST_F: kube::Run, as testing::Test has a Run of its own)
-//   Drain(io);                                         // until nothing can go on without time or
-//   network ASSERT_TRUE(RunUntil(io, [&] { return informer.synced(); }));
+//   Drain(io);                             // until every task waits for time or network
+//   ASSERT_TRUE(RunUntil(io, [&] { return informer.synced(); }));
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -17,25 +17,24 @@
 
 namespace kube {
 
-// Real time after which a test is stuck.
+// Real time after which a test is considered stuck.
 inline constexpr std::chrono::seconds kStuckAfter{20};
 
-// Runs whatever is ready, until nothing is.
+// Runs all ready handlers until none is left.
 void Drain(asio::io_context& io);
 
-// Runs until `done`; false if it is not within kStuckAfter.
+// Runs until `done`; false after kStuckAfter.
 [[nodiscard]] bool RunUntil(asio::io_context& io, const std::function<bool()>& done);
 
-// Runs until `task` has ended, and what else is ready meanwhile. kDeadlineExceeded after
-// kStuckAfter: `task` waits for something that nobody does. An exception of `task` is thrown on, so
-// the test fails by it.
+// Runs `task`, and other ready handlers, until it ends. kDeadlineExceeded after kStuckAfter.
+// Rethrows an exception of `task`, which fails the test.
 template <class T>
 Result<T> Run(asio::io_context& io, Async<T> task) {
   struct State {
     std::exception_ptr failure;
     std::optional<Result<T>> result;
   };
-  // Shared: a task that is stuck may end after this call did.
+  // Shared: a stuck task may end after this call has returned.
   auto state = std::make_shared<State>();
   asio::co_spawn(io, std::move(task), [state](std::exception_ptr failure, Result<T> result) {
     state->failure = failure;

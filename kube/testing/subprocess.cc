@@ -63,7 +63,7 @@ int Subprocess::Wait() {
   if (pid_ <= 0) return -1;
   while (ReadSome()) {
   }
-  // The pipe is closed, or silent for too long: then it hangs.
+  // The pipe is closed, or the process hangs.
   pollfd closed{pipe_, POLLIN, 0};
   if (poll(&closed, 1, 0) == 0) kill(pid_, SIGKILL);
   int status = 0;

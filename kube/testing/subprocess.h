@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Subprocess: a binary of ours as a test sees it - arguments in; output, signals and exit code out.
+// Subprocess: runs a binary of the runfiles in a test: arguments in; output, signals and exit code
+// out.
 #pragma once
 
 #include <sys/types.h>
@@ -14,7 +15,7 @@ class Subprocess {
   // Starts `program`, a path in the runfiles ("webhook/webhook"). Fails the test if it cannot be
   // started.
   Subprocess(const std::string& program, std::vector<std::string> arguments);
-  // Kills what still runs.
+  // Kills the process if it still runs.
   ~Subprocess();
   Subprocess(const Subprocess&) = delete;
   Subprocess& operator=(const Subprocess&) = delete;
@@ -24,8 +25,7 @@ class Subprocess {
   const std::string& output() const { return output_; }
 
   void Signal(int signal);
-  // Reads the output until `text` has been in it; false if the process closes it, or a minute
-  // passes, before.
+  // Reads the output until it contains `text`; false at the end of the output or after a minute.
   bool WaitForOutput(const std::string& text);
   // Reads the rest of the output and returns the exit code, or 128 + signal as a shell does. Kills
   // it after a minute.

@@ -52,7 +52,7 @@ std::string RecordOf(const std::string& text, char type) {
 
 }  // namespace
 
-// Empty for no answer.
+// Empty: no reply.
 std::string FakeNameServer::State::AnswerTo(const std::string& question) {
   if (question.size() < kHeader + 5) return "";
   std::string name;
@@ -76,7 +76,7 @@ std::string FakeNameServer::State::AnswerTo(const std::string& question) {
       records += record;
     }
   }
-  // Its ID; an answer with recursion, and NXDOMAIN if need be; one question, the answers.
+  // The query's ID; flags (response, recursion, NXDOMAIN if unknown); one question; the answers.
   std::string answer = question.substr(0, 2) + "\x81";
   answer += found == addresses.end() ? '\x83' : '\x80';
   answer += std::string("\0\x01\0", 3) + count + std::string("\0\0\0\0", 4);
@@ -122,7 +122,7 @@ void FakeNameServer::Add(const std::string& name, std::vector<std::string> addre
   state_->addresses[name] = std::move(addresses);
 }
 
-void FakeNameServer::KeepSilentAbout(const std::string& suffix) { state_->silent = suffix; }
+void FakeNameServer::IgnoreQueriesFor(const std::string& suffix) { state_->silent = suffix; }
 
 const std::vector<std::string>& FakeNameServer::asked() const { return state_->asked; }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeNameServer: a DNS server on 127.0.0.1 and the test's own event loop, and a resolv.conf that
-// names it.
+// FakeNameServer: a DNS server on 127.0.0.1 in the test's event loop, with a resolv.conf that names
+// it.
 //
 //   FakeNameServer names(io.get_executor());
 //   names.Add("registry.test", {"10.0.0.1", "fd00::1"});
@@ -19,17 +19,17 @@ namespace kube {
 
 class FakeNameServer {
  public:
-  // `options`: further lines of resolv.conf ("search a b", "options ndots:5").
+  // `options`: additional lines of resolv.conf ("search a b", "options ndots:5").
   explicit FakeNameServer(Executor executor, const std::string& options = "");
   ~FakeNameServer();
 
   NameServers servers() const;
-  // From now on the name has these addresses; all others do not exist.
+  // Adds a name with its addresses; names that were not added do not exist.
   void Add(const std::string& name, std::vector<std::string> addresses);
-  // From now on no question about a name that ends like this is answered; "": none at all.
-  void KeepSilentAbout(const std::string& suffix);
+  // From now on sends no reply to queries for names with this suffix; "": to any query.
+  void IgnoreQueriesFor(const std::string& suffix);
 
-  // "registry.test A", as asked.
+  // The received queries: "registry.test A".
   const std::vector<std::string>& asked() const;
 
  private:

@@ -18,7 +18,7 @@ namespace {
 
 using asio::ip::tcp;
 
-// Ends with the client's connection, whatever ended it.
+// Ends when the client's connection is closed, for whatever reason.
 class Peer : public ScriptedPeer {
  public:
   Peer(tcp::socket socket, asio::ssl::context* tls, int number) : number_(number) {
@@ -45,7 +45,8 @@ class Peer : public ScriptedPeer {
     size_t end;
     while ((end = received_.find("\r\n\r\n")) == std::string::npos) {
       bool more = co_await Receive();
-      // A TLS greeting to a plain server: as real ones do, don't wait for what will never be HTTP.
+      // A TLS ClientHello sent to a plain server: close, as real servers do, instead of waiting for
+      // HTTP.
       bool greeting = received_.starts_with('\x16');
       if (!more || greeting) co_return std::nullopt;
     }
@@ -169,12 +170,12 @@ ScriptedServer::ScriptedServer(Executor executor, ScriptedServerOptions options,
     tls.use_certificate_chain(asio::buffer(options.certificate->certificate_pem));
     tls.use_private_key(asio::buffer(options.certificate->private_key_pem),
                         asio::ssl::context::pem);
-    // Without it BoringSSL's server resumes no session of a client that showed a certificate.
+    // Without it BoringSSL's server resumes no session of a client with a certificate.
     static constexpr uint8_t kId[] = "test";
     CHECK(SSL_CTX_set_session_id_context(tls.native_handle(), kId, sizeof kId));
     if (!options.client_ca_pem.empty()) {
       tls.add_certificate_authority(asio::buffer(options.client_ca_pem));
-      // Our certificates are servers' own; that this client uses one is no concern of the test.
+      // Test certificates are server certificates; accept them as client certificates too.
       SSL_CTX_set_purpose(tls.native_handle(), X509_PURPOSE_ANY);
       tls.set_verify_mode(asio::ssl::verify_peer | asio::ssl::verify_fail_if_no_peer_cert);
     }

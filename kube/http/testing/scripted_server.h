@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ScriptedServer: a server on 127.0.0.1 that does to each connection exactly what the test says,
-// misbehaviour included.
+// ScriptedServer: a server on 127.0.0.1 that runs the test's script on each connection, including
+// protocol violations. The connection closes when the script ends.
 //
 //   ScriptedServer server(executor, {}, [](ScriptedPeer& peer) -> asio::awaitable<void> {
 //     std::optional<ScriptedRequest> request = co_await peer.ReadRequest();
 //     if (request) co_await peer.Write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi");
-//   });                                                    // the connection closes when the script
-//   ends Url url = server.url();
+//   });
+//   Url url = server.url();
 //
-// Runs on the test's own io_context. Scripts must not capture what dies before the server.
+// Runs on the test's io_context. Objects that scripts capture must outlive the server.
 #pragma once
 
 #include <functional>
@@ -36,11 +36,11 @@ class ScriptedPeer {
  public:
   virtual ~ScriptedPeer() = default;
 
-  // Which connection this is, from 1 on.
+  // The number of this connection, from 1.
   virtual int number() const = 0;
-  // The next request; nullopt when the client has closed.
+  // The next request; nullopt once the client has closed.
   virtual asio::awaitable<std::optional<ScriptedRequest>> ReadRequest() = 0;
-  // Bytes as they come, at least one; "" when the client has closed.
+  // Received bytes, at least one; "" once the client has closed.
   virtual asio::awaitable<std::string> ReadSome() = 0;
   // Sends bytes; false once the client has closed.
   virtual asio::awaitable<bool> Write(std::string bytes) = 0;
@@ -53,9 +53,9 @@ class ScriptedPeer {
 };
 
 struct ScriptedServerOptions {
-  // With a certificate the server speaks TLS.
+  // With a certificate the server uses TLS.
   std::optional<KeyPair> certificate;
-  // Asks for a client certificate of this authority.
+  // Requests a client certificate signed by this authority.
   std::string client_ca_pem;
 };
 
@@ -69,7 +69,7 @@ class ScriptedServer {
 
   // "https://127.0.0.1:PORT/"
   const Url& url() const { return url_; }
-  // Connections so far, those open now, and TLS sessions that were resumed.
+  // Counts of accepted connections, open connections and resumed TLS sessions.
   int accepted() const;
   int open() const;
   int resumed() const;

@@ -56,12 +56,13 @@ struct TestClient::Impl {
 
   beast::tcp_stream& Tcp() { return use_tls ? stream->next_layer() : *plain; }
 
-  // Starts an operation by `start(handler)` and turns the loop until it is done.
+  // Starts an operation by `start(handler)` and runs the loop until it is done.
   template <class Start>
   boost::system::error_code Do(Start start) {
     std::optional<boost::system::error_code> result;
     start([&](boost::system::error_code ec, auto&&...) { result = ec; });
-    EXPECT_TRUE(RunUntil(context, [&] { return result.has_value(); })) << "the server is silent";
+    EXPECT_TRUE(RunUntil(context, [&] { return result.has_value(); }))
+        << "no reply from the server";
     return result.value_or(asio::error::timed_out);
   }
 
@@ -84,7 +85,7 @@ struct TestClient::Impl {
   std::optional<asio::ssl::stream<beast::tcp_stream>> stream;
   std::optional<beast::tcp_stream> plain;
   beast::flat_buffer buffer;
-  // Asio's TLS stream never completes a read after one that failed.
+  // Asio's TLS stream never completes a read after a failed one.
   bool ended = false;
 };
 

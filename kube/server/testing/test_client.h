@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TestClient: one connection to a server under test, on the same event loop. Each call turns the
-// loop until it is done, so that a test reads as a conversation.
+// TestClient: one connection to a server under test, in the same event loop. Each call runs the
+// loop until it is done.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -24,25 +24,24 @@ struct TestReply {
 
 class TestClient {
  public:
-  // Plain HTTP without `ca_pem`; else TLS, with the server's certificate checked against it for
+  // Plain HTTP if `ca_pem` is empty; otherwise TLS, verifying the server's certificate for
   // 127.0.0.1.
   TestClient(asio::io_context& context, uint16_t port, std::string ca_pem = "");
   ~TestClient();
 
-  // TCP and TLS. False if the server did not want to, or its certificate is not one that `ca_pem`
-  // signed.
+  // Connects, with TLS. False if refused, or if the certificate does not verify.
   bool Connect();
-  // TCP alone: for clients that never get as far as TLS.
+  // TCP only, for clients that do not complete a TLS handshake.
   bool ConnectTcp();
   bool Send(std::string_view bytes);
   TestReply Receive();
-  // Send() of a whole request, then Receive().
+  // Sends a request and receives its reply.
   TestReply Request(std::string_view method, std::string_view path, std::string_view body = "");
-  // The handshake over a connection of ConnectTcp(), and a request, as the loop turns; `done` is
-  // called once.
+  // Starts the TLS handshake on a connection of ConnectTcp() and a request, without waiting; `done`
+  // is called once.
   void StartRequest(std::string_view method, std::string_view path, std::string_view body,
                     std::function<void(const TestReply&)> done);
-  // True once the server has closed the connection, without having sent anything more.
+  // Waits for the server to close the connection. True if it did so without sending more bytes.
   bool ClosedByServer();
 
  private:

@@ -127,7 +127,7 @@ TEST_F(BudgetTest, ALargeObjectIsHeldAsAStub) {
   EXPECT_EQ(pods_->Get({"ns", "large"})->metadata().annotations_size(), 0);
   EXPECT_TRUE(pods_->Complete({"ns", "small"}));
   EXPECT_EQ(pods_->Get({"ns", "small"})->metadata().annotations_size(), 1);
-  EXPECT_TRUE(pods_->Complete({"ns", "nobody"}));
+  EXPECT_TRUE(pods_->Complete({"ns", "absent"}));
   api_.Update<core::Pod>(MakePod("large").Namespace("ns"));
   EXPECT_THAT(Events(), ElementsAre("modified large"));
   EXPECT_TRUE(pods_->Complete({"ns", "large"}));
@@ -265,20 +265,20 @@ TEST_F(InformerTest, ListsAgainWhenItsVersionIsTooLarge) {
 }
 
 TEST_F(InformerTest, CatchesUpAfterAnOutage) {
-  AddPods({"stays", "changes", "goes"});
+  AddPods({"unchanged", "changed", "removed"});
   Start();
   Events();
   api_.Stop();
   Drain(io_);
-  api_.Delete<core::Pod>({"ns", "goes"});
-  api_.Update<core::Pod>(MakePod("changes").Label("k", "v"));
-  AddPods({"comes"});
+  api_.Delete<core::Pod>({"ns", "removed"});
+  api_.Update<core::Pod>(MakePod("changed").Label("k", "v"));
+  AddPods({"new"});
   api_.ExpireWatches();
   EXPECT_THAT(Events(), IsEmpty());
   EXPECT_EQ(pods_->size(), 3u) << "the cache keeps its objects meanwhile";
   api_.Start();
   clock_.Advance(30s);
-  EXPECT_THAT(Events(), UnorderedElementsAre("deleted goes", "modified changes", "added comes"));
+  EXPECT_THAT(Events(), UnorderedElementsAre("deleted removed", "modified changed", "added new"));
 }
 
 TEST_F(InformerTest, ReplacesRecreatedObjects) {
@@ -299,23 +299,23 @@ TEST_F(InformerTest, ReplacesRecreatedObjects) {
 TEST_F(InformerTest, BacksOffWhileTheServerIsUnavailable) {
   api_.Stop();
   Start();
-  int tries = api_.CountCalls("WATCH");
+  int attempts = api_.CountCalls("WATCH");
   for (int i = 0; i < 60; ++i) {
     clock_.Advance(1s);
     Drain(io_);
   }
-  int in_a_minute = api_.CountCalls("WATCH") - tries;
+  int in_a_minute = api_.CountCalls("WATCH") - attempts;
   EXPECT_GE(in_a_minute, 5);
   EXPECT_LE(in_a_minute, 15);
   clock_.Advance(10min);
   Drain(io_);
   // The maximum backoff: it has retried within 30 s.
-  tries = api_.CountCalls("WATCH");
+  attempts = api_.CountCalls("WATCH");
   api_.Start();
   clock_.Advance(30s);
   Drain(io_);
   EXPECT_TRUE(pods_->synced());
-  EXPECT_EQ(api_.CountCalls("WATCH"), tries + 1);
+  EXPECT_EQ(api_.CountCalls("WATCH"), attempts + 1);
 }
 
 TEST_F(InformerTest, ReportsHowLongThereHasBeenNoWatch) {
@@ -461,7 +461,7 @@ TEST_F(InformerTest, ObjectsThatPackDropsAreDeleted) {
   api_.Delete<core::Pod>({"ns", "gated"});
   EXPECT_THAT(Events(), IsEmpty()) << "deleted once";
   api_.Create<core::Pod>(MakePod("next").Gate("g"));
-  EXPECT_THAT(Events(), ElementsAre("added next")) << "the watch goes on";
+  EXPECT_THAT(Events(), ElementsAre("added next")) << "the watch continues";
 }
 
 TEST_F(InformerTest, CachesThePackedBytes) {

@@ -105,7 +105,7 @@ void Controller::HandleResult(const ObjectKey& key, const Result<Outcome>& resul
     bool terminal = result.error().terminal();
     ending = terminal ? Ending::kTerminalError : Ending::kError;
     LOG(ERROR) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
-               << " reconcile=" << id << " tries=" << queue_.failures(key) + 1
+               << " reconcile=" << id << " attempts=" << queue_.failures(key) + 1
                << (terminal ? " terminal" : "") << " error=" << OneLine(result.error().ToString());
     if (terminal) {
       queue_.Forget(key);

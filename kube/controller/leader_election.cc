@@ -64,12 +64,12 @@ Async<> LeaderElector::Acquire() {
       continue;
     }
     was_able = true;
-    Result<bool> ours = co_await TryAcquireOrRenew(clock_.Now() + options_.renew_deadline);
-    if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
-    LOG_IF(WARNING, !ours) << "lease " << options_.ns << "/" << options_.name << ": "
-                           << ours.error();
-    if (ours && *ours) break;
-    if (ours && holder() != last_holder) {
+    Result<bool> held = co_await TryAcquireOrRenew(clock_.Now() + options_.renew_deadline);
+    if (!held && held.error().code() == Code::kCancelled) co_return held.error();
+    LOG_IF(WARNING, !held) << "lease " << options_.ns << "/" << options_.name << ": "
+                           << held.error();
+    if (held && *held) break;
+    if (held && holder() != last_holder) {
       last_holder = holder();
       LOG(INFO) << "lease " << options_.ns << "/" << options_.name << ": held by " << last_holder;
     }
@@ -91,16 +91,16 @@ Async<> LeaderElector::Hold() {
       co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
     Result<void> able = Able();
     if (!able) co_return able.error();
-    Result<bool> ours = co_await TryAcquireOrRenew(std::max(deadline, clock_.Now() + 1ms));
-    if (ours && *ours) continue;
-    if (!ours && ours.error().code() == Code::kCancelled) co_return ours.error();
-    if (ours) {
+    Result<bool> held = co_await TryAcquireOrRenew(std::max(deadline, clock_.Now() + 1ms));
+    if (held && *held) continue;
+    if (!held && held.error().code() == Code::kCancelled) co_return held.error();
+    if (held) {
       SetLeader(false);
       co_return Error::Conflict("lease " + options_.ns + "/" + options_.name + " was taken by " +
                                 holder());
     }
     LOG(WARNING) << "lease " << options_.ns << "/" << options_.name
-                 << ": not renewed: " << ours.error();
+                 << ": not renewed: " << held.error();
     if (clock_.Now() >= deadline) SetLeader(false);
   }
   co_return Error::DeadlineExceeded("lease " + options_.ns + "/" + options_.name +

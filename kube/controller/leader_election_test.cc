@@ -20,15 +20,16 @@ using namespace std::chrono_literals;
 using coordination::Lease;
 using testing::HasSubstr;
 
-const ObjectKey kKey{"ours", "operator"};
+const ObjectKey kKey{"system", "operator"};
 
 // One candidate: acquires, holds, and records what happened.
 struct Candidate {
   Candidate(FakeApiServer& api, Clock& clock, const std::string& identity)
-      : elector(api, clock,
-                {.ns = "ours", .name = "operator", .identity = identity, .on_change = [this](bool) {
-                   ++changes;
-                 }}) {}
+      : elector(
+            api, clock,
+            {.ns = "system", .name = "operator", .identity = identity, .on_change = [this](bool) {
+               ++changes;
+             }}) {}
 
   asio::awaitable<void> Run() {
     Result<> acquired = co_await elector.Acquire();
@@ -80,7 +81,7 @@ TEST_F(LeaderElectionTest, FirstCandidateCreatesTheLease) {
 TEST_F(LeaderElectionTest, TheLeaseHasTheGivenOwner) {
   meta::OwnerReference owner;
   owner.set_uid("of-the-namespace");
-  LeaderElector elector(api_, clock_, {.ns = "ours", .name = "operator", .owner = owner});
+  LeaderElector elector(api_, clock_, {.ns = "system", .name = "operator", .owner = owner});
   EXPECT_THAT(kube::Run(io_, elector.Acquire()), IsOk());
   ASSERT_EQ(Stored().metadata().owner_references_size(), 1);
   EXPECT_EQ(Stored().metadata().owner_references(0).uid(), "of-the-namespace");
@@ -119,9 +120,9 @@ TEST_F(LeaderElectionTest, OneCandidateLeadsWhileItRenews) {
 TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseExpiredByItsOwnClock) {
   // A holder that has ended, whose clock was a day ahead.
   Lease lease;
-  lease.mutable_metadata()->set_namespace_("ours");
+  lease.mutable_metadata()->set_namespace_("system");
   lease.mutable_metadata()->set_name("operator");
-  lease.mutable_spec()->set_holder_identity("gone");
+  lease.mutable_spec()->set_holder_identity("c");
   lease.mutable_spec()->set_lease_duration_seconds(15);
   lease.mutable_spec()->set_lease_transitions(4);
   lease.mutable_spec()->mutable_renew_time()->set_seconds(
@@ -248,9 +249,9 @@ TEST_F(LeaderElectionTest, PermanentConflictsEndLeadershipOnlyAtTheDeadline) {
 // The duration in a Lease is untrusted: one write cannot block all candidates.
 TEST_F(LeaderElectionTest, TheDurationOfALeaseIsBoundedByAMinute) {
   Lease lease;
-  lease.mutable_metadata()->set_namespace_("ours");
+  lease.mutable_metadata()->set_namespace_("system");
   lease.mutable_metadata()->set_name("operator");
-  lease.mutable_spec()->set_holder_identity("nobody");
+  lease.mutable_spec()->set_holder_identity("c");
   lease.mutable_spec()->set_lease_duration_seconds(std::numeric_limits<int32_t>::max());
   lease.mutable_spec()->set_lease_transitions(std::numeric_limits<int32_t>::max());
   api_.Create(lease);
@@ -268,7 +269,7 @@ TEST_F(LeaderElectionTest, DoesNotLeadWhileNotAble) {
   std::optional<Result<>> lost;
   LeaderElector elector(
       api_, clock_,
-      {.ns = "ours", .name = "operator", .identity = "c", .able = [&] { return able; }});
+      {.ns = "system", .name = "operator", .identity = "c", .able = [&] { return able; }});
   auto lead = [](LeaderElector& elector, std::optional<Result<>>& lost) -> asio::awaitable<void> {
     Result<> acquired = co_await elector.Acquire();
     if (acquired) lost = co_await elector.Hold();

@@ -22,7 +22,7 @@ using coordination::Lease;
 using core::Pod;
 using testing::HasSubstr;
 
-const ObjectKey kLease{"ours", "operator"};
+const ObjectKey kLease{"system", "operator"};
 const ObjectKey kPod{"ns", "web"};
 
 // An API server that can be frozen: calls then wait until Thaw(), their timeout or their

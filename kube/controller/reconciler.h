@@ -39,12 +39,13 @@ class Reconciler {
  public:
   virtual ~Reconciler() = default;
 
-  // Never runs twice at once for one key. What an Error makes the controller do:
-  //   kConflict                   again with backoff, quietly: somebody else wrote, decide from
-  //   what is there now Error::AsTerminal()         logged; not again before the next event with
-  //   retry_after()          logged; again with backoff, not before that time any other logged;
-  //   again with backoff
-  // An exception counts as kInternal.
+  // Never runs concurrently for one key. An exception counts as kInternal. The controller handles
+  // an Error by its kind:
+  //
+  //   kConflict            retried with backoff, not logged as an error: another client wrote first
+  //   Error::AsTerminal()  logged; not retried before the next event
+  //   retry_after()        logged; retried with backoff, not before that time
+  //   any other            logged; retried with backoff
   virtual Async<Outcome> Reconcile(Request request) = 0;
 };
 

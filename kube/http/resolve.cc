@@ -20,7 +20,7 @@ constexpr size_t kMaxEndpoints = 16;
 constexpr int kTryMilliseconds = 1000;
 constexpr int kTries = 3;
 
-thread_local size_t lookups_under_way = 0;
+thread_local size_t lookups_in_flight = 0;
 
 // One lookup. c-ares tells which of its sockets to wait for, and until when; c-ares keeps owning
 // the sockets. Handlers that Asio may call after the lookup was destroyed hold a weak pointer.
@@ -28,13 +28,13 @@ class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
   Lookup(const Executor& executor, uint16_t port)
       : executor_(executor), port_(port), retry_(executor), done_(executor) {
-    ++lookups_under_way;
+    ++lookups_in_flight;
   }
   ~Lookup() {
     ended_ = true;
     // Ends the query and closes the sockets, after a call of OnSocket() for each.
     if (channel_ != nullptr) ares_destroy(channel_);
-    --lookups_under_way;
+    --lookups_in_flight;
   }
   Lookup(const Lookup&) = delete;
   Lookup& operator=(const Lookup&) = delete;
@@ -195,7 +195,7 @@ Async<std::vector<tcp::endpoint>> Resolve(std::string host, std::string port, Na
   if (!no_address) co_return std::vector<tcp::endpoint>{tcp::endpoint(address, number)};
 
   std::string what = "resolve " + host;
-  if (lookups_under_way >= kMaxLookups)
+  if (lookups_in_flight >= kMaxLookups)
     co_return Error::Unavailable(what + ": too many concurrent lookups");
   auto executor = co_await asio::this_coro::executor;
   auto lookup = std::make_shared<Lookup>(executor, number);

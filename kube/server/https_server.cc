@@ -185,9 +185,9 @@ bool HttpsServer::MakeRoom() {
   for (auto& session : sessions_) open += session->closed() ? 0 : 1;
   if (open < options_.max_connections) return true;
   HttpSession* displaced = LeastUseful();
-  if (useless == nullptr) return false;
+  if (displaced == nullptr) return false;
   // Its coroutine removes it from the list later.
-  useless->Close();
+  displaced->Close();
   return true;
 }
 
@@ -201,7 +201,7 @@ HttpSession* HttpsServer::LeastUseful() {
   };
   for (auto& session : sessions_) {
     if (session->closed() || session->phase() == HttpSession::Phase::kAnswering) continue;
-    if (session->phase() == HttpSession::Phase::kLeaving) return session.get();
+    if (session->phase() == HttpSession::Phase::kClosing) return session.get();
     if (session->phase() == HttpSession::Phase::kIdle && session->served()) {
       ++idle_count;
       if (older(*session, idle)) idle = session.get();
@@ -259,7 +259,7 @@ Async<> HttpsServer::Drain(Duration grace) {
   while (!sessions_.empty() && clock_.Now() < deadline) {
     for (auto& session : sessions_) {
       bool idle = session->phase() == HttpSession::Phase::kIdle ||
-                  session->phase() == HttpSession::Phase::kLeaving;
+                  session->phase() == HttpSession::Phase::kClosing;
       if (idle) session->Close();
     }
     Result<> slept = co_await clock_.Sleep(1ms);

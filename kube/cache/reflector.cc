@@ -89,7 +89,7 @@ Result<void> Reflector::Frame::ReadMetadata(std::string_view bytes) {
         break;
     }
   }
-  if (of_object.broken() || fields.broken()) return Error::Invalid("an object that does not parse");
+  if (of_object.broken() || fields.broken()) return Error::Invalid("malformed object");
   return Ok();
 }
 
@@ -118,8 +118,8 @@ asio::awaitable<void> Reflector::Run() {
     if (cancelled) co_return;
     // A watch that ends without an event counts as a failure, to avoid a busy loop.
     Error error = ended ? Error::Unavailable("the watch ended without an event") : ended.error();
-    Duration pause = AfterFailure(error);
-    Result<> slept = co_await clock_.Sleep(pause);
+    Duration delay = AfterFailure(error);
+    Result<> slept = co_await clock_.Sleep(delay);
     (void)slept;
   }
 }
@@ -127,7 +127,7 @@ asio::awaitable<void> Reflector::Run() {
 Duration Reflector::AfterFailure(const Error& error) {
   if (std::exchange(refused_, false)) {
     LOG(INFO) << options_.resource.plural
-              << ": no streaming lists here, listing by pages: " << error;
+              << ": the server has no streaming lists, using paged lists: " << error;
     streaming_lists_ = false;
     resource_version_.clear();
     return Duration::zero();
@@ -140,16 +140,16 @@ Duration Reflector::AfterFailure(const Error& error) {
     return Duration::zero();
   }
   if (!failing_since_) failing_since_ = clock_.Now();
-  Duration pause = backoff_.Next();
-  if (error.retry_after()) pause = std::max<Duration>(pause, *error.retry_after());
+  Duration delay = backoff_.Next();
+  if (error.retry_after()) delay = std::max<Duration>(delay, *error.retry_after());
   // One warning when errors begin, not one per attempt.
-  auto seconds = std::chrono::duration<double>(pause).count();
+  auto seconds = std::chrono::duration<double>(delay).count();
   if (backoff_.failures() <= 2) {
     LOG(WARNING) << options_.resource.plural << ": retry in " << seconds << " s: " << error;
   } else {
     VLOG(1) << options_.resource.plural << ": retry in " << seconds << " s: " << error;
   }
-  return pause;
+  return delay;
 }
 
 Async<> Reflector::ListAndWatch() {
@@ -235,8 +235,8 @@ Async<> Reflector::Watch(bool streaming_list) {
     if (!frame) co_return frame.error();
     received_ = true;
     failing_since_.reset();
-    Result<void> taken = Take(std::move(*frame));
-    if (!taken) co_return taken.error();
+    Result<void> handled = HandleFrame(std::move(*frame));
+    if (!handled) co_return handled.error();
   }
   if (listing_) co_return Error::Unavailable("the watch ended before its initial events did");
   co_return Ok();
@@ -269,7 +269,7 @@ Result<Reflector::Frame> Reflector::ParseFrame(const std::string& text) const {
   return frame;
 }
 
-Result<void> Reflector::Take(Frame frame) {
+Result<void> Reflector::HandleFrame(Frame frame) {
   std::string version = std::move(frame.version);
   bool list_ended = false;
   if (frame.type == "ADDED" || frame.type == "MODIFIED") {

@@ -113,7 +113,7 @@ class Reflector {
   Async<> Watch(bool streaming_list);
   ListOptions Selection() const;
   Result<Frame> ParseFrame(const std::string& text) const;
-  Result<void> Take(Frame frame);
+  Result<void> HandleFrame(Frame frame);
   void Put(const ObjectKey& key, std::string_view version, WireObject wire);
   // Counts `held` against the budget, after replacing it with a stub if it does not fit.
   void Charge(const ObjectKey& key, Held& held);

@@ -156,11 +156,11 @@ class Pool final : public HttpPool {
   // Sends `request` and reads the header of its response.
   Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
                    const std::string& body);
-  // One call on `connection`, which is kept for the next call if it is reusable. Sets `lost` if a
-  // retry is safe: the connection broke before the first byte of the response, and nothing was sent
-  // or the request is repeatable.
+  // One call on `connection`, which is kept for the next call if it is reusable. Sets `may_retry`
+  // if a retry is safe: the connection broke before the first byte of the response, and nothing was
+  // sent or the request is repeatable.
   Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                             const std::string& header, TimePoint deadline, bool& lost);
+                             const std::string& header, TimePoint deadline, bool& may_retry);
 
   ResponseReader::Limits LimitsOf(const HttpRequest& request) const {
     return {.header_bytes = options_.max_header_bytes,
@@ -209,7 +209,7 @@ Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std
 }
 
 Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                                 const std::string& header, TimePoint deadline, bool& lost) {
+                                 const std::string& header, TimePoint deadline, bool& may_retry) {
   connection->ExpireAfter(deadline - clock_.Now());
   ResponseReader::Limits limits = LimitsOf(request);
   limits.body_bytes = request.max_body_bytes;
@@ -217,9 +217,9 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
   size_t sent_before = connection->bytes_sent();
   Result<> exchanged = co_await Exchange(*connection, reader, header, request.body);
   if (!exchanged) {
-    bool untouched = connection->bytes_sent() == sent_before;
-    lost = exchanged.error().code() == Code::kUnavailable && !reader.begun() &&
-           (untouched || Repeatable(request));
+    bool nothing_sent = connection->bytes_sent() == sent_before;
+    may_retry = exchanged.error().code() == Code::kUnavailable && !reader.begun() &&
+                (nothing_sent || Repeatable(request));
     co_return exchanged.error();
   }
   HttpResponse response = ToResponse(reader.header());
@@ -231,9 +231,9 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
     bool large = response.body.size() + piece->size() > request.small_body_bytes;
     if (large && request.large_bodies != nullptr && response.body_lease == nullptr) {
       // Nothing is read during this wait: TCP flow control stops the peer.
-      Result<Slots::Lease> turn = co_await request.large_bodies->Acquire(deadline);
-      if (!turn) co_return turn.error();
-      response.body_lease = std::move(*turn);
+      Result<Slots::Lease> slot = co_await request.large_bodies->Acquire(deadline);
+      if (!slot) co_return slot.error();
+      response.body_lease = std::move(*slot);
       response.body.reserve(request.max_body_bytes);
     }
     if (response.body.empty()) {
@@ -260,18 +260,18 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   const AddressFilter& may_connect = origin_.proxy ? any_address : request.may_connect;
   std::unique_ptr<Connection> kept = idle_->Take(may_connect);
   if (kept != nullptr) {
-    bool lost = false;
+    bool may_retry = false;
     Result<HttpResponse> response =
-        co_await CallOn(std::move(kept), request, *header, deadline, lost);
-    if (response || !lost) co_return response;
+        co_await CallOn(std::move(kept), request, *header, deadline, may_retry);
+    if (response || !may_retry) co_return response;
   }
 
   // On a new connection.
   Result<std::unique_ptr<Connection>> opened = co_await Open(may_connect, deadline);
   if (!opened) co_return opened.error();
-  bool lost = false;
+  bool may_retry = false;
   Result<HttpResponse> response =
-      co_await CallOn(std::move(*opened), request, *header, deadline, lost);
+      co_await CallOn(std::move(*opened), request, *header, deadline, may_retry);
   co_return response;
 }
 

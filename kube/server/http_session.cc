@@ -26,7 +26,7 @@ constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
 // Bodies up to this size need no reservation: most admission reviews are smaller.
 constexpr size_t kFreeBodyBytes = 32 * 1024;
-constexpr auto kPauseForMemory = 5ms;
+constexpr auto kMemoryRetryInterval = 5ms;
 
 using Parser = http::request_parser<http::string_body>;
 
@@ -113,8 +113,8 @@ class Session final : public HttpSession {
 
   // Serves one request. False if the connection must be closed.
   asio::awaitable<bool> ServeOne() {
-    bool came = co_await WaitForRequest();
-    if (!came) co_return false;
+    bool received = co_await WaitForRequest();
+    if (!received) co_return false;
 
     // Read the header, then the body.
     Enter(Phase::kReceiving);
@@ -152,7 +152,7 @@ class Session final : public HttpSession {
     ec = co_await Write(std::move(reply), keep_alive);
     ReleaseMemory();
     served_ = true;
-    if (!ec && !keep_alive) co_await Leave();
+    if (!ec && !keep_alive) co_await CloseGracefully();
     co_return !ec && keep_alive;
   }
 
@@ -222,7 +222,7 @@ class Session final : public HttpSession {
       if (closed_) co_return asio::error::operation_aborted;
       if (context_.clock.Now() >= deadline) co_return asio::error::timed_out;
       context_.free_memory();
-      Result<> slept = co_await context_.clock.Sleep(kPauseForMemory);
+      Result<> slept = co_await context_.clock.Sleep(kMemoryRetryInterval);
       if (!slept) co_return asio::error::operation_aborted;
     }
     reserved_ = bytes;
@@ -252,12 +252,12 @@ class Session final : public HttpSession {
   // Replies without having read the whole request.
   asio::awaitable<void> Refuse(HttpReply reply) {
     boost::system::error_code ec = co_await Write(std::move(reply), /*keep_alive=*/false);
-    if (!ec) co_await Leave();
+    if (!ec) co_await CloseGracefully();
   }
 
   // Closes after the last reply. Closing with unread bytes would send a reset, which can overtake
   // the reply, so this first reads and discards bytes for a while.
-  asio::awaitable<void> Leave() {
+  asio::awaitable<void> CloseGracefully() {
     Enter(Phase::kClosing);
     stream_.SendCloseNotify();
     boost::system::error_code ec;

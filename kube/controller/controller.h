@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Controller: a work queue, its workers, and the handling of each reconcile's outcome.
 //
-//   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &metrics);
+//   Controller pods({.name = "pod-labeler", .workers = 4}, reconciler, clock, &metrics);
 //   informer.OnChange([&](EventType, const ObjectKey& pod) { pods.Enqueue(pod); });
-//   tasks.Spawn("shard-pod", pods.Run(tasks));
+//   tasks.Spawn("pod-labeler", pods.Run(tasks));
 //
-// Errors are logged here and nowhere below, one line each: "controller=shard-pod object=ns/web
+// Errors are logged here and nowhere below, one line each: "controller=pod-labeler object=ns/web
 // reconcile=7f3a ...". Thread: one executor. The controller outlives its tasks.
 #pragma once
 

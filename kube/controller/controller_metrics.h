@@ -3,8 +3,8 @@
 // Names and labels are controller-runtime's, so existing dashboards work. All series exist, at
 // zero, from the start.
 //
-//   ControllerMetrics observer(metrics, clock, "shard-pod", /*workers=*/4);
-//   Controller pods({.name = "shard-pod", .workers = 4}, reconciler, clock, &observer);
+//   ControllerMetrics observer(metrics, clock, "pod-labeler", /*workers=*/4);
+//   Controller pods({.name = "pod-labeler", .workers = 4}, reconciler, clock, &observer);
 #pragma once
 
 #include <functional>

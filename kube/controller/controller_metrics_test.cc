@@ -15,26 +15,25 @@ using Ending = ControllerObserver::Ending;
 TEST(ControllerMetricsTest, EverySeriesExistsAtZeroFromTheStart) {
   Metrics metrics;
   FakeClock clock;
-  ControllerMetrics observer(metrics, clock, "shard-pod", 4);
+  ControllerMetrics observer(metrics, clock, "pods", 4);
   std::string text = metrics.Render();
-  for (
-      const char* line : {
-          R"(controller_runtime_reconcile_total{controller="shard-pod",result="success"} 0)",
-          R"(controller_runtime_reconcile_total{controller="shard-pod",result="error"} 0)",
-          R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue"} 0)",
-          R"(controller_runtime_reconcile_total{controller="shard-pod",result="requeue_after"} 0)",
-          R"(controller_runtime_reconcile_errors_total{controller="shard-pod"} 0)",
-          R"(controller_runtime_reconcile_time_seconds_count{controller="shard-pod"} 0)",
-          R"(controller_runtime_active_workers{controller="shard-pod"} 0)",
-          R"(controller_runtime_max_concurrent_reconciles{controller="shard-pod"} 4)",
-          R"(workqueue_depth{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_adds_total{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_retries_total{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_queue_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_work_duration_seconds_count{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_unfinished_work_seconds{controller="shard-pod",name="shard-pod"} 0)",
-          R"(workqueue_longest_running_processor_seconds{controller="shard-pod",name="shard-pod"} 0)",
-      }) {
+  for (const char* line : {
+           R"(controller_runtime_reconcile_total{controller="pods",result="success"} 0)",
+           R"(controller_runtime_reconcile_total{controller="pods",result="error"} 0)",
+           R"(controller_runtime_reconcile_total{controller="pods",result="requeue"} 0)",
+           R"(controller_runtime_reconcile_total{controller="pods",result="requeue_after"} 0)",
+           R"(controller_runtime_reconcile_errors_total{controller="pods"} 0)",
+           R"(controller_runtime_reconcile_time_seconds_count{controller="pods"} 0)",
+           R"(controller_runtime_active_workers{controller="pods"} 0)",
+           R"(controller_runtime_max_concurrent_reconciles{controller="pods"} 4)",
+           R"(workqueue_depth{controller="pods",name="pods"} 0)",
+           R"(workqueue_adds_total{controller="pods",name="pods"} 0)",
+           R"(workqueue_retries_total{controller="pods",name="pods"} 0)",
+           R"(workqueue_queue_duration_seconds_count{controller="pods",name="pods"} 0)",
+           R"(workqueue_work_duration_seconds_count{controller="pods",name="pods"} 0)",
+           R"(workqueue_unfinished_work_seconds{controller="pods",name="pods"} 0)",
+           R"(workqueue_longest_running_processor_seconds{controller="pods",name="pods"} 0)",
+       }) {
     EXPECT_THAT(text, HasSubstr(line));
   }
 }

@@ -4,9 +4,10 @@
 // then several are sent at a time. During continuous urgent work, events older than `max_wait` are
 // sent one at a time. While the API server is unavailable, events stay in the queue.
 //
-//   EventRecorder events(client, clock, {.component = "shard", .busy = busy});
+//   EventRecorder events(client, clock, {.component = "pod-labeler", .busy = busy});
 //   tasks.Spawn("events", events.Run());
-//   events.Record(ReferenceTo(pod), /*warning=*/false, "Placed", "on arm64");      // never waits
+//   events.Record(ReferenceTo(pod), /*warning=*/false, "Labeled", "team=unknown");      // never
+//   waits
 //
 // Thread: the client's.
 #pragma once

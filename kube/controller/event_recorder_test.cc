@@ -50,7 +50,7 @@ class EventRecorderTest : public testing::Test {
   TaskGroup tasks_{io_.get_executor()};
   bool busy_ = false;
   CountingObserver observer_;
-  EventRecorderOptions options_{.component = "shard",
+  EventRecorderOptions options_{.component = "labeler",
                                 .capacity = 3,
                                 .busy = [this] { return busy_; },
                                 .settle = Duration::zero(),
@@ -73,8 +73,8 @@ TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
   EXPECT_EQ(event.type(), "Warning");
   EXPECT_EQ(event.reason(), "NoImage");
   EXPECT_EQ(event.message(), "gone");
-  EXPECT_EQ(event.source().component(), "shard");
-  EXPECT_EQ(event.reporting_component(), "shard");
+  EXPECT_EQ(event.source().component(), "labeler");
+  EXPECT_EQ(event.reporting_component(), "labeler");
   EXPECT_EQ(event.count(), 1);
   EXPECT_EQ(event.first_timestamp().seconds(),
             std::chrono::system_clock::to_time_t(clock_.WallNow()));

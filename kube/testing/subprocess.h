@@ -12,8 +12,8 @@ namespace kube {
 
 class Subprocess {
  public:
-  // Starts `program`, a path in the runfiles ("webhook/webhook"). Fails the test if it cannot be
-  // started.
+  // Starts `program`, a path in the runfiles ("examples/namespace_labeler/namespace_labeler").
+  // Fails the test if it cannot be started.
   Subprocess(const std::string& program, std::vector<std::string> arguments);
   // Kills the process if it still runs.
   ~Subprocess();

@@ -77,7 +77,7 @@ class Run {
     }
     LoadResult result{.created = clock_.Now() - start_, .freed = {}, .waits = {}};
     while (options_.await_free && static_cast<int>(waits_.size()) < options_.pods && !failure_) {
-      if (clock_.Now() > start_ + options_.patience) failure_ = Error::DeadlineExceeded(Progress());
+      if (clock_.Now() > start_ + options_.timeout) failure_ = Error::DeadlineExceeded(Progress());
       Result<> slept = co_await clock_.Sleep(5ms);
       if (!slept) co_return slept.error();
     }
@@ -159,7 +159,7 @@ Async<LoadResult> RunLoad(kube::Client& client, kube::Clock& clock, LoadOptions 
 }
 
 Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns,
-                          std::chrono::seconds patience) {
+                          std::chrono::seconds timeout) {
   auto executor = co_await boost::asio::this_coro::executor;
   kube::TaskGroup tasks(executor);
   kube::Informer<Pod> gated(client, clock,
@@ -168,7 +168,7 @@ Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string 
   tasks.Spawn("watch", gated.Run());
   Result<> done = co_await gated.WaitForSync();
   while (done && gated.size() > 0) {
-    if (clock.Now() > start + patience)
+    if (clock.Now() > start + timeout)
       done = Error::DeadlineExceeded(std::to_string(gated.size()) + " pods still wait");
     Result<> slept = co_await clock.Sleep(5ms);
     if (!slept) done = slept;

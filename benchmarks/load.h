@@ -32,7 +32,7 @@ struct LoadOptions {
   // Whether to wait until all pods are free.
   bool await_free = true;
   // For all of it.
-  std::chrono::seconds patience{300};
+  std::chrono::seconds timeout{300};
 };
 
 struct LoadResult {
@@ -43,12 +43,12 @@ struct LoadResult {
       waits;  // of each pod, from the call that creates it; sorted; empty if not awaited
 };
 
-// Errors: those of the calls; kDeadlineExceeded when not all pods are free within `patience`.
+// Errors: those of the calls; kDeadlineExceeded when not all pods are free within `timeout`.
 kube::Async<LoadResult> RunLoad(kube::Client& client, kube::Clock& clock, LoadOptions options);
 
 // Waits until all pods of `ns` that there are, are free. Returns how long that took.
 kube::Async<kube::Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns,
-                                      std::chrono::seconds patience);
+                                      std::chrono::seconds timeout);
 
 // Deletes the pods of `ns` that are no operands and waits until they are gone.
 kube::Async<> DeletePods(kube::Client& client, kube::Clock& clock, std::string ns);

@@ -23,7 +23,7 @@ DEFINE_int32(pods, 2000, "Pods of each run.");
 DEFINE_int32(connections, 32, "Creating calls at a time.");
 DEFINE_int32(rate, 50, "New pods a second in the run that measures latency.");
 DEFINE_string(runs, "bare,one,both,paced,backlog,waiting", "Which runs to do.");
-DEFINE_int32(patience, 300, "Seconds that a run may take.");
+DEFINE_int32(timeout, 300, "Seconds that a run may take.");
 DEFINE_string(folder, "/tmp/pod-placement-benchmark", "For the logs of all processes.");
 
 namespace benchmarks {
@@ -76,7 +76,7 @@ class Benchmark {
             .pods = FLAGS_pods,
             .image = cluster_.Image(kImage),
             .connections = FLAGS_connections,
-            .patience = std::chrono::seconds(FLAGS_patience)};
+            .timeout = std::chrono::seconds(FLAGS_timeout)};
   }
   // One line of the report, and the line of what it cost our processes.
   Result<> Measure(const std::string& title, LoadOptions options, bool ours);
@@ -231,7 +231,7 @@ void Benchmark::PrintCpu(const char* what, std::map<std::string, ProcessCost> be
 }
 
 Result<> Benchmark::AwaitQuiet() {
-  for (auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_patience);;) {
+  for (auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);;) {
     std::map<std::string, ProcessCost> before = Costs();
     cluster_.Pause(500ms);
     std::chrono::nanoseconds busiest{};
@@ -278,7 +278,7 @@ Result<> Benchmark::Measure(const std::string& title, LoadOptions options, bool 
 // its list, its queue and its cache are as long as they get.
 Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& program,
                                    const std::string& home, const std::string& ns) {
-  cluster_.kubelet().HoldImage(program, home, true);
+  cluster_.kubelet().FailImagePulls(program, home, true);
   std::string pods = e2e::kPods.Path(home);
   kube::AddQuery(pods, "labelSelector", std::string(api::kOperandLabel) + "=" + program);
   kube::ApiRequest remove{.method = kube::Method::kDelete, .target = pods};
@@ -298,10 +298,10 @@ Result<> Benchmark::MeasureBacklog(const std::string& title, const std::string& 
   PrintMemory(("while all pods wait for their " + program).c_str());
 
   std::map<std::string, ProcessCost> before = Costs();
-  cluster_.kubelet().HoldImage(program, home, false);
+  cluster_.kubelet().FailImagePulls(program, home, false);
   while (cluster_.kubelet().OfProgram(program, home).empty()) cluster_.Pause(10ms);
   auto took =
-      cluster_.Run(AwaitFree(*client_, cluster_.clock(), ns, std::chrono::seconds(FLAGS_patience)));
+      cluster_.Run(AwaitFree(*client_, cluster_.clock(), ns, std::chrono::seconds(FLAGS_timeout)));
   if (!took) return took.error().Prefix(title);
   std::printf("%-45s  %5.0f pods/s, its start included\n", title.c_str(),
               FLAGS_pods / Seconds(*took));

@@ -130,7 +130,7 @@ class Measurement {
       Result<Json> created = (*scene)->Create(resource, std::move(object));
       if (!created) return created.error();
       expected += pods_each;
-      auto deadline = cluster_.clock().Now() + cluster_.patience();
+      auto deadline = cluster_.clock().Now() + cluster_.timeout();
       int bound = 0;
       while (bound < expected) {
         if (cluster_.clock().Now() > deadline)
@@ -156,7 +156,7 @@ class Measurement {
     Result<> deleted = scene.cluster().Run(
         kube::DeleteObject(cluster_.client(), e2e::kNamespaces, {"", scene.ns()}));
     if (!deleted && !IsNotFound(deleted)) return deleted;
-    auto deadline = cluster_.clock().Now() + cluster_.patience();
+    auto deadline = cluster_.clock().Now() + cluster_.timeout();
     while (cluster_.clock().Now() < deadline) {
       Result<std::vector<Json>> pods = scene.List(e2e::kPods);
       if (pods && pods->empty()) return Ok();

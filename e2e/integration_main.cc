@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The integration tier: the flows on a real control plane, with our programs as processes beside
-// it. KUBEBUILDER_ASSETS names the folder with the control plane's programs; where it is not set,
-// every test says so and is skipped.
-#include <glog/logging.h>
+// The integration tier: the flows on a real control plane, with the operator's programs as
+// processes of this machine. KUBEBUILDER_ASSETS names the folder with the control plane's programs;
+// if it is not set, every test is skipped with a message.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -13,6 +12,7 @@
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/rbac_audit.h"
+#include "e2e/framework/run_flows.h"
 #include "operator/deploy/manifests.h"
 
 namespace e2e {
@@ -26,10 +26,10 @@ std::string Variable(const char* name) {
 const std::vector<UnusedRight> kUnusedHere = {
     {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com",
      "no Prometheus operator is installed here"},
-    {"multiarch-tuning-operator: update secrets", "certificates are renewed after months"},
+    {"multiarch-tuning-operator: update secrets", "used to renew certificates, after months"},
     {"multiarch-tuning-operator: update secrets pod-placement-shard-web-hook", "the same"},
     {"multiarch-tuning-operator: get pods",
-     "after a write that conflicts, which is a matter of chance"},
+     "used after a conflict, which does not happen in every run"},
     {"pod-placement-shard-controller: get pods", "the same"},
     {"pod-placement-controller: get images.config.openshift.io cluster", "OpenShift"},
     {"pod-placement-controller: list imagedigestmirrorsets.config.openshift.io", "OpenShift"},
@@ -39,7 +39,7 @@ const std::vector<UnusedRight> kUnusedHere = {
     {"pod-placement-controller: get configmaps",
      "OpenShift: additionalTrustedCA in namespace openshift-config"},
     {"multiarch-tuning-operator: watch secrets",
-     "given on, for the one Secret that globalPullSecretRef names"},
+     "granted to the controller, for the Secret of globalPullSecretRef"},
     {"pod-placement-controller: list secrets global-pull",
      "for API servers without streaming lists"},
     {"pod-placement-controller: list secrets pull-secret", "on OpenShift alone"},
@@ -51,8 +51,9 @@ class ProcessClusterEnvironment : public testing::Environment {
   void SetUp() override {
     std::string assets = Variable("KUBEBUILDER_ASSETS");
     if (assets.empty()) {
-      GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: no control plane, so NOTHING IS TESTED HERE. "
-                      "e2e/cluster/build-tools.sh builds one and prints its folder.";
+      GTEST_SKIP()
+          << "KUBEBUILDER_ASSETS is not set: without a control plane ALL FLOWS ARE SKIPPED. "
+             "e2e/cluster/build-tools.sh builds one and prints its folder.";
     }
     std::string folder = Variable("TEST_TMPDIR").empty() ? "/tmp/pod-placement-integration"
                                                          : Variable("TEST_TMPDIR") + "/cluster";
@@ -78,7 +79,7 @@ class ProcessClusterEnvironment : public testing::Environment {
   }
 
  private:
-  // What our programs asked for in all flows, against what their roles allow.
+  // Compares the requests of all flows with the rights of the roles.
   void CompareRights() {
     auto audit = TheProcessCluster().ReadAudit();
     ASSERT_TRUE(audit) << audit.error();
@@ -92,18 +93,17 @@ class ProcessClusterEnvironment : public testing::Environment {
     std::cout << "RBAC: " << audit->requests() << " requests of " << audit->users().size()
               << " programs" << std::endl;
     for (const std::string& line : audit->Missing()) {
-      ADD_FAILURE()
-          << "RBAC, a right is missing in operator/manifests/rbac.yaml or operator/objects: "
-          << line;
+      ADD_FAILURE() << "RBAC: missing right in operator/manifests/rbac.yaml or operator/objects: "
+                    << line;
     }
     const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
     if (GTEST_FLAG_GET(filter) != "*" || tests.failed_test_count() > 0) {
-      std::cout << "RBAC: unused rights are not looked for, as not all flows ran to their end"
+      std::cout << "RBAC: unused rights are not checked, because not all flows ran and passed"
                 << std::endl;
       return;
     }
     for (const std::string& line : audit->Unused(kUnusedHere)) {
-      ADD_FAILURE() << "RBAC, a right that no flow needs, in operator/manifests/rbac.yaml or "
+      ADD_FAILURE() << "RBAC: right that no flow uses in operator/manifests/rbac.yaml or "
                        "operator/objects: "
                     << line;
     }
@@ -116,9 +116,5 @@ class ProcessClusterEnvironment : public testing::Environment {
 }  // namespace e2e
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  google::InitGoogleLogging(argv[0]);
-  FLAGS_logtostderr = true;
-  testing::AddGlobalTestEnvironment(new e2e::ProcessClusterEnvironment);
-  return RUN_ALL_TESTS();
+  return e2e::RunFlows(argc, argv, std::make_unique<e2e::ProcessClusterEnvironment>());
 }

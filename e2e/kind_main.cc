@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kind tier: the flows on the cluster of KUBECONFIG, where the operator is deployed. REGISTRY
-// names the registry, as the cluster sees it, that has the demo images.
-#include <glog/logging.h>
+// The kind tier: the flows on the cluster of KUBECONFIG, with the operator deployed. REGISTRY is
+// the cluster's address of the registry with the demo images.
 #include <gtest/gtest.h>
 
 #include "e2e/framework/given_cluster.h"
+#include "e2e/framework/run_flows.h"
 
 namespace e2e {
 namespace {
@@ -24,9 +24,5 @@ class GivenClusterEnvironment : public testing::Environment {
 }  // namespace e2e
 
 int main(int argc, char** argv) {
-  testing::InitGoogleTest(&argc, argv);
-  google::InitGoogleLogging(argv[0]);
-  FLAGS_logtostderr = true;
-  testing::AddGlobalTestEnvironment(new e2e::GivenClusterEnvironment);
-  return RUN_ALL_TESTS();
+  return e2e::RunFlows(argc, argv, std::make_unique<e2e::GivenClusterEnvironment>());
 }

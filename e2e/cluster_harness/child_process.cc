@@ -107,7 +107,7 @@ Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds lim
     return pid.error();
   }
 
-  // Read until the pipe closes, which is when the program and all that it started have ended.
+  // The pipe closes when the program and all its children have ended.
   Finished finished;
   bool late = false;
   auto deadline = std::chrono::steady_clock::now() + limit;
@@ -129,7 +129,8 @@ Result<Finished> RunToEnd(const ProcessSpec& spec, std::chrono::milliseconds lim
   int wait_status = 0;
   waitpid(*pid, &wait_status, 0);
   finished.status = kube::ExitCode(wait_status);
-  if (late) return Error::DeadlineExceeded(spec.path + " still ran; it said: " + finished.output);
+  if (late)
+    return Error::DeadlineExceeded(spec.path + " still runs; its output: " + finished.output);
   return finished;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ChildProcess: a program that this process starts and that never outlives it.
 //
-//   auto etcd = ChildProcess::Start({.path = assets + "/etcd", .args = {"--data-dir", dir},
-//   .log_file = dir + "/log"}); if (!etcd) return etcd.error();
+//   auto etcd = ChildProcess::Start(
+//       {.path = assets + "/etcd", .args = {"--data-dir", dir}, .log_file = dir + "/log"});
+//   if (!etcd) return etcd.error();
 //   (*etcd)->Signal(SIGTERM);
 #pragma once
 
@@ -23,14 +24,13 @@ struct ProcessSpec {
   // Looked up in PATH unless it has a slash.
   std::string path;
   std::vector<std::string> args;
-  // The whole environment, beside PATH and HOME.
+  // The environment, in addition to PATH and HOME.
   std::map<std::string, std::string> env;
-  // Standard output and error are appended to it; /dev/null where empty.
+  // Standard output and error are appended to this file; /dev/null if empty.
   std::string log_file;
-  // A cgroup's cgroup.procs, which the program is in from its first instruction on; none where
-  // empty.
+  // The cgroup.procs of a cgroup that the program joins before exec; none if empty.
   std::string cgroup;
-  // RLIMIT_DATA; none where 0.
+  // RLIMIT_DATA; none if 0.
   int64_t data_bytes = 0;
 };
 
@@ -39,7 +39,7 @@ class ChildProcess {
   // Errors: kNotFound (no such program), kUnavailable.
   static kube::Result<std::unique_ptr<ChildProcess>> Start(const ProcessSpec& spec);
 
-  // Kills it and waits for it.
+  // Kills the program and waits for its end.
   ~ChildProcess();
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
@@ -62,12 +62,12 @@ struct Finished {
   std::string output;  // standard output and error
 };
 
-// Runs a program to its end and reads what it says. kDeadlineExceeded, with the output so far, if
-// that takes longer than `limit`. Blocks.
+// Runs a program to its end and reads its output. kDeadlineExceeded, with the output so far, after
+// `limit`. Blocks.
 kube::Result<Finished> RunToEnd(const ProcessSpec& spec,
                                 std::chrono::milliseconds limit = std::chrono::seconds(60));
 
-// The last `bytes` of a file; empty where it cannot be read.
+// The last `bytes` of a file; empty if it cannot be read.
 std::string TailOfFile(const std::string& path, size_t bytes = 4000);
 
 }  // namespace e2e

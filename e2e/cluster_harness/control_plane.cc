@@ -16,13 +16,12 @@ using kube::Result;
 namespace {
 
 constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
-// Known to the API server by --token-auth-file; the network namespace keeps everybody else away
-// from it.
+// In --token-auth-file. Only processes in this network namespace reach the API server.
 constexpr std::string_view kAdminToken = "integration-test-admin";
 constexpr std::string_view kEtcd = "http://127.0.0.1:2379";
 
-// What makes pods, Services and namespaces live. Left out: all that would judge or change our
-// hand-made nodes.
+// The controllers for pods, Services and namespaces. Without those that change nodes, because no
+// kubelet reports for the nodes here.
 constexpr std::string_view kControllers =
     "serviceaccount-controller,serviceaccount-token-controller,root-ca-certificate-publisher-"
     "controller,"
@@ -59,7 +58,7 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::Start(ControlPlaneOptions op
   const std::string& folder = plane->options_.folder;
   Result<> started = plane->StartProgram(
       "etcd", {"--data-dir=" + folder + "/etcd",
-               // Nothing here has to survive a power cut.
+               // The data need not survive a power failure.
                "--unsafe-no-fsync", "--listen-client-urls=" + std::string(kEtcd),
                "--advertise-client-urls=" + std::string(kEtcd),
                "--listen-peer-urls=http://127.0.0.1:2380"});
@@ -147,8 +146,8 @@ Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::st
 }
 
 Result<> ControlPlane::WriteAuditPolicy() {
-  // A watch is said when it starts, as most of them outlive the log; anything else when it is
-  // answered.
+  // Watches are logged when they start, because most are open when the log is read; other requests
+  // with their response.
   const Json ours = Json::array({"system:serviceaccounts"});
   Json watches = {{"level", "Metadata"},
                   {"userGroups", ours},
@@ -170,7 +169,7 @@ Result<> ControlPlane::StartApiServer() {
       "--etcd-servers=" + std::string(kEtcd),
       "--bind-address=" + host(),
       "--secure-port=" + std::to_string(port()),
-      // Nobody calls it here, but a loopback address is refused.
+      // Not used, but a loopback address is refused.
       "--advertise-address=10.250.255.254",
       "--endpoint-reconciler-type=none",
       "--enable-aggregator-routing",
@@ -182,8 +181,7 @@ Result<> ControlPlane::StartApiServer() {
       "--service-account-issuer=https://kubernetes.default.svc",
       "--service-account-key-file=" + folder + "/sa.key",
       "--service-account-signing-key-file=" + folder + "/sa.key",
-      // New nodes would be tainted as not ready, which only the node lifecycle controller takes
-      // away again.
+      // It taints new nodes as not ready, and only the node lifecycle controller removes the taint.
       "--disable-admission-plugins=TaintNodesByCondition",
       "--allow-privileged=true",
   };
@@ -192,7 +190,7 @@ Result<> ControlPlane::StartApiServer() {
     if (!written) return written;
     args.push_back("--audit-policy-file=" + folder + "/audit-policy.json");
     args.push_back("--audit-log-path=" + audit_log());
-    // In megabytes: a whole run of the integration tier needs a tenth of it.
+    // In megabytes; a complete run of the integration tier needs a tenth.
     args.push_back("--audit-log-maxsize=500");
     args.push_back("--audit-log-maxbackup=1");
   }
@@ -201,14 +199,14 @@ Result<> ControlPlane::StartApiServer() {
 
 Result<> ControlPlane::KillApiServer() {
   auto api_server = programs_.find("kube-apiserver");
-  if (api_server == programs_.end()) return Error::NotFound("the API server does not run");
+  if (api_server == programs_.end()) return Error::NotFound("the API server is not running");
   programs_.erase(api_server);
   return Ok();
 }
 
 Result<> ControlPlane::SignalApiServer(int signal) {
   auto api_server = programs_.find("kube-apiserver");
-  if (api_server == programs_.end()) return Error::NotFound("the API server does not run");
+  if (api_server == programs_.end()) return Error::NotFound("the API server is not running");
   api_server->second->Signal(signal);
   return Ok();
 }

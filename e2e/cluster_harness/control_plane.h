@@ -2,9 +2,9 @@
 // ControlPlane: a real etcd, kube-apiserver, kube-controller-manager and kube-scheduler as children
 // of this process.
 //
-// No kubelet and no node lifecycle: Node objects made by hand stay Ready. The API server calls
-// webhooks that are named by Service on the addresses of their pods, as no kube-proxy is there.
-// Ports are fixed: see own_network.h.
+// Without kubelet and node lifecycle controller: Node objects created by tests stay Ready. Without
+// kube-proxy: the API server calls the webhook of a Service on the addresses of its pods. Ports are
+// fixed: see own_network.h.
 #pragma once
 
 #include <chrono>
@@ -23,39 +23,39 @@ struct ControlPlaneOptions {
   std::string assets;
   // For keys, data and logs; must exist.
   std::string folder;
-  // Whether the API server keeps a log of what ServiceAccounts ask of it.
+  // Whether the API server logs the requests of ServiceAccounts.
   bool audit = false;
 };
 
 class ControlPlane {
  public:
-  // Writes keys and starts the programs; they are not ready yet when it returns.
+  // Writes keys and starts the programs. Does not wait until they are ready.
   static kube::Result<std::unique_ptr<ControlPlane>> Start(ControlPlaneOptions options);
 
-  // Where a process in the same network finds the API server.
+  // The address of the API server in this network.
   std::string host() const { return "127.0.0.1"; }
   int port() const { return 6443; }
   std::string url() const { return "https://127.0.0.1:6443"; }
   std::string ca_file() const { return options_.folder + "/ca.crt"; }
-  // A kubeconfig with all rights.
+  // A kubeconfig with cluster-admin rights.
   std::string admin_kubeconfig() const { return options_.folder + "/admin.kubeconfig"; }
 
-  // Writes a kubeconfig that authenticates with what `token_file` holds at the time of a call.
+  // Writes a kubeconfig that authenticates with the token in `token_file`, read for each call.
   kube::Result<> WriteKubeconfig(const std::string& path, const std::string& token_file) const;
 
-  // With options.audit: one Event of audit.k8s.io/v1 a line.
+  // With options.audit: one audit.k8s.io/v1 Event per line.
   std::string audit_log() const { return options_.folder + "/audit.log"; }
 
-  // Names the first program that has ended although nobody asked, with the end of its log.
+  // kUnavailable if a program has ended unexpectedly, with its name and the end of its log.
   kube::Result<> AllRun();
 
-  // By the names of the programs, such as "kube-apiserver".
+  // By program name, such as "kube-apiserver".
   std::map<std::string, pid_t> Pids() const;
 
-  // A crash of the API server alone, and its return on the same data.
+  // Kills the API server; starts it again with the same data.
   kube::Result<> KillApiServer();
   kube::Result<> StartApiServer();
-  // The API server hangs: connections stay open, and nothing is answered. And goes on.
+  // Stops the API server: connections stay open, and no request is answered. Thaw continues it.
   kube::Result<> FreezeApiServer() { return SignalApiServer(SIGSTOP); }
   kube::Result<> ThawApiServer() { return SignalApiServer(SIGCONT); }
 
@@ -71,7 +71,7 @@ class ControlPlane {
   std::map<std::string, std::unique_ptr<ChildProcess>> programs_;
 };
 
-// Writes `text` to `path`, replacing the file in one step. kUnavailable where that fails.
+// Writes `text` to `path` and replaces the file atomically. Errors: kUnavailable.
 kube::Result<> WriteFile(const std::string& path, const std::string& text);
 
 }  // namespace e2e

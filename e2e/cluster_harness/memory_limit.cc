@@ -12,7 +12,7 @@ namespace {
 
 constexpr char kRoot[] = "/sys/fs/cgroup/memory";
 
-// Below the cgroup of this process: whatever limits it has keep counting.
+// A child of this process's cgroup, whose limits still apply.
 std::string OwnFolder() {
   std::ifstream file("/proc/self/cgroup");
   for (std::string line; std::getline(file, line);) {

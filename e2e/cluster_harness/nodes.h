@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Nodes by hand: one of each architecture, Ready and with plenty of room.
+// Node objects: one for each architecture, Ready and with large capacities.
 #pragma once
 
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace e2e {
 
-// The one that our own programs run on.
+// The architecture of the node for the operator's programs.
 inline constexpr const char* kOwnArchitecture = "amd64";
 
 // "node-amd64" and so on.

@@ -56,7 +56,7 @@ boost::asio::awaitable<void> PodProcess::Run() {
   kube::TimePoint next_refresh{};
   kube::TimePoint next_probe{};
   bool has_volumes = false;
-  while (!grace_ && !vanished_) {
+  while (!grace_ && !deleted_) {
     kube::TimePoint now = clock_.Now();
     if (now >= next_refresh) {
       Result<> refreshed = co_await volumes_.Refresh();
@@ -110,14 +110,13 @@ std::vector<std::string> PodProcess::Arguments() const {
   std::vector<std::string> arguments;
   for (const char* list : {"command", "args"}) {
     const Json values = container().value(list, Json::array());
-    // The program itself is what the image says, with or without a command.
+    // The image defines the program, with or without a command.
     for (size_t i = list == std::string("command") ? 1 : 0; i < values.size(); ++i) {
       std::string argument = Expand(values[i].get<std::string>(), environment);
       arguments.push_back(AtOwnAddress(volumes_.Translate(argument)));
     }
   }
-  // Default ports are those of the container: all pods share one network here, so say whose address
-  // it is.
+  // All pods share one network here, so flags with default ports need the pod's own address.
   for (const auto& [port, flag] :
        {std::pair("metrics", "--health-address="), std::pair("webhook", "--address=")}) {
     bool said = std::any_of(
@@ -155,7 +154,7 @@ std::map<std::string, std::string> PodProcess::Environment() const {
     environment[kube::StringAt(entry, "name")] = volumes_.Translate(
         field.empty() ? kube::StringAt(entry, "value") : volumes_.FieldOfPod(field));
   }
-  // In a container the token lies at a fixed path; here a kubeconfig says where.
+  // In a container the token has a fixed path; here a kubeconfig names it.
   std::string token_folder = volumes_.TokenFolder();
   if (!token_folder.empty()) {
     std::string kubeconfig = options_.folder + "/kubeconfig";
@@ -205,11 +204,11 @@ Result<pid_t> PodProcess::pid() const {
 }
 
 Async<> PodProcess::Stop() {
-  if (process_ != nullptr && vanished_) process_.reset();
+  if (process_ != nullptr && deleted_) process_.reset();
   if (process_ != nullptr) {
     process_->Signal(SIGTERM);
     kube::TimePoint deadline = clock_.Now() + grace_.value_or(0s);
-    while (!process_->ExitStatus() && clock_.Now() < deadline && !vanished_) {
+    while (!process_->ExitStatus() && clock_.Now() < deadline && !deleted_) {
       Result<> slept = co_await clock_.Sleep(10ms);
       if (!slept) break;
     }
@@ -221,7 +220,7 @@ Async<> PodProcess::Stop() {
     last_stop_ = process_->ExitStatus();
     process_.reset();
   }
-  if (vanished_) co_return Ok();
+  if (deleted_) co_return Ok();
   kube::ApiRequest request{.method = kube::Method::kDelete, .target = kPods.Path(ns_, name_)};
   kube::AddQuery(request.target, "gracePeriodSeconds", "0");
   auto deleted = co_await client_.Call(std::move(request));
@@ -262,7 +261,7 @@ Async<> PodProcess::Report() {
   std::string subresource = "status";
   auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
                                             std::move(patch), std::move(subresource));
-  if (IsNotFound(patched)) vanished_ = true;
+  if (IsNotFound(patched)) deleted_ = true;
   if (!patched) co_return patched.error();
   reported_ = std::move(status);
   co_return Ok();

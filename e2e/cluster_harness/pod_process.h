@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodProcess: one pod of ours, run as a process of this machine by what its spec says: arguments,
-// environment, volumes, service account, memory limit, readiness, restarts, grace. Its status goes
-// to the API server as a kubelet would send it.
+// PodProcess: one of the operator's pods as a process of this machine, with the arguments,
+// environment, volumes, ServiceAccount, memory limit, readiness probe, restarts and grace period of
+// its spec. Reports the pod's status as a kubelet does.
 #pragma once
 
 #include <memory>
@@ -20,25 +20,25 @@ namespace e2e {
 class PodProcess {
  public:
   struct Options {
-    // The file that stands for the image, and its name.
+    // The program that the image contains, and its name.
     std::string program;
     std::string program_name;
-    // One of kPodNetwork. In arguments it takes the place of "any address".
+    // An address of kPodNetwork. Replaces the unspecified address in arguments.
     std::string ip;
-    // For volumes and log; made here.
+    // For volumes and log; created by PodProcess.
     std::string folder;
   };
 
   PodProcess(kube::Client& client, kube::Clock& clock, const ControlPlane& plane, Json pod,
              Options options);
 
-  // Runs the pod until it is deleted, restarting its process whenever that ends.
+  // Runs the pod until it is deleted, and restarts its process when that ends.
   boost::asio::awaitable<void> Run();
 
-  // The pod is being deleted: SIGTERM, then SIGKILL after `grace`, then the object goes.
+  // The pod is being deleted: sends SIGTERM, SIGKILL after `grace`, and then deletes the object.
   void Terminate(std::chrono::seconds grace);
-  // The object is gone already: so goes the process.
-  void Vanish() { vanished_ = true; }
+  // The object was deleted: kills the process.
+  void OnDeleted() { deleted_ = true; }
   // Kills the process; it will be restarted.
   void Crash();
 
@@ -50,9 +50,9 @@ class PodProcess {
   const std::string& ip() const { return options_.ip; }
   bool ready() const { return ready_; }
   int restarts() const { return restarts_; }
-  // Of its container, in bytes; 0 where none is enforced.
+  // Of the container, in bytes; 0 if none is enforced.
   int64_t memory_limit() const;
-  // How the process ended when it was last asked to.
+  // The exit status after the last SIGTERM.
   std::optional<int> last_stop() const { return last_stop_; }
   std::string LogTail() const { return TailOfFile(log_file(), 3000); }
 
@@ -86,7 +86,7 @@ class PodProcess {
   bool ready_ = false;
   int restarts_ = 0;
   std::optional<std::chrono::seconds> grace_;
-  bool vanished_ = false;
+  bool deleted_ = false;
   std::optional<int> last_stop_;
   Json reported_;
 };

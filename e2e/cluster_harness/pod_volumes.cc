@@ -34,7 +34,7 @@ const Json& ListAt(const Json& object, std::string_view path) {
   return list != nullptr && list->is_array() ? *list : kEmpty;
 }
 
-// The file that `key` becomes; empty if `source` lists items and this is none of them.
+// The file name of `key`; empty if `source` lists items without `key`.
 std::string FileOfKey(const Json& source, const std::string& key) {
   if (!source.contains("items")) return key;
   for (const Json& item : source["items"]) {
@@ -104,7 +104,7 @@ Async<> PodVolumes::WriteObject(std::string folder, Resource resource, Json sour
 
 Async<> PodVolumes::WriteToken(std::string folder, Json source) {
   std::string file = folder + "/" + kube::StringAt(source, "path", "token");
-  // One token lives longer than any test.
+  // The token is valid for longer than any test.
   if (written_.contains(file)) co_return Ok();
   Json audiences = Json::array();
   if (source.contains("audience")) audiences.push_back(source["audience"]);
@@ -147,7 +147,7 @@ Result<> PodVolumes::WriteIfNew(const std::string& path, const std::string& text
 }
 
 std::string PodVolumes::Translate(std::string text) const {
-  // Longest path first, so that a mount within a mount is found.
+  // The longest path first, for a mount within a mount.
   for (auto mount = mounts_.rbegin(); mount != mounts_.rend(); ++mount) {
     size_t at = text.find(mount->first);
     if (at != std::string::npos) return text.replace(at, mount->first.size(), mount->second);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodVolumes: the volumes of one pod as folders of this machine, kept up to date as a kubelet does.
+// PodVolumes: the volumes of one pod as folders of this machine, updated as a kubelet does.
 //
-// Secret, ConfigMap, downward API and projected volumes (with service account tokens) have their
-// files, any other kind is an empty folder.
+// Secret, ConfigMap, downward API and projected volumes (with ServiceAccount tokens) have their
+// files; other volumes are empty folders.
 #pragma once
 
 #include <map>
@@ -21,16 +21,15 @@ class PodVolumes {
  public:
   PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::string folder);
 
-  // Writes what has changed since the last time. kNotFound while a Secret or ConfigMap is missing
-  // that is not optional.
+  // Writes the changes since the last call. kNotFound while a Secret or ConfigMap that is not
+  // optional is missing.
   kube::Async<> Refresh();
 
-  // `text` with the paths inside the container replaced by ours.
+  // `text` with paths in the container replaced by paths of this machine.
   std::string Translate(std::string text) const;
-  // Where the container has its service account's token; empty where it has none.
+  // The folder of the ServiceAccount's token; empty if the pod has none.
   std::string TokenFolder() const;
-  // The value of a downward API field ("metadata.name", "status.podIP"); "" for those we do not
-  // know.
+  // The value of a downward API field ("metadata.name", "status.podIP"); "" for unknown fields.
   std::string FieldOfPod(const std::string& path) const;
 
  private:
@@ -44,7 +43,7 @@ class PodVolumes {
   Json pod_;
   std::string pod_ip_;
   std::string folder_;
-  std::map<std::string, std::string> mounts_;   // path in the container -> our folder
+  std::map<std::string, std::string> mounts_;   // path in the container -> folder here
   std::map<std::string, std::string> written_;  // file -> content
 };
 

@@ -17,7 +17,7 @@ using kube::kTuple;
 
 namespace {
 
-// Closes the socket when its time is over; what is waited for on it then fails.
+// Closes the socket after the limit, which ends its pending operation with an error.
 void CloseAfter(asio::steady_timer& timer, std::shared_ptr<asio::ip::tcp::socket> socket,
                 std::chrono::milliseconds limit) {
   timer.expires_after(limit);

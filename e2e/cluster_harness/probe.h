@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Probe: what a kubelet asks a container over plain HTTP.
+// Probe: the readiness probe of a kubelet over plain HTTP.
 #pragma once
 
 #include <chrono>
@@ -9,8 +9,7 @@
 
 namespace e2e {
 
-// The status of GET http://ip:port/path. kUnavailable where nobody listens or no HTTP comes back
-// within `limit`.
+// The status of GET http://ip:port/path. kUnavailable without an HTTP response within `limit`.
 kube::Async<int> ProbeHttp(std::string ip, int port, std::string path,
                            std::chrono::milliseconds limit);
 

@@ -22,14 +22,14 @@ using kube::Result;
 
 namespace {
 
-// The image of a program: nobody pulls it, the process kubelet goes by its name.
+// The image of a program. It is never pulled: the process kubelet uses its name only.
 std::string ImageOf(const std::string& program) {
   return "integration.test/pod-placement/" + program + ":test";
 }
 
 std::map<std::string, std::string> Programs() {
   std::map<std::string, std::string> programs;
-  // Where Bazel puts them in the runfiles, which are the working directory of a test.
+  // Paths in the runfiles, which are the working directory of a test.
   for (const char* name : {"operator", "webhook", "shard", "cluster-controller"}) {
     programs[name] = std::string(name) + "/" + name;
   }
@@ -64,13 +64,12 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
                                 {.user_agent = "integration-test", .max_connections = 256});
   if (!client) return client.error();
 
-  Options options{
-      .tier = Tier::kIntegration,
-      .registry = TestRegistry::address(),
-      .operator_namespace = std::string(api::kDefaultOperatorNamespace),
-      .connection = *config,
-      // Generous for a machine that does other things as well; what is right is there in a second.
-      .patience = 60s};
+  Options options{.tier = Tier::kIntegration,
+                  .registry = TestRegistry::address(),
+                  .operator_namespace = std::string(api::kDefaultOperatorNamespace),
+                  .connection = *config,
+                  // For a busy machine; conditions usually hold within a second.
+                  .timeout = 60s};
   std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client),
                                                              std::move(options), std::move(*plane),
                                                              std::move(*registry)));
@@ -87,7 +86,7 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
 }
 
 Result<> ProcessCluster::AwaitApiServer() {
-  auto deadline = clock().Now() + patience();
+  auto deadline = clock().Now() + timeout();
   while (true) {
     kube::ApiRequest request{.target = "/readyz", .accept = "*/*", .timeout = 2s};
     auto answer = Run(client().Call(std::move(request)));
@@ -119,7 +118,7 @@ Result<> ProcessCluster::DeployOperator() {
        {"SHARD_IMAGE", ImageOf("shard")},
        {"CONTROLLER_IMAGE", ImageOf("cluster-controller")}});
   if (!objects) return objects.error();
-  operator_::DeployOptions options{.timeout = patience()};
+  operator_::DeployOptions options{.timeout = timeout()};
   return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));
 }
 
@@ -149,7 +148,7 @@ Result<RbacAudit> ProcessCluster::ReadAudit() {
   std::ifstream log(plane_->audit_log());
   for (std::string line; std::getline(log, line);) {
     Result<Json> event = kube::ParseJson(line);
-    // A line that a crash of the API server has cut off.
+    // An incomplete line, from a crash of the API server.
     if (!event) continue;
     audit.AddRequest(*event);
   }
@@ -158,7 +157,7 @@ Result<RbacAudit> ProcessCluster::ReadAudit() {
 
 Result<> ProcessCluster::Crash(ObjectKey pod) {
   PodProcess* process = kubelet_->Find(pod);
-  if (process == nullptr) return Error::NotFound("no process runs for pod " + pod.ToString());
+  if (process == nullptr) return Error::NotFound("no process for pod " + pod.ToString());
   process->Crash();
   return Ok();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessCluster: the cluster of the integration tier, all of it children of this process.
+// ProcessCluster: the cluster of the integration tier. All its processes are children of this one.
 #pragma once
 
 #include <memory>
@@ -18,24 +18,24 @@ namespace e2e {
 
 class ProcessCluster : public Cluster {
  public:
-  // Starts control plane, registry, nodes and process kubelet, with work and logs in the folder.
-  // This process must be in its own network already.
+  // Starts control plane, registry and process kubelet, and creates nodes. Data and logs are in
+  // options.folder. Call EnterOwnNetwork() first.
   static kube::Result<std::unique_ptr<ProcessCluster>> Start(ControlPlaneOptions options);
   ~ProcessCluster() override;
 
   kube::Result<> Crash(kube::ObjectKey pod) override;
   std::string Describe(const std::string& ns) override;
 
-  // Installs the operator from its own manifests and waits until it is ready.
+  // Deploys the operator from its manifests and waits until it is ready.
   kube::Result<> DeployOperator();
 
   ProcessKubelet& kubelet() { return *kubelet_; }
   ControlPlane& control_plane() { return *plane_; }
   TestRegistry& test_registry() { return *test_registry_; }
-  // What our programs have asked for until now and what our roles allow, with
+  // The requests of the operator's programs so far and the rights of their roles. Needs
   // ControlPlaneOptions::audit.
   kube::Result<RbacAudit> ReadAudit();
-  // Until /readyz says ok.
+  // Waits until /readyz succeeds.
   kube::Result<> AwaitApiServer();
 
  private:
@@ -43,7 +43,7 @@ class ProcessCluster : public Cluster {
                  Options options, std::unique_ptr<ControlPlane> plane,
                  std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
-  // From now on every role and binding of ours is known to the audit.
+  // Adds every role and binding from now on to the audit.
   void FollowRoles();
 
   std::unique_ptr<ControlPlane> plane_;

@@ -13,7 +13,7 @@ namespace {
 
 std::string FolderOf(pid_t pid) { return "/proc/" + std::to_string(pid); }
 
-// The 15th word of /proc/PID/stat, counted behind the program's name, which may hold anything.
+// The 15th word of /proc/PID/stat, counted after the program's name, which may contain spaces.
 std::chrono::nanoseconds SystemTime(pid_t pid) {
   std::ifstream file(FolderOf(pid) + "/stat");
   std::string text;

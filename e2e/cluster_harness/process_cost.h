@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessCost: what a process of this machine has cost so far, as the kernel counts it.
+// ProcessCost: CPU time and memory of a process of this machine, as counted by the kernel.
 #pragma once
 
 #include <sys/types.h>
@@ -11,14 +11,14 @@
 namespace e2e {
 
 struct ProcessCost {
-  std::chrono::nanoseconds cpu{};     // user and system, all threads that still live
-  std::chrono::nanoseconds system{};  // of it in the kernel; known to 10 ms
+  std::chrono::nanoseconds cpu{};     // user and system, all running threads
+  std::chrono::nanoseconds system{};  // part of `cpu` in the kernel; resolution 10 ms
   long rss_kb = 0;                    // shared pages included
-  long own_rss_kb = 0;                // of it in no file
+  long own_rss_kb = 0;                // part of `rss_kb` that is not file-backed
   long peak_rss_kb = 0;               // since the start
 };
 
-// kNotFound if there is no such process (any more).
+// Errors: kNotFound if the process does not exist.
 kube::Result<ProcessCost> CostOf(pid_t pid);
 
 }  // namespace e2e

@@ -26,22 +26,22 @@ std::string ImageOf(const Json& pod) {
                                                       : kube::StringAt((*containers)[0], "image");
 }
 
-// Running, or waiting for the reason given.
-Json StatusOfOtherPod(const Json& pod, const char* stuck_for) {
+// Running, or waiting with the reason `waiting_for`.
+Json StatusOfOtherPod(const Json& pod, const char* waiting_for) {
   Json status;
   for (const char* type : {"Ready", "ContainersReady"}) {
     status["conditions"].push_back(
-        {{"type", type}, {"status", stuck_for == nullptr ? "True" : "False"}});
+        {{"type", type}, {"status", waiting_for == nullptr ? "True" : "False"}});
   }
-  status["phase"] = stuck_for == nullptr ? "Running" : "Pending";
-  if (stuck_for == nullptr) return status;
+  status["phase"] = waiting_for == nullptr ? "Running" : "Pending";
+  if (waiting_for == nullptr) return status;
   const Json& container = pod["spec"]["containers"][0];
   Json waiting = {{"name", container["name"]},
                   {"image", container["image"]},
                   {"imageID", ""},
                   {"ready", false},
                   {"restartCount", 0}};
-  waiting["state"]["waiting"] = {{"reason", stuck_for}, {"message", "so the test wants it"}};
+  waiting["state"]["waiting"] = {{"reason", waiting_for}, {"message", "set by the test"}};
   status["containerStatuses"].push_back(waiting);
   return status;
 }
@@ -70,25 +70,25 @@ boost::asio::awaitable<void> ProcessKubelet::Run() {
 void ProcessKubelet::OnPod(const std::string& type, const Json& pod) {
   std::string program = ProgramOfImage(ImageOf(pod));
   if (options_.programs.contains(program)) {
-    OnPodOfOurs(type, kube::StringAt(pod, "metadata.uid"), pod, program);
+    OnOperandPod(type, kube::StringAt(pod, "metadata.uid"), pod, program);
   } else if (type != "DELETED") {
     OnOtherPod(pod);
   }
 }
 
-void ProcessKubelet::OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod,
-                                 const std::string& program) {
+void ProcessKubelet::OnOperandPod(const std::string& type, const std::string& uid, const Json& pod,
+                                  const std::string& program) {
   auto known = by_uid_.find(uid);
   if (type == "DELETED") {
     ended_.erase(uid);
     pulling_.erase(uid);
-    if (known != by_uid_.end()) known->second->Vanish();
+    if (known != by_uid_.end()) known->second->OnDeleted();
     return;
   }
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
   if (known == by_uid_.end() && !ended_.contains(uid)) {
     std::string ns = kube::StringAt(pod, "metadata.namespace");
-    if (deleting || held_.contains({program, ns})) {
+    if (deleting || failing_images_.contains({program, ns})) {
       pulling_.insert_or_assign(uid, pod);
       OnOtherPod(pod, "ImagePullBackOff");
       return;
@@ -118,11 +118,11 @@ boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
   by_uid_.erase(uid);
 }
 
-void ProcessKubelet::OnOtherPod(const Json& pod, const char* stuck_for) {
+void ProcessKubelet::OnOtherPod(const Json& pod, const char* waiting_for) {
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
   bool told = kube::Find(pod, "status.containerStatuses") != nullptr;
   if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !told))
-    to_report_.push_back({pod, stuck_for});
+    to_report_.push_back({pod, waiting_for});
 }
 
 boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
@@ -133,7 +133,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
       if (!slept) co_return;
       continue;
     }
-    auto [pod, stuck_for] = std::move(to_report_.front());
+    auto [pod, waiting_for] = std::move(to_report_.front());
     to_report_.pop_front();
     ObjectKey key{kube::StringAt(pod, "metadata.namespace"), kube::StringAt(pod, "metadata.name")};
     if (!kube::StringAt(pod, "metadata.deletionTimestamp").empty()) {
@@ -144,7 +144,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
       (void)deleted;  // gone already, or the API server is away and the object comes again
       continue;
     }
-    Json patch = {{"status", StatusOfOtherPod(pod, stuck_for)}};
+    Json patch = {{"status", StatusOfOtherPod(pod, waiting_for)}};
     std::string subresource = "status";
     auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
                                               std::move(patch), std::move(subresource));
@@ -174,12 +174,12 @@ std::vector<PodProcess*> ProcessKubelet::OfProgram(const std::string& program,
   return found;
 }
 
-void ProcessKubelet::HoldImage(const std::string& program, const std::string& ns, bool hold) {
-  if (hold) {
-    held_.insert({program, ns});
+void ProcessKubelet::FailImagePulls(const std::string& program, const std::string& ns, bool fail) {
+  if (fail) {
+    failing_images_.insert({program, ns});
     return;
   }
-  held_.erase({program, ns});
+  failing_images_.erase({program, ns});
   for (const auto& [uid, pod] : std::map(pulling_)) OnPod("MODIFIED", pod);
 }
 
@@ -189,7 +189,7 @@ std::string ProcessKubelet::Describe(const std::string& ns) {
     if (process->ns() != ns) continue;
     out << "process of pod " << process->name() << " at " << process->ip() << ", "
         << process->restarts() << " restarts, " << (process->ready() ? "ready" : "not ready")
-        << "; its log ends:\n"
+        << "; end of its log:\n"
         << process->LogTail() << "\n";
   }
   return out.str();

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ProcessKubelet: stands in for the kubelets of all nodes. Pods with an image of ours run as
-// processes of this machine (pod_process.h); any other pod is just said to be running, as soon as
-// it is bound to a node.
+// ProcessKubelet: the kubelet of all nodes. Pods with an image of the operator run as processes of
+// this machine (pod_process.h); every other pod is reported as running once it is bound to a node.
 #pragma once
 
 #include <deque>
@@ -29,26 +28,25 @@ class ProcessKubelet {
   ProcessKubelet(kube::Client& client, kube::Clock& clock, kube::Executor executor,
                  const ControlPlane& plane, Options options);
 
-  // Until cancelled; then every process is gone.
+  // Runs until cancelled, then ends every process.
   boost::asio::awaitable<void> Run();
 
-  // nullptr if no pod of that name is run.
+  // nullptr if no such pod runs.
   PodProcess* Find(const kube::ObjectKey& pod);
   // The running pods of one program in `ns` (empty: everywhere).
   std::vector<PodProcess*> OfProgram(const std::string& program, const std::string& ns);
-  // From now on new pods of the program in `ns` are as they would be if their image could not be
-  // pulled; without `hold` they start.
-  void HoldImage(const std::string& program, const std::string& ns, bool hold);
-  // Exit statuses of our processes that were asked to stop by SIGTERM, with the pod's name.
+  // With `fail`, new pods of the program in `ns` wait with ImagePullBackOff; without, they start.
+  void FailImagePulls(const std::string& program, const std::string& ns, bool fail);
+  // The pod's name and the exit status of each process that was stopped with SIGTERM.
   const std::vector<std::pair<std::string, int>>& stops() const { return stops_; }
 
   std::string Describe(const std::string& ns);
 
  private:
   void OnPod(const std::string& type, const Json& pod);
-  void OnPodOfOurs(const std::string& type, const std::string& uid, const Json& pod,
-                   const std::string& program);
-  void OnOtherPod(const Json& pod, const char* stuck_for = nullptr);
+  void OnOperandPod(const std::string& type, const std::string& uid, const Json& pod,
+                    const std::string& program);
+  void OnOtherPod(const Json& pod, const char* waiting_for = nullptr);
   boost::asio::awaitable<void> RunPod(std::string uid);
   boost::asio::awaitable<void> ReportOtherPods();
   std::string NextAddress();
@@ -61,12 +59,12 @@ class ProcessKubelet {
   kube::TaskGroup tasks_;
   int addresses_ = 0;
   std::map<std::string, std::unique_ptr<PodProcess>> by_uid_;
-  std::set<std::string> ended_;  // uids whose last event may still come
-  std::set<std::pair<std::string, std::string>> held_;
-  std::map<std::string, Json> pulling_;  // pods of ours that have not started, by uid
+  std::set<std::string> ended_;  // uids that may still have events
+  std::set<std::pair<std::string, std::string>> failing_images_;
+  std::map<std::string, Json> pulling_;  // operands that have not started, by uid
   struct Report {
     Json pod;
-    const char* stuck_for;  // nullptr: it runs
+    const char* waiting_for;  // nullptr if the pod runs
   };
   std::deque<Report> to_report_;
   std::vector<std::pair<std::string, int>> stops_;

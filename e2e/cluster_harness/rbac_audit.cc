@@ -7,7 +7,7 @@
 namespace e2e {
 namespace {
 
-// Scopes that are no namespace's name.
+// Scopes other than the name of a namespace.
 constexpr const char* kOwn = "(its own)";
 constexpr const char* kEverywhere = "(everywhere)";
 
@@ -86,11 +86,11 @@ void RbacAudit::AddRequest(const Json& event) {
                    .resource = kube::StringAt(*object, "resource"),
                    .verb = kube::StringAt(event, "verb"),
                    .name = kube::StringAt(*object, "name")};
-  // Everybody may ask for his own rights: ClusterRole system:basic-user.
+  // Every user may read their own rights: ClusterRole system:basic-user.
   if (request.right.resource == "selfsubjectaccessreviews") return;
   std::string subresource = kube::StringAt(*object, "subresource");
   if (!subresource.empty()) request.right.resource += "/" + subresource;
-  // The authorizer knows no name of what is to be created; a patch that creates needs both rights.
+  // A create request has no name for the authorizer; a patch that creates needs both rights.
   bool created = request.right.verb == "patch" && kube::IntAt(event, "responseStatus.code") == 201;
   if (created) ++requests_[request];
   if (created) request.right.verb = "create";
@@ -136,7 +136,7 @@ std::string RbacAudit::Describe(const std::string& user, const Right& right) {
 
 std::vector<std::string> RbacAudit::Missing() const {
   std::set<Grant> grants = Grants();
-  // By right and kind of scope; the first name and namespace stand for all.
+  // By right and kind of scope, with the first name and namespace as the example.
   std::map<std::string, std::pair<int, std::string>> missing;
   for (const auto& [request, count] : requests_) {
     bool allowed =

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// RbacAudit: compares what our programs asked of an API server, by its audit log, with what our
-// roles allow.
+// RbacAudit: compares the requests of the operator's programs, from the audit log of an API server,
+// with the rights of their roles.
 //
 //   RbacAudit audit("ops");
-//   audit.AddRole(role); audit.AddBinding(binding);        // every version of them that there ever
-//   was audit.AddRequest(event);                               // every line of the audit log for
-//   (const std::string& line : audit.Missing()) ...    // "pod-placement-controller: list nodes, 3
-//   times, such as /" for (const std::string& line : audit.Unused({})) ...   //
-//   "pod-placement-controller: watch secrets, by ClusterRole x"
+//   audit.AddRole(role);        // every version of every role
+//   audit.AddBinding(binding);  // and of every binding
+//   audit.AddRequest(event);    // every line of the audit log
+//   audit.Missing();   // {"pod-placement-controller: list nodes, 3 times, such as /"}
+//   audit.Unused({});  // {"pod-placement-controller: watch secrets, by ClusterRole x"}
 //
-// Ours are the ServiceAccounts of the operator's namespace, and those of shards in any other; all
-// shards count as one.
+// Includes the ServiceAccounts of the operator's namespace and those of shards in all namespaces;
+// all shards count as one.
 #pragma once
 
 #include <map>
@@ -25,9 +25,9 @@ namespace e2e {
 
 using kube::Json;
 
-// A right that a program needs although no request shows it where the audit log was written.
+// A right that a program needs although no request in the audit log uses it.
 struct UnusedRight {
-  // As Unused() says it: "multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com".
+  // As in Unused(): "multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com".
   std::string right;
   std::string why;
 };
@@ -37,29 +37,29 @@ class RbacAudit {
   explicit RbacAudit(std::string operator_namespace)
       : operator_namespace_(std::move(operator_namespace)) {}
 
-  // A Role or ClusterRole. What it allowed at any time counts.
+  // A Role or ClusterRole. The rights of all its versions count.
   void AddRole(const Json& role);
   // A RoleBinding or ClusterRoleBinding.
   void AddBinding(const Json& binding);
-  // An Event of audit.k8s.io/v1; those that are not of ServiceAccounts of ours do not count.
+  // An Event of audit.k8s.io/v1. Ignored unless its user is one of the ServiceAccounts above.
   void AddRequest(const Json& event);
 
-  // What was asked for and no role of ours allows. A request that was refused although a role
-  // allows it does not count: it came before the role, or after it.
+  // Requests that no role allows. A refused request that a role allows is ignored: it was sent
+  // before the role was created or after it was deleted.
   std::vector<std::string> Missing() const;
-  // What a role of ours allows and nobody asked for, but for `expected`. A request counts for the
-  // narrowest right that allows it: in one namespace before everywhere, for names before all names.
-  // A watch counts as a list too, as it begins with one where an API server does not stream the
-  // first state. What the operator writes into a Role it must be allowed itself, so that counts as
-  // asked for.
+  // Rights of roles that no request used, without `expected`. A request uses the narrowest right
+  // that allows it: in one namespace before all namespaces, with names before all names. A watch
+  // also uses the right to list, because it starts with a list if the API server does not stream
+  // lists. The operator must have every right that it writes into a Role, so these rights count as
+  // used.
   std::vector<std::string> Unused(const std::vector<UnusedRight>& expected) const;
 
   size_t requests() const { return count_; }
-  // The names of ServiceAccounts that made any.
+  // The ServiceAccounts with at least one request.
   std::set<std::string> users() const;
 
  private:
-  // What a rule allows: one verb on one resource, of one name if that is not empty.
+  // A verb on a resource, limited to `name` unless that is empty.
   struct Right {
     std::string group;
     std::string resource;

@@ -31,8 +31,7 @@ Json Event(const std::string& user, const std::string& verb, const std::string& 
 
 class RbacAuditTest : public ::testing::Test {
  protected:
-  // A role with the name of the ServiceAccount that it is bound to; in every namespace if `ns` is
-  // empty.
+  // Binds a role with the name of the ServiceAccount to it; in all namespaces if `ns` is empty.
   void Give(const std::string& user_ns, const std::string& user, const std::string& ns,
             Json rules) {
     std::string prefix = ns.empty() ? "Cluster" : "";
@@ -50,7 +49,7 @@ class RbacAuditTest : public ::testing::Test {
   RbacAudit audit_{"ops"};
 };
 
-TEST_F(RbacAuditTest, SaysWhatIsMissingAndWhatIsNotUsed) {
+TEST_F(RbacAuditTest, ListsMissingAndUnusedRights) {
   Give("ops", kController, "", Json::array({Rule("secrets", {"get", "list"})}));
   audit_.AddRequest(Event("ops:pod-placement-controller", "get", "secrets", "shop", "pull"));
   audit_.AddRequest(Event("ops:pod-placement-controller", "patch", "events", "shop", "e"));
@@ -97,7 +96,7 @@ TEST_F(RbacAuditTest, AnApplyThatCreatesNeedsBothRights) {
                                              "ClusterRole multiarch-tuning-operator"));
 }
 
-TEST_F(RbacAuditTest, ShardsCountAsOneAndMayNotLeaveTheirNamespace) {
+TEST_F(RbacAuditTest, ShardsCountAsOneAndHaveRightsInTheirNamespaceOnly) {
   for (const char* ns : {"shop", "farm"})
     Give(ns, kShard, ns, Json::array({Rule("pods", {"get", "list"})}));
   audit_.AddRequest(Event("shop:pod-placement-shard-controller", "get", "pods", "shop", "web"));
@@ -109,7 +108,7 @@ TEST_F(RbacAuditTest, ShardsCountAsOneAndMayNotLeaveTheirNamespace) {
                                             "namespace (another), 1 times, such as shop/"));
 }
 
-TEST_F(RbacAuditTest, AWatchMayHaveToBeginWithAList) {
+TEST_F(RbacAuditTest, AWatchUsesTheRightToList) {
   Give("ops", kController, "", Json::array({Rule("pods", {"watch", "list", "get"})}));
   audit_.AddRequest(Event("ops:pod-placement-controller", "watch", "pods"));
   EXPECT_THAT(
@@ -117,7 +116,7 @@ TEST_F(RbacAuditTest, AWatchMayHaveToBeginWithAList) {
       ElementsAre("pod-placement-controller: get pods, by ClusterRole pod-placement-controller"));
 }
 
-TEST_F(RbacAuditTest, TheOperatorUsesWhatItGivesToOthers) {
+TEST_F(RbacAuditTest, TheOperatorUsesTheRightsThatItGrants) {
   Give("ops", kOperator, "",
        Json::array({Rule("events", {"create", "patch"}), Rule("roles", {"patch"})}));
   Give("shop", kShard, "shop", Json::array({Rule("events", {"create"})}));

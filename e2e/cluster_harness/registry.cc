@@ -11,7 +11,7 @@ using kube::Result;
 
 namespace {
 
-// In memory: on a disk that others keep busy it would wait for each of its many small files.
+// In memory, because many small files are slow on a busy disk.
 std::string ConfigText() {
   return "version: 0.1\n"
          "log: {level: warn, accesslog: {disabled: true}}\n"
@@ -37,7 +37,7 @@ Result<std::unique_ptr<TestRegistry>> TestRegistry::Start(const std::string& fol
                          "http://" + address() + "/v2/"}});
   if (!answers) return answers.error();
   if (answers->status != 0)
-    return Error::Unavailable("the registry does not answer: " + TailOfFile(log));
+    return Error::Unavailable("the registry does not respond: " + TailOfFile(log));
 
   Result<Finished> pushed =
       RunToEnd({.path = "python3",

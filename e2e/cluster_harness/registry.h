@@ -13,14 +13,14 @@ namespace e2e {
 
 class TestRegistry {
  public:
-  // Starts it, waits until it answers, and pushes the images. Blocks. kNotFound where
+  // Starts the registry, waits until it responds, and pushes the images. Blocks. kNotFound if
   // docker-registry is not installed.
   static kube::Result<std::unique_ptr<TestRegistry>> Start(const std::string& folder);
 
   // host:port, plain HTTP, no credentials.
   static std::string address() { return "10.250.255.253:5000"; }
 
-  // As if the machine were frozen, and back.
+  // Freeze(): connections stay open, and no request is answered.
   void Freeze() { process_->Signal(SIGSTOP); }
   void Thaw() { process_->Signal(SIGCONT); }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The show of `make demo`: on the cluster of KUBECONFIG, where the operator is deployed, two
-// configs and six Deployments whose images (in REGISTRY) are for different architectures; each
-// pod's way is told as it happens. Exits with 1 if a pod is where it must not be, or an invariant
-// was broken on its way. A preference is the scheduler's to weigh.
+// The demo of `make demo`: creates two configs and six Deployments with images (in REGISTRY) of
+// different architectures on the cluster of KUBECONFIG, where the operator is deployed, and prints
+// the steps of each pod. Exits with 1 if a pod is on a node that its image does not support, or if
+// an invariant was violated.
 #include <algorithm>
 #include <iomanip>
 #include <iostream>
@@ -50,32 +50,31 @@ int PodsInAll() {
   return pods;
 }
 
-// A demo that ran before leaves its namespace for people to look at; a namespace of that name that
-// is not ours stays.
-Result<> ClearStage(Cluster& cluster) {
+// Deletes the namespace that an earlier demo left. A namespace `demo` of other origin is an error.
+Result<> DeleteEarlierDemo(Cluster& cluster) {
   kube::ObjectKey key{"", kNamespace};
   auto found = cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key));
   if (IsNotFound(found)) return Ok();
   if (!found) return found.error();
   if (LabelOf(found->body(), kSceneLabel).empty()) {
-    return Error::AlreadyExists("there is a namespace demo that this program did not make");
+    return Error::AlreadyExists("namespace demo exists and was not created by this program");
   }
-  std::cout << "taking the namespace of an earlier demo away" << std::endl;
+  std::cout << "deleting the namespace of an earlier demo" << std::endl;
   auto deleted = cluster.Run(kube::DeleteObject(cluster.client(), kNamespaces, key));
-  auto deadline = cluster.clock().Now() + cluster.patience();
+  auto deadline = cluster.clock().Now() + cluster.timeout();
   while (!IsNotFound(cluster.Run(kube::GetObject(cluster.client(), kNamespaces, key)))) {
     if (cluster.clock().Now() > deadline)
-      return Error::DeadlineExceeded("namespace demo does not go away");
+      return Error::DeadlineExceeded("namespace demo is not deleted");
     cluster.Pause(100ms);
   }
   return Ok();
 }
 
-// The cluster's config, unless there is one: what people have configured is theirs.
+// Creates the ClusterPodPlacementConfig unless it exists: an existing one is not changed.
 Result<> EnsureClusterConfig(Scene& scene) {
   Result<Json> found = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
   if (found) {
-    std::cout << "ClusterPodPlacementConfig cluster: is there already" << std::endl;
+    std::cout << "ClusterPodPlacementConfig cluster: exists" << std::endl;
     return Ok();
   }
   Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
@@ -99,8 +98,8 @@ Result<> Await(Scene& scene, const Condition& condition) {
   auto start = scene.cluster().clock().Now();
   Result<> holds = condition.holds(scene);
   while (!holds) {
-    if (scene.cluster().clock().Now() > start + scene.cluster().patience()) {
-      return holds.error().Prefix("waited in vain until " + condition.name);
+    if (scene.cluster().clock().Now() > start + scene.cluster().timeout()) {
+      return holds.error().Prefix("timed out waiting for: " + condition.name);
     }
     scene.cluster().Pause(50ms);
     holds = condition.holds(scene);
@@ -147,41 +146,42 @@ std::map<std::string, std::string> NodeArchitectures(Scene& scene) {
   return architectures;
 }
 
-// Tells what is new of every pod, and returns how many of ours are on a node.
-class Narrator {
+// Prints the new steps of every pod.
+class StepPrinter {
  public:
-  explicit Narrator(std::map<std::string, std::string> node_architectures)
+  explicit StepPrinter(std::map<std::string, std::string> node_architectures)
       : node_architectures_(std::move(node_architectures)) {}
 
-  int TellNews(const PodWatcher& pods) {
+  // Returns the number of pods that are on a node.
+  int PrintNew(const PodWatcher& pods) {
     int bound = 0;
     for (const PodHistory* pod : pods.All()) {
       if (IsOperand(pod->last())) continue;
-      size_t& told = told_[kube::StringAt(pod->last(), "metadata.uid")];
-      for (; told < pod->events.size(); ++told) Tell(*pod, told);
+      size_t& printed = printed_[kube::StringAt(pod->last(), "metadata.uid")];
+      for (; printed < pod->events.size(); ++printed) Print(*pod, printed);
       bound += NodeOf(pod->last()).empty() ? 0 : 1;
     }
     return bound;
   }
 
  private:
-  void Tell(const PodHistory& pod, size_t index) {
+  void Print(const PodHistory& pod, size_t index) {
     static const Json kNothing;
     const Json& before = index == 0 ? kNothing : pod.events[index - 1].pod;
     std::chrono::duration<double> age = pod.events[index].seen - pod.events[0].seen;
-    for (const std::string& turn :
-         TurnsBetween(before, pod.events[index].pod, node_architectures_)) {
+    for (const std::string& step :
+         StepsBetween(before, pod.events[index].pod, node_architectures_)) {
       std::cout << "  +" << std::fixed << std::setprecision(3) << age.count() << "s  " << std::left
-                << std::setw(28) << pod.name << turn << std::endl;
+                << std::setw(28) << pod.name << step << std::endl;
     }
   }
 
   std::map<std::string, std::string> node_architectures_;
-  std::map<std::string, size_t> told_;  // by uid
+  std::map<std::string, size_t> printed_;  // by uid
 };
 
-// Prints the table; true if no pod is where it must not be, and no invariant was broken on the way.
-bool Judge(Scene& scene) {
+// Prints the table. True if every pod is on a supported node and no invariant was violated.
+bool PrintVerdicts(Scene& scene) {
   std::map<std::string, std::string> architectures = NodeArchitectures(scene);
   std::vector<Json> pods;
   for (const PodHistory* pod : scene.pods().All()) {
@@ -189,7 +189,7 @@ bool Judge(Scene& scene) {
   }
   bool all_good = true;
   std::cout << std::left << std::setw(28) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26)
-            << "PREFERS" << std::setw(10) << "LANDED"
+            << "PREFERS" << std::setw(10) << "NODE"
             << "VERDICT" << std::endl;
   for (const Json& pod : pods) {
     std::string landed = architectures[NodeOf(pod)];
@@ -197,9 +197,9 @@ bool Judge(Scene& scene) {
     all_good = all_good && verdict.good;
     std::cout << std::setw(28) << kube::StringAt(pod, "metadata.name") << std::setw(30)
               << RequirementText(pod) << std::setw(26) << PreferencesText(pod) << std::setw(10)
-              << (landed.empty() ? "nowhere" : landed) << verdict.text << std::endl;
+              << (landed.empty() ? "none" : landed) << verdict.text << std::endl;
   }
-  for (const PodRule& rule : {ClusterGateGoesBeforeLocal(), GateAndItsWorkGoApart()}) {
+  for (const PodRule& rule : {ClusterGateRemovedBeforeLocal(), GateRemovedWithoutItsDecision()}) {
     for (const PodHistory* pod : scene.pods().All()) {
       Result<> kept = IsOperand(pod->last()) ? Ok() : rule.kept(*pod);
       if (kept) continue;
@@ -211,14 +211,14 @@ bool Judge(Scene& scene) {
 }
 
 void PrintHints() {
-  Title("to try");
+  Title("to try next");
   for (const char* line : {
            "kubectl get podplacementconfigs --namespace demo",
            "kubectl get clusterpodplacementconfig cluster -o yaml",
            "kubectl get pods --namespace demo -o wide -L kubernetes.io/arch",
            "kubectl get events --namespace demo --field-selector source=multiarch-tuning-operator",
-           "kubectl delete podplacementconfigs --all --namespace demo   # the shard goes with the "
-           "last",
+           "kubectl delete podplacementconfigs --all --namespace demo   # deletes the shard as "
+           "well",
            "kubectl delete namespace demo",
        }) {
     std::cout << "  " << line << std::endl;
@@ -227,15 +227,15 @@ void PrintHints() {
             << std::endl;
 }
 
-Result<bool> Show(Cluster& cluster) {
-  Result<> cleared = ClearStage(cluster);
+Result<bool> RunDemo(Cluster& cluster) {
+  Result<> cleared = DeleteEarlierDemo(cluster);
   if (!cleared) return cleared.error();
   auto opened = Scene::Open(cluster, kNamespace);
   if (!opened) return opened.error();
   Scene& scene = **opened;
   scene.KeepNamespace();
 
-  Title("what is configured");
+  Title("configuration");
   Result<> done = EnsureClusterConfig(scene);
   if (done) done = Await(scene, ClusterConfigReady());
   if (done) done = CreateConfigs(scene);
@@ -246,16 +246,16 @@ Result<bool> Show(Cluster& cluster) {
     std::cout << "  " << std::left << std::setw(36) << node << architecture << std::endl;
   }
 
-  Title("pods on their way, in seconds since each was created");
+  Title("steps of each pod, in seconds since its creation");
   done = CreateWorkloads(scene);
   if (!done) return done.error();
-  Narrator narrator(NodeArchitectures(scene));
-  auto deadline = cluster.clock().Now() + cluster.patience();
-  while (narrator.TellNews(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline)
+  StepPrinter steps(NodeArchitectures(scene));
+  auto deadline = cluster.clock().Now() + cluster.timeout();
+  while (steps.PrintNew(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline)
     cluster.Pause(20ms);
 
-  Title("where they are");
-  bool good = Judge(scene);
+  Title("nodes of the pods");
+  bool good = PrintVerdicts(scene);
   if (!good) std::cout << "\n" << scene.Describe("") << std::endl;
   PrintHints();
   return good;
@@ -270,13 +270,13 @@ int main() {
     std::cerr << "demo: " << cluster.error() << std::endl;
     return 2;
   }
-  kube::Result<bool> good = e2e::Show(**cluster);
+  kube::Result<bool> good = e2e::RunDemo(**cluster);
   if (!good) {
     std::cerr << "demo: " << good.error() << std::endl;
     return 1;
   }
-  std::cout << (*good ? "\nAll pods are where their images run."
-                      : "\nNot all pods are where they must be.")
+  std::cout << (*good ? "\nAll pods are on nodes that their images support."
+                      : "\nNot all pods are on nodes that their images support.")
             << std::endl;
   return *good ? 0 : 1;
 }

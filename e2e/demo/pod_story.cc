@@ -8,7 +8,7 @@
 namespace e2e {
 namespace {
 
-bool GateWent(const Json& before, const Json& after, std::string_view gate) {
+bool GateRemoved(const Json& before, const Json& after, std::string_view gate) {
   return HasGate(before, gate) && !HasGate(after, gate);
 }
 
@@ -22,10 +22,10 @@ std::string GatesText(const Json& pod) {
   std::vector<std::string> gates;
   if (HasGate(pod, api::kLocalGate)) gates.push_back("local gate");
   if (HasGate(pod, api::kClusterGate)) gates.push_back("cluster gate");
-  return gates.empty() ? "no gate of ours" : Join(gates, " + ");
+  return gates.empty() ? "no gate" : Join(gates, " + ");
 }
 
-// Who set the preferences: the annotation without those that were skipped.
+// The configs that set the preferences: the annotation without skipped entries.
 std::string SourcesText(const Json& pod) {
   std::vector<std::string> sources;
   std::string text = AnnotationOf(pod, std::string(api::kPreferredAffinitySourcesAnnotation));
@@ -42,7 +42,7 @@ bool Contains(const std::vector<std::string>& words, const std::string& word) {
   return std::find(words.begin(), words.end(), word) != words.end();
 }
 
-// The ReplicaSet or other owner that made the pod; "" for none.
+// The uid of the ReplicaSet or other owner of the pod; "" for none.
 std::string OwnerOf(const Json& pod) {
   const Json* owners = kube::Find(pod, "metadata.ownerReferences");
   return owners == nullptr || owners->empty() ? "" : kube::StringAt((*owners)[0], "uid");
@@ -66,32 +66,32 @@ std::string RequirementText(const Json& pod) {
   return terms.empty() ? "-" : Join(terms.front(), "|");
 }
 
-std::vector<std::string> TurnsBetween(
+std::vector<std::string> StepsBetween(
     const Json& before, const Json& after,
     const std::map<std::string, std::string>& node_architectures) {
-  std::vector<std::string> turns;
+  std::vector<std::string> steps;
   if (before.is_null()) {
-    turns.push_back("created, held by " + GatesText(after));
-    return turns;
+    steps.push_back("created with " + GatesText(after));
+    return steps;
   }
-  if (GateWent(before, after, api::kLocalGate)) {
-    turns.push_back("shard:      prefers " + PreferencesText(after) + " (" + SourcesText(after) +
-                    "); local gate gone");
+  if (GateRemoved(before, after, api::kLocalGate)) {
+    steps.push_back("shard:      prefers " + PreferencesText(after) + " (" + SourcesText(after) +
+                    "); local gate removed");
   }
-  if (GateWent(before, after, api::kClusterGate)) {
+  if (GateRemoved(before, after, api::kClusterGate)) {
     std::string preferences =
         PreferencesText(before) == PreferencesText(after)
             ? ""
             : "; prefers " + PreferencesText(after) + " (" + SourcesText(after) + ")";
-    turns.push_back("controller: requires " + RequirementText(after) + preferences +
-                    "; cluster gate gone");
+    steps.push_back("controller: requires " + RequirementText(after) + preferences +
+                    "; cluster gate removed");
   }
   if (NodeOf(before).empty() && !NodeOf(after).empty()) {
     auto architecture = node_architectures.find(NodeOf(after));
-    turns.push_back("scheduler:  on node " + NodeOf(after) + " (" +
+    steps.push_back("scheduler:  on node " + NodeOf(after) + " (" +
                     (architecture == node_architectures.end() ? "?" : architecture->second) + ")");
   }
-  return turns;
+  return steps;
 }
 
 Expectation ExpectationOf(const Json& pod) {
@@ -119,32 +119,32 @@ Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
   std::string landed = architecture_of(pod);
   Expectation expected = ExpectationOf(pod);
   if (landed.empty()) return {false, "WRONG: on no node"};
-  if (!Contains(expected.supported, landed)) return {false, "WRONG: its image is not for that"};
-  if (expected.preferred.empty()) return {true, "ok: as its image needs"};
-  if (Contains(expected.preferred, landed)) return {true, "ok: as it prefers"};
+  if (!Contains(expected.supported, landed)) return {false, "WRONG: its image does not support it"};
+  if (expected.preferred.empty()) return {true, "ok: supported by its image"};
+  if (Contains(expected.preferred, landed)) return {true, "ok: preferred"};
 
-  // What the scheduler may have weighed higher.
+  // Why the scheduler may have chosen another node.
   bool has_node =
       std::any_of(node_architectures.begin(), node_architectures.end(),
                   [&](const auto& node) { return Contains(expected.preferred, node.second); });
   std::string text =
-      "ok: as its image needs; " + Join(expected.preferred, "|") + " was outweighed: ";
-  if (!has_node) return {true, text + "there is no such node"};
-  int beside = 0;
+      "ok: supported by its image; " + Join(expected.preferred, "|") + " is preferred, but ";
+  if (!has_node) return {true, text + "no node has it"};
+  int same_node_architecture = 0;
   int preferred = 0;
   for (const Json& other : pods) {
     if (OwnerOf(pod).empty() || OwnerOf(other) != OwnerOf(pod) ||
         kube::StringAt(other, "metadata.uid") == kube::StringAt(pod, "metadata.uid")) {
       continue;
     }
-    beside += architecture_of(other) == landed ? 1 : 0;
+    same_node_architecture += architecture_of(other) == landed ? 1 : 0;
     preferred += Contains(expected.preferred, architecture_of(other)) ? 1 : 0;
   }
-  if (preferred > beside)
-    return {true,
-            text + std::to_string(preferred) + " replicas are there, and the scheduler spreads"};
+  if (preferred > same_node_architecture)
+    return {true, text + std::to_string(preferred) +
+                      " replicas are there, and the scheduler spreads replicas"};
   return {true,
-          text + "the scheduler's other scores (room on the nodes, taints, images) counted more"};
+          text + "other scores of the scheduler (free resources, taints, images) were higher"};
 }
 
 }  // namespace e2e

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodStory: a pod's way through gates and scheduler, told to a person, one line a turn.
+// PodStory: the steps of a pod through gates and scheduler, as text for the demo.
 #pragma once
 
 #include <map>
@@ -10,26 +10,25 @@
 
 namespace e2e {
 
-// What happened between two states of a pod, in the order in which it matters; nothing for changes
-// that are no news. `before` is null for a pod that was just created. `node_architectures`: node ->
-// architecture.
-std::vector<std::string> TurnsBetween(const Json& before, const Json& after,
+// One line for each gate that was removed and for scheduling between two states of a pod; empty for
+// other changes. `before` is null for a new pod. `node_architectures`: node -> architecture.
+std::vector<std::string> StepsBetween(const Json& before, const Json& after,
                                       const std::map<std::string, std::string>& node_architectures);
 
-// Where a pod may and would like to go, for the verdict.
+// The architectures that a pod may run on and prefers.
 struct Expectation {
-  std::vector<std::string> supported;  // by its image
-  std::vector<std::string> preferred;  // of the supported ones, those with the highest weight
+  std::vector<std::string> supported;  // by its images
+  std::vector<std::string> preferred;  // the supported architectures with the highest weight
 };
 Expectation ExpectationOf(const Json& pod);
 
-// What to think of where a pod is. A preference is the scheduler's to weigh: only a broken
-// requirement is wrong.
+// Whether a pod is on a supported architecture. Preferences are only weights for the scheduler: a
+// node that is not preferred is not an error.
 struct Verdict {
   bool good = false;
   std::string text;
 };
-// `pods`: all of them, for the replicas beside `pod`. `node_architectures`: node -> architecture.
+// `pods`: all pods, to find other replicas. `node_architectures`: node -> architecture.
 Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
                   const std::map<std::string, std::string>& node_architectures);
 

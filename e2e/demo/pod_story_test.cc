@@ -20,17 +20,17 @@ Json Gates(std::vector<std::string_view> names) {
   return gates;
 }
 
-TEST(PodStoryTest, TellsOfTheGatesAtCreation) {
+TEST(PodStoryTest, ShowsTheGatesAtCreation) {
   Json pod = MakePod("web")
                  .Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate}))
                  .Build();
-  EXPECT_THAT(TurnsBetween(nullptr, pod, {}),
-              ElementsAre("created, held by local gate + cluster gate"));
-  EXPECT_THAT(TurnsBetween(nullptr, MakePod("web").Build(), {}),
-              ElementsAre(HasSubstr("no gate of ours")));
+  EXPECT_THAT(StepsBetween(nullptr, pod, {}),
+              ElementsAre("created with local gate + cluster gate"));
+  EXPECT_THAT(StepsBetween(nullptr, MakePod("web").Build(), {}),
+              ElementsAre("created with no gate"));
 }
 
-TEST(PodStoryTest, TellsOfEachTurnOnce) {
+TEST(PodStoryTest, ShowsEachStepOnce) {
   Json both = MakePod("web")
                   .Set("/spec/schedulingGates", Gates({api::kLocalGate, api::kClusterGate}))
                   .Build();
@@ -47,17 +47,17 @@ TEST(PodStoryTest, TellsOfEachTurnOnce) {
   bound["spec"]["nodeName"] = "n1";
 
   EXPECT_THAT(
-      TurnsBetween(both, one, {}),
+      StepsBetween(both, one, {}),
       ElementsAre(
-          "shard:      prefers arm64:75, ppc64le:5 (PodPlacementConfig-a); local gate gone"));
-  EXPECT_THAT(TurnsBetween(one, none, {}),
-              ElementsAre("controller: requires -; cluster gate gone"));
-  EXPECT_THAT(TurnsBetween(none, bound, {{"n1", "arm64"}}),
+          "shard:      prefers arm64:75, ppc64le:5 (PodPlacementConfig-a); local gate removed"));
+  EXPECT_THAT(StepsBetween(one, none, {}),
+              ElementsAre("controller: requires -; cluster gate removed"));
+  EXPECT_THAT(StepsBetween(none, bound, {{"n1", "arm64"}}),
               ElementsAre("scheduler:  on node n1 (arm64)"));
-  EXPECT_THAT(TurnsBetween(bound, bound, {}), IsEmpty());
+  EXPECT_THAT(StepsBetween(bound, bound, {}), IsEmpty());
 }
 
-TEST(PodStoryTest, ExpectsThePreferredOfTheSupported) {
+TEST(PodStoryTest, PrefersOnlySupportedArchitectures) {
   Json pod = MakePod("web")
                  .Require(std::string(api::kArchLabel), {"amd64", "arm64"})
                  .Prefer("ppc64le", 90)
@@ -86,15 +86,15 @@ class VerdictTest : public testing::Test {
   std::map<std::string, std::string> nodes_ = {{"n1", "arm64"}, {"n2", "ppc64le"}, {"n3", "s390x"}};
 };
 
-TEST_F(VerdictTest, OnlyABrokenRequirementIsWrong) {
+TEST_F(VerdictTest, OnlyAViolatedRequirementIsWrong) {
   Verdict verdict = VerdictOn(Replica("a", "n1"), {}, nodes_);
   EXPECT_TRUE(verdict.good);
-  EXPECT_EQ(verdict.text, "ok: as it prefers");
+  EXPECT_EQ(verdict.text, "ok: preferred");
   EXPECT_FALSE(VerdictOn(Replica("a", "n3"), {}, nodes_).good);
   EXPECT_FALSE(VerdictOn(Replica("a", ""), {}, nodes_).good);
 }
 
-TEST_F(VerdictTest, SaysWhatOutweighedAPreference) {
+TEST_F(VerdictTest, ExplainsANodeThatIsNotPreferred) {
   Json second = Replica("b", "n2");
   Verdict verdict = VerdictOn(second, {Replica("a", "n1"), second}, nodes_);
   EXPECT_TRUE(verdict.good);
@@ -103,7 +103,7 @@ TEST_F(VerdictTest, SaysWhatOutweighedAPreference) {
   EXPECT_TRUE(verdict.good);
   EXPECT_THAT(verdict.text, HasSubstr("other scores"));
   nodes_.erase("n1");
-  EXPECT_THAT(VerdictOn(second, {second}, nodes_).text, HasSubstr("there is no such node"));
+  EXPECT_THAT(VerdictOn(second, {second}, nodes_).text, HasSubstr("no node has it"));
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Each program, started wrongly: a message that says what is wrong, and an exit code that is not 0.
+// Wrong flags and kubeconfigs: each program names the error and exits with a code other than 0.
 // Needs no cluster.
 #include <gtest/gtest.h>
 
@@ -22,7 +22,7 @@ std::string TemporaryFile(const std::string& name, const std::string& text) {
 
 class CommandLineTest : public testing::TestWithParam<const char*> {
  protected:
-  // Runs the program on free ports, and on its usual arguments before `args`.
+  // Runs the program with its required arguments, on free ports, and `args`.
   Finished Run(std::vector<std::string> args, std::map<std::string, std::string> environment = {}) {
     std::string name = GetParam();
     std::vector<std::string> all = {"--health-address=127.0.0.1:0"};
@@ -38,7 +38,7 @@ class CommandLineTest : public testing::TestWithParam<const char*> {
     return finished ? *finished : Finished{};
   }
 
-  // The webhook makes no calls, so it has no use for a kubeconfig.
+  // The webhook makes no calls and has no --kubeconfig.
   bool CallsTheApiServer() const { return std::string(GetParam()) != "webhook"; }
 };
 
@@ -82,7 +82,7 @@ TEST_P(CommandLineTest, AKubeconfigThatDoesNotParseIsNamed) {
   EXPECT_NE(finished.output.find("broken.kubeconfig"), std::string::npos) << finished.output;
 }
 
-TEST_P(CommandLineTest, OutsideOfAClusterItSaysThatNothingNamesOne) {
+TEST_P(CommandLineTest, OutsideOfAClusterAKubeconfigIsRequired) {
   if (!CallsTheApiServer()) return;
   Finished finished = Run({}, {{"HOME", "/nowhere"}});
   EXPECT_EQ(finished.status, 1) << finished.output;

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// What one tenant can make as large as the API server takes: pull secrets of 1 MiB, pods of 1 MB.
-// The programs live with it under their own memory limits, and nobody else waits for it.
-// Integration tier only: it is about our processes.
+// Objects of one tenant with the largest size that the API server accepts: pull secrets of 1 MiB,
+// pods of 1 MB. The programs stay below their memory limits, and pods of other tenants do not wait.
 #include <iostream>
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "kube/types/core.pb.h"
@@ -25,15 +24,15 @@ constexpr int kPodsWithSecrets = 16;
 constexpr int kLargePods = 100;
 constexpr size_t kMegabyte = 1'000'000;
 
-class LargeInputsFlow : public FlowTest {
+class LargeInputsFlow : public FlowFixture {
  protected:
   void SetUp() override {
 #ifdef BUILT_WITH_SANITIZER
-    GTEST_SKIP() << "built with a sanitizer, which needs more memory";
+    GTEST_SKIP() << "a sanitizer build needs more memory";
 #endif
-    FlowTest::SetUp();
+    FlowFixture::SetUp();
     if (HasFatalFailure()) return;
-    // Not a scene: nobody but our programs watches these pods.
+    // Not a scene, so the test itself does not watch these pods.
     greedy_ = scene().ns() + "-greedy";
     Json labels = {{kSceneLabel, "true"}};
     auto created =
@@ -44,12 +43,12 @@ class LargeInputsFlow : public FlowTest {
   }
   void TearDown() override {
     if (!greedy_.empty()) (void)scene().Delete(kNamespaces, greedy_);
-    FlowTest::TearDown();
+    FlowFixture::TearDown();
   }
 
   ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
 
-  // Of the program in the operator's namespace: none restarted, and all stayed below their limit.
+  // No process of the program in the operator's namespace restarted or exceeded its memory limit.
   void ExpectWithinLimit(const std::string& program) {
     std::vector<PodProcess*> processes =
         kubelet().OfProgram(program, cluster().operator_namespace());
@@ -83,7 +82,7 @@ class LargeInputsFlow : public FlowTest {
     return Ok();
   }
   PodBuilder GreedyPod(const std::string& name) {
-    // The scheduler would only add writes of its own.
+    // Without writes of the scheduler.
     return MakePod(name).Namespace(greedy_).Set("/spec/schedulerName", "none");
   }
   Result<> CreatePodsWithSecrets() {
@@ -101,7 +100,7 @@ class LargeInputsFlow : public FlowTest {
     }
     return Ok();
   }
-  // Of 1 MB each, in environment variables: annotations would be refused above 256 KiB.
+  // 1 MB each, in environment variables: annotations are limited to 256 KiB.
   Result<> CreateLargePods(const std::string& prefix) {
     Json env = Json::array();
     for (int i = 0; i < 250; ++i) {
@@ -116,7 +115,7 @@ class LargeInputsFlow : public FlowTest {
     }
     return Ok();
   }
-  // Of the greedy namespace's pods.
+  // Gated pods of the greedy namespace.
   Result<int> CountGated() {
     kube::ListOptions options{.ns = greedy_};
     kube::ListPages pages(cluster().client(), kube::ResourceOf<Pod>::value, std::move(options),
@@ -143,15 +142,15 @@ class LargeInputsFlow : public FlowTest {
             }};
   }
   Condition NoController() {
-    return {.name = "no process of the cluster's controller", .holds = [this](Scene&) -> Result<> {
+    return {.name = "the cluster controller is stopped", .holds = [this](Scene&) -> Result<> {
               if (kubelet().OfProgram("cluster-controller", cluster().operator_namespace()).empty())
                 return Ok();
               return Error::AlreadyExists("one runs");
             }};
   }
-  // Pods are gated from here on, and wait.
+  // New pods stay gated from here on.
   Result<> StopControllers() {
-    kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), true);
+    kubelet().FailImagePulls("cluster-controller", cluster().operator_namespace(), true);
     Scene& any = scene();
     kube::ListOptions options{
         .ns = cluster().operator_namespace(),
@@ -165,7 +164,7 @@ class LargeInputsFlow : public FlowTest {
     return Ok();
   }
   void StartControllers() {
-    kubelet().HoldImage("cluster-controller", cluster().operator_namespace(), false);
+    kubelet().FailImagePulls("cluster-controller", cluster().operator_namespace(), false);
   }
   Step Call(const std::string& name, std::function<Result<>()> call) {
     return {.name = name, .act = [call = std::move(call)](Scene&) { return call(); }};
@@ -174,9 +173,9 @@ class LargeInputsFlow : public FlowTest {
   std::string greedy_;
 };
 
-// As after each restart: all of it is there when the controller begins.
-TEST_F(LargeInputsFlow, CostTheControllerNoMemoryAndOthersNoTime) {
-  Flow flow(scene(), "a greedy tenant and the cluster's controller");
+// As after a restart: all objects exist when the controller starts.
+TEST_F(LargeInputsFlow, StayBelowTheControllersLimitAndDelayNoOtherPod) {
+  Flow flow(scene(), "a greedy tenant and the cluster controller");
   flow.Do(Call("create secrets", [this] { return CreateSecrets(); }))
       .Do(Call("stop the controllers", [this] { return StopControllers(); }))
       .Await(NoController())
@@ -186,7 +185,7 @@ TEST_F(LargeInputsFlow, CostTheControllerNoMemoryAndOthersNoTime) {
       .Do(Create(MakePod("before").Image(Image("demo/arm64:1"))));
   StartControllers();
   flow.Await(Requires("before", {"arm64"}))
-      // With the backlog of the other namespace still there.
+      // While the backlog of the other namespace is not done.
       .Do(Create(MakePod("modest").Image(Image("demo/multi:1"))))
       .Await(Requires("modest", {"amd64", "arm64", "ppc64le", "s390x"}), 5s)
       .Await(Gated(0))
@@ -195,8 +194,8 @@ TEST_F(LargeInputsFlow, CostTheControllerNoMemoryAndOthersNoTime) {
   ExpectWithinLimit("webhook");
 }
 
-// The operator ungates what no controller does, when the cluster's config goes.
-TEST_F(LargeInputsFlow, CostTheOperatorNoMemory) {
+// Without a controller the operator ungates the pods when the ClusterPodPlacementConfig is deleted.
+TEST_F(LargeInputsFlow, StayBelowTheOperatorsLimit) {
   const std::string config(api::kClusterConfigName);
   Flow flow(scene(), "a greedy tenant and the operator");
   flow.Await(NoConfigAnywhere())
@@ -205,7 +204,7 @@ TEST_F(LargeInputsFlow, CostTheOperatorNoMemory) {
       .Do(Call("create large pods", [this] { return CreateLargePods("large-"); }))
       .Await(Gated(kLargePods))
       .Do(Delete(kClusterConfigs, config))
-      .Await(Gone(kClusterConfigs, config), 120s)
+      .Await(Absent(kClusterConfigs, config), 120s)
       .Check(Gated(0));
   StartControllers();
   ExpectWithinLimit("operator");

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// I1 and I2, and the seed's Phase 2: two gates, the local one first, each with its work in one
-// write.
-#include "e2e/framework/flow_test.h"
+// I1 and I2: of two gates the local gate is removed first, and each gate is removed by the write
+// that sets its decision.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
 
 using namespace std::chrono_literals;
 
-class LocalGateFlow : public FlowTest {};
+class LocalGateFlow : public FlowFixture {};
 
 TEST_F(LocalGateFlow, GoesFirst) {
   Flow flow(scene(), "local gate goes first");
@@ -22,16 +22,16 @@ TEST_F(LocalGateFlow, GoesFirst) {
       .Check(Labelled("web", std::string(api::kPreferredNodeAffinityLabel), "set"))
       .Check(Labelled("web", std::string(api::kNodeAffinityLabel), "set"))
       .Check(Labelled("web", std::string(api::kMultiArchLabel), ""))
-      .Await(LandsOn("web", {"arm64"}))
-      .Never(CameWithoutClusterGate())
-      .Never(ClusterGateGoesBeforeLocal())
-      .Never(GateAndItsWorkGoApart());
+      .Await(ScheduledOn("web", {"arm64"}))
+      .Never(CreatedWithoutClusterGate())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
   if (flow.failed()) return;
-  // That the pod really had a local gate is what makes the rules above mean something.
+  // The rules above check nothing unless the pod had the local gate.
   EXPECT_TRUE(HasGate(scene().pods().Find("web")->events.front().pod, api::kLocalGate));
 }
 
-// Every event of 200 pods from creation, made as fast as a ReplicaSet makes them.
+// Every event of 200 pods since their creation by a ReplicaSet.
 TEST_F(LocalGateFlow, GoesFirstForTwoHundredPodsAtOnce) {
   constexpr int kPods = 200;
   Flow flow(scene(), "two hundred pods");
@@ -39,9 +39,9 @@ TEST_F(LocalGateFlow, GoesFirstForTwoHundredPodsAtOnce) {
       .Await(ShardReady())
       .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(kPods)))
       .Await(AllUngated(kPods))
-      .Never(CameWithoutClusterGate())
-      .Never(ClusterGateGoesBeforeLocal())
-      .Never(GateAndItsWorkGoApart());
+      .Never(CreatedWithoutClusterGate())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
   if (flow.failed()) return;
   int with_local_gate = 0;
   for (const PodHistory* pod : scene().pods().All()) {
@@ -53,11 +53,11 @@ TEST_F(LocalGateFlow, GoesFirstForTwoHundredPodsAtOnce) {
   EXPECT_EQ(with_local_gate, kPods);
 }
 
-// The seed: "The cluster pod placement controller should not process a pod and remove the related
-// scheduling gate until the local scheduling gate is removed". A local gate that no shard of ours
-// serves is made by hand.
-TEST_F(LocalGateFlow, HoldsTheClusterGateBack) {
-  Flow(scene(), "local gate holds the cluster gate back")
+// "The cluster pod placement controller should not process a pod and remove the related scheduling
+// gate until the local scheduling gate is removed" (PodPlacementConfig enhancement, Phase 2). The
+// pod is created with a local gate that no shard serves.
+TEST_F(LocalGateFlow, KeepsTheClusterGate) {
+  Flow(scene(), "the local gate keeps the cluster gate")
       .Do(Create(MakePod("held")
                      .Image(Image("demo/multi:1"))
                      .Set("/spec/schedulingGates", {{{"name", api::kLocalGate}}})))
@@ -66,11 +66,11 @@ TEST_F(LocalGateFlow, HoldsTheClusterGateBack) {
       .Do(Change(kPods, "held", {{"spec", {{"schedulingGates", {{{"name", api::kClusterGate}}}}}}}))
       .Await(Ungated("held"))
       .Await(Requires("held", {"amd64", "arm64", "ppc64le", "s390x"}))
-      .Never(ClusterGateGoesBeforeLocal());
+      .Never(ClusterGateRemovedBeforeLocal());
 }
 
-// A shard serves its own namespace alone.
-TEST_F(LocalGateFlow, IsOnlyWhereAConfigIs) {
+// A shard serves only its own namespace.
+TEST_F(LocalGateFlow, IsAddedOnlyInNamespacesWithAConfig) {
   auto other = Scene::Make(cluster(), "no-config", Json::object());
   ASSERT_TRUE(other) << other.error();
   Flow(scene(), "config in one namespace")
@@ -80,7 +80,7 @@ TEST_F(LocalGateFlow, IsOnlyWhereAConfigIs) {
       .Do(Create(MakePod("plain").Image(Image("demo/multi:1"))))
       .Await(Prefers("plain", {}))
       .Never(HadLocalGate())
-      .Check(Gone(kDeployments, std::string(api::kShardControllerName)));
+      .Check(Absent(kDeployments, std::string(api::kShardControllerName)));
 }
 
 }  // namespace

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a monitoring system reads of our programs, under the names that its rules know. Integration
-// tier only.
+// The metrics of each program, under the names that alerts and dashboards use.
 #include <map>
 #include <sstream>
 
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/http/pool.h"
 
 namespace e2e {
@@ -14,10 +13,10 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Result;
 
-class MetricsFlow : public FlowTest {
+class MetricsFlow : public FlowFixture {
  protected:
-  // The sum of each metric over all its labels and all processes of `program` in `ns`; histograms
-  // by their _count.
+  // Each metric of the processes of `program` in `ns`, summed over all labels; histograms as
+  // _count.
   std::map<std::string, double> Read(const std::string& program, const std::string& ns) {
     std::map<std::string, double> sums;
     for (PodProcess* process : TheProcessCluster().kubelet().OfProgram(program, ns)) {
@@ -39,13 +38,13 @@ class MetricsFlow : public FlowTest {
   }
 };
 
-TEST_F(MetricsFlow, EachProgramCountsWhatItDoes) {
+TEST_F(MetricsFlow, EachProgramCountsItsWork) {
   constexpr int kPods = 5;
   const std::string& ops = cluster().operator_namespace();
   std::map<std::string, double> controller_before = Read("cluster-controller", ops);
   std::map<std::string, double> webhook_before = Read("webhook", ops);
-  Flow flow(scene(), "pods that are counted");
-  // The shard is ready when a dry run of a pod has met its webhook: that is one review.
+  Flow flow(scene(), "counted pods");
+  // ShardReady() creates a pod in a dry run, which is one review. Read the counters after it.
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   std::map<std::string, double> local_before = Read("webhook", scene().ns());
   flow.Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(kPods)))
@@ -74,7 +73,7 @@ TEST_F(MetricsFlow, EachProgramCountsWhatItDoes) {
         "mto_ppo_ctrl_time_to_inspect_pod_images_seconds_count"}) {
     EXPECT_GE(controller[name] - controller_before[name], kPods) << name;
   }
-  EXPECT_EQ(controller["leader_election_master_status"], 1) << "of all replicas one";
+  EXPECT_EQ(controller["leader_election_master_status"], 1) << "exactly one replica leads";
 
   std::map<std::string, double> of_operator = Read("operator", ops);
   for (auto* program : {&shard, &controller, &of_operator}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Conditions on our programs as processes of this machine.
+// Conditions on the operator's programs as processes of this machine.
 #pragma once
 
 #include <string>
@@ -8,11 +8,11 @@
 
 namespace e2e {
 
-// No process of `program` runs for the scene's namespace: one that was told to end works on until
-// it has.
+// No process of `program` runs for the scene's namespace. A process works until it has ended, which
+// is after its pod was deleted.
 Condition NoProcessOf(const std::string& program);
 
-// At least `count` pods of the scene are out of their gates.
+// At least `count` pods of the scene are ungated.
 Condition UngatedSoFar(size_t count);
 
 }  // namespace e2e

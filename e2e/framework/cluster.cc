@@ -19,7 +19,7 @@ void Cluster::Pause(std::chrono::milliseconds time) {
 }
 
 Cluster& TheCluster() {
-  CHECK(Slot() != nullptr) << "no cluster was made";
+  CHECK(Slot() != nullptr) << "SetTheCluster() was not called";
   return *Slot();
 }
 

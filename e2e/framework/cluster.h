@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Cluster: what a flow may ask of the cluster that it runs on, whichever tier that is.
+// Cluster: the cluster that a flow runs on, on either tier.
 //
 //   kube::Result<Pod> pod = cluster.Run(kube::Get<Pod>(cluster.client(), {"ns", "web"}));
 //
-// Flows are synchronous: the event loop, on which watches, process kubelet and calls live, turns
-// only inside Run() and Pause(). What happens in between waits in sockets and is not lost.
+// Flows are synchronous: the event loop with watches, process kubelet and calls runs only inside
+// Run() and Pause(). Between those calls, incoming data waits in socket buffers and is not lost.
 #pragma once
 
 #include <boost/asio/co_spawn.hpp>
@@ -23,8 +23,8 @@
 namespace e2e {
 
 enum class Tier {
-  kIntegration,  // a control plane and our programs as processes of this machine
-  kKind,         // the cluster that KUBECONFIG names, with the operator deployed
+  kIntegration,  // a control plane and the operator's programs as processes of this machine
+  kKind,         // the cluster of KUBECONFIG, with the operator deployed
 };
 
 class Cluster {
@@ -34,10 +34,10 @@ class Cluster {
     // host:port of the registry that has the demo images.
     std::string registry;
     std::string operator_namespace;
-    // How the API server is reached, with all rights.
+    // The API server, with cluster-admin rights.
     kube::ClientConfig connection;
-    // How long the slowest thing that a flow waits for may take.
-    std::chrono::seconds patience{60};
+    // Of each condition that a flow waits for.
+    std::chrono::seconds timeout{60};
   };
 
   Cluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
@@ -47,27 +47,27 @@ class Cluster {
 
   Tier tier() const { return options_.tier; }
   boost::asio::io_context& io() { return *io_; }
-  // With all rights.
+  // With cluster-admin rights.
   kube::Client& client() { return *client_; }
   kube::Clock& clock() { return kube::RealClock(); }
   const std::string& operator_namespace() const { return options_.operator_namespace; }
   const kube::ClientConfig& connection() const { return options_.connection; }
   const std::string& registry() const { return options_.registry; }
-  std::chrono::seconds patience() const { return options_.patience; }
+  std::chrono::seconds timeout() const { return options_.timeout; }
   // "demo/multi:1" in the registry of this cluster.
   std::string Image(std::string_view name) const {
     return options_.registry + "/" + std::string(name);
   }
 
-  // The pod's program dies at once and without a word; whoever runs it starts it again.
+  // Kills the pod's program without SIGTERM. Its kubelet or its ReplicaSet starts it again.
   virtual kube::Result<> Crash(kube::ObjectKey pod) = 0;
-  // What a person would want to read about our programs in `ns` after a failure.
+  // State and logs of the operator's programs in `ns`, for a failure's message.
   virtual std::string Describe(const std::string& ns) = 0;
 
-  // Turns the event loop until `work` is done.
+  // Runs the event loop until `work` is done.
   template <class T>
   kube::Result<T> Run(kube::Async<T> work);
-  // Turns the event loop for `time`.
+  // Runs the event loop for `time`.
   void Pause(std::chrono::milliseconds time);
 
  private:
@@ -76,7 +76,7 @@ class Cluster {
   Options options_;
 };
 
-// The cluster of this test program; made by its main() before any test runs.
+// The cluster of this test program; set by its main() before any test runs.
 Cluster& TheCluster();
 void SetTheCluster(std::unique_ptr<Cluster> cluster);
 

@@ -47,8 +47,7 @@ Result<> DeploymentIsRolledOut(Scene& scene, const std::string& ns, std::string_
   return IsRolledOut(found->body());
 }
 
-// Ok when every entry of the configuration has a CA to trust, and there are `entries` of them (0:
-// any number but none).
+// Ok when the configuration has `entries` entries (0: at least one), each with a CA bundle.
 Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entries) {
   Result<Json> configuration = scene.Get(kMutatingWebhookConfigurations, name);
   if (!configuration) return configuration.error();
@@ -63,10 +62,10 @@ Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entri
   return Ok();
 }
 
-// Ok when the API server gives a new pod with `labels` the gate: between a configuration being
-// written and its being in force there is a moment, and what is created in it is not gated
-// (failurePolicy Ignore). Nothing is really created.
-Result<> NewPodsGet(Scene& scene, std::string_view gate, const Json& labels) {
+// Ok when the API server adds the gate to a new pod with `labels`. A webhook configuration takes
+// effect a moment after it was written, and pods created in between are not gated (failurePolicy
+// Ignore). The request is a dry run.
+Result<> NewPodsAreGated(Scene& scene, std::string_view gate, const Json& labels) {
   Json tiny = {{"cpu", "1m"}, {"memory", "1Mi"}};
   Json pod = MakePod("probe")
                  .Image("none")
@@ -78,11 +77,11 @@ Result<> NewPodsGet(Scene& scene, std::string_view gate, const Json& labels) {
                            .content_type = std::string(kube::kJson),
                            .body = pod.dump()};
   auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-  if (!answer) return answer.error().Prefix("create a pod for a try");
+  if (!answer) return answer.error().Prefix("create a pod in a dry run");
   Result<Json> created = kube::ParseJson(answer->body);
   if (!created) return created.error();
   if (!HasGate(*created, gate))
-    return Missing("a new pod with labels " + labels.dump() + " is without " + std::string(gate));
+    return Missing("a new pod with labels " + labels.dump() + " does not get " + std::string(gate));
   return Ok();
 }
 
@@ -115,20 +114,19 @@ Condition OfPod(const std::string& pod, const std::string& what,
           .holds = [pod, what, holds = std::move(holds)](Scene& scene) -> Result<> {
             const PodHistory* history = scene.pods().Find(pod);
             if (history == nullptr) return Missing("pod " + pod + " was never seen");
-            if (!holds(history->last()))
-              return Missing("pod " + pod + " is not so that it " + what);
+            if (!holds(history->last())) return Missing("not yet: pod " + pod + " " + what);
             return Ok();
           },
           .pod = pod};
 }
 
-Condition LocalGateGone(const std::string& pod) {
+Condition LocalGateRemoved(const std::string& pod) {
   return OfPod(pod, "has no local gate",
                [](const Json& json) { return !HasGate(json, api::kLocalGate); });
 }
 
 Condition Ungated(const std::string& pod) {
-  return OfPod(pod, "has no gate of ours", [](const Json& json) { return !IsGated(json); });
+  return OfPod(pod, "is ungated", [](const Json& json) { return !IsGated(json); });
 }
 
 Condition ClusterGated(const std::string& pod) {
@@ -170,8 +168,8 @@ Condition Prefers(const std::string& pod, std::map<std::string, int> weights) {
   });
 }
 
-Condition LandsOn(const std::string& pod, std::vector<std::string> architectures) {
-  return {.name = "pod " + pod + " lands on " + Join(architectures),
+Condition ScheduledOn(const std::string& pod, std::vector<std::string> architectures) {
+  return {.name = "pod " + pod + " is scheduled on " + Join(architectures),
           .holds = [pod, architectures](Scene& scene) -> Result<> {
             const PodHistory* history = scene.pods().Find(pod);
             std::string node = history == nullptr ? "" : NodeOf(history->last());
@@ -195,7 +193,7 @@ Condition EventAbout(const std::string& pod, const std::string& reason,
       .holds = [pod, reason, words](Scene& scene) -> Result<> {
         Result<std::vector<Json>> events = scene.List(kEvents);
         if (!events) return events.error();
-        std::string said;
+        std::string others;
         for (const Json& event : *events) {
           if (kube::StringAt(event, "reason") != reason ||
               kube::StringAt(event, "involvedObject.name") != pod) {
@@ -207,15 +205,15 @@ Condition EventAbout(const std::string& pod, const std::string& reason,
               })) {
             return Ok();
           }
-          said += "; one says: " + message;
+          others += "; found: " + message;
         }
-        return Missing("no event " + reason + (words.empty() ? "" : " with all the words") + said);
+        return Missing("no event " + reason + (words.empty() ? "" : " with all words") + others);
       },
       .pod = pod};
 }
 
 Condition AllUngated(size_t count) {
-  return {.name = std::to_string(count) + " pods are there and have no gate of ours",
+  return {.name = std::to_string(count) + " pods exist and are ungated",
           .holds = [count](Scene& scene) -> Result<> {
             size_t seen = 0;
             for (const PodHistory* history : scene.pods().All()) {
@@ -238,20 +236,21 @@ Condition Exists(const Resource& resource, const std::string& name) {
           }};
 }
 
-Condition Gone(const Resource& resource, const std::string& name) {
-  return {.name = std::string(resource.kind) + " " + name + " is gone",
+Condition Absent(const Resource& resource, const std::string& name) {
+  return {.name = std::string(resource.kind) + " " + name + " is absent",
           .holds = [=](Scene& scene) { return IsGone(scene, resource, name); }};
 }
 
-Condition Says(const Resource& resource, const std::string& name, const std::string& type,
-               const std::string& status, const std::string& text) {
-  return {
-      .name = std::string(resource.kind) + " " + name + " says " + type + "=" + status + " " + text,
-      .holds = [=](Scene& scene) -> Result<> {
-        Result<Json> found = scene.Get(resource, name);
-        if (!found) return found.error();
-        return HasCondition(*found, type, status, text);
-      }};
+Condition HasStatusCondition(const Resource& resource, const std::string& name,
+                             const std::string& type, const std::string& status,
+                             const std::string& text) {
+  return {.name = std::string(resource.kind) + " " + name + " has condition " + type + "=" +
+                  status + " " + text,
+          .holds = [=](Scene& scene) -> Result<> {
+            Result<Json> found = scene.Get(resource, name);
+            if (!found) return found.error();
+            return HasCondition(*found, type, status, text);
+          }};
 }
 
 Condition RolledOut(const std::string& deployment) {
@@ -262,7 +261,7 @@ Condition RolledOut(const std::string& deployment) {
 }
 
 Condition ShardReady() {
-  return {.name = "the shard is at work", .holds = [](Scene& scene) -> Result<> {
+  return {.name = "the shard is ready", .holds = [](Scene& scene) -> Result<> {
             Result<std::vector<Json>> configs = scene.List(kConfigs);
             if (!configs) return configs.error();
             for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
@@ -275,20 +274,20 @@ Condition ShardReady() {
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
               if (!available) return available;
-              // Flows select by matchLabels, if at all.
+              // Flows use matchLabels only.
               const Json* labels = kube::Find(config, "spec.labelSelector.matchLabels");
-              Result<> in_force =
-                  NewPodsGet(scene, api::kLocalGate, labels == nullptr ? Json::object() : *labels);
+              Result<> in_force = NewPodsAreGated(scene, api::kLocalGate,
+                                                  labels == nullptr ? Json::object() : *labels);
               if (!in_force) return in_force;
             }
             return Ok();
           }};
 }
 
-Condition ShardGone() {
+Condition ShardRemoved() {
   return {
-      .name = "nothing of the shard is left", .holds = [](Scene& scene) -> Result<> {
-        // The announcement of a config's last write is there for some minutes, with the config.
+      .name = "the shard is removed", .holds = [](Scene& scene) -> Result<> {
+        // The announcement of a config's last write stays for some minutes, with the config.
         Result<std::vector<Json>> configs = scene.List(kConfigs);
         if (!configs) return configs.error();
         for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
@@ -317,13 +316,13 @@ Condition NoConfigAnywhere() {
                 cluster.Run(kube::ListObjects(cluster.client(), kConfigs, kube::ListOptions()));
             if (!configs) return configs.error();
             if (configs->items.empty()) return Ok();
-            return Missing(std::to_string(configs->items.size()) + " are there, such as " +
+            return Missing(std::to_string(configs->items.size()) + " exist, such as " +
                            kube::KeyOf(configs->items.front()).ToString());
           }};
 }
 
 Condition ClusterConfigReady() {
-  return {.name = "the cluster's operands are at work", .holds = [](Scene& scene) -> Result<> {
+  return {.name = "the cluster's operands are ready", .holds = [](Scene& scene) -> Result<> {
             Result<Json> config = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
             if (!config) return config.error();
             for (std::string_view name : {api::kControllerName, api::kWebhookName}) {
@@ -336,7 +335,7 @@ Condition ClusterConfigReady() {
             if (!complete) return complete;
             Result<> available = HasCondition(*config, "Available", "True", "");
             if (!available) return available;
-            return NewPodsGet(scene, api::kClusterGate, Json::object());
+            return NewPodsAreGated(scene, api::kClusterGate, Json::object());
           }};
 }
 

@@ -15,7 +15,7 @@ using kube::Result;
 
 namespace {
 
-constexpr auto kLookEvery = 25ms;
+constexpr auto kPollInterval = 25ms;
 
 }  // namespace
 
@@ -34,14 +34,14 @@ Flow& Flow::Do(const Step& step) {
 Flow& Flow::Await(const Condition& condition, std::optional<std::chrono::milliseconds> bound) {
   if (failed_) return *this;
   kube::Clock& clock = scene_.cluster().clock();
-  kube::TimePoint deadline = clock.Now() + bound.value_or(scene_.cluster().patience());
+  kube::TimePoint deadline = clock.Now() + bound.value_or(scene_.cluster().timeout());
   Result<> holds = condition.holds(scene_);
   while (!holds && clock.Now() < deadline) {
-    scene_.cluster().Pause(kLookEvery);
+    scene_.cluster().Pause(kPollInterval);
     holds = condition.holds(scene_);
   }
   if (!holds)
-    Fail("waited in vain until \"" + condition.name + "\": " + holds.error().ToString(),
+    Fail("timed out waiting for \"" + condition.name + "\": " + holds.error().ToString(),
          condition.pod);
   return *this;
 }
@@ -50,7 +50,7 @@ Flow& Flow::Check(const Condition& condition) {
   if (failed_) return *this;
   Result<> holds = condition.holds(scene_);
   if (!holds)
-    Fail("not so: \"" + condition.name + "\": " + holds.error().ToString(), condition.pod);
+    Fail("does not hold: \"" + condition.name + "\": " + holds.error().ToString(), condition.pod);
   return *this;
 }
 
@@ -59,7 +59,7 @@ Flow& Flow::Stays(const Condition& condition, std::chrono::milliseconds time) {
   kube::TimePoint end = clock.Now() + time;
   while (!failed_ && clock.Now() < end) {
     Check(condition);
-    scene_.cluster().Pause(kLookEvery);
+    scene_.cluster().Pause(kPollInterval);
   }
   return Check(condition);
 }
@@ -67,22 +67,22 @@ Flow& Flow::Stays(const Condition& condition, std::chrono::milliseconds time) {
 Flow& Flow::Never(const PodRule& rule) {
   if (failed_) return *this;
   if (scene_.pods().gaps() > 0) {
-    Fail("\"" + rule.name + "\" cannot be judged: the watch has lost events", "");
+    Fail("\"" + rule.name + "\" cannot be checked: the watch has lost events", "");
     return *this;
   }
-  int tried = 0;
+  int checked = 0;
   for (const PodHistory* history : scene_.pods().All()) {
     if (IsOperand(history->last()) != rule.of_operands) continue;
-    ++tried;
+    ++checked;
     Result<> kept = rule.kept(*history);
     if (!kept) {
-      Fail("it happened: \"" + rule.name + "\": pod " + history->name + ": " +
-               kept.error().message(),
+      Fail("violated: \"" + rule.name + "\": pod " + history->name + ": " + kept.error().message(),
            history->name);
       return *this;
     }
   }
-  if (tried == 0) Fail("\"" + rule.name + "\" was not tried: there was no such pod", "");
+  if (checked == 0)
+    Fail("\"" + rule.name + "\" was not checked: the scene has no pod to check", "");
   return *this;
 }
 
@@ -97,8 +97,7 @@ Flow& Flow::Refused(const Step& step, const std::vector<std::string>& words) {
   } else {
     for (const std::string& word : words) {
       if (done.error().message().find(word) != std::string::npos) continue;
-      Fail("\"" + step.name + "\" was refused without a word of '" + word +
-               "': " + done.error().message(),
+      Fail("\"" + step.name + "\" was refused without '" + word + "': " + done.error().message(),
            step.pod);
       break;
     }

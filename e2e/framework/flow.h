@@ -6,10 +6,10 @@
 //       .Await(ShardReady())
 //       .Do(Create(MakePod("web").Image(...)))
 //       .Await(Prefers("web", {{"arm64", 75}}))
-//       .Never(ClusterGateGoesBeforeLocal());
+//       .Never(ClusterGateRemovedBeforeLocal());
 //
-// Steps run at once and in order. The first that fails makes the test fail, with its own name, what
-// is missing and the state of the scene; the rest is then left out.
+// Each call runs its step at once. The first failure fails the test, with the name of the step,
+// what is missing and the state of the scene; the remaining steps are skipped.
 #pragma once
 
 #include <chrono>
@@ -21,27 +21,27 @@
 
 namespace e2e {
 
-// Something to do. An Error is a failure.
+// An action; an Error fails the flow.
 struct Step {
   std::string name;
   std::function<kube::Result<>(Scene&)> act;
-  // The pod to show in full when it fails.
+  // The pod that a failure's message shows in full.
   std::string pod;
 };
 
-// Something that holds or not; the Error says what is missing.
+// A state that holds or not; the Error says what is missing.
 struct Condition {
   std::string name;
   std::function<kube::Result<>(Scene&)> holds;
   std::string pod;
 };
 
-// Something that no pod may ever have done, judged by every event since its creation. The Error
-// says what it did.
+// A violation that no pod may show in any event since its creation. The name describes the
+// violation; the Error says where it was seen.
 struct PodRule {
   std::string name;
   std::function<kube::Result<>(const PodHistory&)> kept;
-  // Whether it is about our own operands, or about all other pods.
+  // Applies to the operator's own pods, or to all other pods.
   bool of_operands = false;
 };
 
@@ -50,16 +50,15 @@ class Flow {
   Flow(Scene& scene, std::string title) : scene_(scene), title_(std::move(title)) {}
 
   Flow& Do(const Step& step);
-  // Waits for it, as long as the cluster's patience or `bound`.
+  // Waits until the condition holds; fails after `bound` (default: the cluster's timeout).
   Flow& Await(const Condition& condition, std::optional<std::chrono::milliseconds> bound = {});
-  // It must hold now.
+  // The condition must hold now.
   Flow& Check(const Condition& condition);
-  // It must hold now and at every look during `time`.
+  // The condition must hold at every poll during `time`.
   Flow& Stays(const Condition& condition, std::chrono::milliseconds time);
-  // No pod of the scene has broken the rule so far.
+  // No pod of the scene has violated the rule so far.
   Flow& Never(const PodRule& rule);
-  // The API server must refuse it as invalid or forbidden, and every one of `words` must be in what
-  // it says.
+  // The API server must refuse the step as invalid or forbidden, with all `words` in its message.
   Flow& Refused(const Step& step, const std::vector<std::string>& words);
 
   bool failed() const { return failed_; }

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Follower: every event of a resource, in order and without gaps, as JSON. Independent of
-// kube/cache on purpose, so that the tests see what the API server says, not what the code under
-// test makes of it.
+// Follower: every event of a resource, in order and without gaps, as JSON. Does not use kube/cache:
+// tests must see the API server's events and not the product's view of them.
 #pragma once
 
 #include <functional>
@@ -18,17 +17,17 @@ namespace e2e {
 
 class Follower {
  public:
-  // `type` is ADDED, MODIFIED or DELETED; what a list finds comes as ADDED.
+  // `type` is ADDED, MODIFIED or DELETED; listed objects are ADDED.
   using OnEvent = std::function<void(const std::string& type, const kube::Json& object)>;
 
   Follower(kube::Client& client, kube::Clock& clock, kube::Resource resource,
            kube::ListOptions options, OnEvent on_event);
 
-  // Lists, then watches until cancelled. Lost connections are resumed where they broke.
+  // Lists, then watches until cancelled. After a lost connection the watch resumes.
   boost::asio::awaitable<void> Run();
 
   bool synced() const { return synced_; }
-  // How often the server had forgotten where we were, so that events may be missing.
+  // How often the resourceVersion had expired; events may be missing then.
   int gaps() const { return gaps_; }
 
  private:

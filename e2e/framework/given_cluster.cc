@@ -21,7 +21,7 @@ class GivenCluster : public Cluster {
  public:
   using Cluster::Cluster;
 
-  // A pod without grace: its container is killed, and its ReplicaSet makes another.
+  // Deletes the pod without grace period; its ReplicaSet creates another.
   Result<> Crash(kube::ObjectKey pod) override {
     kube::ApiRequest request{.method = kube::Method::kDelete,
                              .target = kPods.Path(pod.ns, pod.name)};
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name) {
                            .registry = registry,
                            .operator_namespace = std::string(api::kDefaultOperatorNamespace),
                            .connection = *config,
-                           .patience = 120s};
+                           .timeout = 120s};
   std::unique_ptr<Cluster> cluster =
       std::make_unique<GivenCluster>(std::move(io), std::move(*client), std::move(options));
   return cluster;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GivenCluster: the cluster that KUBECONFIG names, with the registry that REGISTRY names.
+// GivenCluster: the cluster of KUBECONFIG with the registry of REGISTRY.
 #pragma once
 
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace e2e {
 
-// `name` goes into the User-Agent. kInvalid says which variable is missing; else as kubeconfigs
-// fail.
+// `name` is part of the User-Agent. Errors: kInvalid if a variable is missing; those of
+// LoadKubeconfig().
 kube::Result<std::unique_ptr<Cluster>> OpenGivenCluster(const std::string& name);
 
 }  // namespace e2e

@@ -17,7 +17,7 @@ void AddPlatform(Json& object, const std::string& architecture, int weight) {
 PodBuilder::PodBuilder(const std::string& name) : ObjectBuilder("v1", "Pod", name) {
   object_["spec"] = {
       {"terminationGracePeriodSeconds", 1},
-      // Accepted in a namespace that enforces the restricted Pod Security Standard, too.
+      // Namespaces that enforce the restricted Pod Security Standard accept it.
       {"securityContext",
        {{"runAsNonRoot", true},
         {"runAsUser", 65532},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Builders of the objects that flows create. What a flow does not say has a value that the API
-// server accepts.
+// Builders of the objects that flows create. Fields that a flow does not set have values that the
+// API server accepts.
 //
 //   MakeConfig("arm64-first").Priority(10).ForLabel("tier", "web").Prefer("arm64", 75)
 //   MakePod("web").Image(cluster.Image("demo/multi:1")).Label("tier", "web")
@@ -15,7 +15,7 @@ namespace e2e {
 
 using kube::Json;
 
-// What all builders share; `Self` is the builder.
+// Common to all builders; `Self` is the builder.
 template <class Self>
 class ObjectBuilder {
  public:
@@ -46,17 +46,17 @@ class ObjectBuilder {
 class PodBuilder : public ObjectBuilder<PodBuilder> {
  public:
   explicit PodBuilder(const std::string& name);
-  // The first call names the image of the first container, each further one adds a container.
+  // Adds a container with this image.
   PodBuilder& Image(const std::string& image);
   PodBuilder& NodeSelector(const std::string& key, const std::string& value);
   PodBuilder& PullSecret(const std::string& name);
-  // A required term that wants one of `values` for `key`.
+  // A required term: the label `key` has one of `values`.
   PodBuilder& Require(const std::string& key, std::vector<std::string> values);
   // The user's own preference.
   PodBuilder& Prefer(const std::string& architecture, int weight);
 };
 
-// One replica, unless said otherwise.
+// With one replica by default.
 class DeploymentBuilder : public ObjectBuilder<DeploymentBuilder> {
  public:
   DeploymentBuilder(const std::string& name, const PodBuilder& pod);

@@ -125,7 +125,7 @@ std::vector<std::vector<std::string>> RequirementsOf(const Json& pod) {
   return terms;
 }
 
-Json OursIn(const Json& pod) {
+Json OperatorFieldsIn(const Json& pod) {
   const Json* affinity = kube::Find(pod, "spec.affinity");
   return {{"affinity", affinity == nullptr ? Json() : *affinity},
           {"labels", EntriesOfOurGroup(pod, "metadata.labels")},

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodHistory: every state that the API server ever showed of a pod, from creation to deletion, and
-// what they say about gates, preferences and requirement.
+// PodHistory: every state of a pod that the API server sent, from creation to deletion, with its
+// gates, preferences and requirement.
 #pragma once
 
 #include <chrono>
@@ -37,9 +37,9 @@ class PodWatcher {
   bool synced() const { return follower_.synced(); }
   int gaps() const { return follower_.gaps(); }
 
-  // The newest pod of that name, nullptr if none was seen.
+  // The newest pod with that name, nullptr if none was seen.
   const PodHistory* Find(const std::string& name) const;
-  // One history per uid, in order of creation as seen.
+  // One history per uid, in order of the first event.
   std::vector<const PodHistory*> All() const;
 
  private:
@@ -50,10 +50,10 @@ class PodWatcher {
   std::vector<std::string> uids_;  // in order of appearance
 };
 
-// What a pod says.
+// --- Fields of a pod
 bool HasGate(const Json& pod, std::string_view gate);
 bool IsGated(const Json& pod);
-// One of our own programs.
+// A pod of the operator's own programs.
 bool IsOperand(const Json& pod);
 bool HasLabel(const Json& object, const std::string& key, const std::string& value);
 std::string LabelOf(const Json& object, const std::string& key);
@@ -61,9 +61,10 @@ std::string AnnotationOf(const Json& object, const std::string& key);
 std::string NodeOf(const Json& pod);
 // architecture -> weight, of every preferred term that names architectures.
 std::map<std::string, int> PreferencesOf(const Json& pod);
-// The architectures of each required term; a term without any is an empty list.
+// The architectures of each required term; empty for a term without the architecture label.
 std::vector<std::vector<std::string>> RequirementsOf(const Json& pod);
-// Everything that we may set beside the gates: affinity, and labels and annotations of our group.
-Json OursIn(const Json& pod);
+// The fields that the operator may set, except the gates: affinity, and labels and annotations of
+// its API group.
+Json OperatorFieldsIn(const Json& pod);
 
 }  // namespace e2e

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The resources that flows touch as plain JSON.
+// The resources that flows use as JSON.
 #pragma once
 
 #include "api/names.h"

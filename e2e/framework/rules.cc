@@ -17,13 +17,13 @@ std::string Between(const Json& before, const Json& after) {
          kube::StringAt(after, "metadata.resourceVersion");
 }
 
-Result<> GateWentWithItsWork(const Json& before, const Json& after) {
+Result<> GateRemovedWithItsDecision(const Json& before, const Json& after) {
   bool dropped = false;
   for (std::string_view gate : {api::kLocalGate, api::kClusterGate}) {
     if (!HasGate(before, gate) || HasGate(after, gate)) continue;
     dropped = true;
     if (LabelOf(after, std::string(gate)) != api::kRemoved) {
-      return Error::Invalid(std::string(gate) + " went without its label saying so, " +
+      return Error::Invalid(std::string(gate) + " was removed without its label, " +
                             Between(before, after));
     }
   }
@@ -32,13 +32,14 @@ Result<> GateWentWithItsWork(const Json& before, const Json& after) {
   bool changed = (affinity_before == nullptr) != (affinity_after == nullptr) ||
                  (affinity_before != nullptr && *affinity_before != *affinity_after);
   if (changed && !dropped)
-    return Error::Invalid("affinity changed but no gate went, " + Between(before, after));
+    return Error::Invalid("affinity changed without a gate being removed, " +
+                          Between(before, after));
   if (dropped && !IsGated(after) && LabelOf(after, std::string(api::kNodeAffinityLabel)).empty()) {
-    return Error::Invalid("was let go before its requirement was decided, " +
+    return Error::Invalid("was ungated before its requirement was decided, " +
                           Between(before, after));
   }
-  if (!IsGated(before) && OursIn(before) != OursIn(after)) {
-    return Error::Invalid("was written to after it was let go, " + Between(before, after));
+  if (!IsGated(before) && OperatorFieldsIn(before) != OperatorFieldsIn(after)) {
+    return Error::Invalid("was changed after it was ungated, " + Between(before, after));
   }
   return Ok();
 }
@@ -54,8 +55,9 @@ PodRule NeverWith(const std::string& name, bool (*wrong)(const Json&)) {
 
 }  // namespace
 
-PodRule ClusterGateGoesBeforeLocal() {
-  return {"the cluster gate goes before the local one", [](const PodHistory& history) -> Result<> {
+PodRule ClusterGateRemovedBeforeLocal() {
+  return {"the cluster gate was removed before the local gate",
+          [](const PodHistory& history) -> Result<> {
             for (size_t i = 1; i < history.events.size(); ++i) {
               const Json& before = history.events[i - 1].pod;
               const Json& after = history.events[i].pod;
@@ -67,18 +69,19 @@ PodRule ClusterGateGoesBeforeLocal() {
           }};
 }
 
-PodRule GateAndItsWorkGoApart() {
-  return {"a gate goes apart from what it waits for", [](const PodHistory& history) -> Result<> {
+PodRule GateRemovedWithoutItsDecision() {
+  return {"a gate was removed without its decision", [](const PodHistory& history) -> Result<> {
             for (size_t i = 1; i < history.events.size(); ++i) {
-              Result<> kept = GateWentWithItsWork(history.events[i - 1].pod, history.events[i].pod);
+              Result<> kept =
+                  GateRemovedWithItsDecision(history.events[i - 1].pod, history.events[i].pod);
               if (!kept) return kept;
             }
             return Ok();
           }};
 }
 
-PodRule CameWithoutClusterGate() {
-  return {"came without the cluster gate", [](const PodHistory& history) -> Result<> {
+PodRule CreatedWithoutClusterGate() {
+  return {"was created without the cluster gate", [](const PodHistory& history) -> Result<> {
             if (HasGate(history.events.front().pod, api::kClusterGate)) return Ok();
             return Error::Invalid("its first event has no cluster gate");
           }};
@@ -89,10 +92,10 @@ PodRule HadLocalGate() {
                    [](const Json& pod) { return HasGate(pod, api::kLocalGate); });
 }
 
-PodRule HadGate() { return NeverWith("had a gate of ours", IsGated); }
+PodRule HadGate() { return NeverWith("had a gate", IsGated); }
 
 PodRule OperandHadGate() {
-  PodRule rule = NeverWith("one of our own programs had a gate of ours", IsGated);
+  PodRule rule = NeverWith("an operand had a gate", IsGated);
   rule.of_operands = true;
   return rule;
 }

@@ -1,23 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The invariants that hold for every event of every pod; see flow.h.
+// Violations of invariants that no event of any pod may show; see flow.h.
 #pragma once
 
 #include "e2e/framework/flow.h"
 
 namespace e2e {
 
-// I1: the cluster gate goes while the local gate is there.
-PodRule ClusterGateGoesBeforeLocal();
-// I2: preferences or requirement change in a write that drops no gate, or a gate goes in a write
-// that does not say so in its label.
-PodRule GateAndItsWorkGoApart();
-// The pod did not have the cluster gate in its first event.
-PodRule CameWithoutClusterGate();
-// The pod was seen with the local gate.
+// I1: the cluster gate was removed while the pod had the local gate.
+PodRule ClusterGateRemovedBeforeLocal();
+// I2: a write changed preferences or requirement without removing a gate, or removed a gate without
+// setting its label.
+PodRule GateRemovedWithoutItsDecision();
+// The first event of the pod has no cluster gate.
+PodRule CreatedWithoutClusterGate();
+// An event of the pod has the local gate.
 PodRule HadLocalGate();
-// The pod was seen with a gate of ours.
+// An event of the pod has the local or the cluster gate.
 PodRule HadGate();
-// I8, for the operands in the scene.
+// I8: an operand in the scene had a gate.
 PodRule OperandHadGate();
 
 }  // namespace e2e

@@ -23,7 +23,7 @@ namespace {
 constexpr size_t kMostPodsDescribed = 20;
 constexpr size_t kMostEventsDescribed = 40;
 
-// "web: gates=[..] node=.. phase=.. {our labels}"
+// "web: gates=[..] node=.. phase=.. {labels}"
 std::string Summary(const Json& pod) {
   std::ostringstream out;
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
@@ -78,7 +78,7 @@ Result<std::unique_ptr<Scene>> Scene::MakeNamed(Cluster& cluster, Json metadata)
 
   std::unique_ptr<Scene> scene(new Scene(cluster, created->metadata().name()));
   scene->tasks_.Spawn("pod-watcher", scene->pods_.Run());
-  auto deadline = cluster.clock().Now() + cluster.patience();
+  auto deadline = cluster.clock().Now() + cluster.timeout();
   // Pods need their namespace's default service account.
   while (!scene->pods_.synced() || !scene->Get(kServiceAccounts, "default")) {
     if (cluster.clock().Now() > deadline)

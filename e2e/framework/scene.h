@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Scene: where one flow plays: a namespace of its own, under watch from before its first pod.
+// Scene: the namespace of one flow, watched from before its first pod.
 #pragma once
 
 #include <memory>
@@ -16,13 +16,13 @@ inline constexpr const char* kSceneLabel = "pod-placement-e2e";
 
 class Scene {
  public:
-  // Creates the namespace NAME-XXXXX and waits until pods can be created in it. `labels` go on top
-  // of kSceneLabel.
+  // Creates the namespace NAME-XXXXX with kSceneLabel and `labels`, and waits until pods can be
+  // created in it.
   static kube::Result<std::unique_ptr<Scene>> Make(Cluster& cluster, const std::string& name,
                                                    Json labels);
-  // The same in a namespace of that very name.
+  // The same in a namespace with the name `ns`.
   static kube::Result<std::unique_ptr<Scene>> Open(Cluster& cluster, const std::string& ns);
-  // Asks for the namespace's deletion (unless it is to be kept), but does not wait for it.
+  // Deletes the namespace, unless KeepNamespace() was called. Does not wait for the deletion.
   ~Scene();
 
   void KeepNamespace() { keep_namespace_ = true; }
@@ -31,7 +31,7 @@ class Scene {
   const std::string& ns() const { return ns_; }
   const PodWatcher& pods() const { return pods_; }
 
-  // Calls by what a flow names: objects without a namespace go into the scene's.
+  // Calls to the API server. Namespaced objects are in the scene's namespace by default.
   kube::Result<Json> Create(const kube::Resource& resource, Json object);
   kube::Result<Json> Get(const kube::Resource& resource, const std::string& name);
   kube::Result<std::vector<Json>> List(const kube::Resource& resource,
@@ -40,7 +40,7 @@ class Scene {
                            Json merge_patch);
   kube::Result<> Delete(const kube::Resource& resource, const std::string& name);
 
-  // What a person needs to understand a failure: pods, events, configs, our programs. `pod` is
+  // The state for a failure's message: pods, events, configs and the operator's programs. `pod` is
   // shown in full.
   std::string Describe(const std::string& pod);
 

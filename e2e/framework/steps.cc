@@ -59,7 +59,7 @@ Step Delete(const Resource& resource, const std::string& name) {
 
 namespace {
 
-// Does something to every pod with the label, of which there must be one.
+// Calls `act` for every pod with the label; kNotFound if there is none.
 Step ForPods(const std::string& what, const std::string& label_selector,
              std::function<Result<>(Scene&, const std::string&)> act) {
   return {.name = what + " the pods with " + label_selector,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The steps that flows are made of; see flow.h. Names are of objects in the scene's namespace.
+// The steps of flows; see flow.h. Objects are in the scene's namespace.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ Step Create(const ClusterConfigBuilder& config);
 Step Create(const kube::Resource& resource, Json object);
 // A merge patch.
 Step Change(const kube::Resource& resource, const std::string& name, Json patch);
-// What is already gone is fine.
+// Succeeds if the object does not exist.
 Step Delete(const kube::Resource& resource, const std::string& name);
-// Every pod of the scene with that label, with the grace that it asks for.
+// Every pod of the scene with that label, with its own grace period.
 Step DeletePods(const std::string& label_selector);
-// Sudden death of every pod of the scene with that label.
+// Kills every pod of the scene with that label, without SIGTERM.
 Step CrashPods(const std::string& label_selector);
 
 }  // namespace e2e

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// A cluster moves here from the Go operator: that one is uninstalled and leaves its
-// ClusterPodPlacementConfig and operands; this one is deployed over them. Integration tier only, as
-// the operator is removed for it.
+// Migration from the Go operator: it is uninstalled and leaves its ClusterPodPlacementConfig and
+// operands behind; this operator is deployed over them.
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -17,10 +16,10 @@ const std::string kController(api::kControllerName);
 const std::string kWebhook(api::kWebhookName);
 const std::string kConfiguration(api::kMutatingWebhookConfigurationName);
 constexpr const char* kValidating = "multiarch-tuning-operator-validating-webhook-configuration";
-// What no object of this operator has: how the Go operator labels its own.
+// The Go operator's label, which no object of this operator has.
 constexpr const char* kItsLabel = "controller";
 
-class MoveFlow : public FlowTest {
+class MoveFromGoOperatorFlow : public FlowFixture {
  protected:
   std::string ops() { return cluster().operator_namespace(); }
 
@@ -68,9 +67,9 @@ class MoveFlow : public FlowTest {
     object["webhooks"] = Json::array({std::move(webhook)});
     return object;
   }
-  // As it is after some time under the Go operator.
+  // The state that the Go operator leaves.
   Json ItsClusterConfig() {
-    return UsualClusterConfig()
+    return DefaultClusterConfig()
         .Set("/spec/plugins/execFormatErrorMonitor/enabled", true)
         .Set("/metadata/finalizers", Json::array({std::string(api::kPodPlacementFinalizer),
                                                   std::string(api::kENoExecEventsFinalizer)}))
@@ -78,7 +77,7 @@ class MoveFlow : public FlowTest {
   }
 };
 
-// Of these objects in the operator's namespace none is the Go operator's.
+// None of these objects in the operator's namespace has the Go operator's label.
 Condition IsReplaced(const Resource& resource, const std::string& name,
                      const std::string& labels_at) {
   return {.name = std::string(resource.kind) + " " + name + " is this operator's",
@@ -115,15 +114,15 @@ Condition NoOperandsLeft() {
           }};
 }
 
-TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
+TEST_F(MoveFromGoOperatorFlow, LosesNoPodAndLeavesNothing) {
   Flow gone(scene(), "this operator is not there");
   gone.Await(NoConfigAnywhere())
       .Do(Delete(kNamespaces, ops()))
-      .Await(Gone(kNamespaces, ops()), std::chrono::seconds(120))
-      .Await(Gone(kMutatingWebhookConfigurations, kConfiguration))
-      .Await(Gone(kValidatingWebhookConfigurations, kValidating))
+      .Await(Absent(kNamespaces, ops()), std::chrono::seconds(120))
+      .Await(Absent(kMutatingWebhookConfigurations, kConfiguration))
+      .Await(Absent(kValidatingWebhookConfigurations, kValidating))
       .Do(Delete(kClusterConfigs, kCluster))
-      .Await(Gone(kClusterConfigs, kCluster));
+      .Await(Absent(kClusterConfigs, kCluster));
   ASSERT_FALSE(gone.failed());
 
   Json pod_rule = {{"operations", {"CREATE"}},
@@ -164,9 +163,9 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
   auto deployed = TheProcessCluster().DeployOperator();
   ASSERT_TRUE(deployed) << deployed.error();
   auto used = UseClusterConfig(
-      UsualClusterConfig().Set("/spec/plugins/execFormatErrorMonitor/enabled", true));
+      DefaultClusterConfig().Set("/spec/plugins/execFormatErrorMonitor/enabled", true));
   ASSERT_TRUE(used) << used.error() << "\n" << scene().Describe("");
-  Flow(scene(), "this operator works in its place")
+  Flow(scene(), "this operator replaces it")
       .Await(Requires("waiting", {"amd64", "arm64"}))
       .Do(Create(MakePod("new").Image(Image("demo/arm64-amd64:1"))))
       .Await(Requires("new", {"amd64", "arm64"}))
@@ -177,11 +176,11 @@ TEST_F(MoveFlow, FromTheGoOperatorLosesNoPodAndLeavesNothing) {
       .Await(IsReplaced(kServices, operator_service, "/spec/selector"))
       .Await(IsReplaced(kMutatingWebhookConfigurations, kConfiguration, "/metadata/labels"))
       .Await(IsReplaced(kValidatingWebhookConfigurations, kValidating, "/metadata/labels"))
-      .Await(Says(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported", "False",
-                  "not supported"))
+      .Await(HasStatusCondition(kClusterConfigs, kCluster, "ExecFormatErrorMonitorSupported",
+                                "False", "not supported"))
       .Do(Delete(kClusterConfigs, kCluster))
-      .Await(Gone(kClusterConfigs, kCluster))
-      .Await(Gone(kMutatingWebhookConfigurations, kConfiguration))
+      .Await(Absent(kClusterConfigs, kCluster))
+      .Await(Absent(kMutatingWebhookConfigurations, kConfiguration))
       .Await(NoOperandsLeft());
 }
 

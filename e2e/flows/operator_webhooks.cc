@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// The operator's own webhooks: no user's write is refused because of their certificate, and they
-// are not away for long.
+// The operator's own webhooks: no write fails because of their certificate, and a deleted webhook
+// configuration is restored.
 #include <string>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -15,9 +15,9 @@ using kube::Result;
 constexpr char kConfiguration[] = "multiarch-tuning-operator-validating-webhook-configuration";
 constexpr char kAuthority[] = "multiarch-tuning-operator-ca";
 
-class OwnWebhooksFlow : public FlowTest {
+class OperatorWebhooksFlow : public FlowFixture {
  protected:
-  // The certificate that the operator serves, or is about to.
+  // The certificate in the operator's Secret, which it serves within a moment.
   std::string Certificate() {
     kube::ObjectKey key{cluster().operator_namespace(), std::string(api::kOperatorServiceName)};
     auto secret = cluster().Run(kube::GetObject(cluster().client(), kSecrets, key));
@@ -26,8 +26,8 @@ class OwnWebhooksFlow : public FlowTest {
   }
 };
 
-TEST_F(OwnWebhooksFlow, AConfigurationThatSomebodyDeletesComesBackInSeconds) {
-  Flow(scene(), "the validation goes")
+TEST_F(OperatorWebhooksFlow, ADeletedConfigurationIsRestoredInSeconds) {
+  Flow(scene(), "the validating configuration is deleted")
       .Await(Exists(kValidatingWebhookConfigurations, kConfiguration))
       .Do(Delete(kValidatingWebhookConfigurations, kConfiguration))
       .Await(Exists(kValidatingWebhookConfigurations, kConfiguration), 5s)
@@ -42,13 +42,13 @@ TEST_F(OwnWebhooksFlow, AConfigurationThatSomebodyDeletesComesBackInSeconds) {
               }});
 }
 
-TEST_F(OwnWebhooksFlow, NoWriteIsRefusedWhileTheAuthorityChanges) {
+TEST_F(OperatorWebhooksFlow, NoWriteIsRefusedWhileTheAuthorityChanges) {
   std::string before = Certificate();
   kube::ObjectKey authority{cluster().operator_namespace(), kAuthority};
   Result<> deleted = cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, authority));
   ASSERT_TRUE(deleted) << deleted.error();
 
-  // Until some time after the new certificate is there: it takes a moment to be served.
+  // Continues for some time after the new certificate exists, until it is served.
   kube::TimePoint end = cluster().clock().Now() + 120s;
   bool changed = false;
   int writes = 0;

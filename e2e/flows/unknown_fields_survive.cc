@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// I5: fields that we do not know survive both gates. A pod with every field of core/v1 that the API
-// server accepts, and its twin in a namespace that is none of ours, must differ in nothing but what
-// we mean to set.
+// I5: fields that the operator does not know survive both gates. A pod with every field of core/v1
+// that the API server accepts, and its twin in a namespace that is not selected, differ only in the
+// fields that the operator sets.
 #include <fstream>
 #include <sstream>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 #include "kube/codec/yaml.h"
 
@@ -16,7 +16,7 @@ constexpr kube::Resource kRuntimeClasses{"node.k8s.io", "v1", "runtimeclasses", 
                                          false};
 
 Json RichPod(const std::string& image) {
-  std::ifstream in("e2e/flows/testdata/rich_pod.yaml");
+  std::ifstream in("e2e/flows/testdata/pod_with_every_field.yaml");
   std::stringstream text;
   text << in.rdbuf();
   std::string yaml = text.str();
@@ -28,7 +28,8 @@ Json RichPod(const std::string& image) {
   return documents && !documents->empty() ? documents->front() : Json::object();
 }
 
-// What no two pods share, what a write always changes, and what is ours to set.
+// Removes the fields that are unique to a pod, that every write changes, and that the operator
+// sets.
 Json WithoutOurs(Json pod) {
   pod.erase("status");
   Json& metadata = pod["metadata"];
@@ -49,7 +50,7 @@ Json WithoutOurs(Json pod) {
     if (!kube::StringAt(gate, "name").starts_with(api::kLabelPrefix)) gates.push_back(gate);
   }
   pod["spec"]["schedulingGates"] = gates;
-  // Our expressions and terms go, each by itself: everything around them must be as it was.
+  // Removes only the operator's expressions and terms: everything around them must be unchanged.
   Json& node_affinity = pod["spec"]["affinity"]["nodeAffinity"];
   for (Json& term :
        node_affinity["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]) {
@@ -67,16 +68,16 @@ Json WithoutOurs(Json pod) {
   return pod;
 }
 
-class RichPodFlow : public FlowTest {
+class UnknownFieldsFlow : public FlowFixture {
  protected:
   void TearDown() override {
     // Its finalizer would keep the namespace.
     (void)scene().Patch(kPods, "rich", {{"metadata", {{"finalizers", nullptr}}}});
-    FlowTest::TearDown();
+    FlowFixture::TearDown();
   }
 };
 
-TEST_F(RichPodFlow, GoesThroughBothGatesUnchanged) {
+TEST_F(UnknownFieldsFlow, GoesThroughBothGatesUnchanged) {
   Json runtime_class = {
       {"apiVersion", "node.k8s.io/v1"}, {"kind", "RuntimeClass"}, {"handler", "none"}};
   runtime_class["metadata"]["name"] = "e2e-rich";
@@ -93,29 +94,29 @@ TEST_F(RichPodFlow, GoesThroughBothGatesUnchanged) {
   plain.Do(Change(kNamespaces, (*elsewhere)->ns(), {{"metadata", {{"labels", labels}}}}));
 
   Json rich = RichPod(Image("demo/multi:1"));
-  Flow flow(scene(), "a rich pod");
+  Flow flow(scene(), "a pod with every field");
   flow.Do(Create(MakeConfig("all").Prefer("arm64", 61)))
       .Await(ShardReady())
       .Do(Create(kPods, rich))
       .Await(Prefers("rich", {{"arm64", 61}}))
-      .Never(CameWithoutClusterGate())
-      .Never(ClusterGateGoesBeforeLocal())
-      .Never(GateAndItsWorkGoApart());
+      .Never(CreatedWithoutClusterGate())
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
   plain.Do(Create(kPods, rich)).Await(Ungated("rich")).Never(HadGate());
   if (flow.failed() || plain.failed()) return;
 
   const PodHistory& ours = *scene().pods().Find("rich");
   const PodHistory& twin = *(*elsewhere)->pods().Find("rich");
   EXPECT_TRUE(HasGate(ours.events.front().pod, api::kLocalGate));
-  EXPECT_TRUE(HasGate(ours.last(), "example.com/own-gate")) << "the user's own gate is gone";
+  EXPECT_TRUE(HasGate(ours.last(), "example.com/own-gate")) << "the user's own gate was removed";
 
-  // Through admission, and through both controllers.
+  // After admission, and after both controllers.
   Json untouched = WithoutOurs(twin.events.front().pod);
   for (const PodEvent& event : ours.events) {
     Json seen = WithoutOurs(event.pod);
     EXPECT_EQ(seen, untouched) << "difference: " << Json::diff(untouched, seen).dump(2);
   }
-  // The same fields came back as were sent: what the twin lost, no test here could see.
+  // The API server stored every field: the comparison cannot see a field that the twin lost.
   for (const auto& [field, value] : rich["spec"].items()) {
     EXPECT_TRUE(untouched["spec"].contains(field)) << "this API server drops " << field;
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// FlowTest: the fixture of all flows. Each test has a scene of its own, and finds the operator
-// deployed and a ClusterPodPlacementConfig at work that gates the pods of scenes.
+// FlowFixture: the fixture of all flows. Each test has its own scene. The operator is deployed, and
+// a ClusterPodPlacementConfig that gates the pods of scenes is in effect.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -17,23 +17,23 @@
 
 namespace e2e {
 
-class FlowTest : public testing::Test {
+class FlowFixture : public testing::Test {
  protected:
   void SetUp() override;
   void TearDown() override;
 
-  // Labels of the scene's namespace, for fixtures that want some.
+  // Additional labels of the scene's namespace.
   virtual Json NamespaceLabels() const { return Json::object(); }
 
   Cluster& cluster() { return TheCluster(); }
   Scene& scene() { return *scene_; }
   std::string Image(const std::string& name) { return TheCluster().Image(name); }
 
-  // The cluster's config as flows have it, to build variants on.
-  static ClusterConfigBuilder UsualClusterConfig();
-  // Makes the spec of the cluster's config that of `config`, creating it where there is none, and
-  // waits until it works. `registries_conf`: what it says beside the registry of the tests, until
-  // the next test. Pods that come at once may meet the text before it.
+  // The ClusterPodPlacementConfig of the flows, as a base for variants.
+  static ClusterConfigBuilder DefaultClusterConfig();
+  // Creates the ClusterPodPlacementConfig or replaces its spec by that of `config`, and waits until
+  // it is in effect. `registries_conf` is added to the entry for the registry of the tests, until
+  // the next test; pods created immediately may be inspected with the previous text.
   kube::Result<> UseClusterConfig(const ClusterConfigBuilder& config,
                                   const std::string& registries_conf = "");
 

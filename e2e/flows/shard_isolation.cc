@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// I6: what a shard may do is little, and in its namespace alone; its certificate is of its
-// namespace alone.
+// I6: a shard has few rights, in its own namespace only, and a certificate of that namespace's own
+// authority.
 #include <set>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -12,9 +12,9 @@ namespace {
 using kube::Ok;
 using kube::Result;
 
-class IsolationFlow : public FlowTest {
+class ShardIsolationFlow : public FlowFixture {
  protected:
-  // Whether the service account may do that, as the API server's own authorizer sees it.
+  // Whether the API server's authorizer allows the ServiceAccount this request.
   bool May(const std::string& account, const std::string& verb, const std::string& group,
            const std::string& resource, const std::string& ns) {
     Json review = {{"apiVersion", "authorization.k8s.io/v1"}, {"kind", "SubjectAccessReview"}};
@@ -43,7 +43,7 @@ class IsolationFlow : public FlowTest {
   }
 };
 
-TEST_F(IsolationFlow, AShardMayLittleAndOnlyAtHome) {
+TEST_F(ShardIsolationFlow, AShardHasFewRightsAndOnlyInItsNamespace) {
   auto other = Scene::Make(cluster(), "neighbour", Json::object());
   ASSERT_TRUE(other) << other.error();
   Flow flow(scene(), "a shard to look at");
@@ -73,7 +73,7 @@ TEST_F(IsolationFlow, AShardMayLittleAndOnlyAtHome) {
     EXPECT_FALSE(May(account, "update", "admissionregistration.k8s.io",
                      "mutatingwebhookconfigurations", ""));
   }
-  // What it is there for.
+  // The rights that it needs.
   auto controller = scene().Get(kDeployments, std::string(api::kShardControllerName));
   ASSERT_TRUE(controller);
   std::string account = kube::StringAt(*controller, "spec.template.spec.serviceAccountName");
@@ -81,7 +81,7 @@ TEST_F(IsolationFlow, AShardMayLittleAndOnlyAtHome) {
   EXPECT_TRUE(May(account, "list", "multiarch.openshift.io", "podplacementconfigs", scene().ns()));
 }
 
-TEST_F(IsolationFlow, NoClusterRoleIsBoundToAShard) {
+TEST_F(ShardIsolationFlow, NoClusterRoleIsBoundToAShard) {
   Flow flow(scene(), "a shard to look at");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
@@ -94,7 +94,7 @@ TEST_F(IsolationFlow, NoClusterRoleIsBoundToAShard) {
   }
 }
 
-TEST_F(IsolationFlow, EachNamespaceHasACertificateAuthorityOfItsOwnWithoutTheKey) {
+TEST_F(ShardIsolationFlow, EachNamespaceHasItsOwnCertificateAuthorityWithoutItsKey) {
   auto other = Scene::Make(cluster(), "neighbour", Json::object());
   ASSERT_TRUE(other) << other.error();
   Flow(scene(), "a shard here")
@@ -115,8 +115,7 @@ TEST_F(IsolationFlow, EachNamespaceHasACertificateAuthorityOfItsOwnWithoutTheKey
   }
   EXPECT_EQ(authorities.size(), 3u);
 
-  // A Secret of the namespace holds the serving key, as the webhook needs it, and no authority's
-  // key.
+  // The namespace's Secret has the serving key for the webhook, and not the authority's key.
   auto secrets = scene().List(kSecrets);
   ASSERT_TRUE(secrets) << secrets.error();
   for (const Json& secret : *secrets) {

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs that are created in many namespaces at once, as a release that sets up all of them does:
-// none is refused because of the others, and no preference is missed (I4).
+// Configs created in many namespaces at once, as a rollout to all namespaces does: none is refused
+// because of the others, and no preference is lost (I4).
 #include <algorithm>
 #include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 
@@ -16,14 +16,14 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class CreatedInManyNamespacesFlow : public FlowTest {};
+class CreatedInManyNamespacesFlow : public FlowFixture {};
 
-// A config, and a pod that it selects and that is created as soon as the config was accepted.
+// A config, and a pod that it selects and that is created after the config was accepted.
 struct Pair {
   Scene* scene = nullptr;
   std::string name;
   int weight = 0;
-  // "" where the API server accepted it.
+  // Empty if the API server accepted it.
   std::string config_failure;
   std::string pod_failure;
   bool done = false;
@@ -66,7 +66,7 @@ std::map<std::string, std::string> Leaders(Cluster& cluster) {
   return leaders;
 }
 
-TEST_F(CreatedInManyNamespacesFlow, AllAreAcceptedAndNoPreferenceIsMissed) {
+TEST_F(CreatedInManyNamespacesFlow, AllAreAcceptedAndNoPreferenceIsLost) {
   constexpr size_t kNamespacesOfFlow = 50;
   constexpr size_t kConfigsInEach = 4;
   std::vector<std::unique_ptr<Scene>> scenes;

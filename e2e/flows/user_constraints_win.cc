@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// I5: the user's own words win.
-#include "e2e/framework/flow_test.h"
+// I5: constraints and preferences set by the user win.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
 
-class UsersWordsFlow : public FlowTest {
+class UserConstraintsFlow : public FlowFixture {
  protected:
-  // A namespace with a shard whose config selects everything.
+  // Deploys a shard whose config selects every pod.
   void SetUp() override {
-    FlowTest::SetUp();
+    FlowFixture::SetUp();
     if (HasFatalFailure()) return;
     Flow(scene(), "a config for all pods")
         .Do(Create(MakeConfig("all").Prefer("arm64", 50)))
@@ -19,7 +19,7 @@ class UsersWordsFlow : public FlowTest {
 
 const std::string kArch(api::kArchLabel);
 
-TEST_F(UsersWordsFlow, AnArchitectureInTheNodeSelectorIsKept) {
+TEST_F(UserConstraintsFlow, AnArchitectureInTheNodeSelectorIsKept) {
   Flow(scene(), "nodeSelector")
       .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x")))
       .Await(Ungated("fixed"))
@@ -28,17 +28,17 @@ TEST_F(UsersWordsFlow, AnArchitectureInTheNodeSelectorIsKept) {
       .Check(Labelled("fixed", std::string(api::kNodeAffinityLabel), "not-set"))
       // Preferences still apply.
       .Check(Prefers("fixed", {{"arm64", 50}}))
-      .Await(LandsOn("fixed", {"s390x"}));
+      .Await(ScheduledOn("fixed", {"s390x"}));
 }
 
-TEST_F(UsersWordsFlow, AnArchitectureInARequiredTermIsKept) {
+TEST_F(UserConstraintsFlow, AnArchitectureInARequiredTermIsKept) {
   Flow(scene(), "required term")
       .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).Require(kArch, {"ppc64le"})))
       .Await(Requires("fixed", {"ppc64le"}))
-      .Await(LandsOn("fixed", {"ppc64le"}));
+      .Await(ScheduledOn("fixed", {"ppc64le"}));
 }
 
-TEST_F(UsersWordsFlow, OfTwoTermsOnlyTheOneWithoutArchitectureIsCompleted) {
+TEST_F(UserConstraintsFlow, OfTwoTermsOnlyTheOneWithoutArchitectureIsCompleted) {
   Flow(scene(), "two terms")
       .Do(Create(MakePod("two")
                      .Image(Image("demo/arm64-amd64:1"))
@@ -49,19 +49,19 @@ TEST_F(UsersWordsFlow, OfTwoTermsOnlyTheOneWithoutArchitectureIsCompleted) {
                      return RequirementsOf(pod) ==
                             std::vector<std::vector<std::string>>{{"s390x"}, {"amd64", "arm64"}};
                    }))
-      .Await(LandsOn("two", {"amd64", "arm64"}));
+      .Await(ScheduledOn("two", {"amd64", "arm64"}));
 }
 
-TEST_F(UsersWordsFlow, OwnPreferencesSwitchTheConfigsOff) {
-  Flow(scene(), "own preference")
+TEST_F(UserConstraintsFlow, PreferencesOfThePodReplaceThoseOfConfigs) {
+  Flow(scene(), "preference of the pod")
       .Do(Create(MakePod("mine").Image(Image("demo/multi:1")).Prefer("s390x", 7)))
       .Await(Prefers("mine", {{"s390x", 7}}))
       .Check(Annotated("mine", std::string(api::kPreferredAffinitySourcesAnnotation),
                        "arm64:50:PodPlacementConfig-all:skipped"));
 }
 
-// Which pods we let pass: bound ones, and those of a DaemonSet.
-TEST_F(UsersWordsFlow, PodsThatAreBoundAlreadyPass) {
+// Ignored pods: bound pods, pods of DaemonSets, and control-plane pods.
+TEST_F(UserConstraintsFlow, BoundPodsAreIgnored) {
   auto nodes = scene().List(kNodes);
   ASSERT_TRUE(nodes) << nodes.error();
   std::string node = kube::StringAt(nodes->front(), "metadata.name");
@@ -72,7 +72,7 @@ TEST_F(UsersWordsFlow, PodsThatAreBoundAlreadyPass) {
       .Never(HadGate());
 }
 
-TEST_F(UsersWordsFlow, PodsOfADaemonSetPass) {
+TEST_F(UserConstraintsFlow, PodsOfADaemonSetAreIgnored) {
   Json daemon_set = MakeDeployment("agents", MakePod("").Image(Image("demo/multi:1"))).Build();
   daemon_set["kind"] = "DaemonSet";
   daemon_set["spec"].erase("replicas");
@@ -82,7 +82,7 @@ TEST_F(UsersWordsFlow, PodsOfADaemonSetPass) {
       .Never(HadGate());
 }
 
-TEST_F(UsersWordsFlow, ControlPlanePodsPass) {
+TEST_F(UserConstraintsFlow, ControlPlanePodsAreIgnored) {
   Flow(scene(), "control-plane pods")
       .Do(Create(MakePod("cp")
                      .Image(Image("demo/multi:1"))
@@ -91,8 +91,9 @@ TEST_F(UsersWordsFlow, ControlPlanePodsPass) {
       .Never(HadGate());
 }
 
-// A namespace without a config, while the cluster's config prefers nothing.
-class SettledPodsFlow : public FlowTest {
+// Pods that require architectures, in a namespace without a config; the cluster's config has no
+// preferences.
+class ArchitectureGivenFlow : public FlowFixture {
  protected:
   PodBuilder BySelector(const std::string& name) {
     return MakePod(name).Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x");
@@ -105,34 +106,32 @@ class SettledPodsFlow : public FlowTest {
   }
 };
 
-// The API server creates no such pod without asking for the cluster gate. Nothing is really
-// created.
+// The API server adds the cluster gate to such a pod, in a dry run.
 Condition IsGatedOnCreation(const PodBuilder& pod) {
-  return {
-      .name = "the API server asks for the cluster gate of a pod that requires its architecture",
-      .holds = [pod](Scene& scene) -> kube::Result<> {
-        kube::ApiRequest request{.method = kube::Method::kPost,
-                                 .target = kPods.Path(scene.ns()) + "?dryRun=All",
-                                 .content_type = std::string(kube::kJson),
-                                 .body = pod.Build().dump()};
-        auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
-        if (!answer) return answer.error();
-        if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();
-        return kube::Error::NotFound("it has no gate");
-      }};
+  return {.name = "a pod that requires architectures gets the cluster gate",
+          .holds = [pod](Scene& scene) -> kube::Result<> {
+            kube::ApiRequest request{.method = kube::Method::kPost,
+                                     .target = kPods.Path(scene.ns()) + "?dryRun=All",
+                                     .content_type = std::string(kube::kJson),
+                                     .body = pod.Build().dump()};
+            auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+            if (!answer) return answer.error();
+            if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();
+            return kube::Error::NotFound("it has no gate");
+          }};
 }
 
-TEST_F(SettledPodsFlow, AreNotGatedWithoutPreferences) {
+TEST_F(ArchitectureGivenFlow, AreNotGatedWithoutPreferences) {
   Flow(scene(), "architecture required by the user")
       .Do(Create(BySelector("selector")))
       .Do(Create(ByTerms("terms")))
-      .Await(LandsOn("selector", {"s390x"}))
-      .Await(LandsOn("terms", {"arm64", "amd64", "ppc64le"}))
+      .Await(ScheduledOn("selector", {"s390x"}))
+      .Await(ScheduledOn("terms", {"arm64", "amd64", "ppc64le"}))
       .Never(HadGate());
 }
 
-// I4: the shard never comes up, so that the cluster's controller has to apply its config.
-TEST_F(SettledPodsFlow, GetThePreferencesOfAConfigWithoutAShard) {
+// I4: the shard never starts, so the cluster controller applies its config.
+TEST_F(ArchitectureGivenFlow, GetThePreferencesOfAConfigWithoutAShard) {
   Json quota = {
       {"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "no-deployments"}}}};
   quota["spec"]["hard"] = {{"count/deployments.apps", "0"}};
@@ -146,8 +145,8 @@ TEST_F(SettledPodsFlow, GetThePreferencesOfAConfigWithoutAShard) {
       .Never(HadLocalGate());
 }
 
-TEST_F(SettledPodsFlow, GetThePreferencesOfTheClustersConfig) {
-  auto used = UseClusterConfig(UsualClusterConfig().Prefer("arm64", 50));
+TEST_F(ArchitectureGivenFlow, GetThePreferencesOfTheClustersConfig) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Prefer("arm64", 50));
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "architecture required by the user, preference of the cluster's config")
       .Await(IsGatedOnCreation(ByTerms("probe")))

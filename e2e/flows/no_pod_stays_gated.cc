@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// I3, where it is not our own shard or the registry that fails: gates that somebody else set, and a
-// policy that refuses what we write.
-#include "e2e/framework/flow_test.h"
+// I3 for causes outside of the operator: gates set by a user, and an admission policy that refuses
+// the operator's writes.
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -21,24 +21,23 @@ constexpr Resource kPolicyBindings{"admissionregistration.k8s.io", "v1",
 const std::string kClusterGate(api::kClusterGate);
 const std::string kLocalGate(api::kLocalGate);
 
-class NoPodWaitsFlow : public FlowTest {
+class NoPodStaysGatedFlow : public FlowFixture {
  protected:
   void TearDown() override {
-    // The policy ends with its namespace's name, so that flows that are cut off don't disturb each
-    // other.
+    // Policies have the name of the scene's namespace: an aborted run does not affect the next.
     (void)scene().Delete(kPolicyBindings, scene().ns());
     (void)scene().Delete(kPolicies, scene().ns());
-    FlowTest::TearDown();
+    FlowFixture::TearDown();
   }
 
-  // A pod of this name with the scheduling gates that its author gave it.
+  // A pod with scheduling gates set by its author.
   PodBuilder HandGated(const std::string& name, const std::vector<std::string>& gates) {
     Json list = Json::array();
     for (const std::string& gate : gates) list.push_back({{"name", gate}});
     return MakePod(name).Image(Image("demo/multi:1")).Set("/spec/schedulingGates", list);
   }
 
-  // Pods of the scene are not for our webhook (any more).
+  // The cluster webhook no longer selects pods of the scene.
   Condition WebhookIsNotAsked() {
     auto probes = std::make_shared<int>(0);
     return {"the API server gates no pod of the namespace",
@@ -53,8 +52,8 @@ class NoPodWaitsFlow : public FlowTest {
   }
 };
 
-// No webhook of ours gates such pods, and none of our controllers has a say on where they run.
-TEST_F(NoPodWaitsFlow, AGateSetByHandOnAPodThatIsNotOursToPlace) {
+// The webhooks ignore such pods, and the controllers do not constrain them.
+TEST_F(NoPodStaysGatedFlow, WithAGateSetByHandOnAnIgnoredPod) {
   Flow flow(scene(), "control-plane pods with gates");
   flow.Do(Create(MakeConfig("all").Prefer("arm64", 50))).Await(ShardReady());
   for (const auto& [name, gates] :
@@ -69,10 +68,10 @@ TEST_F(NoPodWaitsFlow, AGateSetByHandOnAPodThatIsNotOursToPlace) {
           return RequirementsOf(pod).empty() && PreferencesOf(pod).empty();
         }));
   }
-  flow.Never(ClusterGateGoesBeforeLocal());
+  flow.Never(ClusterGateRemovedBeforeLocal());
 }
 
-TEST_F(NoPodWaitsFlow, AGateSetByHandInANamespaceThatIsNotSelected) {
+TEST_F(NoPodStaysGatedFlow, WithAGateSetByHandInANamespaceThatIsNotSelected) {
   Flow(scene(), "an excluded namespace")
       .Do(Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, "false"}}}}}}))
       .Await(WebhookIsNotAsked())
@@ -83,10 +82,9 @@ TEST_F(NoPodWaitsFlow, AGateSetByHandInANamespaceThatIsNotSelected) {
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }));
 }
 
-// What a shard's webhook gated stays so if the shard goes, and nobody but the cluster's controller
-// is left to see it.
-TEST_F(NoPodWaitsFlow, TheLocalGateAloneIsTakenOver) {
-  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+// The cluster controller ungates pods that only have the local gate after their shard is removed.
+TEST_F(NoPodStaysGatedFlow, WithTheLocalGateAlone) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "the local gate alone")
       .Do(Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, "false"}}}}}}))
@@ -99,8 +97,8 @@ TEST_F(NoPodWaitsFlow, TheLocalGateAloneIsTakenOver) {
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }));
 }
 
-// A policy engine that refuses what was decided costs a pod that, and not its life.
-TEST_F(NoPodWaitsFlow, APolicyThatRefusesOurWords) {
+// If a policy refuses the write of the decision, the pod is ungated without the decision.
+TEST_F(NoPodStaysGatedFlow, WhenAPolicyRefusesTheWrite) {
   Json policy = {{"apiVersion", "admissionregistration.k8s.io/v1"},
                  {"kind", "ValidatingAdmissionPolicy"}};
   policy["metadata"]["name"] = scene().ns();
@@ -132,7 +130,7 @@ TEST_F(NoPodWaitsFlow, APolicyThatRefusesOurWords) {
         return Ok();
       },
       ""};
-  Flow(scene(), "a policy that refuses our words")
+  Flow(scene(), "a policy refuses the write")
       .Do(Create(kPolicies, policy))
       .Do(Create(kPolicyBindings, binding))
       .Await(in_force)

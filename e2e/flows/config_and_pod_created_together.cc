@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// I4: a config and a pod that it selects, created in the same instant: whoever sees the pod first,
-// the preference is not missed.
+// I4: a config and a pod that it selects are created at the same time: the preference is not lost,
+// whichever controller sees the pod first.
 #include <algorithm>
 #include <cstdlib>
 #include <iostream>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 
@@ -17,13 +17,13 @@ using kube::Async;
 using kube::Ok;
 using kube::Result;
 
-class CreatedTogetherFlow : public FlowTest {};
+class CreatedTogetherFlow : public FlowFixture {};
 
 uint64_t VersionOf(const Json& object) {
   return std::strtoull(kube::StringAt(object, "metadata.resourceVersion").c_str(), nullptr, 10);
 }
 
-// What became of one creation.
+// The outcome of one creation.
 struct Creation {
   bool done = false;
   uint64_t version = 0;
@@ -49,7 +49,7 @@ Json InNamespace(Json object, const std::string& ns) {
   return object;
 }
 
-// Rounds of a config and a pod that it selects, created in the same instant.
+// Rounds of a config and a pod that it selects, created at the same time.
 class CreatedTogetherRounds {
  public:
   explicit CreatedTogetherRounds(Scene& scene)
@@ -58,8 +58,8 @@ class CreatedTogetherRounds {
     (void)scene_.cluster().Run(tasks_.Stop(scene_.cluster().clock(), 1s));
   }
 
-  // Each round selects pods by a label of its own, so that nothing older can do the work. False if
-  // it missed the preference or failed otherwise.
+  // Each round uses its own label, so no earlier config selects the pod. False if the preference
+  // was lost or another error occurred.
   bool Play(int round) {
     Cluster& cluster = scene_.cluster();
     std::string name = NameOf(round);
@@ -87,9 +87,8 @@ class CreatedTogetherRounds {
     bool preferred = preferences.contains("arm64") && preferences["arm64"] == weight;
     by_shard_ +=
         LabelOf(history->last(), std::string(api::kLocalGateLabel)) == api::kRemoved ? 1 : 0;
-    // Of two that came in the same instant the pod may have been first, and have been let go before
-    // there was a config. The API server has put them in order: only a config that was there before
-    // the pod can be missed.
+    // The API server may have stored the pod first and the pod may be ungated before the config
+    // exists. resourceVersions give the order: only a config stored before the pod must be applied.
     if (of_config.version > of_pod.version) {
       ++pod_was_first_;
       preferred_all_the_same_ += preferred ? 1 : 0;
@@ -97,7 +96,7 @@ class CreatedTogetherRounds {
       return true;
     }
     pod_delay_ = std::max<kube::Duration>(pod_delay_ - 1ms, 0ms);
-    EXPECT_TRUE(preferred) << "the preference of round " << round << " was missed\n"
+    EXPECT_TRUE(preferred) << "the preference of round " << round << " was lost\n"
                            << scene_.Describe(name);
     return preferred;
   }
@@ -105,20 +104,20 @@ class CreatedTogetherRounds {
   static std::string NameOf(int round) { return "r" + std::to_string(round); }
 
   int by_shard() const { return by_shard_; }
-  // That is, a config could be missed in a good part of the rounds.
+  // In enough rounds the config was stored first and could have been missed.
   void ExpectToMeanSomething() const {
     std::cout << rounds_ << " rounds: the pod was first in " << pod_was_first_ << " (of which "
               << preferred_all_the_same_
-              << " had the preference all the same); the shard set it in " << by_shard_
+              << " had the preference nevertheless); the shard set it in " << by_shard_
               << std::endl;
-    EXPECT_LT(pod_was_first_, rounds_ * 3 / 4) << "too seldom was there a config to be missed";
+    EXPECT_LT(pod_was_first_, rounds_ * 3 / 4) << "the config was stored first in too few rounds";
   }
 
  private:
   Scene& scene_;
   kube::TaskGroup tasks_;
-  // A config takes longer to create than a pod, as it is validated. The pod's start follows whoever
-  // was late.
+  // Creating a config takes longer than creating a pod, because of its validation. Adapted after
+  // each round to whichever was stored second.
   kube::Duration pod_delay_ = 5ms;
   int rounds_ = 0;
   int by_shard_ = 0;
@@ -126,24 +125,26 @@ class CreatedTogetherRounds {
   int preferred_all_the_same_ = 0;
 };
 
-// After each round but every tenth the config before goes, so that the shard is sometimes coming
-// and sometimes going, and the cluster's controller does its work.
-TEST_F(CreatedTogetherFlow, ThePreferenceIsNeverMissed) {
+// Most rounds delete the previous config. The shard is therefore often starting or stopping, and
+// the cluster controller applies the config.
+TEST_F(CreatedTogetherFlow, ThePreferenceIsNeverLost) {
   CreatedTogetherRounds rounds(scene());
   for (int round = 0; round < 200; ++round) {
     if (!rounds.Play(round)) return;
     if (round > 0 && round % 10 != 0) {
-      Flow(scene(), "the round before goes")
+      Flow(scene(), "delete the previous config")
           .Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
     }
   }
   rounds.ExpectToMeanSomething();
-  Flow(scene(), "all rounds").Never(ClusterGateGoesBeforeLocal()).Never(GateAndItsWorkGoApart());
+  Flow(scene(), "all rounds")
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
 }
 
 // A config that selects everything gives every pod the local gate: the shard must not miss the
-// other, newer one.
-TEST_F(CreatedTogetherFlow, ThePreferenceIsNotMissedByAShardThatIsAtWork) {
+// newer config.
+TEST_F(CreatedTogetherFlow, ARunningShardDoesNotMissThePreference) {
   Flow(scene(), "the shard")
       .Do(Create(MakeConfig("all").Priority(0).Prefer("s390x", 1)))
       .Await(ShardReady());
@@ -151,26 +152,27 @@ TEST_F(CreatedTogetherFlow, ThePreferenceIsNotMissedByAShardThatIsAtWork) {
   for (int round = 0; round < 200; ++round) {
     if (!rounds.Play(round)) return;
     if (round > 0) {
-      Flow(scene(), "the round before goes")
+      Flow(scene(), "delete the previous config")
           .Do(Delete(kConfigs, CreatedTogetherRounds::NameOf(round - 1)));
     }
   }
   rounds.ExpectToMeanSomething();
   EXPECT_GT(rounds.by_shard(), 190);
-  Flow(scene(), "all rounds").Never(ClusterGateGoesBeforeLocal()).Never(GateAndItsWorkGoApart());
+  Flow(scene(), "all rounds")
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
 }
 
-// A pod that came while the shard's webhook was away has no local gate; it gets its preference all
-// the same.
-TEST_F(CreatedTogetherFlow, WithoutWebhookThePreferenceIsSetByTheClustersController) {
-  Flow(scene(), "the shard's webhook is away")
+// A pod created while the shard's webhook is missing has no local gate but gets its preference.
+TEST_F(CreatedTogetherFlow, WithoutWebhookTheClusterControllerSetsThePreference) {
+  Flow(scene(), "the shard's webhook is missing")
       .Do(Create(MakeConfig("only").ForLabel("app", "x").Prefer("arm64", 42)))
       .Await(ShardReady())
-      // The entry does not select it any more, the config still does.
-      .Do({.name = "take the webhook's entries away again and again while the pod is created",
+      // No webhook entry selects the pods, but the config does.
+      .Do({.name = "delete the webhook configuration before each of 20 pods is created",
            .act = [this](Scene& scene) -> Result<> {
-             for (int tries = 0; tries < 20; ++tries) {
-               std::string name = "bare" + std::to_string(tries);
+             for (int i = 0; i < 20; ++i) {
+               std::string name = "bare" + std::to_string(i);
                (void)scene.Delete(kMutatingWebhookConfigurations,
                                   api::ShardWebhookConfigurationName(scene.ns()));
                auto created = scene.Create(
@@ -180,8 +182,8 @@ TEST_F(CreatedTogetherFlow, WithoutWebhookThePreferenceIsSetByTheClustersControl
              return Ok();
            }})
       .Await(AllUngated(20))
-      .Never(ClusterGateGoesBeforeLocal())
-      .Never(GateAndItsWorkGoApart());
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
   for (int i = 0; i < 20; ++i) {
     Flow(scene(), "preference").Check(Prefers("bare" + std::to_string(i), {{"arm64", 42}}));
   }

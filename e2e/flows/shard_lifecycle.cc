@@ -1,23 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional test plan of the PodPlacementConfig enhancement, Phase 2: the life of a shard.
-// What the shard does to pods is in local_gate_goes_first.cc.
+// A shard is deployed with the first config of a namespace, repaired, updated, and removed with the
+// last config. Quotations are from the functional test plan, Phase 2, of the PodPlacementConfig
+// enhancement. Effects on pods: local_gate_goes_first.cc.
 #include <set>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
 
-class ShardFlow : public FlowTest {};
+class ShardFlow : public FlowFixture {};
 
 const std::string kController(api::kShardControllerName);
 const std::string kWebhook(api::kShardWebhookName);
 
 // "The operator should deploy a local pod placement controller and mutating webhook in the
 // namespace where the first namespace-scoped PodPlacementConfig CRD is created."
-TEST_F(ShardFlow, ComesWithTheFirstConfig) {
-  Flow(scene(), "a shard comes with the first config")
-      .Check(ShardGone())
+TEST_F(ShardFlow, IsDeployedWithTheFirstConfig) {
+  Flow(scene(), "a shard is deployed with the first config")
+      .Check(ShardRemoved())
       .Do(Create(MakeConfig("first").Priority(1).Prefer("arm64", 10)))
       .Await(ShardReady())
       .Check(RolledOut(kController))
@@ -25,7 +26,7 @@ TEST_F(ShardFlow, ComesWithTheFirstConfig) {
       .Check(Exists(kServices, kWebhook))
       .Check(
           Exists(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns())))
-      .Check(Says(kConfigs, "first", "Available", "True"));
+      .Check(HasStatusCondition(kConfigs, "first", "Available", "True"));
   auto config = scene().Get(kConfigs, "first");
   ASSERT_TRUE(config) << config.error();
   const Json* controllers = kube::Find(*config, "status.controllers");
@@ -37,7 +38,7 @@ TEST_F(ShardFlow, ComesWithTheFirstConfig) {
             kube::IntAt(*config, "metadata.generation"));
 }
 
-// Each config has an entry of its own, which selects what the config selects.
+// The entry of a config has the config's selector.
 TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
   Flow(scene(), "a webhook entry for each config")
       .Do(Create(MakeConfig("web").Priority(1).ForLabel("tier", "web").Prefer("arm64", 10)))
@@ -51,17 +52,19 @@ TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
     tiers.insert(kube::StringAt(entry, "objectSelector.matchLabels.tier"));
     EXPECT_EQ(kube::StringAt(entry, "failurePolicy"), "Ignore") << entry;
     EXPECT_EQ(kube::StringAt(entry, "sideEffects"), "None") << entry;
-    // Only this namespace, whoever may write the configuration's name.
+    // Only this namespace.
     EXPECT_NE(entry["namespaceSelector"].dump().find(scene().ns()), std::string::npos) << entry;
   }
   EXPECT_EQ(tiers, (std::set<std::string>{"db", "web"}));
-  Flow(scene(), "an entry goes with its config").Do(Delete(kConfigs, "db")).Await(ShardReady());
+  Flow(scene(), "an entry is removed with its config")
+      .Do(Delete(kConfigs, "db"))
+      .Await(ShardReady());
 }
 
 // "The operator should delete the resources deployed in the namespace when the last
 // namespace-scoped PodPlacementConfig CRD is deleted": with the last, and not before.
-TEST_F(ShardFlow, GoesWithTheLastConfig) {
-  Flow(scene(), "a shard goes with the last config")
+TEST_F(ShardFlow, IsRemovedWithTheLastConfig) {
+  Flow(scene(), "a shard is removed with the last config")
       .Do(Create(MakeConfig("one").Priority(1).Prefer("arm64", 10)))
       .Do(Create(MakeConfig("two").Priority(2).Prefer("arm64", 20)))
       .Await(ShardReady())
@@ -70,14 +73,14 @@ TEST_F(ShardFlow, GoesWithTheLastConfig) {
       .Do(Create(MakePod("served").Image(Image("demo/multi:1"))))
       .Await(Prefers("served", {{"arm64", 20}}))
       .Do(Delete(kConfigs, "two"))
-      .Await(Gone(kConfigs, "two"))
-      .Await(ShardGone())
+      .Await(Absent(kConfigs, "two"))
+      .Await(ShardRemoved())
       .Do(Create(MakePod("unserved").Image(Image("demo/multi:1"))))
       .Await(Prefers("unserved", {}))
       .Check(Requires("unserved", {"amd64", "arm64", "ppc64le", "s390x"}));
 }
 
-// What somebody deletes or changes of a shard comes back.
+// Deleted or changed objects of a shard are restored.
 TEST_F(ShardFlow, IsRepaired) {
   Flow(scene(), "a shard is repaired")
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
@@ -92,7 +95,7 @@ TEST_F(ShardFlow, IsRepaired) {
       .Await(Prefers("web", {{"arm64", 10}}));
 }
 
-// A change of a config is in force for the pods that come after.
+// An updated config applies to pods created afterwards.
 TEST_F(ShardFlow, FollowsAChangeOfItsConfig) {
   Json platforms = Json::array({{{"architecture", "s390x"}, {"weight", 33}}});
   Flow(scene(), "a config changes")
@@ -107,7 +110,7 @@ TEST_F(ShardFlow, FollowsAChangeOfItsConfig) {
       .Check(Prefers("before", {{"arm64", 10}}));
 }
 
-// A crash loses no pod and no preference.
+// After a crash no pod stays gated and no preference is lost.
 TEST_F(ShardFlow, SurvivesACrash) {
   Flow(scene(), "a shard crashes")
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
@@ -118,8 +121,8 @@ TEST_F(ShardFlow, SurvivesACrash) {
       .Await(ShardReady())
       .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
       .Await(Prefers("later", {{"arm64", 10}}))
-      .Never(ClusterGateGoesBeforeLocal())
-      .Never(GateAndItsWorkGoApart());
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
 }
 
 }  // namespace

@@ -1,29 +1,30 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional test plan of the PodPlacementConfig enhancement, Phase 1, bullet by bullet.
-#include "e2e/framework/flow_test.h"
+// The rules of PodPlacementConfigs: existence, priority, selection and precedence. Quotations are
+// from the functional test plan, Phase 1, of the PodPlacementConfig enhancement.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
 
-class PhaseOneFlow : public FlowTest {};
+class ConfigRulesFlow : public FlowFixture {};
 
 const std::string kCluster(api::kClusterConfigName);
 
 // "The operator should refuse the creation of a namespace-scoped PodPlacementConfig CRD if the
 // cluster-scoped ClusterPodPlacementConfig CRD is not present."
-TEST_F(PhaseOneFlow, NoConfigWithoutTheClusters) {
-  Flow(scene(), "no config without the cluster's")
+TEST_F(ConfigRulesFlow, AConfigNeedsTheClustersConfig) {
+  Flow(scene(), "a config needs the cluster's config")
       .Await(NoConfigAnywhere())
       .Do(Delete(kClusterConfigs, kCluster))
-      .Await(Gone(kClusterConfigs, kCluster))
+      .Await(Absent(kClusterConfigs, kCluster))
       .Refused(Create(MakeConfig("orphan").Prefer("arm64", 10)), {"ClusterPodPlacementConfig"})
-      .Check(Gone(kConfigs, "orphan"));
+      .Check(Absent(kConfigs, "orphan"));
 }
 
 // "The operator should refuse the deletion of the cluster-scoped ClusterPodPlacementConfig CRD if
 // there are any namespace-scoped PodPlacementConfig CRDs in the cluster."
-TEST_F(PhaseOneFlow, TheClustersConfigStaysWhileAConfigIsThere) {
-  Flow(scene(), "the cluster's config stays")
+TEST_F(ConfigRulesFlow, TheClustersConfigIsNotDeletedBeforeTheLastConfig) {
+  Flow(scene(), "the cluster's config is not deleted before the last config")
       .Do(Create(MakeConfig("keeper").Prefer("arm64", 10)))
       .Refused({.name = "delete the cluster's config",
                 .act = [](Scene& scene) { return scene.Delete(kClusterConfigs, kCluster); }},
@@ -31,16 +32,16 @@ TEST_F(PhaseOneFlow, TheClustersConfigStaysWhileAConfigIsThere) {
       .Check(Exists(kClusterConfigs, kCluster))
       .Await(ClusterConfigReady())
       .Do(Delete(kConfigs, "keeper"))
-      .Await(Gone(kConfigs, "keeper"))
-      .Await(ShardGone());
+      .Await(Absent(kConfigs, "keeper"))
+      .Await(ShardRemoved());
 }
 
 // "The pod placement controller should apply the configuration defined by the namespace-scoped
 // PodPlacementConfig CRD to the pods in the selected namespaces, and the cluster-scoped
 // ClusterPodPlacementConfig configuration for preferred affinities should be ignored": for the
 // architectures that the namespace's config names.
-TEST_F(PhaseOneFlow, ANamespacesPreferenceWinsOverTheClusters) {
-  auto used = UseClusterConfig(UsualClusterConfig().Prefer("arm64", 90).Prefer("s390x", 5));
+TEST_F(ConfigRulesFlow, ANamespacesPreferenceWinsOverTheClusters) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Prefer("arm64", 90).Prefer("s390x", 5));
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "a namespace's preference wins")
       .Do(Create(MakeConfig("own").Prefer("arm64", 10)))
@@ -54,7 +55,7 @@ TEST_F(PhaseOneFlow, ANamespacesPreferenceWinsOverTheClusters) {
 
 // "... the highest-priority namespace-scoped PodPlacementConfig CRD to pods matching multiple
 // PodPlacementConfig CRDs in the same namespace."
-TEST_F(PhaseOneFlow, TheHighestPriorityWins) {
+TEST_F(ConfigRulesFlow, TheHighestPriorityWins) {
   Flow(scene(), "the highest priority wins")
       .Do(Create(MakeConfig("low").Priority(1).Prefer("arm64", 11).Prefer("s390x", 12)))
       .Do(Create(MakeConfig("high").Priority(200).Prefer("arm64", 99)))
@@ -65,22 +66,22 @@ TEST_F(PhaseOneFlow, TheHighestPriorityWins) {
 }
 
 // "No PPC with the same priority should be allowed in the same namespace."
-TEST_F(PhaseOneFlow, OnePriorityOneConfig) {
+TEST_F(ConfigRulesFlow, APriorityIsUniqueInItsNamespace) {
   auto other = Scene::Make(cluster(), "other", Json::object());
   ASSERT_TRUE(other) << other.error();
-  Flow(scene(), "one priority, one config")
+  Flow(scene(), "a priority is unique")
       .Do(Create(MakeConfig("first").Priority(7).Prefer("arm64", 10)))
       .Refused(Create(MakeConfig("second").Priority(7).Prefer("amd64", 10)), {"priority", "first"})
       .Do(Create(MakeConfig("third").Priority(8).Prefer("amd64", 10)))
       .Refused(Change(kConfigs, "third", {{"spec", {{"priority", 7}}}}), {"priority", "first"})
-      // A change that leaves the priority alone is no clash with itself.
+      // An update with the same priority does not conflict with the config itself.
       .Do(Change(kConfigs, "third", {{"metadata", {{"labels", {{"touched", "yes"}}}}}}));
-  Flow(**other, "another namespace has priorities of its own")
+  Flow(**other, "priorities of other namespaces do not conflict")
       .Do(Create(MakeConfig("first").Priority(7).Prefer("arm64", 10)));
 }
 
 // "If the priority field is omitted, the operator should default to 0."
-TEST_F(PhaseOneFlow, PriorityDefaultsToZero) {
+TEST_F(ConfigRulesFlow, PriorityDefaultsToZero) {
   Flow(scene(), "priority defaults to 0")
       .Do(Create(MakeConfig("silent").Prefer("arm64", 10)))
       .Refused(Create(MakeConfig("zero").Priority(0).Prefer("arm64", 10)), {"priority"});
@@ -91,7 +92,7 @@ TEST_F(PhaseOneFlow, PriorityDefaultsToZero) {
 
 // "The pod placement controller should not process a pod with the configuration of the
 // namespace-scoped PodPlacementConfig CRD if the pod does not match its label selector."
-TEST_F(PhaseOneFlow, APodThatDoesNotMatchIsLeftAlone) {
+TEST_F(ConfigRulesFlow, APodThatDoesNotMatchIsNotChanged) {
   Flow(scene(), "a pod that does not match")
       .Do(Create(MakeConfig("web-only").ForLabel("tier", "web").Prefer("arm64", 10)))
       .Await(ShardReady())

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Registries that want to know who asks: with a password (Debian's docker-registry), and with the
-// tokens of a token server (a fake one, on the event loop of the flow).
+// Registries with authentication: a password (Debian's docker-registry), and tokens of a token
+// server (a fake registry on the event loop of the flow).
 #include <cstdlib>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "inspection/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
@@ -18,11 +18,11 @@ using inspection::DockerRegistry;
 using inspection::FakeRegistry;
 using inspection::Publisher;
 
-class PrivateRegistryFlow : public FlowTest {
+class RegistryCredentialsFlow : public FlowFixture {
  protected:
-  // Time for a flow to mend what is wrong before the pod is let go.
+  // Enough time to correct the Secret before the pod is ungated.
   kube::Result<> Know(const std::string& host, const char* retry_period) {
-    return UseClusterConfig(UsualClusterConfig().Set("/spec/inspectionRetryPeriod", retry_period),
+    return UseClusterConfig(DefaultClusterConfig().Set("/spec/inspectionRetryPeriod", retry_period),
                             "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n");
   }
 
@@ -39,7 +39,7 @@ class PrivateRegistryFlow : public FlowTest {
                              {"data", {{".dockerconfigjson", docker_config}}}});
   }
 
-  // Gated, with the label and an annotation that has every one of `words`.
+  // Gated, with the label and an annotation that contains all `words`.
   static Condition TellsOnThePod(const std::string& pod, const std::vector<std::string>& words) {
     return OfPod(pod, "says what went wrong with its image", [words](const Json& state) {
       if (!state["metadata"].value("labels", Json::object()).contains(api::kInspectErrorLabel))
@@ -54,7 +54,7 @@ class PrivateRegistryFlow : public FlowTest {
   }
 };
 
-TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
+TEST_F(RegistryCredentialsFlow, APasswordServesOnlyThePodsThatHaveIt) {
   std::string folder =
       std::string(std::getenv("TEST_TMPDIR") == nullptr ? "/tmp" : std::getenv("TEST_TMPDIR")) +
       "/" + scene().ns();
@@ -71,14 +71,14 @@ TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
       .Do(CreateSecret("wrong", DockerConfig(registry.host(), "u", "guess")))
       .Do(Create(MakePod("with").Image(image).PullSecret("right")))
       .Await(Requires("with", {"s390x"}))
-      // What one pod may know, another does not profit from.
+      // A cached answer for one pod's credentials does not serve another pod.
       .Do(Create(MakePod("without").Image(image)))
       .Do(Create(MakePod("mistaken").Image(image).PullSecret("wrong")))
       .Await(TellsOnThePod("without", {image, registry.host(), "401", "0 credentials"}))
       .Await(TellsOnThePod("mistaken", {image, registry.host(), "401", "1 credential"}))
       .Await(EventAbout("without", std::string(api::kReasonInspectionError),
                         {image, registry.host(), "401"}))
-      // I3: no gate for ever, and no requirement made up.
+      // I3: ungated after the last attempt, without a requirement.
       .Await(Ungated("without"), 240s)
       .Await(Ungated("mistaken"), 240s)
       .Check(Labelled("without", std::string(api::kInspectErrorCountLabel), "5"))
@@ -86,14 +86,14 @@ TEST_F(PrivateRegistryFlow, WithAPasswordIsReadByThePodsThatHaveIt) {
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Check(OfPod("mistaken", "has no requirement",
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }))
-      .Never(GateAndItsWorkGoApart());
+      .Never(GateRemovedWithoutItsDecision());
 }
 
-TEST_F(PrivateRegistryFlow, WithTokensIsReadOnceTheSecretIsCorrected) {
+TEST_F(RegistryCredentialsFlow, TokensAreUsedOnceTheSecretIsCorrected) {
   FakeRegistry registry(cluster().io().get_executor(), {});
   registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
   registry.RequireToken("u", "secret");
-  // The third pause of 60 s is 17 s: the secret is right long before the pod would be let go.
+  // Of a period of 60 s the third backoff is 17 s: the Secret is corrected before the last attempt.
   kube::Result<> known = Know(registry.host(), "60s");
   ASSERT_TRUE(known) << known.error();
   const std::string image = registry.host() + "/team/app:1";
@@ -111,12 +111,12 @@ TEST_F(PrivateRegistryFlow, WithTokensIsReadOnceTheSecretIsCorrected) {
                      return !pod["metadata"]["labels"].contains(api::kInspectErrorLabel) &&
                             !annotations.contains(api::kInspectErrorAnnotation);
                    }))
-      .Never(GateAndItsWorkGoApart());
+      .Never(GateRemovedWithoutItsDecision());
   EXPECT_GE(registry.Count("GET /token"), 2) << "one with each password";
 }
 
-// Followed by a watch of that one Secret, which the controller is given the right to.
-TEST_F(PrivateRegistryFlow, TheGlobalSecretIsInUseWhileItIsThereAndNoLonger) {
+// The controller watches that one Secret, for which the operator grants the right.
+TEST_F(RegistryCredentialsFlow, TheGlobalSecretIsUsedUntilItIsDeleted) {
   const kube::ObjectKey secret{cluster().operator_namespace(), "global-pull"};
   FakeRegistry registry(cluster().io().get_executor(), {});
   registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
@@ -138,7 +138,7 @@ TEST_F(PrivateRegistryFlow, TheGlobalSecretIsInUseWhileItIsThereAndNoLonger) {
                 return cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, secret));
               }};
   kube::Result<> known =
-      UseClusterConfig(UsualClusterConfig()
+      UseClusterConfig(DefaultClusterConfig()
                            .Set("/spec/inspectionRetryPeriod", "60s")
                            .Set("/spec/globalPullSecretRef/name", secret.name),
                        "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The ClusterPodPlacementConfig in its older version, as manifests for the peer have it: the API
-// server has the operator convert, and nothing is lost on the way there and back.
-#include "e2e/framework/flow_test.h"
+// ClusterPodPlacementConfig v1alpha1, as in manifests for the Go operator: the API server calls the
+// operator's conversion webhook, and a round trip loses nothing.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
@@ -11,9 +11,9 @@ constexpr Resource kOlder{api::kGroup, "v1alpha1", "clusterpodplacementconfigs",
 const std::string kCluster(api::kClusterConfigName);
 const std::string kOlderVersion = std::string(api::kGroup) + "/v1alpha1";
 
-class OlderVersionFlow : public FlowTest {};
+class ConversionFlow : public FlowFixture {};
 
-// As `resource` shows it, its spec has this at `path`; null: nothing.
+// The spec of `resource` has `wanted` at `path`; null: no such field.
 Condition Shows(const Resource& resource, const std::string& path, const Json& wanted) {
   return {.name = std::string(resource.version) + " has " + wanted.dump() + " as spec" + path,
           .holds = [resource, path, wanted](Scene& scene) -> kube::Result<> {
@@ -30,12 +30,12 @@ Condition Shows(const Resource& resource, const std::string& path, const Json& w
           }};
 }
 
-TEST_F(OlderVersionFlow, OfTheClustersConfigWorksAndLosesNothing) {
+TEST_F(ConversionFlow, WorksAndLosesNothing) {
   Json selector = {{"matchLabels", {{kSceneLabel, "true"}}}};
-  Flow(scene(), "created in the older version")
+  Flow(scene(), "created as v1alpha1")
       .Await(NoConfigAnywhere())
       .Do(Delete(kClusterConfigs, kCluster))
-      .Await(Gone(kClusterConfigs, kCluster))
+      .Await(Absent(kClusterConfigs, kCluster))
       .Do(Create(kOlder, {{"apiVersion", kOlderVersion},
                           {"kind", "ClusterPodPlacementConfig"},
                           {"metadata", {{"name", kCluster}}},
@@ -49,9 +49,9 @@ TEST_F(OlderVersionFlow, OfTheClustersConfigWorksAndLosesNothing) {
         return pod["metadata"].value("labels", Json::object()).contains(api::kClusterGateLabel);
       }));
 
-  // What only the newer version has survives a write through the older one.
+  // Fields that only v1beta1 has survive a write as v1alpha1.
   Json platforms = Json::array({{{"architecture", "arm64"}, {"weight", 7}}});
-  Flow(scene(), "there and back")
+  Flow(scene(), "round trip")
       .Do(Change(kClusterConfigs, kCluster,
                  {{"spec",
                    {{"fallbackArchitecture", "arm64"},

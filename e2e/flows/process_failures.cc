@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What can only be seen where our programs are processes of this machine: memory, exit codes, a
-// frozen registry, an API server that goes away. Integration tier only.
+// Flows that need the programs as processes of this machine: memory, exit codes, a dead shard, a
+// frozen registry, an API server that is down or hangs, malformed requests.
 #include <csignal>
 #include <iomanip>
 #include <iostream>
@@ -8,7 +8,7 @@
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/flows/process_conditions.h"
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/http/pool.h"
 
 namespace e2e {
@@ -18,11 +18,11 @@ using namespace std::chrono_literals;
 using kube::Ok;
 using kube::Result;
 
-class ProcessFlow : public FlowTest {
+class ProcessFailuresFlow : public FlowFixture {
  protected:
   ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
 
-  // All our processes of the scene and of the operator's namespace.
+  // All processes of the scene and of the operator's namespace.
   std::vector<PodProcess*> Processes(const std::string& ns) {
     std::vector<PodProcess*> all;
     for (const char* program : {"operator", "webhook", "shard", "cluster-controller"}) {
@@ -31,7 +31,7 @@ class ProcessFlow : public FlowTest {
     return all;
   }
 
-  // By pod, of the scene and of the operator's namespace.
+  // By pod, in the scene's and the operator's namespace.
   std::map<std::string, int> Restarts() {
     std::map<std::string, int> restarts;
     for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {
@@ -51,11 +51,11 @@ class ProcessFlow : public FlowTest {
   }
 };
 
-// The budget of the design: idle at most 10 MB resident a process, shared pages included, and shard
-// and webhook of a namespace together at most 20 MB. A sanitizer's build has other needs.
-TEST_F(ProcessFlow, IdleMemoryIsWithinItsBudget) {
+// The budget: at most 10 MB resident for an idle process, shared pages included, and at most 20 MB
+// for shard and webhook of a namespace together.
+TEST_F(ProcessFailuresFlow, IdleMemoryIsWithinItsBudget) {
 #ifdef BUILT_WITH_SANITIZER
-  GTEST_SKIP() << "built with a sanitizer";
+  GTEST_SKIP() << "a sanitizer build needs more memory";
 #endif
   constexpr long kProcessBudget = 10 * 1024;
   constexpr long kNamespaceBudget = 20 * 1024;
@@ -83,35 +83,35 @@ TEST_F(ProcessFlow, IdleMemoryIsWithinItsBudget) {
   EXPECT_LE(of_namespace, kNamespaceBudget);
 }
 
-// SIGTERM, as from a kubelet, ends each program with 0 and soon.
-TEST_F(ProcessFlow, SigtermEndsThemWell) {
-  Flow flow(scene(), "shards come and go");
+// After SIGTERM each program exits with 0 within its grace period.
+TEST_F(ProcessFailuresFlow, SigtermEndsEachProgramWithZero) {
+  Flow flow(scene(), "a shard is deployed and removed");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   size_t before = kubelet().stops().size();
-  flow.Do(Delete(kConfigs, "only")).Await(ShardGone());
+  flow.Do(Delete(kConfigs, "only")).Await(ShardRemoved());
   ASSERT_GE(kubelet().stops().size(), before + 2) << "shard and webhook were not stopped";
   for (size_t i = before; i < kubelet().stops().size(); ++i) {
     EXPECT_EQ(kubelet().stops()[i].second, 0) << kubelet().stops()[i].first;
   }
 }
 
-// I3: a dead shard is taken over, the config's status says what is wrong with it, and a shard that
-// is back goes on.
-TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
-  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+// I3: the cluster controller takes over from a dead shard, the config's status has the reason, and
+// a restarted shard continues.
+TEST_F(ProcessFailuresFlow, ADeadShardIsTakenOver) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
   ASSERT_TRUE(used) << used.error();
   const std::string shard_pods = std::string(api::kOperandLabel) + "=shard";
   Flow flow(scene(), "a dead shard is taken over");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
-  kubelet().HoldImage("shard", scene().ns(), true);
+  kubelet().FailImagePulls("shard", scene().ns(), true);
   flow.Do(DeletePods(shard_pods))
       .Await(NoProcessOf("shard"))
       .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(5)))
       .Await(AllUngated(5))
-      .Await(Says(kConfigs, "only", "Degraded", "True", "ImagePull"))
-      .Never(GateAndItsWorkGoApart())
-      .Never(ClusterGateGoesBeforeLocal());
+      .Await(HasStatusCondition(kConfigs, "only", "Degraded", "True", "ImagePull"))
+      .Never(GateRemovedWithoutItsDecision())
+      .Never(ClusterGateRemovedBeforeLocal());
   for (const PodHistory* pod : scene().pods().All()) {
     if (IsOperand(pod->last())) continue;
     EXPECT_TRUE(HasGate(pod->events.front().pod, api::kLocalGate)) << pod->name;
@@ -119,20 +119,20 @@ TEST_F(ProcessFlow, ADeadShardIsTakenOver) {
         << scene().Describe(pod->name);
     flow.Await(EventAbout(pod->name, std::string(api::kReasonShardTakeover)));
   }
-  kubelet().HoldImage("shard", scene().ns(), false);
+  kubelet().FailImagePulls("shard", scene().ns(), false);
   flow.Await(ShardReady())
       .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
       .Await(Prefers("later", {{"arm64", 77}}));
 }
 
-// I3: who may write Leases in a namespace keeps no pod of a dead shard gated. Within the longest
-// wait for any shard, so it is the Deployment that says so.
-TEST_F(ProcessFlow, ALeaseThatATenantRenewsHoldsNoPod) {
-  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "10s"));
+// I3: a tenant who renews the Lease of a dead shard cannot keep its pods gated. The takeover
+// happens before the longest wait for any shard, because of the Deployment's status.
+TEST_F(ProcessFailuresFlow, ALeaseRenewedByATenantKeepsNoPodGated) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "10s"));
   ASSERT_TRUE(used) << used.error();
   Flow flow(scene(), "a Lease that a tenant renews");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
-  kubelet().HoldImage("shard", scene().ns(), true);
+  kubelet().FailImagePulls("shard", scene().ns(), true);
   flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
       .Await(NoProcessOf("shard"))
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))));
@@ -151,26 +151,26 @@ TEST_F(ProcessFlow, ALeaseThatATenantRenewsHoldsNoPod) {
       .Await(Prefers("web", {{"arm64", 77}}))
       .Await(EventAbout("web", std::string(api::kReasonShardTakeover)));
   EXPECT_GT(*renewals, 2);
-  kubelet().HoldImage("shard", scene().ns(), false);
+  kubelet().FailImagePulls("shard", scene().ns(), false);
 }
 
-// A registry that hangs holds up only the pods that need it, and none for ever.
-TEST_F(ProcessFlow, AFrozenRegistryHoldsNoPodForEver) {
+// A registry that hangs delays only the pods that need it, and only until inspection gives up.
+TEST_F(ProcessFailuresFlow, AFrozenRegistryKeepsNoPodGated) {
   TestRegistry& registry = TheProcessCluster().test_registry();
   registry.Freeze();
   Flow(scene(), "a frozen registry")
-      // Another tag than any other test's, so that no cache knows it.
+      // A tag that no other test uses, so it is in no cache.
       .Do(Create(MakePod("stuck").Image(Image("demo/multi:frozen"))))
       .Await(EventAbout("stuck", std::string(api::kReasonInspectionError)), 240s);
   registry.Thaw();
   Flow(scene(), "the registry is back")
       .Await(Ungated("stuck"), 240s)
-      .Never(GateAndItsWorkGoApart());
+      .Never(GateRemovedWithoutItsDecision());
 }
 
-// Watches resume, nobody exits, no pod is lost.
-TEST_F(ProcessFlow, TheApiServerMayGoAway) {
-  Flow flow(scene(), "the API server goes away");
+// Watches resume, no program exits, no pod stays gated.
+TEST_F(ProcessFailuresFlow, TheApiServerMayBeDown) {
+  Flow flow(scene(), "the API server is down");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   std::map<std::string, int> restarts = Restarts();
@@ -182,7 +182,7 @@ TEST_F(ProcessFlow, TheApiServerMayGoAway) {
   auto back = TheProcessCluster().AwaitApiServer();
   ASSERT_TRUE(back) << back.error();
 
-  // Once the watch has a new pod, what it lost in the outage is behind it.
+  // After the watch has seen a new pod it has also seen the events of the outage.
   flow.Do(Create(MakePod("first").Image(Image("demo/multi:1")))).Await(Ungated("first"));
   int gaps = scene().pods().gaps();
   flow.Do(Create(MakeDeployment("after", MakePod("").Image(Image("demo/multi:1"))).Replicas(10)))
@@ -190,7 +190,7 @@ TEST_F(ProcessFlow, TheApiServerMayGoAway) {
   EXPECT_EQ(scene().pods().gaps(), gaps);
   for (const PodHistory* pod : scene().pods().All()) {
     if (IsOperand(pod->last())) continue;
-    for (const PodRule& rule : {ClusterGateGoesBeforeLocal(), GateAndItsWorkGoApart()}) {
+    for (const PodRule& rule : {ClusterGateRemovedBeforeLocal(), GateRemovedWithoutItsDecision()}) {
       Result<> kept = rule.kept(*pod);
       EXPECT_TRUE(kept) << rule.name << ": " << pod->name << ": " << kept.error();
     }
@@ -200,10 +200,9 @@ TEST_F(ProcessFlow, TheApiServerMayGoAway) {
   ExpectNoRestartSince(restarts);
 }
 
-// An API server that hangs, for longer than a Lease can be held and any call may take, while pods,
-// configs and admission are being worked on: every program lives through it, and every pod is
-// placed.
-TEST_F(ProcessFlow, TheApiServerMayHang) {
+// The API server hangs for longer than a Lease lasts and any call may take, while pods are placed,
+// configs reconciled and reviews answered: no program exits, and every pod is placed.
+TEST_F(ProcessFailuresFlow, TheApiServerMayHang) {
   constexpr size_t kPods = 400;
   Flow flow(scene(), "the API server hangs");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
@@ -211,7 +210,7 @@ TEST_F(ProcessFlow, TheApiServerMayHang) {
   std::map<std::string, int> restarts = Restarts();
   flow.Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(kPods)))
       .Await(UngatedSoFar(20))
-      // The operator has something to do as well.
+      // Work for the operator.
       .Do(Create(MakeConfig("other").Priority(7).ForLabel("no", "pod").Prefer("amd64", 1)));
   if (flow.failed()) return;
 
@@ -225,15 +224,15 @@ TEST_F(ProcessFlow, TheApiServerMayHang) {
   ASSERT_TRUE(back) << back.error();
 
   flow.Await(AllUngated(kPods), 180s)
-      .Never(GateAndItsWorkGoApart())
-      .Never(ClusterGateGoesBeforeLocal());
+      .Never(GateRemovedWithoutItsDecision())
+      .Never(ClusterGateRemovedBeforeLocal());
   ExpectNoRestartSince(restarts);
   for (const PodHistory* pod : scene().pods().All()) {
     if (IsOperand(pod->last()) || !HasGate(pod->events.front().pod, api::kLocalGate)) continue;
     EXPECT_EQ(PreferencesOf(pod->last()), (std::map<std::string, int>{{"arm64", 10}}))
         << scene().Describe(pod->name);
   }
-  // Everything leads, watches and answers as before.
+  // Leases, watches and webhooks work as before.
   flow.Do(Create(MakeConfig("third").Priority(9).ForLabel("app", "later").Prefer("s390x", 3)))
       .Await(ShardReady())
       .Do(Create(MakePod("later").Label("app", "later").Image(Image("demo/multi:1"))))
@@ -241,10 +240,10 @@ TEST_F(ProcessFlow, TheApiServerMayHang) {
   ExpectNoRestartSince(restarts);
 }
 
-// Whoever may write Leases in the namespace cannot keep its pods waiting: neither by a holder that
-// does not exist nor by a deletion.
-TEST_F(ProcessFlow, ATenantsWriteOfTheLeaseHoldsNoPod) {
-  auto used = UseClusterConfig(UsualClusterConfig().Set("/spec/shardTakeoverAfter", "10m"));
+// A tenant who writes the shard's Lease cannot keep pods gated: neither with a holder that does not
+// exist nor by deleting the Lease.
+TEST_F(ProcessFailuresFlow, ALeaseWrittenByATenantKeepsNoPodGated) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "10m"));
   ASSERT_TRUE(used) << used.error();
   const std::string lease(api::kShardControllerName);
   Flow flow(scene(), "a tenant writes to the shard's Lease");
@@ -261,9 +260,8 @@ TEST_F(ProcessFlow, ATenantsWriteOfTheLeaseHoldsNoPod) {
       .Await(Exists(kLeases, lease));
 }
 
-// What somebody changes by hand is put right: at once, and also what was changed while no operator
-// ran.
-TEST_F(ProcessFlow, WhatIsChangedByHandIsPutRight) {
+// Manual changes of operands are reverted: at once, or when the operator starts again.
+TEST_F(ProcessFailuresFlow, ManualChangesAreReverted) {
   const std::string ops = cluster().operator_namespace();
   const std::string shard(api::kShardControllerName);
   auto has_rules = Condition{.name = "the shard's Role has its rules",
@@ -287,7 +285,7 @@ TEST_F(ProcessFlow, WhatIsChangedByHandIsPutRight) {
                   if (kubelet().OfProgram("operator", ops).empty()) return Ok();
                   return kube::Error::AlreadyExists("one runs");
                 }};
-  Flow flow(scene(), "operands are changed by hand");
+  Flow flow(scene(), "manual changes of operands");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
       .Do(Change(kRoles, shard, {{"rules", Json::array()}}))
@@ -297,7 +295,7 @@ TEST_F(ProcessFlow, WhatIsChangedByHandIsPutRight) {
       .Await(is_managed);
   if (flow.failed()) return;
 
-  kubelet().HoldImage("operator", ops, true);
+  kubelet().FailImagePulls("operator", ops, true);
   kube::ListOptions pods_of_operator{
       .ns = ops, .label_selector = std::string(api::kOperandLabel) + "=operator"};
   auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, pods_of_operator));
@@ -311,16 +309,15 @@ TEST_F(ProcessFlow, WhatIsChangedByHandIsPutRight) {
       .Do(Change(kRoles, shard, {{"rules", Json::array()}}))
       .Do(Change(kDeployments, shard, {{"spec", {{"replicas", 0}}}}))
       .Await(NoProcessOf("shard"));
-  kubelet().HoldImage("operator", ops, false);
+  kubelet().FailImagePulls("operator", ops, false);
   flow.Await(has_rules)
       .Await(ShardReady())
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
       .Await(Prefers("web", {{"arm64", 10}}));
 }
 
-// What comes to a webhook's port that is no AdmissionReview is answered, never believed, and hurts
-// nobody.
-TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
+// A request that is not an AdmissionReview gets an error response and does not end the webhook.
+TEST_F(ProcessFailuresFlow, AWebhookSurvivesMalformedReviews) {
   Flow flow(scene(), "a webhook");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
@@ -349,7 +346,7 @@ TEST_F(ProcessFlow, AWebhookOutlivesMalformedReviews) {
                               .body = body,
                               .timeout = 5s};
     auto answer = cluster().Run(pool->Call(request));
-    // A body that is too large may be cut off before it was all sent.
+    // The connection may be closed before a body that is too large was sent.
     if (!answer) {
       EXPECT_GT(body.size(), 1024u * 1024) << answer.error();
       continue;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Who owns a namespace may have PodPlacementConfigs in it, by the ClusterRoles that every cluster
-// has for its users.
-#include "e2e/framework/flow_test.h"
+// The default ClusterRoles admin, edit and view include PodPlacementConfigs: namespace owners need
+// no further rights.
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/client_config.h"
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
@@ -13,10 +13,9 @@ using namespace std::chrono_literals;
 using kube::Ok;
 using kube::Result;
 
-class NamespaceOwnerFlow : public FlowTest {
+class NamespaceRolesFlow : public FlowFixture {
  protected:
-  // The API server for a ServiceAccount that the ClusterRole `role` is bound to in the scene's
-  // namespace.
+  // A client for a ServiceAccount with the ClusterRole `role` in the scene's namespace.
   std::unique_ptr<kube::Client> ClientOf(const std::string& role) {
     std::string account = "user-" + role;
     Json service_account = {
@@ -53,11 +52,11 @@ class NamespaceOwnerFlow : public FlowTest {
     return client ? std::move(*client) : nullptr;
   }
 
-  // Repeats `call` while it is forbidden: a binding and an aggregated role are in force a moment
-  // after they are written.
+  // Repeats `call` while it is forbidden: bindings and aggregated roles take effect a moment after
+  // they are written.
   template <class T>
   Result<T> Eventually(const std::function<kube::Async<T>()>& call) {
-    kube::TimePoint deadline = cluster().clock().Now() + cluster().patience();
+    kube::TimePoint deadline = cluster().clock().Now() + cluster().timeout();
     while (true) {
       Result<T> result = cluster().Run(call());
       if (!FailedWith(result, kube::Code::kPermissionDenied) || cluster().clock().Now() > deadline)
@@ -82,7 +81,7 @@ class NamespaceOwnerFlow : public FlowTest {
   }
 };
 
-TEST_F(NamespaceOwnerFlow, AdminsAndEditorsWriteConfigs) {
+TEST_F(NamespaceRolesFlow, AdminsAndEditorsWriteConfigs) {
   for (const char* role : {"admin", "edit"}) {
     SCOPED_TRACE(role);
     std::unique_ptr<kube::Client> user = ClientOf(role);
@@ -105,7 +104,7 @@ TEST_F(NamespaceOwnerFlow, AdminsAndEditorsWriteConfigs) {
   }
 }
 
-TEST_F(NamespaceOwnerFlow, ViewersReadConfigs) {
+TEST_F(NamespaceRolesFlow, ViewersReadConfigs) {
   std::unique_ptr<kube::Client> user = ClientOf("view");
   ASSERT_NE(user, nullptr);
   Result<> listed = ListConfigs(*user);

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Input that is wrong is refused with words that say what is wrong, by CRD or by the validating
-// webhook.
-#include "e2e/framework/flow_test.h"
+// The CRD or the validating webhook refuses invalid configs with a message that names the error.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
 
-class WrongInputFlow : public FlowTest {};
+class WrongInputFlow : public FlowFixture {};
 
 TEST_F(WrongInputFlow, OfAConfigIsRefused) {
   Flow(scene(), "wrong configs")
@@ -41,7 +40,7 @@ TEST_F(WrongInputFlow, OfAConfigIsRefused) {
   EXPECT_TRUE(configs->empty());
 }
 
-TEST_F(WrongInputFlow, OfAConfigIsRefusedAtUpdateToo) {
+TEST_F(WrongInputFlow, OfAConfigIsRefusedOnUpdate) {
   Json twice = Json::array(
       {{{"architecture", "arm64"}, {"weight", 1}}, {{"architecture", "arm64"}, {"weight", 2}}});
   Flow(scene(), "wrong updates")
@@ -64,20 +63,22 @@ TEST_F(WrongInputFlow, OfTheClustersConfigIsRefused) {
       .Await(ClusterConfigReady());
 }
 
-// What the cluster's config names in the operator's namespace.
-TEST_F(WrongInputFlow, InNamedObjectsIsSaidInTheStatus) {
+// Errors in an object that the cluster's config refers to.
+TEST_F(WrongInputFlow, InAReferencedObjectIsReportedInTheStatus) {
   const std::string cluster_config(api::kClusterConfigName);
-  auto used = UseClusterConfig(UsualClusterConfig(), "\nblocked = \"yes\"\n");
+  auto used = UseClusterConfig(DefaultClusterConfig(), "\nblocked = \"yes\"\n");
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "a broken registries.conf")
-      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True",
-                  "key registries.conf line 5: blocked"))
+      .Await(HasStatusCondition(kClusterConfigs, cluster_config, "Degraded", "True",
+                                "key registries.conf line 5: blocked"))
       .Do(Change(kClusterConfigs, cluster_config,
                  {{"spec", {{"caBundleConfigMapRef", {{"name", "nowhere"}}}}}}))
-      .Await(Says(kClusterConfigs, cluster_config, "Degraded", "True", "nowhere does not exist"));
-  used = UseClusterConfig(UsualClusterConfig());
+      .Await(HasStatusCondition(kClusterConfigs, cluster_config, "Degraded", "True",
+                                "nowhere does not exist"));
+  used = UseClusterConfig(DefaultClusterConfig());
   ASSERT_TRUE(used) << used.error();
-  Flow(scene(), "and a good one").Await(Says(kClusterConfigs, cluster_config, "Degraded", "False"));
+  Flow(scene(), "and a good one")
+      .Await(HasStatusCondition(kClusterConfigs, cluster_config, "Degraded", "False"));
 }
 
 }  // namespace

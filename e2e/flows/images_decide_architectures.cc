@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// The functional test plan of the operator enhancement: workloads whose images support different
-// architectures, single manifests and indexes, OCI and Docker, and images that cannot be inspected.
-#include "e2e/framework/flow_test.h"
+// The architectures of the images become the requirement of the pod: single manifests and indexes,
+// OCI and Docker, and images that cannot be inspected. From the test plan of the operator
+// enhancement.
+#include "e2e/framework/flow_fixture.h"
 
 namespace e2e {
 namespace {
@@ -16,7 +17,7 @@ struct ImageCase {
 
 // What e2e/cluster/images/push_demo.py pushes.
 const ImageCase kImages[] = {
-    // An OCI index with attestations, which are no images.
+    // An OCI index with attestations, which are not images.
     {"multi", "demo/multi:1", {"amd64", "arm64", "ppc64le", "s390x"}},
     // A Docker manifest list.
     {"pair", "demo/arm64-amd64:1", {"amd64", "arm64"}},
@@ -28,7 +29,7 @@ const ImageCase kImages[] = {
     {"s390x", "demo/s390x:1", {"s390x"}},
 };
 
-class ImagesFlow : public FlowTest {};
+class ImagesFlow : public FlowFixture {};
 
 TEST_F(ImagesFlow, DecideWhereAPodMayRun) {
   Flow flow(scene(), "images decide where a pod may run");
@@ -39,17 +40,19 @@ TEST_F(ImagesFlow, DecideWhereAPodMayRun) {
         image.architectures.size() == 1 ? api::kSingleArchLabel : api::kMultiArchLabel;
     flow.Await(Requires(image.name, image.architectures))
         .Check(Labelled(image.name, std::string(label), ""))
-        .Await(LandsOn(image.name, image.architectures));
+        .Await(ScheduledOn(image.name, image.architectures));
     for (const std::string& architecture : image.architectures) {
       flow.Check(Labelled(image.name, std::string(api::kLabelPrefix) + architecture, ""));
     }
   }
-  flow.Never(CameWithoutClusterGate()).Never(GateAndItsWorkGoApart()).Never(HadLocalGate());
+  flow.Never(CreatedWithoutClusterGate())
+      .Never(GateRemovedWithoutItsDecision())
+      .Never(HadLocalGate());
 }
 
-// The same by Deployment, as pods mostly come: their names are made by generateName.
+// The same for Deployments, whose pods have generated names.
 TEST_F(ImagesFlow, DecideForDeployments) {
-  Flow(scene(), "a deployment lands on its architectures")
+  Flow(scene(), "a Deployment is scheduled on its architectures")
       .Do(Create(MakeDeployment("z", MakePod("").Image(Image("demo/s390x:1"))).Replicas(3)))
       .Await(RolledOut("z"))
       .Check(AllUngated(3));
@@ -63,8 +66,8 @@ TEST_F(ImagesFlow, DecideForDeployments) {
   }
 }
 
-TEST_F(ImagesFlow, ContainersMeetInWhatTheyHaveInCommon) {
-  Flow(scene(), "containers meet")
+TEST_F(ImagesFlow, AllContainersDecideTogether) {
+  Flow(scene(), "architectures in common")
       .Do(Create(MakePod("both").Image(Image("demo/multi:1")).Image(Image("demo/arm64-amd64:1"))))
       .Await(Requires("both", {"amd64", "arm64"}))
       .Do(Create(MakePod("init")
@@ -78,7 +81,7 @@ TEST_F(ImagesFlow, ContainersMeetInWhatTheyHaveInCommon) {
       .Await(Requires("init", {"ppc64le", "s390x"}));
 }
 
-TEST_F(ImagesFlow, WithoutACommonArchitectureAPodStaysPendingAndSaysWhy) {
+TEST_F(ImagesFlow, WithoutACommonArchitectureAPodStaysPendingWithAnEvent) {
   Flow(scene(), "no common architecture")
       .Do(Create(MakePod("torn").Image(Image("demo/arm64:1")).Image(Image("demo/s390x:1"))))
       .Await(Ungated("torn"))
@@ -88,19 +91,19 @@ TEST_F(ImagesFlow, WithoutACommonArchitectureAPodStaysPendingAndSaysWhy) {
              1s);
 }
 
-// An image that is not there: no gate for ever, five tries, then on as the pod came (I3).
-TEST_F(ImagesFlow, ThatCannotBeInspectedHoldNoPodForEver) {
-  Flow(scene(), "an image that is not there")
+// After five failed inspections the pod is ungated without a requirement (I3).
+TEST_F(ImagesFlow, ThatCannotBeInspectedDoNotKeepAPodGated) {
+  Flow(scene(), "an image that does not exist")
       .Do(Create(MakePod("lost").Image(Image("demo/nowhere:1"))))
       .Await(EventAbout("lost", std::string(api::kReasonInspectionError)))
       .Await(Ungated("lost"), 240s)
       .Check(OfPod("lost", "has no requirement",
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }))
-      .Never(GateAndItsWorkGoApart());
+      .Never(GateRemovedWithoutItsDecision());
 }
 
-TEST_F(ImagesFlow, ThatCannotBeInspectedFallBack) {
-  auto used = UseClusterConfig(UsualClusterConfig().Fallback("ppc64le"));
+TEST_F(ImagesFlow, ThatCannotBeInspectedGetTheFallbackArchitecture) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Fallback("ppc64le"));
   ASSERT_TRUE(used) << used.error();
   Flow(scene(), "fallback architecture")
       .Do(Create(MakePod("lost").Image(Image("demo/nowhere:1"))))

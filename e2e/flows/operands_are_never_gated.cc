@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// I8: our own operands are never gated by us, and run where the restricted Pod Security Standard
-// and a ResourceQuota are in force.
-#include "e2e/framework/flow_test.h"
+// I8: operands are never gated, and run in namespaces that enforce the restricted Pod Security
+// Standard and a ResourceQuota.
+#include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
 namespace {
 
-class OperandsFlow : public FlowTest {};
+class OperandsFlow : public FlowFixture {};
 
-class StrictNamespaceFlow : public FlowTest {
+class StrictNamespaceFlow : public FlowFixture {
  protected:
   Json NamespaceLabels() const override {
     return {{"pod-security.kubernetes.io/enforce", "restricted"},
@@ -37,8 +37,8 @@ TEST_F(StrictNamespaceFlow, AShardRunsInIt) {
       .Never(OperandHadGate());
 }
 
-// The config selects every pod of the namespace, so the shard's own as well, and again after they
-// were all replaced.
+// The config selects every pod of the namespace, which includes the shard's own pods, also after
+// they were replaced.
 TEST_F(OperandsFlow, AreNeverGatedByTheirOwnWebhook) {
   Flow(scene(), "operands are never gated")
       .Do(Create(MakeConfig("everything").Prefer("arm64", 10)))

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Configs of one priority that were created in the same instant, and so raced past the webhook: the
-// oldest counts.
+// Configs with the same priority, created at the same time and accepted because the webhook could
+// not see the others yet: the oldest is applied.
 #include <algorithm>
 #include <string>
 #include <vector>
 
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 #include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-class OnePriorityFlow : public FlowTest {
+class SamePriorityFlow : public FlowFixture {
  protected:
   struct Stored {
     std::string created;
@@ -23,7 +23,7 @@ class OnePriorityFlow : public FlowTest {
     auto operator<=>(const Stored&) const = default;
   };
 
-  // Creates eight of them at once; those that were accepted, the oldest first.
+  // Creates eight configs at once. Returns those that were accepted, the oldest first.
   std::vector<Stored> CreateTogether() {
     kube::TaskGroup tasks(cluster().io().get_executor());
     int done = 0;
@@ -56,28 +56,30 @@ class OnePriorityFlow : public FlowTest {
   }
 };
 
-TEST_F(OnePriorityFlow, OfThoseCreatedTogetherTheOldestIsApplied) {
+TEST_F(SamePriorityFlow, OfThoseCreatedTogetherTheOldestIsApplied) {
   std::vector<Stored> stored;
   for (int tries = 0; tries < 20 && stored.size() < 2; ++tries) {
     for (const Stored& config : stored) (void)scene().Delete(kConfigs, config.name);
     stored = CreateTogether();
   }
-  ASSERT_GE(stored.size(), 2u) << "none raced past the webhook";
+  ASSERT_GE(stored.size(), 2u)
+      << "the webhook refused all but one, so there is no conflict to test";
 
   const Stored& oldest = stored[0];
   const Stored& next = stored[1];
-  Flow flow(scene(), "the oldest of " + std::to_string(stored.size()));
-  flow.Await(Says(kConfigs, oldest.name, "Available", "True"));
+  Flow flow(scene(), "the oldest config of " + std::to_string(stored.size()));
+  flow.Await(HasStatusCondition(kConfigs, oldest.name, "Available", "True"));
   for (size_t i = 1; i < stored.size(); ++i) {
-    flow.Await(Says(kConfigs, stored[i].name, "Degraded", "True", "PriorityConflict"))
-        .Check(Says(kConfigs, stored[i].name, "Available", "False", "PriorityConflict"));
+    flow.Await(HasStatusCondition(kConfigs, stored[i].name, "Degraded", "True", "PriorityConflict"))
+        .Check(
+            HasStatusCondition(kConfigs, stored[i].name, "Available", "False", "PriorityConflict"));
   }
-  flow.Check(Says(kConfigs, oldest.name, "Degraded", "False"))
+  flow.Check(HasStatusCondition(kConfigs, oldest.name, "Degraded", "False"))
       .Do(Create(MakePod("first").Image(Image("demo/multi:1"))))
       .Await(Prefers("first", {{"arm64", oldest.weight}}))
       .Do(Delete(kConfigs, oldest.name))
-      .Await(Says(kConfigs, next.name, "Available", "True"))
-      .Await(Says(kConfigs, next.name, "Degraded", "False"))
+      .Await(HasStatusCondition(kConfigs, next.name, "Available", "True"))
+      .Await(HasStatusCondition(kConfigs, next.name, "Degraded", "False"))
       .Do(Create(MakePod("second").Image(Image("demo/multi:1"))))
       .Await(Prefers("second", {{"arm64", next.weight}}));
 }

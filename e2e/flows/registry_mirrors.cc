@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// registries.conf, by registriesConfigMapRef: images are looked up where the nodes will pull them.
-// The registries are fake ones, on the event loop of the flow, with another architecture each: the
-// requirement tells which was asked.
-#include "e2e/framework/flow_test.h"
+// registries.conf of registriesConfigMapRef: images are inspected where the nodes pull them. The
+// fake registries on the event loop of the flow have images of different architectures: the
+// requirement shows which registry was used.
+#include "e2e/framework/flow_fixture.h"
 #include "inspection/testing/fake_registry.h"
 
 namespace e2e {
@@ -10,9 +10,9 @@ namespace {
 
 using inspection::FakeRegistry;
 
-class MirrorsFlow : public FlowTest {
+class RegistryMirrorsFlow : public FlowFixture {
  protected:
-  // `prefix`: what images are named by; it stands for upstream_, with a mirror before that.
+  // Maps images with `prefix` to upstream_, with mirror_ as its mirror.
   std::string Configuration(const std::string& prefix, const std::string& more = "") const {
     return "[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + upstream_.host() +
            "\"\ninsecure = true\n" + more + "[[registry.mirror]]\nlocation = \"" + mirror_.host() +
@@ -23,31 +23,31 @@ class MirrorsFlow : public FlowTest {
   FakeRegistry mirror_{TheCluster().io().get_executor(), {}};
 };
 
-TEST_F(MirrorsFlow, AreAskedBeforeTheRegistry) {
+TEST_F(RegistryMirrorsFlow, AreUsedBeforeTheRegistry) {
   upstream_.PutImage("team/app", "1", {"linux", "amd64"});
   upstream_.PutImage("team/app", "2", {"linux", "ppc64le"});
   mirror_.PutImage("cache/team/app", "1", {"linux", "s390x"});
-  kube::Result<> used = UseClusterConfig(UsualClusterConfig(), Configuration("quay.test"));
+  kube::Result<> used = UseClusterConfig(DefaultClusterConfig(), Configuration("quay.test"));
   ASSERT_TRUE(used) << used.error();
-  Flow(scene(), "what the mirror has")
+  Flow(scene(), "an image that the mirror has")
       .Do(Create(MakePod("mirrored").Image("quay.test/team/app:1")))
       .Await(Requires("mirrored", {"s390x"}));
   EXPECT_EQ(upstream_.Count("/v2/"), 0);
   EXPECT_GE(mirror_.Count("GET /v2/cache/team/app/manifests/1"), 1);
-  Flow(scene(), "what the mirror does not have")
+  Flow(scene(), "an image that the mirror does not have")
       .Do(Create(MakePod("newer").Image("quay.test/team/app:2")))
       .Await(Requires("newer", {"ppc64le"}));
   EXPECT_GE(upstream_.Count("GET /v2/team/app/manifests/2"), 1);
 }
 
-TEST_F(MirrorsFlow, ServeForARegistryThatIsBlocked) {
+TEST_F(RegistryMirrorsFlow, ReplaceABlockedRegistry) {
   upstream_.PutImage("team/app", "2", {"linux", "ppc64le"});
   mirror_.PutImage("cache/team/app", "1", {"linux", "s390x"});
   kube::Result<> used =
-      UseClusterConfig(UsualClusterConfig(), Configuration(upstream_.host(), "blocked = true\n"));
+      UseClusterConfig(DefaultClusterConfig(), Configuration(upstream_.host(), "blocked = true\n"));
   ASSERT_TRUE(used) << used.error();
   const std::string image = upstream_.host() + "/team/app";
-  Flow(scene(), "a registry that is blocked")
+  Flow(scene(), "a blocked registry")
       .Do(Create(MakePod("mirrored").Image(image + ":1")))
       .Await(Requires("mirrored", {"s390x"}))
       .Do(Create(MakePod("newer").Image(image + ":2")))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "e2e/framework/flow_test.h"
+#include "e2e/framework/flow_fixture.h"
 
 #include <algorithm>
 
@@ -15,10 +15,10 @@ using kube::Result;
 namespace {
 
 constexpr const char* kRegistriesName = "e2e-registries";
-// No test waits longer than it must.
+// Keeps the flows about failed inspections short.
 constexpr const char* kShortPeriod = "5s";
 
-// The registry of the tests speaks plain HTTP, which nobody may do who was not told.
+// The registry of the tests serves plain HTTP, which needs `insecure`.
 Json RegistriesConfigMap(Cluster& cluster, const std::string& more) {
   Json config_map = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
   config_map["metadata"] = {{"name", kRegistriesName}, {"namespace", cluster.operator_namespace()}};
@@ -27,7 +27,7 @@ Json RegistriesConfigMap(Cluster& cluster, const std::string& more) {
   return config_map;
 }
 
-// Creates the cluster's config, or replaces the spec of the one that is there.
+// Creates the ClusterPodPlacementConfig or replaces its spec.
 Result<> WriteClusterConfig(Scene& scene, const ClusterConfigBuilder& config) {
   Result<Json> found = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
   if (IsNotFound(found)) {
@@ -46,7 +46,7 @@ Result<> WriteClusterConfig(Scene& scene, const ClusterConfigBuilder& config) {
   return Ok();
 }
 
-std::string LowerCase(std::string name) {
+std::string NamespaceNameOf(std::string name) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return std::tolower(c); });
   return name.substr(0, 40);
@@ -54,35 +54,35 @@ std::string LowerCase(std::string name) {
 
 }  // namespace
 
-ClusterConfigBuilder FlowTest::UsualClusterConfig() {
+ClusterConfigBuilder FlowFixture::DefaultClusterConfig() {
   return MakeClusterConfig()
       .ForNamespaces(kSceneLabel, "true")
       .Set("/spec/registriesConfigMapRef/name", kRegistriesName)
       .Set("/spec/inspectionRetryPeriod", kShortPeriod);
 }
 
-void FlowTest::SetUp() {
+void FlowFixture::SetUp() {
   std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-  auto scene = Scene::Make(cluster(), LowerCase(name), NamespaceLabels());
+  auto scene = Scene::Make(cluster(), NamespaceNameOf(name), NamespaceLabels());
   ASSERT_TRUE(scene) << scene.error();
   scene_ = std::move(*scene);
-  Result<> ready = UseClusterConfig(UsualClusterConfig());
+  Result<> ready = UseClusterConfig(DefaultClusterConfig());
   ASSERT_TRUE(ready) << ready.error() << "\n" << scene_->Describe("");
 }
 
-void FlowTest::TearDown() { scene_.reset(); }
+void FlowFixture::TearDown() { scene_.reset(); }
 
-Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config,
-                                    const std::string& registries_conf) {
+Result<> FlowFixture::UseClusterConfig(const ClusterConfigBuilder& config,
+                                       const std::string& registries_conf) {
   kube::Client& client = cluster().client();
   kube::Unstructured config_map(RegistriesConfigMap(cluster(), registries_conf));
   auto applied =
       cluster().Run(kube::ApplyObject(client, kConfigMaps, std::move(config_map), {"e2e"}));
   if (!applied) return applied.error();
 
-  // Not applied but replaced: fields that an earlier flow has set must not stay. Tried again, as
-  // the operator's validating webhook may be on its way still.
-  kube::TimePoint deadline = cluster().clock().Now() + cluster().patience();
+  // Replaced and not applied: fields set by an earlier flow must not stay. Retried, because the
+  // operator's validating webhook may not be ready yet.
+  kube::TimePoint deadline = cluster().clock().Now() + cluster().timeout();
   Condition ready = ClusterConfigReady();
   bool written = false;
   Result<> works;
@@ -92,7 +92,7 @@ Result<> FlowTest::UseClusterConfig(const ClusterConfigBuilder& config,
     written = written || works.has_value();
     cluster().Pause(50ms);
   } while (cluster().clock().Now() < deadline);
-  return works ? kube::Error::DeadlineExceeded("ClusterPodPlacementConfig does not work")
+  return works ? kube::Error::DeadlineExceeded("ClusterPodPlacementConfig is not in effect")
                : works.error().Prefix("ClusterPodPlacementConfig");
 }
 

@@ -1,48 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
 #
-# The ways in. Each target does what is missing and nothing else, so `make demo` on a fresh Debian
-# 12 works, if slowly, and again at once.
+# Each target first runs the targets that it needs and skips finished work: `make demo` works on a
+# fresh Debian 12.
 #
-# KUBECONFIG         an own cluster to work with: none is made then
-# KIND_NODE_IMAGE    an ordinary kind node image to pull, instead of one made here from Debian
-#                    packages
-# POD_PLACEMENT_CACHE where tools and the node image are kept (~/.cache/pod-placement)
+# KUBECONFIG           the cluster to use; without it a kind cluster is created
+# KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
+# POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
 
 CLUSTER := e2e/cluster
 
 .DEFAULT_GOAL := help
 .PHONY: help setup cluster demo test unit fuzz down clean-cache
 
-help: ## Say what there is
+help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
 setup: ## Install packages and build the tools (once, about 10 minutes)
 	@third_party/install.sh --go third_party/packages.txt $(CLUSTER)/packages.txt
 	@$(CLUSTER)/build-tools.sh
 
-cluster: setup ## Bring up the cluster, a registry and the demo images
+cluster: setup ## Start a kind cluster and a registry with the demo images
 ifndef KUBECONFIG
 	@$(CLUSTER)/kind-up.sh
 	@$(CLUSTER)/registry-up.sh
 	@$(CLUSTER)/push-images.sh
 else
-	@echo "cluster: the one of KUBECONFIG=$(KUBECONFIG)"
+	@echo "cluster: KUBECONFIG=$(KUBECONFIG)"
 endif
 
-demo: cluster ## Show the operator at work
+demo: cluster ## Deploy the operator and show how it places pods
 	@e2e/demo.sh
 
-test: setup ## Run all tests: units, on a real control plane, and on kind
+test: setup ## Run all tests: unit tests, integration tier, kind tier, fuzzing
 	@e2e/test.sh
 
 unit: ## Run the tests that need no cluster
 	@bazel test //...
 
-fuzz: setup ## Throw damaged input at all that reads untrusted bytes, a minute for each
+fuzz: setup ## Fuzz all parsers of untrusted bytes, a minute each
 	@fuzz/fuzz.sh 60
 
-down: ## Take down the cluster and all that runs beside it
+down: ## Delete the cluster and the registry
 	@$(CLUSTER)/kind-down.sh
 
-clean-cache: down ## Delete the tools and the node image
+clean-cache: down ## Delete the cluster, the tools and the node image
 	@$(CLUSTER)/clean-cache.sh

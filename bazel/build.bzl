@@ -16,9 +16,9 @@ _COPTS = [
     "-fvisibility-inlines-hidden",
 ]
 
-# Most of what an idle process has in memory is its own text: -Os makes it 40 % smaller, and -O2
-# costs as much CPU a pod. (-fPIE: what --force_pic does to programs, without the detours that a
-# shared library needs.) Tests are not made for this: they never idle.
+# The memory of an idle process is mostly its own text. -Os makes the text 40 % smaller than -O2, at
+# the same CPU per pod. -fPIE instead of --force_pic's -fPIC, which adds indirections for shared
+# libraries. Tests do not need it.
 _SMALL = select({
     "//bazel:debug": [],
     "//bazel:sanitizer": [],
@@ -29,13 +29,13 @@ _SMALL = select({
     ],
 })
 
-# -Wl,--build-id=none and sorted inputs keep two clean builds the same to the byte. --icf=safe keeps
-# one of functions that are the same, as those of templates often are; it needs gold, which Bazel
-# takes where there is one.
+# --build-id=none and sorted inputs make builds reproducible to the byte. --icf=safe merges
+# identical functions, such as those of templates; it needs gold, which Bazel uses if it is
+# installed.
 _LINKOPTS = ["-Wl,--build-id=none", "-Wl,--as-needed", "-Wl,--icf=safe", "-lpthread"]
 
 def placement_cc_library(name, srcs = [], hdrs = [], deps = [], copts = [], **kwargs):
-    """A library; private unless `visibility` says otherwise."""
+    """A library, private by default."""
     native.cc_library(
         name = name,
         srcs = srcs,
@@ -72,7 +72,7 @@ def placement_cc_test(name, srcs = [], deps = [], size = "small", copts = [], **
     )
 
 def placement_cc_benchmark(name, srcs = [], deps = [], **kwargs):
-    """A Google Benchmark program: run by hand, built by CI."""
+    """A Google Benchmark program: built by CI, run manually."""
     native.cc_binary(
         name = name,
         srcs = srcs,
@@ -85,7 +85,7 @@ def placement_cc_benchmark(name, srcs = [], deps = [], **kwargs):
     )
 
 def placement_proto_library(name, srcs, deps = [], visibility = None):
-    """NAME_proto plus NAME_cc_proto, generated for the lite runtime."""
+    """NAME_proto and NAME_cc_proto, for the lite runtime."""
     native.proto_library(
         name = name + "_proto",
         srcs = srcs,

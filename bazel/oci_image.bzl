@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""oci_image: one program and its shared libraries as an OCI image archive."""
+"""oci_image: a program and its shared libraries as an OCI image archive."""
 
 _CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 
@@ -7,11 +7,11 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
     """Makes NAME.tar (OCI archive) and NAME.ref (its name, tag and digest).
 
     Args:
-      name: the target, "image" by custom.
+      name: the target, usually "image".
       binary: the cc_binary that becomes the entry point.
       repository: image name without host and tag, "pod-placement/shard".
       ca_certificates: adds the public certificate authorities, which public registries need.
-      visibility: as everywhere.
+      visibility: of the target.
     """
     extra = "--file={0}={0}".format(_CA_BUNDLE) if ca_certificates else ""
     native.genrule(

@@ -17,14 +17,14 @@ import re
 import subprocess
 import tarfile
 
-# glibc's loader looks here without an ld.so.cache.
+# glibc's loader searches this folder without an ld.so.cache.
 LIBRARY_DIR = "usr/lib/x86_64-linux-gnu"
 LOADER = "lib64/ld-linux-x86-64.so.2"
 USER = "65532:65532"
 
 
 def shared_libraries(binary):
-    """Yields (name in the image, file here) of what the dynamic loader would map for `binary`."""
+    """Yields (name in the image, file here) of each library that the loader maps for `binary`."""
     listing = subprocess.run(["ldd", binary], check=True, capture_output=True, text=True).stdout
     for line in listing.splitlines():
         found = re.match(r"\s*(\S+) => (/\S+) \(", line)
@@ -37,7 +37,7 @@ def shared_libraries(binary):
 
 
 def layer_of(files):
-    """An uncompressed layer: sorted entries, no times, no owners, folders made explicit."""
+    """An uncompressed layer: sorted entries with their folders, without times and owners."""
     buffer = io.BytesIO()
     with tarfile.open(fileobj=buffer, mode="w", format=tarfile.USTAR_FORMAT) as tar:
         folders = {os.path.join(*name.split("/")[:depth])
@@ -103,7 +103,7 @@ def main():
         }],
     })
     digest = digest_of(manifest)
-    # The tag follows the content, so a node never runs an older image under the same name.
+    # The tag is derived from the content: a name always means the same image.
     tag = digest.removeprefix("sha256:")[:12]
     index = as_json({
         "schemaVersion": 2,

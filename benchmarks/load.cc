@@ -24,7 +24,7 @@ using kube::TimePoint;
 using kube::core::Pod;
 
 constexpr char kOwnGate[] = "benchmark/gate";
-// spec.schedulerName, field 19, which our subset of core/v1 does not know.
+// spec.schedulerName = "nobody", field 19, which kube/types/core.proto does not have.
 constexpr std::string_view kNoScheduler("\x9a\x01\x06nobody", 9);
 
 Pod NewPod(const LoadOptions& options, int number) {
@@ -41,7 +41,7 @@ Pod NewPod(const LoadOptions& options, int number) {
   return pod;
 }
 
-// Holds pods with a gate alone.
+// Keeps only pods with a gate.
 Result<std::optional<std::string>> PackGated(std::string_view bytes) {
   Pod pod;
   Result<void> parsed = kube::ParseMessage(bytes, pod);
@@ -50,7 +50,7 @@ Result<std::optional<std::string>> PackGated(std::string_view bytes) {
   return std::optional<std::string>(bytes);
 }
 
-// One run: what its creators and its watch share.
+// One run: the state that creators and watch share.
 class Run {
  public:
   Run(kube::Client& client, kube::Clock& clock, LoadOptions options, kube::Executor executor)
@@ -75,8 +75,8 @@ class Run {
       Result<> waited = co_await changed_.Wait();
       if (!waited) co_return waited.error();
     }
-    LoadResult result{.created = clock_.Now() - start_, .freed = {}, .waits = {}};
-    while (options_.await_free && static_cast<int>(waits_.size()) < options_.pods && !failure_) {
+    LoadResult result{.created = clock_.Now() - start_, .ungated = {}, .waits = {}};
+    while (options_.await_ungated && static_cast<int>(waits_.size()) < options_.pods && !failure_) {
       if (clock_.Now() > start_ + options_.timeout) failure_ = Error::DeadlineExceeded(Progress());
       Result<> slept = co_await clock_.Sleep(5ms);
       if (!slept) co_return slept.error();
@@ -84,8 +84,8 @@ class Run {
     Result<> stopped = co_await tasks_.Stop(clock_, 5s);
     if (failure_) co_return *failure_;
     if (!stopped) co_return stopped.error();
-    if (options_.await_free) {
-      result.freed = last_ - start_;
+    if (options_.await_ungated) {
+      result.ungated = last_ - start_;
       result.waits = std::move(waits_);
       std::sort(result.waits.begin(), result.waits.end());
     }
@@ -131,7 +131,7 @@ class Run {
 
   std::string Progress() const {
     return std::to_string(waits_.size()) + " of " + std::to_string(options_.pods) +
-           " pods are free";
+           " pods are ungated";
   }
 
   kube::Client& client_;
@@ -140,7 +140,7 @@ class Run {
   kube::Informer<Pod> pods_;
   kube::TaskGroup tasks_;
   kube::Notifier changed_;
-  std::vector<TimePoint> sent_;  // zero: seen free
+  std::vector<TimePoint> sent_;  // zero: ungated
   std::vector<Duration> waits_;
   TimePoint start_;
   TimePoint last_;
@@ -158,8 +158,8 @@ Async<LoadResult> RunLoad(kube::Client& client, kube::Clock& clock, LoadOptions 
   co_return result;
 }
 
-Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns,
-                          std::chrono::seconds timeout) {
+Async<Duration> AwaitUngated(kube::Client& client, kube::Clock& clock, std::string ns,
+                             std::chrono::seconds timeout) {
   auto executor = co_await boost::asio::this_coro::executor;
   kube::TaskGroup tasks(executor);
   kube::Informer<Pod> gated(client, clock,
@@ -169,7 +169,7 @@ Async<Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string 
   Result<> done = co_await gated.WaitForSync();
   while (done && gated.size() > 0) {
     if (clock.Now() > start + timeout)
-      done = Error::DeadlineExceeded(std::to_string(gated.size()) + " pods still wait");
+      done = Error::DeadlineExceeded(std::to_string(gated.size()) + " pods are still gated");
     Result<> slept = co_await clock.Sleep(5ms);
     if (!slept) done = slept;
   }

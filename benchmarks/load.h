@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Load: many small pods created in one namespace, and how long each of them waited for its gates to
-// go.
+// Load: creates many small pods in one namespace and measures how long each is gated.
 //
-//   LoadResult result = ... co_await RunLoad(client, clock, {.ns = "shop", .pods = 2000, .image =
-//   "r.io/app:1"});
+//   LoadOptions options{.ns = "shop", .pods = 2000, .image = "r.io/app:1"};
+//   Result<LoadResult> result = co_await RunLoad(client, clock, options);
 //
-// The pods are for a scheduler that nobody is: what happens to them afterwards costs nothing. A
-// watch sees when a pod is free, whoever freed it.
+// The pods name a scheduler that does not exist, so they cost nothing after they are ungated. A
+// watch observes when a pod is ungated.
 #pragma once
 
 #include <string>
@@ -22,35 +21,36 @@ struct LoadOptions {
   std::string ns;
   int pods = 0;
   std::string image;
-  // Calls under way at a time.
+  // Concurrent calls.
   int connections = 32;
-  // New pods a second; 0: as many as the API server takes.
+  // New pods per second; 0: as many as the API server accepts.
   int rate = 0;
-  // The least that can be done about a gate: each pod is created with one, and a PUT of what came
-  // back drops it.
+  // Creates each pod with a gate of the benchmark and removes it with one PUT: the minimum for any
+  // controller.
   bool own_gate = false;
-  // Whether to wait until all pods are free.
-  bool await_free = true;
-  // For all of it.
+  // Whether to wait until all pods are ungated.
+  bool await_ungated = true;
+  // Of the whole run.
   std::chrono::seconds timeout{300};
 };
 
 struct LoadResult {
-  kube::Duration created{};  // from the first call to the last answer
-  kube::Duration
-      freed{};  // from the first call to the last pod seen without gates; zero if not awaited
-  std::vector<kube::Duration>
-      waits;  // of each pod, from the call that creates it; sorted; empty if not awaited
+  // From the first call to the last response.
+  kube::Duration created{};
+  // From the first call to the event of the last ungated pod; zero without await_ungated.
+  kube::Duration ungated{};
+  // Of each pod, from its create call until it is ungated, sorted; empty without await_ungated.
+  std::vector<kube::Duration> waits;
 };
 
-// Errors: those of the calls; kDeadlineExceeded when not all pods are free within `timeout`.
+// Errors: those of the calls; kDeadlineExceeded unless all pods are ungated within `timeout`.
 kube::Async<LoadResult> RunLoad(kube::Client& client, kube::Clock& clock, LoadOptions options);
 
-// Waits until all pods of `ns` that there are, are free. Returns how long that took.
-kube::Async<kube::Duration> AwaitFree(kube::Client& client, kube::Clock& clock, std::string ns,
-                                      std::chrono::seconds timeout);
+// Waits until all existing pods of `ns` are ungated. Returns the time that this took.
+kube::Async<kube::Duration> AwaitUngated(kube::Client& client, kube::Clock& clock, std::string ns,
+                                         std::chrono::seconds timeout);
 
-// Deletes the pods of `ns` that are no operands and waits until they are gone.
+// Deletes the pods that RunLoad() created in `ns` and waits until they are deleted.
 kube::Async<> DeletePods(kube::Client& client, kube::Clock& clock, std::string ns);
 
 }  // namespace benchmarks

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// preferences: what the weight of an architecture counts with the real kube-scheduler, against its
-// spreading of a Deployment's pods over nodes and against nodes that are in use. Our programs have
-// no part in it: the pods bring the preferences that a PodPlacementConfig would give them. Prints
+// preferences: the effect of a preference's weight in the real kube-scheduler, against the
+// spreading of a Deployment's pods and against the utilization of nodes. The operator is not
+// deployed: the pods are created with the preferences that a PodPlacementConfig would set. Prints
 // the two tables of the README.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
@@ -20,7 +20,7 @@
 #include "e2e/framework/scene.h"
 #include "kube/client/typed.h"
 
-DEFINE_string(folder, "/tmp/pod-placement-preferences", "For the logs of all processes.");
+DEFINE_string(folder, "/tmp/pod-placement-preferences", "For data and logs of all processes.");
 
 namespace benchmarks {
 namespace {
@@ -33,7 +33,7 @@ using kube::Result;
 
 constexpr const char* kImage = "registry.example/app:1";
 
-// What pods prefer: arm64 and amd64, both of which their image runs on.
+// The weights of arm64 and amd64, both supported by the image.
 struct Preference {
   int arm64;
   int amd64;
@@ -41,7 +41,7 @@ struct Preference {
 constexpr Preference kPreferences[] = {{0, 0}, {1, 0}, {100, 0}, {75, 25}, {60, 40}, {55, 45}};
 constexpr int kReplicas[] = {2, 4, 10, 30};
 constexpr int kNodesOfEach[] = {1, 3};
-// The share of processors and memory of the arm64 node that other pods have asked for, in percent.
+// The share of the arm64 node's processors and memory requested by other pods, in percent.
 constexpr int kInUse[] = {0, 10, 20, 30, 40, 50, 60, 70, 80, 90};
 
 e2e::PodBuilder MakePod(const std::string& name, Preference preference) {
@@ -119,8 +119,8 @@ class Measurement {
     return Ok();
   }
 
-  // Creates `objects`, each of which stands for `pods_each` pods, one after the other in a
-  // namespace of their own, and counts the pods on arm64 nodes once all are on nodes.
+  // Creates `objects`, each with `pods_each` pods, one after the other in a new namespace. Returns
+  // the number of pods on arm64 nodes once all pods are scheduled.
   Result<int> Place(const kube::Resource& resource, std::vector<Json> objects, int pods_each) {
     auto scene = e2e::Scene::Make(cluster_, "preferences", Json::object());
     if (!scene) return scene.error();
@@ -134,7 +134,7 @@ class Measurement {
       int bound = 0;
       while (bound < expected) {
         if (cluster_.clock().Now() > deadline)
-          return Error::DeadlineExceeded("pods are not on nodes");
+          return Error::DeadlineExceeded("not all pods are scheduled");
         cluster_.Pause(50ms);
         Result<std::vector<Json>> pods = (*scene)->List(e2e::kPods);
         if (!pods) return pods.error();
@@ -151,7 +151,7 @@ class Measurement {
     return on_arm64;
   }
 
-  // Until no pod of `scene` takes room.
+  // Deletes the namespace of `scene` and waits until its pods are deleted.
   Result<> Clear(e2e::Scene& scene) {
     Result<> deleted = scene.cluster().Run(
         kube::DeleteObject(cluster_.client(), e2e::kNamespaces, {"", scene.ns()}));
@@ -162,7 +162,7 @@ class Measurement {
       if (pods && pods->empty()) return Ok();
       cluster_.Pause(50ms);
     }
-    return Error::DeadlineExceeded("pods do not go away");
+    return Error::DeadlineExceeded("pods are not deleted");
   }
 
   Result<> AddNodes(int of_each) {

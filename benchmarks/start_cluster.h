@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster of a benchmark: a real control plane, in a network of this process alone.
+// The cluster of a benchmark: a real control plane in its own network namespace.
 #pragma once
 
 #include <memory>
@@ -9,9 +9,9 @@
 
 namespace benchmarks {
 
-// Starts the control plane whose programs are in $KUBEBUILDER_ASSETS, without the operator. Work
-// and logs are in `folder`, which is emptied before. Errors: kInvalid if the variable or the folder
-// is of no use; those of the control plane.
+// Starts the control plane with the programs of $KUBEBUILDER_ASSETS, without the operator. Data and
+// logs are in `folder`, which is emptied first. Errors: kInvalid if the variable is not set or the
+// folder cannot be created; those of the control plane.
 kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder);
 
 }  // namespace benchmarks

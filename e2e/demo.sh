@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# The show of `make demo`, on a cluster that is up: builds the images, brings them to the nodes,
-# deploys the operator, and follows pods on their way. With a KUBECONFIG of the user's own, REGISTRY
-# names a registry that this machine and the cluster reach, and the images go there.
+# The demo of `make demo`, on a running cluster: builds the images, loads them on the nodes, deploys
+# the operator, and shows the steps of pods. With a KUBECONFIG of the user, the images are pushed to
+# REGISTRY, which this machine and the cluster must reach.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash
 #
-# deploy_operator: builds the images of this tree and deploys them on the cluster that is up; to be
-# sourced at the root of the repository.
+# deploy_operator: builds the images of this tree and deploys them on the running cluster. Source it
+# at the root of the repository.
 
 readonly IMAGES=(operator webhook shard cluster-controller)
 
-# Which images this cluster has been given, a name and tag a line; gone with the cluster.
+# The images loaded on this cluster, one NAME:TAG per line. Deleted with the cluster.
 loaded_tags_file() {
   printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
 }
 
-# load_images - brings those images to the kind node whose content it does not have yet.
+# load_images - loads the images on the kind node that it does not have.
 load_images() {
   local image archive tag loaded
   loaded=$(loaded_tags_file)
@@ -26,7 +26,7 @@ load_images() {
 }
 
 deploy_operator() {
-  echo "building the images and the deploy tool"
+  echo "building the images and the deploy program"
   bazel build "${IMAGES[@]/%/:image}" //operator:deploy //e2e:demo
   if [[ -n ${KUBECONFIG:-} ]]; then
     : "${REGISTRY:?must name a registry that this machine and the cluster of KUBECONFIG reach}"

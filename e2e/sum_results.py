@@ -23,7 +23,7 @@ class Totals:
         self.skipped = 0
 
     def add_xml(self, name, path):
-        """Adds the cases of a result; False if there are none to be read."""
+        """Adds the test cases of a result; False if it has none."""
         try:
             cases = list(xml.etree.ElementTree.parse(path).iter("testcase"))
         except (OSError, xml.etree.ElementTree.ParseError):
@@ -46,7 +46,7 @@ def xml_of(result):
 
 
 def add_build(totals, path):
-    """Adds the test targets of a `bazel test`; those that were not even built have failed."""
+    """Adds the test targets of a `bazel test`. A target that was not built has failed."""
     built = set()
     with open(path, encoding="utf-8") as lines:
         events = [json.loads(line) for line in lines]
@@ -61,7 +61,7 @@ def add_build(totals, path):
         if result.get("status") == "PASSED":
             totals.passed += 0 if counted else 1
         elif len(totals.failed) == failed_before:
-            # It crashed or ran out of time, so no case says that it failed.
+            # It crashed or timed out, so no test case has failed.
             totals.failed.append(f"{label} {result.get('status', 'without status')}")
     for event in events:
         completed = event.get("id", {}).get("targetCompleted")

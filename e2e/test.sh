@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# All tests: the units and the integration tier by `bazel test`, then the flows on a kind cluster,
-# or on the cluster of KUBECONFIG where that is set (REGISTRY names its registry, which must have
-# the demo images), then a while of fuzzing. The last line says `N passed, N failed`; the exit code
-# is that of the sum.
+# All tests: unit tests and integration tier by `bazel test`, then the kind tier on a kind cluster
+# or on the cluster of KUBECONFIG (with the demo images in REGISTRY), then fuzzing. The last line is
+# `N passed, N failed`; the exit code is 0 if none failed.
 #
-# FUZZ_SECONDS=N  of fuzzing for each target (10)
+# FUZZ_SECONDS=N  seconds of fuzzing for each target (10)
 # SKIP_KIND=1     skips the kind tier. It is also skipped, with a message, on a machine that cannot
 #                 run kind.
 set -euo pipefail
@@ -23,8 +22,8 @@ units_and_integration() {
     KUBEBUILDER_ASSETS=$(e2e/cluster/build-tools.sh | sed -n 's/^KUBEBUILDER_ASSETS=//p')
   fi
   export KUBEBUILDER_ASSETS
-  say "unit tests and integration tier, control plane from $KUBEBUILDER_ASSETS"
-  # A failure is in the results; what else has to be tested is tested all the same.
+  say "unit tests and integration tier (control plane: $KUBEBUILDER_ASSETS)"
+  # Failures are in the results; the other tests run nevertheless.
   bazel test --keep_going --build_event_json_file="$results/bazel.json" //... || true
   sum+=(--bep "$results/bazel.json")
 }
@@ -35,8 +34,7 @@ cluster_is_up() {
   e2e/cluster/kind-up.sh && e2e/cluster/registry-up.sh && e2e/cluster/push-images.sh
 }
 
-# Some flows need a cluster without other configs than theirs: what an earlier run, or the demo on
-# our own cluster, left.
+# Some flows need a cluster without other configs: deletes those of an earlier run and of the demo.
 remove_leftovers() {
   local kubectl=(e2e/cluster/with-cluster.sh kubectl)
   "${kubectl[@]}" delete namespace --selector=pod-placement-e2e=true --timeout=120s
@@ -46,12 +44,12 @@ remove_leftovers() {
 
 kind_tier() {
   if [[ ${SKIP_KIND:-} == 1 ]]; then
-    say "SKIPPED: the kind tier, because of SKIP_KIND"
+    say "SKIPPED: kind tier (SKIP_KIND=1)"
     return
   fi
   say "kind tier"
   if ! cluster_is_up; then
-    say "SKIPPED: the kind tier, as no kind cluster can be had here (see above)"
+    say "SKIPPED: kind tier (no kind cluster on this machine, see above)"
     return
   fi
   sum+=(--xml "$results/kind.xml")
@@ -60,7 +58,7 @@ kind_tier() {
   deploy_operator || return 0
   remove_leftovers || return 0
   bazel build //e2e:kind_test || return 0
-  # In the runfiles, where the test finds its data.
+  # The test needs its runfiles as the working directory.
   local here=$PWD
   (
     cd bazel-bin/e2e/kind_test.runfiles/pod_placement
@@ -69,7 +67,7 @@ kind_tier() {
 }
 
 fuzzing() {
-  say "fuzzing, ${FUZZ_SECONDS:-10} s a target"
+  say "fuzzing, ${FUZZ_SECONDS:-10} s for each target"
   fuzz/fuzz.sh "${FUZZ_SECONDS:-10}" --build_event_json_file="$results/fuzz.json" || true
   sum+=(--bep "$results/fuzz.json")
 }
@@ -77,5 +75,5 @@ fuzzing() {
 units_and_integration
 kind_tier
 fuzzing
-say "all together"
+say "total"
 "${sum[@]}"

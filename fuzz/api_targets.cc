@@ -30,7 +30,7 @@ using kube::Json;
 using kube::Result;
 using kube::core::Pod;
 
-// Equal messages have equal bytes, which maps otherwise spoil.
+// Deterministic: maps are sorted, so equal messages have equal bytes.
 std::string Bytes(const google::protobuf::MessageLite& message) {
   std::string bytes;
   {
@@ -49,7 +49,7 @@ bool HasGate(const Json& pod, std::string_view gate) {
          });
 }
 
-// What the API server would make of a patch.
+// Applies a JSON patch as the API server does.
 Json Patched(const Json& pod, const std::string& patch) {
   if (patch.empty()) return pod;
   Result<Json> operations = kube::ParseJson(patch);
@@ -64,7 +64,7 @@ Json Patched(const Json& pod, const std::string& patch) {
 void FuzzAdmissionReview(const std::string& input) {
   static auto& reader = *new webhook::PodReviewReader;
   (void)reader.Read(input);
-  // The API server writes JSON of one form: without keys that stand there twice.
+  // The API server does not send JSON with duplicate keys.
   Result<Json> json = kube::ParseJson(input);
   if (!json) return;
   std::string text = json->dump(-1, ' ', false, Json::error_handler_t::replace);
@@ -89,8 +89,8 @@ void FuzzAdmissionReview(const std::string& input) {
            local == GateDecision::kGate || HasGate(*pod, api::kLocalGate));
 }
 
-// Whether the fields that packing looks at are of their types. Protobuf keeps others as unknown;
-// the API server has none.
+// Whether the fields that packing reads have their wire types. Protobuf keeps others as unknown
+// fields, which the API server does not send.
 bool IsWellTyped(std::string_view pod) {
   auto is_bytes = [](std::string_view field) { return (field[0] & 7) == 2; };
   kube::FieldReader fields(pod);
@@ -106,7 +106,7 @@ bool IsWellTyped(std::string_view pod) {
   return true;
 }
 
-// A frame of a watch in protobuf, and the pod in it as an informer of gated pods keeps it.
+// A protobuf watch frame, and its pod as packed by the informer of gated pods.
 void FuzzWatchEvent(const std::string& input) {
   static const auto& pack =
       *new auto(watches::GatedPods("", {api::kClusterGate, api::kLocalGate}).pack);
@@ -123,7 +123,7 @@ void FuzzWatchEvent(const std::string& input) {
   CHECK(Bytes(*unpacked) == Bytes(*pod));
 }
 
-// However the bytes come, the frames are the same.
+// The frames do not depend on the chunks of the input.
 void FuzzFrames(const std::string& input) {
   if (input.size() < 2) return;
   constexpr size_t kMaxFrame = 1024;
@@ -154,7 +154,7 @@ void FuzzYaml(const std::string& input) {
     (void)document.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-// Reading what was written changes nothing any more.
+// A round trip of the written form changes nothing.
 template <class Config>
 void CheckConfig(const Json& json) {
   Result<Config> config = Config::FromJson(json);
@@ -177,7 +177,7 @@ void FuzzConfig(const std::string& input) {
   CheckConfig<api::ClusterPodPlacementConfig>(*json);
 }
 
-// What a release may change (I5), so that all else can be compared.
+// Removes the fields that a release may change, to compare all others (I5).
 void ClearWhatIsOurs(Pod& pod) {
   pod.mutable_metadata()->clear_labels();
   pod.mutable_metadata()->clear_annotations();
@@ -199,7 +199,7 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   CHECK(Bytes(pod) == Bytes(before));
 }
 
-// A pod as protobuf, through the shard's release and the cluster's.
+// A protobuf pod, released by the shard and by the cluster controller.
 void FuzzPod(const std::string& input) {
   Result<Pod> pod = kube::DecodeBare<Pod>(input);
   if (!pod) return;

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz.sh SECONDS [BAZEL_OPTION...] - throws damaged input at everything that reads untrusted bytes,
-# SECONDS for each target, guided by coverage, under AddressSanitizer. What was found to reach new
-# code is kept in the cache and begun with the next time.
+# fuzz.sh SECONDS [BAZEL_OPTION...] - fuzzes all parsers of untrusted bytes for SECONDS each, guided
+# by coverage, with AddressSanitizer. Inputs that reach new code are kept in the cache for the next
+# run.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 seconds=$1

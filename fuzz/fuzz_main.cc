@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The libFuzzer side of fuzz_targets.h: --target=NAME says which function the inputs are for.
+// The libFuzzer program for fuzz_targets.h: --target=NAME selects the function.
 #include <glog/logging.h>
 
 #include <cstddef>
@@ -13,22 +13,22 @@ namespace {
 
 void (*g_run)(const std::string& input) = nullptr;
 
-// Read and cleared by libFuzzer, which knows the section by its name: how often each place of the
-// code was reached.
+// How often each branch was executed. libFuzzer finds the counters by the name of the section,
+// reads them and clears them.
 __attribute__((section("__libfuzzer_extra_counters"))) uint8_t g_reached[1 << 16];
 
 }  // namespace
 
-// GCC calls this at every branch under --config=fuzz, where Clang would count in an array by
-// itself. libFuzzer's own definition refuses to work, so the linker is told to take this one
-// (third_party/system).
+// GCC calls this at every branch under --config=fuzz; Clang would count in an array. libFuzzer's
+// own definition ends the process, so the linker replaces it by this one (--wrap in
+// third_party/system).
 extern "C" __attribute__((no_sanitize_coverage, no_sanitize_address)) void
 __wrap___sanitizer_cov_trace_pc() {
   auto place = reinterpret_cast<uintptr_t>(__builtin_return_address(0));
   ++g_reached[(place ^ (place >> 16)) % sizeof(g_reached)];
 }
 
-// GCC calls these for floating point; libFuzzer has no use for them.
+// GCC calls these for floating point; libFuzzer does not define them.
 extern "C" void __sanitizer_cov_trace_cmpf(float, float) {}
 extern "C" void __sanitizer_cov_trace_cmpd(double, double) {}
 
@@ -45,7 +45,7 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
       }
     }
   }
-  CHECK(g_run != nullptr) << "--target names none of fuzz_targets.h";
+  CHECK(g_run != nullptr) << "--target is not a target of fuzz_targets.h";
   return 0;
 }
 

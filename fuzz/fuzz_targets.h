@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reads untrusted bytes, each as a function that ends the process when a promise of its header
-// is broken.
+// The parsers of untrusted bytes. Each target ends the process if its parser violates the contract
+// in the parser's header.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ struct FuzzTarget {
   void (*run)(const std::string& input);
 };
 
-// What registries, pull secrets and the files that configure inspection say.
+// Data of registries, pull secrets, and the configuration files of inspection.
 std::vector<FuzzTarget> InspectionTargets();
-// What comes from the API server, and from users through it.
+// Data of the API server and its users.
 std::vector<FuzzTarget> ApiTargets();
 
 }  // namespace fuzz

@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
 #
-# fuzz_test.sh TARGET - the corpus once; and where FUZZ_SECONDS is set (which needs --config=fuzz)
-# that long what libFuzzer makes of it. What reaches new code is kept in FUZZ_CORPUS/TARGET; what
-# ends the process, or takes twenty seconds, is left in the test's outputs.
+# fuzz_test.sh TARGET - runs the corpus once. If FUZZ_SECONDS is set (needs --config=fuzz),
+# libFuzzer then generates inputs for that long. Inputs that reach new code are kept in
+# FUZZ_CORPUS/TARGET; inputs that end the process or take twenty seconds are in the test's outputs.
 set -eu
 fuzz="fuzz/fuzz --target=$1"
 corpus=fuzz/corpus/$1

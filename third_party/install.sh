@@ -1,19 +1,18 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# install.sh [--go] LIST... - installs the Debian packages named in the files LIST, one a line, #
-# for comments.
+# install.sh [--go] LIST... - installs the Debian packages in the files LIST: one per line, with #
+# comments.
 #
-# --go sees to a Go toolchain as well. Does nothing, and needs no network, when everything is there
-# already. Nothing is ever removed or started: a machine with another Docker or containerd keeps it
-# (apt gives up instead), and no service of the new packages runs or starts at boot.
+# --go also installs a Go toolchain. Does nothing, and needs no network, if everything is installed.
+# Never removes a package (apt fails instead, for example because of another Docker or containerd),
+# and starts no service, now or at boot.
 set -euo pipefail
 
-# From this version on, Go fetches the newer toolchain that a go.mod asks for by itself
-# (GOTOOLCHAIN=auto).
+# Since this version Go downloads the toolchain that a go.mod requires (GOTOOLCHAIN=auto).
 readonly oldest_go=1.21
 readonly backports=/etc/apt/sources.list.d/bookworm-backports.sources
-# Debian's hook for "may this service start?"; 101 means no.
+# Debian's policy for starting services on installation; 101 forbids it.
 readonly start_policy=/usr/sbin/policy-rc.d
 
 say() { printf '%s\n' "$*"; }
@@ -22,8 +21,8 @@ as_root() {
   if [[ $EUID -eq 0 ]]; then "$@"; else sudo "$@"; fi
 }
 
-# missing_packages NAME... - those that are not installed, neither themselves nor by a package that
-# provides them (Docker's containerd.io provides runc, for one).
+# missing_packages NAME... - the packages that are not installed and that no installed package
+# provides (for example, Docker's containerd.io provides runc).
 missing_packages() {
   # shellcheck disable=SC2016  # the ${...} are dpkg-query's
   dpkg-query --show --showformat='${db:Status-Status}|${Package}, ${Provides}\n' |
@@ -68,11 +67,9 @@ install_packages() {
   fi
   say "packages: installing ${#missing[@]} of $#: ${missing[*]}"
   apt_lists_are_fresh || as_root apt-get update --quiet
-  # The lists may be younger than a day and still name versions that a security update has replaced
-  # since.
+  # Lists younger than a day may name versions that a security update has replaced.
   apt_install "${missing[@]}" || { as_root apt-get update --quiet && apt_install "${missing[@]}"; }
-  # We run the registry as a process of our own; Debian's service would take port 5000 from the next
-  # boot on.
+  # The tests start the registry as a process; Debian's service would use port 5000 after a reboot.
   if [[ " ${missing[*]} " == *" docker-registry "* && -d /run/systemd/system ]]; then
     as_root systemctl disable --quiet docker-registry.service
   fi
@@ -87,7 +84,7 @@ go_fits() {
 
 install_go() {
   if go_fits; then
-    say "go: $(command -v go) will do"
+    say "go: using $(command -v go)"
     return
   fi
   # shellcheck source=/dev/null

@@ -5,7 +5,7 @@ def _system_library(name, build_file, path = "/usr"):
     native.new_local_repository(name = name, path = path, build_file = build_file)
 
 def pod_placement_repositories():
-    """Declares every external repository; none of them is fetched."""
+    """Declares every external repository; none is downloaded."""
 
     # Libraries: headers and shared objects that Debian installed under /usr.
     _system_library("boost", "//third_party/boost:boost.BUILD")

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspection: many pods of few images against a registry that takes its time; how long until every
-// pod's architectures are known, with how many requests and how much memory. The registry is a
-// process of its own.
+// inspection: many pods with few images against a slow registry. Measures the time until the
+// architectures of every pod are known, the requests and the memory. The registry is a separate
+// process.
 //
 //   bazel run //benchmarks/inspection -- --pods=10000 --images=500 --latency_ms=100
 #include <fcntl.h>
@@ -28,10 +28,10 @@
 #include "kube/base/spawn.h"
 #include "kube/base/task_group.h"
 
-DEFINE_int32(pods, 10'000, "Pods that want to know.");
-DEFINE_int32(images, 500, "Images that they share.");
-DEFINE_int32(latency_ms, 100, "Of each answer of the registry.");
-DEFINE_int32(single_percent, 50, "Images of one architecture, which take two requests.");
+DEFINE_int32(pods, 10'000, "Pods to inspect.");
+DEFINE_int32(images, 500, "Images that the pods share.");
+DEFINE_int32(latency_ms, 100, "Of each response of the registry.");
+DEFINE_int32(single_percent, 50, "Share of images with one architecture, which need two requests.");
 DEFINE_bool(registry, false, "Run the registry; the benchmark starts itself with this flag.");
 
 namespace {
@@ -46,8 +46,8 @@ e2e::ProcessCost Cost() {
   return *cost;
 }
 
-// The registry: says its host on `out`, serves until `stop` is closed, then says its requests, and
-// those for the same thing at most.
+// The registry: writes its host to `out` and serves until `stop` is closed. Then writes the number
+// of requests and the maximum for one path.
 int ServeRegistry(int out, int stop) {
   asio::io_context io;
   inspection::FakeRegistry registry(io.get_executor(),

@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: Apache-2.0
 #
 # Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok and CoreDNS. Prints the
-# folder that KUBEBUILDER_ASSETS should name. Does nothing when they are there.
+# folder for KUBEBUILDER_ASSETS. Does nothing if they exist.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 
-# Nothing built here needs C: static binaries run in images of any kind.
+# Without cgo: static binaries run in every image.
 export CGO_ENABLED=0
-# A person's own workspace or flags must not change what is built.
+# Workspace and flags of the user must not change what is built.
 export GOWORK=off GOFLAGS=
 
 readonly version_package=k8s.io/component-base/version
@@ -23,7 +23,7 @@ build() {
   shift 2
   if [[ ! -x $file ]]; then
     command -v go >/dev/null || die "no Go found; run \`make setup\`"
-    # A temporary name first: an interrupted build leaves nothing that looks finished.
+    # A temporary name first: an interrupted build must not look finished.
     step "building $tool" "$@" "$file.tmp"
     mv "$file.tmp" "$file"
   fi
@@ -50,8 +50,8 @@ module_folder() {
   (cd "$TOOLS" && go mod download -json "$1") | sed -n 's/^\t"Dir": "\(.*\)",$/\1/p'
 }
 
-# write_kwok_stages FILE - how kwok lets nodes and pods live: at once, as its own "fast" stages say.
-# The image of kwok has them built in, the binary alone takes them as configuration.
+# write_kwok_stages FILE - kwok's own "fast" stages: nodes and pods become ready at once. kwok's
+# image contains them; the binary reads them as configuration.
 write_kwok_stages() {
   local module
   module=$(module_folder "sigs.k8s.io/kwok@$KWOK_VERSION")
@@ -60,10 +60,10 @@ write_kwok_stages() {
   for file in "${stages[@]}"; do
     [[ $file == */kustomization.yaml ]] || { echo "---"; cat "$file"; }
   done >"$1"
-  chmod 755 "$1" # build() tells a finished product by its x bit
+  chmod 755 "$1" # build() recognizes a finished product by its x bit
 }
 
-# get_kind_files FOLDER - the files that kind's own node image is made with.
+# get_kind_files FOLDER - the files of kind's own node image.
 get_kind_files() {
   local module
   module=$(module_folder "sigs.k8s.io/kind@$KIND_VERSION")

@@ -1,14 +1,12 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Deletes what the cluster scripts keep: tools, node image, logs. Go's own caches stay, they are not
-# ours.
+# Deletes the cache of the cluster scripts: tools, node image, logs. Keeps Go's own caches.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 need_root "$@"
 
 "$CLUSTER_DIR/kind-down.sh"
-# By name: the folder may hold what others keep there, and a wrong POD_PLACEMENT_CACHE shall do no
-# harm.
+# By name: the folder may contain other files, and POD_PLACEMENT_CACHE may be wrong.
 rm -rf "$TOOLS" "$LOGS" "$POD_PLACEMENT_CACHE"/{podman,tmp,fuzz} "$PODMAN_RUN"

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # shellcheck shell=bash disable=SC2034
 #
-# Names, versions, paths and small helpers of the cluster scripts; to be sourced after `set -euo
-# pipefail`.
+# Names, versions, paths and functions of the cluster scripts. Source it after `set -euo pipefail`.
 #
 # Two folders, both outside the repository:
 #   $POD_PLACEMENT_CACHE   what is built: tools, node image. The name of each product has a hash of
@@ -15,19 +14,19 @@ export POD_PLACEMENT_CACHE
 CLUSTER_DIR=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 readonly CLUSTER_DIR
 
-# --- Versions. go.mod in k8s/ has the Kubernetes and etcd versions too.
+# --- Versions. Also in k8s/go.mod: Kubernetes and etcd.
 readonly KUBERNETES_VERSION=v1.36.3
-readonly COREDNS_VERSION=v1.14.2 # the one that kubeadm of this Kubernetes version asks for
+readonly COREDNS_VERSION=v1.14.2 # required by kubeadm of this Kubernetes version
 readonly KIND_VERSION=v0.33.0
 readonly KWOK_VERSION=v0.8.0
 
 # --- Paths
 readonly TOOLS=$POD_PLACEMENT_CACHE/tools
 readonly BIN=$TOOLS/bin       # kubectl, kind, kwok, coredns and the rest of Kubernetes by name
-readonly ASSETS=$TOOLS/assets # the control plane alone: for KUBEBUILDER_ASSETS
+readonly ASSETS=$TOOLS/assets # the control plane, for KUBEBUILDER_ASSETS
 readonly STATE=$POD_PLACEMENT_CACHE/run
 readonly LOGS=$POD_PLACEMENT_CACHE/log
-# In memory, as podman tells by it whether the machine was started again since.
+# In memory: podman recognizes a restart of the machine by it.
 readonly PODMAN_RUN=/run/pod-placement
 readonly CLUSTER_KUBECONFIG=$STATE/kubeconfig
 
@@ -37,26 +36,25 @@ readonly REAL_NODE=$CLUSTER-control-plane
 readonly FAKE_ARCHITECTURES=(arm64 ppc64le s390x)
 readonly REGISTRY_PORT=5000
 
-# The cluster lives in a network namespace of its own that has no way out: nothing in it can reach a
-# real registry or another host, and its addresses cannot collide with those of the machine. With an
-# ordinary node image (KIND_NODE_IMAGE), which has to be pulled, it is an ordinary kind cluster in
-# the machine's network.
+# The cluster has its own network namespace without a route out: it cannot reach a real registry or
+# another host, and its addresses cannot conflict with those of the machine. With KIND_NODE_IMAGE,
+# which must be pulled, it is an ordinary kind cluster in the machine's network.
 readonly NETNS=pod-placement
 readonly POD_SUBNET=10.244.0.0/16
 readonly SERVICE_SUBNET=10.96.0.0/16
-# The namespace's own address, on a device of its own. It does not depend on the subnet that podman
-# chooses for its bridge, so that it can stand in the node's configuration before there is a bridge.
+# The namespace's address, on its own device. Independent of the subnet of podman's bridge: the
+# node's configuration needs the address before the bridge exists.
 readonly HOST_ADDRESS=10.251.0.1
 
-# The scripts in images/ share a module; Python must not leave its compiled form in the repository.
+# Python must not write compiled modules of images/ to the repository.
 export PYTHONDONTWRITEBYTECODE=1
 
-# Debian's own Go is told not to fetch newer toolchains; the modules we build need one.
+# Debian configures Go not to download newer toolchains; the modules need one.
 export GOTOOLCHAIN=auto
 
 # --- Helpers
 
-# uses_own_node_image - whether the cluster is the one made here from end to end.
+# uses_own_node_image - whether the node image is built here, and not pulled.
 uses_own_node_image() { [[ -z ${KIND_NODE_IMAGE:-} ]]; }
 
 say() { printf '%s\n' "$*"; }
@@ -67,15 +65,15 @@ die() {
 }
 
 # need_root ARGS... - runs the calling script again as root with ARGS, unless it is root.
-# Namespaces, mounts and the node's container need it; what is built with the user's Go does not and
-# stays in the user's cache.
+# Namespaces, mounts and the node's container need root. Builds with Go do not, and use the user's
+# cache.
 need_root() {
   [[ $EUID -eq 0 ]] && return
   exec sudo env "PATH=$PATH" "HOME=$HOME" "POD_PLACEMENT_CACHE=$POD_PLACEMENT_CACHE" \
     "KIND_NODE_IMAGE=${KIND_NODE_IMAGE:-}" ${KUBECONFIG:+"KUBECONFIG=$KUBECONFIG"} bash "$0" "$@"
 }
 
-# content_hash WORD... - a short hash of the words, and of the contents of those that name files.
+# content_hash WORD... - a short hash of the words, and of the content of words that are files.
 content_hash() {
   local word
   for word in "$@"; do
@@ -84,8 +82,9 @@ content_hash() {
   done | sha256sum | cut -c 1-12
 }
 
-# step TITLE COMMAND... - runs a long and noisy command: one line when it starts, one a minute, one
-# with the time taken when it ends. Its output goes to a log, the end of which is shown if it fails.
+# step TITLE COMMAND... - runs a long command. Prints a line at its start, every minute, and at its
+# end with the duration. Its output is written to a log, and the end of the log is printed on
+# failure.
 step() {
   local title=$1 start=$SECONDS status=0 log ticker
   shift
@@ -96,8 +95,7 @@ step() {
     printf '  .. %3ds %s\n' $((SECONDS - start)) "$title"
   done &
   ticker=$!
-  # In a subshell of its own, which is no condition of anything: `set -e` holds within functions
-  # passed as COMMAND.
+  # In a subshell that is not a condition: `set -e` is in effect in functions passed as COMMAND.
   set +e
   (set -e; "$@") >"$log" 2>&1
   status=$?
@@ -105,27 +103,27 @@ step() {
   kill "$ticker" 2>/dev/null || true
   wait "$ticker" 2>/dev/null || true
   if [[ $status -ne 0 ]]; then
-    printf '  FAILED %s after %d s; the end of %s:\n' "$title" $((SECONDS - start)) "$log" >&2
+    printf '  FAILED %s after %d s; end of %s:\n' "$title" $((SECONDS - start)) "$log" >&2
     tail -n 40 "$log" >&2
     return "$status"
   fi
   printf '  ok %3ds %s\n' $((SECONDS - start)) "$title"
 }
 
-# own_node_image - the name of the node image made here, which says what it is made from.
+# own_node_image - the name of the node image built here, with a hash of its sources.
 own_node_image() {
   printf 'localhost/pod-placement-node:%s\n' "$(content_hash "$REAL_NODE" "$KIND_VERSION" \
     "$(readlink "$BIN/k8s")" "$(readlink "$BIN/coredns")" "$CLUSTER_DIR/node-image.sh" \
     "$CLUSTER_DIR"/node/* "$CLUSTER_DIR"/images/{oci.py,pack.py,pause.c})"
 }
 
-# use_own_podman - lets podman and kind in this process work on storage of their own in the cache,
-# so that neither the containers of the machine's podman nor its settings and ours meet.
+# use_own_podman - gives podman and kind in this process their own storage in the cache, separate
+# from containers and settings of the machine's podman.
 use_own_podman() {
   mkdir -p "$POD_PLACEMENT_CACHE/podman/networks"
   cat >"$POD_PLACEMENT_CACHE/podman/containers.conf" <<CONF
 [containers]
-# More than the machine's own hard limits cannot be given where CAP_SYS_RESOURCE is missing.
+# Without CAP_SYS_RESOURCE the limits cannot exceed the machine's hard limits.
 default_ulimits = ["nofile=20000:20000", "nproc=4096:4096"]
 [engine]
 runtime = "runc"
@@ -147,28 +145,27 @@ CONF
   export KIND_EXPERIMENTAL_PROVIDER=podman
 }
 
-# What to put before a command that shall run in the cluster's network. nsenter, because `ip netns
-# exec` also mounts a new /sys, which hides the cgroups that containers need.
+# The prefix of a command in the cluster's network. nsenter, because `ip netns exec` mounts a new
+# /sys, which hides the cgroups that containers need.
 ENTER_NETNS=()
 ! uses_own_node_image || ENTER_NETNS=(nsenter "--net=/run/netns/$NETNS" --)
 readonly ENTER_NETNS
 
-# in_netns COMMAND... - runs in the cluster's network.
+# in_netns COMMAND... - runs COMMAND in the cluster's network.
 in_netns() { "${ENTER_NETNS[@]}" "$@"; }
 
-# start_process NAME COMMAND... - starts a process of ours in the cluster's network, with pid file
-# and log.
+# start_process NAME COMMAND... - starts a process in the cluster's network, with pid file and log.
 start_process() {
   local name=$1
   shift
   mkdir -p "$STATE" "$LOGS"
-  # No function of the shell in between, so that the pid is that of the process itself.
+  # Without a shell function in between, so the pid is that of the process itself.
   "${ENTER_NETNS[@]}" setsid "$@" >"$LOGS/$name.log" 2>&1 </dev/null &
   printf '%d\n' $! >"$STATE/$name.pid"
 }
 
-# process_runs NAME - whether a process started by start_process lives. The command is compared too,
-# as the pid may have gone to another process after a reboot.
+# process_runs NAME - whether a process started by start_process runs. Compares the command too,
+# because another process may have the pid after a reboot.
 process_runs() {
   local pid
   pid=$(cat "$STATE/$1.pid" 2>/dev/null) || return 1

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Takes down all that kind-up.sh and registry-up.sh started, and puts back what they changed on the
-# machine. The tools and the node image stay in the cache.
+# Deletes everything that kind-up.sh and registry-up.sh started, and restores the settings of the
+# machine. Tools and node image stay in the cache.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -11,7 +11,7 @@ set -euo pipefail
 delete_cluster() {
   if uses_own_node_image; then
     use_own_podman
-    # Without its network namespace, kind sees the containers all the same, and deletes them.
+    # kind finds and deletes the containers without their network namespace too.
     if [[ -e /run/netns/$NETNS ]]; then
       in_netns "$BIN/kind" delete cluster --name "$CLUSTER" --kubeconfig "$CLUSTER_KUBECONFIG"
       in_netns podman network rm --force kind
@@ -41,7 +41,7 @@ main() {
   ! uses_own_node_image || [[ ! -e /run/netns/$NETNS ]] || ip netns delete "$NETNS"
   restore_sysctls
   rm -rf "$STATE"
-  say "cluster $CLUSTER: down"
+  say "cluster $CLUSTER: deleted"
 }
 
 main

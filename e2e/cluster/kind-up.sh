@@ -1,12 +1,11 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Brings up the cluster: one real node, by kind, and fake nodes of other architectures, by kwok. If
-# it runs already and is well, that is all it finds out.
+# Starts the cluster: one real node, by kind, and fake nodes of other architectures, by kwok. Does
+# nothing if it runs.
 #
-# The real node's image is made here and the cluster has a network of its own, unless
-# KIND_NODE_IMAGE names an image (such as kindest/node:v1.36.1): then kind works as always, with
-# Docker or KIND_EXPERIMENTAL_PROVIDER.
+# The real node's image is built here and the cluster has its own network. With KIND_NODE_IMAGE
+# (such as kindest/node:v1.36.1) kind uses that image, with Docker or KIND_EXPERIMENTAL_PROVIDER.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -21,14 +20,14 @@ kubectl() { in_netns "$BIN/kubectl" --kubeconfig "$CLUSTER_KUBECONFIG" "$@"; }
 make_netns() {
   ip netns add "$NETNS"
   in_netns ip link set lo up
-  # A bridge without ports stands in for a dummy device, which not every kernel has.
+  # A bridge without ports, because not every kernel has dummy devices.
   in_netns ip link add host0 type bridge
   in_netns ip address add "$HOST_ADDRESS/32" dev host0
   in_netns ip link set host0 up
 }
 
-# Pods and Services are reached through the node, so that tests can call them without a
-# port-forward, and so that the answers of the registry find their way back.
+# Routes to pods and Services through the node: tests call them without a port-forward, and
+# responses of the registry have a route back.
 route_to_pods() {
   local node
   node=$(kubectl get node "$REAL_NODE" \
@@ -39,8 +38,7 @@ route_to_pods() {
 
 # --- The real node
 
-# The node sets these for the whole machine, though they are in none of its namespaces. kind-down.sh
-# puts them back.
+# The node changes these settings of the whole machine. kind-down.sh restores them.
 save_sysctls() {
   local name
   [[ ! -e $STATE/sysctls ]] || return 0
@@ -55,7 +53,7 @@ kind: Cluster
 apiVersion: kind.x-k8s.io/v1alpha4
 name: $CLUSTER
 networking:
-  # Debian's nft is in the image of kube-proxy made here, iptables is not.
+  # The kube-proxy image built here contains nft and no iptables.
   kubeProxyMode: nftables
   podSubnet: $POD_SUBNET
   serviceSubnet: $SERVICE_SUBNET
@@ -67,7 +65,7 @@ nodes:
 containerdConfigPatches:
 - |-
   [plugins."io.containerd.grpc.v1.cri"]
-    # Where CAP_SYS_RESOURCE is missing, a sandbox could not have the score that it asks for.
+    # Without CAP_SYS_RESOURCE a sandbox cannot have the OOM score that it requests.
     restrict_oom_score_adj = true
   [plugins."io.containerd.grpc.v1.cri".registry]
     config_path = "/etc/containerd/certs.d"
@@ -77,7 +75,7 @@ kubeadmConfigPatches:
 - |
   kind: KubeletConfiguration
   apiVersion: kubelet.config.k8s.io/v1beta1
-  # Machines with the old cgroups still exist.
+  # For machines with cgroup v1.
   failCgroupV1: false
   cgroupDriver: cgroupfs
   oomScoreAdj: 0
@@ -99,14 +97,13 @@ create_cluster() {
   local config=pulled_cluster_config
   ! uses_own_node_image || config=own_cluster_config
   "$config" >"$STATE/kind.yaml"
-  # kube-proxy mounts it into its container, whether or not the kernel has modules.
+  # kube-proxy mounts it into its container even if the kernel has no modules.
   ! uses_own_node_image || mkdir -p /lib/modules
   in_netns nice -n 5 "$BIN/kind" create cluster --config "$STATE/kind.yaml" \
     --kubeconfig "$CLUSTER_KUBECONFIG" --wait 120s
 }
 
-# CoreDNS has an image for the real node only, and one copy of it is enough there. On a fake node it
-# would seem to run.
+# One replica of CoreDNS on the real node. On a fake node it would only appear to run.
 pin_coredns() {
   kubectl --namespace kube-system patch deployment coredns --type merge --patch '{"spec": {
     "replicas": 1,
@@ -114,8 +111,7 @@ pin_coredns() {
   kubectl --namespace kube-system rollout status deployment coredns --timeout 120s
 }
 
-# There is no resolver to forward to: without this, each name outside of the cluster takes six
-# seconds to fail.
+# No resolver to forward to: with `forward`, external names take six seconds to fail.
 keep_dns_inside() {
   kubectl --namespace kube-system get configmap coredns -o yaml |
     sed -e '/^ *forward \. /,/^ *}$/d' -e '/^ *loop$/d' |
@@ -132,8 +128,7 @@ start_kwok() {
       --node-ip "$HOST_ADDRESS" --node-lease-duration-seconds 40 --server-address 127.0.0.1:10247
 }
 
-# No taint: which node a pod goes to shall be decided by architecture alone, as in a real cluster of
-# several.
+# Without a taint: as in a real cluster with several architectures, only affinity decides.
 fake_node() {
   cat <<YAML
 ---
@@ -181,7 +176,7 @@ fake_nodes_are_well() {
 }
 
 create_real_node() {
-  # What is left of one that stopped half way, or that a reboot stopped, is not worth mending.
+  # Deletes the remains of an interrupted start or of a reboot.
   "$CLUSTER_DIR/kind-down.sh"
 
   mkdir -p "$STATE"
@@ -196,12 +191,12 @@ create_real_node() {
     route_to_pods
     keep_dns_inside >/dev/null
   fi
-  step "CoreDNS on the real node" pin_coredns
+  step "moving CoreDNS to the real node" pin_coredns
 }
 
-# Kernels of the 6.18 line lose elements of a map that is flushed and filled again in one
-# transaction, which is what kube-proxy does every hour: from then on Services come and go with each
-# change. Without its table it starts from nothing, and all is well for another hour.
+# Kernels 6.18 lose elements of a map that is flushed and refilled in one transaction, which
+# kube-proxy does every hour: some Services stop working after each further change. After its table
+# is deleted, it works for another hour.
 renew_service_rules() {
   local proxy
   proxy=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-proxy \
@@ -211,7 +206,7 @@ renew_service_rules() {
   kubectl --namespace kube-system rollout status daemonset kube-proxy --timeout 60s
 }
 
-# proxy_older_than MINUTES - whether kube-proxy has run for so long.
+# proxy_older_than MINUTES - whether kube-proxy has run for that long.
 proxy_older_than() {
   local started
   started=$(kubectl --namespace kube-system get pods --selector k8s-app=kube-proxy \
@@ -222,10 +217,10 @@ proxy_older_than() {
 main() {
   real_node_is_well || create_real_node
   if uses_own_node_image && proxy_older_than 30; then
-    step "new rules for Services" renew_service_rules
+    step "renewing the rules of Services" renew_service_rules
   fi
-  fake_nodes_are_well || step "fake nodes: ${FAKE_ARCHITECTURES[*]}" add_fake_nodes
-  say "cluster $CLUSTER: up; KUBECONFIG=$CLUSTER_KUBECONFIG"
+  fake_nodes_are_well || step "creating fake nodes: ${FAKE_ARCHITECTURES[*]}" add_fake_nodes
+  say "cluster $CLUSTER: ready; KUBECONFIG=$CLUSTER_KUBECONFIG"
 }
 
 main

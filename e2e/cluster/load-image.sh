@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# load-image.sh ARCHIVE... - puts images of Docker or OCI archives on the real node, under the names
-# that they carry.
+# load-image.sh ARCHIVE... - loads the images of Docker or OCI archives on the real node, with the
+# names in the archive.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"

@@ -1,14 +1,14 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Makes the image of a kind node from Debian packages and the tools built here, for machines that
-# cannot pull kind's. Prints its name. Does nothing when there is one of the same ingredients.
+# Builds the image of a kind node from Debian packages and the tools built here, for machines that
+# cannot pull kind's image. Prints its name. Does nothing if an image with the same sources exists.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 need_root "$@"
 
-# What kind's own image has installed, and Debian's containerd, runc and CNI plugins for those it
+# The packages of kind's own image, and Debian's containerd, runc and CNI plugins, which kind
 # builds.
 readonly packages=systemd,conntrack,iptables,nftables,iproute2,ethtool,util-linux,mount,kmod,\
 libseccomp2,pigz,e2fsprogs,bash,ca-certificates,curl,jq,procps,containerd,runc,\
@@ -18,20 +18,20 @@ readonly unfinished=localhost/pod-placement-node:unfinished
 
 make_image() {
   use_own_podman
-  # mmdebstrap works in TMPDIR, which must hold a gigabyte; /tmp may be small or in memory.
+  # mmdebstrap needs a gigabyte in TMPDIR; /tmp may be small or in memory.
   mkdir -p "$POD_PLACEMENT_CACHE/tmp"
   TMPDIR=$POD_PLACEMENT_CACHE/tmp nice -n 10 mmdebstrap \
     --variant=minbase --mode=root --include="$packages" \
     --customize-hook="$CLUSTER_DIR/node/customize.sh" --format=tar bookworm - |
     nice -n 10 podman import --change 'ENTRYPOINT ["/usr/local/bin/entrypoint", "/sbin/init"]' \
       --change 'STOPSIGNAL SIGRTMIN+3' --change 'ENV container=docker' - "$unfinished"
-  # If mmdebstrap failed, podman took what came for an image all the same; only a whole one gets the
+  # podman also imports the incomplete output of a failed mmdebstrap: only a complete image gets the
   # name.
   podman tag "$unfinished" "$1"
   podman untag "$unfinished" "$unfinished"
 }
 
-# They take 800 MB each, and the ingredients of the older ones are gone.
+# Images of older sources, 800 MB each.
 remove_other_images() {
   local image
   podman images --format '{{.Repository}}:{{.Tag}}' \
@@ -46,7 +46,7 @@ main() {
   local name
   name=$(own_node_image)
   if ! podman image exists "$name"; then
-    step "making the node image" make_image "$name"
+    step "building the node image" make_image "$name"
     remove_other_images "$name"
   fi
   say "$name"

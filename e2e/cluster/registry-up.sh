@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Starts a registry (Debian's docker-registry) that nodes, pods and with-cluster.sh reach under one
-# address, over plain HTTP and without credentials, and prints that as REGISTRY=host:port.
+# Starts a registry (Debian's docker-registry) with plain HTTP and without credentials. Prints its
+# address for nodes, pods and with-cluster.sh as REGISTRY=host:port.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
 ! uses_own_node_image || need_root "$@"
 
-# An address of this machine that both a node and its pods have a route to.
+# An address of this machine that nodes and pods can reach.
 host_address() {
   if uses_own_node_image; then
     printf %s "$HOST_ADDRESS"
   else
-    # The machine's own end of the bridge that kind's nodes are on.
+    # The machine's address on the bridge of kind's nodes.
     local network
     network=$(docker network inspect kind --format '{{.Id}}')
     ip -4 -oneline address show dev "br-${network:0:12}" |
@@ -40,7 +40,7 @@ http:
 YAML
 }
 
-# trust_in_nodes ADDRESS - tells the containerd of each node that this registry speaks plain HTTP.
+# trust_in_nodes ADDRESS - configures plain HTTP for this registry in the containerd of each node.
 trust_in_nodes() {
   local node engine=${KIND_EXPERIMENTAL_PROVIDER:-docker} folder=/etc/containerd/certs.d/$1
   for node in $(in_netns "$BIN/kind" --quiet get nodes --name "$CLUSTER"); do

@@ -1,9 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# with-cluster.sh COMMAND... - runs COMMAND where it reaches the cluster: in its network, with
-# KUBECONFIG, REGISTRY and a PATH with kubectl. When KUBECONFIG is set already, that cluster is
-# meant and COMMAND runs just so.
+# with-cluster.sh COMMAND... - runs COMMAND in the cluster's network, with KUBECONFIG, REGISTRY and
+# kubectl in PATH. If KUBECONFIG is set, runs COMMAND unchanged.
 #
 #   with-cluster.sh kubectl get nodes
 #   with-cluster.sh skopeo inspect --raw --tls-verify=false docker://$REGISTRY/demo/multi:1

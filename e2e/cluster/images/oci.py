@@ -45,9 +45,9 @@ DOCKER = Kind(
 class Blob:
     media_type: str
     data: bytes
-    # What `data` is made of; it has to be in the registry before `data` itself.
+    # The blobs that `data` refers to. A registry requires them before `data`.
     parts: tuple = ()
-    # Of a layer: the digest of its tar file before compression, which the config names.
+    # Of a layer: the digest of the uncompressed tar file, for the image's config.
     diff_id: str = ""
 
     @property
@@ -82,7 +82,7 @@ def layer(files, links=(), kind=OCI):
             entry.type, entry.linkname = tarfile.SYMTYPE, target
             tar.addfile(entry)
     data = buffer.getvalue()
-    # Level 1: these layers travel within one machine, time matters more than size.
+    # Level 1: the layers stay on one machine, so time matters more than size.
     return Blob(kind.layer, gzip.compress(data, 1, mtime=0), diff_id=digest(data))
 
 

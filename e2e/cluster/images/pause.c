@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0
  *
- * Waits until it is told to end. What the node needs to hold a pod together, and all that a demo
- * container does. As process 1 of a pod it also collects the processes that others leave behind.
+ * Waits until SIGTERM. The sandbox container of each pod on the node, and the program of the demo
+ * images. As process 1 of a pod it also reaps orphaned processes.
  */
 #include <signal.h>
 #include <stddef.h>

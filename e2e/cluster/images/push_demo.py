@@ -14,7 +14,7 @@ import urllib.request
 
 import oci
 
-# Kubernetes' restricted Pod Security Standard wants a number that is not 0.
+# The restricted Pod Security Standard requires a numeric user that is not 0.
 USER = "65532"
 PLATFORMS = {
     "amd64": {"architecture": "amd64", "os": "linux"},
@@ -129,7 +129,7 @@ def demo_images(program):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("registry", help="host:port, spoken to over plain HTTP")
+    parser.add_argument("registry", help="host:port, plain HTTP")
     parser.add_argument("program", help="a static program that takes no arguments")
     args = parser.parse_args()
 

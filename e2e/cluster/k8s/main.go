@@ -3,9 +3,9 @@
 // Command k8s is all of Kubernetes in one file: etcd, the control plane, kubelet, kube-proxy,
 // kubeadm and kubectl.
 //
-// It acts as the component that it is called as (a symlink named kube-apiserver is a
-// kube-apiserver), or as the one named by its first argument. Linked together, the components share
-// most of their code: 200 MB instead of 700 MB to build, link and copy into the node image.
+// It runs the component with the name of the executable (a symlink named kube-apiserver runs
+// kube-apiserver) or of its first argument. The components share most of their code: one binary has
+// 200 MB instead of 700 MB to build, link and copy into the node image.
 package main
 
 import (
@@ -32,7 +32,7 @@ import (
 	kubelet "k8s.io/kubernetes/cmd/kubelet/app"
 )
 
-// A component runs to its end on os.Args, as its own main() would, and returns the exit code.
+// A component runs with os.Args, as its own main() does, and returns the exit code.
 var components = map[string]func() int{
 	"etcd":           func() int { etcdmain.Main(os.Args); return 0 },
 	"kube-apiserver": func() int { return cli.Run(apiserver.NewAPIServerCommand()) },
@@ -50,8 +50,8 @@ var components = map[string]func() int{
 }
 
 func runKubectl() int {
-	// kubectl words its errors itself ("Error from server (NotFound): ...") and chooses the exit code
-	// by them.
+	// kubectl formats its errors ("Error from server (NotFound): ...") and derives the exit code from
+	// them.
 	if err := cli.RunNoErrOutput(kubectl.NewDefaultKubectlCommand()); err != nil {
 		kubectlutil.CheckErr(err)
 	}

@@ -21,16 +21,16 @@ import (
 
 const (
 	cniConfigFile = "/etc/cni/net.d/10-minicni.conflist"
-	// How often the nodes are listed. A handful of nodes that hardly change need no watch.
+	// The interval between lists of the nodes. A few nodes that rarely change need no watch.
 	cniInterval = 3 * time.Second
 )
 
-// runMiniCNI is the pod network of the node image made here. kind's own, kindnetd, is published as
-// an image only.
+// runMiniCNI is the pod network of the node image built here. kind's own kindnetd is published only
+// as an image.
 //
-// It runs once a node (NODE_NAME), connects the pods of this node by a CNI configuration for the
-// stock ptp plugin, and routes the pod ranges of the other nodes to them. It returns only on an
-// error that waiting would not mend.
+// It runs on each node (NODE_NAME), connects the node's pods with a CNI configuration for the
+// standard ptp plugin, and adds routes to the pod ranges of the other nodes. It returns only on
+// errors that a retry cannot fix.
 func runMiniCNI(ctx context.Context) error {
 	self := os.Getenv("NODE_NAME")
 	if self == "" {
@@ -40,8 +40,7 @@ func runMiniCNI(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("minicni: %w", err)
 	}
-	// Service addresses work only once kube-proxy does; kind tells every node the API server's own
-	// address.
+	// Service addresses need kube-proxy; kind gives every node the API server's own address.
 	if endpoint := os.Getenv("CONTROL_PLANE_ENDPOINT"); endpoint != "" {
 		config.Host = "https://" + endpoint
 	}
@@ -60,7 +59,7 @@ func runMiniCNI(ctx context.Context) error {
 		for _, node := range nodes.Items {
 			switch {
 			case node.Spec.PodCIDR == "":
-				// The controller manager has not given it a range yet.
+				// The controller manager has not assigned a range yet.
 			case node.Name != self:
 				routeTo(&node)
 			case node.Spec.PodCIDR != configured:
@@ -74,8 +73,8 @@ func runMiniCNI(ctx context.Context) error {
 	}
 }
 
-// routeTo sends packets for the pods of `node` to its address. A fake node's address is not on our
-// network: it is no next hop, and having no route to it is right.
+// routeTo adds a route to the pods of `node` via its address. The address of a fake node is not on
+// this network and cannot be a next hop, so fake nodes get no route.
 func routeTo(node *corev1.Node) {
 	_, pods, err := net.ParseCIDR(node.Spec.PodCIDR)
 	if err != nil {
@@ -90,7 +89,7 @@ func routeTo(node *corev1.Node) {
 	}
 }
 
-// writeCNIConfig is atomic: the container runtime watches the folder and would read half a file.
+// writeCNIConfig is atomic: the container runtime watches the folder and must not read half a file.
 func writeCNIConfig(podCIDR string) error {
 	type object = map[string]any
 	text, err := json.Marshal(object{
@@ -114,7 +113,7 @@ func writeCNIConfig(podCIDR string) error {
 	if err != nil {
 		return err
 	}
-	// A name that the runtime does not take for a configuration.
+	// A name that the runtime ignores.
 	unfinished := filepath.Join(filepath.Dir(cniConfigFile), ".minicni.tmp")
 	if err := os.WriteFile(unfinished, text, 0o644); err != nil {
 		return err

@@ -1,12 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# customize.sh ROOT - turns the Debian system in the folder ROOT into a kind node; called by
-# mmdebstrap.
+# customize.sh ROOT - makes the Debian system in the folder ROOT a kind node. mmdebstrap calls it.
 #
-# Follows kind's images/base/Dockerfile and pkg/build/nodeimage, with Debian's containerd, runc and
-# CNI plugins in place of freshly built ones, and the images of Kubernetes' components packed from
-# the binary that is on the node as well.
+# Follows kind's images/base/Dockerfile and pkg/build/nodeimage, but with Debian's containerd, runc
+# and CNI plugins, and with images of the Kubernetes components packed from the binary on the node.
 set -euo pipefail
 # shellcheck source=../env.sh
 . "$(dirname "$0")/../env.sh"
@@ -32,8 +30,7 @@ install_kind_files() {
     "$CLUSTER_DIR/node/minicni.yaml" >"$root/kind/manifests/default-cni.yaml"
 }
 
-# Only what a node in a container needs is started: nothing that waits for devices, consoles or
-# kernel messages.
+# Disables the units that a node in a container does not need: devices, consoles, kernel messages.
 trim_systemd() {
   local system=$root/lib/systemd/system wanted=$root/etc/systemd/system/multi-user.target.wants unit
   rm -f "$system/sysinit.target.wants/systemd-tmpfiles-setup.service" \
@@ -73,8 +70,7 @@ install_kubernetes() {
   done
 }
 
-# One image stands for all components of Kubernetes, under each of their names. kube-proxy needs nft
-# in it.
+# One image with the names of all Kubernetes components. Contains nft for kube-proxy.
 pack_images() {
   local name library pack=$CLUSTER_DIR/images/pack.py
   local -a names=() links=()
@@ -97,9 +93,8 @@ pack_images() {
   python3 "$pack" "${names[@]}" "${links[@]}" "$work/kubernetes.tar" "${files[@]}"
 }
 
-# Puts the images into the store of the node's own containerd, run here for the purpose: a node
-# without a network has no other place to get them from. In a mount namespace, so that whatever it
-# mounts goes away with it.
+# Imports the images with the node's own containerd, because the node cannot pull images. In a mount
+# namespace, which ends with all its mounts.
 preload_images() {
   mkdir -p "$root/images"
   mv "$work"/*.tar "$root/images/"

@@ -31,7 +31,8 @@ kube::Async<> Serve(kube::App& app) {
   // The API server.
   kube::Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
   if (!config) co_return config.error();
-  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config), {.name = kName});
+  auto client =
+      kube::NewClient(app.executor(), app.clock(), std::move(*config), {.user_agent = kName});
   if (!client) co_return client.error();
 
   // The cache, and the controller that its events feed.
@@ -58,7 +59,8 @@ kube::Async<> Serve(kube::App& app) {
   kube::Result<> stopped = co_await app.WaitForStop();
   stopped = co_await app.EndTasks(app.tasks());
   kube::Duration grace = app.grace_left();
-  co_return co_await (*ops)->Drain(grace);
+  kube::Result<> drained = co_await (*ops)->Drain(grace);
+  co_return drained;
 }
 
 }  // namespace

@@ -23,7 +23,7 @@ using ::testing::HasSubstr;
 constexpr char kReview[] =
     R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{
   "uid":"705ab4f5","operation":"UPDATE","namespace":"web","name":"prefs","dryRun":true,"userInfo":{"username":"ann"},
-  "kind":{"group":"multiarch.openshift.io","version":"v1beta1","kind":"PodPlacementConfig"},
+  "kind":{"group":"shop.example.com","version":"v1beta1","kind":"Widget"},
   "object":{"spec":{"priority":1}},"oldObject":null}})";
 
 TEST(ParseReviewTest, ReadsTheRequest) {
@@ -33,8 +33,8 @@ TEST(ParseReviewTest, ReadsTheRequest) {
   EXPECT_EQ(request->operation, "UPDATE");
   EXPECT_EQ(request->ns, "web");
   EXPECT_EQ(request->name, "prefs");
-  EXPECT_EQ(request->group, "multiarch.openshift.io");
-  EXPECT_EQ(request->kind, "PodPlacementConfig");
+  EXPECT_EQ(request->group, "shop.example.com");
+  EXPECT_EQ(request->kind, "Widget");
   EXPECT_EQ(request->user, "ann");
   EXPECT_TRUE(request->dry_run);
   EXPECT_EQ(request->object_json, R"({"spec":{"priority":1}})");

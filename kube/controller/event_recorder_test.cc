@@ -83,7 +83,7 @@ TEST_F(EventRecorderTest, WritesWhatKubectlShows) {
 TEST_F(EventRecorderTest, EventsOfClusterScopedObjectsGoToDefault) {
   Start();
   core::ObjectReference about;
-  about.set_kind("ClusterPodPlacementConfig");
+  about.set_kind("ClusterWidget");
   about.set_name("cluster");
   recorder_.Record(about, false, "Ready", "all");
   ASSERT_EQ(Sent("default").size(), 1u);

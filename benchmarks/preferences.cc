@@ -96,7 +96,8 @@ class Measurement {
 
   Result<> MeasureUse() {
     std::printf(
-        "\nA pod goes to the arm64 node, where the amd64 node is empty, up to this use of it\n");
+        "\nHighest utilization of the arm64 node at which a pod still prefers it to an empty amd64 "
+        "node\n");
     for (Preference preference : kPreferences) {
       int most = -1;
       for (int in_use : kInUse) {

@@ -121,7 +121,7 @@ int Measure(const std::string& host, int in, int stop) {
       "%d pods of %d images, registry with %d ms: all known after %.2f s, half after %.2f s; %d "
       "failed\n",
       FLAGS_pods, FLAGS_images, FLAGS_latency_ms, took, waits[waits.size() / 2], failed);
-  std::printf("requests: %llu of ours, %s at the registry, the same at most %d times\n",
+  std::printf("requests: %llu sent, %s received by the registry, at most %d for one path\n",
               static_cast<unsigned long long>(inspector->stats().requests),
               counts.substr(0, counts.find(' ')).c_str(), most);
   std::printf("CPU: %.3f s, %.3f ms a pod\n", cpu, 1000 * cpu / FLAGS_pods);

@@ -53,7 +53,7 @@ TOML
 }
 
 main() {
-  [[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is up; run kind-up.sh first"
+  [[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is running; run kind-up.sh first"
   ! uses_own_node_image || use_own_podman
 
   local address

@@ -11,12 +11,12 @@ set -euo pipefail
 . "$(dirname "$0")/env.sh"
 [[ $# -gt 0 ]] || die "usage: with-cluster.sh COMMAND..."
 
-# A person's own kubectl goes with their own cluster, ours with ours.
+# The user's kubectl is preferred for the user's cluster, the kubectl built here for this cluster.
 if [[ -n ${KUBECONFIG:-} ]]; then
   export PATH=$PATH:$BIN
   exec "$@"
 fi
-[[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is up; run \`make cluster\`"
+[[ -e $CLUSTER_KUBECONFIG ]] || die "no cluster is running; run \`make cluster\`"
 ! uses_own_node_image || need_root "$@"
 
 export PATH=$BIN:$PATH KUBECONFIG=$CLUSTER_KUBECONFIG

@@ -148,13 +148,13 @@ Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::st
 Result<> ControlPlane::WriteAuditPolicy() {
   // Watches are logged when they start, because most are open when the log is read; other requests
   // with their response.
-  const Json ours = Json::array({"system:serviceaccounts"});
+  const Json users = Json::array({"system:serviceaccounts"});
   Json watches = {{"level", "Metadata"},
-                  {"userGroups", ours},
+                  {"userGroups", users},
                   {"verbs", {"watch"}},
                   {"omitStages", {"RequestReceived", "ResponseComplete"}}};
   Json others = {{"level", "Metadata"},
-                 {"userGroups", ours},
+                 {"userGroups", users},
                  {"omitStages", {"RequestReceived", "ResponseStarted"}}};
   Json policy = {{"apiVersion", "audit.k8s.io/v1"},
                  {"kind", "Policy"},

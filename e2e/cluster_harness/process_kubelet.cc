@@ -120,8 +120,8 @@ boost::asio::awaitable<void> ProcessKubelet::RunPod(std::string uid) {
 
 void ProcessKubelet::OnOtherPod(const Json& pod, const char* waiting_for) {
   bool deleting = !kube::StringAt(pod, "metadata.deletionTimestamp").empty();
-  bool told = kube::Find(pod, "status.containerStatuses") != nullptr;
-  if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !told))
+  bool reported = kube::Find(pod, "status.containerStatuses") != nullptr;
+  if (deleting || (kube::StringAt(pod, "status.phase") == "Pending" && !reported))
     to_report_.push_back({pod, waiting_for});
 }
 
@@ -141,7 +141,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
                                .target = kPods.Path(key.ns, key.name)};
       kube::AddQuery(request.target, "gracePeriodSeconds", "0");
       auto deleted = co_await client_.Call(std::move(request));
-      (void)deleted;  // gone already, or the API server is away and the object comes again
+      (void)deleted;  // already deleted, or the API server is down and the next list has the pod
       continue;
     }
     Json patch = {{"status", StatusOfOtherPod(pod, waiting_for)}};

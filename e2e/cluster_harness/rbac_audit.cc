@@ -26,8 +26,8 @@ std::vector<std::string> StringsAt(const Json& object, const char* key) {
 }  // namespace
 
 std::string RbacAudit::UserOf(const std::string& ns, const std::string& name) const {
-  bool ours = ns == operator_namespace_ || name == kShard || name == kShardWebhook;
-  return ours ? name : "";
+  bool included = ns == operator_namespace_ || name == kShard || name == kShardWebhook;
+  return included ? name : "";
 }
 
 std::string RbacAudit::ScopeOf(const std::string& user_ns, const std::string& ns) const {

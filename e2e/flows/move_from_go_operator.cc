@@ -115,15 +115,15 @@ Condition NoOperandsLeft() {
 }
 
 TEST_F(MoveFromGoOperatorFlow, LosesNoPodAndLeavesNothing) {
-  Flow gone(scene(), "this operator is not there");
-  gone.Await(NoConfigAnywhere())
+  Flow removed(scene(), "this operator is removed");
+  removed.Await(NoConfigAnywhere())
       .Do(Delete(kNamespaces, ops()))
       .Await(Absent(kNamespaces, ops()), std::chrono::seconds(120))
       .Await(Absent(kMutatingWebhookConfigurations, kConfiguration))
       .Await(Absent(kValidatingWebhookConfigurations, kValidating))
       .Do(Delete(kClusterConfigs, kCluster))
       .Await(Absent(kClusterConfigs, kCluster));
-  ASSERT_FALSE(gone.failed());
+  ASSERT_FALSE(removed.failed());
 
   Json pod_rule = {{"operations", {"CREATE"}},
                    {"apiGroups", {""}},

@@ -64,7 +64,7 @@ TEST_F(NoPodStaysGatedFlow, WithAGateSetByHandOnAnIgnoredPod) {
                 HandGated(name, gates).NodeSelector(std::string(api::kControlPlaneNodeLabel), "")))
         .Await(Ungated(name), 10s)
         .Await(EventAbout(name, std::string(api::kReasonGatedPodIgnored)))
-        .Check(OfPod(name, "has no affinity of ours", [](const Json& pod) {
+        .Check(OfPod(name, "has no affinity", [](const Json& pod) {
           return RequirementsOf(pod).empty() && PreferencesOf(pod).empty();
         }));
   }

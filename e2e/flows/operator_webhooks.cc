@@ -56,8 +56,8 @@ TEST_F(OperatorWebhooksFlow, NoWriteIsRefusedWhileTheAuthorityChanges) {
     Result<Json> created = scene().Create(kConfigs, MakeConfig("a").Prefer("arm64", 10).Build());
     ASSERT_TRUE(created) << created.error() << " after " << writes << " writes";
     ++writes;
-    Result<> gone = scene().Delete(kConfigs, "a");
-    ASSERT_TRUE(gone) << gone.error();
+    Result<> deleted = scene().Delete(kConfigs, "a");
+    ASSERT_TRUE(deleted) << deleted.error();
     if (!changed && Certificate() != before) {
       changed = true;
       end = cluster().clock().Now() + 10s;

@@ -40,8 +40,9 @@ class RegistryCredentialsFlow : public FlowFixture {
   }
 
   // Gated, with the label and an annotation that contains all `words`.
-  static Condition TellsOnThePod(const std::string& pod, const std::vector<std::string>& words) {
-    return OfPod(pod, "says what went wrong with its image", [words](const Json& state) {
+  static Condition HasInspectionError(const std::string& pod,
+                                      const std::vector<std::string>& words) {
+    return OfPod(pod, "has the inspection error in its annotation", [words](const Json& state) {
       if (!state["metadata"].value("labels", Json::object()).contains(api::kInspectErrorLabel))
         return false;
       std::string text = state["metadata"]
@@ -74,8 +75,8 @@ TEST_F(RegistryCredentialsFlow, APasswordServesOnlyThePodsThatHaveIt) {
       // A cached answer for one pod's credentials does not serve another pod.
       .Do(Create(MakePod("without").Image(image)))
       .Do(Create(MakePod("mistaken").Image(image).PullSecret("wrong")))
-      .Await(TellsOnThePod("without", {image, registry.host(), "401", "0 credentials"}))
-      .Await(TellsOnThePod("mistaken", {image, registry.host(), "401", "1 credential"}))
+      .Await(HasInspectionError("without", {image, registry.host(), "401", "0 credentials"}))
+      .Await(HasInspectionError("mistaken", {image, registry.host(), "401", "1 credential"}))
       .Await(EventAbout("without", std::string(api::kReasonInspectionError),
                         {image, registry.host(), "401"}))
       // I3: ungated after the last attempt, without a requirement.
@@ -101,7 +102,7 @@ TEST_F(RegistryCredentialsFlow, TokensAreUsedOnceTheSecretIsCorrected) {
   Flow(scene(), "a private registry, with tokens")
       .Do(CreateSecret("pull", DockerConfig(registry.host(), "u", "guess")))
       .Do(Create(MakePod("early").Image(image).PullSecret("pull")))
-      .Await(TellsOnThePod("early", {image, registry.host(), "401"}))
+      .Await(HasInspectionError("early", {image, registry.host(), "401"}))
       .Do(Change(kSecrets, "pull",
                  {{"data", {{".dockerconfigjson", DockerConfig(registry.host(), "u", "secret")}}}}))
       .Await(Requires("early", {"arm64", "ppc64le"}))
@@ -150,7 +151,7 @@ TEST_F(RegistryCredentialsFlow, TheGlobalSecretIsUsedUntilItIsDeleted) {
       .Await(Requires("with", {"arm64", "ppc64le"}))
       .Do(remove)
       .Do(Create(MakePod("without").Image(image)))
-      .Await(TellsOnThePod("without", {image, "401", "0 credentials"}))
+      .Await(HasInspectionError("without", {image, "401", "0 credentials"}))
       .Do(create)
       .Await(Requires("without", {"arm64", "ppc64le"}))
       .Do(remove);

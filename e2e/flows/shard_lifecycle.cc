@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // A shard is deployed with the first config of a namespace, repaired, updated, and removed with the
 // last config. Quotations are from the functional test plan, Phase 2, of the PodPlacementConfig
-// enhancement. Effects on pods: local_gate_goes_first.cc.
+// enhancement. Effects on pods: local_gate_removed_first.cc.
 #include <set>
 
 #include "e2e/framework/flow_fixture.h"

@@ -105,14 +105,15 @@ TEST_F(UnknownFieldsFlow, GoesThroughBothGatesUnchanged) {
   plain.Do(Create(kPods, rich)).Await(Ungated("rich")).Never(HadGate());
   if (flow.failed() || plain.failed()) return;
 
-  const PodHistory& ours = *scene().pods().Find("rich");
+  const PodHistory& selected = *scene().pods().Find("rich");
   const PodHistory& twin = *(*elsewhere)->pods().Find("rich");
-  EXPECT_TRUE(HasGate(ours.events.front().pod, api::kLocalGate));
-  EXPECT_TRUE(HasGate(ours.last(), "example.com/own-gate")) << "the user's own gate was removed";
+  EXPECT_TRUE(HasGate(selected.events.front().pod, api::kLocalGate));
+  EXPECT_TRUE(HasGate(selected.last(), "example.com/own-gate"))
+      << "the user's own gate was removed";
 
   // After admission, and after both controllers.
   Json untouched = WithoutOurs(twin.events.front().pod);
-  for (const PodEvent& event : ours.events) {
+  for (const PodEvent& event : selected.events) {
     Json seen = WithoutOurs(event.pod);
     EXPECT_EQ(seen, untouched) << "difference: " << Json::diff(untouched, seen).dump(2);
   }

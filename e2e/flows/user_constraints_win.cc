@@ -23,7 +23,7 @@ TEST_F(UserConstraintsFlow, AnArchitectureInTheNodeSelectorIsKept) {
   Flow(scene(), "nodeSelector")
       .Do(Create(MakePod("fixed").Image(Image("demo/multi:1")).NodeSelector(kArch, "s390x")))
       .Await(Ungated("fixed"))
-      .Check(OfPod("fixed", "has no requirement of ours",
+      .Check(OfPod("fixed", "has no requirement of the operator",
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }))
       .Check(Labelled("fixed", std::string(api::kNodeAffinityLabel), "not-set"))
       // Preferences still apply.

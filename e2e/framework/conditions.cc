@@ -120,11 +120,6 @@ Condition OfPod(const std::string& pod, const std::string& what,
           .pod = pod};
 }
 
-Condition LocalGateRemoved(const std::string& pod) {
-  return OfPod(pod, "has no local gate",
-               [](const Json& json) { return !HasGate(json, api::kLocalGate); });
-}
-
 Condition Ungated(const std::string& pod) {
   return OfPod(pod, "is ungated", [](const Json& json) { return !IsGated(json); });
 }

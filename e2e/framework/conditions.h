@@ -16,7 +16,6 @@ namespace e2e {
 // `holds` judges the newest state of the pod; `what` completes "pod NAME ..." in messages.
 Condition OfPod(const std::string& pod, const std::string& what,
                 std::function<bool(const Json&)> holds);
-Condition LocalGateRemoved(const std::string& pod);
 // Without both gates.
 Condition Ungated(const std::string& pod);
 // With the cluster gate.

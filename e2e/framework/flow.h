@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Flow: a test that reads as steps.
 //
-//   Flow(scene, "local gate goes first")
+//   Flow(scene, "the local gate is removed first")
 //       .Do(Create(MakeConfig("arm64-first").Prefer("arm64", 75)))
 //       .Await(ShardReady())
 //       .Do(Create(MakePod("web").Image(...)))

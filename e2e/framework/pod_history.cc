@@ -61,13 +61,13 @@ std::string EntryOf(const Json& object, const char* map, const std::string& key)
 }
 
 Json EntriesOfOurGroup(const Json& object, std::string_view path) {
-  Json ours = Json::object();
+  Json selected = Json::object();
   const Json* entries = kube::Find(object, path);
-  if (entries == nullptr) return ours;
+  if (entries == nullptr) return selected;
   for (const auto& [key, value] : entries->items()) {
-    if (key.starts_with(api::kLabelPrefix)) ours[key] = value;
+    if (key.starts_with(api::kLabelPrefix)) selected[key] = value;
   }
-  return ours;
+  return selected;
 }
 
 }  // namespace

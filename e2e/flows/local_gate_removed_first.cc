@@ -10,8 +10,8 @@ using namespace std::chrono_literals;
 
 class LocalGateFlow : public FlowFixture {};
 
-TEST_F(LocalGateFlow, GoesFirst) {
-  Flow flow(scene(), "local gate goes first");
+TEST_F(LocalGateFlow, IsRemovedFirst) {
+  Flow flow(scene(), "the local gate is removed first");
   flow.Do(Create(MakeConfig("arm64-first").Priority(10).Prefer("arm64", 75).Prefer("amd64", 25)))
       .Await(ShardReady())
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
@@ -32,7 +32,7 @@ TEST_F(LocalGateFlow, GoesFirst) {
 }
 
 // Every event of 200 pods since their creation by a ReplicaSet.
-TEST_F(LocalGateFlow, GoesFirstForTwoHundredPodsAtOnce) {
+TEST_F(LocalGateFlow, IsRemovedFirstForTwoHundredPodsAtOnce) {
   constexpr int kPods = 200;
   Flow flow(scene(), "two hundred pods");
   flow.Do(Create(MakeConfig("ppc-first").ForLabel("app", "many").Prefer("ppc64le", 100)))

@@ -25,7 +25,7 @@ class ClusterReconcilerTest : public testing::Test {
   bool IsGated(const std::string& ns, const std::string& name, std::string_view gate) {
     return placement::HasGate(*h_.api.Get<Pod>({ns, name}), gate);
   }
-  bool ConfigGone() { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }
+  bool ConfigDeleted() { return !h_.Exists(Harness::kClusterConfigs, {"", "cluster"}); }
   void DeleteConfig() { h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"}); }
 
   Harness h_;
@@ -33,7 +33,7 @@ class ClusterReconcilerTest : public testing::Test {
 
 TEST_F(ClusterReconcilerTest, NothingRunsWithoutAConfig) {
   h_.Pass(5s);
-  EXPECT_TRUE(h_.ClusterGone());
+  EXPECT_TRUE(h_.ClusterRemoved());
 }
 
 TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
@@ -83,7 +83,7 @@ TEST_F(ClusterReconcilerTest, TheControllerMayFollowTheGlobalPullSecretAndNoOthe
   ASSERT_TRUE(h_.Await([&] { return named() == R"(["one"])"; }));
   DeleteConfig();
   EXPECT_TRUE(h_.Await(
-      [&] { return ConfigGone() && h_.ClusterGone() && !h_.Exists(kube::kRoles, rights); }));
+      [&] { return ConfigDeleted() && h_.ClusterRemoved() && !h_.Exists(kube::kRoles, rights); }));
 }
 
 TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
@@ -93,10 +93,10 @@ TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
   ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Deprovisioning") == "True Deleted"; }));
   h_.Pass(30s);
   EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
-  EXPECT_FALSE(h_.ShardGone("shop"));
+  EXPECT_FALSE(h_.ShardRemoved("shop"));
   h_.DeleteConfig("shop", "a");
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
-  EXPECT_TRUE(h_.Await([&] { return h_.ClusterGone() && h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted(); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved() && h_.ShardRemoved("shop"); }));
 }
 
 TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
@@ -107,9 +107,9 @@ TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
   EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_TRUE(h_.Exists(kube::kDeployments, {"ops", std::string(api::kControllerName)}));
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
-  EXPECT_FALSE(ConfigGone());
+  EXPECT_FALSE(ConfigDeleted());
   h_.api.Update<Pod>(MakePod("web").Namespace("any").Phase("Pending"));
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
 }
 
 TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
@@ -127,7 +127,7 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
   // I1: not the cluster gate alone. A shard may still be at work on it.
   EXPECT_TRUE(IsGated("any", "both", api::kClusterGate));
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
   EXPECT_FALSE(IsGated("any", "both", api::kClusterGate));
   EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
 }
@@ -260,14 +260,14 @@ TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
   EXPECT_FALSE(validating["metadata"]["annotations"].contains("theirs"));
 
   DeleteConfig();
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
 }
 
 TEST_F(FromTheGoOperatorTest, AConfigThatIsDeletedBeforeLeavesNothing) {
   DeleteConfig();
   h_.StartOperator();
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted(); }));
   EXPECT_FALSE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
   EXPECT_FALSE(h_.Exists(kube::kDeployments, {"ops", std::string(api::kControllerName)}));
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
@@ -305,7 +305,7 @@ TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {
   config["metadata"]["finalizers"].push_back("example.com/mine");
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
   DeleteConfig();
-  ASSERT_TRUE(h_.Await([&] { return h_.ClusterGone(); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.ClusterRemoved(); }));
   h_.Pass(5s);
   Json left =
       (*h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"}))["metadata"]["finalizers"];
@@ -319,7 +319,7 @@ TEST_F(ClusterReconcilerTest, AnotherOperatorFinishesTheRemoval) {
     h_.Pass(after);
     h_.StopOperator();
     h_.StartOperator();
-    EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); })) << after.count();
+    EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); })) << after.count();
   }
 }
 
@@ -364,7 +364,7 @@ TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
       << h_.ClusterMessage("Deprovisioning");
   h_.Pass(40s);
   EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/any/pods/a"), 10);
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
   h_.Pass(5s);
   EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/any/events"), 1);
 }
@@ -372,12 +372,12 @@ TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
 TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
   ASSERT_TRUE(h_.BringUpCluster());
   DeleteConfig();
-  for (int i = 0; i < 1200 && !(ConfigGone() && h_.ClusterGone()); ++i) {
+  for (int i = 0; i < 1200 && !(ConfigDeleted() && h_.ClusterRemoved()); ++i) {
     h_.api.Create<Pod>(
         MakePod("p" + std::to_string(i)).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
     h_.Pass(100ms);
   }
-  EXPECT_TRUE(ConfigGone() && h_.ClusterGone());
+  EXPECT_TRUE(ConfigDeleted() && h_.ClusterRemoved());
 }
 
 TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
@@ -386,8 +386,8 @@ TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
                   "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
   DeleteConfig();
   ASSERT_TRUE(h_.Await([&] { return h_.api.ListJson(kube::kDeployments, "ops").empty(); }));
-  EXPECT_FALSE(ConfigGone());
-  EXPECT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+  EXPECT_FALSE(ConfigDeleted());
+  EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
 }
 
 TEST_F(ClusterReconcilerTest, WithoutAControllerAPodThatIsRefusedKeepsNoOtherWaiting) {
@@ -425,7 +425,7 @@ TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
     EXPECT_FALSE(IsGated("any", "web", api::kClusterGate)) << ahead.count();
     h_.api.Delete<Pod>({"any", "web"});
     DeleteConfig();
-    ASSERT_TRUE(h_.Await([&] { return ConfigGone() && h_.ClusterGone(); }));
+    ASSERT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
     h_.controller_manager_ahead = 0min;
   }
 }

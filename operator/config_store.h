@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigStore: the ClusterPodPlacementConfig and all PodPlacementConfigs, kept by watches, with an
-// index by namespace: an event in one namespace never makes the operator look at another one.
-// Thread: the client's.
+// ConfigStore: the ClusterPodPlacementConfig and all PodPlacementConfigs, from watches, indexed by
+// namespace: an event in one namespace never costs work in another one. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -24,16 +23,16 @@ class ConfigStore {
  public:
   ConfigStore(kube::Client& client, kube::Clock& clock);
 
-  // Called with the namespace of a PodPlacementConfig that appeared, changed or went. Before
+  // Called with the namespace of a PodPlacementConfig that was added, updated or deleted. Before
   // Start().
   void OnNamespace(std::function<void(const std::string& ns)> listener) {
     on_namespace_ = std::move(listener);
   }
-  // Called with the namespace and uid of a PodPlacementConfig that went. Before Start().
+  // Called with the namespace and uid of a deleted PodPlacementConfig. Before Start().
   void OnDeleted(std::function<void(const std::string& ns, const std::string& uid)> listener) {
     on_deleted_ = std::move(listener);
   }
-  // Called when the ClusterPodPlacementConfig appeared, changed or went. Before Start().
+  // Called when the ClusterPodPlacementConfig was added, updated or deleted. Before Start().
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
 
   // Called when PreferringNamespaces() has changed. Before Start().
@@ -41,7 +40,7 @@ class ConfigStore {
     on_preferring_ = std::move(listener);
   }
 
-  // Watches begin; `tasks` must be stopped before this goes.
+  // Starts the watches; `tasks` must be stopped before this is destroyed.
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync();
 
@@ -49,12 +48,12 @@ class ConfigStore {
   std::optional<api::ClusterPodPlacementConfig> Cluster() const;
   // The PodPlacementConfigs of `ns` in the order in which they are applied.
   std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
-  // Where there is at least one.
+  // The namespaces with at least one PodPlacementConfig.
   std::vector<std::string> Namespaces() const;
-  // Where at least one prefers an architecture; sorted.
+  // Those in which at least one prefers an architecture; sorted.
   std::vector<std::string> PreferringNamespaces() const;
   bool Has(const std::string& ns) const { return names_.contains(ns); }
-  // True if there is none anywhere.
+  // True if no namespace has a PodPlacementConfig.
   bool empty() const { return names_.empty(); }
 
  private:
@@ -62,7 +61,7 @@ class ConfigStore {
 
   kube::Informer<api::PodPlacementConfig> configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
-  // By namespace; of each config whether it prefers an architecture.
+  // By namespace and name: whether the config prefers an architecture.
   std::map<std::string, std::map<std::string, bool>> names_;
   std::function<void(const std::string&)> on_namespace_;
   std::function<void(const std::string&, const std::string&)> on_deleted_;

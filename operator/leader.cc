@@ -19,7 +19,7 @@ using kube::Result;
 using namespace std::chrono_literals;
 
 constexpr auto kRetryEvery = 2s;
-// A quota or a registry that is put right again is noticed within that time.
+// A mended quota or registry is noticed within the longest backoff.
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
@@ -31,7 +31,7 @@ ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
 }  // namespace
 
 Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
-               const OwnCertificate& certificate)
+               OwnCertificate& certificate)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -56,7 +56,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
                      announcement_cleaner_, clock) {
   configs_.OnNamespace([this](const std::string& ns) {
     shards_.Enqueue(ShardKey(ns));
-    // The deletion of the ClusterPodPlacementConfig waits for the last of them.
+    // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
     if (configs_.empty()) cluster_.Enqueue(kClusterKey);
   });
   configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
@@ -96,7 +96,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
   if (!own_webhooks_synced) co_return;
 
-  // What was left half done, by whatever operator, is taken up again.
+  // Incomplete teardowns continue, whatever operator began them.
   while (true) {
     Result<> enqueued = co_await EnqueueAuthorities();
     if (enqueued) break;
@@ -119,13 +119,13 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
-  std::string now = config ? config->spec.log_verbosity : "";
+  std::string settings = config ? config->spec.log_verbosity : "";
   if (config && config->spec.namespace_selector) {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
-    now += selector.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+    settings += selector.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
   }
-  if (now == told_) return;
-  told_ = std::move(now);
+  if (settings == shard_settings_) return;
+  shard_settings_ = std::move(settings);
   EnqueueAllShards();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: what the one operator that holds the Lease does. Watches, reconcilers, and which event
-// wakes which of them.
+// Leader: the work of the operator that holds the Lease: watches, reconcilers, and which event
+// enqueues which request.
 //
-// An event in a namespace wakes that namespace's reconcile alone. All of them are woken at the
-// start, and when a change of the ClusterPodPlacementConfig concerns them (it came, it goes, its
-// log verbosity, its namespaceSelector).
+// An event in a namespace enqueues that namespace alone. All namespaces are enqueued at the start,
+// and when a change of the ClusterPodPlacementConfig concerns the shards (created, deleted, its log
+// verbosity, its namespaceSelector).
 #pragma once
 
 #include <string>
@@ -29,16 +29,16 @@
 
 namespace operator_ {
 
-// Namespaces at a time.
+// Namespaces that are reconciled at the same time.
 inline constexpr int kShardWorkers = 4;
 
 struct LeaderOptions {
   OperandOptions operands;
   ShardTiming shard_timing;
   ClusterTiming cluster_timing;
-  // Changes of operands.
+  // For changes of operands and namespaces.
   PacerOptions changes;
-  // Told what the controllers do, for metrics; may be null.
+  // For metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
 };
@@ -47,16 +47,15 @@ class Leader final : public kube::Term {
  public:
   // `client`, `clock` and `certificate` outlive this.
   Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
-         const OwnCertificate& certificate);
+         OwnCertificate& certificate);
 
-  // Term. Ends when everything runs; errors of the API server are logged, and the call is tried
-  // again.
+  // Term. Returns when everything runs; errors of the API server are logged and retried.
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
 
  private:
   void OnCluster();
   void EnqueueAllShards();
-  // The namespaces of which an authority is kept: something of ours may be left there.
+  // The namespaces with an authority: their teardown may not be complete.
   kube::Async<> EnqueueAuthorities();
 
   kube::Client& client_;
@@ -75,8 +74,8 @@ class Leader final : public kube::Term {
   kube::Controller cluster_;
   kube::Controller own_webhooks_;
   kube::Controller announcements_;
-  // What the shards were last told of the ClusterPodPlacementConfig.
-  std::string told_;
+  // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.
+  std::string shard_settings_;
 };
 
 }  // namespace operator_

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// operator: runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for. Every
-// replica answers the API server's questions about both kinds; the one that holds the Lease does
-// the rest (see leader.h).
+// operator: runs the operands that the ClusterPodPlacementConfig and the PodPlacementConfigs ask
+// for. Every replica serves the webhooks of both kinds; the replica that holds the Lease does the
+// rest (leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -44,29 +44,27 @@
 #define OPERATOR_ARCHITECTURE "s390x"
 #endif
 
-DEFINE_string(
-    kubeconfig, "",
-    "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_string(kubeconfig, "",
+              "Path of a kubeconfig file; by default $KUBECONFIG, then the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
-              "The operator's own namespace, where the cluster's operands run.");
+              "The operator's own namespace, which also has the cluster's operands.");
 DEFINE_string(webhook_image, "", "Image of the webhooks. Required.");
 DEFINE_string(shard_image, "", "Image of the shards' controllers. Required.");
 DEFINE_string(controller_image, "", "Image of the cluster's controller. Required.");
 DEFINE_string(operand_architectures, OPERATOR_ARCHITECTURE,
-              "Architectures that these images run on, comma separated GOARCH names.");
+              "Architectures of these images, comma separated GOARCH names.");
 DEFINE_string(image_pull_secrets, "",
-              "Pull secrets of these images, comma separated; each namespace with a shard needs "
-              "its own of that name.");
+              "Pull secrets for these images, comma separated; each namespace with a shard needs "
+              "a Secret of that name.");
 DEFINE_string(node_files, "",
-              "Files of the nodes that the cluster's controller is to read, as FLAG=PATH,...: "
+              "Files of the nodes that the cluster's controller reads, as FLAG=PATH,...: "
               "registries-conf, certs-dir, "
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
-DEFINE_string(address, ":9443",
-              "Where to serve the operator's own webhooks, as host:port over TLS.");
+DEFINE_string(address, ":9443", "Address of the operator's own webhooks, host:port, with TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs",
-              "Folder for this process alone, where its certificate is kept.");
+              "Folder for the webhooks' certificate, for this process alone.");
 
 namespace operator_ {
 namespace {
@@ -80,7 +78,7 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
 constexpr auto kRetryEvery = 2s;
-// How long what is under way may hold up the teardown, which has a few seconds in all.
+// How long reconciles that are in progress may delay the teardown, which has a few seconds in all.
 constexpr kube::Duration kStopLeadingWithin = 1s;
 
 Result<OperandOptions> OptionsFromFlags() {
@@ -102,8 +100,8 @@ Result<OperandOptions> OptionsFromFlags() {
   return options;
 }
 
-// The operator's Namespace and certificate, whatever time the API server takes to give them.
-// Errors: kCancelled when the process is to stop or the namespace goes.
+// Reads the operator's Namespace and ensures its certificate; retries until both succeed. Errors:
+// kCancelled when the process has to stop or the namespace is being deleted.
 Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
                 const OwnNamespaceTeardown& teardown, OperandOptions& options) {
   while (true) {
@@ -124,7 +122,7 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
   }
 }
 
-// Ends all tasks, and with them health and metrics.
+// Ends all tasks, then the server of health and metrics.
 boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
   Result<> ended = co_await app.EndTasks(app.tasks());
   (void)ended;
@@ -133,10 +131,10 @@ boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
 }
 
-// Answers the API server, and leads when it is our turn, until the process is to stop; where the
-// namespace goes, nobody leads any more and every pod is let go. `serving` tells when it answers;
-// `changed` is told when `teardown` is due. Without an error all tasks of the process have ended
-// when it returns, as some of them use what is made here.
+// Serves the webhooks, and leads while holding the Lease, until the process has to stop. When the
+// operator's namespace is being deleted, it stops leading and ungates all pods. Sets `serving` once
+// the webhooks are served; waits on `changed` for `teardown` to be due. Without an error, all tasks
+// of the process have ended when it returns, as some of them use its locals.
 Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics,
                 OwnNamespaceTeardown& teardown, kube::Notifier& changed, kube::HttpsServer& ops,
                 bool& serving) {
@@ -144,7 +142,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Result<> prepared = co_await Prepare(app, client, certificate, teardown, operands);
   if (!prepared && !teardown.due()) co_return prepared.error();
 
-  // The webhooks, in every replica.
+  // In every replica: the webhooks.
   std::unique_ptr<kube::HttpsServer> server;
   kube::Counter& failures =
       metrics.AddCounter("mto_ppo_announcements_failed_total",
@@ -165,7 +163,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     serving = true;
   }
 
-  // The rest, in one of them.
+  // In one replica: the reconcilers.
   kube::ControllerMetrics shard_metrics(metrics, app.clock(), "shards", kShardWorkers);
   kube::ControllerMetrics cluster_metrics(metrics, app.clock(), "cluster", 1);
   kube::LeaseOptions lease{.ns = FLAGS_namespace,
@@ -187,13 +185,13 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   if (teardown.due()) {
     Result<> stopped = co_await leading.Stop(app.clock(), kStopLeadingWithin);
     LOG_IF(WARNING, !stopped) << stopped.error();
-    Result<> said = co_await teardown.Run();
-    LOG_IF(WARNING, !said) << "namespace deletion: " << said.error();
+    Result<> torn_down = co_await teardown.Run();
+    LOG_IF(WARNING, !torn_down) << "teardown: " << torn_down.error();
     Result<> waited = co_await app.WaitForStop();
     (void)waited;
   }
 
-  // Drain: the webhooks after all that may still call them, then the rest.
+  // Drain: the webhooks after the tasks whose writes call them, then the rest.
   Result<> ended = co_await app.EndTasks(leading);
   (void)ended;
   kube::Duration grace = app.grace_left();
@@ -217,7 +215,7 @@ Async<> Serve(App& app) {
       kube::NewClient(app.executor(), app.clock(), std::move(*config), std::move(client_options));
   if (!client) co_return client.error();
 
-  // Health and metrics begin first and end last, so that the kubelet always gets an answer.
+  // Health and metrics start first and stop last, so the kubelet always gets an answer.
   kube::HealthRegistry health;
   bool serving = false;
   health.AddReadiness("webhooks", [&serving]() -> Result<void> {
@@ -243,7 +241,7 @@ Async<> Serve(App& app) {
 int main(int argc, char** argv) {
   kube::AppOptions options{
       operator_::kName,
-      "Runs what the ClusterPodPlacementConfig and the PodPlacementConfigs ask for.", api::kVersion,
-      argc, argv};
+      "Runs the operands for the ClusterPodPlacementConfig and the PodPlacementConfigs.",
+      api::kVersion, argc, argv};
   return kube::RunApp(options, operator_::Serve);
 }

@@ -30,7 +30,7 @@ std::string ProblemsOfRegistries(const ConfigMap& map) {
   auto policy = map.data().find(kPolicyKey);
   if (registries == map.data().end() && policy == map.data().end())
     return "has neither key registries.conf nor policy.json";
-  // Their errors begin with the name of the key.
+  // These errors begin with the name of the key.
   if (registries != map.data().end()) {
     Result<> checked = inspection::CheckRegistriesConf(registries->second);
     if (!checked) Add(problems, "key " + checked.error().message());
@@ -70,7 +70,7 @@ std::string ProblemsOfPullSecret(const Secret& secret) {
 
 template <class T>
 Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string name,
-                                            std::string (*judge)(const T&)) {
+                                            std::string (*check)(const T&)) {
   if (name.empty()) co_return std::string();
   std::string about(field);
   about += ": " + std::string(kube::ResourceOf<T>::value.kind) + " " + ns_ + "/" + name + " ";
@@ -83,7 +83,7 @@ Async<std::string> NamedObjects::ProblemsOf(std::string_view field, std::string 
   auto verdict = verdicts_.find(field);
   if (verdict == verdicts_.end() || verdict->second.version != version) {
     verdict =
-        verdicts_.insert_or_assign(std::string(field), Verdict{std::move(version), judge(*object)})
+        verdicts_.insert_or_assign(std::string(field), Verdict{std::move(version), check(*object)})
             .first;
   }
   co_return verdict->second.problems.empty() ? std::string() : about + verdict->second.problems;

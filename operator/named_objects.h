@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamedObjects: whether the objects that the ClusterPodPlacementConfig names can be used. The
-// cluster's controller uses them; one that it cannot use it ignores, so it is this that tells the
-// administrator. Thread: the client's.
+// NamedObjects: checks the objects that the ClusterPodPlacementConfig names. The cluster's
+// controller uses them and ignores unusable ones, so the administrator reads about them in the
+// config's status. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -19,24 +19,24 @@ namespace operator_ {
 
 class NamedObjects {
  public:
-  // `client` outlives it; `ns`: the operator's namespace, where the objects are.
+  // `client` outlives this. `ns`: the operator's namespace, where the objects are.
   NamedObjects(kube::Client& client, std::string ns) : client_(client), ns_(std::move(ns)) {}
 
-  // What is wrong with the objects that `spec` names: each with field, object, key and line.
-  // nullopt for nothing. Errors: the API server's.
+  // The problems of the objects that `spec` names, each with field, object, key and line; nullopt
+  // for none. Errors: the API server's.
   kube::Async<std::optional<Problem>> Check(api::ClusterPodPlacementConfigSpec spec);
 
  private:
-  // What was found in an object holds for its resourceVersion: it need not be parsed again.
+  // The result for one resourceVersion of an object, which is then not parsed again.
   struct Verdict {
     std::string version;
     std::string problems;
   };
 
-  // What `judge` finds in the object that `field` names, as a sentence; "" for nothing.
+  // The problems that `check` finds in the object that `field` names, as a sentence; "" for none.
   template <class T>
   kube::Async<std::string> ProblemsOf(std::string_view field, std::string name,
-                                      std::string (*judge)(const T&));
+                                      std::string (*check)(const T&));
 
   kube::Client& client_;
   std::string ns_;

@@ -21,16 +21,15 @@ class Namespaces {
  public:
   Namespaces(kube::Client& client, kube::Clock& clock);
 
-  // Called with the name of a namespace that appeared, changed or went. Before Start().
+  // Called with the name of a namespace that was added, updated or deleted. Before Start().
   void OnNamespace(std::function<void(const std::string& ns)> listener);
 
-  // The watch begins; `tasks` must be stopped before this goes.
+  // Starts the watch; `tasks` must be stopped before this is destroyed.
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync() { return namespaces_.WaitForSync(); }
 
-  // As the API server decides for a webhook: an absent or empty selector selects every namespace,
-  // one that cannot be evaluated none. Returns: nullopt if that depends on a namespace that the
-  // watch does not know (yet).
+  // Decides as the API server does for a webhook: an absent or empty selector selects every
+  // namespace, an invalid one none. Returns: nullopt if the watch has not seen the namespace.
   std::optional<bool> Selects(const std::optional<kube::meta::LabelSelector>& selector,
                               const std::string& ns) const;
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pacer: how soon events wake a reconcile, so that who changes objects in a loop gets no more of
-// the operator than anybody else. Events of one burst wake it once; wakes beyond `burst` come one
-// in `period`.
+// Pacer: delays the reconciles that events cause, so a client that changes objects in a loop gets
+// no larger share of the operator than others. The events of a burst cause one reconcile; beyond
+// `burst` reconciles, each key gets one in `period`.
 //
 //   shards.EnqueueAfter(key, pacer.Delay(ns));
 #pragma once
@@ -15,29 +15,28 @@
 namespace operator_ {
 
 struct PacerOptions {
-  // Changes come in bursts: how long to wait for the rest of one.
+  // How long to wait for further events of a burst.
   std::chrono::milliseconds settle{200};
-  // Wakes that are not slowed down, and how long it takes to get one of them back. The wakes of a
-  // rollout are fewer.
+  // Reconciles that are not delayed further, and the time to regain one. A rollout causes fewer.
   int burst = 50;
   std::chrono::milliseconds period{2'000};
 };
 
 class Pacer {
  public:
-  // `clock` outlives the pacer.
+  // `clock` outlives this.
   Pacer(kube::Clock& clock, PacerOptions options) : clock_(clock), options_(options) {}
 
-  // When to wake `key` for an event of now.
+  // How long to delay the reconcile of `key` for an event of this moment.
   kube::Duration Delay(const std::string& key);
-  // Keys that are not as good as new.
+  // The keys that have state.
   size_t size() const { return keys_.size(); }
 
  private:
   struct Key {
-    // The last wake that was promised.
+    // When the last announced reconcile is due.
     kube::TimePoint due;
-    // When all of the burst is there again.
+    // When the whole burst is available again.
     kube::TimePoint full;
   };
 

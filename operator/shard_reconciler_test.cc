@@ -88,7 +88,7 @@ TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
   EXPECT_TRUE(IsGated({"shop", "web"}));
 
   h_.api.Update<Pod>(MakePod("web").Namespace("shop").Phase("Pending"));
-  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   EXPECT_LT(h_.CallIndex("DELETE /apis/admissionregistration.k8s.io"),
             h_.CallIndex("DELETE /apis/apps/v1"));
   EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"),
@@ -113,7 +113,7 @@ TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {
   h_.Pass(2s);
   EXPECT_FALSE(IsGated({"shop", "web"}));
   EXPECT_TRUE(placement::HasGate(*h_.api.Get<Pod>({"shop", "web"}), api::kClusterGate));
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreLetGoInTheEnd) {
@@ -121,7 +121,7 @@ TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreLetGoInTheEnd) {
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   h_.DeleteConfig("shop", "a");
   EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "web"}); }));
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
@@ -133,7 +133,7 @@ TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
   h_.Pass(3s);
   EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
   EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "late"}); }));
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 // As a policy engine does. The cluster's controller goes on with it.
@@ -149,7 +149,7 @@ TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
   EXPECT_FALSE(IsGated({"shop", "b"}));
   h_.Pass(30s);
   EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/shop/pods/a"), 10);
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.Pass(5s);
   EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/shop/events"), 1);
 }
@@ -158,12 +158,12 @@ TEST_F(ShardReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
   ASSERT_TRUE(h_.BringUp("shop"));
   ASSERT_TRUE(h_.BringUp("farm"));
   h_.DeleteConfig("shop", "a");
-  for (int i = 0; i < 900 && !h_.ShardGone("shop"); ++i) {
+  for (int i = 0; i < 900 && !h_.ShardRemoved("shop"); ++i) {
     h_.api.Create<Pod>(
         MakePod("p" + std::to_string(i)).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
     h_.Pass(100ms);
   }
-  EXPECT_TRUE(h_.ShardGone("shop"));
+  EXPECT_TRUE(h_.ShardRemoved("shop"));
 }
 
 // A pod that has the cluster gate alone is none of the shard's.
@@ -172,7 +172,7 @@ TEST_F(ShardReconcilerTest, PodsOfTheClusterGateAreNotWaitedFor) {
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kClusterGate));
   h_.DeleteConfig("shop", "a");
   h_.Pass(5s);
-  EXPECT_TRUE(h_.ShardGone("shop"));
+  EXPECT_TRUE(h_.ShardRemoved("shop"));
   EXPECT_TRUE(placement::HasGate(*h_.api.Get<Pod>({"shop", "web"}), api::kClusterGate));
 }
 
@@ -187,8 +187,8 @@ TEST_F(ShardReconcilerTest, ARemovalThatWaitsSaysForWhat) {
   h_.Pass(15s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "True Deprovisioning");
   EXPECT_NE(h_.Message("shop", "a", "Progressing").find("shop/web"), std::string::npos);
-  ASSERT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }) ||
-              h_.Await([&] { return h_.ShardGone("shop"); }));
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }) ||
+              h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.Pass(1s);
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False NoShard");
 }
@@ -201,7 +201,7 @@ TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheRemoval) {
     h_.Pass(after);
     h_.StopOperator();
     h_.StartOperator();
-    EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); })) << after.count();
+    EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); })) << after.count();
   }
 }
 
@@ -219,7 +219,7 @@ TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
   }
   h_.api.DeleteJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement-shard-shop"});
   h_.StartOperator();
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 TEST_F(ShardReconcilerTest, AConfigThatComesBackKeepsTheShard) {
@@ -239,8 +239,8 @@ TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
   config["metadata"].erase("finalizers");
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
   h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
-  EXPECT_TRUE(h_.Await([&] { return h_.ClusterGone(); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved(); }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ClusterPodPlacementConfigMissing");
   // And it comes back with it.
   ASSERT_TRUE(h_.BringUpCluster());
@@ -252,7 +252,7 @@ TEST_F(ShardReconcilerTest, ReservedNamespacesHaveNoShard) {
   EXPECT_TRUE(h_.Await(
       [&] { return h_.Condition("kube-system", "a", "Available") == "False ReservedNamespace"; }));
   h_.Pass(5s);
-  EXPECT_TRUE(h_.ShardGone("kube-system"));
+  EXPECT_TRUE(h_.ShardRemoved("kube-system"));
 }
 
 // Nobody would set the requirement of its pods.
@@ -266,7 +266,7 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   EXPECT_NE(h_.Message("shop", "a", "Available").find(R"({"matchLabels":{"team":"a"}})"),
             std::string::npos);
   h_.Pass(5s);
-  EXPECT_TRUE(h_.ShardGone("shop"));
+  EXPECT_TRUE(h_.ShardRemoved("shop"));
 
   // The namespace's labels change, and change back.
   h_.SetNamespace("shop", {{"team", "a"}});
@@ -275,7 +275,7 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   ASSERT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Available") == "True AsExpected"; }));
   h_.SetNamespace("shop", {});
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False NamespaceNotSelected");
 
   // The selector changes.
@@ -295,7 +295,7 @@ TEST_F(ShardReconcilerTest, PodsOfANamespaceThatIsNotSelectedAnyMoreAreReleased)
   h_.SetNamespaceSelector({{"matchLabels", {{"team", "a"}}}});
   ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
   EXPECT_TRUE(h_.Await([&] { return !IsGated({"shop", "web"}); }));
-  EXPECT_TRUE(h_.Await([&] { return h_.ShardGone("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
 // The two watches are not of one moment: nothing is torn down for a namespace that is only not

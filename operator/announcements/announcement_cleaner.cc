@@ -18,7 +18,7 @@ using kube::coordination::Lease;
 
 namespace {
 
-constexpr std::chrono::minutes kLookEvery{3};
+constexpr std::chrono::minutes kInterval{3};
 
 }  // namespace
 
@@ -28,9 +28,9 @@ Async<Outcome> AnnouncementCleaner::Reconcile(kube::Request request) {
     if (!withdrawn) co_return withdrawn.error();
     co_return Outcome::Done();
   }
-  Result<> removed = co_await RemoveOld();
-  if (!removed) co_return removed.error();
-  co_return Outcome::After(kLookEvery);
+  Result<> deleted = co_await DeleteObsolete();
+  if (!deleted) co_return deleted.error();
+  co_return Outcome::After(kInterval);
 }
 
 Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
@@ -52,32 +52,32 @@ Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
     if (IsNotFound(lease)) co_return Ok();
     if (!lease) co_return lease.error().Prefix("withdraw an announcement of " + ns);
   }
-  co_return co_await RemoveIfDone(*lease);
+  co_return co_await DeleteIfObsolete(*lease);
 }
 
-Async<> AnnouncementCleaner::RemoveOld() {
+Async<> AnnouncementCleaner::DeleteObsolete() {
   kube::ListOptions options{.field_selector =
                                 "metadata.name=" + std::string(api::kAnnouncementsName)};
   Result<kube::TypedList<Lease>> leases = co_await kube::List<Lease>(client_, std::move(options));
   if (!leases) co_return leases.error().Prefix("list the announcements");
   std::optional<kube::Error> failure;
   for (const Lease& lease : leases->items) {
-    Result<> removed = co_await RemoveIfDone(lease);
-    if (!removed) failure = removed.error();
+    Result<> deleted = co_await DeleteIfObsolete(lease);
+    if (!deleted) failure = deleted.error();
   }
   if (failure) co_return *failure;
   co_return Ok();
 }
 
-Async<> AnnouncementCleaner::RemoveIfDone(const Lease& lease) {
+Async<> AnnouncementCleaner::DeleteIfObsolete(const Lease& lease) {
   auto now = std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch());
   std::vector<std::string> obsolete = watches::ObsoleteAnnotations(lease.metadata(), now);
-  bool counts = false;
+  bool current = false;
   for (const watches::Announcement& announcement : watches::AnnouncementsOn(lease.metadata())) {
     std::string key = watches::AnnotationKey(announcement.uid);
-    counts |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
+    current |= std::find(obsolete.begin(), obsolete.end(), key) == obsolete.end();
   }
-  if (counts) co_return Ok();
+  if (current) co_return Ok();
 
   kube::ObjectKey key = kube::KeyOf(lease);
   std::string name = key.ToString();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// AnnouncementCleaner: removes the announcements of PodPlacementConfigs (see
-// watches/announcements.h) that nobody needs any more, so that nothing of the operator stays in a
-// namespace: that of a config that was deleted at once, all others when the write that they
-// announced must have ended, whether the config was stored or refused.
+// AnnouncementCleaner: removes obsolete announcements of PodPlacementConfigs
+// (watches/announcements.h), so no object of the operator stays in a namespace. The announcement of
+// a deleted config is removed at once, any other when the announced write must have ended, whether
+// the config was stored or refused.
 //
-// Requests: {NAMESPACE, UID}, a config of that uid was deleted; {"", ""}, a look at all namespaces,
-// repeated by itself.
+// Requests: {NAMESPACE, UID} for a deleted config; {"", ""} for all namespaces, which requeues
+// itself.
 #pragma once
 
 #include <chrono>
@@ -21,7 +21,7 @@ namespace operator_ {
 
 class AnnouncementCleaner final : public kube::Reconciler {
  public:
-  // Both outlive it.
+  // Both outlive this.
   AnnouncementCleaner(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {}
 
   // Reconciler
@@ -29,10 +29,9 @@ class AnnouncementCleaner final : public kube::Reconciler {
 
  private:
   kube::Async<> Withdraw(std::string ns, std::string uid);
-  kube::Async<> RemoveOld();
-  // Removes `lease` if no announcement on it counts any more, and nobody has written another one
-  // meanwhile.
-  kube::Async<> RemoveIfDone(const kube::coordination::Lease& lease);
+  kube::Async<> DeleteObsolete();
+  // Deletes `lease` if all its announcements are obsolete and it has not changed since it was read.
+  kube::Async<> DeleteIfObsolete(const kube::coordination::Lease& lease);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -23,9 +23,8 @@ using watches::Announcement;
 
 namespace {
 
-// The Lease may be created or removed by another process in between, and a tenant may do so all the
-// time.
-constexpr int kTries = 5;
+// Another process may create or delete the Lease in between, and a tenant may do so all the time.
+constexpr int kMaxAttempts = 5;
 
 std::chrono::seconds SecondsOf(kube::WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch());
@@ -46,7 +45,7 @@ Announcer::Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& 
       options_(std::move(options)),
       failures_(failures) {}
 
-Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint patience) {
+Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint deadline) {
   const kube::meta::ObjectMeta& metadata = config.metadata();
   if (metadata.uid().empty())
     co_return Error::Invalid("a PodPlacementConfig without a uid cannot be announced");
@@ -62,7 +61,7 @@ Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint pat
   announcement.since_epoch = SecondsOf(clock_.WallNow());
   if (idle) tasks_.Spawn("announce-" + ns, WriteAll(ns));
 
-  if (clock_.Now() >= patience) co_return Ok();
+  if (clock_.Now() >= deadline) co_return Ok();
   while (!write->result) {
     Result<> waited = co_await write->done.Wait();
     if (!waited) co_return waited.error();
@@ -81,12 +80,12 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
     if (!lease) {
       failures_.Increment();
       LOG(WARNING) << "namespace=" << ns
-                   << " PodPlacementConfigs were not announced, a pod created at the same time may "
+                   << " PodPlacementConfigs were not announced; a pod created at the same time may "
                    << "miss their preferences: " << lease.error();
       continue;
     }
 
-    // Nobody waits for this: what is left is removed by the next write.
+    // No caller waits for this, and the next write removes what this one leaves.
     Json obsolete = Json::object();
     for (std::string& key :
          watches::ObsoleteAnnotations(lease->metadata(), SecondsOf(clock_.WallNow()))) {
@@ -96,7 +95,8 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
     std::string patch = PatchOf(std::move(obsolete));
     TimePoint deadline = clock_.Now() + options_.timeout;
     Result<Lease> pruned = co_await Patch(ns, std::move(patch), deadline);
-    LOG_IF(WARNING, !pruned) << "namespace=" << ns << " old announcements stay: " << pruned.error();
+    LOG_IF(WARNING, !pruned) << "namespace=" << ns
+                             << " obsolete announcements were not removed: " << pruned.error();
   }
   next_.erase(ns);
 }
@@ -108,13 +108,13 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
   }
   const std::string patch = PatchOf(std::move(annotations));
   TimePoint deadline = clock_.Now() + options_.timeout;
-  for (int tries = 1;; ++tries) {
+  for (int attempt = 1;; ++attempt) {
     Result<Lease> written = co_await Patch(ns, patch, deadline);
     if (IsNotFound(written)) written = co_await Create(ns, write, deadline);
-    if (written || tries == kTries || clock_.Now() >= deadline) co_return written;
+    if (written || attempt == kMaxAttempts || clock_.Now() >= deadline) co_return written;
     Code code = written.error().code();
     if (code == Code::kInvalid) {
-      // Somebody filled it up to the API server's limit: the announcements on it are lost, in this
+      // The Lease was filled up to the API server's limit. Its announcements are lost, for this
       // namespace alone.
       kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
       Result<> removed = co_await kube::Delete<Lease>(client_, std::move(key));

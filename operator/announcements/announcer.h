@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Announcer: tells those who apply PodPlacementConfigs that one is about to be written (see
-// watches/announcements.h).
+// Announcer: announces that a PodPlacementConfig is about to be stored, for the programs that apply
+// PodPlacementConfigs (watches/announcements.h).
 //
-// Each namespace has one write in flight at most; what is announced meanwhile goes into the next
-// one. Writers in other processes do not conflict: each patches annotations of its own. Thread: the
-// client's.
+// Each namespace has at most one write in flight; announcements that arrive meanwhile go into the
+// next one. Writers in other processes do not conflict: each patches annotations of its own.
+// Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -27,23 +27,23 @@
 namespace operator_ {
 
 struct AnnouncerOptions {
-  // The operator's Namespace: no announcement outlives it.
+  // The operator's Namespace: announcements are deleted with it.
   kube::meta::OwnerReference owner;
-  // One write, retries included. A caller waits for two of them at most.
+  // For one write with its retries. A caller waits for two writes at most.
   std::chrono::milliseconds timeout{2'000};
 };
 
 class Announcer {
  public:
-  // All but `options` outlive it. The writes run in `tasks`, so that no caller's end ends that of
-  // others; `failures` counts the writes that failed.
+  // All but `options` outlive this. The writes run in `tasks`: a cancelled caller ends none that
+  // others wait for. `failures` counts failed writes.
   Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
             AnnouncerOptions options, kube::Counter& failures);
 
-  // Resumes when a reader in the namespace of `config` sees that it is about to be stored as it is
-  // here; at once, with the write still to come, from `patience` on. Errors: the API server's (a
-  // quota, for one), logged and counted here; kInvalid without a uid; kCancelled.
-  kube::Async<> Announce(const api::PodPlacementConfig& config, kube::TimePoint patience);
+  // Returns once the controller and the shard can see the announcement of `config` as it is here;
+  // after `deadline` without waiting for the write. Errors: the API server's (a quota, for
+  // example), logged and counted here; kInvalid without a uid; kCancelled.
+  kube::Async<> Announce(const api::PodPlacementConfig& config, kube::TimePoint deadline);
 
  private:
   struct Write {
@@ -52,7 +52,7 @@ class Announcer {
     kube::Notifier done;
   };
 
-  // Writes what is announced in `ns` until there is no more.
+  // Writes announcements of `ns` until there are no more.
   boost::asio::awaitable<void> WriteAll(std::string ns);
   // Returns: the Lease as written.
   kube::Async<kube::coordination::Lease> WriteOnce(std::string ns, std::shared_ptr<Write> write);
@@ -66,7 +66,7 @@ class Announcer {
   kube::TaskGroup& tasks_;
   AnnouncerOptions options_;
   kube::Counter& failures_;
-  // By namespace, where a write is in flight: the next one, nullptr if nothing waits for it.
+  // By namespace with a write in flight: the next write, nullptr if there is none.
   std::map<std::string, std::shared_ptr<Write>> next_;
 };
 

@@ -44,7 +44,8 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
   return end && *end > now + margin;
 }
 
-// True if `serving` can be served as `request` has it, for longer than `margin`, whoever signed it.
+// True if `serving` fits `request` and is valid for longer than `margin`, whatever authority signed
+// it.
 bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now,
             std::chrono::hours margin) {
   if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
@@ -56,8 +57,8 @@ bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime 
   return *names == wanted;
 }
 
-// What the API server trusts for one webhook: one bundle for each place that names it. Empty: it
-// calls none.
+// The CA bundles of a webhook, one for each entry that names it. Empty: the API server does not
+// call it.
 using Bundles = std::vector<std::string>;
 
 bool AllTrust(const Bundles& bundles, const std::string& certificate_pem) {
@@ -66,7 +67,7 @@ bool AllTrust(const Bundles& bundles, const std::string& certificate_pem) {
   });
 }
 
-// The authority in `bundle` that signed `certificate_pem`; "" if none did.
+// The authority in `bundle` that signed `certificate_pem`; "" for none.
 std::string SignerIn(const std::string& bundle, const std::string& certificate_pem) {
   constexpr std::string_view kEnd = "-----END CERTIFICATE-----\n";
   size_t begin = 0;
@@ -86,7 +87,7 @@ void AddBundle(const std::string& base64, Bundles& bundles) {
 Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& request) {
   Bundles bundles;
   for (const BundleLocation& location : request.bundles) {
-    // A list of one: it needs no other permission than the operator's watches do.
+    // A list of one object needs no permission beyond that of the operator's watches.
     kube::ListOptions options{.field_selector = "metadata.name=" + location.name};
     Result<kube::TypedList<kube::Unstructured>> found =
         co_await kube::ListObjects(client, location.resource, std::move(options));
@@ -106,7 +107,7 @@ Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& reque
   co_return bundles;
 }
 
-// The Secret at `key`, or one to be created there.
+// The Secret at `key`, or a new one that does not exist yet.
 Async<Secret> ReadSecret(kube::Client& client, ObjectKey key, const CertificateRequest& request) {
   Result<Secret> found = co_await kube::Get<Secret>(client, key);
   if (found || !IsNotFound(found)) co_return found;
@@ -120,7 +121,7 @@ Async<Secret> ReadSecret(kube::Client& client, ObjectKey key, const CertificateR
   co_return fresh;
 }
 
-// Creates or replaces; a resourceVersion tells which.
+// Replaces a Secret that has a resourceVersion, creates any other.
 Async<> WriteSecret(kube::Client& client, Secret secret) {
   bool exists = !secret.metadata().resource_version().empty();
   if (exists) {
@@ -133,8 +134,8 @@ Async<> WriteSecret(kube::Client& client, Secret secret) {
   co_return Ok();
 }
 
-// The authority's Secret with an authority that is good, and was written if it had to be made.
-// `in_use` is the serving certificate, "" if there is none: whoever signed it stays trusted.
+// The authority's Secret, with a new authority if one was due. `in_use`: the serving certificate,
+// "" for none; its authority stays in the bundle.
 Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const CertificateRequest& request,
                               std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);
@@ -155,7 +156,7 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
   }
   std::string name = request.dns_names.empty() ? request.authority.name : request.dns_names.front();
   Result<KeyPair> made = kube::NewCertificateAuthority(name, kAuthorityValidity, clock);
-  if (!made) co_return made.error().Prefix("make authority " + request.authority.ToString());
+  if (!made) co_return made.error().Prefix("create authority " + request.authority.ToString());
   auto& data = *secret->mutable_data();
   data.erase(kPreviousKey);
   if (!previous.empty()) data[kPreviousKey] = std::move(previous);
@@ -163,11 +164,11 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
   data[kPrivateKeyKey] = made->private_key_pem;
   Result<> written = co_await WriteSecret(client, *secret);
   if (!written) co_return written.error().Prefix("write authority " + request.authority.ToString());
-  LOG(INFO) << "authority=" << request.authority.ToString() << " made";
+  LOG(INFO) << "authority=" << request.authority.ToString() << " created";
   co_return secret;
 }
 
-// True if `authority_pem` may sign what the API server is to trust at once.
+// True if the API server trusts certificates that `authority_pem` signs now.
 Async<bool> MaySign(kube::Client& client, const Clock& clock, const CertificateRequest& request,
                     std::string authority_pem) {
   Result<Bundles> bundles = co_await ReadBundles(client, request);
@@ -203,7 +204,7 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   if (fresh && kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem))
     co_return issued;
 
-  // One that is trusted stays in use until the API server trusts the authority of the next.
+  // A trusted certificate stays in use until the API server trusts the new authority.
   std::string signer_of_used = SignerIn(issued.ca_bundle_pem, in_use);
   if (!signer_of_used.empty()) {
     Result<bool> may_sign = co_await MaySign(client, clock, request, signer.certificate_pem);
@@ -214,7 +215,7 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   if (!issued.pending) {
     Result<KeyPair> made =
         kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
-    if (!made) co_return made.error().Prefix("make certificate " + request.serving.ToString());
+    if (!made) co_return made.error().Prefix("issue certificate " + request.serving.ToString());
     issued.serving = std::move(*made);
   }
   (*secret->mutable_data())[kCertificateKey] = issued.serving.certificate_pem;
@@ -225,7 +226,7 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
   LOG(INFO) << "certificate=" << request.serving.ToString()
-            << (issued.pending ? " restored" : " made");
+            << (issued.pending ? " restored" : " issued");
   co_return issued;
 }
 

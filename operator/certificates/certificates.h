@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates: an own authority for each namespace that serves a webhook, and the webhook's
-// certificate by it.
+// Certificates: each namespace that serves a webhook has an authority of its own, which issues the
+// webhook's certificate.
 //
-// The authority's key lies in a Secret of the operator's namespace and never leaves it; the
-// namespace of the webhook gets the serving certificate alone, so that no tenant can sign for
-// another one (I6). Both are renewed well before they end: a serving certificate after two thirds
-// of its 90 days, an authority in the last year of ten.
+// The authority's key is in a Secret of the operator's namespace and never leaves it; the webhook's
+// namespace gets the serving certificate alone. So no tenant can sign for another one (I6). Both
+// are renewed well before they expire: a serving certificate after two thirds of its 90 days, an
+// authority in the last of its ten years.
 //
-// A new authority signs nothing before the API server trusts it: it is in the bundle that is
-// returned here first, and only when the webhook configurations are seen to have that bundle the
-// serving certificate follows. The authority before it stays in the bundle, as the new certificate
-// takes its time to reach the webhook. The same holds for an authority whose Secret was lost: what
-// the webhook serves is trusted on until a new certificate can be. Only where there is no serving
-// certificate any more, one is made at once. What is in the Secrets and in the configurations
-// counts, nothing is remembered here. Thread: the client's.
+// A new authority signs nothing before the API server trusts it: first the returned bundle contains
+// it, and the serving certificate follows only when the webhook configurations are seen with that
+// bundle. The bundle keeps the previous authority, as the new certificate reaches the webhook with
+// a delay. An authority whose Secret was lost is replaced the same way: the certificate in use
+// stays trusted until a new one can be issued. A webhook without any serving certificate gets one
+// at once. Secrets and webhook configurations alone decide; there is no state in memory. Thread:
+// the client's.
 #pragma once
 
 #include <map>
@@ -33,48 +33,47 @@ inline constexpr std::chrono::hours kServingValidity{90 * 24};
 inline constexpr std::chrono::hours kServingRenewal{30 * 24};  // before its end
 inline constexpr std::chrono::hours kAuthorityValidity{10 * 365 * 24};
 inline constexpr std::chrono::hours kAuthorityRenewal{365 * 24};  // before its end
-// API servers see a new bundle at once, though not at the same time: a new authority waits for so
-// long.
+// API servers see a new bundle within a moment of each other: a new authority signs nothing before
+// this age.
 inline constexpr std::chrono::seconds kAuthoritySettles{10};
 
-// A cluster-scoped object that tells the API server which authorities to trust for a webhook: a
-// webhook configuration, or a CRD with a conversion webhook.
+// A cluster-scoped object with the CA bundle of a webhook: a webhook configuration, or a CRD with a
+// conversion webhook.
 struct BundleLocation {
   kube::Resource resource;
   std::string name;
 };
 
 struct CertificateRequest {
-  // Where the authority is kept; in the operator's namespace.
+  // The Secret of the authority, in the operator's namespace.
   kube::ObjectKey authority;
-  // Where the serving certificate goes; a Secret of type kubernetes.io/tls.
+  // The Secret of the serving certificate; type kubernetes.io/tls.
   kube::ObjectKey serving;
   std::vector<std::string> dns_names;
-  // On both Secrets, beside the label that all objects of ours have.
+  // On both Secrets, in addition to kManagedByLabel.
   std::map<std::string, std::string> labels;
-  // Whom the serving certificate's Secret goes with, where that is not its namespace alone.
+  // The owner of the serving certificate's Secret, if any.
   std::optional<kube::meta::OwnerReference> serving_owner = std::nullopt;
-  // Where the API server is told of the authority. An object that is not there, or that names no
-  // webhook, calls none.
+  // The objects with the CA bundle. For one that does not exist or has no webhook, the API server
+  // calls none.
   std::vector<BundleLocation> bundles = {};
-  // What this process serves, for the case that the Secrets of both are lost.
+  // The pair that this process serves, for the case that both Secrets are lost.
   std::optional<kube::KeyPair> served = std::nullopt;
 };
 
 struct IssuedCertificate {
-  // What clients shall trust, for a caBundle.
+  // The authorities that clients have to trust, for a caBundle.
   std::string ca_bundle_pem;
   kube::KeyPair serving;
-  // The serving certificate is of an authority before the current one: publish the bundle, and ask
-  // again soon.
+  // A previous authority issued the serving certificate: publish the bundle, and call again soon.
   bool pending = false;
 };
 
-// The Secret in which the authority of the shard of `ns` is kept.
+// The name of the Secret with the authority of the shard of `ns`.
 std::string ShardAuthorityName(const std::string& ns);
 
-// Makes or renews what `request` needs, and leaves alone what is good.
-// Errors: the API server's; kConflict and kAlreadyExists if another operator was faster: ask again.
+// Issues or renews the authority and the certificate of `request` where that is due. Errors: the
+// API server's; kConflict and kAlreadyExists if another operator was faster: call again.
 kube::Async<IssuedCertificate> EnsureCertificate(kube::Client& client, kube::Clock& clock,
                                                  CertificateRequest request);
 

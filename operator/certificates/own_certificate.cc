@@ -31,7 +31,7 @@ Error FileError(const std::string& path) {
   return Error::Internal("cannot write " + path + ": " + std::strerror(errno));
 }
 
-// Replaces `path` at once: a reader sees the old content or the new one.
+// Replaces `path` atomically.
 Result<void> WriteFile(const std::string& path, const std::string& content) {
   std::string temporary = path + ".new";
   int file = open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
@@ -69,7 +69,9 @@ Async<> OwnCertificate::Refresh() {
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
+  bool new_bundle = issued->ca_bundle_pem != ca_bundle_pem_;
   ca_bundle_pem_ = issued->ca_bundle_pem;
+  if (new_bundle) new_bundle_.NotifyAll();
   if (issued->serving.certificate_pem == served_.certificate_pem) co_return Ok();
 
   if (mkdir(directory_.c_str(), 0700) != 0 && errno != EEXIST) co_return FileError(directory_);
@@ -86,7 +88,8 @@ boost::asio::awaitable<void> OwnCertificate::Run() {
     Result<> slept = co_await clock_.Sleep(kRefreshEvery);
     if (!slept) co_return;
     Result<> refreshed = co_await Refresh();
-    if (!refreshed) LOG(WARNING) << "the operator's own certificate: " << refreshed.error();
+    if (!refreshed)
+      LOG(WARNING) << "refresh the certificate of the operator's webhooks: " << refreshed.error();
   }
 }
 

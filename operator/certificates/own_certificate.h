@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnCertificate: the certificate of the operator's own webhooks, from its Secret into the files
-// that its server reads. Every replica has one; whichever comes first makes the Secret. A new
-// authority is in the bundles of the API server before a certificate of it is in the Secret (see
-// certificates.h), so that all replicas can follow the Secret. Thread: the client's.
+// OwnCertificate: the certificate of the operator's own webhooks, copied from its Secret into the
+// files that the server reads. Every replica has one; the first replica creates the Secret. The API
+// server trusts a new authority before the Secret holds a certificate of it (certificates.h), so
+// all replicas can follow the Secret. Thread: the client's.
 #pragma once
 
 #include <string>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/notifier.h"
 #include "kube/client/client.h"
 #include "kube/crypto/certificates.h"
 
@@ -16,20 +17,21 @@ namespace operator_ {
 
 class OwnCertificate {
  public:
-  // `ns`: the operator's; `directory` is made if it is not there, and must be for this process
-  // alone.
+  // `ns`: the operator's namespace. `directory` is created if needed, and is this process's alone.
   OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory);
 
-  // Makes or renews the certificate if it is time to, and writes the files if they differ.
+  // Issues or renews the certificate if that is due, and writes the files if they differ.
   // Errors: the API server's; kInternal if a file cannot be written.
   kube::Async<> Refresh();
-  // Refreshes every 20 s until cancelled; failures are logged and tried again.
+  // Calls Refresh() every 20 s until cancelled; errors are logged.
   boost::asio::awaitable<void> Run();
 
   std::string certificate_file() const { return directory_ + "/tls.crt"; }
   std::string key_file() const { return directory_ + "/tls.key"; }
-  // What the API server shall trust; empty before the first Refresh().
+  // The authorities that the API server has to trust; empty before the first Refresh().
   const std::string& ca_bundle_pem() const { return ca_bundle_pem_; }
+  // Resumes after the next change of ca_bundle_pem(). Errors: kCancelled.
+  kube::Async<> WaitForNewBundle() { return new_bundle_.Wait(); }
 
  private:
   kube::Client& client_;
@@ -37,7 +39,8 @@ class OwnCertificate {
   std::string ns_;
   std::string directory_;
   std::string ca_bundle_pem_;
-  // As it is in the files.
+  kube::Notifier new_bundle_;
+  // The content of the files.
   kube::KeyPair served_;
 };
 

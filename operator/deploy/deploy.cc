@@ -37,7 +37,7 @@ bool ConditionTrue(const Unstructured& object, std::string_view type) {
   return false;
 }
 
-// Whether `object`, as it is in the cluster, does its work.
+// Whether the stored `object` is established, rolled out, or of a kind without such a state.
 bool Ready(const Unstructured& object) {
   const Json& body = object.body();
   std::string kind = kube::StringAt(body, "kind");
@@ -50,8 +50,8 @@ bool Ready(const Unstructured& object) {
          kube::IntAt(body, "status.replicas") == wanted;
 }
 
-// `object`, to be removed with the operator's namespace where that does not contain it. Not so the
-// definitions of the configs: these are the users', and would go with them.
+// `object`, owned by the operator's namespace if it is outside of it. Not so the CRDs: their
+// deletion would delete the users' configs.
 Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Unstructured& object) {
   if (resource.namespaced || resource.kind == "CustomResourceDefinition") return object;
   Json body = object.body();
@@ -62,12 +62,12 @@ Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Uns
   return Unstructured(std::move(body));
 }
 
-// Why the pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
-Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
+// Why pods of a namespace do not run, one line each: "pod ns/x: ImagePullBackOff: ...".
+Async<std::vector<std::string>> PodProblems(Client& client, std::string ns) {
   kube::ListOptions options{.ns = std::move(ns)};
   auto pods = co_await kube::ListObjects(client, kube::kPods, std::move(options));
   if (!pods) co_return pods.error();
-  std::vector<std::string> troubles;
+  std::vector<std::string> problems;
   for (const Unstructured& pod : pods->items) {
     std::string name = "pod " + kube::KeyOf(pod).ToString() + ": ";
     for (const char* list : {"status.conditions", "status.containerStatuses"}) {
@@ -81,11 +81,11 @@ Async<std::vector<std::string>> PodTroubles(Client& client, std::string ns) {
           reason = kube::StringAt(entry, "reason");
           message = kube::StringAt(entry, "message");
         }
-        if (!reason.empty()) troubles.push_back(name + reason + ": " + message);
+        if (!reason.empty()) problems.push_back(name + reason + ": " + message);
       }
     }
   }
-  co_return troubles;
+  co_return problems;
 }
 
 Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource resource,
@@ -97,9 +97,9 @@ Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource r
     if (current && Ready(*current)) co_return Ok();
     if (clock.Now() >= deadline) {
       std::string reason;
-      auto troubles = co_await PodTroubles(client, key.ns);
-      if (troubles && !key.ns.empty()) {
-        for (const std::string& trouble : *troubles) reason += "\n  " + trouble;
+      auto problems = co_await PodProblems(client, key.ns);
+      if (problems && !key.ns.empty()) {
+        for (const std::string& problem : *problems) reason += "\n  " + problem;
       }
       co_return Error::DeadlineExceeded(Describe(object) + " is not ready" + reason);
     }
@@ -121,7 +121,7 @@ Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();
-    // The Go operator's Service of that name selects its own pods.
+    // The Service of this name that the Go operator created selects that operator's pods.
     if (resource->kind == "Service") {
       Result<bool> removed = co_await RemoveForeign(client, *resource, kube::KeyOf(object));
       if (!removed) co_return removed.error();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deploy: what `bazel run //operator:deploy` does on a cluster. It prints a line a step on standard
-// output and can be repeated: what is there already is brought up to date.
+// Deploy: installs the operator on a cluster, for `bazel run //operator:deploy`. It prints a line
+// for each step and can be repeated: existing objects are brought up to date.
 #pragma once
 
 #include <chrono>
@@ -14,13 +14,13 @@
 namespace operator_ {
 
 struct DeployOptions {
-  // For all Deployments to be rolled out.
+  // Until all Deployments are rolled out.
   std::chrono::seconds timeout{180};
 };
 
 // Server-side applies `objects` in order and waits until the CRDs are established and every
-// Deployment is rolled out. Errors: the API's; kDeadlineExceeded says what was not ready, with the
-// reason that the cluster gives.
+// Deployment is rolled out. Errors: the API server's; kDeadlineExceeded with the object that was
+// not ready and the reason that the cluster reports.
 kube::Async<> Deploy(kube::Client& client, kube::Clock& clock,
                      std::vector<kube::Unstructured> objects, DeployOptions options);
 

@@ -46,7 +46,7 @@ Result<std::string> Substitute(const std::string& text,
     out.append(text, at, open - at);
     if (open == std::string::npos) return out;
     size_t close = text.find('}', open);
-    if (close == std::string::npos) return Error::Invalid("a ${ without its }");
+    if (close == std::string::npos) return Error::Invalid("a ${ without }");
     std::string name = text.substr(open + 2, close - open - 2);
     auto value = values.find(name);
     if (value == values.end()) return Error::Invalid("no value for ${" + name + "}");
@@ -98,7 +98,7 @@ Result<ImageReference> ReadImageReference(const std::string& file) {
     if (key == "DIGEST") reference.digest = value;
   }
   if (reference.name.empty() || reference.tag.empty() || reference.digest.empty()) {
-    return Error::Invalid(file + " names no image");
+    return Error::Invalid(file + ": no image reference");
   }
   return reference;
 }

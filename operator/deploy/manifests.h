@@ -13,22 +13,22 @@
 
 namespace operator_ {
 
-// Replaces every ${NAME}. kInvalid names a variable that `values` has no value for.
+// Replaces every ${NAME}. Errors: kInvalid for a variable that is not in `values`.
 kube::Result<std::string> Substitute(const std::string& text,
                                      const std::map<std::string, std::string>& values);
 
-// The objects of `files`, in order. kNotFound names a file that cannot be read, kInvalid one that
-// does not parse.
+// The objects of `files`, in order. Errors: kNotFound for a file that cannot be read, kInvalid for
+// one that cannot be parsed.
 kube::Result<std::vector<kube::Unstructured>> LoadManifests(
     const std::vector<std::string>& files, const std::map<std::string, std::string>& values);
 
-// Where an object of a manifest lives in the API; kInvalid for kinds that our manifests do not use.
+// The resource of an object of a manifest; kInvalid for kinds that the manifests do not use.
 kube::Result<kube::Resource> ResourceOfObject(const kube::Unstructured& object);
 
 // "Deployment openshift-multiarch-tuning-operator/multiarch-tuning-operator"
 std::string Describe(const kube::Unstructured& object);
 
-// What bazel/oci_image.py writes beside an image.
+// The content of the .ref file that bazel/oci_image.py writes with an image.
 struct ImageReference {
   std::string name;    // "pod-placement/shard"
   std::string tag;     // 12 hexadecimal digits of the digest

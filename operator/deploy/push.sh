@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bazel run //operator:push -- REGISTRY [--insecure]: copies the four images to REGISTRY, under
-# their content's tag.
+# bazel run //operator:push -- REGISTRY [--insecure]: copies the four images to REGISTRY, with tags
+# from their digests.
 set -euo pipefail
 
 if [[ $# -lt 1 || $1 == -* ]]; then

@@ -19,12 +19,11 @@ DEFINE_string(kubeconfig, "",
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "Namespace of the operator and its operands.");
 DEFINE_string(registry, "",
-              "Where //operator:push put the images, \"registry.example.com/placement\"; empty: "
-              "images that were loaded "
-              "into the nodes.");
+              "Registry and path that //operator:push copied the images to, as in "
+              "\"registry.example.com/placement\"; empty: the images are loaded into the nodes.");
 DEFINE_string(architecture, "amd64",
-              "Architecture of the images, so of the nodes that the operator itself runs on.");
-DEFINE_int32(timeout, 180, "Seconds to wait for the result.");
+              "Architecture of the images and of the nodes that the operator runs on.");
+DEFINE_int32(timeout, 180, "Seconds to wait until the tool is done.");
 
 namespace operator_ {
 namespace {

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the deploy tools share: their flags, the cluster that those name, and the manifests filled
-// in.
+// The common part of the deploy tools: flags, client, and the manifests with the flags' values.
 #pragma once
 
 #include <chrono>
@@ -20,7 +19,7 @@ using DeployAction = std::function<kube::Async<>(kube::Client& client, kube::Clo
                                                  std::vector<kube::Unstructured> objects,
                                                  std::chrono::seconds timeout)>;
 
-// The main function of such a tool; what it returns is the exit code.
+// The main function of a deploy tool. Returns: the exit code.
 int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv,
                   DeployAction action);
 

@@ -49,8 +49,8 @@ constexpr Resource kOperands[] = {kube::kValidatingWebhookConfigurations,
                                   kube::kServiceAccounts};
 constexpr size_t kWebhookConfigurations = 2;
 
-// A Deployment of the operator that has an available replica can be left to do the clean-up.
-Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& objects) {
+// Whether an available operator can do the teardown.
+Async<bool> OperatorAvailable(Client& client, const std::vector<Unstructured>& objects) {
   for (const Unstructured& object : objects) {
     if (kube::StringAt(object.body(), "kind") != "Deployment") continue;
     Result<Resource> resource = ResourceOfObject(object);
@@ -63,8 +63,7 @@ Async<bool> OperatorAnswers(Client& client, const std::vector<Unstructured>& obj
   co_return false;
 }
 
-// Deletes the objects of ours of one kind, in all namespaces, except those that `keep` (the
-// manifests) names.
+// Deletes the operator's objects of one kind in all namespaces, except those in `keep`.
 Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
   kube::ListOptions options{.label_selector = std::string(kManagedBySelector)};
   auto found = co_await kube::ListObjects(client, resource, std::move(options));
@@ -82,28 +81,28 @@ Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstr
   co_return Ok();
 }
 
-// Drops both gates from every pod that waits; the pods go on with whatever affinity they have.
-// `left` says which pods could not be written after some tries.
-Async<> UngatePods(Client& client, Clock& clock, TimePoint deadline, std::string& left) {
+// Removes both gates from every gated pod; their affinity stays as it is. Sets `failures` to a
+// description of the pods that could not be written.
+Async<> UngatePods(Client& client, Clock& clock, TimePoint deadline, std::string& failures) {
   Result<UngateRound> round =
       co_await UngateAll(client, clock, kUngateRounds, kPollEvery, deadline);
   if (!round) co_return round.error();
-  left = DescribeFailures(*round);
-  if (!left.empty()) std::cout << left << std::endl;
+  failures = DescribeFailures(*round);
+  if (!failures.empty()) std::cout << failures << std::endl;
   co_return Ok();
 }
 
 Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructured>& keep,
-                       TimePoint deadline, std::string& left) {
+                       TimePoint deadline, std::string& failures) {
   for (size_t i = 0; i < std::size(kOperands); ++i) {
     if (i == kWebhookConfigurations) {
-      auto ungated = co_await UngatePods(client, clock, deadline, left);
+      auto ungated = co_await UngatePods(client, clock, deadline, failures);
       if (!ungated) co_return ungated.error();
     }
     auto deleted = co_await DeleteManaged(client, kOperands[i], keep);
     if (!deleted) co_return deleted.error();
   }
-  // Nobody is left to answer the finalizers.
+  // No program handles the finalizers any more.
   kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
   Json patch = {{"metadata", {{"finalizers", nullptr}}}};
   auto patched = co_await kube::PatchObject(client, kClusterConfigs, cluster, kube::kMergePatch,
@@ -112,12 +111,12 @@ Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructu
   co_return Ok();
 }
 
-Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
-                  TimePoint deadline) {
+Async<> AwaitDeletion(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
+                      TimePoint deadline) {
   while (true) {
     auto current = co_await kube::GetObject(client, resource, key);
     if (IsNotFound(current)) co_return Ok();
-    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("still there");
+    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("not deleted");
     auto slept = co_await clock.Sleep(kPollEvery);
     if (!slept) co_return slept.error();
   }
@@ -126,7 +125,7 @@ Async<> AwaitGone(Client& client, Clock& clock, Resource resource, kube::ObjectK
 Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
   kube::ListOptions everywhere;
   auto configs = co_await kube::ListObjects(client, kConfigs, std::move(everywhere));
-  if (IsNotFound(configs)) co_return Ok();  // the CRDs have gone already
+  if (IsNotFound(configs)) co_return Ok();  // the CRDs are deleted already
   if (!configs) co_return configs.error();
   for (const Unstructured& config : configs->items) {
     auto deleted = co_await kube::DeleteObject(client, kConfigs, kube::KeyOf(config));
@@ -137,9 +136,9 @@ Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
   auto deleted = co_await kube::DeleteObject(client, kClusterConfigs, cluster);
   if (IsNotFound(deleted)) co_return Ok();
   if (!deleted) co_return deleted.error();
-  std::cout << "waiting until every pod is ungated and the operands are gone" << std::endl;
-  auto gone = co_await AwaitGone(client, clock, kClusterConfigs, cluster, deadline);
-  if (!gone) co_return gone.error().Prefix("ClusterPodPlacementConfig");
+  std::cout << "waiting until every pod is ungated and the operands are deleted" << std::endl;
+  auto awaited = co_await AwaitDeletion(client, clock, kClusterConfigs, cluster, deadline);
+  if (!awaited) co_return awaited.error().Prefix("ClusterPodPlacementConfig");
   co_return Ok();
 }
 
@@ -148,18 +147,18 @@ Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
 Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
                  UndeployOptions options) {
   TimePoint deadline = clock.Now() + options.timeout;
-  std::string left;
-  auto answers = co_await OperatorAnswers(client, objects);
-  if (!answers) co_return answers.error();
-  if (!*answers) {
-    std::cout << "no operator answers: removing its operands here" << std::endl;
-    auto removed = co_await RemoveOperands(client, clock, objects, deadline, left);
+  std::string failures;
+  auto available = co_await OperatorAvailable(client, objects);
+  if (!available) co_return available.error();
+  if (!*available) {
+    std::cout << "no operator is available: removing its operands here" << std::endl;
+    auto removed = co_await RemoveOperands(client, clock, objects, deadline, failures);
     if (!removed) co_return removed.error();
   }
   auto configs = co_await DeleteConfigs(client, clock, deadline);
   if (!configs) co_return configs.error();
-  auto rest = co_await RemoveOperands(client, clock, objects, deadline,
-                                      left);  // what a crash of the operator may have left
+  // Objects that a crash of the operator may have left.
+  auto rest = co_await RemoveOperands(client, clock, objects, deadline, failures);
   if (!rest) co_return rest.error();
 
   for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
@@ -173,11 +172,11 @@ Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();
-    auto gone = co_await AwaitGone(client, clock, *resource, kube::KeyOf(object), deadline);
-    if (!gone) co_return gone.error().Prefix(Describe(object));
+    auto awaited = co_await AwaitDeletion(client, clock, *resource, kube::KeyOf(object), deadline);
+    if (!awaited) co_return awaited.error().Prefix(Describe(object));
   }
-  std::cout << "the operator is gone" << std::endl;
-  if (!left.empty()) co_return Error::DeadlineExceeded(left);
+  std::cout << "the operator is removed" << std::endl;
+  if (!failures.empty()) co_return Error::DeadlineExceeded(failures);
   co_return Ok();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Undeploy: what `bazel run //operator:undeploy` does on a cluster. It prints a line a step on
-// standard output and can be repeated.
+// Undeploy: removes the operator from a cluster, for `bazel run //operator:undeploy`. It prints a
+// line for each step and can be repeated.
 #pragma once
 
 #include <chrono>
@@ -14,15 +14,15 @@
 namespace operator_ {
 
 struct UndeployOptions {
-  // For everything to be gone.
+  // Until all objects are deleted.
   std::chrono::seconds timeout{180};
 };
 
 // Deletes all PodPlacementConfigs, then the ClusterPodPlacementConfig, waits until the operator has
-// ungated every pod and taken its operands away, then deletes `objects` in reverse order. Where no
-// operator answers, it ungates the pods and removes the operands itself. A pod whose write is
-// refused holds up nothing. Errors: the API's; kDeadlineExceeded names what was still there, and
-// the pods that could not be ungated.
+// torn down its operands, then deletes `objects` in reverse order. If no operator is available, it
+// ungates the pods and deletes the operands itself. A pod whose write is refused delays no step.
+// Errors: the API server's; kDeadlineExceeded with the objects that were not deleted and the pods
+// that could not be ungated.
 kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock,
                        std::vector<kube::Unstructured> objects, UndeployOptions options);
 

@@ -13,6 +13,6 @@ kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock,
 }  // namespace
 
 int main(int argc, char** argv) {
-  return operator_::RunDeployTool("undeploy", "Removes the operator and all it made.", argc, argv,
-                                  Undeploy);
+  return operator_::RunDeployTool(
+      "undeploy", "Removes the operator and all objects that it created.", argc, argv, Undeploy);
 }

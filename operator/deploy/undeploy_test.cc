@@ -27,8 +27,8 @@ using kube::Unstructured;
 using kube::core::Pod;
 using namespace std::chrono_literals;
 
-// Does not wait, but for the time to pass.
-class ImpatientClock final : public kube::Clock {
+// A sleep advances the time at once.
+class AdvancingClock final : public kube::Clock {
  public:
   kube::TimePoint Now() const override { return now_; }
   kube::WallTime WallNow() const override { return {}; }
@@ -41,7 +41,7 @@ class ImpatientClock final : public kube::Clock {
   kube::TimePoint now_;
 };
 
-// No operator answers, so that the tool does all of it.
+// No operator is available, so the tool does the whole teardown.
 class UndeployTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -58,7 +58,7 @@ class UndeployTest : public testing::Test {
   bool IsGated(const std::string& name) {
     return placement::HasGate(*api_.Get<Pod>({"ns", name}), api::kClusterGate);
   }
-  bool OperatorIsGone() {
+  bool OperatorIsRemoved() {
     return !api_.GetJson(kube::kNamespaces, {"", "ops"}) &&
            !api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"});
   }
@@ -68,7 +68,7 @@ class UndeployTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  ImpatientClock clock_;
+  AdvancingClock clock_;
   kube::FakeApiServer api_;
   std::vector<Unstructured> objects_;
 };
@@ -78,10 +78,10 @@ TEST_F(UndeployTest, UngatesEveryPod) {
   EXPECT_THAT(Run(), kube::IsOk());
   EXPECT_FALSE(IsGated("a"));
   EXPECT_FALSE(IsGated("b"));
-  EXPECT_TRUE(OperatorIsGone());
+  EXPECT_TRUE(OperatorIsRemoved());
 }
 
-TEST_F(UndeployTest, APodWhoseWriteIsRefusedHoldsUpNothing) {
+TEST_F(UndeployTest, APodWhoseWriteIsRefusedDelaysNoStep) {
   for (const char* name : {"a", "b"}) CreateGated(name);
   api_.FailNext(Error::FromHttpStatus(403, "Forbidden", "no, says the policy"),
                 "PUT /api/v1/namespaces/ns/pods/a", 1000);
@@ -89,11 +89,11 @@ TEST_F(UndeployTest, APodWhoseWriteIsRefusedHoldsUpNothing) {
                                      testing::HasSubstr("ns/a (PermissionDenied: no, says")));
   EXPECT_TRUE(IsGated("a"));
   EXPECT_FALSE(IsGated("b"));
-  EXPECT_TRUE(OperatorIsGone());
+  EXPECT_TRUE(OperatorIsRemoved());
   EXPECT_GE(api_.CountCalls("PUT /api/v1/namespaces/ns/pods/a"), 3);
 }
 
-TEST_F(UndeployTest, APodThatAlwaysChangesHoldsUpNothing) {
+TEST_F(UndeployTest, APodThatAlwaysChangesDelaysNoStep) {
   for (const char* name : {"a", "b"}) CreateGated(name);
   int writes = 0;
   api_.BeforeEach([&](const std::string& call) {
@@ -105,7 +105,7 @@ TEST_F(UndeployTest, APodThatAlwaysChangesHoldsUpNothing) {
   });
   EXPECT_THAT(Run(), kube::FailsWith(Code::kDeadlineExceeded, testing::HasSubstr("ns/a")));
   EXPECT_FALSE(IsGated("b"));
-  EXPECT_TRUE(OperatorIsGone());
+  EXPECT_TRUE(OperatorIsRemoved());
 }
 
 }  // namespace

@@ -39,7 +39,7 @@ Operand ClusterController(const std::string& log_verbosity, const OperandOptions
                      .memory_limit = "256Mi"};
   for (const auto& [flag, path] : options.node_files) {
     controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
-    // A mounted file would stay what it was when somebody puts another in its place.
+    // The folder is mounted, as a mounted file would not follow its replacement on the node.
     bool folder = flag.ends_with("-dir");
     controller.host_folders.insert(folder ? path : path.substr(0, path.rfind('/')));
   }
@@ -103,8 +103,9 @@ DesiredObject ClusterAlerts(const OperandOptions& options) {
          Json::array({
              Alert("PodPlacementControllerDown", here + DeploymentSelector(api::kControllerName),
                    "critical", "The pod placement controller is not running.",
-                   "Pods that wait with the scheduling gate multiarch.openshift.io/scheduling-gate "
-                   "are not scheduled."),
+                   "Pods with the scheduling gate multiarch.openshift.io/scheduling-gate are not "
+                   "scheduled. New pods are no longer gated after 2 minutes; gated pods are "
+                   "ungated after 10 minutes."),
              Alert("PodPlacementWebhookDown", here + DeploymentSelector(api::kWebhookName),
                    "warning", "The pod placement webhook is not running.",
                    "New pods are scheduled without regard to the architectures of their images."),
@@ -113,14 +114,12 @@ DesiredObject ClusterAlerts(const OperandOptions& options) {
                    "The pod placement controller of namespace {{ $labels.namespace }} is not "
                    "running.",
                    "The cluster's pod placement controller does its work, with a delay. The status "
-                   "of the namespace's "
-                   "PodPlacementConfigs says why."),
+                   "of the namespace's PodPlacementConfigs gives the reason."),
              Alert("PodPlacementShardWebhookDown", DeploymentSelector(api::kShardWebhookName),
                    "warning",
                    "The pod placement webhook of namespace {{ $labels.namespace }} is not running.",
                    "The cluster's pod placement controller applies the namespace's "
-                   "PodPlacementConfigs. Their status "
-                   "says why."),
+                   "PodPlacementConfigs. Their status gives the reason."),
          })}}});
   return {kube::kPrometheusRules, std::move(rule)};
 }

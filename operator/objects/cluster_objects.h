@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterObjects: what runs in the operator's namespace while there is a ClusterPodPlacementConfig.
-// The controller's permissions are not made here: they come with the operator's manifests, so that
-// the operator itself need not hold them (it cannot read Secrets of other namespaces, the
-// controller must).
+// ClusterObjects: the operands in the operator's namespace while a ClusterPodPlacementConfig
+// exists. The controller's permissions are part of the operator's manifests, so the operator need
+// not hold them: the controller reads Secrets of all namespaces, the operator cannot.
 #pragma once
 
 #include <string>
@@ -16,15 +15,15 @@ namespace operator_ {
 Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options);
 Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& options);
 
-// In the order in which they are made; removed in the opposite one.
+// In the order of creation.
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options);
 
-// What lets the controller follow the global pull secret `secret`, that one object: its namespace
-// is also that of the authorities' keys. Where there is none ("") these objects are to be removed.
+// The controller's permission to watch the global pull secret `secret` alone, as the namespace also
+// has the keys of the authorities. With "" these objects have to be removed.
 DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options);
 
-// Alerts for all operands. For clusters that have the kind; they are told from their Deployments,
-// by kube-state-metrics.
+// Alerts for all operands, for clusters that have the kind. They evaluate kube-state-metrics on the
+// Deployments.
 DesiredObject ClusterAlerts(const OperandOptions& options);
 
 }  // namespace operator_

@@ -25,8 +25,8 @@ bool IsForeign(const Unstructured& object) {
   return label == object.metadata().labels().end() || label->second != kManagedBy;
 }
 
-Async<> RemoveItsFinalizers(kube::Client& client, kube::Resource resource,
-                            const Unstructured& object) {
+Async<> RemoveGoOperatorsFinalizers(kube::Client& client, kube::Resource resource,
+                                    const Unstructured& object) {
   Json kept = Json::array();
   for (const std::string& finalizer : object.metadata().finalizers()) {
     if (!finalizer.starts_with(kGoOperatorsFinalizers)) kept.push_back(finalizer);
@@ -53,14 +53,14 @@ Async<bool> RemoveForeign(kube::Client& client, kube::Resource resource, kube::O
   if (found->items.empty() || !IsForeign(found->items.front())) co_return false;
 
   const Unstructured& object = found->items.front();
-  Result<> freed = co_await RemoveItsFinalizers(client, resource, object);
-  if (!freed) co_return freed.error().Prefix("remove the finalizers of " + name);
+  Result<> finalizers = co_await RemoveGoOperatorsFinalizers(client, resource, object);
+  if (!finalizers) co_return finalizers.error().Prefix("remove the finalizers of " + name);
   kube::DeleteOptions as_seen;
   as_seen.uid = object.metadata().uid();
   Result<> deleted =
       co_await kube::DeleteObject(client, resource, std::move(key), std::move(as_seen));
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
-  LOG(INFO) << "deleted " << name << ", which another operator made";
+  LOG(INFO) << "deleted " << name << ", which another operator created";
   co_return true;
 }
 

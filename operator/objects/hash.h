@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short hash of content, for telling versions apart; nothing that secrecy or authenticity hangs
-// on.
+// A short hash of content, to tell versions apart; not for secrecy or authenticity.
 #pragma once
 
 #include <cstdint>

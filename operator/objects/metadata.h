@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Metadata that all objects of the operator share: how they are found again, and who removes them.
+// Metadata that all objects of the operator share.
 //
-// Ownership. Nothing has an ownerReference to a PodPlacementConfig or the
-// ClusterPodPlacementConfig: the garbage collector would remove webhook, controller and permissions
-// in any order, and leave gated pods behind; the operator removes them in the right one (see
-// shard_reconciler.h). All that lies outside of the operator's Namespace is owned by it, so that
-// nothing outlives an operator that was deleted together with its namespace (see
-// teardown/own_namespace_teardown.h).
+// Ownership. No object has an ownerReference to a PodPlacementConfig or the
+// ClusterPodPlacementConfig: the garbage collector would delete webhook, controller and permissions
+// in any order and leave gated pods behind; the operator deletes them in a safe order
+// (teardown/teardown.h). All objects outside of the operator's Namespace are owned by it, so none
+// outlives an operator that was deleted together with its namespace
+// (teardown/own_namespace_teardown.h).
 #pragma once
 
 #include <string>
@@ -18,20 +18,18 @@
 
 namespace operator_ {
 
-// Every object of ours has it, and no other object: undeploy lists by it.
+// On all objects of the operator and on no other: undeploy lists by it.
 inline constexpr std::string_view kManagedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kManagedBy = "multiarch-tuning-operator";
 inline constexpr std::string_view kManagedBySelector =
     "app.kubernetes.io/managed-by=multiarch-tuning-operator";
-// The Deployment, Service or other name under which an object's pods are selected; unique in a
-// namespace.
+// The name of the operand, by which its pods are selected; unique in a namespace.
 inline constexpr std::string_view kNameLabel = "app.kubernetes.io/name";
 inline constexpr std::string_view kVersionLabel = "app.kubernetes.io/version";
-// On what belongs to a shard but lies outside its namespace, and on the shard's own objects: the
-// shard's namespace.
+// On all objects of a shard, inside and outside of its namespace: that namespace.
 inline constexpr std::string_view kShardNamespaceLabel = "multiarch.openshift.io/shard-namespace";
 
-// apiVersion, kind and metadata with the labels of ours; `ns` is empty for cluster-scoped kinds.
+// apiVersion, kind and metadata with kManagedByLabel; `ns` is empty for cluster-scoped kinds.
 inline kube::Json NewObject(const kube::Resource& resource, std::string_view ns,
                             std::string_view name) {
   kube::Json object = {{"apiVersion", resource.ApiVersion()},
@@ -42,7 +40,7 @@ inline kube::Json NewObject(const kube::Resource& resource, std::string_view ns,
   return object;
 }
 
-// The operator's Namespace, as owner.
+// An ownerReference to the operator's Namespace.
 inline kube::meta::OwnerReference OwnNamespace(const OperandOptions& options) {
   kube::meta::OwnerReference owner;
   owner.set_api_version("v1");

@@ -74,7 +74,7 @@ Json ContainerOf(const Operand& operand) {
         {"readOnlyRootFilesystem", true},
         {"capabilities", {{"drop", {"ALL"}}}}}},
   };
-  // Who it is in its leader election.
+  // The identity in leader election.
   if (!operand.webhook) {
     container["env"] = Json::array(
         {{{"name", "POD_NAME"},
@@ -100,21 +100,21 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
       {"automountServiceAccountToken", !operand.webhook},
       {"terminationGracePeriodSeconds", 30},
       {"affinity", Affinity(operand, options)},
-      // The user is the image's, which is a number: clusters that give each namespace users of its
-      // own (OpenShift) would refuse a fixed one here, and any other will do.
+      // No runAsUser: the image has a numeric user, and clusters that assign users to namespaces
+      // (OpenShift) would refuse a fixed one.
       {"securityContext",
        {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
       {"containers", Json::array({ContainerOf(operand)})},
   };
   if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
   if (operand.webhook) {
-    // 0444: whatever user the container has reads it; nobody else is in there.
+    // 0444: readable for whatever user the container runs as.
     spec["volumes"].push_back({{"name", "certificate"},
                                {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}});
   }
   int number = 0;
   for (const std::string& folder : operand.host_folders) {
-    // Not every node need have it.
+    // No type: the folder need not exist on every node.
     spec["volumes"].push_back({{"name", "host-" + std::to_string(number++)},
                                {"hostPath", {{"path", folder}, {"type", ""}}}});
   }
@@ -167,9 +167,8 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
   Json labels = Selector(operand);
   labels[std::string(kManagedByLabel)] = std::string(kManagedBy);
   labels[std::string(api::kOperandLabel)] = operand.binary;
-  // A shard's old pod may go before the new one is there: where a quota leaves no room for both, an
-  // update would never end otherwise, and the gap costs nothing but a moment (the API server
-  // ignores a webhook that is away).
+  // A shard's old pod may be deleted before the new one runs: otherwise an update would never end
+  // where a quota has no room for both. The API server ignores the webhook in that gap.
   Json surge = {{"maxSurge", 1}, {"maxUnavailable", operand.critical ? 0 : 1}};
   deployment["spec"] = {
       {"replicas", operand.replicas},

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Operand: one Deployment of ours with what it needs beside it. All operands have the same pod
-// template: it fits into a namespace that enforces the `restricted` Pod Security Standard and has a
-// ResourceQuota (I8), and never runs on an architecture that its image was not built for.
+// Operand: one Deployment of the operator with the objects that it needs. All operands have the
+// same pod template: it fits into a namespace that enforces the `restricted` Pod Security Standard
+// and has a ResourceQuota (I8), and requires an architecture that its image was built for.
 #pragma once
 
 #include <set>
@@ -13,16 +13,16 @@
 
 namespace operator_ {
 
-// Where the webhook finds tls.crt and tls.key.
+// The folder of tls.crt and tls.key in a webhook's container.
 inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 
-// Where folders of the node are.
+// The mount point of the node's folders.
 inline constexpr std::string_view kHostDirectory = "/host";
 
 struct Operand {
   std::string ns;
-  // Of the Deployment, its ServiceAccount, its Service and, for a webhook, of the Secret with its
-  // certificate.
+  // The name of the Deployment, its ServiceAccount, its Service and, for a webhook, of the Secret
+  // with its certificate.
   std::string name;
   // The value of api::kOperandLabel: "webhook", "shard" or "cluster-controller".
   std::string binary;
@@ -30,29 +30,28 @@ struct Operand {
   std::vector<std::string> args;
 
   int replicas = 1;
-  // Serves admission on port 9443, with the certificate of Secret `name`; makes no API calls, so it
+  // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls and
   // gets no token.
   bool webhook = false;
-  // Belongs to the cluster's operands: may displace other pods, and its replicas keep away from
-  // each other.
+  // An operand of the cluster: it may preempt other pods, and its replicas prefer different nodes.
   bool critical = false;
   std::string memory_limit = "64Mi";
-  // Folders of the node, which the container finds read-only below kHostDirectory.
+  // Folders of the node, mounted read-only below kHostDirectory.
   std::set<std::string> host_folders;
 };
 
 kube::Json OperandServiceAccount(const Operand& operand);
-// Port 443 to the webhook's 9443 where it is one, and port 8080 for health and metrics.
+// Port 8080 for health and metrics; for a webhook also port 443, which is 9443 of the pod.
 kube::Json OperandService(const Operand& operand);
-// Lets anybody reach the webhook's port, as the addresses of API servers are not known, and
-// monitoring namespaces the metrics; nothing else gets in. Probes come from the pod's node, which a
-// NetworkPolicy always admits.
+// Admits any client to the webhook's port, as the addresses of API servers are not known, and
+// monitoring namespaces to the metrics. Probes come from the pod's node, which a NetworkPolicy
+// always admits.
 kube::Json OperandNetworkPolicy(const Operand& operand);
 kube::Json OperandDeployment(const Operand& operand, const OperandOptions& options);
-// At least one replica stays up while nodes are drained.
+// Keeps at least one replica while nodes are drained.
 kube::Json OperandDisruptionBudget(const Operand& operand);
 
-// "pod-placement-web-hook.ns.svc": what the API server expects in the certificate.
+// "pod-placement-web-hook.ns.svc": the name that the API server expects in the certificate.
 std::string ServiceDnsName(const std::string& name, const std::string& ns);
 
 }  // namespace operator_

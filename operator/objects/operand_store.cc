@@ -51,7 +51,7 @@ OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     kube::InformerOptions<Unstructured> options;
     options.label_selector = std::string(kManagedBySelector);
     options.resource = resource;
-    // There is one, and the operator may see no other.
+    // There is one, and the operator has no permission for others.
     if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
       options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
     }

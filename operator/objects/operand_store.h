@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// OperandStore: the objects that the operator has made, as the cluster has them, and the one way to
-// make them.
+// OperandStore: the operator's objects in the cluster, from watches, and the one way to write them.
 //
-// An object is applied (server-side, so that fields of others stay) once a term, as nothing on the
-// object itself says reliably that it is right: its namespace's owner may write all of it. After
-// that it is applied when something else is wanted, or when it was changed by somebody since; an
-// object that is right costs no call. Kinds that are not watched (PodDisruptionBudget,
-// PrometheusRule, ...) are applied anew every hour. Thread: the client's.
+// Each object is applied (server-side, so other managers' fields stay) once in a term of
+// leadership: no mark on the object can prove that it is right, as the owner of its namespace may
+// write all of it. Later it is applied when the desired object or the stored one has changed;
+// otherwise it costs no call. Kinds that are not watched (PodDisruptionBudget, PrometheusRule, ...)
+// are applied again every hour. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -27,25 +26,24 @@ namespace operator_ {
 
 class OperandStore {
  public:
-  // Called with every object of ours that appears, changes or goes.
+  // Called with each object of the operator that is added, updated or deleted.
   using Listener = std::function<void(const kube::Unstructured&)>;
 
   OperandStore(kube::Client& client, kube::Clock& clock);
 
   // Before Start().
   void OnChange(Listener listener) { listener_ = std::move(listener); }
-  // Watches begin; `tasks` must be stopped before the store goes.
+  // Starts the watches; `tasks` must be stopped before this is destroyed.
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync();
 
-  // The object, trimmed (see objects/trim.h); nullopt if it is not there or its kind is not
-  // watched.
+  // The object, trimmed (trim.h); nullopt if it does not exist or its kind is not watched.
   std::optional<kube::Unstructured> Get(const kube::Resource& resource,
                                         const kube::ObjectKey& key) const;
-  // The namespaces that objects of ours are in or, where cluster-scoped, are for.
+  // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
-  // Errors: the API server's.
+  // Applies `object` where needed. Errors: the API server's.
   kube::Async<> Ensure(DesiredObject object);
   // An object that does not exist is no error.
   kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key);
@@ -56,9 +54,9 @@ class OperandStore {
  private:
   using Informer = kube::Informer<kube::Unstructured>;
   struct Applied {
-    // Of what was applied.
+    // Of the desired object.
     std::string hash;
-    // The object's kContentVersion (objects/trim.h) as the API server answered.
+    // The kContentVersion (trim.h) of the API server's answer.
     std::string version;
     kube::TimePoint at;
   };
@@ -74,7 +72,7 @@ class OperandStore {
   std::map<std::pair<std::string, kube::ObjectKey>, Applied> applied_;
 };
 
-// The namespace of the shard that `object` belongs to; "" if it is not a shard's.
+// The namespace of the shard of `object`; "" if it belongs to no shard.
 std::string ShardNamespaceOf(const kube::Unstructured& object);
 
 }  // namespace operator_

@@ -9,7 +9,7 @@
 namespace operator_ {
 namespace {
 
-// Absolute, without anything that leads elsewhere.
+// Absolute and normalized, with at least one folder.
 bool IsPlainPath(const std::string& path) {
   return path.size() > 1 && path.starts_with('/') && !path.ends_with('/') &&
          path.find("//") == std::string::npos && path.find("/.") == std::string::npos &&
@@ -27,8 +27,8 @@ kube::Result<std::vector<std::pair<std::string, std::string>>> ParseNodeFiles(
     std::string path = equals == std::string::npos ? "" : part.substr(equals + 1);
     if (std::find(api::kNodeFileFlags.begin(), api::kNodeFileFlags.end(), flag) ==
         api::kNodeFileFlags.end()) {
-      return kube::Error::Invalid("node files: " + flag +
-                                  " is no flag of the cluster controller for them");
+      return kube::Error::Invalid("node files: the cluster controller has no flag " + flag +
+                                  " for a file of the node");
     }
     if (!IsPlainPath(path))
       return kube::Error::Invalid("node files: " + flag + " needs the path of a file in a folder");

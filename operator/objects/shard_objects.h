@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// ShardObjects: what runs in a namespace that has a PodPlacementConfig. The Secret with the
-// webhook's certificate comes from operator/certificates/certificates.h, the webhook configuration
-// from webhook_configurations.h.
+// ShardObjects: the operands in a namespace that has a PodPlacementConfig. The Secret with the
+// webhook's certificate comes from certificates/certificates.h, the webhook configuration from
+// webhook_configurations.h.
 //
-// The shard may see and change the pods of its namespace, and nothing outside it; it cannot read a
-// Secret (I6).
+// The shard may read and update the pods of its namespace, has no permission outside of it, and
+// cannot read a Secret (I6).
 #pragma once
 
 #include <string>
@@ -20,8 +20,7 @@ Operand ShardController(const std::string& ns, const std::string& log_verbosity,
 Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
                      const OperandOptions& options);
 
-// In the order in which they are made: permissions before those who need them. Removed in the
-// opposite one.
+// In the order of creation: permissions before the Deployments that need them.
 DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
                             const OperandOptions& options);
 

@@ -13,7 +13,7 @@ using kube::Json;
 
 namespace {
 
-// Labels, annotations, owners and finalizers, without what controllers of the cluster note there.
+// Of labels, annotations, owners and finalizers, without the Deployment controller's annotations.
 std::string MetadataHash(const Json& metadata) {
   constexpr std::string_view kOfDeploymentController = "deployment.kubernetes.io/";
   Json content = Json::object();
@@ -39,7 +39,7 @@ Json TrimOperand(const Json& object) {
       if (const Json* value = kube::Find(from, name)) to[name] = *value;
     }
   };
-  // Items of a list do not say their kind.
+  // Items of a list have no kind.
   bool deployment = kube::StringAt(object, "kind") == "Deployment" ||
                     kube::Find(object, "spec.template") != nullptr;
   if (const Json* metadata = kube::Find(object, "metadata")) {

@@ -20,7 +20,7 @@ Json Condition(const char* name, std::string expression) {
   return {{"name", name}, {"expression", expression}};
 }
 
-// What is true of every pod that may be gated.
+// Conditions that every pod has to meet to be gated.
 Json PodMatchConditions() {
   std::string operand_label(api::kOperandLabel);
   Json conditions = Json::array();
@@ -42,7 +42,7 @@ Json PodMatchConditions() {
   return conditions;
 }
 
-// CEL: the pod's nodeSelector, or each of its required terms, is on the architecture.
+// CEL: true if the pod's nodeSelector, or each of its required terms, has the architecture's key.
 std::string RequiresArchitecture() {
   std::string key = "'" + std::string(api::kArchLabel) + "'";
   std::string affinity = "object.spec.affinity";
@@ -69,8 +69,7 @@ Json PodRule() {
           {"scope", "Namespaced"}};
 }
 
-// A webhook that gates pods: it never keeps a pod from being created (failurePolicy), nor changes
-// anything else.
+// A webhook that gates pods. A failure of it never blocks the creation of a pod.
 Json GatingWebhook(const std::string& name, Json client_config) {
   return {{"name", name},
           {"clientConfig", std::move(client_config)},
@@ -114,7 +113,7 @@ Json ValidatingWebhook(const char* name, std::string_view path, const char* plur
                {Condition("not-by-the-operator", "request.userInfo.username != '" + self + "'")})},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Fail"},
-          // Writes that are allowed are announced (operator/announcements/announcer.h).
+          // Allowed writes are announced (announcements/announcer.h).
           {"sideEffects", "NoneOnDryRun"},
           {"timeoutSeconds", 10},
           {"admissionReviewVersions", Json::array({"v1"})}};

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// WebhookConfigurations: which requests the API server sends to which of our webhooks.
+// WebhookConfigurations: which requests the API server sends to which webhook.
 //
-// What the API server can decide by itself is said in matchConditions (CEL), so that no call is
-// made for a pod that is never gated. All of them repeat rules of placement/gating.h: the webhook
-// decides the same way when it is asked.
+// matchConditions (CEL) repeat the rules of placement/gating.h that the API server can evaluate
+// itself, so it makes no call for pods that are never gated. The webhook applies the same rules to
+// the requests that it gets.
 #pragma once
 
 #include <string>
@@ -22,28 +22,29 @@ inline constexpr std::string_view kValidatingWebhookConfigurationName =
 inline constexpr std::string_view kConvertedCrdName =
     "clusterpodplacementconfigs.multiarch.openshift.io";
 
-// Namespaces whose pods are never gated, whatever the selectors say: kube-* and the operator's own.
+// True for namespaces whose pods are never gated, whatever the selectors are: kube-* and the
+// operator's own.
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
 
-// All pods of the namespaces that `config` selects, without the reserved ones. A pod that already
-// requires its architecture needs no requirement, so there is no call for it unless an architecture
-// may be preferred for it: by `config`, or by a PodPlacementConfig of its namespace, which
-// `preferring_namespaces` then has.
+// For all pods of the namespaces that `config` selects, without the reserved ones. A pod that
+// already requires an architecture needs no requirement, so the API server calls the webhook for it
+// only if an architecture may be preferred: by `config`, or by a PodPlacementConfig of the pod's
+// namespace if that is in `preferring_namespaces`.
 //
 // There the pod needs the cluster gate although a shard sets the preferences: the API server calls
-// configurations in the order of their names, so this one ("pod-placement-mutating-...") before the
-// shard's ("pod-placement-shard-..."), and cannot know whether the shard's webhook will answer. If
-// that is missed, the cluster's controller sets the preferences (I4); if not, the shard drops its
-// gate first (I1). A namespace is added when its first PodPlacementConfig is seen, whether its
-// shard runs or not.
+// configurations in the order of their names, this one ("pod-placement-mutating-...") before the
+// shard's ("pod-placement-shard-..."), when it is not known yet whether the shard's webhook
+// answers. If that does not answer, the cluster's controller sets the preferences (I4); else the
+// shard drops its gate first (I1). A namespace is in `preferring_namespaces` from its first
+// PodPlacementConfig on, whether its shard runs or not.
 kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
                                        const std::vector<std::string>& preferring_namespaces,
                                        const std::string& ca_bundle_pem,
                                        const OperandOptions& options);
 
-// One entry for each of `configs` that is in force (api::InForce) and prefers something; the API
-// server calls them in that order. A config whose plugin is off, or whose spec has problems, has no
-// entry: its pods would wait for nothing.
+// One entry for each of `configs` that is in force (api::InForce) and prefers an architecture; the
+// API server calls them in that order. A config whose plugin is disabled, or whose spec is invalid,
+// has no entry: its pods would wait without need.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const std::vector<const api::PodPlacementConfig*>& configs,
                                      const std::string& ca_bundle_pem,
@@ -52,9 +53,9 @@ kube::Json ShardWebhookConfiguration(const std::string& ns,
 // The name of the entry of PodPlacementConfig ns/name: a DNS name, at most 253 characters.
 std::string ShardWebhookEntryName(const std::string& ns, const std::string& name);
 
-// Validation of both kinds by the operator. PodPlacementConfigs can always be deleted, so that no
-// namespace's deletion waits for an operator that has gone; the operator's own writes are not sent
-// to itself.
+// Validation of both kinds by the operator. Deletions of PodPlacementConfigs are not validated, so
+// the deletion of a namespace never waits for an operator that does not run. Nor are the operator's
+// own writes.
 kube::Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
                                           const OperandOptions& options);
 

@@ -29,15 +29,15 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   bool available = view.operands.available() && view.operands.webhook_configured;
   bool complete = view.operands.complete();
   if (available) {
-    set(api::kAvailable, true, "AllComponentsReady", "controller and webhook run");
+    set(api::kAvailable, true, "AllComponentsReady", "controller and webhook are available");
   } else {
     set(api::kAvailable, false, deprovisioning ? "Deprovisioning" : "NotAllComponentsReady",
-        deprovisioning ? "the operands are being removed" : "not all components run");
+        deprovisioning ? "the operands are being removed" : "not all components are available");
   }
   if (deprovisioning) {
     set(api::kProgressing, false, "Deprovisioning", "the operands are being removed");
   } else if (complete) {
-    set(api::kProgressing, false, "AllComponentsReady", "everything is rolled out");
+    set(api::kProgressing, false, "AllComponentsReady", "controller and webhook are rolled out");
   } else {
     set(api::kProgressing, true, "RollingOut", "the operands are being rolled out");
   }
@@ -53,7 +53,7 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   if (deprovisioning) {
     set(api::kDeprovisioning, true, "Deleted", view.deprovisioning);
   } else {
-    set(api::kDeprovisioning, false, "NotDeleted", "the configuration is in force");
+    set(api::kDeprovisioning, false, "NotDeleted", "the configuration is not being deleted");
   }
   set_not_rolled_out(api::kControllerNotRolledOut, view.operands.controller);
   set_not_rolled_out(api::kWebhookNotRolledOut, view.operands.webhook);
@@ -62,8 +62,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
         "the API server calls the webhook");
   } else {
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
-        "the API server does not call the webhook: it is told to as soon as controller and webhook "
-        "run");
+        "the API server does not call the webhook: the webhook configuration is created when "
+        "controller and webhook are available");
   }
   if (config.WantsExecFormatErrorMonitor()) {
     set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",

@@ -24,7 +24,7 @@ Problem ProblemFrom(const Json& condition) {
   return {kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")};
 }
 
-// States in which a container waits because something is wrong, not because it has just begun.
+// Reasons of a waiting container that are failures, unlike those of a container that is starting.
 bool IsProblem(std::string_view waiting_reason) {
   constexpr std::array<std::string_view, 8> kReasons = {
       "CrashLoopBackOff",     "CreateContainerConfigError",
@@ -66,7 +66,7 @@ Rollout RolloutOf(const Json* deployment) {
                      kube::IntAt(*deployment, "status.updatedReplicas") == rollout.replicas &&
                      kube::IntAt(*deployment, "status.replicas") == rollout.replicas &&
                      available == rollout.replicas;
-  // A label's key has dots of its own: not a dotted path.
+  // The label's key has dots, so it is not found by a path.
   if (const Json* labels = kube::Find(*deployment, "metadata.labels");
       labels != nullptr && labels->is_object()) {
     auto version = labels->find(std::string(kVersionLabel));
@@ -87,7 +87,7 @@ Rollout RolloutOf(const Json* deployment) {
   if (kube::StringAt(*condition, "status") == "False") {
     rollout.problem = ProblemFrom(*condition);
   } else if (unavailable && kube::StringAt(*condition, "reason") == "NewReplicaSetAvailable") {
-    // It was rolled out, so nothing is on its way: what ran has gone.
+    // The rollout was complete, so the available replicas were lost since.
     rollout.problem = ProblemFrom(*available_condition);
   }
   return rollout;

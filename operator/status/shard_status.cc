@@ -18,11 +18,11 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
             "there is no ClusterPodPlacementConfig \"cluster\""};
   }
   if (shard.none == NoShard::kReservedNamespace) {
-    return {false, "ReservedNamespace", "the pods of this namespace are left alone"};
+    return {false, "ReservedNamespace", "pods of this namespace are never gated"};
   }
   if (shard.none == NoShard::kNamespaceNotSelected) {
     return {false, "NamespaceNotSelected",
-            "no pod of this namespace is placed: its labels do not match the namespaceSelector of "
+            "the labels of this namespace do not match the namespaceSelector of "
             "ClusterPodPlacementConfig \"cluster\", " +
                 shard.selector + "; change the labels of the namespace or that selector"};
   }
@@ -30,37 +30,36 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
     return {false, "PriorityConflict", "this config is not applied, see Degraded"};
   }
   if (!shard.operands.controller.available)
-    return {false, "ControllerNotAvailable", "the namespace's controller does not run"};
+    return {false, "ControllerNotAvailable", "the namespace's controller is not available"};
   if (!shard.operands.webhook.available)
-    return {false, "WebhookNotAvailable", "the namespace's webhook does not run"};
+    return {false, "WebhookNotAvailable", "the namespace's webhook is not available"};
   if (!shard.operands.webhook_configured) {
     return {false, "WebhookNotConfigured",
             "the API server does not call the namespace's webhook yet"};
   }
-  return {true, "AsExpected", "controller and webhook of this namespace run"};
+  return {true, "AsExpected", "controller and webhook of this namespace are available"};
 }
 
 Verdict ProgressingOf(const ShardView& shard) {
   if (shard.none && !shard.teardown.empty()) return {true, "Deprovisioning", shard.teardown};
-  if (shard.none) return {false, "NoShard", "nothing runs for this namespace"};
+  if (shard.none) return {false, "NoShard", "this namespace has no shard"};
   if (!shard.operands.controller.complete)
     return {true, "RollingOut", "the namespace's controller is being rolled out"};
   if (!shard.operands.webhook.complete)
     return {true, "RollingOut", "the namespace's webhook is being rolled out"};
   if (!shard.operands.webhook_configured)
     return {true, "RollingOut", "the webhook configuration is being written"};
-  return {false, "AsExpected", "everything is rolled out"};
+  return {false, "AsExpected", "controller and webhook are rolled out"};
 }
 
 Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard,
                    const api::PodPlacementConfig* priority_holder) {
   if (!config.problems.empty()) return {true, "InvalidSpec", api::Describe(config.problems)};
   if (priority_holder != nullptr) {
-    return {
-        true, "PriorityConflict",
-        "PodPlacementConfig " + priority_holder->metadata().name() + " had priority " +
-            std::to_string(config.spec.priority) +
-            " before this one, which is therefore not applied; change the priority of one of them"};
+    return {true, "PriorityConflict",
+            "PodPlacementConfig " + priority_holder->metadata().name() +
+                " is older and has the same priority " + std::to_string(config.spec.priority) +
+                ", so this one is not applied; change the priority of one of them"};
   }
   if (shard.operands.problem)
     return {true, shard.operands.problem->reason, shard.operands.problem->message};

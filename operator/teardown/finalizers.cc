@@ -17,13 +17,14 @@ using kube::Ok;
 using kube::Result;
 using kube::meta::ObjectMeta;
 
-constexpr std::string_view kOurs[] = {api::kPodPlacementFinalizer,
-                                      api::kNoPodPlacementConfigFinalizer};
+constexpr std::string_view kFinalizers[] = {api::kPodPlacementFinalizer,
+                                            api::kNoPodPlacementConfigFinalizer};
 
-// The Go operator's own one too: a config that comes from it could not be deleted.
-bool IsAnsweredHere(const std::string& finalizer) {
+// That of the Go operator too, or a config that it created could not be deleted.
+bool IsRemovedHere(const std::string& finalizer) {
   return finalizer == api::kENoExecEventsFinalizer ||
-         std::find(std::begin(kOurs), std::end(kOurs), finalizer) != std::end(kOurs);
+         std::find(std::begin(kFinalizers), std::end(kFinalizers), finalizer) !=
+             std::end(kFinalizers);
 }
 
 Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> finalizers) {
@@ -44,16 +45,16 @@ Async<> Write(kube::Client& client, ObjectMeta config, std::vector<std::string> 
 
 Async<> AddFinalizers(kube::Client& client, ObjectMeta config) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
-  for (std::string_view ours : kOurs) {
-    if (std::find(finalizers.begin(), finalizers.end(), ours) == finalizers.end())
-      finalizers.emplace_back(ours);
+  for (std::string_view finalizer : kFinalizers) {
+    if (std::find(finalizers.begin(), finalizers.end(), finalizer) == finalizers.end())
+      finalizers.emplace_back(finalizer);
   }
   return Write(client, std::move(config), std::move(finalizers));
 }
 
 Async<> RemoveFinalizers(kube::Client& client, ObjectMeta config) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
-  std::erase_if(finalizers, IsAnsweredHere);
+  std::erase_if(finalizers, IsRemovedHere);
   return Write(client, std::move(config), std::move(finalizers));
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finalizers of the ClusterPodPlacementConfig: they keep it until the operator has taken away what
-// it made for it.
+// Finalizers of the ClusterPodPlacementConfig: they keep the config until the operator has removed
+// its operands.
 #pragma once
 
 #include "kube/base/async.h"
@@ -9,10 +9,10 @@
 
 namespace operator_ {
 
-// Writes the finalizers of ours into, or out of, the ClusterPodPlacementConfig with this metadata;
-// those of others stay. Among those that are removed is the Go operator's for its ENoExecEvents. No
-// call is made where that changes nothing, and an object that is gone is no error. Errors: the API
-// server's; kConflict if the object has changed since.
+// Adds the operator's finalizers to the ClusterPodPlacementConfig with this metadata, or removes
+// them together with that of the Go operator for its ENoExecEvents. Other finalizers stay. Makes no
+// call if nothing changes; a deleted object is no error. Errors: the API server's; kConflict if the
+// object has changed since.
 kube::Async<> AddFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
 kube::Async<> RemoveFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
 

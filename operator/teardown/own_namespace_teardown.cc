@@ -31,7 +31,7 @@ OwnNamespaceTeardown::OwnNamespaceTeardown(kube::Client& client, kube::Clock& cl
                  {.field_selector = "metadata.name=" + ns, .resource = kube::kNamespaces}) {
   namespace_.OnEvent([this](kube::EventType, const Unstructured& object) {
     if (due_ || !object.metadata().has_deletion_timestamp()) return;
-    LOG(WARNING) << "the operator's namespace is being deleted: every pod that waits is let go";
+    LOG(WARNING) << "the operator's namespace is being deleted: all pods are ungated";
     due_ = true;
     if (on_due_) on_due_();
   });
@@ -43,47 +43,46 @@ Async<> OwnNamespaceTeardown::Run() {
   co_await kube::IgnoreCancellation();
   kube::TimePoint begin = clock_.Now();
   kube::TimePoint quiet_since = begin;
-  bool hurry = false;
+  bool cancelled = false;
   while (true) {
-    Result<bool> busy = co_await Pass(hurry || clock_.Now() >= begin + timing_.drain);
-    if (hurry) {
+    Result<bool> busy = co_await Pass(cancelled || clock_.Now() >= begin + timing_.drain);
+    if (cancelled) {
       if (!busy) co_return busy.error();
       co_return Ok();
     }
-    LOG_IF(WARNING, !busy) << "namespace deletion: " << busy.error();
+    LOG_IF(WARNING, !busy) << "teardown: " << busy.error();
     if (!busy || *busy) quiet_since = clock_.Now();
     if (clock_.Now() >= quiet_since + timing_.settle) break;
     if (clock_.Now() >= begin + timing_.give_up) {
-      LOG(WARNING)
-          << "namespace deletion: took too long, some pods may still have a scheduling gate";
+      LOG(WARNING) << "teardown took too long, some pods may still have a scheduling gate";
       co_return Ok();
     }
     Result<> slept = co_await clock_.Sleep(timing_.poll);
     if (slept) continue;
-    hurry = true;
+    cancelled = true;
     co_await kube::ForgetCancellation();
   }
-  LOG(INFO) << "namespace deletion: no pod waits for this operator";
+  LOG(INFO) << "teardown is complete: no pod is gated";
   co_return Ok();
 }
 
-Async<bool> OwnNamespaceTeardown::Pass(bool let_go) {
+Async<bool> OwnNamespaceTeardown::Pass(bool ungate) {
   Result<bool> configured = co_await RemoveWebhookConfigurations();
-  Result<> freed = co_await FreeClusterConfig();
-  Result<bool> waiting = co_await UngatePods(let_go);
-  if (!waiting) co_return waiting.error();
+  Result<> finalizers = co_await RemoveClusterConfigFinalizers();
+  Result<bool> gated = co_await UngatePods(ungate);
+  if (!gated) co_return gated.error();
   if (!configured) co_return configured.error();
-  if (!freed) co_return freed.error();
-  co_return *configured || *waiting;
+  if (!finalizers) co_return finalizers.error();
+  co_return *configured || *gated;
 }
 
-Async<bool> OwnNamespaceTeardown::UngatePods(bool let_go) {
+Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
   UngateRound round;
   bool complete = false;
   while (!complete) {
-    ChooseGates choose = [let_go](const Pod& pod) {
+    ChooseGates choose = [ungate](const Pod& pod) {
       std::optional<std::vector<std::string>> gates = BothGates(pod);
-      if (gates && !let_go) gates->clear();
+      if (gates && !ungate) gates->clear();
       return gates;
     };
     std::string everywhere;
@@ -93,7 +92,7 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool let_go) {
     complete = *step;
   }
   std::string failures = DescribeFailures(round);
-  LOG_IF(WARNING, !failures.empty()) << "namespace deletion: " << failures;
+  LOG_IF(WARNING, !failures.empty()) << "teardown: " << failures;
   co_return round.gated > 0;
 }
 
@@ -112,7 +111,7 @@ Async<bool> OwnNamespaceTeardown::RemoveWebhookConfigurations() {
   co_return any;
 }
 
-Async<> OwnNamespaceTeardown::FreeClusterConfig() {
+Async<> OwnNamespaceTeardown::RemoveClusterConfigFinalizers() {
   ObjectKey key{"", std::string(api::kClusterConfigName)};
   Result<Unstructured> config = co_await kube::GetObject(
       client_, kube::ResourceOf<api::ClusterPodPlacementConfig>::value, std::move(key));

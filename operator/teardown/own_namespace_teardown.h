@@ -1,21 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnNamespaceTeardown: what the operator does when its own namespace is being deleted, and
-// everybody with it who lets pods go (I7).
+// OwnNamespaceTeardown: ungates all pods when the operator's own namespace is deleted, and all
+// programs that remove gates with it (I7).
 //
 //   OwnNamespaceTeardown teardown(client, clock, ns);
-//   teardown.OnDue([&] { ... });                  // stop leading: nothing may be made any more
+//   teardown.OnDue([&] { ... });  // stop leading: no object may be created any more
 //   tasks.Spawn("own-namespace", teardown.Watch());
 //   ...
 //   if (teardown.due()) co_await teardown.Run();
 //
-// A namespace's content is deleted, in no order, some seconds after the namespace was marked for
-// it. Until then all permissions, tokens and controllers are there, so that is the time to act in:
-// pods are gated no more, those that wait are left to their controllers for a moment and then let
-// go as they are, and the ClusterPodPlacementConfig loses the finalizers that nobody is left to
-// answer. All else of ours is owned by the Namespace and goes with it (see objects/metadata.h).
-// Every replica does it: what another has done already is no trouble. What is refused keeps nothing
-// else from being done, and pods that somebody keeps creating with the gate are not waited for for
-// ever. Thread: the client's.
+// The content of a namespace is deleted in no order, some seconds after the namespace was marked
+// for deletion. All permissions, tokens and controllers exist until then. In that time the webhook
+// configurations are deleted, the controllers get a moment to drain their pods, the remaining pods
+// are ungated as they are, and the ClusterPodPlacementConfig loses the finalizers that the operator
+// can no longer handle. All other objects of the operator are owned by the Namespace and deleted
+// with it (objects/metadata.h). Every replica does this; steps that another replica has done are
+// skipped. A refused write blocks no other step, and a client that keeps creating gated pods delays
+// the end by a bounded time. Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -31,41 +31,41 @@
 namespace operator_ {
 
 struct OwnNamespaceTeardownTiming {
-  // How long the controllers may take for the pods that wait.
+  // How long the controllers may take to drain their pods.
   std::chrono::milliseconds drain{2'000};
-  // API servers may call a webhook for a moment after its configuration is gone: pods are looked
-  // for that long.
+  // API servers may call a webhook for a moment after its configuration was deleted: pods are
+  // listed for at least this long.
   std::chrono::milliseconds settle{2'000};
-  // From the beginning to the end, whatever still waits by then.
+  // The longest teardown, even if pods are still gated.
   std::chrono::milliseconds give_up{60'000};
-  // Between two looks.
+  // Between two passes.
   std::chrono::milliseconds poll{250};
 };
 
 class OwnNamespaceTeardown {
  public:
-  // `client` and `clock` outlive this; `ns`: the operator's.
+  // `client` and `clock` outlive this. `ns`: the operator's namespace.
   OwnNamespaceTeardown(kube::Client& client, kube::Clock& clock, std::string ns,
                        OwnNamespaceTeardownTiming timing = {});
 
-  // Called once, when the namespace is first seen to be going. Before Watch().
+  // Called once, when the namespace is first seen with a deletionTimestamp. Before Watch().
   void OnDue(std::function<void()> listener) { on_due_ = std::move(listener); }
   // Watches the namespace until cancelled.
   boost::asio::awaitable<void> Watch();
   bool due() const { return due_; }
 
-  // Returns when no pod waits and none is gated any more, or when it took too long, with a log line
-  // of what is left. Errors of the API server are logged and tried again. When cancelled, ungates
-  // at once what waits, and returns; errors are those of that.
+  // Returns when no pod is gated and none can be gated any more, or after `give_up` with a log
+  // line. Errors of the API server are logged and retried. When cancelled, ungates all pods at once
+  // and returns the errors of that.
   kube::Async<> Run();
 
  private:
-  // True if something was there to be done; pods are ungated only if `let_go`. Errors: the last
-  // one, after all was tried.
-  kube::Async<bool> Pass(bool let_go);
+  // Attempts every step once; pods are ungated only if `ungate`. Returns: whether there was a
+  // webhook configuration or a gated pod. Errors: the last one.
+  kube::Async<bool> Pass(bool ungate);
   kube::Async<bool> RemoveWebhookConfigurations();
-  kube::Async<bool> UngatePods(bool let_go);
-  kube::Async<> FreeClusterConfig();
+  kube::Async<bool> UngatePods(bool ungate);
+  kube::Async<> RemoveClusterConfigFinalizers();
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -23,16 +23,16 @@ using kube::core::Pod;
 using namespace std::chrono_literals;
 
 constexpr int kPage = 250;
-// Of one step: others wait for the worker.
+// For one step, as other requests wait for the worker.
 constexpr size_t kMaxWrites = 250;
 constexpr kube::Duration kMaxTime = 5s;
-// Of one pod in one round, while others write it as well.
+// For one pod in one round.
 constexpr int kMaxConflicts = 3;
 
-// The order of a list, which is that of the keys in the API server's store.
+// Lists are in the order of this key, which is that of the API server's store.
 std::string ListKey(const Pod& pod) { return kube::KeyOf(pod).ToString(); }
 
-// Writes `pod` without `gates`. Returns: false if they were gone already.
+// Writes `pod` without `gates`. Returns: false if the pod had none of them, or was deleted.
 Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string> gates) {
   kube::ObjectKey key = kube::KeyOf(pod);
   std::string uid = pod.metadata().uid();
@@ -50,7 +50,7 @@ Async<bool> WriteWithout(kube::Client& client, Pod pod, std::vector<std::string>
     if (IsNotFound(newest)) co_return false;
     if (!newest) co_return newest.error();
     if (newest->metadata().uid() != uid)
-      co_return false;  // another pod of that name: the next round's
+      co_return false;  // another pod of that name: for the next round
     pod = std::move(*newest);
   }
 }
@@ -68,7 +68,7 @@ void NoteFailure(const Pod& pod, const Error& error, UngateRound& round) {
   round.failed_pods.push_back(std::move(reference));
 }
 
-// Texts of policy engines: nobody gets to write log lines of their own, nor to fill a status.
+// For texts of policy engines, which must not forge log lines or fill a status.
 std::string OneLine(std::string_view text) {
   constexpr size_t kMaxLength = 300;
   std::string line;
@@ -89,17 +89,17 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
                        UngateRound& round) {
   kube::TimePoint end = clock.Now() + kMaxTime;
   size_t writes = 0;
-  // A page is bounded in bytes, and of its pods one at a time is decoded: a tenant makes them as
-  // large as can be.
+  // A page is bounded in bytes, and one pod is decoded at a time: tenants may create pods of the
+  // maximum size.
   kube::ListOptions options{
       .ns = std::move(ns), .field_selector = watches::kUnscheduledPods, .limit = kPage};
   kube::ListPages pages(client, kube::ResourceOf<Pod>::value, std::move(options), /*protobuf=*/true,
                         round.page);
   while (true) {
     Result<kube::RawList> page = co_await pages.Next();
-    // The round took so long that its moment is forgotten: the rest is the next one's.
+    // The resourceVersion of the round has expired: the next round lists the remaining pods.
     if (FailedWith(page, Code::kExpired) && !round.page.empty()) co_return true;
-    if (!page) co_return page.error().Prefix("list the pods that wait");
+    if (!page) co_return page.error().Prefix("list the unscheduled pods");
     for (const std::string& item : page->items) {
       Result<Pod> pod = kube::DecodeBare<Pod>(item);
       if (!pod) co_return pod.error();
@@ -130,7 +130,7 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
 }
 
 Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds,
-                             kube::Duration pause, kube::TimePoint deadline) {
+                             kube::Duration interval, kube::TimePoint deadline) {
   while (true) {
     UngateRound round;
     bool complete = false;
@@ -143,7 +143,7 @@ Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int round
       complete = *step || clock.Now() >= deadline;
     }
     if (round.gated == 0 || --rounds <= 0 || clock.Now() >= deadline) co_return round;
-    Result<> slept = co_await clock.Sleep(pause);
+    Result<> slept = co_await clock.Sleep(interval);
     if (!slept) co_return slept.error();
   }
 }

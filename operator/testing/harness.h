@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Harness: a whole leading operator against a fake API server and a clock that is turned by hand.
-// Nothing rolls out by itself: the test plays the Deployment controller, the shards and the pods.
+// Harness: a leading operator against a fake API server and a fake clock. The test acts as the
+// Deployment controller, the shards and the pods.
 //
 //   Harness harness;
 //   harness.CreateClusterConfig();
@@ -37,7 +37,7 @@ class Harness {
   }
   ~Harness() { StopOperator(); }
 
-  // A new operator process takes the lead; it remembers nothing.
+  // Starts a leading operator without any state of an earlier one.
   void StartOperator() {
     tasks_ = std::make_unique<kube::TaskGroup>(io.get_executor());
     LeaderOptions options;
@@ -60,7 +60,13 @@ class Harness {
     tasks_.reset();
   }
 
-  // Lets `time` pass, in small steps.
+  // Issues the certificate of the operator's webhooks. Its files cannot be written here.
+  void RefreshCertificate() {
+    kube::Result<> refreshed = kube::Run(io, certificate_.Refresh());
+    (void)refreshed;
+  }
+
+  // Advances the clock in small steps.
   void Pass(std::chrono::milliseconds time) {
     constexpr std::chrono::milliseconds kStep{100};
     kube::Drain(io);
@@ -69,14 +75,14 @@ class Harness {
       kube::Drain(io);
     }
   }
-  // Lets time pass until `condition` holds, at most 60 s.
+  // Advances the clock until `condition` holds, by at most 60 s.
   bool Await(const std::function<bool()>& condition) {
     kube::Drain(io);
     for (int i = 0; i < 600 && !condition(); ++i) Pass(std::chrono::milliseconds(100));
     return condition();
   }
 
-  // Creates a namespace, or gives it other labels.
+  // Creates a namespace, or replaces its labels.
   void SetNamespace(const std::string& name, const std::map<std::string, std::string>& labels) {
     kube::core::Namespace ns;
     ns.mutable_metadata()->set_name(name);
@@ -108,7 +114,7 @@ class Harness {
     api.DeleteJson(kConfigs, {ns, name});
   }
 
-  // What the Deployment controller does for a Deployment whose pods run, or don't.
+  // Sets the status of a Deployment whose pods run, or don't.
   void RollOut(const std::string& ns, std::string_view name, bool runs = true) {
     std::optional<kube::Json> deployment = api.GetJson(kube::kDeployments, {ns, std::string(name)});
     if (!deployment) throw std::runtime_error("no Deployment " + ns + "/" + std::string(name));
@@ -133,7 +139,7 @@ class Harness {
     RollOut("ops", api::kControllerName);
     RollOut("ops", api::kWebhookName);
   }
-  // Up to the point where everything of namespace `ns` runs, with one config "a".
+  // Creates config "a" in `ns` and waits until the shard is available.
   bool BringUp(const std::string& ns) {
     CreateConfig(ns, "a", 1);
     if (!Await([&] {
@@ -154,7 +160,7 @@ class Harness {
   bool Exists(const kube::Resource& resource, const kube::ObjectKey& key) {
     return api.GetJson(resource, key).has_value();
   }
-  // Secrets are kept in protobuf.
+  // The fake API server stores Secrets as protobuf.
   bool SecretExists(const kube::ObjectKey& key) {
     return api.Get<kube::core::Secret>(key).has_value();
   }
@@ -175,8 +181,8 @@ class Harness {
   std::string Message(const std::string& ns, const std::string& name, std::string_view type) {
     return MessageOf(api.GetJson(kConfigs, {ns, name}), type);
   }
-  // Everything of a shard, outside the namespace too.
-  bool ShardGone(const std::string& ns) {
+  // True if no object of the shard is left, inside or outside of its namespace.
+  bool ShardRemoved(const std::string& ns) {
     for (const kube::Resource& resource :
          {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kRoles,
           kube::kRoleBindings, kube::kNetworkPolicies}) {
@@ -185,7 +191,7 @@ class Harness {
     return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
            !SecretExists({"ops", "pod-placement-shard-ca-" + ns});
   }
-  bool ClusterGone() {
+  bool ClusterRemoved() {
     for (const kube::Resource& resource :
          {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kPodDisruptionBudgets,
           kube::kNetworkPolicies}) {
@@ -219,7 +225,7 @@ class Harness {
 
  private:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {
-    if (!object) return "gone";
+    if (!object) return "deleted";
     const kube::Json* conditions = kube::Find(*object, "status.conditions");
     if (conditions == nullptr) return "none";
     for (const kube::Json& condition : *conditions) {

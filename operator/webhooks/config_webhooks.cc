@@ -24,9 +24,9 @@ using kube::HttpReply;
 using kube::Json;
 using kube::Result;
 
-// The API server gives an answer ten seconds; with what an announcement takes at most, this leaves
-// one to spare.
-constexpr std::chrono::seconds kPatience{5};
+// The API server waits ten seconds for an answer. An announcement that begins within this time ends
+// one second before that.
+constexpr std::chrono::seconds kAnnounceWithin{5};
 
 template <class T>
 Result<T> Read(const std::string& text, const AdmissionRequest& request) {
@@ -42,7 +42,7 @@ AdmissionResponse Answer(const api::FieldErrors& errors) {
                         : AdmissionResponse::Denied(422, "Invalid", api::Describe(errors));
 }
 
-// To a new or changed `config`, with a word on what it asks for in vain.
+// The answer to a new or changed `config`, with a warning about fields that have no effect.
 AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::FieldErrors& errors) {
   AdmissionResponse answer = Answer(errors);
   if (!answer.allowed() || !config.WantsExecFormatErrorMonitor()) return answer;
@@ -98,7 +98,7 @@ void ConfigWebhooks::AddTo(kube::HttpsServer& server) {
 Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request) {
   if (request.operation != "CREATE" && request.operation != "UPDATE")
     co_return AdmissionResponse::Allowed();
-  kube::TimePoint asked = clock_.Now();
+  kube::TimePoint received = clock_.Now();
   Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
   Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, request.ns);
@@ -111,8 +111,9 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
       co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
     api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
     if (!errors.empty()) co_return Answer(errors);
-    bool same = old_config->metadata().generation() == config->metadata().generation();
-    Result<AdmissionResponse> allowed = co_await Allow(request.dry_run || same, *config, asked);
+    bool changes =
+        !request.dry_run && old_config->metadata().generation() != config->metadata().generation();
+    Result<AdmissionResponse> allowed = co_await Allow(changes, *config, received);
     co_return allowed;
   }
   Result<bool> cluster_config = co_await ClusterConfigExists(client_);
@@ -120,15 +121,14 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
     co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
   api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
-  Result<AdmissionResponse> allowed = co_await Allow(request.dry_run, *config, asked);
+  Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   co_return allowed;
 }
 
-Async<AdmissionResponse> ConfigWebhooks::Allow(bool nothing_changes,
-                                               const PodPlacementConfig& config,
-                                               kube::TimePoint asked) {
-  if (!nothing_changes) {
-    Result<> announced = co_await announcer_.Announce(config, asked + kPatience);
+Async<AdmissionResponse> ConfigWebhooks::Allow(bool changes, const PodPlacementConfig& config,
+                                               kube::TimePoint received) {
+  if (changes) {
+    Result<> announced = co_await announcer_.Announce(config, received + kAnnounceWithin);
     (void)announced;  // logged and counted
   }
   co_return AdmissionResponse::Allowed();

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigWebhooks: what the API server asks the operator about its own two kinds - may this one be
-// created, changed, deleted - and the conversion between the versions of the
-// ClusterPodPlacementConfig. The rules are in api/validation.h; what they need to know is read
-// live: these questions are rare, and a cache would let two creates in a row pass. A
-// PodPlacementConfig that may be written is announced to those who apply it first; no write is
-// refused because that failed. Thread: the client's.
+// ConfigWebhooks: validates creation, update and deletion of the operator's two kinds, and converts
+// the ClusterPodPlacementConfig between its versions. The rules are in api/validation.h. The
+// objects that they need are read live: such requests are rare, and with a cache two creates in a
+// row could both pass. A PodPlacementConfig that may be stored is announced first
+// (announcements/announcer.h); a failed announcement refuses no write. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -22,23 +21,22 @@ namespace operator_ {
 
 class ConfigWebhooks {
  public:
-  // All outlive it.
+  // All outlive this.
   ConfigWebhooks(kube::Client& client, kube::Clock& clock, Announcer& announcer)
       : client_(client), clock_(clock), announcer_(announcer) {}
 
-  // The routes of all three; `server` must stop before this goes.
+  // Adds the routes of all three webhooks; `server` must stop before this is destroyed.
   void AddTo(kube::HttpsServer& server);
 
-  // Errors: the API server's, so that the request fails rather than passes unseen.
+  // Errors: the API server's; the request then fails instead of passing unchecked.
   kube::Async<kube::AdmissionResponse> ValidateConfig(kube::AdmissionRequest request);
   kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
 
  private:
-  // Announces the write of `config`, unless it changes nothing, and allows it whatever becomes of
-  // the announcement. `asked`: when the API server did.
-  kube::Async<kube::AdmissionResponse> Allow(bool nothing_changes,
-                                             const api::PodPlacementConfig& config,
-                                             kube::TimePoint asked);
+  // Allows the write of `config`, also if the announcement fails. `changes`: the write will change
+  // the stored spec, so it is announced; not so a dry run. `received`: when the request arrived.
+  kube::Async<kube::AdmissionResponse> Allow(bool changes, const api::PodPlacementConfig& config,
+                                             kube::TimePoint received);
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -16,9 +16,6 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 
-// For a new bundle of the certificate. An object that is right costs no call.
-constexpr std::chrono::seconds kLookEvery{5};
-
 Json Conversion(const std::string& ca_bundle_pem, const OperandOptions& options) {
   Json service = {{"namespace", options.ns},
                   {"name", std::string(api::kOperatorServiceName)},
@@ -49,7 +46,7 @@ kube::InformerOptions<kube::Unstructured> CrdOptions() {
 
 OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock,
                                              OperandOptions options, OperandStore& store,
-                                             const OwnCertificate& certificate)
+                                             OwnCertificate& certificate)
     : client_(client),
       options_(std::move(options)),
       store_(store),
@@ -58,6 +55,20 @@ OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& 
   crd_.OnEvent([this](kube::EventType, const kube::Unstructured&) {
     if (on_change_) on_change_();
   });
+}
+
+void OwnWebhooksReconciler::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("watch-crd", crd_.Run());
+  tasks.Spawn("watch-own-bundle", WatchBundle());
+}
+
+boost::asio::awaitable<void> OwnWebhooksReconciler::WatchBundle() {
+  co_await kube::IgnoreCancellation();
+  while (true) {
+    Result<> changed = co_await certificate_.WaitForNewBundle();
+    if (!changed) co_return;
+    if (on_change_) on_change_();
+  }
 }
 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
@@ -70,7 +81,7 @@ Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
   if (!applied) co_return applied.error();
   Result<> patched = co_await PatchConversion();
   if (!patched) co_return patched.error();
-  co_return Outcome::After(kLookEvery);
+  co_return Outcome::Done();
 }
 
 Async<> OwnWebhooksReconciler::PatchConversion() {

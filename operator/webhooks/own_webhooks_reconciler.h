@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// OwnWebhooksReconciler: tells the API server of the operator's own webhooks, and whom to trust for
-// them: the validating webhook configuration, and the conversion of the ClusterPodPlacementConfig's
-// CRD. There is one request, {"", "webhooks"}. Both are watched, as writes of both kinds fail
-// without them: what somebody deletes or changes is put right at once.
+// OwnWebhooksReconciler: registers the operator's own webhooks at the API server: the validating
+// webhook configuration, and the conversion in the CRD of the ClusterPodPlacementConfig. There is
+// one request, {"", "webhooks"}. Both objects are watched and mended at once, as writes of both
+// kinds fail without them.
 #pragma once
 
 #include <functional>
@@ -22,27 +22,29 @@ namespace operator_ {
 
 class OwnWebhooksReconciler final : public kube::Reconciler {
  public:
-  // Everything but `options` is used while this lives.
+  // Everything but `options` outlives this.
   OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                        OperandStore& store, const OwnCertificate& certificate);
+                        OperandStore& store, OwnCertificate& certificate);
 
-  // Called when the CRD changes; the configuration is watched by the store. Before Start().
+  // Called when the CRD or the CA bundle changes; the store watches the webhook configuration.
+  // Before Start().
   void OnChange(std::function<void()> listener) { on_change_ = std::move(listener); }
-  // The watch begins; `tasks` must be stopped before this goes.
-  void Start(kube::TaskGroup& tasks) { tasks.Spawn("watch-crd", crd_.Run()); }
+  // Starts the watches; `tasks` must be stopped before this is destroyed.
+  void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync() { return crd_.WaitForSync(); }
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
+  boost::asio::awaitable<void> WatchBundle();
   kube::Async<> PatchConversion();
 
   kube::Client& client_;
   OperandOptions options_;
   OperandStore& store_;
-  const OwnCertificate& certificate_;
-  // Its conversion alone.
+  OwnCertificate& certificate_;
+  // Trimmed to its conversion.
   kube::Informer<kube::Unstructured> crd_;
   std::function<void()> on_change_;
 };

@@ -33,17 +33,17 @@ class OwnWebhooksReconcilerTest : public testing::Test {
   Harness h_;
 };
 
-TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyDeletesComesBackInSeconds) {
+TEST_F(OwnWebhooksReconcilerTest, ADeletedObjectIsCreatedAgainWithinASecond) {
   h_.api.DeleteJson(kube::kValidatingWebhookConfigurations, kValidation);
   h_.Pass(1s);
   EXPECT_TRUE(h_.Exists(kube::kValidatingWebhookConfigurations, kValidation));
 }
 
-TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyChangesIsPutRightInSeconds) {
+TEST_F(OwnWebhooksReconcilerTest, AChangedObjectIsMendedWithinASecond) {
   Json validation = *h_.api.GetJson(kube::kValidatingWebhookConfigurations, kValidation);
   validation["webhooks"] = Json::array();
   h_.api.UpdateJson(kube::kValidatingWebhookConfigurations, validation);
-  // As applying the CRDs again does.
+  // As an apply of the CRD's manifest does.
   Json crd = *h_.api.GetJson(kube::kCustomResourceDefinitions, kCrd);
   crd["spec"]["conversion"] = {{"strategy", "None"}};
   h_.api.UpdateJson(kube::kCustomResourceDefinitions, crd);
@@ -53,7 +53,18 @@ TEST_F(OwnWebhooksReconcilerTest, WhatSomebodyChangesIsPutRightInSeconds) {
   EXPECT_TRUE(Converts());
 }
 
-TEST_F(OwnWebhooksReconcilerTest, WhatIsRightCostsNoCall) {
+TEST_F(OwnWebhooksReconcilerTest, ANewBundleIsPublishedAtOnce) {
+  auto bundle = [this] {
+    Json validation = *h_.api.GetJson(kube::kValidatingWebhookConfigurations, kValidation);
+    return kube::StringAt(validation["webhooks"][0], "clientConfig.caBundle");
+  };
+  EXPECT_EQ(bundle(), "");
+  h_.RefreshCertificate();
+  h_.Pass(200ms);
+  EXPECT_NE(bundle(), "");
+}
+
+TEST_F(OwnWebhooksReconcilerTest, UnchangedObjectsCostNoCall) {
   int calls = h_.api.CountCalls("");
   h_.Pass(60s);
   EXPECT_EQ(h_.api.CountCalls(""), calls);

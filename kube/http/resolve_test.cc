@@ -117,7 +117,7 @@ TEST_F(ResolveTest, ALostQueryIsRetried) {
   EXPECT_THAT(ended_, ElementsAre(Code::kNotFound)) << "an address";
 }
 
-// A hostile pod may name a hundred such registries.
+// A hostile client may name a hundred such servers.
 TEST_F(ResolveTest, UnansweredLookupsDelayNoOthers) {
   FakeNameServer dead(io_.get_executor());
   dead.IgnoreQueriesFor("");

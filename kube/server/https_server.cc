@@ -144,8 +144,8 @@ asio::awaitable<void> HttpsServer::Run() {
   Duration backoff = kFirstBackoff;
   while (acceptor_.is_open()) {
     // Wait for a client before closing a connection for it.
-    auto came = co_await acceptor_.async_wait(tcp::acceptor::wait_read, kTuple);
-    boost::system::error_code ec = std::get<0>(came);
+    auto waited = co_await acceptor_.async_wait(tcp::acceptor::wait_read, kTuple);
+    boost::system::error_code ec = std::get<0>(waited);
     if (!ec && !MakeRoom()) {
       Result<> paused = co_await clock_.Sleep(kRetryWhenFull);
       if (!paused) break;

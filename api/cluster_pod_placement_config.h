@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterPodPlacementConfig (v1beta1, the storage version): the singleton "cluster" that switches
-// the product on and configures it. v1alpha1 is served through api/conversion.h.
+// ClusterPodPlacementConfig (v1beta1, the storage version): the singleton "cluster" that enables
+// and configures the product. v1alpha1 is served through conversion.h.
 //
-// As with PodPlacementConfig, reading never refuses an object for what its spec says: see
-// `problems`. Fields that do not fit have their defaults.
+// As with PodPlacementConfig, FromJson() accepts every object and lists what is wrong with the spec
+// in `problems`. Fields that are refused have their defaults.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <optional>
 #include <span>
@@ -15,7 +16,8 @@
 
 #include "api/conditions.h"
 #include "api/field_error.h"
-#include "api/plugins.h"
+#include "api/fields.h"
+#include "api/node_affinity_scoring.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
 #include "kube/types/resource.h"
@@ -23,51 +25,87 @@
 
 namespace api {
 
-// Told to who enables that plugin, at once and in the status.
+// A warning of the validating webhook and the message of a condition.
 inline constexpr std::string_view kExecFormatErrorMonitorUnsupported =
     "plugins.execFormatErrorMonitor is enabled but not supported: exec format errors are not "
     "reported";
 
 inline constexpr std::chrono::seconds kDefaultShardTakeoverAfter{30};
 inline constexpr std::chrono::seconds kDefaultInspectionRetryPeriod{60};
+inline constexpr Period kClusterConfigPeriods{.low = std::chrono::seconds(5),
+                                              .high = std::chrono::hours(1)};
+
+inline constexpr std::array<std::string_view, 4> kLogVerbosities = {"Normal", "Debug", "Trace",
+                                                                    "TraceAll"};
+
+// Accepted for objects of the Go operator; not supported.
+struct ExecFormatErrorMonitor {
+  bool enabled = false;
+
+  bool operator==(const ExecFormatErrorMonitor&) const = default;
+  static void Fields(auto& monitor, auto& field) { field("enabled", monitor.enabled, kRequired); }
+};
+
+struct ClusterPlugins {
+  std::optional<NodeAffinityScoring> node_affinity_scoring;
+  std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
+
+  bool operator==(const ClusterPlugins&) const = default;
+  static void Fields(auto& plugins, auto& field) {
+    field("nodeAffinityScoring", plugins.node_affinity_scoring);
+    field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
+  }
+};
 
 struct ClusterPodPlacementConfigSpec {
-  // Normal, Debug, Trace or TraceAll.
-  std::string log_verbosity = "Normal";
+  std::string log_verbosity{kLogVerbosities[0]};
   // Absent and empty both select every namespace.
   std::optional<kube::meta::LabelSelector> namespace_selector;
-  std::optional<Plugins> plugins;
-  // The architecture that a pod is bound to when its images cannot be inspected; "" for none.
+  std::optional<ClusterPlugins> plugins;
+  // Required of pods whose images cannot be inspected; "" for no requirement.
   std::string fallback_architecture;
 
-  // Where there is no OpenShift to read these from. Names of objects in the operator's namespace,
-  // "" for none.
+  // Names of objects in the operator's namespace; "" for none.
   std::string global_pull_secret;    // a dockerconfigjson or dockercfg Secret; applies to every pod
-  std::string ca_bundle_config_map;  // PEM bundles, any key: trusted for every registry
+  std::string ca_bundle_config_map;  // PEM bundles under any key; trusted for every registry
   std::string registries_config_map;  // keys registries.conf and policy.json
-  // How long a pod may wait for a shard that does not answer; 5 s to 1 h, as whole seconds.
+
+  // How long a shard may be unavailable until the cluster controller does its work.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
-  // From the first failed inspection of a pod's images to the last; 5 s to 1 h, as whole seconds.
+  // From the first failed inspection of a pod's images to the last attempt.
   std::chrono::seconds inspection_retry_period = kDefaultInspectionRetryPeriod;
+
+  static void Fields(auto& spec, auto& field) {
+    field("logVerbosity", spec.log_verbosity, OneOf{kLogVerbosities});
+    field("namespaceSelector", spec.namespace_selector);
+    field("plugins", spec.plugins);
+    field("fallbackArchitecture", spec.fallback_architecture,
+          OneOf{.values = kArchitectures, .or_empty = true});
+    field("globalPullSecretRef", spec.global_pull_secret, ObjectName{});
+    field("caBundleConfigMapRef", spec.ca_bundle_config_map, ObjectName{});
+    field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});
+    field("shardTakeoverAfter", spec.shard_takeover_after, kClusterConfigPeriods);
+    field("inspectionRetryPeriod", spec.inspection_retry_period, kClusterConfigPeriods);
+  }
 };
 
 struct ClusterPodPlacementConfigStatus {
   std::vector<Condition> conditions;
 
   bool operator==(const ClusterPodPlacementConfigStatus&) const = default;
+  static void Fields(auto& status, auto& field) { field("conditions", status.conditions, Items{}); }
 };
 
 class ClusterPodPlacementConfig {
  public:
-  // kInvalid only for what is not a JSON object.
+  // kInvalid only if `json` is not a JSON object.
   static kube::Result<ClusterPodPlacementConfig> FromJson(kube::Json json);
   kube::Json ToJson() const;
 
   const kube::meta::ObjectMeta& metadata() const { return metadata_; }
   kube::meta::ObjectMeta* mutable_metadata() { return &metadata_; }
 
-  // The preferences in force: empty when the plugin is off or absent, or says something that does
-  // not fit.
+  // The preferences to apply: none if the plugin is absent or disabled; without the refused ones.
   std::span<const Platform> Preferences() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
@@ -79,9 +117,6 @@ class ClusterPodPlacementConfig {
  private:
   kube::meta::ObjectMeta metadata_;
 };
-
-// "30s", "5m", "1h30m": what a duration field holds, from 5 s to 1 h. kInvalid for anything else.
-kube::Result<std::chrono::seconds> ParsePeriod(std::string_view text);
 
 kube::Json SpecToJson(const ClusterPodPlacementConfigSpec& spec);
 kube::Json StatusToJson(const ClusterPodPlacementConfigStatus& status);

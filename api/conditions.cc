@@ -8,8 +8,6 @@
 namespace api {
 namespace {
 
-using kube::Json;
-
 // The CRD's limits.
 constexpr size_t kMaxMessage = 32768;
 constexpr size_t kMaxReason = 1024;
@@ -24,7 +22,7 @@ bool IsReason(std::string_view reason) {
          });
 }
 
-// At most `size` bytes, cut between characters: half of one would make the status invalid UTF-8.
+// Cuts to at most `size` bytes and between characters: half a character would be invalid UTF-8.
 void Truncate(std::string& text, size_t size) {
   if (text.size() <= size) return;
   while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
@@ -50,46 +48,6 @@ bool SetCondition(std::vector<Condition>& conditions, Condition condition,
   if (*at == condition) return false;
   *at = std::move(condition);
   return true;
-}
-
-const Condition* FindCondition(const std::vector<Condition>& conditions, std::string_view type) {
-  auto at = std::find_if(conditions.begin(), conditions.end(),
-                         [&](const Condition& c) { return c.type == type; });
-  return at == conditions.end() ? nullptr : &*at;
-}
-
-bool IsTrue(const std::vector<Condition>& conditions, std::string_view type) {
-  const Condition* condition = FindCondition(conditions, type);
-  return condition != nullptr && condition->status == "True";
-}
-
-std::vector<Condition> ConditionsFromJson(const Json& status) {
-  std::vector<Condition> conditions;
-  const Json* list = kube::Find(status, "conditions");
-  if (list == nullptr || !list->is_array()) return conditions;
-  for (const Json& item : *list) {
-    Condition condition{.type = kube::StringAt(item, "type"),
-                        .status = kube::StringAt(item, "status"),
-                        .reason = kube::StringAt(item, "reason"),
-                        .message = kube::StringAt(item, "message"),
-                        .observed_generation = kube::IntAt(item, "observedGeneration"),
-                        .last_transition_time = kube::StringAt(item, "lastTransitionTime")};
-    if (!condition.type.empty()) conditions.push_back(std::move(condition));
-  }
-  return conditions;
-}
-
-Json ConditionsToJson(const std::vector<Condition>& conditions) {
-  Json list = Json::array();
-  for (const Condition& condition : conditions) {
-    list.push_back({{"type", condition.type},
-                    {"status", condition.status},
-                    {"reason", condition.reason},
-                    {"message", condition.message},
-                    {"observedGeneration", condition.observed_generation},
-                    {"lastTransitionTime", condition.last_transition_time}});
-  }
-  return list;
 }
 
 }  // namespace api

@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include "api/json_fields.h"
+#include "api/testing/find_condition.h"
+
 namespace api {
 namespace {
 
@@ -34,7 +37,7 @@ TEST(ConditionsTest, TransitionTimeMovesWithTheStatusOnly) {
   EXPECT_FALSE(IsTrue(conditions, kAvailable));
 }
 
-TEST(ConditionsTest, SaysWhetherAnythingChanged) {
+TEST(ConditionsTest, ReturnsWhetherAnythingChanged) {
   std::vector<Condition> conditions;
   SetCondition(conditions, Available("True"), kStart);
   EXPECT_FALSE(SetCondition(conditions, Available("True"), kStart + std::chrono::hours(1)));
@@ -51,17 +54,23 @@ TEST(ConditionsTest, KeepsWithinWhatTheApiAccepts) {
   condition.message = "x" + condition.message;  // the limit now falls into a character
   SetCondition(conditions, condition, kStart);
   EXPECT_EQ(conditions[0].message.size(), 32767u);
-  EXPECT_NO_FATAL_FAILURE(ConditionsToJson(conditions).dump());
+  EXPECT_NO_FATAL_FAILURE(WriteFields(conditions[0]).dump());
 }
 
-TEST(ConditionsTest, RoundTrips) {
+struct Status {
   std::vector<Condition> conditions;
-  SetCondition(conditions, Available("True"), kStart);
-  kube::Json status = {{"conditions", ConditionsToJson(conditions)}};
-  EXPECT_EQ(ConditionsFromJson(status), conditions);
-  EXPECT_TRUE(
-      ConditionsFromJson(kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})"))
-          .empty());
+  static void Fields(auto& status, auto& field) { field("conditions", status.conditions, Items{}); }
+};
+
+TEST(ConditionsTest, RoundTrips) {
+  Status status;
+  SetCondition(status.conditions, Available("True"), kStart);
+  FieldErrors problems;
+  auto read = ReadFields<Status>(WriteFields(status), "status", problems);
+  EXPECT_EQ(read.conditions, status.conditions);
+  EXPECT_EQ(Describe(problems), "");
+  kube::Json bad = kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})");
+  EXPECT_TRUE(ReadFields<Status>(bad, "status", problems).conditions.empty());
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ Json* AnnotationsOf(Json& object) {
   return annotations == metadata->end() || !annotations->is_object() ? nullptr : &*annotations;
 }
 
-// Takes the annotation `key` out of `object`: its value, null where it was not there.
+// Removes the annotation `key` from `object`. Returns its value, null if it was absent.
 Json TakeAnnotation(Json& object, std::string_view key) {
   Json* annotations = AnnotationsOf(object);
   if (annotations == nullptr) return nullptr;
@@ -47,9 +47,9 @@ void SetAnnotation(Json& object, std::string_view key, Json value) {
   annotations[std::string(key)] = std::move(value);
 }
 
-// Moves what v1alpha1 has no field for into annotations.
+// Moves the fields that v1alpha1 does not have into annotations.
 void HideNewFields(Json& object) {
-  // The field says it, not an annotation that was written on a v1beta1 object.
+  // The field counts, not an annotation that was written on a v1beta1 object.
   TakeAnnotation(object, kFallbackArchitectureAnnotation);
   auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) return;
@@ -72,7 +72,7 @@ void HideNewFields(Json& object) {
                 hidden.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// The other way. Somebody may have edited the annotations: only a valid spec comes out of them.
+// Moves them back. Users may have edited the annotations: refuses those without a valid spec.
 Result<void> RestoreNewFields(Json& object) {
   Json hidden = TakeAnnotation(object, kV1beta1SpecAnnotation);
   Json architecture = TakeAnnotation(object, kFallbackArchitectureAnnotation);
@@ -80,7 +80,7 @@ Result<void> RestoreNewFields(Json& object) {
   Json fields = Json::object();
   if (!hidden.is_null()) {
     Error refused = Error::Invalid("annotation " + std::string(kV1beta1SpecAnnotation) +
-                                   " holds no valid spec");
+                                   " does not contain a valid spec");
     if (!hidden.is_string()) return refused;
     Result<Json> parsed = kube::ParseJson(hidden.get_ref<const std::string&>());
     if (!parsed || !parsed->is_object()) return refused;
@@ -96,9 +96,9 @@ Result<void> RestoreNewFields(Json& object) {
   Result<ClusterPodPlacementConfig> config = ClusterPodPlacementConfig::FromJson({{"spec", spec}});
   if (!config) return config.error();
   if (!config->problems.empty()) {
-    return Error::Invalid(Describe(config->problems) + ": the annotations " +
-                          std::string(kV1beta1SpecAnnotation) + " and " +
-                          std::string(kFallbackArchitectureAnnotation) + " hold no valid spec");
+    return Error::Invalid(
+        Describe(config->problems) + ": the annotations " + std::string(kV1beta1SpecAnnotation) +
+        " and " + std::string(kFallbackArchitectureAnnotation) + " do not contain a valid spec");
   }
   return kube::Ok();
 }
@@ -109,7 +109,7 @@ Result<Json> ConvertClusterPodPlacementConfig(Json object, std::string_view api_
   std::string from = kube::StringAt(object, "apiVersion");
   if (kube::StringAt(object, "kind") != "ClusterPodPlacementConfig" ||
       (from != kV1alpha1 && from != kV1beta1)) {
-    return Error::Invalid("cannot convert " + kube::StringAt(object, "kind") + " of " + from);
+    return Error::Invalid("cannot convert " + kube::StringAt(object, "kind") + " from " + from);
   }
   if (api_version != kV1alpha1 && api_version != kV1beta1) {
     return Error::Invalid("cannot convert to " + std::string(api_version));

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterPodPlacementConfig between v1alpha1 and v1beta1. v1alpha1 has logVerbosity and
-// namespaceSelector only; what v1beta1 has beside them travels in annotations, so that reading and
-// writing back through v1alpha1 loses nothing: fallbackArchitecture in the one that the Go operator
-// uses, which users of v1alpha1 may write, all else as JSON in one of ours.
+// Converts ClusterPodPlacementConfig between v1alpha1 and v1beta1. v1alpha1 has only the fields
+// logVerbosity and namespaceSelector. The other fields of v1beta1 are kept in annotations: writing
+// an object back as v1alpha1 loses nothing. fallbackArchitecture has the annotation of the Go
+// operator, which users of v1alpha1 may write; the rest is JSON in an annotation of this operator.
 #pragma once
 
 #include <string_view>
@@ -12,15 +12,15 @@
 
 namespace api {
 
-// `object` as `api_version` ("multiarch.openshift.io/v1beta1") shows it; metadata but for that
-// annotation, and status, stay as they are. kInvalid for other kinds and versions, and for an
-// annotation that does not hold a valid spec.
+// `object` in `api_version` ("multiarch.openshift.io/v1beta1"). Status and metadata are unchanged,
+// except for these annotations. kInvalid for other kinds and versions, and for an annotation
+// without a valid spec.
 kube::Result<kube::Json> ConvertClusterPodPlacementConfig(kube::Json object,
                                                           std::string_view api_version);
 
-// The answer to a ConversionReview (apiextensions.k8s.io/v1): all objects converted, or a Failure
-// that says which one could not be. kInvalid if `review` is no ConversionReview, so that there is
-// no uid to answer to.
+// The response to a ConversionReview (apiextensions.k8s.io/v1): all objects converted, or a Failure
+// that names the first object with an error. kInvalid if `review` is not a ConversionReview with a
+// uid.
 kube::Result<kube::Json> AnswerConversionReview(const kube::Json& review);
 
 }  // namespace api

@@ -38,7 +38,7 @@ TEST(ConversionTest, NothingIsLostOverARoundTrip) {
   EXPECT_EQ(*beta, Whole());
 }
 
-TEST(ConversionTest, WhatIsChangedInTheOldVersionStaysChanged) {
+TEST(ConversionTest, ChangesInTheOldVersionAreKept) {
   auto alpha = ConvertClusterPodPlacementConfig(Whole(), kAlpha);
   ASSERT_TRUE(alpha);
   (*alpha)["spec"]["logVerbosity"] = "Normal";
@@ -145,11 +145,11 @@ TEST(ConversionTest, AnswersAReview) {
   answer = AnswerConversionReview(review);
   ASSERT_TRUE(answer);
   EXPECT_EQ((*answer)["response"]["result"], Json::parse(R"({"status": "Failure",
-                            "message": "cluster: cannot convert Pod of multiarch.openshift.io/v1beta1"})"));
+                            "message": "cluster: cannot convert Pod from multiarch.openshift.io/v1beta1"})"));
   EXPECT_TRUE((*answer)["response"]["convertedObjects"].empty());
 }
 
-TEST(ConversionTest, WhatIsNoReviewHasNoAnswer) {
+TEST(ConversionTest, AnInvalidReviewIsAnError) {
   for (const char* text :
        {"{}", "[]", R"({"kind": "ConversionReview"})",
         R"({"kind": "ConversionReview", "request": {"uid": "1", "objects": {}}})"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// FieldError: what is wrong with one field of an object, in words for the person who wrote it.
+// FieldError: why one field of an object is refused, for the user who wrote it.
 #pragma once
 
 #include <string>

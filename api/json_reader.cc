@@ -42,20 +42,20 @@ int64_t JsonReader::Int(std::string_view name, IntField field) {
       value->is_number_integer() &&
       (!value->is_number_unsigned() || value->get<uint64_t>() <= static_cast<uint64_t>(INT64_MAX));
   int64_t number = fits ? value->get<int64_t>() : 0;
-  if (!fits || number < field.low || number > field.high) {
-    Problem(name, "must be an integer from " + std::to_string(field.low) + " to " +
-                      std::to_string(field.high));
+  if (!fits || number < field.range.low || number > field.range.high) {
+    Problem(name, "must be an integer from " + std::to_string(field.range.low) + " to " +
+                      std::to_string(field.range.high));
     return field.fallback;
   }
   return number;
 }
 
-bool JsonReader::Bool(std::string_view name, Presence presence) {
+bool JsonReader::Bool(std::string_view name, bool fallback, Presence presence) {
   const Json* value = Value(name, presence);
-  if (value == nullptr) return false;
+  if (value == nullptr) return fallback;
   if (!value->is_boolean()) {
     Problem(name, "must be true or false");
-    return false;
+    return fallback;
   }
   return value->get<bool>();
 }
@@ -70,7 +70,7 @@ std::string JsonReader::String(std::string_view name, Presence presence) {
   return value->get<std::string>();
 }
 
-std::string JsonReader::Enum(std::string_view name, std::initializer_list<std::string_view> allowed,
+std::string JsonReader::Enum(std::string_view name, std::span<const std::string_view> allowed,
                              Presence presence) {
   size_t before = problems_.size();
   std::string text = String(name, presence);

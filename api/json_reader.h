@@ -1,44 +1,43 @@
 // SPDX-License-Identifier: Apache-2.0
 // JsonReader reads the fields of one untrusted JSON object into typed values. It never throws and
-// never stops: a field that is missing or of the wrong type yields its fallback, and a FieldError
-// that names it.
+// reads on after a problem: a field that is missing or refused yields its fallback and a
+// FieldError.
 //
 //   JsonReader spec(json["spec"], "spec", problems);
-//   priority = spec.Int("priority", {.low = 0, .high = 255});
+//   priority = spec.Int("priority", {.range = {.low = 0, .high = 255}});
 //   if (const kube::Json* plugins = spec.Object("plugins", kRequired)) { ... }
 //
-// null counts as absent, as it does for the API server.
+// null counts as absent, as it does for the API server. Structs with a field list are read through
+// json_fields.h, which is built on this.
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <span>
 #include <string>
 #include <string_view>
 
 #include "api/field_error.h"
+#include "api/fields.h"
 #include "kube/types/unstructured.h"
 
 namespace api {
 
-enum Presence { kOptional, kRequired };
-
 class JsonReader {
  public:
-  // `object` and `problems` outlive the reader; an `object` that is not a JSON object reads as
-  // empty, with an error.
+  // `object` and `problems` outlive the reader. An `object` that is not a JSON object is a problem
+  // and reads as empty.
   JsonReader(const kube::Json& object, std::string path, FieldErrors& problems);
 
   struct IntField {
-    int64_t low;
-    int64_t high;
+    Range range;
     int64_t fallback = 0;
     Presence presence = kOptional;
   };
   int64_t Int(std::string_view name, IntField field);
-  bool Bool(std::string_view name, Presence presence);
+  bool Bool(std::string_view name, bool fallback, Presence presence = kOptional);
   std::string String(std::string_view name, Presence presence = kOptional);
   // One of `allowed`, or "" where absent or refused.
-  std::string Enum(std::string_view name, std::initializer_list<std::string_view> allowed,
+  std::string Enum(std::string_view name, std::span<const std::string_view> allowed,
                    Presence presence = kOptional);
   // nullptr where absent or refused.
   const kube::Json* Object(std::string_view name, Presence presence = kOptional);
@@ -58,7 +57,7 @@ class JsonReader {
   FieldErrors& problems_;
 };
 
-// Adds to `problems`, of which only the first 20 are kept: the object may be hostile.
+// Adds to `problems`, up to 20: a hostile object may have any number.
 void AddProblem(FieldErrors& problems, std::string field, std::string message);
 
 }  // namespace api

@@ -12,10 +12,6 @@ using kube::Json;
 using kube::meta::LabelSelector;
 using kube::meta::LabelSelectorRequirement;
 
-// Far above what a person writes; bounds what one object costs us at every pod.
-constexpr size_t kMaxExpressions = 100;
-constexpr size_t kMaxValues = 1000;
-
 bool IsAlphanumeric(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
 }
@@ -58,13 +54,13 @@ LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path,
   LabelSelector selector;
   JsonReader reader(json, path, problems);
   if (const Json* labels = reader.Object("matchLabels")) {
-    if (labels->size() > kMaxExpressions) {
+    if (labels->size() > kMaxSelectorEntries) {
       reader.Problem("matchLabels",
-                     "must have at most " + std::to_string(kMaxExpressions) + " entries");
+                     "must have at most " + std::to_string(kMaxSelectorEntries) + " entries");
     } else {
       JsonReader entries(*labels, reader.PathOf("matchLabels"), problems);
       for (const auto& [key, value] : labels->items()) {
-        // A null value is no absent entry here, so it is said to be of the wrong type.
+        // Unlike a field that is null, an entry that is null is not absent.
         if (value.is_string()) {
           (*selector.mutable_match_labels())[key] = value.get_ref<const std::string&>();
         } else {
@@ -73,14 +69,14 @@ LabelSelector LabelSelectorFromJson(const Json& json, const std::string& path,
       }
     }
   }
-  if (const Json* expressions = reader.Array("matchExpressions", kMaxExpressions)) {
+  if (const Json* expressions = reader.Array("matchExpressions", kMaxSelectorEntries)) {
     for (size_t i = 0; i < expressions->size(); ++i) {
       JsonReader item((*expressions)[i],
                       reader.PathOf("matchExpressions[" + std::to_string(i) + "]"), problems);
       LabelSelectorRequirement& requirement = *selector.add_match_expressions();
       requirement.set_key(item.String("key", kRequired));
       requirement.set_operator_(item.String("operator", kRequired));
-      const Json* values = item.Array("values", kMaxValues);
+      const Json* values = item.Array("values", kMaxSelectorValues);
       if (values == nullptr) continue;
       for (const Json& value : *values) {
         if (value.is_string()) {
@@ -109,16 +105,17 @@ void ValidateLabelSelector(const LabelSelector& selector, const std::string& pat
                            FieldErrors& problems) {
   for (const auto& [key, value] : selector.match_labels()) {
     if (!IsLabelKey(key))
-      AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a label key");
+      AddProblem(problems, path + ".matchLabels", "\"" + key + "\" is not a valid label key");
     if (!IsLabelValue(value)) {
-      AddProblem(problems, path + ".matchLabels." + key, "\"" + value + "\" is not a label value");
+      AddProblem(problems, path + ".matchLabels." + key,
+                 "\"" + value + "\" is not a valid label value");
     }
   }
   for (int i = 0; i < selector.match_expressions_size(); ++i) {
     const LabelSelectorRequirement& requirement = selector.match_expressions(i);
     std::string at = path + ".matchExpressions[" + std::to_string(i) + "]";
     if (!IsLabelKey(requirement.key())) {
-      AddProblem(problems, at + ".key", "\"" + requirement.key() + "\" is not a label key");
+      AddProblem(problems, at + ".key", "\"" + requirement.key() + "\" is not a valid label key");
     }
     const std::string& op = requirement.operator_();
     if (op == "In" || op == "NotIn") {
@@ -132,7 +129,7 @@ void ValidateLabelSelector(const LabelSelector& selector, const std::string& pat
     }
     for (const std::string& value : requirement.values()) {
       if (!IsLabelValue(value))
-        AddProblem(problems, at + ".values", "\"" + value + "\" is not a label value");
+        AddProblem(problems, at + ".values", "\"" + value + "\" is not a valid label value");
     }
   }
 }

@@ -45,9 +45,10 @@ TEST(LabelSelectorTest, RefusesBadLabels) {
           R"({"matchLabels": {"a b": "c"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["-"]}]})"),
       "s", problems);
   ValidateLabelSelector(selector, "s", problems);
-  EXPECT_EQ(Describe(problems),
-            "s.matchLabels: \"a b\" is not a label key; s.matchExpressions[0].values: \"-\" is not "
-            "a label value");
+  EXPECT_EQ(
+      Describe(problems),
+      "s.matchLabels: \"a b\" is not a valid label key; s.matchExpressions[0].values: \"-\" is not "
+      "a valid label value");
 }
 
 }  // namespace

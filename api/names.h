@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every name that leaves the process: gates, labels, annotations, event reasons, conditions,
-// objects.
+// Every name that other programs can see: gates, labels, annotations, event reasons, objects.
 #pragma once
 
 #include <string>
@@ -18,7 +17,7 @@ inline constexpr std::string_view kFieldManager = "multiarch-tuning-operator";
 inline constexpr std::string_view kClusterGate = "multiarch.openshift.io/scheduling-gate";
 inline constexpr std::string_view kLocalGate = "multiarch.openshift.io/local-scheduling-gate";
 
-// Pod labels; the gate labels have the gates' own names.
+// Pod labels. The label of a gate has the gate's name.
 inline constexpr std::string_view kLabelPrefix = "multiarch.openshift.io/";
 inline constexpr std::string_view kClusterGateLabel = kClusterGate;
 inline constexpr std::string_view kLocalGateLabel = kLocalGate;
@@ -48,13 +47,13 @@ inline constexpr std::string_view kInspectErrorAnnotation =
     "multiarch.openshift.io/image-inspect-error";
 
 // A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its
-// annotations, one for each of them (see watches/announcements.h).
+// annotations, one for each config (see watches/announcements.h).
 inline constexpr std::string_view kAnnouncementsName = "pod-placement-announcements";
 inline constexpr std::string_view kAnnouncementAnnotationPrefix =
     "announced.multiarch.openshift.io/";
 
 // On a ClusterPodPlacementConfig in v1alpha1: the fields that only v1beta1 has (see
-// api/conversion.h). The fallback architecture as the Go operator keeps it, all others as JSON.
+// api/conversion.h). The first is the Go operator's; the second has the other fields as JSON.
 inline constexpr std::string_view kFallbackArchitectureAnnotation =
     "multiarch.openshift.io/fallback-architecture";
 inline constexpr std::string_view kV1beta1SpecAnnotation = "multiarch.openshift.io/v1beta1-spec";
@@ -65,7 +64,7 @@ inline constexpr std::string_view kOsLabel = "kubernetes.io/os";
 inline constexpr std::string_view kMasterNodeLabel = "node-role.kubernetes.io/master";
 inline constexpr std::string_view kControlPlaneNodeLabel = "node-role.kubernetes.io/control-plane";
 
-// Our own operands carry this label (value: the binary's name) and are never gated.
+// The operator's operands have this label (value: the name of the binary) and are never gated.
 inline constexpr std::string_view kOperandLabel = "multiarch.openshift.io/operand";
 
 // Finalizers of the CPPC.
@@ -73,7 +72,7 @@ inline constexpr std::string_view kPodPlacementFinalizer =
     "finalizers.multiarch.openshift.io/pod-placement";
 inline constexpr std::string_view kNoPodPlacementConfigFinalizer =
     "finalizers.multiarch.openshift.io/no-pod-placement-config";
-// Of the Go operator, for its ENoExecEvents; never set here.
+// Set by the Go operator for its ENoExecEvents; this operator only removes it.
 inline constexpr std::string_view kENoExecEventsFinalizer =
     "finalizers.multiarch.openshift.io/enoexec-events";
 
@@ -92,8 +91,8 @@ inline constexpr std::string_view kReasonPreferredDuplicates =
 inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredicateSet";
 inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
 
-// Objects of the cluster's operands, in the operator's namespace (names as in clusters that run the
-// Go operator).
+// Objects of the cluster's operands, in the operator's namespace, with the names of the Go
+// operator.
 inline constexpr std::string_view kControllerName = "pod-placement-controller";
 inline constexpr std::string_view kWebhookName = "pod-placement-web-hook";
 inline constexpr std::string_view kMutatingWebhookConfigurationName =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The cluster controller's flags for files of a node, as the operator mounts them and names them in
-// its --node-files.
+// The cluster controller's flags for files of the node. The operator's --node-files has these names
+// as keys, and the operator mounts the files.
 #pragma once
 
 #include <array>

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodPlacementConfig (v1beta1): the architecture preferences of a namespace for the pods that its
-// selector picks.
+// PodPlacementConfig (v1beta1): the architecture preferences for the pods of a namespace that its
+// selector matches.
 //
-// Reading never refuses an object for what its spec says, or one bad object would stop the watch of
-// all: what does not fit is named in `problems`, which the webhook answers with, and a config with
-// problems prefers nothing. Not for PUT of an object that came from the server: fields that are not
-// named here would be lost. Patch it.
+// FromJson() accepts every object, because one refused object would stop the watch of all. What is
+// wrong with the spec is listed in `problems`: the validating webhook refuses such a config, and
+// one that is stored anyway has no preferences. Do not PUT an object that the API server returned:
+// fields without a member here would be lost. Patch it.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 #include <string>
@@ -15,7 +16,8 @@
 
 #include "api/conditions.h"
 #include "api/field_error.h"
-#include "api/plugins.h"
+#include "api/fields.h"
+#include "api/node_affinity_scoring.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
 #include "kube/types/resource.h"
@@ -23,24 +25,48 @@
 
 namespace api {
 
+struct Plugins {
+  std::optional<NodeAffinityScoring> node_affinity_scoring;
+
+  bool operator==(const Plugins&) const = default;
+  static void Fields(auto& plugins, auto& field) {
+    field("nodeAffinityScoring", plugins.node_affinity_scoring);
+  }
+};
+
 struct PodPlacementConfigSpec {
   // Absent and empty both select every pod of the namespace.
   std::optional<kube::meta::LabelSelector> label_selector;
-  // 0 to 255; the higher one is applied first.
+  // Configs are applied in descending priority.
   int32_t priority = 0;
-  // Required by the API; nullopt only with problems.
+  // nullopt only with problems.
   std::optional<Plugins> plugins;
+
+  static void Fields(auto& spec, auto& field) {
+    field("labelSelector", spec.label_selector);
+    field("priority", spec.priority, Range{.low = 0, .high = 255});
+    field("plugins", spec.plugins, kRequired);
+  }
 };
 
-// One workload of the shard, as the status shows it.
+inline constexpr std::array<std::string_view, 2> kShardControllerKinds = {"Controller", "Webhook"};
+
+// One workload of the shard.
 struct ShardController {
-  std::string name;  // the Deployment's
-  std::string kind;  // "Controller" or "Webhook"
+  std::string name;  // of the Deployment
+  std::string kind;
   int64_t replicas = 0;
   int64_t ready_replicas = 0;
   std::string version;
 
   bool operator==(const ShardController&) const = default;
+  static void Fields(auto& controller, auto& field) {
+    field("name", controller.name, kRequired);
+    field("kind", controller.kind, OneOf{kShardControllerKinds}, kRequired);
+    field("replicas", controller.replicas, Range{.low = 0});
+    field("readyReplicas", controller.ready_replicas, Range{.low = 0});
+    field("version", controller.version);
+  }
 };
 
 struct PodPlacementConfigStatus {
@@ -49,18 +75,23 @@ struct PodPlacementConfigStatus {
   std::vector<ShardController> controllers;
 
   bool operator==(const PodPlacementConfigStatus&) const = default;
+  static void Fields(auto& status, auto& field) {
+    field("observedGeneration", status.observed_generation, Range{.low = 0});
+    field("conditions", status.conditions, Items{});
+    field("controllers", status.controllers, Items{.max = 16});
+  }
 };
 
 class PodPlacementConfig {
  public:
-  // kInvalid only for what is not a JSON object.
+  // kInvalid only if `json` is not a JSON object.
   static kube::Result<PodPlacementConfig> FromJson(kube::Json json);
   kube::Json ToJson() const;
 
   const kube::meta::ObjectMeta& metadata() const { return metadata_; }
   kube::meta::ObjectMeta* mutable_metadata() { return &metadata_; }
 
-  // The preferences in force: empty when the plugin is off or absent, or the config has problems.
+  // The preferences to apply: none if the plugin is absent or disabled, or the config has problems.
   std::span<const Platform> Preferences() const;
 
   PodPlacementConfigSpec spec;
@@ -71,7 +102,7 @@ class PodPlacementConfig {
   kube::meta::ObjectMeta metadata_;
 };
 
-// The spec and the status alone, for comparing and for patches.
+// The spec and the status alone, for comparisons and for patches.
 kube::Json SpecToJson(const PodPlacementConfigSpec& spec);
 kube::Json StatusToJson(const PodPlacementConfigStatus& status);
 

@@ -53,7 +53,7 @@ TEST(PodPlacementConfigTest, ADisabledPluginPrefersNothing) {
   EXPECT_THAT(config.Preferences(), IsEmpty());
 }
 
-TEST(PodPlacementConfigTest, OnlyWhatIsNoObjectIsRefused) {
+TEST(PodPlacementConfigTest, OnlyJsonThatIsNoObjectIsRefused) {
   for (const char* text : {"[]", "null", "1", "\"x\""}) {
     EXPECT_TRUE(
         kube::FailedWith(PodPlacementConfig::FromJson(Json::parse(text)), kube::Code::kInvalid))
@@ -96,7 +96,7 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
        {"spec.plugins.nodeAffinityScoring.platforms[0].weight", "is required"}},
       {R"({"plugins": {"nodeAffinityScoring": {"enabled": true, "platforms":
           [{"architecture": "arm64", "weight": 1}, {"architecture": "arm64", "weight": 2}]}}})",
-       {"spec.plugins.nodeAffinityScoring.platforms[1].architecture", "\"arm64\" is there twice"}},
+       {"spec.plugins.nodeAffinityScoring.platforms[1].architecture", "\"arm64\" is listed twice"}},
       {R"({"plugins": {}, "labelSelector": {"matchLabels": {"a": 1}}})",
        {"spec.labelSelector.matchLabels.a", "must be a string"}},
       {R"({"plugins": {}, "labelSelector": {"matchExpressions": [{"key": "a", "operator": "Near"}]}})",

@@ -26,7 +26,7 @@ void RequireFreePriority(const PodPlacementConfig& config, const PodPlacementCon
   }
 }
 
-// Problems count as content: they stand for what the typed spec left out.
+// Compares problems as well: the typed spec does not have the fields that were refused.
 template <class T>
 bool SpecUnchanged(const T& old_config, const T& config) {
   return old_config.problems == config.problems &&
@@ -40,8 +40,8 @@ FieldErrors ValidateCreate(const PodPlacementConfig& config, const PodPlacementC
   FieldErrors errors = config.problems;
   if (!cluster_config_exists) {
     AddProblem(errors, "metadata.name",
-               "a PodPlacementConfig needs the ClusterPodPlacementConfig \"" +
-                   std::string(kClusterConfigName) + "\": create that first");
+               "the ClusterPodPlacementConfig \"" + std::string(kClusterConfigName) +
+                   "\" does not exist: create it before a PodPlacementConfig");
   }
   RequireFreePriority(config, existing, errors);
   return errors;
@@ -61,7 +61,7 @@ FieldErrors ValidateCreate(const ClusterPodPlacementConfig& config) {
   if (config.metadata().name() != kClusterConfigName) {
     AddProblem(errors, "metadata.name",
                "must be \"" + std::string(kClusterConfigName) +
-                   "\": there is one ClusterPodPlacementConfig");
+                   "\": only one ClusterPodPlacementConfig is allowed");
   }
   return errors;
 }
@@ -83,7 +83,7 @@ FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
   }
   if (existing.size() > kNamed)
     names += " and " + std::to_string(existing.size() - kNamed) + " more";
-  return {{"metadata.name", "cannot be deleted while there are PodPlacementConfigs: " + names}};
+  return {{"metadata.name", "cannot be deleted while PodPlacementConfigs exist: " + names}};
 }
 
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b) {

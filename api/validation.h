@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the validating webhooks refuse, as pure functions. An empty answer admits the object.
+// What the validating webhooks refuse, as pure functions. No errors: the object is admitted.
 //
-// What the CRDs' own schemas refuse is refused here again: the CRD installed may be another one,
-// and the words are better. Updates are only held to what they change, and objects being deleted to
-// nothing, so that neither an older object nor a namespace's deletion gets stuck.
+// What the CRDs' schemas refuse is refused here as well: the cluster may have an older CRD, and
+// these messages are clearer. An update is checked only for what it changes, and an object that is
+// being deleted not at all: otherwise an older object or the deletion of a namespace could be
+// blocked.
 #pragma once
 
 #include <vector>
@@ -16,8 +17,8 @@ namespace api {
 
 using PodPlacementConfigs = std::vector<const PodPlacementConfig*>;
 
-// `existing`: the PodPlacementConfigs of the same namespace; `config` itself may be among them.
-// `cluster_config_exists`: there is a ClusterPodPlacementConfig, and it is not being deleted.
+// `existing`: the PodPlacementConfigs of the same namespace, with or without `config` itself.
+// `cluster_config_exists`: a ClusterPodPlacementConfig exists and is not being deleted.
 FieldErrors ValidateCreate(const PodPlacementConfig& config, const PodPlacementConfigs& existing,
                            bool cluster_config_exists);
 FieldErrors ValidateUpdate(const PodPlacementConfig& old_config, const PodPlacementConfig& config,
@@ -30,18 +31,19 @@ FieldErrors ValidateUpdate(const ClusterPodPlacementConfig& old_config,
 FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
                            const PodPlacementConfigs& existing);
 
-// The order in which configs of one namespace are applied: higher priority first; of two with one
-// priority the older, then the one whose name sorts first. A config without a creation time (not
-// stored yet) is the youngest.
+// The order in which the configs of a namespace are applied: by descending priority, then by age
+// with the oldest first, then by name. A config without a creation time is not stored yet and the
+// youngest.
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b);
 
-// The config of `existing` that had `config`'s priority before it, or nullptr. Creates that race
-// past the webhook end so: the younger ones' status says so, and names this one.
+// The oldest other config of `existing` with `config`'s priority that precedes it, or nullptr. Two
+// creates can pass the webhook at the same time: the younger config is then not applied, and its
+// status names this one.
 const PodPlacementConfig* PriorityHolder(const PodPlacementConfig& config,
                                          const PodPlacementConfigs& existing);
 
-// The configs of one namespace that are applied, in the order in which they are: all but those with
-// a PriorityHolder(). Who applies configs or gates pods for them goes by this.
+// The configs of a namespace that are applied, in order: all without a PriorityHolder(). Gating and
+// placement both use this list.
 PodPlacementConfigs InForce(PodPlacementConfigs existing);
 
 }  // namespace api

@@ -29,10 +29,10 @@ ClusterPodPlacementConfig ClusterConfig(const char* name) {
 
 TEST(ValidationTest, AConfigNeedsTheClusterConfig) {
   EXPECT_THAT(ValidateCreate(Config("a", 1), {}, true), IsEmpty());
-  EXPECT_THAT(Describe(ValidateCreate(Config("a", 1), {}, false)), HasSubstr("create that first"));
+  EXPECT_THAT(Describe(ValidateCreate(Config("a", 1), {}, false)), HasSubstr("create it before"));
 }
 
-TEST(ValidationTest, APriorityIsThereOnceInANamespace) {
+TEST(ValidationTest, APriorityIsUniqueInANamespace) {
   PodPlacementConfig first = Config("first", 7, 100);
   EXPECT_EQ(Describe(ValidateCreate(Config("second", 7), {&first}, true)),
             "spec.priority: 7 is already used by PodPlacementConfig first in this namespace");
@@ -45,7 +45,7 @@ TEST(ValidationTest, APriorityIsThereOnceInANamespace) {
   EXPECT_THAT(ValidateUpdate(second, Config("second", 9, 200), {&first, &second}), IsEmpty());
 }
 
-TEST(ValidationTest, UpdatesAreHeldToWhatTheyChange) {
+TEST(ValidationTest, UpdatesAreCheckedForTheirChanges) {
   PodPlacementConfig rival = Config("rival", 7, 100);
   PodPlacementConfig old_config = Config("a", 7, 200);  // raced past the webhook
   PodPlacementConfig labelled = old_config;
@@ -66,12 +66,12 @@ TEST(ValidationTest, UpdatesAreHeldToWhatTheyChange) {
   EXPECT_THAT(ValidateUpdate(old_config, bad, {}), IsEmpty());
 }
 
-TEST(ValidationTest, ThereIsOneClusterConfig) {
+TEST(ValidationTest, OnlyOneClusterConfigIsAllowed) {
   EXPECT_THAT(ValidateCreate(ClusterConfig("cluster")), IsEmpty());
   EXPECT_THAT(Describe(ValidateCreate(ClusterConfig("other"))), HasSubstr("must be \"cluster\""));
 }
 
-TEST(ValidationTest, AClusterConfigIsHeldToWhatItChanges) {
+TEST(ValidationTest, UpdatesOfTheClusterConfigAreCheckedForTheirChanges) {
   ClusterPodPlacementConfig old_config = ClusterConfig("cluster");
   ClusterPodPlacementConfig bad = old_config;
   bad.problems.push_back({"spec.logVerbosity", "is wrong"});
@@ -79,11 +79,11 @@ TEST(ValidationTest, AClusterConfigIsHeldToWhatItChanges) {
   EXPECT_THAT(ValidateUpdate(bad, bad), IsEmpty());
 }
 
-TEST(ValidationTest, TheClusterConfigCannotGoBeforeTheOthers) {
+TEST(ValidationTest, TheClusterConfigCannotBeDeletedBeforeTheOthers) {
   EXPECT_THAT(ValidateDelete(ClusterConfig("cluster"), {}), IsEmpty());
   PodPlacementConfig a = Config("a", 1), b = Config("b", 2), c = Config("c", 3), d = Config("d", 4);
   EXPECT_EQ(Describe(ValidateDelete(ClusterConfig("cluster"), {&a, &b, &c, &d})),
-            "metadata.name: cannot be deleted while there are PodPlacementConfigs: ns/a, ns/b, "
+            "metadata.name: cannot be deleted while PodPlacementConfigs exist: ns/a, ns/b, "
             "ns/c and 1 more");
   // One that should not be there at all may go.
   EXPECT_THAT(ValidateDelete(ClusterConfig("other"), {&a}), IsEmpty());

@@ -5,7 +5,7 @@
 
 namespace api {
 
-// What --version prints and what the status of a shard says.
+// Printed by --version, and part of the status of a PodPlacementConfig.
 inline constexpr std::string_view kVersion = "0.1.0";
 
 }  // namespace api

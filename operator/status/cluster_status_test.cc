@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/conditions.h"
+#include "api/testing/find_condition.h"
 
 namespace operator_ {
 namespace {
@@ -60,7 +61,8 @@ TEST(ClusterStatusTest, DeletionReportsWhatItWaitsFor) {
 
 TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItIsEnabled) {
   api::ClusterPodPlacementConfig config;
-  config.spec.plugins = api::Plugins{.exec_format_error_monitor_enabled = true};
+  config.spec.plugins = api::ClusterPlugins{.exec_format_error_monitor =
+                                                api::ExecFormatErrorMonitor{.enabled = true}};
   config.status = ClusterStatus(config, Running(), kNow);
   const api::Condition* condition =
       api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported);
@@ -68,7 +70,7 @@ TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItI
   EXPECT_EQ(condition->status, "False");
   EXPECT_NE(condition->message.find("not supported"), std::string::npos);
   EXPECT_FALSE(api::IsTrue(config.status.conditions, api::kDegraded));
-  config.spec.plugins->exec_format_error_monitor_enabled = false;
+  config.spec.plugins->exec_format_error_monitor->enabled = false;
   config.status = ClusterStatus(config, Running(), kNow);
   EXPECT_EQ(api::FindCondition(config.status.conditions, api::kExecFormatErrorMonitorSupported),
             nullptr);

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "api/conditions.h"
+#include "api/testing/find_condition.h"
 
 namespace operator_ {
 namespace {

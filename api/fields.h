@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+// The field list of an API struct: one line per field, with its name in the API and its bounds.
+// Reading, validation and writing (json_fields.h) go by this list, and crds_test.cc compares it
+// with the CRD. A new field is one line here and one property in api/crds/.
+//
+//   struct Spec {
+//     int32_t priority = 0;  // stays 0 where the field is absent or refused
+//     std::optional<Plugins> plugins;
+//
+//     static void Fields(auto& spec, auto& field) {
+//       field("priority", spec.priority, Range{.low = 0, .high = 255});
+//       field("plugins", spec.plugins, kRequired);
+//     }
+//   };
+//
+// A std::optional<T> and the T of a std::vector<T> are structs with a field list of their own.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+namespace api {
+
+enum Presence { kOptional, kRequired };
+
+// Of an int32_t or int64_t; both ends are allowed.
+struct Range {
+  int64_t low = std::numeric_limits<int64_t>::min();
+  int64_t high = std::numeric_limits<int64_t>::max();
+};
+
+// Of a std::string: the allowed values. With `or_empty`, "" is allowed as well and means absent.
+struct OneOf {
+  std::span<const std::string_view> values;
+  bool or_empty = false;
+};
+
+// Of a std::string: the API has an object with this string as its only field, `name`. "" if absent.
+struct ObjectName {};
+
+// Of std::chrono::seconds, which the API has as a string ("1m30s"); both ends are allowed.
+struct Period {
+  std::chrono::seconds low;
+  std::chrono::seconds high;
+};
+
+// Of a std::vector.
+struct Items {
+  size_t min = 0;
+  size_t max = std::numeric_limits<size_t>::max();
+  std::string_view unique = {};  // a string field of the items: no two have the same value
+};
+
+}  // namespace api

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reads and writes structs that have a field list (fields.h) as JSON.
+//
+//   FieldErrors problems;
+//   auto spec = ReadFields<PodPlacementConfigSpec>(json["spec"], "spec", problems);
+//   json["spec"] = WriteFields(spec);
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/field_error.h"
+#include "api/fields.h"
+#include "api/json_reader.h"
+#include "kube/types/meta.pb.h"
+#include "kube/types/unstructured.h"
+
+namespace api {
+
+// The visitor that reads. A field that is absent or refused keeps its value; an item of a list that
+// has a problem is left out.
+class FieldReader {
+ public:
+  FieldReader(const kube::Json& object, std::string path, FieldErrors& problems)
+      : reader_(object, std::move(path), problems) {}
+
+  void operator()(std::string_view name, int32_t& value, Range range, Presence = kOptional);
+  void operator()(std::string_view name, int64_t& value, Range range, Presence = kOptional);
+  void operator()(std::string_view name, bool& value, Presence = kOptional);
+  void operator()(std::string_view name, std::string& value, Presence = kOptional);
+  void operator()(std::string_view name, std::string& value, OneOf allowed, Presence = kOptional);
+  void operator()(std::string_view name, std::string& value, ObjectName);
+  void operator()(std::string_view name, std::chrono::seconds& value, Period period);
+  void operator()(std::string_view name, std::optional<kube::meta::LabelSelector>& value);
+
+  template <class T>
+  void operator()(std::string_view name, std::optional<T>& value, Presence presence = kOptional) {
+    const kube::Json* object = reader_.Object(name, presence);
+    if (object == nullptr) return;
+    FieldReader fields(*object, reader_.PathOf(name), reader_.problems());
+    T::Fields(value.emplace(), fields);
+  }
+
+  template <class T>
+  void operator()(std::string_view name, std::vector<T>& values, Items limits,
+                  Presence presence = kOptional) {
+    const kube::Json* list = List(name, limits, presence);
+    for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
+      FieldErrors problems;
+      FieldReader fields((*list)[i], ItemPath(name, i), problems);
+      T value;
+      T::Fields(value, fields);
+      if (Accept(*list, i, limits.unique, fields, problems)) values.push_back(std::move(value));
+    }
+  }
+
+ private:
+  // nullptr where absent or refused.
+  const kube::Json* List(std::string_view name, Items limits, Presence presence);
+  std::string ItemPath(std::string_view name, size_t index) const;
+  // False if the item `index` has problems, or has the `unique` value of an earlier one. Its
+  // problems become the list's.
+  bool Accept(const kube::Json& list, size_t index, std::string_view unique, FieldReader& item,
+              FieldErrors& problems);
+
+  JsonReader reader_;
+};
+
+// The visitor that writes. Left out are empty optionals and the empty strings that mean absent.
+class FieldWriter {
+ public:
+  void operator()(std::string_view name, int64_t value, Range, Presence = kOptional);
+  void operator()(std::string_view name, bool value, Presence = kOptional);
+  void operator()(std::string_view name, const std::string& value, Presence = kOptional);
+  void operator()(std::string_view name, const std::string& value, OneOf, Presence = kOptional);
+  void operator()(std::string_view name, const std::string& value, ObjectName);
+  void operator()(std::string_view name, std::chrono::seconds value, Period);
+  void operator()(std::string_view name, const std::optional<kube::meta::LabelSelector>& value);
+
+  template <class T>
+  void operator()(std::string_view name, const std::optional<T>& value, Presence = kOptional) {
+    if (!value) return;
+    FieldWriter fields;
+    T::Fields(*value, fields);
+    Put(name, std::move(fields.json_));
+  }
+
+  template <class T>
+  void operator()(std::string_view name, const std::vector<T>& values, Items,
+                  Presence = kOptional) {
+    kube::Json list = kube::Json::array();
+    for (const T& value : values) {
+      FieldWriter fields;
+      T::Fields(value, fields);
+      list.push_back(std::move(fields.json_));
+    }
+    Put(name, std::move(list));
+  }
+
+  kube::Json Take() { return std::move(json_); }
+
+ private:
+  void Put(std::string_view name, kube::Json value);
+
+  kube::Json json_ = kube::Json::object();
+};
+
+// `path` is where `json` is in the object, for the names in `problems`.
+template <class T>
+T ReadFields(const kube::Json& json, std::string path, FieldErrors& problems) {
+  FieldReader reader(json, std::move(path), problems);
+  T value;
+  T::Fields(value, reader);
+  return value;
+}
+
+template <class T>
+kube::Json WriteFields(const T& value) {
+  FieldWriter writer;
+  T::Fields(value, writer);
+  return writer.Take();
+}
+
+}  // namespace api

@@ -11,9 +11,9 @@
 #include "api/names.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
-#include "placement/configs.h"
 #include "placement/gate.h"
 #include "placement/ignored.h"
+#include "placement/matching_configs.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
 

@@ -211,7 +211,7 @@ void FuzzPod(const std::string& input) {
     return std::vector{*api::PodPlacementConfig::FromJson(std::move(json))};
   }());
   static const std::vector<api::Platform> platforms = {{"amd64", 1}, {"arm64", 2}};
-  placement::Configs matching = placement::ConfigsFor(*pod, configs);
+  placement::MatchingConfigs matching = placement::ConfigsFor(*pod, configs);
   (void)placement::GatingConfigs(*pod);
 
   CheckRelease(*pod, api::kLocalGate,

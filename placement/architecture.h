@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ArchitectureSet: the architectures that an image, or all images of a pod, can run on; GOARCH
-// names ("amd64").
+// ArchitectureSet: the architectures that an image or a pod supports, by their GOARCH names
+// ("amd64").
 #pragma once
 
 #include <algorithm>
@@ -8,19 +8,21 @@
 #include <string>
 #include <string_view>
 
+#include "api/platform.h"
+
 namespace placement {
 
 using ArchitectureSet = std::set<std::string>;
 
-// What a configuration may name, and what an image stands for that runs nowhere itself (an operator
-// bundle).
+// The architectures that a config can name. An image that never runs (an operator bundle) supports
+// all of them.
 inline const ArchitectureSet& AllArchitectures() {
-  static const ArchitectureSet all = {"amd64", "arm64", "ppc64le", "s390x"};
+  static const ArchitectureSet all(api::kArchitectures.begin(), api::kArchitectures.end());
   return all;
 }
 
-// Lower-case letters and digits, at most 32. What an image says is untrusted: anything else would
-// be refused as a label value, or be mistaken for a label of ours (those all have a '-').
+// Lower-case letters and digits, at most 32. Images are untrusted: the API server would refuse
+// other names as part of a label, and a name with '-' could be one of the operator's labels.
 inline bool IsArchitectureName(std::string_view name) {
   constexpr size_t kMaxLength = 32;
   return !name.empty() && name.size() <= kMaxLength &&
@@ -28,8 +30,7 @@ inline bool IsArchitectureName(std::string_view name) {
                      [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); });
 }
 
-// Those of `architectures` that are architecture names, at most 32 of them; no real image supports
-// more than a dozen.
+// The architecture names in `architectures`, at most 32; no real image supports more than a dozen.
 inline ArchitectureSet OnlyNames(const ArchitectureSet& architectures) {
   constexpr size_t kMaxArchitectures = 32;
   ArchitectureSet names;

@@ -15,18 +15,13 @@ bool HasGate(const kube::core::Pod& pod, std::string_view gate) {
 }
 
 bool DropGate(kube::core::Pod& pod, std::string_view gate) {
-  if (!RemoveGate(pod, gate)) return false;
-  SetLabel(pod, gate, api::kRemoved);
-  return true;
-}
-
-bool RemoveGate(kube::core::Pod& pod, std::string_view gate) {
   if (!HasGate(pod, gate)) return false;
   auto& gates = *pod.mutable_spec()->mutable_scheduling_gates();
   auto is_gate = [&](const kube::core::PodSchedulingGate& present) {
     return present.name() == gate;
   };
   gates.erase(std::remove_if(gates.begin(), gates.end(), is_gate), gates.end());
+  SetLabel(pod, gate, api::kRemoved);
   return true;
 }
 

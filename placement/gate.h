@@ -17,7 +17,4 @@ bool HasGate(const kube::core::Pod& pod, std::string_view gate);
 // is then unchanged.
 bool DropGate(kube::core::Pod& pod, std::string_view gate);
 
-// The same without the label.
-bool RemoveGate(kube::core::Pod& pod, std::string_view gate);
-
 }  // namespace placement

@@ -21,7 +21,7 @@ bool SelectsControlPlane(const PodView& pod) {
          Contains(pod.node_selector_keys, api::kMasterNodeLabel);
 }
 
-// The user has said where the pod may run: we would not add a requirement.
+// The user has constrained the architecture everywhere: no requirement would be added.
 bool RequiresArchitecture(const PodView& pod) {
   const std::vector<bool>& terms = pod.required_terms_on_architecture;
   return Contains(pod.node_selector_keys, api::kArchLabel) ||
@@ -33,7 +33,7 @@ GateDecision ShouldGate(const PodView& pod, std::string_view gate,
   if (IsOffLimits(pod, operator_namespace)) return GateDecision::kOffLimits;
   if (Contains(pod.gates, gate)) return GateDecision::kAlreadyGated;
   if (IsNeverGated(pod, operator_namespace)) return GateDecision::kIgnore;
-  // The user's own requirement and preference win over both of ours.
+  // The user's own requirement and preference take precedence: nothing would be added.
   if (RequiresArchitecture(pod) && (pod.prefers_architecture || !preferences))
     return GateDecision::kIgnore;
   return GateDecision::kGate;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Gating: which new pods get a scheduling gate. Pure, and decided from the pod and the request
-// alone: whoever gates keeps no state and asks nobody, so a pod is never held up by what we don't
-// know yet.
+// Gating: which new pods get a scheduling gate. Pure: the pod and the request are the only input,
+// and no pod waits for a cache or a call.
 #pragma once
 
 #include <string_view>
@@ -9,42 +8,42 @@
 
 namespace placement {
 
-// What gating needs to know of a pod; views into whatever it was read from.
+// The parts of a pod that decide about gates. The views belong to the caller.
 struct PodView {
-  // Of the request: a new pod's own metadata may not have it yet.
+  // From the request: the metadata of a new pod may not have it yet.
   std::string_view ns;
   std::string_view node_name;
   // Has a controlling owner reference to a DaemonSet.
   bool owned_by_daemon_set = false;
-  // Carries the label that our own operands carry.
+  // Has the label api::kOperandLabel.
   bool operand = false;
   std::vector<std::string_view> node_selector_keys;
   std::vector<std::string_view> gates;
-  // One entry for each required node selector term: does it have an expression on the architecture?
+  // For each required node selector term, whether it has an expression on kubernetes.io/arch.
   std::vector<bool> required_terms_on_architecture;
-  // At least one preferred term has an expression on the architecture.
+  // At least one preferred term has an expression on kubernetes.io/arch.
   bool prefers_architecture = false;
 };
 
-// True for a pod that is gated by no configuration whatsoever: bound to a node or the control
-// plane, owned by a DaemonSet, or off limits (kOffLimits).
+// True for a pod that no configuration gates: bound to a node, selecting the control plane, owned
+// by a DaemonSet, or off limits (kOffLimits).
 bool IsNeverGated(const PodView& pod, std::string_view operator_namespace);
 
 enum class GateDecision {
   kGate,          // add the gate
-  kAlreadyGated,  // it has the gate: only mark it as gated
-  kIgnore,        // nothing for us to do on this pod
-  kOffLimits,     // not ours to touch in any way: the system's namespaces and our own
+  kAlreadyGated,  // the pod has the gate: only set the gate's label
+  kIgnore,        // the pod needs no requirement and no preferences
+  kOffLimits,  // do not change the pod at all: an operand, or in kube-* or the operator's namespace
 };
 
-// The gate that the cluster controller drops. `operator_namespace` is where the operator and its
-// operands live. With `preferences` a configuration in force may prefer an architecture for this
-// pod; without, a pod that already requires its architecture needs nothing from us and is ignored.
+// For the cluster gate. `operator_namespace` is the namespace of the operator and its operands.
+// With `preferences`, a configuration may have preferences for this pod. Without, a pod that
+// already requires an architecture is ignored.
 GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace,
                                   bool preferences);
 
-// The gate that the shard of `shard_namespace` drops; pods of other namespaces are off limits to
-// it. It is asked only for pods that a PodPlacementConfig selects, so there are always preferences.
+// For the local gate, which the shard of `shard_namespace` drops; pods of other namespaces are off
+// limits. Called only for pods that a PodPlacementConfig selects: there are always preferences.
 GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace,
                                std::string_view operator_namespace);
 

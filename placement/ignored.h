@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Which gated pods are not ours to place, so that their gates are dropped and nothing is set: no
-// webhook of ours gates them, but anybody who makes a pod may.
+// Which gated pods are not placed by architecture. The webhooks do not gate such a pod, but the
+// user who creates it can. Its gates are dropped and nothing else is set.
 #pragma once
 
 #include <string_view>
@@ -9,13 +9,13 @@
 
 namespace placement {
 
-// True by what the pod itself says: pinned to a node or to the control plane, owned by a DaemonSet,
-// an operand of ours, or in a namespace of the system or of the operator (`operator_namespace`;
-// empty where the caller never sees it).
+// True if the pod itself shows it: bound to a node, selecting the control plane, owned by a
+// DaemonSet, an operand, or in kube-* or `operator_namespace` (empty if the caller never sees that
+// namespace).
 bool IsIgnored(const kube::core::Pod& pod, std::string_view operator_namespace);
 
-// False if only a look at the pod's namespace tells whether the cluster's configuration selects it:
-// the gates that the pod has are not from our webhooks, which label what they gate.
+// True if a webhook of the operator gated the pod: webhooks label the pods that they gate. For
+// other pods, the caller checks whether the ClusterPodPlacementConfig selects the pod's namespace.
 bool IsGatedByWebhook(const kube::core::Pod& pod);
 
 }  // namespace placement

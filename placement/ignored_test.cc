@@ -14,7 +14,7 @@ using kube::core::Pod;
 
 MakePod Gated() { return std::move(MakePod("web").Gate(api::kClusterGate).Image("a:1")); }
 
-TEST(IgnoredTest, PodsThatNoWebhookOfOursGates) {
+TEST(IgnoredTest, PodsThatTheWebhooksDoNotGateAreIgnored) {
   EXPECT_TRUE(IsIgnored(Gated().Node("node-1"), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().Owner("apps/v1", "DaemonSet", "agent"), "ops"));
   EXPECT_TRUE(IsIgnored(Gated().NodeSelector("node-role.kubernetes.io/control-plane", ""), "ops"));
@@ -24,7 +24,7 @@ TEST(IgnoredTest, PodsThatNoWebhookOfOursGates) {
   EXPECT_TRUE(IsIgnored(Gated().Namespace("ops"), "ops"));
 }
 
-TEST(IgnoredTest, OthersAreOurs) {
+TEST(IgnoredTest, OtherPodsAreNotIgnored) {
   EXPECT_FALSE(IsIgnored(Gated(), "ops"));
   EXPECT_FALSE(IsIgnored(Gated(), ""));
   EXPECT_FALSE(IsIgnored(Gated().Namespace("kubernetes"), "ops"));
@@ -33,7 +33,7 @@ TEST(IgnoredTest, OthersAreOurs) {
   EXPECT_FALSE(IsIgnored(Gated().NodeSelector("kubernetes.io/arch", "arm64"), "ops"));
 }
 
-TEST(IgnoredTest, OurWebhooksLabelWhatTheyGate) {
+TEST(IgnoredTest, TheLabelShowsWhetherAWebhookGatedThePod) {
   EXPECT_FALSE(IsGatedByWebhook(Gated()));
   EXPECT_TRUE(IsGatedByWebhook(Gated().Label(api::kClusterGateLabel, api::kGated)));
   EXPECT_FALSE(

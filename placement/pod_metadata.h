@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Labels and annotations of a pod, within what the API server accepts: an update that it refuses
-// gates the pod for ever.
+// Labels and annotations of a pod, within the limits of the API server: a refused update would
+// leave the pod gated.
 #pragma once
 
 #include <string>
@@ -12,13 +12,13 @@ namespace placement {
 
 void SetLabel(kube::core::Pod& pod, std::string_view key, std::string_view value);
 void RemoveLabel(kube::core::Pod& pod, std::string_view key);
-// "" where absent.
+// "" if absent.
 std::string_view LabelOf(const kube::core::Pod& pod, std::string_view key);
 
-// False, and the pod is unchanged, if its annotations would grow beyond the API's 256 KiB.
+// Returns: false, with the pod unchanged, if its annotations would exceed the API's 256 KiB.
 bool SetAnnotation(kube::core::Pod& pod, std::string_view key, std::string_view value);
 void RemoveAnnotation(kube::core::Pod& pod, std::string_view key);
-// "" where absent.
+// "" if absent.
 std::string_view AnnotationOf(const kube::core::Pod& pod, std::string_view key);
 
 }  // namespace placement

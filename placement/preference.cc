@@ -31,10 +31,11 @@ std::string_view NextField(std::string_view& text, char separator) {
   return field;
 }
 
-// The annotation, entry by entry. A user may have written it: what is no entry of ours is dropped.
-class Ledger {
+// The annotation, entry by entry. A user may have written it: entries that do not parse are
+// dropped.
+class SourceRecord {
  public:
-  explicit Ledger(std::string_view text) {
+  explicit SourceRecord(std::string_view text) {
     while (!text.empty() && !full()) {
       std::string_view rest = NextField(text, ',');
       Entry entry;
@@ -56,7 +57,7 @@ class Ledger {
     return at == entries_.end() ? nullptr : &*at;
   }
 
-  bool Set(std::string_view architecture, int32_t weight) const {
+  bool IsSet(std::string_view architecture, int32_t weight) const {
     return std::any_of(entries_.begin(), entries_.end(), [&](const Entry& entry) {
       return !entry.skipped && entry.architecture == architecture && entry.weight == weight;
     });
@@ -70,7 +71,7 @@ class Ledger {
   }
 
   bool changed() const { return changed_; }
-  // Where many configs select one pod, only the first that were skipped are recorded.
+  // If many configs select one pod, only the first skipped preferences are recorded.
   bool full() const { return entries_.size() >= kMaxEntries; }
 
   std::string ToString(bool with_skipped) const {
@@ -96,11 +97,11 @@ const NodeSelectorRequirement* ArchitectureExpression(const PreferredSchedulingT
   return nullptr;
 }
 
-bool IsOurs(const PreferredSchedulingTerm& term, const NodeSelectorRequirement& expression,
-            const Ledger& ledger) {
+bool IsFromConfig(const PreferredSchedulingTerm& term, const NodeSelectorRequirement& expression,
+                  const SourceRecord& recorded) {
   return term.preference().match_expressions_size() == 1 &&
          term.preference().match_fields().empty() && expression.operator_() == "In" &&
-         expression.values_size() == 1 && ledger.Set(expression.values(0), term.weight());
+         expression.values_size() == 1 && recorded.IsSet(expression.values(0), term.weight());
 }
 
 void AddTerm(Pod& pod, const api::Platform& platform) {
@@ -124,9 +125,9 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
   PreferenceResult result;
   if (sources.empty()) return result;
 
-  // Read what is there: ours, and the user's.
-  Ledger ledger(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
-  ArchitectureSet ours;
+  // Read the present preferences: those of configurations, and the user's.
+  SourceRecord recorded(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
+  ArchitectureSet present;
   for (const PreferredSchedulingTerm& term :
        pod.spec()
            .affinity()
@@ -134,42 +135,43 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
            .preferred_during_scheduling_ignored_during_execution()) {
     const NodeSelectorRequirement* expression = ArchitectureExpression(term);
     if (expression == nullptr) continue;
-    if (IsOurs(term, *expression, ledger)) {
-      ours.insert(expression->values(0));
+    if (IsFromConfig(term, *expression, recorded)) {
+      present.insert(expression->values(0));
     } else {
       result.user_preferences = true;
     }
   }
 
-  // Add what is missing.
+  // Add the missing ones.
   for (const PreferenceSource& source : sources) {
     bool set_any = false;
     for (const api::Platform& platform : source.platforms) {
       bool valid = IsArchitectureName(platform.architecture) && platform.weight >= 1 &&
                    platform.weight <= kMaxWeight;
       if (!valid) continue;
-      if (result.user_preferences || ours.contains(platform.architecture)) {
-        if (ledger.full() || ledger.Find(platform.architecture, source.name) != nullptr) continue;
-        ledger.Record(platform, source.name, /*skipped=*/true);
+      if (result.user_preferences || present.contains(platform.architecture)) {
+        if (recorded.full() || recorded.Find(platform.architecture, source.name) != nullptr)
+          continue;
+        recorded.Record(platform, source.name, /*skipped=*/true);
         if (!result.user_preferences)
           result.duplicates.push_back(platform.architecture + " of " + source.name);
         continue;
       }
       AddTerm(pod, platform);
-      ours.insert(platform.architecture);
-      ledger.Record(platform, source.name, /*skipped=*/false);
+      present.insert(platform.architecture);
+      recorded.Record(platform, source.name, /*skipped=*/false);
       set_any = true;
     }
     if (set_any) result.set.push_back(source.name);
   }
 
-  // Record it. What was skipped is dropped first where the annotations are nearly full.
-  if (ledger.changed() && !SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation,
-                                         ledger.ToString(/*with_skipped=*/true))) {
+  // Record the sources, without the skipped ones if the annotations are nearly full.
+  if (recorded.changed() && !SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation,
+                                           recorded.ToString(/*with_skipped=*/true))) {
     SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation,
-                  ledger.ToString(/*with_skipped=*/false));
+                  recorded.ToString(/*with_skipped=*/false));
   }
-  SetLabel(pod, api::kPreferredNodeAffinityLabel, ours.empty() ? api::kNotSet : api::kSet);
+  SetLabel(pod, api::kPreferredNodeAffinityLabel, present.empty() ? api::kNotSet : api::kSet);
   return result;
 }
 

@@ -2,9 +2,10 @@
 // Preferences: the weighted kubernetes.io/arch terms that configurations add to a pod's preferred
 // node affinity.
 //
-// Who set what is kept in the pod's annotation preferred-affinity-sources
-// ("arm64:75:PodPlacementConfig-a, amd64:50:ClusterPodPlacementConfig:skipped", without the blank).
-// That ledger tells our terms from the user's, so that applying twice is applying once.
+// The pod's annotation preferred-affinity-sources records the source of each
+// ("arm64:75:PodPlacementConfig-a,amd64:50:ClusterPodPlacementConfig:skipped"). It distinguishes
+// the terms of configurations from the user's: applying preferences twice has the same result as
+// once.
 #pragma once
 
 #include <span>
@@ -20,26 +21,26 @@ inline constexpr std::string_view kClusterSource = "ClusterPodPlacementConfig";
 // "PodPlacementConfig-NAME"
 std::string SourceOf(std::string_view pod_placement_config_name);
 
-// What one configuration prefers.
+// The preferences of one configuration.
 struct PreferenceSource {
   std::string name;
   std::vector<api::Platform> platforms;
 };
 
 struct PreferenceResult {
-  // The pod's author has preferences on the architecture: they win, nothing was set.
+  // The user has preferences on kubernetes.io/arch: they take precedence, nothing was set.
   bool user_preferences = false;
-  // Sources of which at least one preference was set now.
+  // The sources with at least one preference that was set by this call.
   std::vector<std::string> set;
-  // "arm64 of PodPlacementConfig-b": left out now, because a source before it had set that
+  // "arm64 of PodPlacementConfig-b": skipped by this call, because an earlier source had set that
   // architecture.
   std::vector<std::string> duplicates;
 };
 
-// Adds the preferences of `sources`, which come in the order in which they count: an architecture
-// that one of them set is not set again by a later one. A preferred term on the architecture that
-// is not ours switches all of them off. What is left out is recorded as skipped. Sets the label
-// preferred-node-affinity (set, not-set) unless `sources` is empty.
+// Adds the preferences of `sources`. The first source with an architecture sets it; later ones skip
+// it. If the user has a preferred term on kubernetes.io/arch, all are skipped. Skipped preferences
+// are recorded as such. Sets the label preferred-node-affinity (set, not-set) unless `sources` is
+// empty.
 PreferenceResult ApplyPreferences(kube::core::Pod& pod, std::span<const PreferenceSource> sources);
 
 }  // namespace placement

@@ -51,7 +51,7 @@ std::vector<std::string> TermsOf(const Pod& pod) {
   return terms;
 }
 
-std::string Ledger(const Pod& pod) {
+std::string SourcesAnnotation(const Pod& pod) {
   return std::string(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
 }
 std::string Label(const Pod& pod) {
@@ -68,7 +68,7 @@ TEST(PreferenceTest, TheFirstSourceToNameAnArchitectureSetsIt) {
   EXPECT_THAT(TermsOf(pod),
               ElementsAre("75 kubernetes.io/arch In arm64", "20 kubernetes.io/arch In amd64",
                           "1 kubernetes.io/arch In s390x"));
-  EXPECT_EQ(Ledger(pod),
+  EXPECT_EQ(SourcesAnnotation(pod),
             "arm64:75:PodPlacementConfig-high,arm64:10:PodPlacementConfig-low:skipped,amd64:20:"
             "PodPlacementConfig-low,"
             "amd64:50:ClusterPodPlacementConfig:skipped,s390x:1:ClusterPodPlacementConfig");
@@ -87,13 +87,13 @@ TEST(PreferenceTest, ApplyingTwiceIsApplyingOnce) {
   PreferenceResult again = ApplyPreferences(pod, sources);
   EXPECT_EQ(pod.SerializeAsString().size(), once.SerializeAsString().size());
   EXPECT_EQ(TermsOf(pod), TermsOf(once));
-  EXPECT_EQ(Ledger(pod), Ledger(once));
+  EXPECT_EQ(SourcesAnnotation(pod), SourcesAnnotation(once));
   EXPECT_FALSE(again.user_preferences);
   EXPECT_THAT(again.set, IsEmpty());
   EXPECT_THAT(again.duplicates, IsEmpty());
 }
 
-TEST(PreferenceTest, TheClusterGoesOnWhereTheShardStopped) {
+TEST(PreferenceTest, TheClusterAddsToThePreferencesOfTheShard) {
   Pod pod;
   ApplyPreferences(pod, std::vector{kHigh});
   PreferenceResult result = ApplyPreferences(pod, std::vector{kHigh, kCluster});
@@ -104,7 +104,7 @@ TEST(PreferenceTest, TheClusterGoesOnWhereTheShardStopped) {
   EXPECT_THAT(result.set, ElementsAre(kCluster.name));
 }
 
-TEST(PreferenceTest, TheUsersPreferencesOnTheArchitectureSwitchAllOff) {
+TEST(PreferenceTest, PreferencesOfTheUserOnTheArchitectureDisableAll) {
   const Term cases[] = {
       {75,
        "kubernetes.io/arch",
@@ -126,7 +126,7 @@ TEST(PreferenceTest, TheUsersPreferencesOnTheArchitectureSwitchAllOff) {
       EXPECT_THAT(result.duplicates, IsEmpty()) << term.op;
       EXPECT_EQ(TermsOf(pod).size(), 1u) << term.op;
       EXPECT_EQ(
-          Ledger(pod),
+          SourcesAnnotation(pod),
           "arm64:75:PodPlacementConfig-high:skipped,amd64:50:ClusterPodPlacementConfig:skipped,"
           "s390x:1:ClusterPodPlacementConfig:skipped");
       EXPECT_EQ(Label(pod), "not-set");
@@ -141,8 +141,8 @@ TEST(PreferenceTest, OtherPreferencesOfTheUserStay) {
   EXPECT_THAT(TermsOf(pod), ElementsAre("9 zone In a", "75 kubernetes.io/arch In arm64"));
 }
 
-TEST(PreferenceTest, ATermIsOursOnlyAsTheLedgerHasIt) {
-  // The ledger names arm64 with weight 75; the pod's term has another weight, or more to it.
+TEST(PreferenceTest, ATermIsFromAConfigOnlyIfTheAnnotationListsIt) {
+  // The annotation lists arm64 with weight 75; the term has another weight or more expressions.
   Pod other_weight;
   SetAnnotation(other_weight, api::kPreferredAffinitySourcesAnnotation,
                 "arm64:75:PodPlacementConfig-high");
@@ -156,14 +156,14 @@ TEST(PreferenceTest, ATermIsOursOnlyAsTheLedgerHasIt) {
   EXPECT_TRUE(ApplyPreferences(skipped, std::vector{kCluster}).user_preferences);
 }
 
-TEST(PreferenceTest, NonsenseInTheLedgerIsDropped) {
+TEST(PreferenceTest, InvalidEntriesOfTheAnnotationAreDropped) {
   for (const char* text :
        {"", ",,,", ":::", "arm64", "arm64:x:y", "arm64:1:", ":1:PodPlacementConfig-a", "ARM:1:x",
         "arm64:99999999999999999999:x", "\xff\xfe"}) {
     Pod pod;
     SetAnnotation(pod, api::kPreferredAffinitySourcesAnnotation, text);
     ApplyPreferences(pod, std::vector{kHigh});
-    EXPECT_EQ(Ledger(pod), "arm64:75:PodPlacementConfig-high") << text;
+    EXPECT_EQ(SourcesAnnotation(pod), "arm64:75:PodPlacementConfig-high") << text;
     EXPECT_THAT(TermsOf(pod), ElementsAre("75 kubernetes.io/arch In arm64")) << text;
   }
 }
@@ -182,7 +182,7 @@ TEST(PreferenceTest, WhatTheApiWouldRefuseIsNotSet) {
   EXPECT_FALSE(pod.has_spec());
 }
 
-TEST(PreferenceTest, FullAnnotationsKeepWhatWasSetAndDropTheRest) {
+TEST(PreferenceTest, FullAnnotationsKeepSetPreferencesAndDropSkippedOnes) {
   Pod pod;
   std::string set = "arm64:75:PodPlacementConfig-high,s390x:1:ClusterPodPlacementConfig";
   std::string key(api::kPreferredAffinitySourcesAnnotation);
@@ -190,24 +190,24 @@ TEST(PreferenceTest, FullAnnotationsKeepWhatWasSetAndDropTheRest) {
   ApplyPreferences(pod, std::vector{kHigh,
                                     {"PodPlacementConfig-low", {{"arm64", 1}}},
                                     {"ClusterPodPlacementConfig", {{"s390x", 1}}}});
-  EXPECT_EQ(Ledger(pod), set);
+  EXPECT_EQ(SourcesAnnotation(pod), set);
 
   Pod full;
   SetAnnotation(full, "filler", std::string(256 * 1024 - 6, 'x'));
   ApplyPreferences(full, std::vector{kHigh});
   EXPECT_THAT(TermsOf(full), ElementsAre("75 kubernetes.io/arch In arm64"));
-  EXPECT_EQ(Ledger(full), "");
+  EXPECT_EQ(SourcesAnnotation(full), "");
   EXPECT_EQ(Label(full), "set");
 }
 
-TEST(PreferenceTest, ManySourcesDoNotGrowTheLedgerWithoutEnd) {
+TEST(PreferenceTest, TheAnnotationIsBoundedWithManySources) {
   std::vector<PreferenceSource> sources;
   for (int i = 0; i < 2000; ++i)
     sources.push_back({"PodPlacementConfig-" + std::to_string(i), {{"arm64", 1}}});
   Pod pod;
   PreferenceResult result = ApplyPreferences(pod, sources);
   EXPECT_EQ(result.duplicates.size(), 255u);
-  EXPECT_LT(Ledger(pod).size(), 16u * 1024);
+  EXPECT_LT(SourcesAnnotation(pod).size(), 16u * 1024);
 }
 
 }  // namespace

@@ -14,7 +14,7 @@ namespace {
 
 using kube::core::Pod;
 
-// At most `kShown` of `items`: event messages are bounded, and so is what a reader takes in.
+// At most kShown of `items`: the API server limits the length of event messages.
 std::string ListOf(const std::vector<std::string>& items) {
   constexpr size_t kShown = 8;
   std::string text;
@@ -26,13 +26,13 @@ std::string ListOf(const std::vector<std::string>& items) {
 
 void AddPreferencesEvents(const PreferenceResult& preferences, Release& release) {
   if (!preferences.set.empty()) {
-    release.events.push_back(
-        {api::kReasonPredicateSet, "Set the preferences of " + ListOf(preferences.set)});
+    release.events.push_back({api::kReasonPredicateSet,
+                              "Added the architecture preferences of " + ListOf(preferences.set)});
   }
   if (preferences.duplicates.empty()) return;
   release.events.push_back(
       {api::kReasonPreferredDuplicates,
-       "Preferences skipped, as a higher-priority configuration already set this architecture: " +
+       "Skipped because a higher-priority configuration already set this architecture: " +
            ListOf(preferences.duplicates)});
 }
 
@@ -44,7 +44,9 @@ void AddGateRemovedEvent(std::string_view gate, Release& release) {
 void AddTakeoverEvent(Release& release) {
   release.events.push_back(
       {api::kReasonShardTakeover,
-       "The namespace's own controller does not answer; its work was done for it", true});
+       "The controller of this namespace is unavailable; the cluster's controller applied its "
+       "PodPlacementConfigs",
+       true});
 }
 
 void AddRequirementEvent(RequirementResult result, std::string_view reason, std::string message,
@@ -59,31 +61,32 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
            "The container images have no architecture in common: no node can run this pod"});
       return;
     case RequirementResult::kConflict:
-      release.events.push_back({api::kReasonPredicatesConflict,
-                                "The pod says its architecture itself: no requirement was added"});
+      release.events.push_back(
+          {api::kReasonPredicatesConflict,
+           "The pod already constrains kubernetes.io/arch: no requirement was added"});
       return;
     case RequirementResult::kKept:
       return;
   }
 }
 
-// The requirement, from what the inspection gave.
+// Sets the requirement from the result of the inspection.
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
   if (decision.architectures || !NeedsRequirement(pod)) {
     ArchitectureSet architectures = OnlyNames(decision.architectures.value_or(ArchitectureSet()));
     ClearInspectionError(pod);
     RequirementResult result = ApplyRequirement(pod, architectures);
     AddRequirementEvent(result, api::kReasonPredicateSet,
-                        "Required one of the architectures {" + Join(architectures) + "}", release);
+                        "Required one of the architectures: " + Join(architectures), release);
     return;
   }
   if (decision.inspection_tries > 0)
     ApplyInspectionError(pod, decision.inspection_error, decision.inspection_tries);
   release.events.push_back({api::kReasonInspectionError,
-                            "Gave up inspecting the container images: " + decision.inspection_error,
+                            "Could not inspect the container images: " + decision.inspection_error,
                             true});
   if (!IsArchitectureName(decision.fallback_architecture)) {
-    // Whatever node the scheduler picks: better than waiting for ever.
+    // The pod may be scheduled to any node: better than to stay gated (I3).
     SetLabel(pod, api::kNodeAffinityLabel, api::kNotSet);
     return;
   }
@@ -95,7 +98,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
 
 }  // namespace
 
-Release ReleaseLocal(Pod& pod, const Configs& configs) {
+Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs) {
   Release release;
   if (!HasGate(pod, api::kLocalGate)) return release;
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
@@ -111,7 +114,8 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   bool local_gate = HasGate(pod, api::kLocalGate);
   if (!HasGate(pod, api::kClusterGate) || (local_gate && !decision.take_over_shard)) return release;
 
-  // Preferences: the shard's share comes first, here as there.
+  // PodPlacementConfigs come before the ClusterPodPlacementConfig, as if the shard had applied
+  // them.
   PreferenceResult preferences =
       ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
   AddPreferencesEvents(preferences, release);
@@ -131,7 +135,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   return release;
 }
 
-Release TakeOverLocal(Pod& pod, const Configs& configs) {
+Release TakeOverLocal(Pod& pod, const MatchingConfigs& configs) {
   Release release = ReleaseLocal(pod, configs);
   if (release.released) AddTakeoverEvent(release);
   return release;
@@ -140,9 +144,10 @@ Release TakeOverLocal(Pod& pod, const Configs& configs) {
 Release ReleaseIgnored(Pod& pod, std::string_view gate) {
   Release release = ReleaseBare(pod, gate);
   if (!release.released) return release;
-  release.events.insert(release.events.begin(),
-                        {api::kReasonGatedPodIgnored,
-                         "The pod is not one to be placed by architecture (any more)", true});
+  release.events.insert(
+      release.events.begin(),
+      {api::kReasonGatedPodIgnored,
+       "The pod is excluded from placement by architecture: only its gates were removed", true});
   return release;
 }
 

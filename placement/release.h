@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// Release: the ONE change that drops a pod's gate together with all that was decided for it, so
-// that a pod is never seen ungated and half done. Pure: the caller writes the pod, guarded by the
-// resourceVersion that it was decided on, and records the events once it is written.
+// Release: the change that drops a pod's gate and sets everything that was decided for the pod. It
+// is ONE write, so that no pod is ever ungated without its preferences and requirement (I2). Pure:
+// the caller writes the pod with the resourceVersion that was read, then records the events.
 //
 //   Release release = ReleaseLocal(pod, ConfigsFor(pod, all));
-//   if (!release.released) return;                      // no gate of ours: nothing to write
-//   ... PUT pod; on conflict read it again and decide again ...
+//   if (!release.released) return;  // the pod does not have the gate: nothing to write
+//   ... PUT pod; on a conflict, read the pod and decide again ...
 //
-// Nothing here throws or fails, whatever the pod holds; deciding twice is deciding once.
+// Never throws or fails, for any pod. A second call on the same pod changes nothing.
 #pragma once
 
 #include <optional>
@@ -19,61 +19,59 @@
 #include "api/platform.h"
 #include "kube/types/core.pb.h"
 #include "placement/architecture.h"
-#include "placement/configs.h"
+#include "placement/matching_configs.h"
 
 namespace placement {
 
 struct PodEvent {
-  std::string_view reason;  // of api/names.h
+  std::string_view reason;  // from api/names.h
   std::string message;
   bool warning = false;
 };
 
 struct Release {
-  // The pod was changed and is to be written. False: it has no gate that this release is for, and
-  // is untouched.
+  // True: the pod was changed and must be written. False: the pod does not have the gate and is
+  // unchanged.
   bool released = false;
   std::vector<PodEvent> events;
 };
 
-// The shard's: preferences of `configs` (as ConfigsFor() gives them), label local-scheduling-gate:
-// removed, no local gate.
-Release ReleaseLocal(kube::core::Pod& pod, const Configs& configs);
+// By the shard: sets the preferences of `configs` and drops the local gate.
+Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
-// What the cluster's controller knows when it lets a pod go.
+// The input of ReleaseCluster().
 struct ClusterDecision {
-  // As ConfigsFor() gives them. What the shard applied already stays as it is; what it missed is
-  // made up for here.
-  Configs configs;
+  // Preferences that the shard has set are kept; those that it missed are added (I4).
+  MatchingConfigs configs;
   // ClusterPodPlacementConfig::Preferences().
   std::span<const api::Platform> cluster_platforms;
-  // That all images have in common; empty if they have none in common; nullopt if the inspection
-  // gave up. Not looked at, so that nothing need be inspected, where the pod takes no requirement
-  // (NeedsRequirement() in requirement.h).
+  // Common to all images; empty if they have none in common; nullopt if all attempts to inspect
+  // them failed. Ignored if the pod takes no requirement (NeedsRequirement() in requirement.h): its
+  // images need no inspection.
   std::optional<ArchitectureSet> architectures;
-  // With nullopt above: why, after how many tries (0: not counted), and what is required instead
-  // ("" for nothing).
+  // If `architectures` is nullopt: the last error, the number of attempts (0: not counted), and the
+  // architecture to require instead ("" for none).
   std::string inspection_error;
   int inspection_tries = 0;
   std::string fallback_architecture;
-  // The shard of the pod's namespace is dead: both gates go, and the event says so. Without it a
-  // pod that has the local gate is not released.
+  // The shard of the pod's namespace is unavailable: drops both gates, with an event. If false, a
+  // pod with the local gate is not released (I1).
   bool take_over_shard = false;
 };
 
-// The cluster's: requirement, preferences, labels, annotations; label scheduling-gate: removed, no
+// By the cluster controller: sets requirement, preferences, labels and annotations, and drops the
 // cluster gate.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
 
-// The shard's, by the cluster's controller: for a pod that has the local gate alone, in whose
-// namespace no shard works.
-Release TakeOverLocal(kube::core::Pod& pod, const Configs& configs);
+// By the cluster controller in place of an unavailable shard, for a pod without the cluster gate.
+Release TakeOverLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
-// For a gated pod that is not ours to place (any more): drops `gate` and sets nothing but the
-// gate's label. Whoever drops the cluster gate drops the local one with it.
+// For a gated pod that is not placed by architecture (ignored.h): only drops `gate`, and with the
+// cluster gate also the local one.
 Release ReleaseIgnored(kube::core::Pod& pod, std::string_view gate);
 
-// The last resort, when the API server refuses what was decided: the same, but for the event.
+// As ReleaseIgnored() without its event, after the API server has refused a release with more
+// changes.
 Release ReleaseBare(kube::core::Pod& pod, std::string_view gate);
 
 }  // namespace placement

@@ -91,7 +91,7 @@ TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
   EXPECT_EQ(Preferences(pod), 0);
 }
 
-TEST(ReleaseTest, WhatHasNoGateIsUntouched) {
+TEST(ReleaseTest, PodsWithoutTheGateAreUnchanged) {
   auto config = Config("a", {{"arm64", 75}});
   for (Pod pod : {MakePod("web").Build(), MakePod("web").Gate("other").Build(), Pod()}) {
     std::string before = pod.SerializeAsString();
@@ -104,7 +104,7 @@ TEST(ReleaseTest, WhatHasNoGateIsUntouched) {
   }
 }
 
-TEST(ReleaseTest, TheClusterGateStaysWhileTheLocalOneIsThere) {
+TEST(ReleaseTest, TheClusterGateStaysWhileThePodHasTheLocalOne) {
   Pod pod = Gated();
   std::string before = pod.SerializeAsString();
   Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{"amd64"}});
@@ -113,7 +113,7 @@ TEST(ReleaseTest, TheClusterGateStaysWhileTheLocalOneIsThere) {
   EXPECT_EQ(pod.SerializeAsString(), before);
 }
 
-TEST(ReleaseTest, BareReleaseOfTheClusterGateTakesTheLocalOneAlong) {
+TEST(ReleaseTest, BareReleaseOfTheClusterGateDropsTheLocalOneToo) {
   Pod pod = Gated();
   Release release = ReleaseBare(pod, api::kClusterGate);
   EXPECT_TRUE(release.released);
@@ -167,7 +167,7 @@ TEST(ReleaseTest, NoConfigLeavesNoPreference) {
   EXPECT_EQ(Preferences(pod), 0);
 }
 
-TEST(ReleaseTest, ClusterMakesUpForAMissedShard) {
+TEST(ReleaseTest, ClusterAddsThePreferencesThatTheShardMissed) {
   auto config = Config("a", {{"arm64", 75}});
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   Pod missed = ClusterGated();
@@ -189,7 +189,7 @@ TEST(ReleaseTest, ClusterMakesUpForAMissedShard) {
   }
 }
 
-TEST(ReleaseTest, ATakeoverDoesTheShardsWorkAndSaysSo) {
+TEST(ReleaseTest, ATakeoverAppliesConfigsWithAnEvent) {
   auto config = Config("a", {{"arm64", 75}});
   Pod pod = Gated();
   Release release = ReleaseCluster(
@@ -210,7 +210,7 @@ TEST(ReleaseTest, ATakeoverDoesTheShardsWorkAndSaysSo) {
               ::testing::Not(::testing::Contains(api::kReasonShardTakeover)));
 }
 
-TEST(ReleaseTest, TheUsersArchitectureWinsAndPreferencesStillApply) {
+TEST(ReleaseTest, TheUsersArchitectureIsKeptAndPreferencesStillApply) {
   auto config = Config("a", {{"arm64", 75}});
   Pod pod = ClusterGated().NodeSelector("kubernetes.io/arch", "arm64");
   Release release = ReleaseCluster(pod, {.configs = {&config}});
@@ -222,7 +222,7 @@ TEST(ReleaseTest, TheUsersArchitectureWinsAndPreferencesStillApply) {
                           api::kReasonGateRemoved));
 }
 
-TEST(ReleaseTest, NoCommonArchitectureIsSaid) {
+TEST(ReleaseTest, NoCommonArchitectureHasAnEvent) {
   Pod pod = ClusterGated();
   Release release = ReleaseCluster(pod, {.architectures = ArchitectureSet{}});
   EXPECT_EQ(Required(pod), "multiarch.openshift.io/no-supported-arch Exists;");
@@ -250,7 +250,7 @@ TEST(ReleaseTest, AFailedInspectionFallsBack) {
   EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonGateRemoved));
 }
 
-TEST(ReleaseTest, IgnoredPodsLoseTheGateAlone) {
+TEST(ReleaseTest, IgnoredPodsOnlyLoseTheGate) {
   Pod pod = ClusterGated();
   Release release = ReleaseIgnored(pod, api::kClusterGate);
   EXPECT_TRUE(release.released);
@@ -266,7 +266,7 @@ TEST(ReleaseTest, IgnoredPodsLoseTheGateAlone) {
   EXPECT_FALSE(HasGate(both, api::kClusterGate));
 }
 
-TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {
+TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   auto config = Config("a", {{"arm64", 75}});
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   ClusterDecision decision{.configs = {&config},
@@ -289,7 +289,7 @@ TEST(ReleaseTest, DecidingTwiceIsDecidingOnce) {
 // Field 1000 of a message, as a newer API could have it.
 const std::string kUnknown = "\xc2\x3e\x05newer";
 
-TEST(ReleaseTest, FieldsThatWeDoNotKnowSurvive) {
+TEST(ReleaseTest, UnknownFieldsSurvive) {
   Pod pod = ClusterGated()
                 .Gate(api::kLocalGate)
                 .Requires("zone", "In", {"a"})

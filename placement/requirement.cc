@@ -104,7 +104,7 @@ RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {
 void ApplyInspectionError(Pod& pod, std::string_view message, int tries) {
   constexpr size_t kMaxMessage = 256;
   size_t size = std::min(message.size(), kMaxMessage);
-  // Not in the middle of a UTF-8 character.
+  // Do not cut inside a UTF-8 character.
   while (size > 0 && size < message.size() &&
          (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80)
     --size;
@@ -123,7 +123,7 @@ int InspectionTries(const Pod& pod) {
   int tries = 0;
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), tries);
   if (parsed.ptr != text.data() + text.size()) return 0;
-  // Whoever may write the pod may write any number.
+  // Users can write any number.
   if (parsed.ec == std::errc::result_out_of_range)
     return text.starts_with('-') ? 0 : kMaxInspectionTries;
   return parsed.ec == std::errc() ? std::clamp(tries, 0, kMaxInspectionTries) : 0;

@@ -166,7 +166,7 @@ TEST(RequirementTest, APodWithoutTermsGetsOne) {
   }
 }
 
-TEST(RequirementTest, TheNodeSelectorWins) {
+TEST(RequirementTest, TheNodeSelectorTakesPrecedence) {
   Pod pod = PodWithTerms("zone In a");
   (*pod.mutable_spec()->mutable_node_selector())["kubernetes.io/arch"] = "s390x";
   EXPECT_FALSE(NeedsRequirement(pod));
@@ -201,7 +201,7 @@ TEST(RequirementTest, NoCommonArchitectureRequiresWhatNoNodeHas) {
   EXPECT_EQ(LabelsOf(pod), "no-supported-arch= node-affinity=set");
 }
 
-TEST(RequirementTest, WhatAnImageCallsAnArchitectureIsNotTrusted) {
+TEST(RequirementTest, ArchitectureNamesOfImagesAreNotTrusted) {
   Pod pod;
   ArchitectureSet hostile = {"",    "scheduling-gate", "a b",  std::string(64, 'a'),
                              "ARM", "amd64/../x",      "amd64"};
@@ -215,7 +215,7 @@ TEST(RequirementTest, WhatAnImageCallsAnArchitectureIsNotTrusted) {
   EXPECT_EQ(ApplyRequirement(nothing, {"", "a b"}), RequirementResult::kNowhere);
 }
 
-TEST(RequirementTest, TheFallbackSaysThatItIsOne) {
+TEST(RequirementTest, TheFallbackHasALabel) {
   Pod pod = PodWithTerms("zone In a");
   EXPECT_EQ(ApplyFallback(pod, "amd64"), RequirementResult::kSet);
   EXPECT_EQ(TermsOf(pod), "zone In a & kubernetes.io/arch In amd64");

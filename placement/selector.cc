@@ -11,7 +11,7 @@ kube::Result<bool> Matches(const kube::meta::LabelSelector& selector, const Labe
     auto label = labels.find(key);
     matches &= label != labels.end() && label->second == value;
   }
-  // No early return: a bad operator is said even where another requirement fails already.
+  // No early return: an unknown operator is an error even if another requirement fails.
   for (const kube::meta::LabelSelectorRequirement& requirement : selector.match_expressions()) {
     auto label = labels.find(requirement.key());
     bool exists = label != labels.end();

@@ -11,9 +11,9 @@ namespace placement {
 
 using Labels = google::protobuf::Map<std::string, std::string>;
 
-// True if `labels` satisfy all of `selector`; an empty selector matches everything. NotIn and
-// DoesNotExist match labels without the key. kInvalid for an operator that is none: such a selector
-// selects nothing.
+// True if `labels` satisfy all requirements of `selector`; an empty selector matches everything.
+// NotIn and DoesNotExist match labels without the key. kInvalid for an unknown operator: such a
+// selector selects nothing.
 kube::Result<bool> Matches(const kube::meta::LabelSelector& selector, const Labels& labels);
 
 }  // namespace placement

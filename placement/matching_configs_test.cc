@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/configs.h"
+#include "placement/matching_configs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,13 +27,13 @@ api::PodPlacementConfig Config(const char* name, int priority, const char* selec
   return config;
 }
 
-std::vector<std::string> NamesOf(const Configs& configs) {
+std::vector<std::string> NamesOf(const MatchingConfigs& configs) {
   std::vector<std::string> names;
   for (auto* config : configs) names.push_back(config->metadata().name());
   return names;
 }
 
-TEST(ConfigsTest, SelectsByLabelsWithinTheNamespace) {
+TEST(MatchingConfigsTest, SelectsByLabelsWithinTheNamespace) {
   kube::core::Pod pod = MakePod("web").Namespace("ns").Label("app", "web");
   auto absent = Config("absent", 9), empty = Config("empty", 8, "{}"),
        labels = Config("labels", 7, R"({"matchLabels": {"app": "web"}})"),
@@ -50,7 +50,7 @@ TEST(ConfigsTest, SelectsByLabelsWithinTheNamespace) {
               ElementsAre("absent", "empty", "labels", "expression"));
 }
 
-TEST(ConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
+TEST(MatchingConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
   auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5),
        old_one = Config("z", 1, nullptr, "ns", 4), high = Config("y", 255, nullptr, "ns", 9),
        elsewhere = Config("x", 1, nullptr, "elsewhere", 1);
@@ -60,7 +60,7 @@ TEST(ConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "a"));
 }
 
-TEST(ConfigsTest, APriorityIsHeldBySomebodyWhoSelectsOtherPods) {
+TEST(MatchingConfigsTest, AConfigThatSelectsOtherPodsHoldsItsPriority) {
   auto other_pods = Config("old", 1, R"({"matchLabels": {"app": "api"}})", "ns", 4),
        young = Config("young", 1);
   young.mutable_metadata()->mutable_creation_timestamp()->set_seconds(5);
@@ -68,7 +68,7 @@ TEST(ConfigsTest, APriorityIsHeldBySomebodyWhoSelectsOtherPods) {
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web").Label("app", "web"), all)), IsEmpty());
 }
 
-TEST(ConfigsTest, SourcesAreThoseThatPreferSomething) {
+TEST(MatchingConfigsTest, ConfigsWithoutPreferencesAreNoSources) {
   auto on = Config("on", 2), off = Config("off", 1);
   off.spec.plugins->node_affinity_scoring->enabled = false;
   api::Platform cluster[] = {{"amd64", 5}};
@@ -79,7 +79,7 @@ TEST(ConfigsTest, SourcesAreThoseThatPreferSomething) {
   EXPECT_THAT(SourcesOf({&off}), IsEmpty());
 }
 
-TEST(ConfigsTest, ReadsTheConfigsThatGatedThePod) {
+TEST(MatchingConfigsTest, ReadsTheConfigsThatGatedThePod) {
   auto gating = [](std::string_view text) {
     return GatingConfigs(MakePod("web").Annotation(api::kLocalConfigsAnnotation, text));
   };

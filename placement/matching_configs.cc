@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "placement/configs.h"
+#include "placement/matching_configs.h"
 
 #include <algorithm>
 
@@ -20,19 +20,20 @@ bool Selects(const api::PodPlacementConfig& config, const kube::core::Pod& pod) 
 
 }  // namespace
 
-Configs ConfigsFor(const kube::core::Pod& pod, std::span<const api::PodPlacementConfig> all) {
-  Configs configs;
+MatchingConfigs ConfigsFor(const kube::core::Pod& pod,
+                           std::span<const api::PodPlacementConfig> all) {
+  MatchingConfigs configs;
   for (const api::PodPlacementConfig& config : all) {
     if (config.metadata().namespace_() == pod.metadata().namespace_()) configs.push_back(&config);
   }
-  // Before the selection: a config that selects other pods holds its priority all the same.
+  // Before the selection: a config that does not select this pod still holds its priority.
   configs = api::InForce(std::move(configs));
   std::erase_if(configs,
                 [&](const api::PodPlacementConfig* config) { return !Selects(*config, pod); });
   return configs;
 }
 
-std::vector<PreferenceSource> SourcesOf(const Configs& configs,
+std::vector<PreferenceSource> SourcesOf(const MatchingConfigs& configs,
                                         std::span<const api::Platform> cluster_platforms) {
   std::vector<PreferenceSource> sources;
   for (const api::PodPlacementConfig* config : configs) {

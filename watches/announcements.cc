@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMaxUid = 40;  // a UUID has 36 characters
 
-// Cuts the number off at the head of `text`, and the space behind it.
+// Removes a number and a space from the start of `text`.
 bool TakeNumber(std::string_view& text, int64_t& number) {
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), number);
   if (failure != std::errc() || end == text.data() + text.size() || *end != ' ') return false;
@@ -69,7 +69,7 @@ std::vector<std::string> ObsoleteAnnotations(const kube::meta::ObjectMeta& lease
   for (const auto& [key, value] : lease.annotations()) {
     if (!IsAnnouncement(key)) continue;
     std::optional<Announcement> announcement = Read(key, value);
-    // From the future: a clock that was set back, or a tenant's.
+    // A time in the future comes from a clock that was set back, or from a tenant.
     bool keep = announcement && announcement->since_epoch >= now - kAnnouncementKept &&
                 announcement->since_epoch <= now + kAnnouncementKept;
     if (keep) {

@@ -27,7 +27,7 @@ class AnnouncementsTest : public testing::Test {
   kube::meta::ObjectMeta lease_;
 };
 
-TEST_F(AnnouncementsTest, SurviveTheirText) {
+TEST_F(AnnouncementsTest, RoundTrip) {
   Announcement first{.uid = "u1", .name = "a", .generation = 1, .since_epoch = 100s};
   Announcement second{.uid = "u2", .name = "b.c-d", .generation = 7, .since_epoch = 101s};
   Put(second);
@@ -58,7 +58,7 @@ TEST_F(AnnouncementsTest, WhatCannotBeReadIsSkippedAndRemoved) {
   EXPECT_THAT(AnnouncementsOn(lease_), IsEmpty());
 }
 
-TEST_F(AnnouncementsTest, WhatIsOldIsRemoved) {
+TEST_F(AnnouncementsTest, OldOnesAreRemoved) {
   Put({.uid = "old", .name = "a", .since_epoch = 100s});
   Put({.uid = "young", .name = "b", .since_epoch = 150s});
   Put({.uid = "new", .name = "c", .since_epoch = 300s});
@@ -71,7 +71,7 @@ TEST_F(AnnouncementsTest, WhatIsOldIsRemoved) {
       UnorderedElementsAre(AnnotationKey("old"), AnnotationKey("future"), AnnotationKey("never")));
 }
 
-TEST_F(AnnouncementsTest, AreBoundedAndLoseTheOldest) {
+TEST_F(AnnouncementsTest, AreBoundedAndTheOldestAreRemoved) {
   for (int i = 0; i < 600; ++i) {
     Put({.uid = "u" + std::to_string(i),
          .name = "a",

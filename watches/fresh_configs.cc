@@ -16,10 +16,10 @@ using kube::Result;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-// A write that has not come by then was refused after it was announced: the API server ends
-// requests after a minute.
-constexpr kube::Duration kGivenUpAfter = 60s;
-// Above these the idle ones are forgotten.
+// An announced write that the watch does not have by then was refused: the API server limits
+// requests to a minute.
+constexpr kube::Duration kExpiresAfter = 60s;
+// With more namespaces, idle ones are dropped.
 constexpr size_t kMaxIdleNamespaces = 256;
 
 }  // namespace
@@ -36,13 +36,13 @@ FreshConfigs::FreshConfigs(kube::Client& client, kube::Clock& clock, FreshConfig
 Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std::string> names) {
   Result<> synced = co_await watch_.WaitForSync();
   if (!synced) co_return synced.error();
-  kube::SharedCall<Announced> read = AskedFor(ns).announced;
+  kube::SharedCall<Announced> read = ReadsOf(ns).announced;
   Result<Announced> announced = co_await read.Call();
   if (!announced)
-    co_return announced.error().Prefix("read which PodPlacementConfigs are being written");
+    co_return announced.error().Prefix("read the announcements of PodPlacementConfigs");
   if (!IsBehind(ns, names, **announced)) co_return WatchedIn(ns);
 
-  kube::SharedCall<Snapshot> list = AskedFor(ns).list;
+  kube::SharedCall<Snapshot> list = ReadsOf(ns).list;
   Result<Snapshot> listed = co_await list.Call();
   co_return listed;
 }
@@ -81,9 +81,8 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
     return config == watched->second.configs.end() ? nullptr : &config->second;
   };
 
-  // Only what is announced now stays in mind, so that nobody who writes announcements can fill the
-  // memory.
-  Asked& asked = AskedFor(ns);
+  // Keeps only what is announced now: a tenant that writes announcements cannot fill the memory.
+  Reads& reads = ReadsOf(ns);
   std::unordered_map<std::string, Pending> pending;
   bool behind = false;
   for (const Announcement& announcement : announced) {
@@ -93,13 +92,13 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
       continue;
     }
     Pending entry{.generation = announcement.generation, .since = clock_.Now()};
-    auto known = asked.pending.find(announcement.uid);
-    if (known != asked.pending.end() && known->second.generation == entry.generation)
+    auto known = reads.pending.find(announcement.uid);
+    if (known != reads.pending.end() && known->second.generation == entry.generation)
       entry = known->second;
-    behind |= clock_.Now() - entry.since < kGivenUpAfter;
+    behind |= clock_.Now() - entry.since < kExpiresAfter;
     pending.emplace(announcement.uid, entry);
   }
-  asked.pending = std::move(pending);
+  reads.pending = std::move(pending);
   return behind || std::any_of(names.begin(), names.end(),
                                [&](const std::string& name) { return find(name) == nullptr; });
 }
@@ -120,25 +119,25 @@ Async<FreshConfigs::Snapshot> FreshConfigs::List(std::string ns) {
   co_return std::make_shared<const std::vector<PodPlacementConfig>>(std::move(listed->items));
 }
 
-FreshConfigs::Asked& FreshConfigs::AskedFor(const std::string& ns) {
+FreshConfigs::Reads& FreshConfigs::ReadsOf(const std::string& ns) {
   kube::TimePoint now = clock_.Now();
-  if (asked_.size() >= kMaxIdleNamespaces && !asked_.contains(ns)) {
-    std::erase_if(asked_, [&](const auto& entry) {
-      const Asked& asked = entry.second;
-      bool idle = asked.announced.idle() && asked.list.idle();
-      return idle && (asked.pending.empty() || now - asked.last_asked >= kGivenUpAfter);
+  if (reads_.size() >= kMaxIdleNamespaces && !reads_.contains(ns)) {
+    std::erase_if(reads_, [&](const auto& entry) {
+      const Reads& reads = entry.second;
+      bool idle = reads.announced.idle() && reads.list.idle();
+      return idle && (reads.pending.empty() || now - reads.last_used >= kExpiresAfter);
     });
   }
-  auto found = asked_.find(ns);
-  if (found == asked_.end()) {
-    Asked fresh{
+  auto found = reads_.find(ns);
+  if (found == reads_.end()) {
+    Reads fresh{
         .announced = kube::SharedCall<Announced>([this, ns] { return ReadAnnouncements(ns); }),
         .list = kube::SharedCall<Snapshot>([this, ns] { return List(ns); }),
         .pending = {},
-        .last_asked = now};
-    found = asked_.emplace(ns, std::move(fresh)).first;
+        .last_used = now};
+    found = reads_.emplace(ns, std::move(fresh)).first;
   }
-  found->second.last_asked = now;
+  found->second.last_used = now;
   return found->second;
 }
 

@@ -80,7 +80,7 @@ class FreshConfigsTest : public testing::Test {
   FreshConfigs configs_{api_, clock_, {.ns = ""}};
 };
 
-TEST_F(FreshConfigsTest, WhereNothingIsBeingWrittenTheWatchIsEnough) {
+TEST_F(FreshConfigsTest, WithoutAnnouncementsTheWatchIsEnough) {
   Create("a");
   EXPECT_THAT(Read(), ElementsAre("a"));
   api_.Delete<PodPlacementConfig>({"ns", "a"});
@@ -89,7 +89,7 @@ TEST_F(FreshConfigsTest, WhereNothingIsBeingWrittenTheWatchIsEnough) {
   EXPECT_EQ(api_.CountCalls("GET"), 2);
 }
 
-TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchHasNotBroughtIsRead) {
+TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchDoesNotHaveIsRead) {
   BreakWatch();
   PodPlacementConfig config = Create("new");
   Announce("new", config.metadata().uid(), 1);
@@ -97,14 +97,14 @@ TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchHasNotBroughtIsRead) {
   EXPECT_EQ(Lists(), 1);
 }
 
-TEST_F(FreshConfigsTest, AnAnnouncedConfigThatHasComeCostsNoList) {
+TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchHasCostsNoList) {
   PodPlacementConfig config = Create("new");
   Announce("new", config.metadata().uid(), config.metadata().generation());
   EXPECT_THAT(Read(), ElementsAre("new"));
   EXPECT_EQ(Lists(), 0);
 }
 
-TEST_F(FreshConfigsTest, AChangeThatTheWatchHasNotBroughtIsRead) {
+TEST_F(FreshConfigsTest, AChangeThatTheWatchDoesNotHaveIsRead) {
   PodPlacementConfig config = Create("changed");
   EXPECT_THAT(Read(), ElementsAre("changed"));
   BreakWatch();
@@ -113,7 +113,7 @@ TEST_F(FreshConfigsTest, AChangeThatTheWatchHasNotBroughtIsRead) {
   EXPECT_EQ(Lists(), 1);
 }
 
-TEST_F(FreshConfigsTest, AnotherConfigOfTheSameNameIsNotMistakenForIt) {
+TEST_F(FreshConfigsTest, AnotherConfigOfTheSameNameDoesNotCount) {
   Create("again");
   EXPECT_THAT(Read(), ElementsAre("again"));
   BreakWatch();
@@ -122,7 +122,7 @@ TEST_F(FreshConfigsTest, AnotherConfigOfTheSameNameIsNotMistakenForIt) {
   EXPECT_EQ(Lists(), 1);
 }
 
-TEST_F(FreshConfigsTest, AWriteThatNeverComesIsGivenUp) {
+TEST_F(FreshConfigsTest, AnAnnouncedWriteThatFailedExpires) {
   Announce("refused", "uid", 1);
   EXPECT_THAT(Read(), IsEmpty());
   clock_.Advance(59s);
@@ -152,7 +152,7 @@ TEST_F(FreshConfigsTest, AnotherNamespacesAnnouncementsCostNothingHere) {
   EXPECT_EQ(api_.CountCalls("GET"), 1);
 }
 
-TEST_F(FreshConfigsTest, AnAnnouncementThatIsReplacedIsWaitedForAnew) {
+TEST_F(FreshConfigsTest, AReplacedAnnouncementExpiresLater) {
   Announce("refused", "uid", 1);
   Read();
   clock_.Advance(60s);
@@ -161,7 +161,7 @@ TEST_F(FreshConfigsTest, AnAnnouncementThatIsReplacedIsWaitedForAnew) {
   EXPECT_EQ(Lists(), 2);
 }
 
-TEST_F(FreshConfigsTest, ManyNamespacesAreAnsweredFor) {
+TEST_F(FreshConfigsTest, ManyNamespacesCanBeRead) {
   BreakWatch();
   for (int i = 0; i < 600; ++i) {
     std::string ns = "ns-" + std::to_string(i);
@@ -171,7 +171,7 @@ TEST_F(FreshConfigsTest, ManyNamespacesAreAnsweredFor) {
   EXPECT_EQ(Lists(), 600);
 }
 
-TEST_F(FreshConfigsTest, WhatCannotBeKnownIsAnError) {
+TEST_F(FreshConfigsTest, FailedReadsAreErrors) {
   api_.FailNext(kube::Error::Unavailable("503"), "leases");
   EXPECT_THAT(kube::Run(io_, configs_.Read("ns", {})), FailsWith(Code::kUnavailable));
   api_.FailNext(kube::Error::Unavailable("503"), "GET /apis/multiarch");

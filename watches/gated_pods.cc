@@ -23,7 +23,7 @@ using kube::core::PodSchedulingGate;
 using kube::core::PodSpec;
 using kube::meta::ObjectMeta;
 
-Error NoPod() { return Error::Invalid("a pod that does not parse"); }
+Error NoPod() { return Error::Invalid("the pod is not valid protobuf"); }
 
 Result<bool> HasGate(std::string_view spec, const std::vector<std::string>& gates) {
   FieldReader fields(spec);
@@ -59,8 +59,7 @@ Result<void> AppendWithoutManagedFields(std::string_view metadata, std::string& 
   return Ok();
 }
 
-// Decides and cuts on the bytes: most pods that a watch brings do not wait for these gates, or not
-// any more.
+// Works on the bytes, without parsing: most pods of a watch do not have these gates, or no longer.
 Result<std::optional<std::string>> PackGatedPod(std::string_view pod,
                                                 const std::vector<std::string>& gates) {
   std::string packed;
@@ -86,7 +85,7 @@ Result<std::optional<std::string>> PackGatedPod(std::string_view pod,
   return std::optional<std::string>(std::move(packed));
 }
 
-// What tells the pod from others, and the gates.
+// Only the fields that identify the pod, and its gates.
 std::string StubOfPod(std::string_view pod, const std::vector<std::string>& gates) {
   std::string metadata;
   std::string spec;
@@ -119,8 +118,8 @@ std::string StubOfPod(std::string_view pod, const std::vector<std::string>& gate
   return stub;
 }
 
-// Of pods, 64 KiB are a hundred times what they usually have. Nothing else of ours in these
-// processes is as large: the controller of the cluster may use 256 MiB, a shard 64.
+// 64 KiB is a hundred times the usual size of a pod. This cache is the largest part of a process:
+// the memory limit of the cluster controller is 256 MiB, that of a shard 64 MiB.
 constexpr size_t kLargePod = 64 * 1024;
 constexpr size_t kNamespaceBytes = 16 * 1024 * 1024;
 constexpr size_t kClusterBytes = 48 * 1024 * 1024;

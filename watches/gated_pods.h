@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pods that wait for the scheduler, which are those that a gate can hold.
+// An informer of gated pods.
 #pragma once
 
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace watches {
 
-// A gate itself cannot be selected by.
+// Only unscheduled pods can have a gate. There is no selector for the gates themselves.
 inline constexpr char kUnscheduledPods[] = "spec.nodeName=,status.phase=Pending";
 
-// An informer of those of them in `ns` (empty: everywhere) that have one of the scheduling gates
-// `gates`, without what a write does not need: a PUT of a pod ignores its status, and keeps the
-// managed fields where it has none. Of pods that are large, or too many for the memory of a
-// process, it has name, uid and gates (Reader::Complete() is false).
+// Options of an informer of the pods in `ns` (empty: all namespaces) with one of `gates`. The cache
+// leaves out what a write does not need: a PUT ignores a pod's status, and keeps its managed fields
+// if the body has none. Of large pods, and of those that exceed the memory budget, the cache has
+// only name, uid and gates (Reader::Complete() is false).
 kube::InformerOptions<kube::core::Pod> GatedPods(std::string ns,
                                                  std::vector<std::string_view> gates);
 

@@ -30,7 +30,7 @@ Pod Waiting() {
   return MakePod("web").Label("app", "web").Gate("other.io/gate").Gate(kGate).Image("r.io/app:1");
 }
 
-TEST(GatedPodsTest, HoldsPodsWithTheGateAlone) {
+TEST(GatedPodsTest, HoldsOnlyPodsWithTheGate) {
   EXPECT_TRUE(*Pack(Waiting().SerializeAsString()));
   EXPECT_FALSE(
       *Pack(Pod(MakePod("web").Gate("other.io/gate").Image("r.io/app:1")).SerializeAsString()));
@@ -45,7 +45,7 @@ TEST(GatedPodsTest, HoldsPodsWithOneOfSeveralGates) {
   EXPECT_FALSE(*pack(Pod(MakePod("web").Gate("other.io/gate")).SerializeAsString()));
 }
 
-TEST(GatedPodsTest, HoldsAllThatAWriteNeeds) {
+TEST(GatedPodsTest, HoldsTheFieldsThatAWriteNeeds) {
   Pod pod = Waiting();
   // Of each level a field that no message of ours names: number 1999, "far".
   const std::string unnamed(
@@ -64,7 +64,7 @@ TEST(GatedPodsTest, HoldsAllThatAWriteNeeds) {
   EXPECT_EQ((*held)->SerializeAsString(), needed);
 }
 
-TEST(GatedPodsTest, AStubIsSmallAndStillThePod) {
+TEST(GatedPodsTest, AStubIsSmallAndIdentifiesThePod) {
   Pod pod = MakePod("web")
                 .Namespace("shop")
                 .Uid("u-1")
@@ -88,7 +88,7 @@ TEST(GatedPodsTest, AStubIsSmallAndStillThePod) {
   EXPECT_EQ(stub.SerializeAsString(), expected.SerializeAsString());
 }
 
-TEST(GatedPodsTest, RefusesWhatIsNoPod) {
+TEST(GatedPodsTest, RefusesBytesThatAreNoPod) {
   std::string bytes = Waiting().SerializeAsString();
   EXPECT_THAT(Pack(bytes.substr(0, bytes.size() - 1)), FailsWith(kube::Code::kInvalid));
   EXPECT_THAT(Pack("\x0a\x02\xff\xff"), FailsWith(kube::Code::kInvalid)) << "its metadata";

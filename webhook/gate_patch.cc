@@ -14,11 +14,11 @@ using placement::GateDecision;
 struct Entry {
   std::string_view key;
   std::string value;
-  // What the pod has under that key, "" if nothing.
+  // The value that the pod has, "" if none.
   std::string_view present;
 };
 
-// Collects "add" operations, the only kind that we need: on a member that exists it replaces.
+// Collects "add" operations, which replace a member that exists.
 class JsonPatch {
  public:
   // `value` is JSON.
@@ -60,7 +60,7 @@ class JsonPatch {
   std::string Take() && { return text_.empty() ? "" : std::move(text_) + "]"; }
 
  private:
-  // As one step of a JSON Pointer (RFC 6901); no key of ours has a '~'.
+  // `key` as a reference token of a JSON Pointer (RFC 6901). No key here has a '~'.
   static std::string Escape(std::string_view key) {
     std::string out;
     for (char c : key) c == '/' ? out += "~1" : out += c;
@@ -70,7 +70,7 @@ class JsonPatch {
   std::string text_;
 };
 
-// `list` (comma separated) with `name` at its end, unless it has it.
+// Appends `name` to the comma-separated `list`, unless the list has it.
 std::string WithName(std::string_view list, std::string_view name) {
   for (std::string_view rest = list; !rest.empty();) {
     size_t comma = rest.find(',');
@@ -101,8 +101,7 @@ std::string LocalPatch(const PodReview& review, GateDecision decision, std::stri
   if (decision == GateDecision::kGate) patch.AddGate(review.has_gates, api::kLocalGate);
   patch.Set("/metadata/labels", review.has_labels,
             {{api::kLocalGateLabel, std::string(api::kGated), review.local_gate_label}});
-  // Without the gate the annotation is left from a pod that this one was copied from: it starts
-  // anew.
+  // A pod with the annotation but without the gate is a copy of another pod: its list starts empty.
   std::string_view before =
       decision == GateDecision::kGate ? std::string_view() : review.local_configs;
   patch.Set("/metadata/annotations", review.has_annotations,

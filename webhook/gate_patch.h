@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The smallest JSON Patch (RFC 6902) that does to a new pod what was decided; "" where nothing is
-// to be done.
+// The smallest JSON Patch (RFC 6902) that applies a decision to a new pod; "" for no change.
 #pragma once
 
 #include <string>
@@ -11,13 +10,14 @@
 
 namespace webhook {
 
-// Gate, label `scheduling-gate` (gated, or not-set on a pod that is seen and ignored) and label
-// `node-affinity: not-set`, which the cluster controller changes once there is a requirement.
+// Adds the cluster gate, the label `scheduling-gate` (gated, or not-set if the pod is ignored) and
+// the labels `node-affinity: not-set` and `preferred-node-affinity: not-set`, which the controllers
+// change when they add a requirement or a preference.
 std::string ClusterPatch(const PodReview& review, placement::GateDecision decision);
 
-// Gate, label `local-scheduling-gate: gated`, and `config` in the annotation `local-configs`: each
-// PodPlacementConfig that selects the pod makes a call of its own, and the next one sees what the
-// last one did.
+// Adds the local gate, the label `local-scheduling-gate: gated`, and `config` to the annotation
+// `local-configs`. The API server makes one call for each PodPlacementConfig that selects the pod;
+// each call has the pod with the patch of the one before.
 std::string LocalPatch(const PodReview& review, placement::GateDecision decision,
                        std::string_view config);
 

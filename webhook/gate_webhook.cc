@@ -63,13 +63,13 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   if (!options_.shard_namespace.empty()) {
     config = std::string_view(call.path).substr(
         std::min(api::kLocalGatePathPrefix.size(), call.path.size()));
-    // It goes into a comma separated list.
+    // The name goes into a comma-separated list.
     if (!kube::IsObjectName(config))
-      return kube::FailureReply(404, "the path names no PodPlacementConfig");
+      return kube::FailureReply(404, "the path has no valid PodPlacementConfig name");
   }
   kube::Result<PodReview> review = reader_.Read(call.body);
   if (!review) {
-    LOG(WARNING) << "not a review of a pod: " << review.error();
+    LOG(WARNING) << "invalid AdmissionReview: " << review.error();
     return kube::FailureReply(400, review.error().message());
   }
   kube::HttpReply reply;
@@ -90,9 +90,10 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
   if (!review.creates_pod) return AdmissionResponse::Allowed();
   processed_.Increment();
   if (!review.readable) {
-    LOG(WARNING) << "pod in " << review.pod.ns << " has no metadata or no spec: not gated";
+    LOG(WARNING) << "not gated: namespace=" << review.pod.ns
+                 << ": the pod has no metadata or no spec";
     return AdmissionResponse::Allowed().Warn(
-        "the pod has no metadata or no spec: its placement is not tuned");
+        "the pod has no metadata or no spec: it is not placed by architecture");
   }
   bool local = !options_.shard_namespace.empty();
   GateDecision decision = DecideGate(review.pod, path);

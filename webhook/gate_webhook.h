@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// GateWebhook answers the AdmissionReviews of new pods. It keeps no pods, calls nobody, and never
-// refuses one: what it cannot read it lets pass, with a warning.
+// GateWebhook answers the AdmissionReviews of new pods. It has no state, makes no calls and denies
+// no pod: a pod that it cannot read is admitted without a gate, with a warning.
 #pragma once
 
 #include <string>
@@ -18,10 +18,10 @@
 namespace webhook {
 
 struct GateWebhookOptions {
-  // Empty: adds the cluster gate to pods of any namespace. Else: adds the local gate to those of
-  // this one.
+  // Empty: adds the cluster gate to pods of all namespaces. Otherwise: adds the local gate to pods
+  // of this namespace.
   std::string shard_namespace;
-  // Where the operator and its operands live, which are never gated.
+  // Of the operator and its operands, whose pods are never gated.
   std::string operator_namespace;
 };
 
@@ -30,10 +30,10 @@ class GateWebhook {
   // `metrics` and `clock` outlive the webhook.
   GateWebhook(GateWebhookOptions options, kube::Metrics& metrics, kube::Clock& clock);
 
-  // Serves its path on `server`, which the webhook must outlive.
+  // Adds the webhook's paths to `server`. The webhook must outlive it.
   void AddTo(kube::HttpsServer& server);
 
-  // 200 with an AdmissionReview; 400 for a body that is none, 404 for a path that names no
+  // 200 with an AdmissionReview; 400 if the body is not one, 404 if the path has no valid name of a
   // PodPlacementConfig.
   kube::HttpReply Answer(const kube::HttpCall& call);
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pairs in webhook/testdata: NAME.input.json is an AdmissionReview, NAME.output.json what is to
-// come of it. A name that starts with "cluster_" is for the cluster's webhook, one with "local_"
-// for PodPlacementConfig "prefs" of namespace "web". A new case is two new files.
+// The test cases in webhook/testdata: NAME.input.json is an AdmissionReview, NAME.output.json the
+// expected result. Names with the prefix "cluster_" are for the cluster's webhook, those with
+// "local_" for PodPlacementConfig "prefs" of namespace "web". A new case is two new files.
 #pragma once
 
 #include <filesystem>

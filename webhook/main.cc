@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// webhook: adds scheduling gates to new pods - the cluster's with --gate=cluster, a shard's with
-// --gate=local. It needs no access to the API server: everything that it decides is in the request.
+// webhook: adds scheduling gates to new pods, the cluster gate with --gate=cluster, the local gate
+// with --gate=local. It needs no access to the API server: the request has all that it decides on.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -22,15 +22,16 @@
 
 DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");
 DEFINE_string(namespace, "",
-              "The shard's namespace; required with --gate=local, refused with --gate=cluster.");
+              "The namespace to serve; required with --gate=local, refused with --gate=cluster.");
 DEFINE_string(operator_namespace, std::string(api::kDefaultOperatorNamespace),
-              "The operator's namespace; its pods and those of kube-* are never gated.");
+              "The operator's namespace. Pods in it and in kube-* are never gated.");
 DEFINE_string(cert_dir, "/etc/webhook/certs",
-              "Folder of tls.crt and tls.key; new ones are taken up as they come.");
-DEFINE_string(address, ":9443", "Where to serve the webhook, as host:port over TLS.");
-DEFINE_string(drain_delay, "3s",
-              "How long to go on serving after SIGTERM, while the cluster learns that this replica "
-              "is leaving.");
+              "Folder of tls.crt and tls.key. Changed files are loaded without a restart.");
+DEFINE_string(address, ":9443", "The address of the webhook, as host:port; TLS only.");
+DEFINE_string(
+    drain_delay, "3s",
+    "How long to accept new connections after SIGTERM, until the endpoints of the Service "
+    "are updated on all nodes.");
 DEFINE_validator(drain_delay, [](const char*, const std::string& value) {
   return kube::ParseDuration(value).has_value();
 });
@@ -47,15 +48,16 @@ kube::Result<GateWebhookOptions> OptionsFromFlags() {
   }
   if (FLAGS_gate == "cluster" && !FLAGS_namespace.empty()) {
     return kube::Error::Invalid(
-        "--namespace is for --gate=local: the cluster's webhook serves all namespaces");
+        "--namespace is for --gate=local: --gate=cluster serves all namespaces");
   }
   return GateWebhookOptions{FLAGS_namespace, FLAGS_operator_namespace};
 }
 
-kube::Async<> Main(kube::App& app) {
+kube::Async<> Serve(kube::App& app) {
   kube::Result<GateWebhookOptions> options = OptionsFromFlags();
   if (!options) co_return options.error();
 
+  // Health and metrics.
   kube::Metrics metrics;
   GateWebhook webhook(*options, metrics, app.clock());
   kube::HealthRegistry health;
@@ -65,7 +67,9 @@ kube::Async<> Main(kube::App& app) {
   });
 
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error();
+  if (!ops) co_return ops.error().Prefix("--health-address");
+
+  // The webhook.
   kube::HttpsServerOptions server_options;
   server_options.address = FLAGS_address;
   server_options.certificate_file = FLAGS_cert_dir + "/tls.crt";
@@ -74,7 +78,8 @@ kube::Async<> Main(kube::App& app) {
   if (!server) co_return server.error().Prefix("--address, --cert-dir");
   webhook.AddTo(**server);
 
-  app.tasks().Spawn("ops", (*ops)->Run());
+  // Work.
+  app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("webhook", (*server)->Run());
   LOG(INFO) << "adds the " << FLAGS_gate << " gate, on port " << (*server)->port()
             << "; health on port " << (*ops)->port();
@@ -82,9 +87,9 @@ kube::Async<> Main(kube::App& app) {
   kube::Result<> stop = co_await app.WaitForStop();
   if (!stop) co_return stop;
 
-  // A review that finds nobody leaves its pod ungated, so leave without haste: no longer ready,
-  // existing clients sent elsewhere one by one, new ones served until the endpoints have changed
-  // everywhere.
+  // Drain. A request that reaches no replica leaves its pod ungated. So first become unready, ask
+  // clients to reconnect, and still accept connections until the endpoints are updated on all
+  // nodes.
   (*server)->Retire();
   kube::Duration delay = std::min(*kube::ParseDuration(FLAGS_drain_delay), app.grace_left());
   kube::Result<> waited = co_await app.clock().Sleep(delay);
@@ -104,5 +109,5 @@ kube::Async<> Main(kube::App& app) {
 int main(int argc, char** argv) {
   kube::AppOptions options{"webhook", "Adds scheduling gates to new pods.", api::kVersion, argc,
                            argv};
-  return kube::RunApp(options, webhook::Main);
+  return kube::RunApp(options, webhook::Serve);
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The webhook as a process: its command line, its certificates, its answers over TLS, and how it
-// goes.
+// The webhook as a process: flags, certificates, answers over TLS, and the drain.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -45,7 +44,7 @@ class WebhookProcessTest : public ::testing::Test {
     return flags;
   }
 
-  // The port that the process says it has, after `words` in its log.
+  // The port number that follows `words` in the log of the process.
   static uint16_t PortAfter(kube::Subprocess& process, const std::string& words) {
     if (!process.WaitForOutput("; health on port ") || !process.WaitForOutput("\n")) return 0;
     size_t at = process.output().find(words);
@@ -65,7 +64,7 @@ class WebhookProcessTest : public ::testing::Test {
   kube::KeyPair ca_;
 };
 
-TEST_F(WebhookProcessTest, WrongCommandLinesAreNamed) {
+TEST_F(WebhookProcessTest, InvalidFlagsAreNamed) {
   ExpectFailure({"--gates=local"}, 2, "unknown command line flag 'gates'");
   ExpectFailure({"--gate=both"}, 1, "--gate: \"both\" is neither cluster nor local");
   ExpectFailure({"--gate=local"}, 1, "--namespace is required with --gate=local");
@@ -80,7 +79,7 @@ TEST_F(WebhookProcessTest, MissingCertificateIsNamed) {
   ExpectFailure({}, 1, (certificates_ / "tls.key").string() + ": No such file or directory");
 }
 
-TEST_F(WebhookProcessTest, GatesPodsTellsItsHealthAndDrains) {
+TEST_F(WebhookProcessTest, GatesPodsReportsHealthAndDrains) {
   kube::Subprocess process(kProgram, Flags({"--gate=cluster"}));
   uint16_t port = PortAfter(process, "gate, on port ");
   ASSERT_NE(port, 0) << process.output();
@@ -103,7 +102,7 @@ TEST_F(WebhookProcessTest, GatesPodsTellsItsHealthAndDrains) {
   EXPECT_EQ(process.Wait(), 0) << process.output();
 }
 
-TEST_F(WebhookProcessTest, ShardsWebhookServesItsOwnPath) {
+TEST_F(WebhookProcessTest, TheLocalWebhookServesItsOwnPath) {
   kube::Subprocess process(kProgram, Flags({"--gate=local", "--namespace=web"}));
   uint16_t port = PortAfter(process, "gate, on port ");
   ASSERT_NE(port, 0) << process.output();

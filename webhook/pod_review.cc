@@ -10,19 +10,18 @@ namespace {
 
 namespace dom = simdjson::dom;
 
-// Kubernetes' own limit is far lower; simdjson does not recurse, so this is about sense, not about
-// the stack.
+// Kubernetes' own limit is far lower. simdjson does not recurse, so the stack is safe at any depth.
 constexpr size_t kMaxDepth = 200;
-// The parser keeps about fifteen times this; for the rare larger pod it is given back afterwards.
+// The parser keeps about fifteen times this; what a rare larger pod needs is freed afterwards.
 constexpr size_t kKeptBytes = 64 * 1024;
 
-// "" for what is absent or no string.
+// "" if absent or not a string.
 std::string_view StringAt(dom::element parent, std::string_view key) {
   std::string_view value;
   return parent[key].get(value) == simdjson::SUCCESS ? value : std::string_view();
 }
 
-// False where it is absent, null or of another type.
+// False if absent, null or of another type.
 bool ObjectAt(dom::element parent, std::string_view key, dom::element& out) {
   return parent[key].get(out) == simdjson::SUCCESS && out.is_object();
 }
@@ -31,7 +30,7 @@ bool ArrayAt(dom::element parent, std::string_view key, dom::array& out) {
   return parent[key].get(out) == simdjson::SUCCESS;
 }
 
-// True if a NodeSelectorTerm has an expression on the architecture.
+// True if a NodeSelectorTerm has an expression on kubernetes.io/arch.
 bool IsOnArchitecture(dom::element term) {
   dom::array expressions;
   if (!ArrayAt(term, "matchExpressions", expressions)) return false;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReview: of the AdmissionReview of a pod, the few fields that decide whether it gets a gate and
-// what the patch has to go around. Read in one pass by simdjson, as this happens for every pod that
-// is created.
+// PodReview: the fields of a pod's AdmissionReview that decide about the gate and the patch.
+// simdjson reads them in one pass, because this runs for every pod that is created.
 #pragma once
 
 #include <memory>
@@ -12,22 +11,21 @@
 
 namespace webhook {
 
-// All views are into the reader, until its next Read().
+// All views are valid until the reader's next Read().
 struct PodReview {
   std::string_view uid;
-  // A CREATE of a pod, not of one of its subresources.
+  // A CREATE of a pod, not of a subresource.
   bool creates_pod = false;
-  // The object has metadata and a spec, as every pod has; without them the rest of this struct says
-  // nothing.
+  // The object has metadata and a spec. If not, the fields below are empty.
   bool readable = false;
   std::string_view name;
   placement::PodView pod;
 
-  // What is there already, as JSON Patch must not add into what is absent.
+  // Which parents exist: a JSON Patch cannot add to an absent one.
   bool has_labels = false;
   bool has_annotations = false;
   bool has_gates = false;
-  // Values of our own labels and annotation; empty where absent.
+  // Values of the operator's labels and annotation; empty if absent.
   std::string_view cluster_gate_label;
   std::string_view local_gate_label;
   std::string_view node_affinity_label;
@@ -40,8 +38,7 @@ class PodReviewReader {
   PodReviewReader();
   ~PodReviewReader();
 
-  // kInvalid, saying what is wrong, unless `body` is an AdmissionReview of admission.k8s.io/v1 with
-  // a request.
+  // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request.
   kube::Result<PodReview> Read(std::string_view body);
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The shard's metrics, under the names that the Go operator's pod placement controller has.
+// The metrics of the shard, with the names of the Go operator's pod placement controller. A new one
+// is a member here; PodReconciler has them as Dependencies::metrics.
 #pragma once
 
 #include "kube/metrics/metrics.h"

@@ -4,9 +4,9 @@
 #include "api/names.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
-#include "placement/configs.h"
 #include "placement/gate.h"
 #include "placement/ignored.h"
+#include "placement/matching_configs.h"
 #include "placement/release.h"
 
 namespace shard {
@@ -21,8 +21,8 @@ using kube::core::Pod;
 
 namespace {
 
-// A pod that still conflicts after these goes back to the queue, behind the others.
-constexpr int kTries = 4;
+// After this many attempts, a pod with conflicts goes back to the end of the queue.
+constexpr int kMaxAttempts = 4;
 
 }  // namespace
 
@@ -34,7 +34,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
   Result<> released = co_await Release(*pod);
   if (!released) {
-    if (released.error().code() == Code::kPermissionDenied) deps_.rights.Doubt();
+    if (released.error().code() == Code::kPermissionDenied) deps_.rights.OnForbidden();
     if (released.error().code() != Code::kCancelled) RecordFailure(*pod, released.error());
     co_return released.error();
   }
@@ -43,14 +43,14 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 
 Async<> PodReconciler::Release(Pod& pod) {
   bool refused = false;
-  for (int tries = 1;; ++tries) {
+  for (int attempt = 1;; ++attempt) {
     std::string ns = pod.metadata().namespace_();
     std::vector<std::string> gating = placement::GatingConfigs(pod);
     Result<watches::FreshConfigs::Snapshot> known =
         co_await deps_.configs.Read(std::move(ns), std::move(gating));
     if (!known) co_return known.error();
 
-    // Decide: pure, no I/O.
+    // Decide.
     placement::Release release;
     if (refused) {
       release = placement::ReleaseBare(pod, api::kLocalGate);
@@ -59,9 +59,9 @@ Async<> PodReconciler::Release(Pod& pod) {
     } else {
       release = placement::ReleaseLocal(pod, placement::ConfigsFor(pod, **known));
     }
-    if (!release.released) co_return Ok();  // another pass, or the cluster's controller, was faster
+    if (!release.released) co_return Ok();  // ungated since
 
-    // Write: guarded by the resourceVersion that it was decided on.
+    // Write, guarded by the resourceVersion of the pod that was read.
     Result<> written = co_await kube::Replace(deps_.client, pod);
     if (written) {
       deps_.metrics.processed_pods.Increment();
@@ -71,16 +71,16 @@ Async<> PodReconciler::Release(Pod& pod) {
       }
       co_return Ok();
     }
-    if (kube::IsNotFound(written)) co_return Ok();  // deleted: nothing left to place
+    if (kube::IsNotFound(written)) co_return Ok();  // deleted
 
-    // A pod for which the API server, or a policy in it, refuses our words loses the gate without
-    // them: it must not wait for ever.
-    bool words_refused = !refused && kube::IsRefusal(written.error());
-    if ((!words_refused && !kube::IsConflict(written)) || tries == kTries) {
+    // If the API server or a policy refuses these changes for good, the next attempt only drops the
+    // gate: no pod stays gated (I3).
+    bool refused_now = !refused && kube::IsRefusal(written.error());
+    if ((!refused_now && !kube::IsConflict(written)) || attempt == kMaxAttempts) {
       co_return written.error().Prefix("drop the local gate");
     }
-    if (words_refused) RecordFailure(pod, written.error());
-    refused |= words_refused;
+    if (refused_now) RecordFailure(pod, written.error());
+    refused |= refused_now;
     Result<Pod> live = co_await ReadLive(pod);
     if (kube::IsNotFound(live)) co_return Ok();
     if (!live) co_return live.error();
@@ -91,8 +91,8 @@ Async<> PodReconciler::Release(Pod& pod) {
 Async<Pod> PodReconciler::ReadLive(const Pod& pod) {
   kube::ObjectKey key = kube::KeyOf(pod);
   Result<Pod> live = co_await kube::Get<Pod>(deps_.client, key);
-  if (!live) co_return live.error().Prefix("read the pod again");
-  // Of the same name, but another one: its own event brings it.
+  if (!live) co_return live.error().Prefix("read the pod");
+  // Another pod of the same name, which has its own event.
   if (live->metadata().uid() != pod.metadata().uid())
     co_return Error::NotFound("pod " + key.ToString());
   co_return live;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReconciler: gives a gated pod of the shard's namespace the preferences of its
-// PodPlacementConfigs, and drops the local gate, in one write. What is decided is placement/'s;
-// this is the reading, the writing and the trying again.
+// PodReconciler: adds the preferences of the namespace's PodPlacementConfigs to a gated pod and
+// drops the local gate, in one write. placement/ decides; this class reads, writes and retries.
 #pragma once
 
 #include "kube/base/clock.h"
@@ -22,8 +21,8 @@ class PodReconciler final : public kube::Reconciler {
   struct Dependencies {
     kube::Client& client;
     kube::Clock& clock;
-    // The gated pods, without status and managed fields: a PUT of a pod ignores the one and keeps
-    // the other.
+    // The gated pods, without status and managed fields: a PUT ignores a pod's status, and keeps
+    // its managed fields if the body has none.
     const kube::PodReader& pods;
     watches::FreshConfigs& configs;
     kube::EventRecorder& events;
@@ -37,9 +36,9 @@ class PodReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
-  // Decides and writes; on a conflict again, from the newest pod, which `pod` then is.
+  // Decides and writes. On a conflict, reads `pod` again and starts over.
   kube::Async<> Release(kube::core::Pod& pod);
-  // The pod as it is now. kNotFound if it is gone.
+  // Reads the pod from the API server. kNotFound if it was deleted.
   kube::Async<kube::core::Pod> ReadLive(const kube::core::Pod& pod);
   void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);
 

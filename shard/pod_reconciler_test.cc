@@ -149,7 +149,7 @@ TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
                                                         api::kReasonGateRemoved));
 }
 
-TEST_F(PodReconcilerTest, LeavesOtherPodsAlone) {
+TEST_F(PodReconcilerTest, IgnoresOtherPods) {
   EXPECT_THAT(Reconcile(), kube::IsOk());
   api_.Create<Pod>(MakePod("web").Namespace("ns").Gate(api::kClusterGate));
   EXPECT_THAT(Reconcile(), kube::IsOk());
@@ -157,20 +157,20 @@ TEST_F(PodReconcilerTest, LeavesOtherPodsAlone) {
   EXPECT_EQ(api_.CountCalls("PUT"), 0);
 }
 
-TEST_F(PodReconcilerTest, ReadsAConfigThatTheWatchHasNotBroughtYet) {
+TEST_F(PodReconcilerTest, ReadsAConfigThatTheWatchDoesNotHaveYet) {
   CreateUnseen(Config("new", 1, "arm64", 75));
   api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new,gone"));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-new");
 }
 
-TEST_F(PodReconcilerTest, AConfigThatIsGoneHoldsNobodyUp) {
+TEST_F(PodReconcilerTest, ADeletedConfigDoesNotDelayThePod) {
   api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "gone"));
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
 }
 
-TEST_F(PodReconcilerTest, WaitsWhileItCannotBeKnownWhichConfigsThereAre) {
+TEST_F(PodReconcilerTest, FailsWhileTheConfigsCannotBeRead) {
   CreateUnseen(Config("new", 1, "arm64", 75));
   api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "new"));
   api_.FailNext(Error::Unavailable("503"), "GET /apis/multiarch");
@@ -180,7 +180,7 @@ TEST_F(PodReconcilerTest, WaitsWhileItCannotBeKnownWhichConfigsThereAre) {
   EXPECT_EQ(Preferences(), 1);
 }
 
-TEST_F(PodReconcilerTest, AConflictIsDecidedAgainFromTheNewestPod) {
+TEST_F(PodReconcilerTest, AConflictIsRetriedFromTheNewestPod) {
   api_.Create(Config("a", 1, "arm64", 75));
   Pod old_pod = api_.Create<Pod>(Gated());
   pods_.Freeze(old_pod);
@@ -194,7 +194,7 @@ TEST_F(PodReconcilerTest, AConflictIsDecidedAgainFromTheNewestPod) {
   EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-a:skipped");
 }
 
-TEST_F(PodReconcilerTest, AConflictWithTheOneWhoWasFasterEndsThere) {
+TEST_F(PodReconcilerTest, AConflictWithAnotherReleaseIsDone) {
   pods_.Freeze(api_.Create<Pod>(Gated()));
   Pod released = Web();
   placement::DropGate(released, api::kLocalGate);
@@ -217,7 +217,7 @@ TEST_F(PodReconcilerTest, ADeletedPodIsDone) {
   EXPECT_THAT(Reconcile(), kube::IsOk());
 }
 
-TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotMistakenForIt) {
+TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotWritten) {
   pods_.Freeze(api_.Create<Pod>(Gated()));
   api_.Delete<Pod>({"ns", "web"});
   api_.Create<Pod>(Gated());
@@ -226,7 +226,7 @@ TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotMistakenForIt) {
 }
 
 // Even the bare release is refused: a lost right, maybe.
-TEST_F(PodReconcilerTest, ARefusalForGoodIsAReasonToAskForItsRights) {
+TEST_F(PodReconcilerTest, AForbiddenWriteCausesAReviewOfPermissions) {
   tasks_.Spawn("rights", rights_.Run());
   api_.Create<Pod>(Gated());
   api_.FailNext(Error::PermissionDenied("pods is forbidden"), "PUT", 100);
@@ -235,7 +235,7 @@ TEST_F(PodReconcilerTest, ARefusalForGoodIsAReasonToAskForItsRights) {
   EXPECT_GT(api_.CountCalls("selfsubjectaccessreviews"), 0);
 }
 
-TEST_F(PodReconcilerTest, APodThatTheApiRefusesLosesTheGateAlone) {
+TEST_F(PodReconcilerTest, ARefusedReleaseOnlyDropsTheGate) {
   api_.Create(Config("a", 1, "arm64", 75));
   for (Error refused :
        {Error::Invalid("no such field"), Error::PermissionDenied("a policy says no")}) {
@@ -256,7 +256,7 @@ TEST_F(PodReconcilerTest, AnyRefusalCountsAsOne) {
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
 }
 
-TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsToldOnce) {
+TEST_F(PodReconcilerTest, APodThatCannotBeWrittenGetsOneEvent) {
   api_.Create<Pod>(Gated());
   api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 100);
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
@@ -264,7 +264,7 @@ TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsToldOnce) {
   EXPECT_EQ(events_.size(), 2u) << "the decided write's refusal, and the bare one's";
 }
 
-TEST_F(PodReconcilerTest, AMissingPermissionCostsNoPreference) {
+TEST_F(PodReconcilerTest, AMissingPermissionLosesNoPreference) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());
   api_.FailNext(Error::PermissionDenied(
@@ -275,7 +275,7 @@ TEST_F(PodReconcilerTest, AMissingPermissionCostsNoPreference) {
   EXPECT_EQ(Preferences(), 1);
 }
 
-TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesTheGateAlone) {
+TEST_F(PodReconcilerTest, AnIgnoredPodOnlyLosesTheGate) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated().Owner("apps/v1", "DaemonSet", "agent"));
   EXPECT_THAT(Reconcile(), kube::IsOk());
@@ -285,7 +285,7 @@ TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesTheGateAlone) {
                                                         api::kReasonGateRemoved));
 }
 
-TEST_F(PodReconcilerTest, AnOutageIsTriedAgainAndSaid) {
+TEST_F(PodReconcilerTest, AnOutageIsRetriedWithAnEvent) {
   api_.Create(Config("a", 1, "arm64", 75));
   api_.Create<Pod>(Gated());
   api_.FailNext(Error::Unavailable("503"), "PUT");

@@ -16,7 +16,7 @@ using kube::Result;
 using namespace std::chrono_literals;
 
 // Between two reviews: a policy that refuses many pods must not double the calls.
-constexpr auto kReviewEvery = 10s;
+constexpr auto kReviewInterval = 10s;
 
 constexpr char kReviews[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
 
@@ -25,31 +25,30 @@ constexpr char kReviews[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessrevi
 Rights::Rights(kube::Client& client, kube::Clock& clock, std::string ns)
     : client_(client), clock_(clock), ns_(std::move(ns)) {}
 
-void Rights::Doubt() {
-  in_doubt_ = true;
-  doubted_.NotifyAll();
+void Rights::OnForbidden() {
+  review_due_ = true;
+  forbidden_.NotifyAll();
 }
 
 boost::asio::awaitable<void> Rights::Run() {
   co_await kube::IgnoreCancellation();
   while (true) {
-    while (!in_doubt_ && !missing_) {
-      Result<> waited = co_await doubted_.Wait();
+    while (!review_due_ && !missing_) {
+      Result<> waited = co_await forbidden_.Wait();
       if (!waited) co_return;
     }
-    in_doubt_ = false;
+    review_due_ = false;
     Result<> reviewed = co_await Review();
-    // What was known before stays, and so does the doubt.
-    LOG_IF(WARNING, !reviewed) << "review of this shard's rights: " << reviewed.error();
-    in_doubt_ = in_doubt_ || !reviewed;
-    Result<> slept = co_await clock_.Sleep(kReviewEvery);
+    LOG_IF(WARNING, !reviewed) << "review of the shard's permissions failed: " << reviewed.error();
+    review_due_ = review_due_ || !reviewed;
+    Result<> slept = co_await clock_.Sleep(kReviewInterval);
     if (!slept) co_return;
   }
 }
 
 Result<void> Rights::Check() const {
   if (!missing_) return Ok();
-  return kube::Error::PermissionDenied("missing right in namespace " + ns_ + ": " + *missing_);
+  return kube::Error::PermissionDenied("missing permission in namespace " + ns_ + ": " + *missing_);
 }
 
 Async<> Rights::Review() {
@@ -76,8 +75,8 @@ Async<> Rights::Review() {
     if (!*has && !missing) missing = std::string(right.verb) + " " + right.resource;
   }
   LOG_IF(ERROR, missing && missing != missing_)
-      << "missing right in namespace " << ns_ << ": " << *missing;
-  LOG_IF(INFO, !missing && missing_) << "all rights are there again";
+      << "missing permission in namespace " << ns_ << ": " << *missing;
+  LOG_IF(INFO, !missing && missing_) << "all permissions are granted again";
   missing_ = std::move(missing);
   co_return Ok();
 }

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights: whether the shard may do what it is there for. Asked of the API server only in doubt,
-// that is when a call was refused with 403: that can mean a lost right, which concerns every pod,
-// or a policy about one pod.
+// Rights: whether the shard has the permissions that it needs. A 403 can mean a missing permission,
+// which concerns every pod, or a policy about one pod. So this asks the API server only after a
+// call was refused with 403.
 //
 //   Rights rights(client, clock, ns);
 //   tasks.Spawn("rights", rights.Run());
-//   if (FailedWith(written, Code::kPermissionDenied)) rights.Doubt();
+//   if (FailedWith(written, Code::kPermissionDenied)) rights.OnForbidden();
 //   Result<void> held = rights.Check();
 //
 // Thread: the client's.
@@ -27,25 +27,25 @@ class Rights {
   // `client` and `clock` outlive this.
   Rights(kube::Client& client, kube::Clock& clock, std::string ns);
 
-  // A call was refused with 403.
-  void Doubt();
-  // Asks when in doubt, and every 10 s while a right is missing; until cancelled.
+  // A call was refused with 403: reviews the permissions soon.
+  void OnForbidden();
+  // Until cancelled. Reviews after OnForbidden(), and every 10 s while a permission is missing.
   boost::asio::awaitable<void> Run();
 
-  // kPermissionDenied names what is missing, as far as known.
+  // kPermissionDenied names the permission that was missing in the last review.
   kube::Result<void> Check() const;
 
  private:
-  // Asks for each right that is needed. Errors: the API server's.
+  // Asks for each permission that the shard needs. Errors: the API server's.
   kube::Async<> Review();
   kube::Async<bool> Has(kube::Json attributes);
 
   kube::Client& client_;
   kube::Clock& clock_;
   std::string ns_;
-  bool in_doubt_ = false;
+  bool review_due_ = false;
   std::optional<std::string> missing_;
-  kube::Notifier doubted_;
+  kube::Notifier forbidden_;
 };
 
 }  // namespace shard

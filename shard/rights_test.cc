@@ -51,8 +51,8 @@ class RightsTest : public testing::Test {
   }
   ~RightsTest() override { EXPECT_THAT(kube::Run(io_, tasks_.Stop(clock_, 1s)), IsOk()); }
 
-  void Doubt() {
-    rights_.Doubt();
+  void OnForbidden() {
+    rights_.OnForbidden();
     kube::Drain(io_);
   }
   void Advance(kube::Duration time) {
@@ -67,27 +67,27 @@ class RightsTest : public testing::Test {
   Rights rights_{api_, clock_, "ns"};
 };
 
-TEST_F(RightsTest, WithoutDoubtNothingIsAsked) {
+TEST_F(RightsTest, WithoutA403NothingIsReviewed) {
   Advance(1h);
   EXPECT_EQ(api_.calls, 0);
   EXPECT_THAT(rights_.Check(), IsOk());
 }
 
-TEST_F(RightsTest, ARefusalByAPolicyIsNoLackOfRights) {
-  Doubt();
+TEST_F(RightsTest, ARefusalByAPolicyIsNoMissingPermission) {
+  OnForbidden();
   EXPECT_GT(api_.calls, 0);
   EXPECT_THAT(rights_.Check(), IsOk());
   // Nor does it cost a call each time.
   int calls = api_.calls;
-  for (int i = 0; i < 100; ++i) Doubt();
+  for (int i = 0; i < 100; ++i) OnForbidden();
   EXPECT_EQ(api_.calls, calls);
   Advance(10s);
   EXPECT_LE(api_.calls, 2 * calls);
 }
 
-TEST_F(RightsTest, AMissingRightIsNamedUntilItIsThereAgain) {
+TEST_F(RightsTest, AMissingPermissionIsNamedUntilItIsGranted) {
   api_.denied = "update pods";
-  Doubt();
+  OnForbidden();
   EXPECT_THAT(rights_.Check(),
               FailsWith(Code::kPermissionDenied, testing::HasSubstr("update pods")));
   Advance(10s);
@@ -97,9 +97,9 @@ TEST_F(RightsTest, AMissingRightIsNamedUntilItIsThereAgain) {
   EXPECT_THAT(rights_.Check(), IsOk());
 }
 
-TEST_F(RightsTest, AnApiServerThatIsAwayChangesNothing) {
+TEST_F(RightsTest, AnUnavailableApiServerChangesNothing) {
   api_.down = true;
-  Doubt();
+  OnForbidden();
   EXPECT_THAT(rights_.Check(), IsOk());
 }
 

@@ -73,7 +73,7 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
   auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);
   ASSERT_TRUE(beta) << beta.error();
   EXPECT_EQ(*beta, whole);
-  // As the Go operator writes it: there, and empty.
+  // The Go operator writes the field even if it is empty.
   whole["spec"]["fallbackArchitecture"] = "";
   alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
   ASSERT_TRUE(alpha) << alpha.error();
@@ -92,7 +92,7 @@ TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
   ASSERT_TRUE(beta) << beta.error();
   EXPECT_EQ((*beta)["spec"]["fallbackArchitecture"], "s390x");
   EXPECT_FALSE((*beta)["metadata"].contains("annotations"));
-  // The field wins over an annotation on the v1beta1 object, also where there is none.
+  // The field, even an absent one, takes precedence over an annotation on the v1beta1 object.
   (*beta)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "amd64";
   auto alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
   ASSERT_TRUE(alpha);
@@ -105,7 +105,7 @@ TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
   alpha = ConvertClusterPodPlacementConfig(*beta, kAlpha);
   ASSERT_TRUE(alpha);
   EXPECT_FALSE((*alpha)["metadata"].contains("annotations"));
-  // What is no architecture is refused.
+  // Unknown architectures are refused.
   object["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"] = "vax";
   EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid));
 }
@@ -119,7 +119,7 @@ TEST(ConversionTest, AForgedAnnotationIsRefused) {
     EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid))
         << hidden;
   }
-  // It cannot change what the old version has fields for.
+  // The annotation cannot change fields that the old version has.
   Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
   object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] =
       R"({"logVerbosity": "Debug"})";

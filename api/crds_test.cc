@@ -182,7 +182,7 @@ void ExpectSame(const Json& crd, const Json& code, const std::string& path) {
     ExpectSame(crd["items"], code["items"], path + "[]");
 }
 
-// What a default in the schema says is what the code has for an absent field.
+// A default in the schema is the value that the code has for an absent field.
 void ExpectDefaults(const Json& schema, const Json& absent, const std::string& path) {
   for (const auto& [name, property] : schema["properties"].items()) {
     if (property.contains("default")) {

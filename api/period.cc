@@ -20,7 +20,7 @@ std::string Format(seconds period) {
   return std::to_string(period.count()) + "s";
 }
 
-// 0 for what is no unit.
+// 0 if `name` is not a unit.
 seconds Unit(char name) {
   switch (name) {
     case 's':

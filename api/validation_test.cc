@@ -37,7 +37,7 @@ TEST(ValidationTest, APriorityIsUniqueInANamespace) {
   EXPECT_EQ(Describe(ValidateCreate(Config("second", 7), {&first}, true)),
             "spec.priority: 7 is already used by PodPlacementConfig first in this namespace");
   EXPECT_THAT(ValidateCreate(Config("second", 8), {&first}, true), IsEmpty());
-  // Its own older self, as a watch may show it.
+  // `config` itself in an older version, from a cache.
   EXPECT_THAT(ValidateCreate(Config("first", 7), {&first}, true), IsEmpty());
 
   PodPlacementConfig second = Config("second", 8, 200);
@@ -47,7 +47,7 @@ TEST(ValidationTest, APriorityIsUniqueInANamespace) {
 
 TEST(ValidationTest, UpdatesAreCheckedForTheirChanges) {
   PodPlacementConfig rival = Config("rival", 7, 100);
-  PodPlacementConfig old_config = Config("a", 7, 200);  // raced past the webhook
+  PodPlacementConfig old_config = Config("a", 7, 200);  // created at the same time as `rival`
   PodPlacementConfig labelled = old_config;
   (*labelled.mutable_metadata()->mutable_labels())["x"] = "y";
   EXPECT_THAT(ValidateUpdate(old_config, labelled, {&rival}), IsEmpty());
@@ -56,7 +56,7 @@ TEST(ValidationTest, UpdatesAreCheckedForTheirChanges) {
   other_weight.spec.plugins->node_affinity_scoring->platforms[0].weight = 1;
   EXPECT_THAT(ValidateUpdate(old_config, other_weight, {&rival}), IsEmpty());
 
-  // What does not fit is not in the typed spec, so the specs look equal: the problem still counts.
+  // A refused field is not in the typed spec: the specs are equal, but the problems differ.
   PodPlacementConfig bad = old_config;
   bad.problems.push_back({"spec.plugins.x", "is wrong"});
   EXPECT_EQ(ValidateUpdate(old_config, bad, {}).size(), 1u);
@@ -85,7 +85,7 @@ TEST(ValidationTest, TheClusterConfigCannotBeDeletedBeforeTheOthers) {
   EXPECT_EQ(Describe(ValidateDelete(ClusterConfig("cluster"), {&a, &b, &c, &d})),
             "metadata.name: cannot be deleted while PodPlacementConfigs exist: ns/a, ns/b, "
             "ns/c and 1 more");
-  // One that should not be there at all may go.
+  // A config with another name can be deleted.
   EXPECT_THAT(ValidateDelete(ClusterConfig("other"), {&a}), IsEmpty());
 }
 

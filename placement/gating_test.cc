@@ -28,7 +28,7 @@ class GatingTest : public ::testing::TestWithParam<Case> {
   }
 };
 
-// One rule for both gates, but for which gate is "already there".
+// The rules are the same for both gates, except for the gate that a pod already has.
 TEST_P(GatingTest, ForCluster) {
   EXPECT_EQ(ShouldGateForCluster(Pod(), kOperator, true), GetParam().expected);
 }
@@ -130,7 +130,7 @@ TEST(GatingWithoutPreferencesTest, PodsThatRequireTheirArchitectureAreIgnored) {
   EXPECT_EQ(ShouldGateForCluster(terms, kOperator, /*preferences=*/false), GateDecision::kGate);
   terms.required_terms_on_architecture = {};
   EXPECT_EQ(ShouldGateForCluster(terms, kOperator, /*preferences=*/false), GateDecision::kGate);
-  // A gate that is there already is one of ours, whoever set it.
+  // A pod that has the gate is treated as gated, even if a user set it.
   selector.gates = {api::kClusterGate};
   EXPECT_EQ(ShouldGateForCluster(selector, kOperator, /*preferences=*/false),
             GateDecision::kAlreadyGated);

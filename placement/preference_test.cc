@@ -14,7 +14,7 @@ using kube::core::Pod;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// A preferred term of the pod's author: `key op values`, with `weight`.
+// A preferred term of the user: `key op values`, with `weight`.
 struct Term {
   int weight;
   std::string key;
@@ -109,8 +109,8 @@ TEST(PreferenceTest, PreferencesOfTheUserOnTheArchitectureDisableAll) {
       {75,
        "kubernetes.io/arch",
        "In",
-       {"arm64"}},  // just what the config wants: the user's all the same
-      {1, "kubernetes.io/arch", "In", {"s390x"}},     // another architecture
+       {"arm64"}},                                 // the same as the config's, but still the user's
+      {1, "kubernetes.io/arch", "In", {"s390x"}},  // another architecture
       {1, "kubernetes.io/arch", "In", {"a", "b"}},    //
       {1, "kubernetes.io/arch", "NotIn", {"arm64"}},  //
       {1, "kubernetes.io/arch", "Exists", {}},        //

@@ -275,7 +275,7 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   Pod pod = ClusterGated().Requires("zone", "In", {"a"});
   ReleaseCluster(pod, decision);
   Pod once = pod;
-  // As if somebody had put the gate back.
+  // As if a user had added the gate again.
   pod.mutable_spec()->add_scheduling_gates()->set_name(std::string(api::kClusterGate));
   Release again = ReleaseCluster(pod, decision);
   EXPECT_THAT(Reasons(again), ElementsAre(api::kReasonGateRemoved));
@@ -286,7 +286,7 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   EXPECT_EQ(pod.metadata().labels().size(), once.metadata().labels().size());
 }
 
-// Field 1000 of a message, as a newer API could have it.
+// An unknown field, number 1000, of a newer API.
 const std::string kUnknown = "\xc2\x3e\x05newer";
 
 TEST(ReleaseTest, UnknownFieldsSurvive) {

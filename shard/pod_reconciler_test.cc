@@ -30,7 +30,7 @@ using kube::core::Pod;
 using ::testing::HasSubstr;
 using namespace std::chrono_literals;
 
-// The pods as a watch showed them: the newest, or those of before `Freeze()`.
+// The cache of a watch: the current pods, or those at the time of `Freeze()`.
 class Pods final : public kube::PodReader {
  public:
   explicit Pods(kube::FakeApiServer& api) : api_(api) {}
@@ -102,7 +102,7 @@ class PodReconcilerTest : public ::testing::Test {
     return reasons;
   }
 
-  // A watch that has broken off does not see it.
+  // A broken watch does not have the change.
   void CreateUnseen(const PodPlacementConfig& config) {
     kube::Drain(io_);
     api_.FailNext(Error::Unavailable("503"), "WATCH", 1000);
@@ -184,7 +184,7 @@ TEST_F(PodReconcilerTest, AConflictIsRetriedFromTheNewestPod) {
   api_.Create(Config("a", 1, "arm64", 75));
   Pod old_pod = api_.Create<Pod>(Gated());
   pods_.Freeze(old_pod);
-  // Meanwhile its author said what it prefers.
+  // Meanwhile, the user has added a preference.
   Pod newer = Gated().Prefers(1, "kubernetes.io/arch", {"amd64"});
   newer.mutable_metadata()->set_uid(old_pod.metadata().uid());
   api_.Update<Pod>(newer);
@@ -225,7 +225,7 @@ TEST_F(PodReconcilerTest, AnotherPodOfTheSameNameIsNotWritten) {
   EXPECT_TRUE(placement::HasGate(Web(), api::kLocalGate));
 }
 
-// Even the bare release is refused: a lost right, maybe.
+// The bare release is refused as well, for example for a missing permission.
 TEST_F(PodReconcilerTest, AForbiddenWriteCausesAReviewOfPermissions) {
   tasks_.Spawn("rights", rights_.Run());
   api_.Create<Pod>(Gated());

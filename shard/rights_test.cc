@@ -19,7 +19,7 @@ using kube::Json;
 using kube::Result;
 using namespace std::chrono_literals;
 
-// Answers reviews: all is allowed but one resource and verb.
+// Answers reviews: allows everything except one resource and verb.
 class Reviewer final : public kube::Client {
  public:
   kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
@@ -77,7 +77,7 @@ TEST_F(RightsTest, ARefusalByAPolicyIsNoMissingPermission) {
   OnForbidden();
   EXPECT_GT(api_.calls, 0);
   EXPECT_THAT(rights_.Check(), IsOk());
-  // Nor does it cost a call each time.
+  // Further 403s do not cause a call each.
   int calls = api_.calls;
   for (int i = 0; i < 100; ++i) OnForbidden();
   EXPECT_EQ(api_.calls, calls);

@@ -43,8 +43,8 @@ TEST_F(AnnouncementsTest, OfOneConfigOnlyTheNewestIsKept) {
   EXPECT_THAT(AnnouncementsOn(lease_), ElementsAre(newer));
 }
 
-// Whatever a tenant writes there.
-TEST_F(AnnouncementsTest, WhatCannotBeReadIsSkippedAndRemoved) {
+// Tenants can write any annotation.
+TEST_F(AnnouncementsTest, InvalidAnnotationsAreSkippedAndRemoved) {
   std::string prefix = AnnotationKey("");
   for (const char* value : {"", " ", "1", "1 2", "1 2 ", "1 x a", "x 1 a", "1 2 NoName",
                             "99999999999999999999 1 a", "1 -5 a", "1 2 a/b"}) {

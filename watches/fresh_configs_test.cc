@@ -56,7 +56,7 @@ class FreshConfigsTest : public testing::Test {
         AnnotationValue({.uid = uid, .name = name, .generation = generation});
     current ? api_.Update(lease) : api_.Create(lease);
   }
-  // From now on nothing comes by the watch.
+  // From now on, the watch has no events.
   void BreakWatch() {
     api_.FailNext(kube::Error::Unavailable("503"), "WATCH", 1000);
     api_.CloseWatches();
@@ -141,8 +141,7 @@ TEST_F(FreshConfigsTest, AConfigThatThePodNamesIsRead) {
   EXPECT_EQ(Lists(), 1);
 }
 
-// Whoever writes announcements without end costs lists of its own namespace, and the memory of what
-// is announced now.
+// A tenant that writes announcements without end causes lists only of its own namespace.
 TEST_F(FreshConfigsTest, AnotherNamespacesAnnouncementsCostNothingHere) {
   Announce("new", "uid", 1, "elsewhere");
   Create("mine");

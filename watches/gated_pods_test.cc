@@ -47,7 +47,7 @@ TEST(GatedPodsTest, HoldsPodsWithOneOfSeveralGates) {
 
 TEST(GatedPodsTest, HoldsTheFieldsThatAWriteNeeds) {
   Pod pod = Waiting();
-  // Of each level a field that no message of ours names: number 1999, "far".
+  // On each level an unknown field: number 1999, "far".
   const std::string unnamed(
       "\xfa\x7c\x03"
       "far");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a review costs us, from the body to the answer, without network and TLS. The pod is one of a
+// The cost of one review, from the body to the answer, without network and TLS. The pod is one of a
 // Deployment, about 10 KB.
 //   bazel run //webhook:gate_webhook_benchmark
 #include <benchmark/benchmark.h>

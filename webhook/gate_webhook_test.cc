@@ -53,7 +53,7 @@ TEST_P(GoldenTest, PatchIsAsWritten) {
       kube::ParseJson(ReadTestFile(folder / (GetParam() + ".output.json")));
   ASSERT_TRUE(expected) << "no good " << GetParam() << ".output.json";
 
-  // The one to call is said by how the name begins.
+  // The prefix of the name selects the webhook.
   bool local = GetParam().starts_with("local_");
   bool preferences = GetParam().starts_with("cluster_with_preferences_");
   std::string path = local         ? "/local/prefs"

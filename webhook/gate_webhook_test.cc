@@ -178,8 +178,8 @@ TEST_F(GateWebhookTest, CountsPodsFromZero) {
   AnswerForCluster(PlainPod());
   AnswerForCluster(
       ReadTestFile(std::filesystem::path(kTestdata) / "cluster_daemonset_is_ignored.input.json"));
-  AnswerForCluster(
-      ReadTestFile(std::filesystem::path(kTestdata) / "cluster_update_is_let_pass.input.json"));
+  AnswerForCluster(ReadTestFile(std::filesystem::path(kTestdata) /
+                                "cluster_update_is_admitted_unchanged.input.json"));
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_processed_total 2\n"));
   EXPECT_THAT(text, HasSubstr("mto_ppo_wh_pods_gated_total 1\n"));

@@ -9,41 +9,42 @@ namespace api {
 using kube::Json;
 using kube::meta::LabelSelector;
 
-void FieldReader::operator()(std::string_view name, int64_t& value, Range range,
-                             Presence presence) {
+void JsonFieldReader::operator()(std::string_view name, int64_t& value, Range range,
+                                 Presence presence) {
   value = reader_.Int(name, {.range = range, .fallback = value, .presence = presence});
 }
 
-void FieldReader::operator()(std::string_view name, int32_t& value, Range range,
-                             Presence presence) {
+void JsonFieldReader::operator()(std::string_view name, int32_t& value, Range range,
+                                 Presence presence) {
   int64_t wide = value;
   (*this)(name, wide, range, presence);
   value = static_cast<int32_t>(wide);
 }
 
-void FieldReader::operator()(std::string_view name, bool& value, Presence presence) {
+void JsonFieldReader::operator()(std::string_view name, bool& value, Presence presence) {
   value = reader_.Bool(name, value, presence);
 }
 
-void FieldReader::operator()(std::string_view name, std::string& value, Presence presence) {
+void JsonFieldReader::operator()(std::string_view name, std::string& value, Presence presence) {
   if (std::string text = reader_.String(name, presence); !text.empty()) value = std::move(text);
 }
 
-void FieldReader::operator()(std::string_view name, std::string& value, OneOf allowed,
-                             Presence presence) {
+void JsonFieldReader::operator()(std::string_view name, std::string& value, OneOf allowed,
+                                 Presence presence) {
   if (allowed.or_empty && reader_.String(name, presence).empty()) return;
   std::string text = reader_.Enum(name, allowed.values, presence);
   if (!text.empty()) value = std::move(text);
 }
 
-void FieldReader::operator()(std::string_view name, std::string& value, ObjectName) {
+void JsonFieldReader::operator()(std::string_view name, std::string& value, ObjectName) {
   const Json* object = reader_.Object(name);
   if (object == nullptr) return;
   JsonReader reference(*object, reader_.PathOf(name), reader_.problems());
   value = reference.String("name", kRequired);
 }
 
-void FieldReader::operator()(std::string_view name, std::chrono::seconds& value, Period period) {
+void JsonFieldReader::operator()(std::string_view name, std::chrono::seconds& value,
+                                 Period period) {
   std::string text = reader_.String(name);
   if (text.empty()) return;
   kube::Result<std::chrono::seconds> parsed = ParsePeriod(text, period);
@@ -54,7 +55,7 @@ void FieldReader::operator()(std::string_view name, std::chrono::seconds& value,
   }
 }
 
-void FieldReader::operator()(std::string_view name, std::optional<LabelSelector>& value) {
+void JsonFieldReader::operator()(std::string_view name, std::optional<LabelSelector>& value) {
   const Json* selector = reader_.Object(name);
   if (selector == nullptr) return;
   std::string path = reader_.PathOf(name);
@@ -62,7 +63,7 @@ void FieldReader::operator()(std::string_view name, std::optional<LabelSelector>
   ValidateLabelSelector(*value, path, reader_.problems());
 }
 
-const Json* FieldReader::List(std::string_view name, Items limits, Presence presence) {
+const Json* JsonFieldReader::List(std::string_view name, Items limits, Presence presence) {
   const Json* list = reader_.Array(name, limits.max, presence);
   if (list != nullptr && list->size() < limits.min) {
     reader_.Problem(name,
@@ -72,12 +73,12 @@ const Json* FieldReader::List(std::string_view name, Items limits, Presence pres
   return list;
 }
 
-std::string FieldReader::ItemPath(std::string_view name, size_t index) const {
+std::string JsonFieldReader::ItemPath(std::string_view name, size_t index) const {
   return reader_.PathOf(name) + "[" + std::to_string(index) + "]";
 }
 
-bool FieldReader::Accept(const Json& list, size_t index, std::string_view unique, FieldReader& item,
-                         FieldErrors& problems) {
+bool JsonFieldReader::Accept(const Json& list, size_t index, std::string_view unique,
+                             JsonFieldReader& item, FieldErrors& problems) {
   std::string key = unique.empty() ? "" : kube::StringAt(list[index], unique);
   for (size_t earlier = 0; !key.empty() && earlier < index; ++earlier) {
     if (kube::StringAt(list[earlier], unique) != key) continue;
@@ -89,34 +90,34 @@ bool FieldReader::Accept(const Json& list, size_t index, std::string_view unique
   return problems.empty();
 }
 
-void FieldWriter::Put(std::string_view name, Json value) {
+void JsonFieldWriter::Put(std::string_view name, Json value) {
   json_[std::string(name)] = std::move(value);
 }
 
-void FieldWriter::operator()(std::string_view name, int64_t value, Range, Presence) {
+void JsonFieldWriter::operator()(std::string_view name, int64_t value, Range, Presence) {
   Put(name, value);
 }
 
-void FieldWriter::operator()(std::string_view name, bool value, Presence) { Put(name, value); }
+void JsonFieldWriter::operator()(std::string_view name, bool value, Presence) { Put(name, value); }
 
-void FieldWriter::operator()(std::string_view name, const std::string& value, Presence) {
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, Presence) {
   Put(name, value);
 }
 
-void FieldWriter::operator()(std::string_view name, const std::string& value, OneOf,
-                             Presence presence) {
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, OneOf,
+                                 Presence presence) {
   if (presence == kRequired || !value.empty()) Put(name, value);
 }
 
-void FieldWriter::operator()(std::string_view name, const std::string& value, ObjectName) {
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, ObjectName) {
   if (!value.empty()) Put(name, {{"name", value}});
 }
 
-void FieldWriter::operator()(std::string_view name, std::chrono::seconds value, Period) {
+void JsonFieldWriter::operator()(std::string_view name, std::chrono::seconds value, Period) {
   Put(name, std::to_string(value.count()) + "s");
 }
 
-void FieldWriter::operator()(std::string_view name, const std::optional<LabelSelector>& value) {
+void JsonFieldWriter::operator()(std::string_view name, const std::optional<LabelSelector>& value) {
   if (value) Put(name, LabelSelectorToJson(*value));
 }
 

@@ -21,9 +21,9 @@ namespace api {
 
 // The visitor that reads. A field that is absent or refused keeps its value; an item of a list that
 // has a problem is left out.
-class FieldReader {
+class JsonFieldReader {
  public:
-  FieldReader(const kube::Json& object, std::string path, FieldErrors& problems)
+  JsonFieldReader(const kube::Json& object, std::string path, FieldErrors& problems)
       : reader_(object, std::move(path), problems) {}
 
   void operator()(std::string_view name, int32_t& value, Range range, Presence = kOptional);
@@ -39,7 +39,7 @@ class FieldReader {
   void operator()(std::string_view name, std::optional<T>& value, Presence presence = kOptional) {
     const kube::Json* object = reader_.Object(name, presence);
     if (object == nullptr) return;
-    FieldReader fields(*object, reader_.PathOf(name), reader_.problems());
+    JsonFieldReader fields(*object, reader_.PathOf(name), reader_.problems());
     T::Fields(value.emplace(), fields);
   }
 
@@ -49,7 +49,7 @@ class FieldReader {
     const kube::Json* list = List(name, limits, presence);
     for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
       FieldErrors problems;
-      FieldReader fields((*list)[i], ItemPath(name, i), problems);
+      JsonFieldReader fields((*list)[i], ItemPath(name, i), problems);
       T value;
       T::Fields(value, fields);
       if (Accept(*list, i, limits.unique, fields, problems)) values.push_back(std::move(value));
@@ -62,14 +62,14 @@ class FieldReader {
   std::string ItemPath(std::string_view name, size_t index) const;
   // False if the item `index` has problems, or has the `unique` value of an earlier one. Its
   // problems become the list's.
-  bool Accept(const kube::Json& list, size_t index, std::string_view unique, FieldReader& item,
+  bool Accept(const kube::Json& list, size_t index, std::string_view unique, JsonFieldReader& item,
               FieldErrors& problems);
 
   JsonReader reader_;
 };
 
 // The visitor that writes. Left out are empty optionals and the empty strings that mean absent.
-class FieldWriter {
+class JsonFieldWriter {
  public:
   void operator()(std::string_view name, int64_t value, Range, Presence = kOptional);
   void operator()(std::string_view name, bool value, Presence = kOptional);
@@ -82,7 +82,7 @@ class FieldWriter {
   template <class T>
   void operator()(std::string_view name, const std::optional<T>& value, Presence = kOptional) {
     if (!value) return;
-    FieldWriter fields;
+    JsonFieldWriter fields;
     T::Fields(*value, fields);
     Put(name, std::move(fields.json_));
   }
@@ -92,7 +92,7 @@ class FieldWriter {
                   Presence = kOptional) {
     kube::Json list = kube::Json::array();
     for (const T& value : values) {
-      FieldWriter fields;
+      JsonFieldWriter fields;
       T::Fields(value, fields);
       list.push_back(std::move(fields.json_));
     }
@@ -110,7 +110,7 @@ class FieldWriter {
 // `path` is where `json` is in the object, for the names in `problems`.
 template <class T>
 T ReadFields(const kube::Json& json, std::string path, FieldErrors& problems) {
-  FieldReader reader(json, std::move(path), problems);
+  JsonFieldReader reader(json, std::move(path), problems);
   T value;
   T::Fields(value, reader);
   return value;
@@ -118,7 +118,7 @@ T ReadFields(const kube::Json& json, std::string path, FieldErrors& problems) {
 
 template <class T>
 kube::Json WriteFields(const T& value) {
-  FieldWriter writer;
+  JsonFieldWriter writer;
   T::Fields(value, writer);
   return writer.Take();
 }

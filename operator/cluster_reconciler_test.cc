@@ -58,7 +58,7 @@ TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
                                      "finalizers.multiarch.openshift.io/no-pod-placement-config"}));
 }
 
-TEST_F(ClusterReconcilerTest, TheControllerMayFollowTheGlobalPullSecretAndNoOther) {
+TEST_F(ClusterReconcilerTest, TheControllerMayWatchTheGlobalPullSecretAndNoOther) {
   const kube::ObjectKey rights{"ops", "pod-placement-global-pull-secret"};
   ASSERT_TRUE(h_.BringUpCluster());
   EXPECT_FALSE(h_.Exists(kube::kRoles, rights));
@@ -99,7 +99,7 @@ TEST_F(ClusterReconcilerTest, DeletionWaitsForPodPlacementConfigs) {
   EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved() && h_.ShardRemoved("shop"); }));
 }
 
-TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
+TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerIsDeleted) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   DeleteConfig();
@@ -112,7 +112,7 @@ TEST_F(ClusterReconcilerTest, DeletionDrainsThePodsBeforeTheControllerGoes) {
   EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
 }
 
-TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
+TEST_F(ClusterReconcilerTest, PodsAreUngatedAtOnceIfTheControllerIsDown) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
@@ -132,7 +132,7 @@ TEST_F(ClusterReconcilerTest, PodsOfADeadControllerAreLetGo) {
   EXPECT_FALSE(IsGated("any", "both", api::kLocalGate));
 }
 
-TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
+TEST_F(ClusterReconcilerTest, UnusableNamedObjectsAreDegraded) {
   ASSERT_TRUE(h_.BringUpCluster());
   auto degraded = [this] {
     Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
@@ -142,7 +142,7 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
     }
     return std::string();
   };
-  auto says = [&](const std::string& text) {
+  auto reports = [&](const std::string& text) {
     return h_.Await([&] { return degraded().find(text) != std::string::npos; });
   };
   EXPECT_EQ(degraded(), "");
@@ -151,9 +151,9 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
   config["spec"]["caBundleConfigMapRef"]["name"] = "bundle";
   config["spec"]["globalPullSecretRef"]["name"] = "pull";
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
-  ASSERT_TRUE(says("registriesConfigMapRef: ConfigMap ops/regs does not exist")) << degraded();
-  EXPECT_TRUE(says("caBundleConfigMapRef: ConfigMap ops/bundle does not exist")) << degraded();
-  EXPECT_TRUE(says("globalPullSecretRef: Secret ops/pull does not exist")) << degraded();
+  ASSERT_TRUE(reports("registriesConfigMapRef: ConfigMap ops/regs does not exist")) << degraded();
+  EXPECT_TRUE(reports("caBundleConfigMapRef: ConfigMap ops/bundle does not exist")) << degraded();
+  EXPECT_TRUE(reports("globalPullSecretRef: Secret ops/pull does not exist")) << degraded();
 
   auto metadata = [](const char* name) {
     kube::meta::ObjectMeta meta;
@@ -177,12 +177,13 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
   secret.set_type("kubernetes.io/dockerconfigjson");
   (*secret.mutable_data())[".dockerconfigjson"] = "{\"auths\": hunter2}";
   h_.api.Create(secret);
-  ASSERT_TRUE(says("ConfigMap ops/regs key registries.conf line 3: blocked: not true or false"))
+  ASSERT_TRUE(reports("ConfigMap ops/regs key registries.conf line 3: blocked: not true or false"))
       << degraded();
-  EXPECT_TRUE(says("key policy.json: line 2, column 1: not valid JSON")) << degraded();
-  EXPECT_TRUE(says("ConfigMap ops/bundle key ca-bundle.crt line 2: certificate 1 cannot be read"))
+  EXPECT_TRUE(reports("key policy.json: line 2, column 1: not valid JSON")) << degraded();
+  EXPECT_TRUE(
+      reports("ConfigMap ops/bundle key ca-bundle.crt line 2: certificate 1 cannot be read"))
       << degraded();
-  EXPECT_TRUE(says("Secret ops/pull key .dockerconfigjson line 1, column 11: not valid JSON"))
+  EXPECT_TRUE(reports("Secret ops/pull key .dockerconfigjson line 1, column 11: not valid JSON"))
       << degraded();
   EXPECT_EQ(degraded().find("hunter2"), std::string::npos) << degraded();
 
@@ -196,7 +197,7 @@ TEST_F(ClusterReconcilerTest, NamedObjectsThatCannotBeUsedAreDegraded) {
   EXPECT_TRUE(h_.Await([&] { return degraded().empty(); })) << degraded();
 }
 
-// A cluster that comes from the Go operator, which is gone and left everything as it was.
+// A cluster with the objects of a Go operator that was uninstalled.
 class FromTheGoOperatorTest : public ClusterReconcilerTest {
  protected:
   void SetUp() override {
@@ -264,7 +265,7 @@ TEST_F(FromTheGoOperatorTest, ItsObjectsAreReplacedAndItsConfigCanBeDeleted) {
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
 }
 
-TEST_F(FromTheGoOperatorTest, AConfigThatIsDeletedBeforeLeavesNothing) {
+TEST_F(FromTheGoOperatorTest, AConfigThatIsAlreadyBeingDeletedLeavesNoObject) {
   DeleteConfig();
   h_.StartOperator();
   EXPECT_TRUE(h_.Await([&] { return ConfigDeleted(); }));
@@ -312,7 +313,7 @@ TEST_F(ClusterReconcilerTest, ForeignFinalizersStay) {
   EXPECT_EQ(left, Json::array({"example.com/mine"}));
 }
 
-TEST_F(ClusterReconcilerTest, AnotherOperatorFinishesTheRemoval) {
+TEST_F(ClusterReconcilerTest, AnotherOperatorFinishesTheTeardown) {
   for (auto after : {0ms, 1000ms, 2500ms}) {
     ASSERT_TRUE(h_.BringUpCluster());
     DeleteConfig();
@@ -324,7 +325,7 @@ TEST_F(ClusterReconcilerTest, AnotherOperatorFinishesTheRemoval) {
 }
 
 // I3
-TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
+TEST_F(ClusterReconcilerTest, AControllerOutageStopsGatingAndThenUngatesPods) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.api.Create<Pod>(MakePod("web").Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
@@ -342,7 +343,7 @@ TEST_F(ClusterReconcilerTest, NobodyWaitsForAControllerThatDoesNotComeBack) {
 }
 
 // As a policy engine does.
-TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
+TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUpCluster());
   for (const char* name : {"a", "b"}) {
     h_.api.Create<Pod>(MakePod(name)
@@ -369,7 +370,7 @@ TEST_F(ClusterReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
   EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/any/events"), 1);
 }
 
-TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
+TEST_F(ClusterReconcilerTest, AClientThatKeepsCreatingGatedPodsDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUpCluster());
   DeleteConfig();
   for (int i = 0; i < 1200 && !(ConfigDeleted() && h_.ClusterRemoved()); ++i) {
@@ -380,7 +381,7 @@ TEST_F(ClusterReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) 
   EXPECT_TRUE(ConfigDeleted() && h_.ClusterRemoved());
 }
 
-TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
+TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedBlocksNoOther) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.api.FailNext(Error::PermissionDenied("no"),
                   "DELETE /api/v1/namespaces/ops/services/pod-placement-controller", 3);
@@ -390,7 +391,7 @@ TEST_F(ClusterReconcilerTest, AnObjectThatCannotBeDeletedKeepsNoOther) {
   EXPECT_TRUE(h_.Await([&] { return ConfigDeleted() && h_.ClusterRemoved(); }));
 }
 
-TEST_F(ClusterReconcilerTest, WithoutAControllerAPodThatIsRefusedKeepsNoOtherWaiting) {
+TEST_F(ClusterReconcilerTest, WithoutAControllerAPodWhoseWriteIsRefusedBlocksNoOther) {
   ASSERT_TRUE(h_.BringUpCluster());
   for (const char* name : {"a", "b"}) {
     h_.api.Create<Pod>(MakePod(name).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
@@ -409,7 +410,7 @@ TEST_F(ClusterReconcilerTest, WithoutAControllerAPodThatIsRefusedKeepsNoOtherWai
 }
 
 // The times in a status are of another machine's clock.
-TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDecidesNothing) {
+TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDoesNotCount) {
   for (auto ahead : {-10min, 10min}) {
     ASSERT_TRUE(h_.BringUpCluster()) << ahead.count();
     h_.controller_manager_ahead = ahead;
@@ -445,11 +446,11 @@ TEST_F(ClusterReconcilerTest, TimeWithoutAnApiServerDoesNotCount) {
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
 }
 
-TEST_F(ClusterReconcilerTest, AControllerThatTheWatchHasNotSeenYetCounts) {
+TEST_F(ClusterReconcilerTest, AnAvailableControllerCountsBeforeTheWatchShowsIt) {
   ASSERT_TRUE(h_.BringUpCluster());
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
   h_.Pass(60s);
-  // From now on the watch says nothing.
+  // The watch brings no event from now on.
   h_.api.FailNext(Error::Unavailable("503"), "WATCH /apis/apps/v1/deployments", 1000000);
   h_.api.CloseWatches();
   h_.Pass(1s);
@@ -458,7 +459,7 @@ TEST_F(ClusterReconcilerTest, AControllerThatTheWatchHasNotSeenYetCounts) {
   EXPECT_TRUE(h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration));
 }
 
-TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreTold) {
+TEST_F(ClusterReconcilerTest, TheOperatorsOwnWebhooksAreRegistered) {
   ASSERT_TRUE(h_.Await([&] {
     return h_.Exists(kube::kValidatingWebhookConfigurations,
                      {"", "multiarch-tuning-operator-validating-webhook-configuration"});

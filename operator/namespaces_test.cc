@@ -70,7 +70,7 @@ TEST_F(NamespacesTest, WithoutASelectorNoNamespaceNeedBeKnown) {
   EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), std::nullopt);
 }
 
-TEST_F(NamespacesTest, ASelectorThatCannotBeEvaluatedSelectsNothing) {
+TEST_F(NamespacesTest, AnInvalidSelectorSelectsNothing) {
   api_.Create<Namespace>(Make("shop", {{"team", "a"}}));
   kube::Drain(io_);
   LabelSelector selector = TeamA();

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 class PacerTest : public testing::Test {
  protected:
   // The wakes that events bring which come every 10 ms for that long.
-  int WakesOf(const std::string& key, std::chrono::milliseconds time) {
+  int ReconcilesOf(const std::string& key, std::chrono::milliseconds time) {
     int wakes = 0;
     kube::TimePoint due{};
     for (; time > 0ms; time -= 10ms, clock_.Advance(10ms)) {
@@ -28,7 +28,7 @@ class PacerTest : public testing::Test {
   Pacer pacer_{clock_, {.settle = 200ms, .burst = 50, .period = 2s}};
 };
 
-TEST_F(PacerTest, ABurstIsOneWake) {
+TEST_F(PacerTest, ABurstIsOneReconcile) {
   EXPECT_EQ(pacer_.Delay("shop"), 200ms);
   clock_.Advance(150ms);
   EXPECT_EQ(pacer_.Delay("shop"), 50ms);
@@ -36,18 +36,18 @@ TEST_F(PacerTest, ABurstIsOneWake) {
   EXPECT_EQ(pacer_.Delay("shop"), 200ms);
 }
 
-TEST_F(PacerTest, ARolloutIsNotSlowedDown) { EXPECT_EQ(WakesOf("shop", 8s), 40); }
+TEST_F(PacerTest, ARolloutIsNotDelayed) { EXPECT_EQ(ReconcilesOf("shop", 8s), 40); }
 
-TEST_F(PacerTest, ALoopIsSlowedDownAndConcernsNobodyElse) {
-  WakesOf("shop", 60s);
-  EXPECT_NEAR(WakesOf("shop", 60s), 30, 1);
+TEST_F(PacerTest, ALoopIsDelayedAndNoOtherKey) {
+  ReconcilesOf("shop", 60s);
+  EXPECT_NEAR(ReconcilesOf("shop", 60s), 30, 1);
   EXPECT_EQ(pacer_.Delay("farm"), 200ms);
   // And is as good as new after some time.
   clock_.Advance(2min);
-  EXPECT_EQ(WakesOf("shop", 8s), 40);
+  EXPECT_EQ(ReconcilesOf("shop", 8s), 40);
 }
 
-TEST_F(PacerTest, WhatIsAsGoodAsNewIsForgotten) {
+TEST_F(PacerTest, IdleKeysAreRemoved) {
   for (int i = 0; i < 10'000; ++i) {
     pacer_.Delay(std::to_string(i));
     clock_.Advance(100ms);

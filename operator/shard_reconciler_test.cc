@@ -68,7 +68,7 @@ TEST_F(ShardReconcilerTest, TheFirstConfigBringsUpTheShard) {
   EXPECT_EQ(h_.Condition("shop", "a", "Progressing"), "False AsExpected");
 }
 
-TEST_F(ShardReconcilerTest, EntriesComeAndGoWithTheirConfigs) {
+TEST_F(ShardReconcilerTest, EachConfigHasAnEntry) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.CreateConfig("shop", "b", 9);
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/b /local/a"; })) << Entries();
@@ -77,7 +77,7 @@ TEST_F(ShardReconcilerTest, EntriesComeAndGoWithTheirConfigs) {
   EXPECT_TRUE(h_.Exists(kube::kDeployments, kController));
 }
 
-TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
+TEST_F(ShardReconcilerTest, TheTeardownHasAnOrderThatLeavesNoGatedPod) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   h_.DeleteConfig("shop", "a");
@@ -93,14 +93,14 @@ TEST_F(ShardReconcilerTest, TheShardGoesInTheOrderThatLeavesNoPodBehind) {
             h_.CallIndex("DELETE /apis/apps/v1"));
   EXPECT_LT(h_.CallIndex("DELETE /apis/apps/v1"),
             h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
-  // The Lease, which the shard made, after the Role with which it could make it again.
+  // The Lease, which the shard created, after the Role with which it could create it again.
   EXPECT_LT(h_.CallIndex("DELETE /apis/rbac.authorization.k8s.io/v1/namespaces/shop/roles"),
             h_.CallIndex("DELETE /apis/coordination.k8s.io/v1/namespaces/shop/leases"));
   EXPECT_LT(h_.CallIndex("DELETE /apis/coordination.k8s.io/v1/namespaces/shop/leases"),
             h_.CallIndex("DELETE /api/v1/namespaces/ops/secrets"));
 }
 
-TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {
+TEST_F(ShardReconcilerTest, PodsAreUngatedAtOnceIfTheShardIsDown) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.RollOut("shop", api::kShardControllerName, /*runs=*/false);
   h_.Pass(1s);
@@ -116,7 +116,7 @@ TEST_F(ShardReconcilerTest, PodsOfADeadShardAreLetGoAtOnce) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreLetGoInTheEnd) {
+TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreUngated) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   h_.DeleteConfig("shop", "a");
@@ -124,7 +124,7 @@ TEST_F(ShardReconcilerTest, PodsThatTheShardDoesNotDrainAreLetGoInTheEnd) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
+TEST_F(ShardReconcilerTest, TheTeardownWaitsForAPodThatIsGatedLate) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.DeleteConfig("shop", "a");
   ASSERT_TRUE(h_.Await([&] { return Entries() == "none"; }));
@@ -136,8 +136,8 @@ TEST_F(ShardReconcilerTest, APodThatIsGatedAtTheLastMomentIsWaitedFor) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-// As a policy engine does. The cluster's controller goes on with it.
-TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
+// As a policy engine does. The cluster's controller releases the pod later.
+TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUp("shop"));
   for (const char* name : {"a", "b"}) {
     h_.api.Create<Pod>(MakePod(name).Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
@@ -154,7 +154,7 @@ TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDoesNotHoldUpTheRemoval) {
   EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/shop/events"), 1);
 }
 
-TEST_F(ShardReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
+TEST_F(ShardReconcilerTest, AClientThatKeepsCreatingGatedPodsDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUp("shop"));
   ASSERT_TRUE(h_.BringUp("farm"));
   h_.DeleteConfig("shop", "a");
@@ -167,7 +167,7 @@ TEST_F(ShardReconcilerTest, WhoKeepsCreatingGatedPodsDoesNotHoldUpTheRemoval) {
 }
 
 // A pod that has the cluster gate alone is none of the shard's.
-TEST_F(ShardReconcilerTest, PodsOfTheClusterGateAreNotWaitedFor) {
+TEST_F(ShardReconcilerTest, TheTeardownIgnoresPodsWithTheClusterGateAlone) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kClusterGate));
   h_.DeleteConfig("shop", "a");
@@ -176,7 +176,7 @@ TEST_F(ShardReconcilerTest, PodsOfTheClusterGateAreNotWaitedFor) {
   EXPECT_TRUE(placement::HasGate(*h_.api.Get<Pod>({"shop", "web"}), api::kClusterGate));
 }
 
-TEST_F(ShardReconcilerTest, ARemovalThatWaitsSaysForWhat) {
+TEST_F(ShardReconcilerTest, TheStatusReportsWhatTheTeardownWaitsFor) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.Create<Pod>(MakePod("web").Namespace("shop").Phase("Pending").Gate(api::kLocalGate));
   h_.api.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/shop/pods/web", 1000000);
@@ -194,7 +194,7 @@ TEST_F(ShardReconcilerTest, ARemovalThatWaitsSaysForWhat) {
 }
 
 // I7: whatever the point at which the operator was replaced.
-TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheRemoval) {
+TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheTeardown) {
   for (auto after : {0ms, 300ms, 1000ms, 2500ms}) {
     ASSERT_TRUE(h_.BringUp("shop"));
     h_.DeleteConfig("shop", "a");
@@ -205,7 +205,7 @@ TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheRemoval) {
   }
 }
 
-TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
+TEST_F(ShardReconcilerTest, AnAuthorityAloneContinuesATeardown) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.StopOperator();
   // Somebody deleted the config and all but the authority while no operator ran.
@@ -222,7 +222,7 @@ TEST_F(ShardReconcilerTest, ALostMarkInTheMiddleIsTakenUpAgain) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-TEST_F(ShardReconcilerTest, AConfigThatComesBackKeepsTheShard) {
+TEST_F(ShardReconcilerTest, ANewConfigCancelsTheTeardown) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.DeleteConfig("shop", "a");
   h_.Pass(1s);
@@ -255,7 +255,7 @@ TEST_F(ShardReconcilerTest, ReservedNamespacesHaveNoShard) {
   EXPECT_TRUE(h_.ShardRemoved("kube-system"));
 }
 
-// Nobody would set the requirement of its pods.
+// No controller would set the requirement of its pods.
 TEST_F(ShardReconcilerTest, ANamespaceThatIsNotSelectedHasNoShard) {
   const Json kTeamA = {{"matchLabels", {{"team", "a"}}}};
   h_.SetNamespace("shop", {{"team", "b"}});
@@ -300,7 +300,7 @@ TEST_F(ShardReconcilerTest, PodsOfANamespaceThatIsNotSelectedAnyMoreAreReleased)
 
 // The two watches are not of one moment: nothing is torn down for a namespace that is only not
 // known yet.
-TEST_F(ShardReconcilerTest, ANamespaceThatIsNotKnownYetIsWaitedFor) {
+TEST_F(ShardReconcilerTest, AnUnknownNamespaceIsWaitedFor) {
   h_.SetNamespaceSelector({{"matchLabels", {{"team", "a"}}}});
   h_.CreateConfig("shop", "a", 1);
   h_.Pass(5s);
@@ -309,7 +309,7 @@ TEST_F(ShardReconcilerTest, ANamespaceThatIsNotKnownYetIsWaitedFor) {
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
 }
 
-TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
+TEST_F(ShardReconcilerTest, AQuotaIsReportedInEveryConfigOfTheNamespace) {
   h_.CreateConfig("shop", "a", 1);
   h_.CreateConfig("shop", "b", 2);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
@@ -331,7 +331,7 @@ TEST_F(ShardReconcilerTest, AQuotaIsToldInEveryConfigOfTheNamespace) {
       h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
 }
 
-TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
+TEST_F(ShardReconcilerTest, FailingPodsAreReportedWithTheirReason) {
   h_.CreateConfig("shop", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   Json pod = *kube::ParseJson(
@@ -345,7 +345,7 @@ TEST_F(ShardReconcilerTest, PodsThatCrashAreToldByTheirReason) {
 }
 
 // Its pods are served by the cluster's controller meanwhile, as without a shard.
-TEST_F(ShardReconcilerTest, AShardThatNeverComesUpIsDegradedAndGetsNoEntry) {
+TEST_F(ShardReconcilerTest, AShardThatNeverRunsIsDegradedAndGetsNoEntry) {
   h_.CreateConfig("shop", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
   h_.RollOut("shop", api::kShardWebhookName);
@@ -361,7 +361,7 @@ TEST_F(ShardReconcilerTest, AShardThatNeverComesUpIsDegradedAndGetsNoEntry) {
   EXPECT_EQ(Entries(), "none");
 }
 
-TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
+TEST_F(ShardReconcilerTest, ARefusedObjectIsReportedAndRetried) {
   h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"),
                   "/services/", 8);
   h_.CreateConfig("shop", "a", 1);
@@ -369,7 +369,7 @@ TEST_F(ShardReconcilerTest, ARefusedObjectIsToldAndTriedAgain) {
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kServices, kWebhook); }));
 }
 
-TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
+TEST_F(ShardReconcilerTest, AnUnreachableApiServerIsNotDegraded) {
   h_.api.FailNext(Error::Unavailable("503"), "/services/", 3);
   h_.CreateConfig("shop", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kServices, kWebhook); }));
@@ -379,7 +379,7 @@ TEST_F(ShardReconcilerTest, AnApiServerThatIsAwayIsNoDegradation) {
 
 // Those that raced past the webhook: only the oldest gates pods, until it goes or one of them
 // changes.
-TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityTheYoungerSaySoAndAreNotApplied) {
+TEST_F(ShardReconcilerTest, OfConfigsWithOnePriorityOnlyTheOldestIsApplied) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.Pass(2s);
   h_.CreateConfig("shop", "0", 1);
@@ -433,7 +433,7 @@ TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
   EXPECT_NE(certificate(), before);
 }
 
-TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {
+TEST_F(ShardReconcilerTest, DeletedObjectsAreCreatedAgain) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.api.DeleteJson(kube::kRoles, kController);
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kRoles, kController); }));
@@ -441,7 +441,7 @@ TEST_F(ShardReconcilerTest, WhatSomebodyDeletesComesBack) {
   EXPECT_TRUE(h_.Await([&] { return Entries() == "/local/a"; }));
 }
 
-TEST_F(ShardReconcilerTest, WhatSomebodyChangesIsPutRight) {
+TEST_F(ShardReconcilerTest, ChangedObjectsAreMended) {
   ASSERT_TRUE(h_.BringUp("shop"));
   Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
   deployment["spec"]["replicas"] = 0;
@@ -450,7 +450,7 @@ TEST_F(ShardReconcilerTest, WhatSomebodyChangesIsPutRight) {
       [&] { return (*h_.api.GetJson(kube::kDeployments, kController))["spec"]["replicas"] == 1; }));
 }
 
-TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
+TEST_F(ShardReconcilerTest, ShardsHaveTheVerbosityOfTheClusterConfig) {
   ASSERT_TRUE(h_.BringUp("shop"));
   Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
   config["spec"]["logVerbosity"] = "Trace";
@@ -462,7 +462,7 @@ TEST_F(ShardReconcilerTest, VerbosityOfTheClusterConfigReachesTheShards) {
   }));
 }
 
-TEST_F(ShardReconcilerTest, ANewOperatorChangesNothingWhereAllIsRight) {
+TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
   ASSERT_TRUE(h_.BringUp("shop"));
   ASSERT_TRUE(h_.BringUp("farm"));
   h_.Pass(5s);
@@ -483,7 +483,7 @@ TEST_F(ShardReconcilerTest, ANewOperatorChangesNothingWhereAllIsRight) {
   EXPECT_GE(applied.size(), 2u * 8);
 }
 
-TEST_F(ShardReconcilerTest, WhatWasChangedWhileNoOperatorRanIsPutRight) {
+TEST_F(ShardReconcilerTest, ChangesWithoutARunningOperatorAreMended) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.StopOperator();
   Json deployment = *h_.api.GetJson(kube::kDeployments, kController);
@@ -500,7 +500,7 @@ TEST_F(ShardReconcilerTest, WhatWasChangedWhileNoOperatorRanIsPutRight) {
 }
 
 // The operator mends it, but not as fast as it is broken, and others do not wait for that.
-TEST_F(ShardReconcilerTest, WhoChangesAnOperandInALoopIsSlowedDown) {
+TEST_F(ShardReconcilerTest, ChangesOfAnOperandInALoopAreMendedWithADelay) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.Pass(2min);
   int before = h_.api.CountCalls("shop/roles/");
@@ -525,7 +525,7 @@ TEST_F(ShardReconcilerTest, ANamespaceCostsNoCallsInAnother) {
   EXPECT_EQ(h_.api.CountCalls("shop"), before);
 }
 
-TEST_F(ShardReconcilerTest, ANamespaceThatIsBeingDeletedIsNotFought) {
+TEST_F(ShardReconcilerTest, ANamespaceThatIsBeingDeletedIsNotRetried) {
   Error terminating = Error::FromHttpStatus(403, "Forbidden", "roles \"x\" is forbidden")
                           .WithCauses({{"NamespaceTerminating", "", "metadata.namespace"}});
   h_.api.FailNext(terminating, "namespaces/shop", 1000);

@@ -52,7 +52,7 @@ class AnnouncementCleanerTest : public testing::Test {
   Harness harness_;
 };
 
-TEST_F(AnnouncementCleanerTest, OfADeletedConfigNothingStays) {
+TEST_F(AnnouncementCleanerTest, TheAnnouncementOfADeletedConfigIsRemoved) {
   harness_.StartOperator();
   harness_.CreateConfig("shop", "a", 1);
   Announce("shop", UidOf("shop", "a"));
@@ -62,7 +62,7 @@ TEST_F(AnnouncementCleanerTest, OfADeletedConfigNothingStays) {
   EXPECT_TRUE(harness_.Await([&] { return !LeaseExists("shop"); }));
 }
 
-// The one that goes must not take with it what was announced an instant ago.
+// The removal must not delete an announcement that was written a moment before.
 TEST_F(AnnouncementCleanerTest, AConfigThatIsBeingWrittenIsStillAnnounced) {
   harness_.StartOperator();
   harness_.CreateConfig("shop", "a", 1);
@@ -73,7 +73,7 @@ TEST_F(AnnouncementCleanerTest, AConfigThatIsBeingWrittenIsStillAnnounced) {
   EXPECT_THAT(Announced("shop"), ElementsAre("coming"));
 }
 
-TEST_F(AnnouncementCleanerTest, OneThatComesDuringTheRemovalIsKept) {
+TEST_F(AnnouncementCleanerTest, AnAnnouncementThatIsWrittenDuringTheRemovalIsKept) {
   harness_.StartOperator();
   harness_.CreateConfig("shop", "a", 1);
   Announce("shop", UidOf("shop", "a"));
@@ -92,7 +92,7 @@ TEST_F(AnnouncementCleanerTest, OneThatComesDuringTheRemovalIsKept) {
 }
 
 // A write that was refused later, or the operator that announced it ended.
-TEST_F(AnnouncementCleanerTest, OfARefusedWriteNothingStaysForLong) {
+TEST_F(AnnouncementCleanerTest, TheAnnouncementOfARefusedWriteIsRemovedAfterSomeTime) {
   Announce("shop", "refused");
   harness_.StartOperator();
   harness_.Pass(2min);

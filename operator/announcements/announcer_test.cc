@@ -77,7 +77,7 @@ class AnnouncerTest : public testing::Test {
   Announcer announcer_{api_, clock_, tasks_, {.owner = Owner()}, failures_};
 };
 
-TEST_F(AnnouncerTest, WritesALeaseThatIsNobodysTermOfLeadership) {
+TEST_F(AnnouncerTest, WritesALeaseWithoutAHolder) {
   EXPECT_THAT(Announce(Config("a", 3)), IsOk());
   ASSERT_THAT(Announced(), SizeIs(1));
   EXPECT_EQ(Announced()[0].uid, "uid-a");
@@ -90,7 +90,7 @@ TEST_F(AnnouncerTest, WritesALeaseThatIsNobodysTermOfLeadership) {
   EXPECT_EQ(leases[0].metadata().owner_references(0).uid(), "uid-of-the-operators-namespace");
 }
 
-TEST_F(AnnouncerTest, WhatOthersAnnouncedStays) {
+TEST_F(AnnouncerTest, AnnouncementsOfOtherReplicasStay) {
   EXPECT_THAT(Announce(Config("a")), IsOk());
   EXPECT_THAT(Announce(Config("b")), IsOk());
   EXPECT_THAT(Announce(Config("a", 2)), IsOk());
@@ -111,7 +111,7 @@ TEST_F(AnnouncerTest, ManyAtOnceShareTheWritesOfTheirNamespace) {
       << "one that finds no Lease, and two writes";
 }
 
-TEST_F(AnnouncerTest, AWriteInFlightDoesNotSwallowWhatComesMeanwhile) {
+TEST_F(AnnouncerTest, AnAnnouncementDuringAWriteGoesIntoTheNextOne) {
   const api::PodPlacementConfig late = Config("late");
   bool asked = false;
   api_.BeforeEach([&](const std::string& call) {
@@ -157,7 +157,7 @@ TEST_F(AnnouncerTest, AFailureIsCountedAndDoesNotLast) {
   EXPECT_EQ(failures_.Value(), 1);
 }
 
-TEST_F(AnnouncerTest, NobodyWaitsWhoHasNoPatienceLeft) {
+TEST_F(AnnouncerTest, AfterItsDeadlineACallerDoesNotWait) {
   api_.Stop();
   EXPECT_THAT(kube::Run(io_, announcer_.Announce(Config("a"), clock_.Now())), IsOk());
 }
@@ -190,7 +190,7 @@ TEST_F(AnnouncerTest, OldAnnouncementsAreRemovedByTheNextWrite) {
   EXPECT_EQ(Announced()[0].name, "new");
 }
 
-TEST_F(AnnouncerTest, WithoutAUidThereIsNothingToAnnounce) {
+TEST_F(AnnouncerTest, AConfigWithoutAUidIsAnError) {
   api::PodPlacementConfig config = Config("a");
   config.mutable_metadata()->clear_uid();
   EXPECT_THAT(Announce(config), FailsWith(Code::kInvalid));

@@ -68,7 +68,7 @@ class CertificatesTest : public testing::Test {
   std::optional<kube::meta::OwnerReference> owner_;
 };
 
-TEST_F(CertificatesTest, TheCertificateGoesWithItsOwnerTheAuthorityWithItsNamespace) {
+TEST_F(CertificatesTest, OnlyTheServingCertificateHasAnOwner) {
   owner_.emplace().set_uid("of-the-namespace");
   Ensure();
   ASSERT_EQ(api_.Get<Secret>(kServing)->metadata().owner_references_size(), 1);
@@ -76,7 +76,7 @@ TEST_F(CertificatesTest, TheCertificateGoesWithItsOwnerTheAuthorityWithItsNamesp
   EXPECT_TRUE(api_.Get<Secret>(kAuthority)->metadata().owner_references().empty());
 }
 
-TEST_F(CertificatesTest, MakesAnAuthorityAndACertificateThatItSigned) {
+TEST_F(CertificatesTest, IssuesAnAuthorityAndACertificateThatItSigned) {
   IssuedCertificate issued = Ensure();
   std::string certificate = Data(kServing, "tls.crt");
   EXPECT_TRUE(kube::SignedBy(certificate, issued.ca_bundle_pem));
@@ -97,7 +97,7 @@ TEST_F(CertificatesTest, TheAuthoritysKeyStaysInTheOperatorsNamespace) {
   for (auto& [name, value] : serving.data()) EXPECT_THAT(value, Not(HasSubstr(key))) << name;
 }
 
-TEST_F(CertificatesTest, WhatIsGoodIsNotWritten) {
+TEST_F(CertificatesTest, ValidSecretsAreNotWritten) {
   IssuedCertificate first = Ensure();
   clock_.Advance(59 * 24h);
   int writes = api_.CountCalls("PUT") + api_.CountCalls("POST");
@@ -161,7 +161,7 @@ TEST_F(CertificatesTest, ANewAuthoritySignsNothingBeforeItIsTrusted) {
     EXPECT_TRUE(kube::SignedBy(serving, second.ca_bundle_pem.substr(new_authority.size())));
     EXPECT_EQ(Data(kServing, "tls.crt"), serving);
     clock_.Advance(1h);
-    EXPECT_TRUE(Ensure().pending) << "nobody has told the API server";
+    EXPECT_TRUE(Ensure().pending) << "the bundle is not published";
     EXPECT_EQ(Data(kServing, "tls.crt"), serving);
 
     Configure(second.ca_bundle_pem);
@@ -184,13 +184,13 @@ TEST_F(CertificatesTest, ANewAuthorityWaitsUntilAllApiServersHaveSeenIt) {
   EXPECT_FALSE(Ensure().pending);
 }
 
-TEST_F(CertificatesTest, WhatIsTrustedIsReadOnlyWhereItDecides) {
+TEST_F(CertificatesTest, BundlesAreReadOnlyWhenNeeded) {
   Configure(Ensure().ca_bundle_pem);
   Ensure();
   EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
 }
 
-TEST_F(CertificatesTest, ACertificateThatSomebodyBrokeIsReplaced) {
+TEST_F(CertificatesTest, ADamagedCertificateIsReplaced) {
   Ensure();
   Secret broken = *api_.Get<Secret>(kServing);
   (*broken.mutable_data())["tls.key"] = "nonsense";
@@ -223,7 +223,7 @@ TEST_F(CertificatesTest, TwoOperatorsDoNotOverwriteEachOther) {
               FailsWith(Code::kConflict));
 }
 
-TEST_F(CertificatesTest, AnApiServerThatIsAwayIsAnError) {
+TEST_F(CertificatesTest, AnUnreachableApiServerIsAnError) {
   api_.FailNext(kube::Error::Unavailable("503"));
   EXPECT_THAT(kube::Run(io_, EnsureCertificate(api_, clock_, Request())),
               FailsWith(Code::kUnavailable));

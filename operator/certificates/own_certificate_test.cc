@@ -112,7 +112,8 @@ TEST_F(OwnCertificateTest, ALostAuthorityIsTrustedBeforeItsSuccessorServes) {
   EXPECT_TRUE(kube::SignedBy(Served(a_), Authority()));
 }
 
-TEST_F(OwnCertificateTest, SoIsOneThatIsLostWithItsCertificate) {
+TEST_F(OwnCertificateTest,
+       AnAuthorityThatIsLostWithItsCertificateIsTrustedBeforeItsSuccessorServes) {
   std::string before = Served(a_);
   api_.Delete<Secret>(kAuthority);
   api_.Delete<Secret>(kServing);
@@ -122,7 +123,7 @@ TEST_F(OwnCertificateTest, SoIsOneThatIsLostWithItsCertificate) {
   EXPECT_TRUE(kube::SignedBy(Served(b_), Authority()));
 }
 
-TEST_F(OwnCertificateTest, SoIsOneThatIsRenewed) {
+TEST_F(OwnCertificateTest, ARenewedAuthorityIsTrustedBeforeItServes) {
   clock_.Advance(kAuthorityValidity - kAuthorityRenewal - 24h);
   Settle();
   std::string before = Authority();
@@ -133,7 +134,7 @@ TEST_F(OwnCertificateTest, SoIsOneThatIsRenewed) {
 }
 
 // One that starts while the API server does not trust the new authority yet.
-TEST_F(OwnCertificateTest, ANewReplicaServesWhatIsTrusted) {
+TEST_F(OwnCertificateTest, ANewReplicaServesATrustedCertificate) {
   api_.Delete<Secret>(kAuthority);
   api_.Delete<Secret>(kServing);
   Refresh(b_);
@@ -142,7 +143,7 @@ TEST_F(OwnCertificateTest, ANewReplicaServesWhatIsTrusted) {
   EXPECT_TRUE(Trusted(fresh));
 }
 
-TEST_F(OwnCertificateTest, ALostCertificateAloneIsMadeAtOnce) {
+TEST_F(OwnCertificateTest, ALostCertificateIsIssuedAtOnceByItsAuthority) {
   std::string before = Served(a_);
   api_.Delete<Secret>(kServing);
   Refresh(a_);

@@ -52,7 +52,7 @@ TEST(ManifestsTest, NamesAMissingFile) {
   EXPECT_NE(objects.error().message().find("nowhere.yaml"), std::string::npos);
 }
 
-TEST(ImageReferenceTest, RefusesAFileThatNamesNoImage) {
+TEST(ImageReferenceTest, RefusesAFileWithoutAnImage) {
   EXPECT_TRUE(FailedWith(ReadImageReference(WriteTemp("bad.ref", "NAME=x\n")), Code::kInvalid));
   auto reference =
       ReadImageReference(WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\n"));

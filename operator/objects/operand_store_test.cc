@@ -60,15 +60,15 @@ class OperandStoreTest : public testing::Test {
   std::unique_ptr<kube::TaskGroup> tasks_;
 };
 
-TEST_F(OperandStoreTest, WritesWhatIsNotThereOrDiffersAndNothingElse) {
+TEST_F(OperandStoreTest, WritesOnlyMissingOrDifferentObjects) {
   EXPECT_EQ(Ensure(Role("get")), 1);
   EXPECT_EQ(Ensure(Role("get")), 0);
   EXPECT_EQ(Ensure(Role("list")), 1);
   EXPECT_EQ((*api_.GetJson(kube::kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"list"}));
 }
 
-// Whatever it says of itself: who may write the object may write all of it.
-TEST_F(OperandStoreTest, WhatWasChangedWhileNobodyLookedIsPutRight) {
+// No annotation on the object can prevent this: its namespace's owner may write all of it.
+TEST_F(OperandStoreTest, AChangeDuringAnEarlierTermIsMended) {
   Ensure(Role("get"));
   Stop();
   Json role = *api_.GetJson(kube::kRoles, {"ns", "r"});
@@ -80,7 +80,7 @@ TEST_F(OperandStoreTest, WhatWasChangedWhileNobodyLookedIsPutRight) {
   EXPECT_EQ(Ensure(Role("get")), 0);
 }
 
-TEST_F(OperandStoreTest, ANewStoreAppliesOnceAndChangesNothingThatIsRight) {
+TEST_F(OperandStoreTest, ANewStoreAppliesEachObjectOnce) {
   Ensure(Role("get"));
   Ensure(Deployment());
   Stop();
@@ -93,7 +93,7 @@ TEST_F(OperandStoreTest, ANewStoreAppliesOnceAndChangesNothingThatIsRight) {
   EXPECT_EQ(api_.resource_version(), version);
 }
 
-TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
+TEST_F(OperandStoreTest, AManualChangeIsMended) {
   Ensure(Deployment());
   struct Row {
     const char* name;
@@ -133,7 +133,7 @@ TEST_F(OperandStoreTest, WhatIsChangedByHandIsPutRight) {
 }
 
 // What others add stays theirs, and is no reason to write again and again.
-TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
+TEST_F(OperandStoreTest, AFieldOfAnotherManagerStays) {
   Ensure(Deployment());
   Json object = *api_.GetJson(kube::kDeployments, {"ns", "d"});
   object["spec"]["template"]["metadata"]["annotations"]["kubectl.kubernetes.io/restartedAt"] =
@@ -144,22 +144,22 @@ TEST_F(OperandStoreTest, AFieldOfAnotherIsNotFoughtFor) {
   EXPECT_EQ(Ensure(Deployment()), 0);
 }
 
-TEST_F(OperandStoreTest, TellsOfChangesAndWhoseTheyAre) {
-  std::vector<std::string> told;
+TEST_F(OperandStoreTest, NotifiesOfChangesWithTheShardsNamespace) {
+  std::vector<std::string> namespaces;
   store_->OnChange(
-      [&](const kube::Unstructured& object) { told.push_back(ShardNamespaceOf(object)); });
+      [&](const kube::Unstructured& object) { namespaces.push_back(ShardNamespaceOf(object)); });
   Ensure(Role("get"));
-  EXPECT_EQ(told, std::vector<std::string>{"ns"});
+  EXPECT_EQ(namespaces, std::vector<std::string>{"ns"});
   EXPECT_EQ(store_->ShardNamespaces(), std::vector<std::string>{"ns"});
 }
 
-TEST_F(OperandStoreTest, ObjectsOfOthersAreNotSeen) {
+TEST_F(OperandStoreTest, ObjectsOfOtherManagersAreIgnored) {
   api_.CreateJson(kube::kRoles, Json{{"metadata", {{"name", "theirs"}, {"namespace", "ns"}}}});
   kube::Drain(io_);
   EXPECT_FALSE(store_->Get(kube::kRoles, {"ns", "theirs"}));
 }
 
-TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreAppliedAnewEveryHour) {
+TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreAppliedEveryHour) {
   DesiredObject budget{kube::kPodDisruptionBudgets,
                        NewObject(kube::kPodDisruptionBudgets, "ns", "b")};
   EXPECT_EQ(Ensure(budget), 1);
@@ -168,7 +168,7 @@ TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreAppliedAnewEveryHour) {
   EXPECT_EQ(Ensure(budget), 1);
 }
 
-TEST_F(OperandStoreTest, NothingToDeleteIsNoError) {
+TEST_F(OperandStoreTest, DeletingAMissingObjectIsNoError) {
   EXPECT_THAT(kube::Run(io_, store_->Remove(kube::kRoles, {"ns", "none"})), kube::IsOk());
 }
 

@@ -40,7 +40,7 @@ TEST(OperandTest, MeetsTheRestrictedPodSecurityStandard) {
   }
 }
 
-TEST(OperandTest, OnlyTheWebhooksPortIsOpenToEverybody) {
+TEST(OperandTest, OnlyTheWebhooksPortIsOpenToAnyClient) {
   for (const Operand& operand : {Shard(), Webhook()}) {
     Json policy = OperandNetworkPolicy(operand);
     EXPECT_EQ(policy["metadata"]["namespace"], "shop");
@@ -59,8 +59,8 @@ TEST(OperandTest, OnlyTheWebhooksPortIsOpenToEverybody) {
   }
 }
 
-// A cluster may have users for each namespace, and refuse any that is said here.
-TEST(OperandTest, LeavesTheUserToTheImageAndTheCluster) {
+// A cluster may assign users to namespaces and refuse any other.
+TEST(OperandTest, HasNoFixedUser) {
   for (const Operand& operand : {Shard(), Webhook()}) {
     Json pod = PodSpecOf(operand);
     for (const char* fixed : {"runAsUser", "runAsGroup", "fsGroup"}) {
@@ -70,14 +70,14 @@ TEST(OperandTest, LeavesTheUserToTheImageAndTheCluster) {
   EXPECT_EQ(PodSpecOf(Webhook())["volumes"][0]["secret"]["defaultMode"], 0444);
 }
 
-TEST(OperandTest, ACandidateKnowsItsPodsName) {
+TEST(OperandTest, ACandidateOfLeaderElectionKnowsItsPodsName) {
   Json env = PodSpecOf(Shard())["containers"][0]["env"];
   ASSERT_EQ(env.size(), 1u);
   EXPECT_EQ(env[0]["name"], "POD_NAME");
   EXPECT_EQ(env[0]["valueFrom"]["fieldRef"]["fieldPath"], "metadata.name");
 }
 
-TEST(OperandTest, StatesRequestsAndLimitsForAResourceQuota) {
+TEST(OperandTest, HasRequestsAndLimitsForAResourceQuota) {
   Json resources = PodSpecOf(Shard())["containers"][0]["resources"];
   for (const char* kind : {"requests", "limits"}) {
     EXPECT_TRUE(resources[kind].contains("cpu")) << kind;
@@ -108,14 +108,14 @@ TEST(OperandTest, AWebhookHasItsCertificateAndNoToken) {
   EXPECT_FALSE(PodSpecOf(Shard()).contains("volumes"));
 }
 
-TEST(OperandTest, OnlyTheClustersOperandsMayDisplaceOthers) {
+TEST(OperandTest, OnlyTheClustersOperandsMayPreemptPods) {
   EXPECT_FALSE(PodSpecOf(Shard()).contains("priorityClassName"));
   Operand critical = Shard();
   critical.critical = true;
   EXPECT_EQ(PodSpecOf(critical)["priorityClassName"], "system-cluster-critical");
 }
 
-TEST(OperandTest, PodsAreSelectedByNameSoThatTwoWebhooksOfOneNamespaceStayApart) {
+TEST(OperandTest, PodsAreSelectedByNameAsANamespaceMayHaveTwoWebhooks) {
   Json deployment = OperandDeployment(Webhook(), kOptions);
   Json selector = deployment["spec"]["selector"]["matchLabels"];
   EXPECT_EQ(selector, (Json{{"app.kubernetes.io/name", "hook"}}));

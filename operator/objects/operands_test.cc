@@ -33,7 +33,7 @@ std::vector<std::string> ArgsOf(const Json& deployment) {
   return deployment["spec"]["template"]["spec"]["containers"][0]["args"];
 }
 
-TEST(ShardObjectsTest, EverythingIsFoundAgainByLabelsAndLiesInTheNamespace) {
+TEST(ShardObjectsTest, AllObjectsAreLabelledAndInTheNamespace) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     EXPECT_EQ(object.Key().ns, "shop") << object.body;
     EXPECT_EQ(object.body["metadata"]["labels"]["app.kubernetes.io/managed-by"],
@@ -77,7 +77,7 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
   EXPECT_EQ(resources, (std::set<std::string>{"pods", "podplacementconfigs", "events", "leases"}));
 }
 
-TEST(ShardObjectsTest, TheWebhookIsGivenNoPermissions) {
+TEST(ShardObjectsTest, TheWebhookHasNoPermissions) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     if (object.resource.kind != kube::kRoleBindings.kind) continue;
     ASSERT_EQ(object.body["subjects"].size(), 1u);

@@ -25,7 +25,7 @@ std::string VersionOf(const Json& object) {
   return kube::StringAt(TrimOperand(object), kContentVersion);
 }
 
-TEST(TrimTest, KeepsWhatTheOperatorLooksAt) {
+TEST(TrimTest, KeepsTheFieldsThatTheOperatorReads) {
   Json trimmed = TrimOperand(Deployment());
   trimmed.erase(kContentVersion);
   EXPECT_EQ(trimmed, *kube::ParseJson(R"({
@@ -43,7 +43,7 @@ TEST(TrimTest, KeepsNothingOfTheBodyOfOtherKinds) {
                 R"({"metadata": {"name": "r", "resourceVersion": "3"}, "contentVersion": "3"})"));
 }
 
-TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
+TEST(TrimTest, TheContentVersionCoversManualChanges) {
   struct Row {
     const char* name;
     std::function<void(Json&)> change;
@@ -74,14 +74,14 @@ TEST(TrimTest, TheContentVersionIsOfWhatSomebodyMayChangeByHand) {
   }
 }
 
-TEST(TrimTest, SurvivesAnythingThatIsNoObject) {
+TEST(TrimTest, AcceptsValuesThatAreNoObjects) {
   EXPECT_EQ(TrimOperand(Json(3)), Json::object());
   Json trimmed =
       TrimOperand(*kube::ParseJson(R"({"kind": "Deployment", "metadata": {"annotations": 1}})"));
   EXPECT_EQ(trimmed["metadata"], Json::object());
 }
 
-TEST(TrimTest, AnItemOfAListDoesNotSayItsKind) {
+TEST(TrimTest, AnItemOfAListHasNoKind) {
   Json item = Deployment();
   item.erase("kind");
   EXPECT_EQ(TrimOperand(item), TrimOperand(Deployment()));

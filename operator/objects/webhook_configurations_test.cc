@@ -50,14 +50,14 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
   EXPECT_EQ(object["webhooks"][1]["objectSelector"], Json::object());
 }
 
-TEST(ShardWebhookConfigurationTest, LeavesOutConfigsThatPreferNothing) {
+TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
   api::PodPlacementConfig off = Config("off", 1, nullptr, /*enabled=*/false);
   api::PodPlacementConfig broken = Config("broken", 999);
   Json object = ShardWebhookConfiguration("shop", {&off, &broken}, "PEM", kOptions);
   EXPECT_EQ(object["webhooks"], Json::array());
 }
 
-TEST(ShardWebhookConfigurationTest, GoesWithTheOperatorsNamespace) {
+TEST(ShardWebhookConfigurationTest, IsOwnedByTheOperatorsNamespace) {
   Json owners =
       ShardWebhookConfiguration("shop", {}, "PEM", kOptions)["metadata"]["ownerReferences"];
   ASSERT_EQ(owners.size(), 1u);
@@ -65,7 +65,7 @@ TEST(ShardWebhookConfigurationTest, GoesWithTheOperatorsNamespace) {
   EXPECT_EQ(owners[0]["uid"], "uid-of-ops");
 }
 
-TEST(ShardWebhookConfigurationTest, EntryNamesStayWithinTheApisLimitAndApart) {
+TEST(ShardWebhookConfigurationTest, EntryNamesAreUniqueAndWithinTheApisLimit) {
   std::string ns(63, 'n');
   std::string a = std::string(252, 'a') + "1";
   std::string b = std::string(252, 'a') + "2";
@@ -143,7 +143,7 @@ TEST(ReservedNamespaceTest, IsTheSystemsOrTheOperators) {
 }
 
 // I7
-TEST(ValidatingWebhookConfigurationTest, NeverKeepsAPodPlacementConfigFromBeingDeleted) {
+TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfPodPlacementConfigs) {
   Json object = ValidatingWebhookConfiguration("PEM", kOptions);
   for (const Json& webhook : object["webhooks"]) {
     const Json& rule = webhook["rules"][0];

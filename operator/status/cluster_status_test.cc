@@ -76,7 +76,7 @@ TEST(ClusterStatusTest, TheExecFormatErrorMonitorIsReportedAsUnsupportedWhileItI
             nullptr);
 }
 
-TEST(ClusterStatusTest, NothingNewIsTheSameStatus) {
+TEST(ClusterStatusTest, TheSameStateIsTheSameStatus) {
   api::ClusterPodPlacementConfig config;
   config.status = ClusterStatus(config, Running(), kNow);
   EXPECT_EQ(ClusterStatus(config, Running(), kNow + 1h), config.status);

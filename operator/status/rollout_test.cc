@@ -25,7 +25,7 @@ Unstructured Pod(const char* status) {
 constexpr char kDone[] =
     R"({"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1, "availableReplicas": 1})";
 
-TEST(RolloutTest, ADeploymentThatIsNotThereHasNothing) {
+TEST(RolloutTest, AMissingDeploymentIsAnEmptyRollout) {
   Rollout rollout = RolloutOf(nullptr);
   EXPECT_FALSE(rollout.exists);
   EXPECT_FALSE(rollout.available);
@@ -41,13 +41,13 @@ TEST(RolloutTest, IsCompleteWhenAllReplicasAreNewAndAvailable) {
   EXPECT_EQ(rollout.version, "1.2");
 }
 
-TEST(RolloutTest, IsNotCompleteForAGenerationThatNobodyHasSeen) {
+TEST(RolloutTest, IsNotCompleteForAnUnobservedGeneration) {
   Json deployment = Deployment(kDone, /*generation=*/2);
   EXPECT_FALSE(RolloutOf(&deployment).complete);
   EXPECT_TRUE(RolloutOf(&deployment).available);
 }
 
-TEST(RolloutTest, TellsAQuotaFromTheDeployment) {
+TEST(RolloutTest, ReportsAQuotaFromTheDeployment) {
   Json deployment = Deployment(R"({"conditions": [
       {"type": "Available", "status": "False", "lastTransitionTime": "2026-01-01T00:00:00Z"},
       {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: q"},
@@ -56,7 +56,7 @@ TEST(RolloutTest, TellsAQuotaFromTheDeployment) {
   EXPECT_EQ(rollout.problem, (Problem{"FailedCreate", "exceeded quota: q"}));
 }
 
-// As when its node has gone: no rollout fails, no container waits.
+// As when its node was lost: no rollout fails, no container waits.
 TEST(RolloutTest, ADeploymentThatIsNoLongerAvailableHasAProblem) {
   const char* status = R"({"conditions": [
       {"type": "Available", "status": "False", "reason": "MinimumReplicasUnavailable", "message": "too few",
@@ -69,7 +69,7 @@ TEST(RolloutTest, ADeploymentThatIsNoLongerAvailableHasAProblem) {
   EXPECT_EQ(RolloutOf(&deployment).problem, std::nullopt);
 }
 
-TEST(RolloutTest, SurvivesAStatusOfTheWrongShape) {
+TEST(RolloutTest, AcceptsAStatusOfTheWrongShape) {
   Json deployment = Deployment(R"({"conditions": {"a": 1}, "replicas": "x"})");
   EXPECT_FALSE(RolloutOf(&deployment).problem);
   deployment["status"] = 3;

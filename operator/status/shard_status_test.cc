@@ -101,7 +101,7 @@ TEST(ShardStatusTest, DegradedNamesTheCause) {
             "True InvalidSpec");
 }
 
-TEST(ShardStatusTest, NothingNewIsTheSameStatus) {
+TEST(ShardStatusTest, TheSameStateIsTheSameStatus) {
   api::PodPlacementConfig config = Config();
   config.status = ShardStatus(config, Running(), nullptr, kNow);
   EXPECT_EQ(ShardStatus(config, Running(), nullptr, kNow + 1h), config.status);

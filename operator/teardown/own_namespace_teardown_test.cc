@@ -34,7 +34,7 @@ class OwnNamespaceTeardownTest : public testing::Test {
   void SetUp() override {
     CreateNamespace("ops");
     CreateNamespace("shop");
-    teardown_.OnDue([this] { ++told_; });
+    teardown_.OnDue([this] { ++due_calls_; });
     tasks_.Spawn("own-namespace", teardown_.Watch());
     kube::Drain(io_);
   }
@@ -42,7 +42,7 @@ class OwnNamespaceTeardownTest : public testing::Test {
     Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));
     EXPECT_THAT(stopped, kube::IsOk());
   }
-  // Something keeps it, so that it stays with a deletionTimestamp as a namespace does.
+  // A finalizer keeps it with a deletionTimestamp, as a namespace with content.
   void CreateNamespace(const std::string& name) {
     Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}};
     ns["metadata"] = {{"name", name}, {"finalizers", {"kubernetes"}}};
@@ -65,14 +65,14 @@ class OwnNamespaceTeardownTest : public testing::Test {
     for (std::string_view gate : gates) pod.Gate(std::string(gate));
     api_.Create<Pod>(pod);
   }
-  bool Waits(const std::string& name) {
+  bool IsGated(const std::string& name) {
     return api_.Get<Pod>({"ns", name})->spec().scheduling_gates_size() > 0;
   }
 
-  void Run() { tasks_.Spawn("say", SayInTask()); }
-  boost::asio::awaitable<void> SayInTask() {
+  void Run() { tasks_.Spawn("teardown", RunInTask()); }
+  boost::asio::awaitable<void> RunInTask() {
     co_await kube::IgnoreCancellation();
-    said_ = co_await teardown_.Run();
+    result_ = co_await teardown_.Run();
   }
   void Pass(std::chrono::milliseconds time) {
     kube::Drain(io_);
@@ -87,16 +87,16 @@ class OwnNamespaceTeardownTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   OwnNamespaceTeardown teardown_{api_, clock_, "ops"};
-  int told_ = 0;
-  std::optional<Result<>> said_;
+  int due_calls_ = 0;
+  std::optional<Result<>> result_;
 };
 
-TEST_F(OwnNamespaceTeardownTest, IsDueWhenItsOwnNamespaceGoes) {
+TEST_F(OwnNamespaceTeardownTest, IsDueWhenItsOwnNamespaceIsDeleted) {
   DeleteNamespace("shop");
   EXPECT_FALSE(teardown_.due());
   DeleteNamespace("ops");
   EXPECT_TRUE(teardown_.due());
-  EXPECT_EQ(told_, 1);
+  EXPECT_EQ(due_calls_, 1);
 }
 
 TEST_F(OwnNamespaceTeardownTest, NoPodIsGatedAnyMore) {
@@ -108,32 +108,32 @@ TEST_F(OwnNamespaceTeardownTest, NoPodIsGatedAnyMore) {
   EXPECT_FALSE(HasWebhookConfiguration("of-the-cluster"));
   EXPECT_FALSE(HasWebhookConfiguration("of-a-shard"));
   EXPECT_TRUE(HasWebhookConfiguration("of-another-product"));
-  EXPECT_FALSE(said_) << "API servers may call the webhooks still";
+  EXPECT_FALSE(result_) << "API servers may call the webhooks still";
   Pass(3s);
-  ASSERT_TRUE(said_);
-  EXPECT_THAT(*said_, kube::IsOk());
+  ASSERT_TRUE(result_);
+  EXPECT_THAT(*result_, kube::IsOk());
 }
 
-TEST_F(OwnNamespaceTeardownTest, ControllersHaveAMomentForThePodsThatWait) {
+TEST_F(OwnNamespaceTeardownTest, ControllersHaveAMomentToDrainTheirPods) {
   CreateGated("both", {api::kClusterGate, api::kLocalGate});
   CreateGated("cluster", {api::kClusterGate});
   CreateGated("local", {api::kLocalGate});
   CreateGated("of-another-product", {"example.com/gate"});
   Run();
   Pass(1900ms);
-  EXPECT_TRUE(Waits("both"));
+  EXPECT_TRUE(IsGated("both"));
   Pass(400ms);
-  for (const char* pod : {"both", "cluster", "local"}) EXPECT_FALSE(Waits(pod)) << pod;
-  EXPECT_TRUE(Waits("of-another-product"));
+  for (const char* pod : {"both", "cluster", "local"}) EXPECT_FALSE(IsGated(pod)) << pod;
+  EXPECT_TRUE(IsGated("of-another-product"));
   EXPECT_EQ(
       api_.Get<Pod>({"ns", "both"})->metadata().labels().at(std::string(api::kLocalGateLabel)),
       api::kRemoved);
-  EXPECT_FALSE(said_) << "another may have been gated meanwhile";
+  EXPECT_FALSE(result_) << "another may have been gated meanwhile";
   CreateGated("late", {api::kClusterGate});
   Pass(300ms);
-  EXPECT_FALSE(Waits("late"));
+  EXPECT_FALSE(IsGated("late"));
   Pass(3s);
-  EXPECT_TRUE(said_);
+  EXPECT_TRUE(result_);
 }
 
 TEST_F(OwnNamespaceTeardownTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
@@ -151,16 +151,16 @@ TEST_F(OwnNamespaceTeardownTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers
   EXPECT_EQ((*left)["metadata"]["finalizers"], Json::array({"example.com/other"}));
 }
 
-TEST_F(OwnNamespaceTeardownTest, IsSaidAgainUntilItIsHeard) {
+TEST_F(OwnNamespaceTeardownTest, RetriesAfterErrors) {
   CreateGated("web", {api::kClusterGate});
   api_.FailNext(Error::Unavailable("503"), "", 20);
   Run();
   Pass(10s);
-  EXPECT_FALSE(Waits("web"));
-  EXPECT_TRUE(said_);
+  EXPECT_FALSE(IsGated("web"));
+  EXPECT_TRUE(result_);
 }
 
-TEST_F(OwnNamespaceTeardownTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
+TEST_F(OwnNamespaceTeardownTest, ARefusedWriteBlocksNoOtherStep) {
   CreateWebhookConfiguration("a", kManagedBy);
   CreateWebhookConfiguration("b", kManagedBy);
   CreateGated("refused", {api::kClusterGate});
@@ -171,24 +171,24 @@ TEST_F(OwnNamespaceTeardownTest, WhatIsRefusedKeepsNothingElseFromBeingDone) {
   Run();
   Pass(3s);
   EXPECT_FALSE(HasWebhookConfiguration("b"));
-  EXPECT_FALSE(Waits("web"));
-  EXPECT_FALSE(Waits("local"));
-  EXPECT_TRUE(Waits("refused"));
-  EXPECT_FALSE(said_);
+  EXPECT_FALSE(IsGated("web"));
+  EXPECT_FALSE(IsGated("local"));
+  EXPECT_TRUE(IsGated("refused"));
+  EXPECT_FALSE(result_);
   Pass(60s);
-  EXPECT_TRUE(said_) << "nothing is waited for for ever";
+  EXPECT_TRUE(result_) << "the teardown ends after give_up";
 }
 
-TEST_F(OwnNamespaceTeardownTest, WithoutTimeNobodyIsWaitedFor) {
+TEST_F(OwnNamespaceTeardownTest, WhenCancelledUngatesAtOnce) {
   CreateGated("web", {api::kClusterGate, api::kLocalGate});
   Run();
   Pass(100ms);
-  ASSERT_TRUE(Waits("web"));
+  ASSERT_TRUE(IsGated("web"));
   Result<> stopped = kube::Run(io_, tasks_.Stop(kube::RealClock(), 1s));
   EXPECT_THAT(stopped, kube::IsOk());
-  EXPECT_FALSE(Waits("web"));
-  ASSERT_TRUE(said_);
-  EXPECT_THAT(*said_, kube::IsOk());
+  EXPECT_FALSE(IsGated("web"));
+  ASSERT_TRUE(result_);
+  EXPECT_THAT(*result_, kube::IsOk());
 }
 
 }  // namespace

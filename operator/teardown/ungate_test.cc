@@ -29,7 +29,7 @@ ChooseGates Choose(const std::string& gate, std::vector<std::string> gates) {
   };
 }
 
-class GatesTest : public testing::Test {
+class UngateTest : public testing::Test {
  protected:
   // A whole round.
   UngateRound Round(const std::string& ns, const ChooseGates& choose) {
@@ -55,7 +55,7 @@ class GatesTest : public testing::Test {
   int steps_ = 0;
 };
 
-TEST_F(GatesTest, FindsPodsByTheGateItselfNotByItsLabel) {
+TEST_F(UngateTest, FindsPodsByTheGateNotByItsLabel) {
   api_.Create<Pod>(MakePod("a").Phase("Pending").Gate(kLocal));
   api_.Create<Pod>(MakePod("b").Phase("Pending").Gate(kCluster));
   api_.Create<Pod>(MakePod("c").Phase("Pending").Label(kLocal, "gated"));
@@ -65,7 +65,7 @@ TEST_F(GatesTest, FindsPodsByTheGateItselfNotByItsLabel) {
   EXPECT_EQ(Round("", BothGates).gated, 3u);
 }
 
-TEST_F(GatesTest, PodsThatMayWaitAreNotWritten) {
+TEST_F(UngateTest, PodsThatKeepTheirGatesAreNotWritten) {
   api_.Create<Pod>(MakePod("a").Phase("Pending").Gate(kLocal));
   UngateRound round = Round("ns", Choose(kLocal, {}));
   EXPECT_EQ(round.gated, 1u);
@@ -73,7 +73,7 @@ TEST_F(GatesTest, PodsThatMayWaitAreNotWritten) {
   EXPECT_EQ(api_.CountCalls("PUT"), 0);
 }
 
-TEST_F(GatesTest, LooksAtAllPages) {
+TEST_F(UngateTest, ReadsAllPages) {
   for (int i = 0; i < 600; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending"));
   api_.Create<Pod>(MakePod("q").Phase("Pending").Gate(kLocal));
@@ -81,7 +81,7 @@ TEST_F(GatesTest, LooksAtAllPages) {
 }
 
 // Others wait for the worker.
-TEST_F(GatesTest, AStepIsBoundedAndTheNextGoesOn) {
+TEST_F(UngateTest, AStepIsBoundedAndTheNextOneContinues) {
   for (int i = 0; i < 600; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round = Drop({kLocal});
@@ -90,8 +90,8 @@ TEST_F(GatesTest, AStepIsBoundedAndTheNextGoesOn) {
   EXPECT_EQ(api_.CountCalls("PUT"), 600);
 }
 
-// As when an admission webhook of somebody answers no write before its timeout.
-TEST_F(GatesTest, SlowWritesEndAStepEarlier) {
+// As with an admission webhook that answers no write before its timeout.
+TEST_F(UngateTest, SlowWritesEndAStepEarlier) {
   for (const char* name : {"a", "b", "c"})
     api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(kLocal));
   api_.BeforeEach([&](const std::string& call) {
@@ -102,7 +102,7 @@ TEST_F(GatesTest, SlowWritesEndAStepEarlier) {
 }
 
 // The store's order is that of "namespace/name", in which "a-b/..." comes before "a/...".
-TEST_F(GatesTest, NoPodIsLeftOutBetweenTwoSteps) {
+TEST_F(UngateTest, NoPodIsSkippedBetweenTwoSteps) {
   for (const char* ns : {"a", "a-b", "a.b", "a0"}) {
     for (const char* name : {"x", "y"})
       api_.Create<Pod>(MakePod(name).Namespace(ns).Phase("Pending").Gate(kLocal));
@@ -113,7 +113,7 @@ TEST_F(GatesTest, NoPodIsLeftOutBetweenTwoSteps) {
   EXPECT_EQ(Drop({kLocal}).ungated, 8u);
 }
 
-TEST_F(GatesTest, DropsOnlyTheGatesThatItIsToldOf) {
+TEST_F(UngateTest, RemovesOnlyTheChosenGates) {
   api_.Create<Pod>(
       MakePod("a").Phase("Pending").Gate("other").Gate(kLocal).Gate(kCluster).Label("app", "web"));
   Drop({kLocal});
@@ -126,14 +126,14 @@ TEST_F(GatesTest, DropsOnlyTheGatesThatItIsToldOf) {
   EXPECT_EQ(pod.metadata().labels().count(kCluster), 0u);
 }
 
-TEST_F(GatesTest, BothGatesGoInOneWrite) {
+TEST_F(UngateTest, BothGatesAreRemovedInOneWrite) {
   api_.Create<Pod>(MakePod("a").Phase("Pending").Gate(kLocal).Gate(kCluster));
   Round("", BothGates);
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->spec().scheduling_gates_size(), 0);
 }
 
-TEST_F(GatesTest, OnePodThatFailsKeepsNoOtherWaiting) {
+TEST_F(UngateTest, APodThatFailsBlocksNoOther) {
   for (const char* name : {"a", "b"}) api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(kLocal));
   api_.FailNext(Error::Unavailable("a webhook\nsays no"), "PUT");
   UngateRound round = Drop({kLocal});
@@ -142,7 +142,7 @@ TEST_F(GatesTest, OnePodThatFailsKeepsNoOtherWaiting) {
             "1 of 2 pods could not be ungated: ns/a (Unavailable: a webhook says no)");
 }
 
-TEST_F(GatesTest, FailuresAreNamedInBoundedNumber) {
+TEST_F(UngateTest, FailuresAreNamedInBoundedNumber) {
   for (int i = 0; i < 30; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(10 + i)).Phase("Pending").Gate(kLocal));
   api_.FailNext(Error::PermissionDenied(std::string(100'000, 'x')), "PUT", 30);
@@ -152,7 +152,7 @@ TEST_F(GatesTest, FailuresAreNamedInBoundedNumber) {
   EXPECT_LT(DescribeFailures(round).size(), 1000u);
 }
 
-TEST_F(GatesTest, APodThatChangedIsReadAgain) {
+TEST_F(UngateTest, APodThatChangedIsReadAgain) {
   api_.Create<Pod>(MakePod("a").Phase("Pending").Gate(kLocal));
   bool changed = false;
   api_.BeforeEach([&](const std::string& call) {
@@ -165,7 +165,7 @@ TEST_F(GatesTest, APodThatChangedIsReadAgain) {
   EXPECT_EQ(api_.Get<Pod>({"ns", "a"})->metadata().labels().at("new"), "1");
 }
 
-TEST_F(GatesTest, ARoundWhoseListHasExpiredIsComplete) {
+TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
   for (int i = 0; i < 600; ++i)
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round;

@@ -116,7 +116,7 @@ TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
   EXPECT_TRUE(Ask("UPDATE", Config("a", 1), Config("a", 1)).allowed());
 }
 
-TEST_F(ConfigWebhooksTest, AWriteThatIsAllowedIsAnnounced) {
+TEST_F(ConfigWebhooksTest, AnAllowedWriteIsAnnounced) {
   EXPECT_FALSE(Ask("CREATE", Config("a", 1)).allowed());
   EXPECT_THAT(Announced(), SizeIs(0));
   api_.CreateJson(kClusterConfigs, ClusterConfig());
@@ -141,7 +141,7 @@ TEST_F(ConfigWebhooksTest, AWriteThatIsAllowedIsAnnounced) {
 
 // A quota, missing permissions, other writers, an API server that is too slow: none of these is the
 // user's fault.
-TEST_F(ConfigWebhooksTest, NoWriteIsRefusedBecauseItCannotBeAnnounced) {
+TEST_F(ConfigWebhooksTest, AFailedAnnouncementRefusesNoWrite) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
   for (const kube::Error& error :
        {kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota"),
@@ -158,7 +158,7 @@ TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {
   EXPECT_TRUE(Ask("DELETE", nullptr, Config("a", 1)).allowed());
 }
 
-TEST_F(ConfigWebhooksTest, TheClusterConfigStaysWhileThereAreConfigs) {
+TEST_F(ConfigWebhooksTest, TheClusterConfigCannotBeDeletedWhileConfigsExist) {
   api_.CreateJson(kConfigs, Config("a", 1));
   AdmissionResponse response = AskCluster("DELETE", nullptr, ClusterConfig());
   EXPECT_FALSE(response.allowed());
@@ -167,7 +167,7 @@ TEST_F(ConfigWebhooksTest, TheClusterConfigStaysWhileThereAreConfigs) {
   EXPECT_TRUE(AskCluster("DELETE", nullptr, ClusterConfig()).allowed());
 }
 
-TEST_F(ConfigWebhooksTest, AnUnsupportedPluginIsWarnedOf) {
+TEST_F(ConfigWebhooksTest, AnUnsupportedPluginIsAWarning) {
   EXPECT_THAT(AskCluster("CREATE", ClusterConfig()).warnings(), ::testing::IsEmpty());
   Json config = ClusterConfig();
   config["spec"]["plugins"]["execFormatErrorMonitor"]["enabled"] = true;
@@ -186,7 +186,7 @@ TEST_F(ConfigWebhooksTest, ThereIsOneClusterConfig) {
   EXPECT_TRUE(AskCluster("UPDATE", ClusterConfig(), ClusterConfig()).allowed());
 }
 
-TEST_F(ConfigWebhooksTest, WhatIsNoObjectIsRefusedAndNothingElseHappens) {
+TEST_F(ConfigWebhooksTest, AnInvalidObjectIsDenied) {
   AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
   request.object_json = "[";
   Result<AdmissionResponse> response = kube::Run(io_, webhooks_.ValidateConfig(request));
@@ -195,7 +195,7 @@ TEST_F(ConfigWebhooksTest, WhatIsNoObjectIsRefusedAndNothingElseHappens) {
   EXPECT_EQ(api_.CountCalls(""), 0);
 }
 
-TEST_F(ConfigWebhooksTest, WithoutTheApiServerNothingIsDecided) {
+TEST_F(ConfigWebhooksTest, WithoutTheApiServerTheRequestFails) {
   api_.FailNext(kube::Error::Unavailable("503"));
   AdmissionRequest request = Request("CREATE", Config("a", 1), nullptr);
   EXPECT_THAT(kube::Run(io_, webhooks_.ValidateConfig(request)),

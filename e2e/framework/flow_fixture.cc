@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/framework/flow_fixture.h"
 
-#include <algorithm>
-
+#include "kube/base/ascii.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -46,11 +45,7 @@ Result<> WriteClusterConfig(Scene& scene, const ClusterConfigBuilder& config) {
   return Ok();
 }
 
-std::string NamespaceNameOf(std::string name) {
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return std::tolower(c); });
-  return name.substr(0, 40);
-}
+std::string NamespaceNameOf(std::string_view name) { return kube::AsciiLower(name.substr(0, 40)); }
 
 }  // namespace
 

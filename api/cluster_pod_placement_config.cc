@@ -12,14 +12,7 @@ kube::Result<ClusterPodPlacementConfig> ClusterPodPlacementConfig::FromJson(Json
     return kube::Error::Invalid("ClusterPodPlacementConfig: not a JSON object");
   ClusterPodPlacementConfig config;
   config.metadata_ = kube::MetadataFromJson(json);
-  static const Json kNothing = Json::object();
-  const Json* spec = kube::Find(json, "spec");
-  config.spec = ReadFields<ClusterPodPlacementConfigSpec>(
-      spec == nullptr || spec->is_null() ? kNothing : *spec, "spec", config.problems);
-  if (const Json* status = kube::Find(json, "status")) {
-    FieldErrors ignored;  // the operator replaces a status that does not fit
-    config.status = ReadFields<ClusterPodPlacementConfigStatus>(*status, "status", ignored);
-  }
+  ReadSpecAndStatus(json, config);
   return config;
 }
 
@@ -39,14 +32,6 @@ Json SpecToJson(const ClusterPodPlacementConfigSpec& spec) { return WriteFields(
 
 Json StatusToJson(const ClusterPodPlacementConfigStatus& status) { return WriteFields(status); }
 
-Json ClusterPodPlacementConfig::ToJson() const {
-  constexpr kube::Resource kResource = kube::ResourceOf<ClusterPodPlacementConfig>::value;
-  Json json = {{"apiVersion", kResource.ApiVersion()},
-               {"kind", std::string(kResource.kind)},
-               {"metadata", kube::MetadataToJson(metadata_)},
-               {"spec", SpecToJson(spec)}};
-  if (status != ClusterPodPlacementConfigStatus()) json["status"] = StatusToJson(status);
-  return json;
-}
+Json ClusterPodPlacementConfig::ToJson() const { return WriteObject(*this); }
 
 }  // namespace api

@@ -15,6 +15,7 @@
 #include "api/fields.h"
 #include "api/json_reader.h"
 #include "kube/types/meta.pb.h"
+#include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
 namespace api {
@@ -121,6 +122,32 @@ kube::Json WriteFields(const T& value) {
   JsonFieldWriter writer;
   T::Fields(value, writer);
   return writer.Take();
+}
+
+// Reads the spec and the status of an API object. Only the problems of the spec are kept: the
+// operator replaces a status that does not fit.
+template <class T>
+void ReadSpecAndStatus(const kube::Json& json, T& object) {
+  static const kube::Json kEmpty = kube::Json::object();
+  const kube::Json* spec = kube::Find(json, "spec");
+  if (spec == nullptr || spec->is_null()) spec = &kEmpty;
+  object.spec = ReadFields<decltype(object.spec)>(*spec, "spec", object.problems);
+  if (const kube::Json* status = kube::Find(json, "status")) {
+    FieldErrors ignored;
+    object.status = ReadFields<decltype(object.status)>(*status, "status", ignored);
+  }
+}
+
+// The whole API object, without an empty status.
+template <class T>
+kube::Json WriteObject(const T& object) {
+  constexpr kube::Resource kResource = kube::ResourceOf<T>::value;
+  kube::Json json = {{"apiVersion", kResource.ApiVersion()},
+                     {"kind", std::string(kResource.kind)},
+                     {"metadata", kube::MetadataToJson(object.metadata())},
+                     {"spec", WriteFields(object.spec)}};
+  if (object.status != decltype(object.status)()) json["status"] = WriteFields(object.status);
+  return json;
 }
 
 }  // namespace api

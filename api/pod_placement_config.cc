@@ -11,14 +11,7 @@ kube::Result<PodPlacementConfig> PodPlacementConfig::FromJson(Json json) {
   if (!json.is_object()) return kube::Error::Invalid("PodPlacementConfig: not a JSON object");
   PodPlacementConfig config;
   config.metadata_ = kube::MetadataFromJson(json);
-  static const Json kNothing = Json::object();
-  const Json* spec = kube::Find(json, "spec");
-  config.spec = ReadFields<PodPlacementConfigSpec>(
-      spec == nullptr || spec->is_null() ? kNothing : *spec, "spec", config.problems);
-  if (const Json* status = kube::Find(json, "status")) {
-    FieldErrors ignored;  // the operator replaces a status that does not fit
-    config.status = ReadFields<PodPlacementConfigStatus>(*status, "status", ignored);
-  }
+  ReadSpecAndStatus(json, config);
   return config;
 }
 
@@ -33,14 +26,6 @@ Json SpecToJson(const PodPlacementConfigSpec& spec) { return WriteFields(spec); 
 
 Json StatusToJson(const PodPlacementConfigStatus& status) { return WriteFields(status); }
 
-Json PodPlacementConfig::ToJson() const {
-  constexpr kube::Resource kResource = kube::ResourceOf<PodPlacementConfig>::value;
-  Json json = {{"apiVersion", kResource.ApiVersion()},
-               {"kind", std::string(kResource.kind)},
-               {"metadata", kube::MetadataToJson(metadata_)},
-               {"spec", SpecToJson(spec)}};
-  if (status != PodPlacementConfigStatus()) json["status"] = StatusToJson(status);
-  return json;
-}
+Json PodPlacementConfig::ToJson() const { return WriteObject(*this); }
 
 }  // namespace api

@@ -4,95 +4,89 @@
 #include <algorithm>
 #include <utility>
 
+#include "inspection/timing.h"
+
 namespace cluster_controller {
-namespace {
 
 using inspection::ImageRequest;
-using placement::ArchitectureSet;
-
-// Equal for those who may share an answer.
-std::string KeyOf(const ImageRequest& request) {
-  std::string key = request.image + " " + request.os + (request.always_pull ? " always " : " ");
-  return request.keyring == nullptr ? key : key + request.keyring->Identity();
-}
-
-}  // namespace
 
 InspectionQueue::InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock,
-                                 kube::TaskGroup& tasks, ControllerMetrics& metrics,
+                                 kube::TaskGroup& tasks, PlacementMetrics& metrics,
                                  InspectionQueueOptions options)
     : images_(images), clock_(clock), tasks_(tasks), metrics_(metrics), options_(options) {}
 
-std::optional<InspectionQueue::Answer> InspectionQueue::Ask(const kube::ObjectKey& pod,
-                                                            const ImageRequest& request) {
-  std::string key = KeyOf(request);
+std::optional<InspectionQueue::Result> InspectionQueue::Submit(const kube::ObjectKey& pod,
+                                                               const ImageRequest& request) {
+  std::string key = images_.SharingKey(request);
   auto found = jobs_.find(key);
-  if (found != jobs_.end() && found->second->answer) {
+  if (found != jobs_.end() && found->second->result) {
     Job& job = *found->second;
-    if (job.pods.contains(pod) || clock_.Now() < job.answered + options_.share) return job.answer;
+    if (job.pods.contains(pod) || clock_.Now() < job.finished + inspection::kSharedResultLifetime)
+      return job.result;
   }
-  if (found == jobs_.end() || found->second->answer) {
-    std::optional<Answer> known = images_.Remembered(request);
-    if (known) return known;
+  if (found == jobs_.end() || found->second->result) {
+    std::optional<Result> cached = images_.Cached(request);
+    if (cached) return cached;
   }
   std::shared_ptr<Job> job = Enqueue(pod.ns, key, request);
   job->pods.insert(pod);
-  Asked& asked = asked_.try_emplace(pod, Asked{.since = clock_.Now(), .jobs = {}}).first->second;
-  const std::string* kept_key = &jobs_.find(key)->first;
-  if (std::find(asked.jobs.begin(), asked.jobs.end(), kept_key) == asked.jobs.end())
-    asked.jobs.push_back(kept_key);
-  Pump();
+  WaitingPod& waiting =
+      pods_.try_emplace(pod, WaitingPod{.since = clock_.Now(), .jobs = {}}).first->second;
+  const std::string* job_key = &jobs_.find(key)->first;
+  if (std::find(waiting.jobs.begin(), waiting.jobs.end(), job_key) == waiting.jobs.end())
+    waiting.jobs.push_back(job_key);
+  StartJobs();
   return std::nullopt;
 }
 
 void InspectionQueue::Prefetch(const std::string& ns, const ImageRequest& request) {
-  if (images_.Remembered(request)) return;
-  Enqueue(ns, KeyOf(request), request)->prefetch = true;
-  Pump();
+  if (images_.Cached(request)) return;
+  Enqueue(ns, images_.SharingKey(request), request)->prefetch = true;
+  StartJobs();
 }
 
-std::optional<kube::TimePoint> InspectionQueue::AskedSince(const kube::ObjectKey& pod) const {
-  auto asked = asked_.find(pod);
-  if (asked == asked_.end()) return std::nullopt;
-  return asked->second.since;
+std::optional<kube::TimePoint> InspectionQueue::WaitingSince(const kube::ObjectKey& pod) const {
+  auto waiting = pods_.find(pod);
+  if (waiting == pods_.end()) return std::nullopt;
+  return waiting->second.since;
 }
 
 void InspectionQueue::Forget(const kube::ObjectKey& pod) {
-  auto asked = asked_.find(pod);
-  if (asked == asked_.end()) return;
-  for (const std::string* key : asked->second.jobs) {
+  auto waiting = pods_.find(pod);
+  if (waiting == pods_.end()) return;
+  for (const std::string* key : waiting->second.jobs) {
     auto found = jobs_.find(*key);
     Job& job = *found->second;
     job.pods.erase(pod);
-    if (job.pods.empty() && !job.prefetch && !job.places.empty()) {
-      Withdraw(job);
+    if (job.pods.empty() && !job.prefetch && !job.positions.empty()) {
+      Dequeue(job);
       jobs_.erase(found);
       continue;
     }
-    if (job.pods.empty() && job.answer) {
+    if (job.pods.empty() && job.result) {
       jobs_.erase(found);
       continue;
     }
-    // The namespaces of the pods that are left pay for it with their turns.
+    // The job uses the turns of the namespaces that still have pods in it.
     auto same = job.pods.lower_bound({pod.ns, ""});
     if (job.prefetch || (same != job.pods.end() && same->ns == pod.ns)) continue;
-    auto place = std::find_if(job.places.begin(), job.places.end(),
-                              [&](auto& each) { return each.ns->name == pod.ns; });
-    if (place == job.places.end()) continue;
-    RemovePlace(job.registry, *place);
-    job.places.erase(place);
+    auto position = std::find_if(job.positions.begin(), job.positions.end(),
+                                 [&](auto& each) { return each.ns->name == pod.ns; });
+    if (position == job.positions.end()) continue;
+    RemovePosition(job.registry, *position);
+    job.positions.erase(position);
   }
-  asked_.erase(asked);
+  pods_.erase(waiting);
 }
 
-// The job that is not answered yet, with a place in the line of `ns`; a new one takes over the pods
-// of an answered one.
+// The job with this key that has no result yet, queued in `ns`. A new job takes over the pods of a
+// finished one.
 std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string& ns,
                                                                const std::string& key,
                                                                const ImageRequest& request) {
   std::shared_ptr<Job>& job = jobs_[key];
-  if (job != nullptr && !job->answer) {
-    if (!job->places.empty()) AddPlace(ns, job);
+  if (job != nullptr && !job->result) {
+    if (!job->positions.empty()) AddPosition(ns, job);
     return job;
   }
   auto next = std::make_shared<Job>();
@@ -101,117 +95,116 @@ std::shared_ptr<InspectionQueue::Job> InspectionQueue::Enqueue(const std::string
   next->request = request;
   if (job != nullptr) next->pods = std::move(job->pods);
   job = next;
-  ++waiting_;
-  AddPlace(ns, next);
+  ++queued_;
+  AddPosition(ns, next);
   return next;
 }
 
-void InspectionQueue::AddPlace(const std::string& ns, const std::shared_ptr<Job>& job) {
-  for (const Place& place : job->places) {
-    if (place.ns->name == ns) return;
+void InspectionQueue::AddPosition(const std::string& ns, const std::shared_ptr<Job>& job) {
+  for (const Position& position : job->positions) {
+    if (position.ns->name == ns) return;
   }
   Namespace& own = namespaces_[ns];
   own.name = ns;
-  if (own.lines.empty()) own.turn = turns_.insert(turns_.end(), &own);
-  Line& line = own.lines[job->registry];
-  if (line.jobs.empty()) line.turn = own.turns.insert(own.turns.end(), job->registry);
-  job->places.push_back({&own, line.jobs.insert(line.jobs.end(), job)});
+  if (own.registries.empty()) own.turn = turns_.insert(turns_.end(), &own);
+  RegistryQueue& queue = own.registries[job->registry];
+  if (queue.jobs.empty()) queue.turn = own.turns.insert(own.turns.end(), job->registry);
+  job->positions.push_back({&own, queue.jobs.insert(queue.jobs.end(), job)});
 }
 
-void InspectionQueue::RemovePlace(const std::string& registry, const Place& place) {
-  Namespace& ns = *place.ns;
-  auto line = ns.lines.find(registry);
-  line->second.jobs.erase(place.at);
-  if (!line->second.jobs.empty()) return;
-  ns.turns.erase(line->second.turn);
-  ns.lines.erase(line);
-  if (!ns.lines.empty()) return;
+void InspectionQueue::RemovePosition(const std::string& registry, const Position& position) {
+  Namespace& ns = *position.ns;
+  auto queue = ns.registries.find(registry);
+  queue->second.jobs.erase(position.at);
+  if (!queue->second.jobs.empty()) return;
+  ns.turns.erase(queue->second.turn);
+  ns.registries.erase(queue);
+  if (!ns.registries.empty()) return;
   turns_.erase(ns.turn);
-  ForgetIdle(ns);
+  EraseIfIdle(ns);
 }
 
-// It waits no more.
-void InspectionQueue::Withdraw(Job& job) {
-  for (const Place& place : job.places) RemovePlace(job.registry, place);
-  job.places.clear();
-  --waiting_;
+void InspectionQueue::Dequeue(Job& job) {
+  for (const Position& position : job.positions) RemovePosition(job.registry, position);
+  job.positions.clear();
+  --queued_;
 }
 
-void InspectionQueue::ForgetIdle(Namespace& ns) {
-  if (!ns.lines.empty() || ns.under_way > 0) return;
+void InspectionQueue::EraseIfIdle(Namespace& ns) {
+  if (!ns.registries.empty() || ns.in_flight > 0) return;
   std::string name = ns.name;
   namespaces_.erase(name);
 }
 
-// How many a namespace may have under way to begin another: no more than are free then. So the
-// namespaces that have many leave some to those that come, and the more of them there are, the
-// fewer each has.
-size_t InspectionQueue::Allowance() const {
-  return std::max<size_t>(1, std::min(options_.per_namespace, options_.at_once - under_way_));
+// A namespace may start another inspection while it has fewer in flight than this: at most as many
+// as are free for the others. The more namespaces are active, the fewer each one has.
+size_t InspectionQueue::NamespaceLimit() const {
+  return std::max<size_t>(1, std::min(options_.per_namespace, options_.total - in_flight_));
 }
 
-// The next line of `ns` whose registry has a place free; nullptr if there is none.
-InspectionQueue::Line* InspectionQueue::FreeLine(Namespace& ns) {
+// The first queue of `ns` whose registry is below its limit; nullptr if there is none.
+InspectionQueue::RegistryQueue* InspectionQueue::NextRegistry(Namespace& ns) {
   for (const std::string& registry : ns.turns) {
-    auto busy = busy_registries_.find(registry);
-    if (busy == busy_registries_.end() || busy->second < options_.per_registry)
-      return &ns.lines.at(registry);
+    auto busy = in_flight_by_registry_.find(registry);
+    if (busy == in_flight_by_registry_.end() || busy->second < options_.per_registry)
+      return &ns.registries.at(registry);
   }
   return nullptr;
 }
 
-void InspectionQueue::Pump() {
-  // An inspection that is answered at once ends within Spawn(), and comes here again.
-  if (pumping_) return;
-  pumping_ = true;
-  while (under_way_ < options_.at_once && waiting_ > 0) {
-    // The namespace that has least; of equal ones the one whose turn was longest ago.
+void InspectionQueue::StartJobs() {
+  // An inspection that needs no request ends within Spawn(), which calls this function again.
+  if (starting_) return;
+  starting_ = true;
+  while (in_flight_ < options_.total && queued_ > 0) {
+    // The namespace with the fewest in flight; of equal ones the one whose last turn is oldest.
     Namespace* ns = nullptr;
-    Line* line = nullptr;
+    RegistryQueue* queue = nullptr;
     for (Namespace* each : turns_) {
-      if (each->under_way >= Allowance() || (ns != nullptr && each->under_way >= ns->under_way))
+      if (each->in_flight >= NamespaceLimit() ||
+          (ns != nullptr && each->in_flight >= ns->in_flight))
         continue;
-      Line* free = FreeLine(*each);
-      if (free == nullptr) continue;
+      RegistryQueue* next = NextRegistry(*each);
+      if (next == nullptr) continue;
       ns = each;
-      line = free;
-      if (ns->under_way == 0) break;
+      queue = next;
+      if (ns->in_flight == 0) break;
     }
     if (ns == nullptr) break;
     turns_.splice(turns_.end(), turns_, ns->turn);
-    ns->turns.splice(ns->turns.end(), ns->turns, line->turn);
-    std::shared_ptr<Job> job = line->jobs.front();
-    ++ns->under_way;
-    ++under_way_;
-    ++busy_registries_[job->registry];
-    Withdraw(*job);
-    tasks_.Spawn("inspect", Inspect(ns, std::move(job)));
+    ns->turns.splice(ns->turns.end(), ns->turns, queue->turn);
+    std::shared_ptr<Job> job = queue->jobs.front();
+    ++ns->in_flight;
+    ++in_flight_;
+    ++in_flight_by_registry_[job->registry];
+    Dequeue(*job);
+    tasks_.Spawn("inspect", Run(ns, std::move(job)));
   }
-  pumping_ = false;
+  starting_ = false;
 }
 
-kube::asio::awaitable<void> InspectionQueue::Inspect(Namespace* ns, std::shared_ptr<Job> job) {
+kube::asio::awaitable<void> InspectionQueue::Run(Namespace* ns, std::shared_ptr<Job> job) {
   co_await kube::IgnoreCancellation();
-  kube::TimePoint begun = clock_.Now();
+  kube::TimePoint started = clock_.Now();
   ImageRequest request = std::move(job->request);
-  Answer answer = co_await images_.Architectures(std::move(request));
+  Result result = co_await images_.Architectures(std::move(request));
   metrics_.time_to_inspect_image.Observe(
-      std::chrono::duration<double>(clock_.Now() - begun).count());
-  job->answer = std::move(answer);
-  job->answered = clock_.Now();
+      std::chrono::duration<double>(clock_.Now() - started).count());
+  job->result = std::move(result);
+  job->finished = clock_.Now();
 
-  --under_way_;
-  --ns->under_way;
-  ForgetIdle(*ns);
-  auto busy = busy_registries_.find(job->registry);
-  if (--busy->second == 0) busy_registries_.erase(busy);
-  // Asked to stop: nothing new is begun, and nobody has use for such an answer.
-  if (FailedWith(*job->answer, kube::Code::kCancelled)) co_return;
-  Settle(*job);
-  Pump();
+  --in_flight_;
+  --ns->in_flight;
+  EraseIfIdle(*ns);
+  auto busy = in_flight_by_registry_.find(job->registry);
+  if (--busy->second == 0) in_flight_by_registry_.erase(busy);
+  // The task group stops: no job is started any more.
+  if (FailedWith(*job->result, kube::Code::kCancelled)) co_return;
+  WakePods(*job);
+  StartJobs();
 }
 
-void InspectionQueue::Settle(Job& job) {
+void InspectionQueue::WakePods(Job& job) {
   if (wake_) {
     for (const kube::ObjectKey& pod : job.pods) wake_(pod);
   }

@@ -1,19 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// InspectionQueue: which images are being inspected now, which wait, and which pods for them.
+// InspectionQueue: runs the inspections of images, fairly between namespaces and registries, and
+// tells the pods that wait for a result.
 //
-//   std::optional<Result<ArchitectureSet>> answer = queue.Ask(pod, request);
-//   if (!answer) ...                        // in line; `wake` is called with `pod` when there is
-//   an answer queue.Forget(pod);                      // once it has all it needs, or is gone
+//   std::optional<Result<ArchitectureSet>> result = queue.Submit(pod, request);
+//   if (!result) ...            // queued; OnResult() is called with `pod` when the result is there
+//   queue.Forget(pod);          // once the pod has all results, or is deleted
 //
-// Nobody waits in here: a pod whose answer is not known costs its key, however many there are.
-// Namespaces take turns, the one with the fewest inspections under way first, and within a
-// namespace its registries do. A namespace may have as many under way as are free for the others,
-// so that one which comes new finds a place at once, however slow the images of the others are; and
-// a slow registry holds up the images of no other. Pods that ask the same share one inspection,
-// which begins with the first turn of any of their namespaces. Thread: one.
+// No coroutine waits here: a queued pod costs its key only. The namespace with the fewest
+// inspections in flight is next, and within a namespace its registries take turns. A namespace may
+// have as many in flight as remain free for the others, so that a new namespace starts at once even
+// if the images of the others are slow; a slow registry delays no images of other registries.
+//
+// This is the only place where equal requests are joined: pods with the same SharingKey() share one
+// inspection, which starts with the first turn of any of their namespaces. Thread: one.
 #pragma once
 
-#include <chrono>
 #include <functional>
 #include <list>
 #include <memory>
@@ -23,7 +24,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "cluster-controller/controller_metrics.h"
+#include "cluster-controller/placement_metrics.h"
 #include "inspection/inspector.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -33,46 +34,43 @@
 namespace cluster_controller {
 
 struct InspectionQueueOptions {
-  // Inspections at a time: of one registry, of one namespace, and of all.
+  // Inspections in flight: of one registry, of one namespace, and of all.
   size_t per_registry = 16;
   size_t per_namespace = 32;
-  size_t at_once = 128;
-  // An answer is given to pods that ask so much later than the first, too.
-  std::chrono::milliseconds share{1'000};
+  size_t total = 128;
 };
 
 class InspectionQueue {
  public:
-  using Answer = kube::Result<placement::ArchitectureSet>;
+  using Result = kube::Result<placement::ArchitectureSet>;
 
-  // All outlive it but for `tasks`, which must have stopped before it goes.
+  // All outlive it except `tasks`, which must have stopped before the queue is destroyed.
   InspectionQueue(inspection::ImageInspector& images, kube::Clock& clock, kube::TaskGroup& tasks,
-                  ControllerMetrics& metrics, InspectionQueueOptions options = {});
+                  PlacementMetrics& metrics, InspectionQueueOptions options = {});
 
-  // Who is told that a pod's answer has come.
-  void OnAnswer(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
+  // `wake` is called with each pod whose result is there.
+  void OnResult(std::function<void(const kube::ObjectKey&)> wake) { wake_ = std::move(wake); }
 
-  // The answer for `pod`, at once if it is known; nullopt if the pod will be woken. Errors:
-  // ImageInspector's.
-  std::optional<Answer> Ask(const kube::ObjectKey& pod, const inspection::ImageRequest& request);
-  // Puts the image in line for the inspector to know it later on; a turn of namespace `ns` is for
-  // it.
+  // The result for `pod`, if it is known; nullopt after queueing the pod. Errors: ImageInspector's.
+  std::optional<Result> Submit(const kube::ObjectKey& pod, const inspection::ImageRequest& request);
+  // Queues an inspection without a pod, in the turns of namespace `ns`; its result gets into the
+  // inspector's cache.
   void Prefetch(const std::string& ns, const inspection::ImageRequest& request);
-  // When `pod` first asked for what it waits for; nullopt if it waits for nothing.
-  std::optional<kube::TimePoint> AskedSince(const kube::ObjectKey& pod) const;
-  // What `pod` asked for is of no more interest to it.
+  // When `pod` submitted the first of the requests that it waits for; nullopt if there is none.
+  std::optional<kube::TimePoint> WaitingSince(const kube::ObjectKey& pod) const;
+  // Drops all requests of `pod`.
   void Forget(const kube::ObjectKey& pod);
 
-  // Inspections that wait, and those under way.
-  size_t waiting() const { return waiting_; }
-  size_t under_way() const { return under_way_; }
+  // The numbers of queued inspections and of those in flight.
+  size_t queued() const { return queued_; }
+  size_t in_flight() const { return in_flight_; }
 
  private:
   struct Namespace;
   struct Job;
 
-  // Where a job waits: in the line of its registry, in a namespace.
-  struct Place {
+  // A job's position in the queue of its registry, in one namespace.
+  struct Position {
     Namespace* ns;
     std::list<std::shared_ptr<Job>>::iterator at;
   };
@@ -81,55 +79,55 @@ class InspectionQueue {
     std::string registry;
     inspection::ImageRequest request;
     std::set<kube::ObjectKey> pods;
-    std::vector<Place> places;  // none once it has begun
+    std::vector<Position> positions;  // empty once the job has started
     bool prefetch = false;
-    std::optional<Answer> answer;
-    kube::TimePoint answered;
+    std::optional<Result> result;
+    kube::TimePoint finished;
   };
-  struct Asked {
+  struct WaitingPod {
     kube::TimePoint since;
-    std::vector<const std::string*> jobs;  // keys of `jobs_`, where those stay that a pod is in
+    std::vector<const std::string*> jobs;  // keys in `jobs_`, which keeps the jobs that have pods
   };
-  struct Line {
-    std::list<std::shared_ptr<Job>> jobs;
+  struct RegistryQueue {
+    std::list<std::shared_ptr<Job>> jobs;  // never empty
     std::list<std::string>::iterator turn;
   };
-  // Is there while anything of it waits or is under way.
+  // Exists while a job of it is queued or in flight.
   struct Namespace {
     std::string name;
-    std::unordered_map<std::string, Line> lines;  // by registry; none has no jobs
-    std::list<std::string> turns;                 // registries of `lines`
-    std::list<Namespace*>::iterator turn;         // in `turns_`, while there are lines
-    size_t under_way = 0;
+    std::unordered_map<std::string, RegistryQueue> registries;
+    std::list<std::string> turns;          // the keys of `registries`, the next one first
+    std::list<Namespace*>::iterator turn;  // in `turns_`, while `registries` is not empty
+    size_t in_flight = 0;
   };
 
   std::shared_ptr<Job> Enqueue(const std::string& ns, const std::string& key,
                                const inspection::ImageRequest& request);
-  void AddPlace(const std::string& ns, const std::shared_ptr<Job>& job);
-  void RemovePlace(const std::string& registry, const Place& place);
-  void Withdraw(Job& job);
-  void ForgetIdle(Namespace& ns);
-  size_t Allowance() const;
-  Line* FreeLine(Namespace& ns);
-  void Pump();
-  kube::asio::awaitable<void> Inspect(Namespace* ns, std::shared_ptr<Job> job);
-  void Settle(Job& job);
+  void AddPosition(const std::string& ns, const std::shared_ptr<Job>& job);
+  void RemovePosition(const std::string& registry, const Position& position);
+  void Dequeue(Job& job);
+  void EraseIfIdle(Namespace& ns);
+  size_t NamespaceLimit() const;
+  RegistryQueue* NextRegistry(Namespace& ns);
+  void StartJobs();
+  kube::asio::awaitable<void> Run(Namespace* ns, std::shared_ptr<Job> job);
+  void WakePods(Job& job);
 
   inspection::ImageInspector& images_;
   kube::Clock& clock_;
   kube::TaskGroup& tasks_;
-  ControllerMetrics& metrics_;
+  PlacementMetrics& metrics_;
   InspectionQueueOptions options_;
   std::function<void(const kube::ObjectKey&)> wake_;
 
   std::unordered_map<std::string, std::shared_ptr<Job>> jobs_;
-  std::unordered_map<kube::ObjectKey, Asked> asked_;
+  std::unordered_map<kube::ObjectKey, WaitingPod> pods_;
   std::unordered_map<std::string, Namespace> namespaces_;
-  std::list<Namespace*> turns_;                              // those with lines
-  std::unordered_map<std::string, size_t> busy_registries_;  // inspections under way
-  size_t waiting_ = 0;
-  size_t under_way_ = 0;
-  bool pumping_ = false;
+  std::list<Namespace*> turns_;  // those with queued jobs
+  std::unordered_map<std::string, size_t> in_flight_by_registry_;
+  size_t queued_ = 0;
+  size_t in_flight_ = 0;
+  bool starting_ = false;
 };
 
 }  // namespace cluster_controller

@@ -5,12 +5,13 @@
 
 namespace cluster_controller {
 
-std::pair<KnownPod&, bool> KnownPods::Remember(const kube::core::Pod& pod) {
+std::pair<KnownPod&, bool> KnownPods::Add(const kube::core::Pod& pod) {
   size_t uid_hash = std::hash<std::string>()(pod.metadata().uid());
   auto [entry, is_new] = pods_.try_emplace(kube::KeyOf(pod));
   KnownPod& known = entry->second;
   if (!is_new && known.uid_hash == uid_hash) return {known, false};
-  known = {.uid_hash = uid_hash, .first_seen = clock_.Now(), .next_try = {}, .pass_began = {}};
+  known = {
+      .uid_hash = uid_hash, .first_seen = clock_.Now(), .next_attempt = {}, .processing_since = {}};
   return {known, true};
 }
 
@@ -21,7 +22,7 @@ KnownPod* KnownPods::Find(const kube::ObjectKey& key) {
 
 void KnownPods::BeginTerm() {
   for (auto& [key, known] : pods_) {
-    known.pass_began = {};
+    known.processing_since = {};
     known.prefetching = false;
     known.released = false;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// KnownPods: what is known of each gated pod from its first sight until it is released, and is not
-// written on it. It lives as long as the process: a term of leadership that ends must not start a
-// pod's waits anew. Thread: the controller's.
+// KnownPods: the state of each gated pod that is not stored in the pod, from its first observation
+// to its release. It lives as long as the process: the end of a term of leadership must not restart
+// a pod's timers. Thread: the controller's.
 #pragma once
 
 #include <unordered_map>
@@ -17,18 +17,16 @@ namespace cluster_controller {
 struct KnownPod {
   size_t uid_hash = 0;
   kube::TimePoint first_seen;
-  // Not before; after a failed inspection.
-  kube::TimePoint next_try;
-  // When the pass under way began, which ends when the images are known and the pod is written;
-  // none: the epoch.
-  kube::TimePoint pass_began;
-  // Inspections that failed, counted here as well as on the pod, which may refuse to be written.
-  int tries = 0;
-  // Writes in a row that found a newer pod.
+  // After a failed inspection: no attempt before this time.
+  kube::TimePoint next_attempt;
+  // When processing started, which ends with the write of the pod; the epoch: it has not started.
+  kube::TimePoint processing_since;
+  // Failed inspections. They are counted on the pod as well, but its update may fail.
+  int attempts = 0;
+  // Consecutive writes that failed with a conflict.
   int conflicts = 0;
 
-  // In this term: the images are being inspected ahead of time; the pod is written, and leaves the
-  // cache when that is seen.
+  // In this term: the images are prefetched; the pod was released, and is still in the cache.
   bool prefetching = false;
   bool released = false;
 };
@@ -38,16 +36,16 @@ class KnownPods {
   // `clock` outlives it.
   explicit KnownPods(kube::Clock& clock) : clock_(clock) {}
 
-  // What is known of the pod, and whether it is new, which is the case too where another one with
-  // its name was known.
-  std::pair<KnownPod&, bool> Remember(const kube::core::Pod& pod);
-  // Null if it is not known.
+  // The pod's state, and whether it was added by this call. A pod with the name of a known one, but
+  // another UID, is added.
+  std::pair<KnownPod&, bool> Add(const kube::core::Pod& pod);
+  // nullptr if the pod is not known.
   KnownPod* Find(const kube::ObjectKey& key);
   void Forget(const kube::ObjectKey& key) { pods_.erase(key); }
 
-  // A term of leadership begins: what the last one had under way is not under way any more.
+  // To be called when a term of leadership starts: drops the state of the last term.
   void BeginTerm();
-  // Forgets the pods that `pods` does not have; to be called once it has synced.
+  // Forgets the pods that are not in `pods`, which must have synced.
   void KeepOnly(const kube::PodReader& pods);
 
   size_t size() const { return pods_.size(); }

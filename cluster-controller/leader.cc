@@ -2,6 +2,7 @@
 #include "cluster-controller/leader.h"
 
 #include "api/names.h"
+#include "inspection/timing.h"
 #include "kube/types/resource.h"
 #include "watches/gated_pods.h"
 
@@ -12,10 +13,8 @@ using kube::EventType;
 using kube::ObjectKey;
 using kube::Result;
 
-// Of a pod whose writes fail.
+// For a pod whose reconcile fails.
 constexpr std::chrono::seconds kMaxBackoff{30};
-constexpr std::chrono::seconds kFilesInterval{10};
-constexpr std::chrono::seconds kOpenShiftInterval{60};
 
 }  // namespace
 
@@ -49,14 +48,14 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
 
   large_pods_.Serve(reconciler_);
 
-  // What wakes what.
+  // The events that enqueue pods.
   pods_.OnChange([this](EventType, const ObjectKey& pod) { controller_.Enqueue(pod); });
-  queue_.OnAnswer([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
+  queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   cluster_configs_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
-    // Its deletion is no time to wait for the next try.
+    // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   });
@@ -78,18 +77,18 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
-  tasks.Spawn("openshift",
-              openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
-  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kFilesInterval));
+  tasks.Spawn("openshift", openshift_.Run(parts_.clock, inspection::kOpenShiftInterval,
+                                          [this] { system_config_.Apply(); }));
+  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, inspection::kNodeFilesInterval));
 
-  // The configuration comes before the first pod.
+  // Applies the configuration before the first pod is reconciled.
   Result<> synced = co_await cluster_configs_.WaitForSync();
   if (synced) synced = co_await config_maps_.WaitForSync();
   if (!synced) co_return;
   system_config_.Apply();
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
   synced = co_await pods_.WaitForSync();
-  if (synced) reconciler_.ForgetGone();
+  if (synced) reconciler_.ForgetDeleted();
 }
 
 }  // namespace cluster_controller

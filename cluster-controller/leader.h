@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: what the one cluster controller that holds the Lease does. Watches, what inspects, what
-// reconciles, and which event wakes which of them.
+// Leader: the work of the replica that holds the Lease: its watches, inspection and reconciliation,
+// and which event enqueues which pods.
 #pragma once
 
 #include <memory>
@@ -8,11 +8,11 @@
 #include <string>
 
 #include "api/cluster_pod_placement_config.h"
-#include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/openshift_objects.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
 #include "cluster-controller/pull_secrets.h"
@@ -41,7 +41,7 @@ inline constexpr char kController[] = "pod-placement";
 struct LeaderOptions {
   // The operator's namespace.
   std::string ns;
-  // Pods at a time.
+  // Concurrent reconciles.
   int workers = 16;
   // Files of the node.
   inspection::NodeFilePaths files;
@@ -49,9 +49,9 @@ struct LeaderOptions {
 
 class Leader;
 
-// What outlives the terms.
+// The parts that outlive a term of leadership.
 struct LeaderParts {
-  // The Leader of the present term; null between terms.
+  // The Leader of the current term; nullptr between terms.
   Leader*& current;
   kube::Executor executor;
   kube::Client& client;
@@ -59,13 +59,13 @@ struct LeaderParts {
   kube::EventRecorder& events;
   KnownPods& known;
   ShardWatch& shards;
-  ControllerMetrics& metrics;
+  PlacementMetrics& metrics;
   kube::ControllerObserver& observer;
 };
 
 class Leader final : public kube::Term {
  public:
-  // All its tasks are in `tasks`.
+  // All its tasks run in `tasks`.
   Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks);
   ~Leader() override { parts_.current = nullptr; }
 
@@ -78,14 +78,14 @@ class Leader final : public kube::Term {
  private:
   LeaderParts parts_;
 
-  // What is watched.
+  // Watches.
   kube::Informer<kube::core::Pod> pods_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_configs_;
   kube::Informer<kube::core::ConfigMap> config_maps_;
   kube::Informer<kube::coordination::Lease> leases_;
   kube::Informer<kube::apps::Deployment> deployments_;
 
-  // What works.
+  // Inspection and reconciliation.
   std::unique_ptr<inspection::ImageInspector> images_;
   PullSecrets secrets_;
   InspectionQueue queue_;

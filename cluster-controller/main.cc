@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cluster-controller: requires the architectures that a pod's images run on, and drops the cluster
-// gate. Of several replicas the one that holds the Lease works (see leader.h).
+// cluster-controller: the pod placement controller of the cluster. Requires the architectures that
+// the images of a gated pod run on, and removes the cluster gate. Of several replicas, the one that
+// holds the Lease works (see leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -11,9 +12,9 @@
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
-#include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/leader.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/shard_watch.h"
 #include "inspection/config/node_file_flags.h"
 #include "kube/base/app.h"
@@ -27,51 +28,55 @@
 #include "kube/server/health.h"
 #include "kube/server/ops_server.h"
 
-DEFINE_string(kubeconfig, "",
-              "Path of a kubeconfig file; empty: $KUBECONFIG, else the pod's service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
-              "The operator's namespace: the Lease, and the objects that the "
+              "The operator's namespace, with the Lease and the objects that the "
               "ClusterPodPlacementConfig names.");
-DEFINE_int32(workers, 16, "Pods at a time; none of them waits for a registry.");
+DEFINE_string(
+    kubeconfig, "",
+    "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+DEFINE_int32(workers, 16, "Pods that are reconciled at a time; none of them waits for a registry.");
 
 namespace cluster_controller {
 namespace {
 
+using kube::App;
 using kube::Async;
+using kube::Ok;
 using kube::Result;
 
-Async<> Main(kube::App& app) {
+constexpr std::string_view kName = "cluster-controller";
+
+Async<> Serve(App& app) {
   // The API server.
-  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
-  if (!config) co_return config.error();
   kube::Metrics metrics;
   kube::ClientMetrics client_metrics(metrics);
+  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  if (!config) co_return config.error();
   auto client = kube::NewClient(
       app.executor(), app.clock(), std::move(*config),
-      {.user_agent = api::UserAgent("cluster-controller"), .observer = &client_metrics});
+      {.user_agent = api::UserAgent(std::string(kName)), .observer = &client_metrics});
   if (!client) co_return client.error();
 
-  // What outlives the terms of leadership.
-  ControllerMetrics pod_metrics(metrics);
-  kube::ControllerMetrics controller_metrics(metrics, app.clock(), kController, FLAGS_workers);
-  kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
+  // Health, metrics and events.
+  kube::HealthRegistry health;
+  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  if (!ops) co_return ops.error().Prefix("--health-address");
   Leader* leader = nullptr;
+  kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
   kube::EventRecorder events(**client, app.clock(),
                              {.component = std::string(api::kEventComponent),
                               .busy = [&leader] { return leader != nullptr && leader->busy(); },
                               .observer = &event_metrics});
-
-  kube::HealthRegistry health;
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error();
-  app.tasks().Spawn("ops", (*ops)->Run());
+  app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("events", events.Run());
 
-  // Work, while the Lease is ours.
+  // Work, while this replica holds the Lease.
+  PlacementMetrics placement_metrics(metrics);
+  kube::ControllerMetrics controller_metrics(metrics, app.clock(), kController, FLAGS_workers);
   KnownPods known(app.clock());
   ShardWatch shards(app.clock(), api::kDefaultShardTakeoverAfter);
-  LeaderParts parts{leader, app.executor(), **client,    app.clock(),       events,
-                    known,  shards,         pod_metrics, controller_metrics};
+  LeaderParts parts{leader, app.executor(), **client,          app.clock(),       events,
+                    known,  shards,         placement_metrics, controller_metrics};
   LeaderOptions options{
       .ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
   kube::Leadership leadership(
@@ -90,15 +95,18 @@ Async<> Main(kube::App& app) {
   kube::Duration grace = app.grace_left();
   Result<> drained = co_await (*ops)->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
-  co_return kube::Ok();
+  co_return Ok();
 }
 
 }  // namespace
 }  // namespace cluster_controller
 
 int main(int argc, char** argv) {
-  return kube::RunApp({"cluster-controller",
-                       "Requires the architectures that a pod's images run on, and drops the gate.",
-                       api::kVersion, argc, argv},
-                      cluster_controller::Main);
+  return kube::RunApp(
+      {.name = cluster_controller::kName,
+       .summary = "Requires the architectures that a pod's images run on, and removes the gate.",
+       .version = api::kVersion,
+       .argc = argc,
+       .argv = argv},
+      cluster_controller::Serve);
 }

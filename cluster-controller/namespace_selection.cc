@@ -14,8 +14,8 @@ using kube::Code;
 using kube::Result;
 using kube::core::Namespace;
 
-// Above these the idle ones are forgotten.
-constexpr size_t kMaxIdleReads = 64;
+// With more than this, idle entries are dropped.
+constexpr size_t kMaxReads = 64;
 
 }  // namespace
 
@@ -37,7 +37,7 @@ Async<NamespaceSelection::Shared> NamespaceSelection::Read(std::string ns) {
 }
 
 kube::SharedCall<NamespaceSelection::Shared>& NamespaceSelection::ReadOf(const std::string& ns) {
-  if (reads_.size() >= kMaxIdleReads)
+  if (reads_.size() >= kMaxReads)
     std::erase_if(reads_, [](auto& read) { return read.second.idle(); });
   return reads_.try_emplace(ns, [this, ns] { return Read(ns); }).first->second;
 }

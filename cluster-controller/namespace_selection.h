@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamespaceSelection: whether the ClusterPodPlacementConfig selects a namespace, read from the API
-// server for the few pods of which only that tells whether they are ours. Who asks at the same time
-// shares a read. Thread: the client's.
+// NamespaceSelection: whether the ClusterPodPlacementConfig selects a namespace. The Namespace is
+// read from the API server, only for the few pods where this decides whether the operator places
+// them. Concurrent calls for a namespace share a read. Thread: the client's.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ class NamespaceSelection {
   // `client` outlives it.
   explicit NamespaceSelection(kube::Client& client) : client_(client) {}
 
-  // True also where it cannot be known: the namespace is gone or may not be read, or the selector
-  // is none. Errors: the API server's that pass.
+  // Also true if it cannot be decided: the namespace was deleted or may not be read, or the
+  // selector is invalid. Errors: the API server's, except kNotFound and kPermissionDenied.
   kube::Async<bool> IsSelected(std::string ns, kube::meta::LabelSelector selector);
 
  private:

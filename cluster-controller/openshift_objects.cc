@@ -18,7 +18,7 @@ using kube::Unstructured;
 
 constexpr Resource kImages{"config.openshift.io", "v1", "images", "Image", /*namespaced=*/false};
 
-// Where each kind of mirrors is found, and how it is read.
+// The kinds of mirrors, each with the parser of its objects.
 struct MirrorKind {
   Resource resource;
   void (*add)(const kube::Json&, inspection::RegistryRules&);
@@ -47,7 +47,8 @@ kube::asio::awaitable<void> OpenShiftObjects::Run(kube::Clock& clock, kube::Dura
     OpenShiftConfig before = config_;
     Result<> read = co_await Read();
     if (FailedWith(read, kube::Code::kCancelled)) co_return;
-    LOG_IF(WARNING, !read) << "the cluster's own configuration of registries: " << read.error();
+    LOG_IF(WARNING, !read) << "cannot read OpenShift's configuration of registries: "
+                           << read.error();
     if (config_ != before) changed();
     Result<> slept = co_await clock.Sleep(interval);
     if (!slept) co_return;
@@ -58,14 +59,15 @@ Async<> OpenShiftObjects::Read() {
   OpenShiftConfig config;
   kube::ObjectKey cluster{"", "cluster"};
   Result<Unstructured> image = co_await kube::GetObject(client_, kImages, std::move(cluster));
-  // Who may not read it is told so even where it cannot exist; the list of groups is for everybody.
-  bool elsewhere = IsNotFound(image);
+  // Without permission the answer is 403 even if the kind does not exist. Discovery needs no
+  // permission.
+  bool not_openshift = IsNotFound(image);
   if (FailedWith(image, kube::Code::kPermissionDenied)) {
     kube::ApiRequest group{.target = "/apis/config.openshift.io"};
     Result<kube::ApiResponse> found = co_await client_.Call(std::move(group));
-    elsewhere = IsNotFound(found);
+    not_openshift = IsNotFound(found);
   }
-  if (elsewhere) {
+  if (not_openshift) {
     config_ = config;
     co_return kube::Ok();
   }

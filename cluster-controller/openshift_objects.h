@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// OpenShiftObjects: what an OpenShift cluster says of registries in its own objects, read now and
-// then. Elsewhere there is no such object, and that is all this learns.
+// OpenShiftObjects: polls the configuration of registries in the objects of an OpenShift cluster.
+// Other clusters have no such objects, and the configuration is empty.
 //
-//   Image "cluster"                                        blocked, insecure, allowed;
-//   additionalTrustedCA ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy
+//   Image "cluster"       blocked, insecure and allowed registries; additionalTrustedCA
+//   ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy
 //
 // Thread: the client's.
 #pragma once
@@ -18,8 +18,8 @@
 
 namespace cluster_controller {
 
-// Where OpenShift keeps what its configuration names: the global pull secret, ConfigMaps with
-// authorities.
+// The namespace of the objects that OpenShift's configuration names: the global pull secret,
+// ConfigMaps with authorities.
 inline constexpr char kOpenShiftConfigNamespace[] = "openshift-config";
 
 struct OpenShiftConfig {
@@ -34,11 +34,11 @@ class OpenShiftObjects {
  public:
   explicit OpenShiftObjects(kube::Client& client) : client_(client) {}
 
-  // Reads again every `interval`, and calls `changed` when what was read is something else. What
-  // cannot be read is logged, and what was in force before stays.
+  // Reads every `interval`, and calls `changed` when the contents changed. A failed read is logged,
+  // and the previous configuration stays in use.
   kube::asio::awaitable<void> Run(kube::Clock& clock, kube::Duration interval,
                                   std::function<void()> changed);
-  // One reading. Errors: the API server's, but for kNotFound.
+  // Reads once. Errors: the API server's, except kNotFound.
   kube::Async<> Read();
 
   const OpenShiftConfig& config() const { return config_; }

@@ -42,22 +42,22 @@ class OpenShiftObjectsTest : public ::testing::Test {
   OpenShiftObjects objects_{api_};
 };
 
-TEST_F(OpenShiftObjectsTest, ElsewhereThereIsNothing) {
+TEST_F(OpenShiftObjectsTest, OtherClustersHaveNoConfiguration) {
   EXPECT_THAT(kube::Run(io_, objects_.Read()), IsOk());
   EXPECT_EQ(objects_.config(), OpenShiftConfig());
   EXPECT_EQ(api_.CountCalls("GET"), 1);
 }
 
-TEST_F(OpenShiftObjectsTest, NoPermissionIsNoErrorWhereThereIsNothingToRead) {
+TEST_F(OpenShiftObjectsTest, WithoutTheApiGroupAMissingPermissionIsNoError) {
   api_.FailNext(Error::PermissionDenied("no"), "images/cluster");
   api_.FailNext(Error::NotFound("no such group"), "/apis/config.openshift.io");
   EXPECT_THAT(kube::Run(io_, objects_.Read()), IsOk());
   api_.FailNext(Error::PermissionDenied("no"), "images/cluster");
-  api_.FailNext(Error::Unavailable("who knows"), "/apis/config.openshift.io");
+  api_.FailNext(Error::Unavailable("503"), "/apis/config.openshift.io");
   EXPECT_THAT(kube::Run(io_, objects_.Read()), FailsWith(Code::kPermissionDenied));
 }
 
-TEST_F(OpenShiftObjectsTest, WhatTheObjectsSayIsKnown) {
+TEST_F(OpenShiftObjectsTest, ReadsAllObjects) {
   CreateImageConfig();
   Json mirror = {{"source", "quay.io"}, {"mirrors", {"mirror.io/quay"}}};
   api_.CreateJson(kDigestMirrors, {{"apiVersion", "config.openshift.io/v1"},
@@ -81,7 +81,7 @@ TEST_F(OpenShiftObjectsTest, WhatTheObjectsSayIsKnown) {
   EXPECT_EQ(config.certificates.at("s.io").ca_pem, "two");
 }
 
-TEST_F(OpenShiftObjectsTest, WhatCannotBeReadChangesNothing) {
+TEST_F(OpenShiftObjectsTest, AFailedReadKeepsTheConfiguration) {
   CreateImageConfig();
   ASSERT_THAT(kube::Run(io_, objects_.Read()), IsOk());
   OpenShiftConfig before = objects_.config();

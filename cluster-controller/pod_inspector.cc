@@ -14,19 +14,19 @@ using placement::ArchitectureSet;
 
 namespace {
 
-// More images than any pod has; a name longer than any reference (inspection/reference.h) is none.
+// Higher than any pod needs. Longer names are not valid references (inspection/reference.h).
 constexpr size_t kMaxImages = 256;
 constexpr size_t kMaxName = 1024;
 constexpr size_t kShownName = 256;
-// What an image costs in the queue beside its name, which is there some times.
+// The memory of an image in the queue: a fixed part, and several copies of its name.
 constexpr size_t kPerImage = 1024;
 constexpr size_t kCopiesOfName = 4;
 
 Result<void> CheckImages(const std::vector<placement::ContainerImage>& images) {
   if (images.size() > kMaxImages) {
     return kube::Error::Invalid("the pod has " + std::to_string(images.size()) +
-                                " different images, more than " + std::to_string(kMaxImages) +
-                                " are not inspected");
+                                " different images, at most " + std::to_string(kMaxImages) +
+                                " are inspected");
   }
   for (const placement::ContainerImage& image : images) {
     if (image.reference.size() <= kMaxName) continue;
@@ -88,14 +88,14 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
     co_return requests.error();
   }
   memory_.Take(key, BytesOf(*requests));
-  kube::TimePoint begun = queue_.AskedSince(key).value_or(clock_.Now());
+  kube::TimePoint started = queue_.WaitingSince(key).value_or(clock_.Now());
 
-  // Every image is asked for, whatever the others say: so that all are under way at once.
+  // Submits every image, also after an error, so that all are inspected at the same time.
   std::optional<ArchitectureSet> common;
   std::optional<kube::Error> error;
   bool complete = true;
   for (const ImageRequest& request : *requests) {
-    std::optional<Result<ArchitectureSet>> supported = queue_.Ask(key, request);
+    std::optional<Result<ArchitectureSet>> supported = queue_.Submit(key, request);
     if (!supported) {
       complete = false;
     } else if (!*supported) {
@@ -111,27 +111,27 @@ Async<std::optional<ArchitectureSet>> PodInspector::Architectures(const kube::co
   }
   if (!complete && !error) co_return std::nullopt;
   metrics_.time_to_inspect_pod_images.Observe(
-      std::chrono::duration<double>(clock_.Now() - begun).count());
+      std::chrono::duration<double>(clock_.Now() - started).count());
   Forget(key);
   if (error) co_return *error;
-  // A pod without images runs anywhere.
+  // A pod without images runs on every architecture.
   if (!common) common = placement::AllArchitectures();
   co_return common;
 }
 
-bool PodInspector::HasTimeToPrefetch() const {
-  return prefetching_ < options_.prefetch_readers && queue_.waiting() < options_.prefetch_line;
+bool PodInspector::CanPrefetch() const {
+  return prefetching_ < options_.prefetch_readers && queue_.queued() < options_.prefetch_queued;
 }
 
 Async<> PodInspector::Prefetch(Images images) {
-  if (!HasTimeToPrefetch()) co_return kube::Ok();
+  if (!CanPrefetch()) co_return kube::Ok();
   ++prefetching_;
   std::string ns = images.pod.ns;
   Result<std::vector<ImageRequest>> requests = co_await RequestsFor(std::move(images));
   --prefetching_;
   if (!requests) co_return requests.error();
   for (const ImageRequest& request : *requests) {
-    if (queue_.waiting() >= options_.prefetch_line) break;
+    if (queue_.queued() >= options_.prefetch_queued) break;
     queue_.Prefetch(ns, request);
   }
   co_return kube::Ok();

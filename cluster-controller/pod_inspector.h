@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodInspector: the architectures that all images of a pod have in common. All its images are
-// inspected at once.
+// PodInspector: finds the architectures that all images of a pod have in common. Its images are
+// inspected at the same time.
 //
-// What a pod's images and secrets take of memory is bounded by namespace and in all, and so is how
-// many pods read their secrets at a time: a pod beyond its namespace's part is in line, and is
-// woken when it is its turn.
+// The memory for images and secrets that wait is limited by namespace and in total, and so is the
+// number of pods that read their secrets at a time. A pod beyond a limit is queued, and woken when
+// there is room.
 #pragma once
 
 #include <functional>
@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/inspector.h"
 #include "kube/base/async.h"
@@ -27,19 +27,20 @@
 namespace cluster_controller {
 
 struct PodInspectorOptions {
-  // Of images' names and credentials that wait for their inspection.
+  // Memory for the names and credentials of images that wait for their inspection.
   kube::FairShareOptions memory{
       .per_namespace = 4u << 20, .total = 16u << 20, .first_always_enters = true};
-  // Pods that read their secrets; fewer than there are workers.
+  // Pods that read their secrets; fewer than the controller's workers.
   kube::FairShareOptions readers{.per_namespace = 4, .total = 12};
-  // Inspections that wait, and pods that read their secrets, above which nothing is prefetched.
-  size_t prefetch_line = 64;
+  // Images are prefetched only below these numbers of queued inspections, and of prefetching pods
+  // that read their secrets.
+  size_t prefetch_queued = 64;
   size_t prefetch_readers = 8;
 };
 
 class PodInspector {
  public:
-  // What is to be known of a pod to inspect its images.
+  // The parts of a pod that its inspection needs.
   struct Images {
     kube::ObjectKey pod;
     std::vector<placement::ContainerImage> images;
@@ -50,7 +51,7 @@ class PodInspector {
   };
 
   // All outlive it.
-  PodInspector(InspectionQueue& queue, PullSecrets& secrets, ControllerMetrics& metrics,
+  PodInspector(InspectionQueue& queue, PullSecrets& secrets, PlacementMetrics& metrics,
                kube::Clock& clock, PodInspectorOptions options = {})
       : queue_(queue),
         secrets_(secrets),
@@ -60,19 +61,19 @@ class PodInspector {
         memory_(options.memory),
         readers_(options.readers) {}
 
-  // Who is told that a pod in line may ask again.
+  // `wake` is called with each pod that was queued for a limit and may try again.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
 
   // Returns: sorted GOARCH names; empty means that the images have none in common, which is not an
-  // error. nullopt: not known yet, the queue wakes the pod when it is time to ask again, or
-  // OnTurn() does. Errors: the first image's that cannot be inspected (it names image, registry and
-  // cause), kInvalid for more images or longer names than any pod needs, or the API server's for a
-  // pull secret. The next call after an answer or an error asks anew.
+  // error. nullopt: not known yet; the queue's OnResult() or OnTurn() wakes the pod for the next
+  // call. Errors: that of the first image that cannot be inspected (it names image, registry and
+  // cause), kInvalid for too many images or too long names, or the API server's for a pull secret.
+  // After a result or an error, the next call starts again.
   kube::Async<std::optional<placement::ArchitectureSet>> Architectures(const kube::core::Pod& pod);
-  // Has the images inspected for later, one by one as there is time; not if there is none.
+  // Queues inspections whose results are needed later; does nothing unless CanPrefetch().
   kube::Async<> Prefetch(Images images);
-  bool HasTimeToPrefetch() const;
-  // The pod is gone.
+  bool CanPrefetch() const;
+  // To be called when the pod is deleted.
   void Forget(const kube::ObjectKey& pod);
 
  private:
@@ -80,7 +81,7 @@ class PodInspector {
 
   InspectionQueue& queue_;
   PullSecrets& secrets_;
-  ControllerMetrics& metrics_;
+  PlacementMetrics& metrics_;
   kube::Clock& clock_;
   PodInspectorOptions options_;
   kube::FairShare memory_;

@@ -5,13 +5,13 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
-#include <map>
 #include <set>
 
-#include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/inspection_queue.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pull_secrets.h"
 #include "inspection/config/credentials.h"
+#include "inspection/testing/fake_inspector.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -23,14 +23,13 @@ namespace cluster_controller {
 namespace {
 
 using namespace std::chrono_literals;
+using inspection::FakeInspector;
 using inspection::ImageRequest;
-using kube::Async;
 using kube::Code;
 using kube::FailsWith;
 using kube::IsOk;
 using kube::MakePod;
 using kube::ObjectKey;
-using kube::Result;
 using kube::core::Pod;
 using placement::ArchitectureSet;
 using ::testing::Contains;
@@ -38,47 +37,11 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Answers when the test says so; notes who is asked with whose credentials, and what of them is in
-// memory.
-class SlowImages final : public inspection::ImageInspector {
- public:
-  Async<ArchitectureSet> Architectures(ImageRequest request) override {
-    co_await kube::IgnoreCancellation();
-    std::string user;
-    if (request.keyring != nullptr) {
-      for (const auto& credential : request.keyring->Match("r.io", "app"))
-        user += credential.username;
-    }
-    asked_.push_back(request.image + " as " + user);
-    keyrings_[request.keyring.get()] = request.keyring == nullptr ? 0 : request.keyring->bytes();
-    while (!answering_) {
-      Result<void> waited = co_await changed_.Wait();
-      if (!waited) co_return waited.error();
-    }
-    co_return ArchitectureSet{"amd64"};
-  }
-  std::optional<Result<ArchitectureSet>> Remembered(const ImageRequest&) override {
-    return std::nullopt;
-  }
-  Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
-  inspection::InspectorStats stats() const override { return {}; }
-
-  void Answer() {
-    answering_ = true;
-    changed_.NotifyAll();
-  }
-
-  bool answering_ = false;
-  std::vector<std::string> asked_;
-  std::map<const inspection::Keyring*, size_t> keyrings_;
-  kube::Notifier changed_;
-};
-
 class PodInspectorTest : public ::testing::Test {
  protected:
   PodInspectorTest() {
     auto wake = [this](const ObjectKey& pod) { woken_.push_back(pod.ToString()); };
-    queue_.OnAnswer(wake);
+    queue_.OnResult(wake);
     Make({});
   }
   ~PodInspectorTest() override {
@@ -86,15 +49,37 @@ class PodInspectorTest : public ::testing::Test {
   }
 
   void Make(PodInspectorOptions options) {
-    inspector_.emplace(queue_, secrets_, controller_metrics_, clock_, options);
+    inspector_.emplace(queue_, secrets_, placement_metrics_, clock_, options);
     inspector_->OnTurn([this](const ObjectKey& pod) { woken_.push_back(pod.ToString()); });
   }
-  // True if the pod has its answer.
-  bool Ask(const Pod& pod) {
-    auto answer = kube::Run(io_, inspector_->Architectures(pod));
-    EXPECT_THAT(answer, IsOk());
+  // True if the pod's architectures are known.
+  bool Inspect(const Pod& pod) {
+    auto result = kube::Run(io_, inspector_->Architectures(pod));
+    EXPECT_THAT(result, IsOk());
     kube::Drain(io_);
-    return answer && *answer;
+    return result && *result;
+  }
+  // The inspected images with the user names for them: "r.io/app:1 as ann".
+  std::vector<std::string> Inspected() const {
+    std::vector<std::string> inspected;
+    for (const ImageRequest& request : images_.requests()) {
+      inspected.push_back(request.image + " as ");
+      if (request.keyring == nullptr) continue;
+      for (const auto& credential : request.keyring->Match("r.io", "app"))
+        inspected.back() += credential.username;
+    }
+    return inspected;
+  }
+  std::set<inspection::SharedKeyring> Keyrings() const {
+    std::set<inspection::SharedKeyring> keyrings;
+    for (const ImageRequest& request : images_.requests()) keyrings.insert(request.keyring);
+    return keyrings;
+  }
+  size_t KeyringBytes() const {
+    size_t bytes = 0;
+    for (const inspection::SharedKeyring& keyring : Keyrings())
+      bytes += keyring == nullptr ? 0 : keyring->bytes();
+    return bytes;
   }
   static std::string DockerConfig(const std::string& user, size_t padding) {
     std::string pads;
@@ -117,10 +102,10 @@ class PodInspectorTest : public ::testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  SlowImages images_;
+  FakeInspector images_;
   kube::Metrics metrics_;
-  ControllerMetrics controller_metrics_{metrics_};
-  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_};
+  PlacementMetrics placement_metrics_{metrics_};
+  InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PullSecrets secrets_{api_, clock_};
   std::optional<PodInspector> inspector_;
   std::vector<std::string> woken_;
@@ -130,12 +115,12 @@ TEST_F(PodInspectorTest, AllImagesOfAPodShareItsKeyring) {
   PutSecret("ns", "s", DockerConfig("ann", 0));
   MakePod pod("web");
   for (int i = 0; i < 8; ++i) pod.Image("r.io/app:" + std::to_string(i));
-  EXPECT_FALSE(Ask(pod.PullSecret("s")));
-  EXPECT_EQ(images_.asked_.size(), 8u);
-  EXPECT_EQ(images_.keyrings_.size(), 1u);
+  EXPECT_FALSE(Inspect(pod.PullSecret("s")));
+  EXPECT_EQ(images_.requests().size(), 8u);
+  EXPECT_EQ(Keyrings().size(), 1u);
 }
 
-// 32 secrets of 1 MiB, which is what a pod may name and the API server takes: none of them is kept.
+// A pod may name 32 secrets, and the API server accepts 1 MiB each: none of them is held.
 TEST_F(PodInspectorTest, HugeSecretsAreNotHeld) {
   MakePod pod("web");
   for (int i = 0; i < 32; ++i) {
@@ -143,9 +128,9 @@ TEST_F(PodInspectorTest, HugeSecretsAreNotHeld) {
     PutSecret("ns", name, DockerConfig("u" + name, 1'000'000));
     pod.PullSecret(name);
   }
-  EXPECT_FALSE(Ask(pod.Image("r.io/app:1")));
-  ASSERT_THAT(images_.asked_, ElementsAre("r.io/app:1 as "));
-  EXPECT_LT(images_.keyrings_.begin()->second, 1000u);
+  EXPECT_FALSE(Inspect(pod.Image("r.io/app:1")));
+  ASSERT_THAT(Inspected(), ElementsAre("r.io/app:1 as "));
+  EXPECT_LT(KeyringBytes(), 1000u);
 }
 
 TEST_F(PodInspectorTest, SecretsTogetherAreBounded) {
@@ -155,73 +140,71 @@ TEST_F(PodInspectorTest, SecretsTogetherAreBounded) {
     PutSecret("ns", name, DockerConfig("u" + name, 50'000));
     pod.PullSecret(name);
   }
-  EXPECT_FALSE(Ask(pod.Image("r.io/app:1")));
-  ASSERT_EQ(images_.keyrings_.size(), 1u);
-  EXPECT_LE(images_.keyrings_.begin()->second, inspection::kMaxKeyringBytes);
-  EXPECT_GT(images_.keyrings_.begin()->second, inspection::kMaxKeyringBytes / 2);
+  EXPECT_FALSE(Inspect(pod.Image("r.io/app:1")));
+  ASSERT_EQ(Keyrings().size(), 1u);
+  EXPECT_LE(KeyringBytes(), inspection::kMaxKeyringBytes);
+  EXPECT_GT(KeyringBytes(), inspection::kMaxKeyringBytes / 2);
 }
 
-TEST_F(PodInspectorTest, WhatWasLearntWithADeletedSecretIsGivenToNobody) {
+TEST_F(PodInspectorTest, AResultWithADeletedSecretIsNotShared) {
   PutSecret("ns", "s", DockerConfig("ann", 0));
   Pod first = MakePod("first").Image("r.io/app:1").PullSecret("s");
-  EXPECT_FALSE(Ask(first));
-  images_.Answer();
+  EXPECT_FALSE(Inspect(first));
+  images_.SetDefault(ArchitectureSet{"amd64"});
   kube::Drain(io_);
   EXPECT_THAT(woken_, ElementsAre("ns/first"));
-  // Within the time that answers are shared for; the pod that had asked is given the new answer as
-  // well.
+  // Within the time that results are shared; the first pod gets the new result as well.
   api_.Delete<kube::core::Secret>({"ns", "s"});
-  EXPECT_FALSE(Ask(MakePod("second").Image("r.io/app:1").PullSecret("s")));
-  EXPECT_TRUE(Ask(first));
-  EXPECT_THAT(images_.asked_, ElementsAre("r.io/app:1 as ann", "r.io/app:1 as "));
+  EXPECT_FALSE(Inspect(MakePod("second").Image("r.io/app:1").PullSecret("s")));
+  EXPECT_TRUE(Inspect(first));
+  EXPECT_THAT(Inspected(), ElementsAre("r.io/app:1 as ann", "r.io/app:1 as "));
 }
 
-TEST_F(PodInspectorTest, AChangedSecretCountsFromTheNextQuestionOn) {
+TEST_F(PodInspectorTest, AChangedSecretIsUsedByTheNextCall) {
   PutSecret("ns", "s", DockerConfig("ann", 0));
-  EXPECT_FALSE(Ask(MakePod("first").Image("r.io/app:1").PullSecret("s")));
+  EXPECT_FALSE(Inspect(MakePod("first").Image("r.io/app:1").PullSecret("s")));
   PutSecret("ns", "s", DockerConfig("bob", 0));
-  EXPECT_FALSE(Ask(MakePod("second").Image("r.io/app:1").PullSecret("s")));
-  EXPECT_THAT(images_.asked_, ElementsAre("r.io/app:1 as ann", "r.io/app:1 as bob"));
+  EXPECT_FALSE(Inspect(MakePod("second").Image("r.io/app:1").PullSecret("s")));
+  EXPECT_THAT(Inspected(), ElementsAre("r.io/app:1 as ann", "r.io/app:1 as bob"));
 }
 
 // However many pods of a namespace wait for registries that do not answer.
-TEST_F(PodInspectorTest, ANamespaceHoldsNoMoreThanItsPartOfMemory) {
+TEST_F(PodInspectorTest, TheMemoryOfANamespaceIsLimited) {
   constexpr int kPods = 200;
   for (int i = 0; i < kPods; ++i) {
     std::string name = std::to_string(i);
     PutSecret("greedy", name, DockerConfig("u" + name, 50'000));
-    EXPECT_FALSE(Ask(MakePod(name).Namespace("greedy").Image("r.io/app:" + name).PullSecret(name)));
+    EXPECT_FALSE(
+        Inspect(MakePod(name).Namespace("greedy").Image("r.io/app:" + name).PullSecret(name)));
   }
-  size_t bytes = 0;
-  for (const auto& [keyring, size] : images_.keyrings_) bytes += size;
-  EXPECT_LE(bytes, 5u << 20);
-  EXPECT_LT(images_.asked_.size(), static_cast<size_t>(kPods));
-  EXPECT_FALSE(Ask(MakePod("web").Namespace("modest").Image("r.io/modest:1")));
-  EXPECT_EQ(queue_.under_way() + queue_.waiting(), images_.asked_.size() + queue_.waiting());
-  EXPECT_TRUE(queue_.AskedSince({"modest", "web"}));
+  EXPECT_LE(KeyringBytes(), 5u << 20);
+  EXPECT_LT(images_.requests().size(), static_cast<size_t>(kPods));
+  EXPECT_FALSE(Inspect(MakePod("web").Namespace("modest").Image("r.io/modest:1")));
+  EXPECT_EQ(queue_.in_flight() + queue_.queued(), images_.requests().size() + queue_.queued());
+  EXPECT_TRUE(queue_.WaitingSince({"modest", "web"}));
 
-  // Those in line go on when others leave.
+  // Queued pods continue when others leave.
   woken_.clear();
   inspector_->Forget({"greedy", "0"});
   inspector_->Forget({"greedy", "1"});
   EXPECT_THAT(woken_, Contains(HasSubstr("greedy/")));
 }
 
-TEST_F(PodInspectorTest, PodsThatAreGoneLeaveNothingInTheQueue) {
+TEST_F(PodInspectorTest, DeletedPodsLeaveNothingInTheQueue) {
   for (int i = 0; i < 100; ++i) {
     std::string name = std::to_string(i);
-    EXPECT_FALSE(Ask(MakePod(name).Image("r.io/app:" + name)));
+    EXPECT_FALSE(Inspect(MakePod(name).Image("r.io/app:" + name)));
     inspector_->Forget({"ns", name});
   }
-  // Those that had begun end; the others are not asked for, and a new pod's question is a new one.
-  EXPECT_FALSE(Ask(MakePod("web").Image("r.io/app:99")));
-  images_.Answer();
+  // Started inspections end, the others are not started, and a new pod's request is queued again.
+  EXPECT_FALSE(Inspect(MakePod("web").Image("r.io/app:99")));
+  images_.SetDefault(ArchitectureSet{"amd64"});
   kube::Drain(io_);
   EXPECT_THAT(woken_, ElementsAre("ns/web"));
-  EXPECT_EQ(queue_.under_way() + queue_.waiting(), 0u);
+  EXPECT_EQ(queue_.in_flight() + queue_.queued(), 0u);
 }
 
-TEST_F(PodInspectorTest, APodOfTooManyImagesOrTooLongNamesIsAnError) {
+TEST_F(PodInspectorTest, TooManyImagesOrTooLongNamesAreAnError) {
   MakePod many("web");
   for (int i = 0; i < 257; ++i) many.Image("r.io/app:" + std::to_string(i));
   EXPECT_THAT(kube::Run(io_, inspector_->Architectures(many)),
@@ -230,18 +213,18 @@ TEST_F(PodInspectorTest, APodOfTooManyImagesOrTooLongNamesIsAnError) {
   auto refused = kube::Run(io_, inspector_->Architectures(longest));
   ASSERT_THAT(refused, FailsWith(Code::kInvalid, HasSubstr("longer than 1024 bytes")));
   EXPECT_LT(refused.error().message().size(), 1000u);
-  EXPECT_THAT(images_.asked_, IsEmpty());
+  EXPECT_THAT(images_.requests(), IsEmpty());
 }
 
-TEST_F(PodInspectorTest, NothingIsPrefetchedWhileMuchWaits) {
-  Make({.prefetch_line = 3});
+TEST_F(PodInspectorTest, NothingIsPrefetchedWhileTheQueueIsLong) {
+  Make({.prefetch_queued = 3});
   for (int i = 0; i < 40; ++i) {
     Pod pod = MakePod(std::to_string(i)).Image("r.io/app:" + std::to_string(i));
     EXPECT_THAT(kube::Run(io_, inspector_->Prefetch(PodInspector::Images::Of(pod))), IsOk());
     kube::Drain(io_);
   }
-  EXPECT_EQ(queue_.waiting(), 3u);
-  EXPECT_FALSE(inspector_->HasTimeToPrefetch());
+  EXPECT_EQ(queue_.queued(), 3u);
+  EXPECT_FALSE(inspector_->CanPrefetch());
 }
 
 }  // namespace

@@ -4,11 +4,11 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <optional>
 
 #include "api/names.h"
+#include "inspection/timing.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
@@ -28,25 +28,18 @@ using kube::Result;
 using kube::core::Pod;
 using namespace std::chrono_literals;
 
-// The waits between the tries, as parts of the retry period: short first, for a blip, and long
-// enough in the end to outlast a registry's short outage.
-constexpr std::array<int, placement::kMaxInspectionTries - 1> kRetryParts = {2, 6, 18, 36};
-constexpr int kAllRetryParts = std::accumulate(kRetryParts.begin(), kRetryParts.end(), 0);
-// Of a pod that a leader before this one tried, when is not known: soon, or terms that are shorter
-// than the wait would let nobody try it again.
-constexpr std::chrono::milliseconds kNewLeaderWait = 5s;
-// Looked at again even if nobody wakes it: no pod waits for ever.
-constexpr std::chrono::milliseconds kAnswerOverdue = 2min;
-constexpr std::chrono::milliseconds kLookAgain = 30s;
-// A write that found a newer pod is decided again, and is told as a failure only where that happens
-// so often in a row.
-constexpr int kConflictsToTell = 4;
+// A pod that the API server does not know any more should leave the cache within this time.
+constexpr std::chrono::milliseconds kRecheckAfter = 30s;
+// A write that fails with a conflict is decided again. It is an event only after this number of
+// consecutive conflicts.
+constexpr int kReportedConflicts = 4;
 
-// After the `tries`-th failed inspection.
-std::chrono::milliseconds PauseAfter(int tries, std::chrono::milliseconds retry_period) {
-  int last = static_cast<int>(kRetryParts.size());
-  return retry_period * kRetryParts[static_cast<size_t>(std::clamp(tries, 1, last) - 1)] /
-         kAllRetryParts;
+// After the failed inspection with number `attempt`.
+std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
+  const auto& parts = inspection::kBackoffParts;
+  constexpr int kAllParts = std::accumulate(parts.begin(), parts.end(), 0);
+  int last = static_cast<int>(parts.size());
+  return retry_period * parts[static_cast<size_t>(std::clamp(attempt, 1, last) - 1)] / kAllParts;
 }
 
 bool ShardIsDone(const Pod& pod) {
@@ -63,14 +56,14 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   if (!cluster_gate && !local_gate) {
     parts_.known.Forget(request.key);
     parts_.inspector.Forget(request.key);
-    ShowWaiting();
+    UpdateGatedMetric();
     co_return Outcome::Done();  // deleted, or released by an earlier pass
   }
-  KnownPod& known = Remember(*pod);
+  KnownPod& known = Observe(*pod);
   if (known.released) co_return Outcome::Done();
   kube::TimePoint first_seen = known.first_seen;
 
-  // A pod that none of our webhooks would have gated.
+  // A pod that the operator's webhooks would not gate, or must not.
   bool ignored = placement::IsIgnored(*pod, parts_.operator_namespace);
   if (!ignored && !placement::IsGatedByWebhook(*pod)) {
     std::string ns = pod->metadata().namespace_();
@@ -84,7 +77,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     co_return written;
   }
 
-  // The shard goes first; its time is used to inspect the images.
+  // The shard goes first; meanwhile the images are inspected.
   if (local_gate) {
     kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), first_seen);
     if (left > kube::Duration::zero()) {
@@ -99,28 +92,27 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
   kube::ObjectKey key = kube::KeyOf(pod);
   api::ClusterPodPlacementConfig cluster = ClusterConfig();
-  // Its deletion waits for this pod.
-  bool hurry = cluster.metadata().has_deletion_timestamp();
-  int tries = placement::InspectionTries(pod);
-  kube::TimePoint began = parts_.clock.Now();
+  // The deletion of the config waits for this pod.
+  bool being_deleted = cluster.metadata().has_deletion_timestamp();
+  int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
+  kube::TimePoint now = parts_.clock.Now();
   if (KnownPod* known = parts_.known.Find(key)) {
-    if (began < known->next_try && !hurry) {
+    if (now < known->next_attempt && !being_deleted) {
       co_return Outcome::After(
-          std::chrono::ceil<std::chrono::milliseconds>(known->next_try - began));
+          std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now));
     }
-    // It goes on until the images are known and the pod is written.
-    if (known->pass_began == kube::TimePoint()) known->pass_began = began;
-    tries = std::max(tries, known->tries);
+    if (known->processing_since == kube::TimePoint()) known->processing_since = now;
+    attempt = std::max(attempt, known->attempts);
   }
-  tries = std::min(tries + 1, placement::kMaxInspectionTries);
+  attempt = std::min(attempt + 1, inspection::kMaxAttempts);
 
-  // What the images support. A pod whose images are not known yet holds up nobody.
+  // The images. While they are not known yet, the pod occupies no worker.
   placement::ClusterDecision decision;
   if (placement::HasGate(pod, api::kClusterGate) && placement::NeedsRequirement(pod)) {
     auto architectures = co_await parts_.inspector.Architectures(pod);
-    if (architectures && !*architectures) co_return Outcome::After(kAnswerOverdue);
-    if (!architectures && !hurry && tries < placement::kMaxInspectionTries) {
-      Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), tries,
+    if (architectures && !*architectures) co_return Outcome::After(inspection::kResultOverdue);
+    if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
+      Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
                                                      cluster.spec.inspection_retry_period);
       co_return later;
     }
@@ -129,11 +121,11 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
     } else {
       parts_.metrics.failed_image_inspections.Increment();
       decision.inspection_error = architectures.error().message();
-      decision.inspection_tries = tries;
+      decision.inspection_tries = attempt;
     }
   }
 
-  // What a shard would have set, for a pod that has not passed one.
+  // The configs of the namespace, for a pod that no shard has processed.
   std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
   if (take_over || !ShardIsDone(pod)) {
     std::string ns = pod.metadata().namespace_();
@@ -156,12 +148,12 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
   co_return written;
 }
 
-void PodReconciler::ForgetGone() {
+void PodReconciler::ForgetDeleted() {
   parts_.known.KeepOnly(parts_.pods);
-  ShowWaiting();
+  UpdateGatedMetric();
 }
 
-void PodReconciler::ShowWaiting() {
+void PodReconciler::UpdateGatedMetric() {
   parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size()));
 }
 
@@ -180,19 +172,21 @@ Async<bool> PodReconciler::IsExcluded(std::string ns) {
   co_return !*selected;
 }
 
-KnownPod& PodReconciler::Remember(const Pod& pod) {
-  auto [known, is_new] = parts_.known.Remember(pod);
+KnownPod& PodReconciler::Observe(const Pod& pod) {
+  auto [known, is_new] = parts_.known.Add(pod);
   if (!is_new) return known;
-  ShowWaiting();
-  if (int tries = placement::InspectionTries(pod); tries > 0) {
-    // Not all of them at once.
-    std::chrono::milliseconds longest = std::min(
-        PauseAfter(tries, ClusterConfig().spec.inspection_retry_period) / 4, kNewLeaderWait);
-    known.next_try = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
+  UpdateGatedMetric();
+  int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
+  if (attempt > 0) {
+    // Spread over time, so that a new leader does not retry all pods at once.
+    std::chrono::milliseconds longest =
+        std::min(BackoffAfter(attempt, ClusterConfig().spec.inspection_retry_period) / 4,
+                 inspection::kMaxNewLeaderBackoff);
+    known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
   if (placement::HasGate(pod, api::kClusterGate)) {
     parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/false, api::kReasonGateAdded,
-                         "Waiting for the images' architectures to be known.");
+                         "Waiting for the architectures of the pod's images.");
   }
   return known;
 }
@@ -200,13 +194,14 @@ KnownPod& PodReconciler::Remember(const Pod& pod) {
 void PodReconciler::Prefetch(const Pod& pod) {
   KnownPod* known = parts_.known.Find(kube::KeyOf(pod));
   if (known == nullptr || known->prefetching || !placement::NeedsRequirement(pod)) return;
-  if (!parts_.inspector.HasTimeToPrefetch()) return;
+  if (!parts_.inspector.CanPrefetch()) return;
   known->prefetching = true;
   parts_.tasks.Spawn("prefetch", RunPrefetch(PodInspector::Images::Of(pod)));
 }
 
 kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images images) {
-  // The answer stays in the inspector's cache; an error is met again, and told, when it counts.
+  // The result stays in the inspector's cache. An error occurs again when the pod is placed, and is
+  // recorded then.
   auto ignored = co_await parts_.inspector.Prefetch(std::move(images));
   (void)ignored;
 }
@@ -217,17 +212,17 @@ Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int tries,
   parts_.metrics.failed_image_inspections.Increment();
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError,
                        error.message());
-  std::chrono::milliseconds delay = PauseAfter(tries, retry_period);
+  std::chrono::milliseconds delay = BackoffAfter(attempt, retry_period);
   if (KnownPod* known = parts_.known.Find(key)) {
-    known->tries = tries;
-    known->next_try = parts_.clock.Now() + delay;
+    known->attempts = attempt;
+    known->next_attempt = parts_.clock.Now() + delay;
   }
-  placement::ApplyInspectionError(pod, error.message(), tries);
+  placement::ApplyInspectionError(pod, error.message(), attempt);
   Result<> written = co_await kube::Replace(parts_.client, pod);
-  // The count goes on without it, and the next write says it.
+  // Attempts are counted without this write as well, and the next write contains it.
   LOG_IF(WARNING, !written && !IsNotFound(written) && !IsConflict(written))
-      << "record a failed inspection on " << key.ToString() << ": " << written.error();
-  EndPass(key);
+      << "cannot record a failed inspection on " << key.ToString() << ": " << written.error();
+  EndProcessing(key);
   co_return Outcome::After(delay);
 }
 
@@ -236,25 +231,24 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
   kube::ObjectKey key = kube::KeyOf(pod);
   Result<> written = co_await kube::Replace(parts_.client, pod);
   if (!written && kube::IsRefusal(written.error())) {
-    // The API server will never take this pod as decided; without the gates it still runs
-    // somewhere.
-    TellFailedRemoval(pod, written.error());
+    // The API server will always refuse the pod with these changes, so only the gates are removed.
+    RecordFailedRemoval(pod, written.error());
     std::optional<Pod> bare = parts_.pods.Get(key);
     if (!bare) co_return Outcome::Done();
     release = placement::ReleaseBare(*bare, api::kClusterGate);
     if (!release.released) co_return Outcome::Done();
     written = co_await kube::Replace(parts_.client, *bare);
   }
-  EndPass(key);
-  // If the cache still has the pod by then, it was not so.
-  if (IsNotFound(written)) co_return Outcome::After(kLookAgain);
+  EndProcessing(key);
+  // Checks again, in case the cache still has the pod then.
+  if (IsNotFound(written)) co_return Outcome::After(kRecheckAfter);
 
   KnownPod* known = parts_.known.Find(key);
   if (!written) {
     int conflicts = 0;
     if (known != nullptr && IsConflict(written)) conflicts = ++known->conflicts;
-    if (!IsConflict(written) || conflicts >= kConflictsToTell)
-      TellFailedRemoval(pod, written.error());
+    if (!IsConflict(written) || conflicts >= kReportedConflicts)
+      RecordFailedRemoval(pod, written.error());
     co_return written.error().Prefix("remove the scheduling gates");
   }
   kube::core::ObjectReference reference = kube::ReferenceTo(pod);
@@ -270,15 +264,15 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
   co_return Outcome::Done();
 }
 
-void PodReconciler::EndPass(const kube::ObjectKey& key) {
+void PodReconciler::EndProcessing(const kube::ObjectKey& key) {
   KnownPod* known = parts_.known.Find(key);
-  if (known == nullptr || known->pass_began == kube::TimePoint()) return;
-  std::chrono::duration<double> took = parts_.clock.Now() - known->pass_began;
-  known->pass_began = {};
+  if (known == nullptr || known->processing_since == kube::TimePoint()) return;
+  std::chrono::duration<double> took = parts_.clock.Now() - known->processing_since;
+  known->processing_since = {};
   parts_.metrics.time_to_process_gated_pod.Observe(took.count());
 }
 
-void PodReconciler::TellFailedRemoval(const Pod& pod, const Error& error) {
+void PodReconciler::RecordFailedRemoval(const Pod& pod, const Error& error) {
   if (error.code() == Code::kCancelled || !limiter_.Allow(kube::KeyOf(pod), error.message()))
     return;
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,

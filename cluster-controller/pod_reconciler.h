@@ -1,24 +1,26 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReconciler takes a gated pod from its first sight to the one write that drops its gates.
+// PodReconciler ungates pods: it releases each gated pod with one write.
 //
-//   both gates          the images are inspected ahead of time; nothing is written (I1)
-//   local gate gone     requirement, preferences, labels and the gate in one write (I2)
-//   local gate alone    the shard's; the images are of no interest
-//   shard silent        after takeoverAfter its work is done here too, both gates in one write (I3)
-//   images unreadable   five tries over inspectionRetryPeriod, told on the pod; then the fallback
-//   (I3), and at once when
-//                       the ClusterPodPlacementConfig is being deleted
-//   write refused       the gates go without what was decided (I3)
-//   not ours to place   the gates go at once, and nothing is set
+//   both gates            prefetches the images; writes nothing (I1)
+//   cluster gate only     sets requirement, preferences and labels and removes the gate (I2)
+//   local gate only       waits for the shard; needs no images
+//   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
+//   gates
+//                         in one write (I3)
+//   images not readable   five attempts over inspectionRetryPeriod, recorded on the pod; then the
+//                         fallback (I3), or at once if the ClusterPodPlacementConfig is being
+//                         deleted
+//   write refused         removes the gates without the other changes (I3)
+//   ignored pod           removes the gates at once, and sets nothing
 #pragma once
 
 #include <chrono>
 #include <string>
 
 #include "api/cluster_pod_placement_config.h"
-#include "cluster-controller/controller_metrics.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
 #include "kube/base/clock.h"
@@ -35,9 +37,9 @@
 
 namespace cluster_controller {
 
-// What the reconciler works with; all outlive it.
+// The reconciler's dependencies; all outlive it.
 struct PodReconcilerParts {
-  // The operator's, whose pods are not ours to place.
+  // Its pods are ignored.
   std::string operator_namespace;
   kube::Client& client;
   kube::Clock& clock;
@@ -48,11 +50,10 @@ struct PodReconcilerParts {
   ShardWatch& shards;
   NamespaceSelection& namespaces;
   KnownPods& known;
-  ControllerMetrics& metrics;
-  // Pods with one of the gates, complete but for status and managedFields, which a PUT need not
-  // have.
+  PlacementMetrics& metrics;
+  // Pods with one of the gates, complete except for status and managedFields, which a PUT may omit.
   const kube::PodReader& pods;
-  // The ClusterPodPlacementConfig, as long as there is one.
+  // The ClusterPodPlacementConfig, if there is one.
   const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs;
 };
 
@@ -61,34 +62,33 @@ class PodReconciler final : public kube::Reconciler {
   explicit PodReconciler(PodReconcilerParts parts)
       : parts_(std::move(parts)), limiter_(parts_.clock) {}
 
-  // An Error is the API server's; a failed inspection is none, it comes back as a later time.
+  // Errors: the API server's. A failed inspection is not an error, but an Outcome::After().
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
-  // To be called once all pods are there: forgets those that went while nobody watched.
-  void ForgetGone();
+  // To be called once all pods have synced: forgets the pods that were deleted between the terms.
+  void ForgetDeleted();
 
  private:
-  // With every default if there is none.
+  // With the default of every field if there is none.
   api::ClusterPodPlacementConfig ClusterConfig() const;
-  KnownPod& Remember(const kube::core::Pod& pod);
-  // The number of pods that wait, for the metric.
-  void ShowWaiting();
-  // Whether the cluster's configuration excludes the namespace.
+  KnownPod& Observe(const kube::core::Pod& pod);
+  void UpdateGatedMetric();
+  // Whether the ClusterPodPlacementConfig excludes the namespace.
   kube::Async<bool> IsExcluded(std::string ns);
   void Prefetch(const kube::core::Pod& pod);
   kube::asio::awaitable<void> RunPrefetch(PodInspector::Images images);
 
-  // Decides and writes, once the images are known and it is time for the pod.
+  // Decides and writes, if the images are known and no backoff of the pod is pending.
   kube::Async<kube::Outcome> Place(kube::core::Pod pod, bool take_over);
 
-  // Counts the `tries`-th failure on the pod and says when to try again within `retry_period`.
-  kube::Async<kube::Outcome> RecordFailure(kube::core::Pod pod, kube::Error error, int tries,
+  // Records the failed attempt with number `attempt` on the pod, and returns its backoff.
+  kube::Async<kube::Outcome> RecordFailure(kube::core::Pod pod, kube::Error error, int attempt,
                                            std::chrono::milliseconds retry_period);
-  // The write that was decided. A pod that the API server refuses with it goes on without it.
+  // Writes the pod. If the API server refuses it, removes only the gates.
   kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release);
-  // The pass over the pod ends that Place() began.
-  void EndPass(const kube::ObjectKey& key);
-  void TellFailedRemoval(const kube::core::Pod& pod, const kube::Error& error);
+  // Ends the processing that Place() started, for the metric.
+  void EndProcessing(const kube::ObjectKey& key);
+  void RecordFailedRemoval(const kube::core::Pod& pod, const kube::Error& error);
 
   PodReconcilerParts parts_;
   kube::EventLimiter limiter_;

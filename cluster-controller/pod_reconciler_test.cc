@@ -11,8 +11,10 @@
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
+#include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
+#include "inspection/testing/fake_inspector.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -26,7 +28,7 @@
 namespace cluster_controller {
 namespace {
 
-using kube::Async;
+using inspection::FakeInspector;
 using kube::Code;
 using kube::Error;
 using kube::FailsWith;
@@ -38,25 +40,7 @@ using kube::core::Pod;
 using placement::ArchitectureSet;
 using namespace std::chrono_literals;
 
-class FakeImages : public inspection::ImageInspector {
- public:
-  Async<ArchitectureSet> Architectures(inspection::ImageRequest request) override {
-    asked_.push_back(request.image);
-    if (error_) co_return *error_;
-    co_return answer_;
-  }
-  std::optional<Result<ArchitectureSet>> Remembered(const inspection::ImageRequest&) override {
-    return std::nullopt;
-  }
-  Result<void> SetConfig(inspection::InspectorConfig) override { return kube::Ok(); }
-  inspection::InspectorStats stats() const override { return {}; }
-
-  ArchitectureSet answer_ = {"amd64", "arm64"};
-  std::optional<Error> error_;
-  std::vector<std::string> asked_;
-};
-
-// The API server itself, as a cache that is never late.
+// A cache that is always current: reads from the API server.
 template <class T>
 class LiveReader : public kube::Reader<T> {
  public:
@@ -74,7 +58,10 @@ class LiveReader : public kube::Reader<T> {
 
 class PodReconcilerTest : public testing::Test {
  protected:
-  PodReconcilerTest() { tasks_.Spawn("configs", configs_.Run()); }
+  PodReconcilerTest() {
+    tasks_.Spawn("configs", configs_.Run());
+    images_.SetDefault(ArchitectureSet{"amd64", "arm64"});
+  }
   ~PodReconcilerTest() override {
     EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
   }
@@ -86,15 +73,15 @@ class PodReconcilerTest : public testing::Test {
         .Image("r.io/app:1");
   }
   Result<Outcome> Reconcile() {
-    // As the controller: again when an answer has come.
+    // Like the controller: again when a result wakes the pod.
     bool woken = true;
-    queue_.OnAnswer([&](const kube::ObjectKey&) { woken = true; });
+    queue_.OnResult([&](const kube::ObjectKey&) { woken = true; });
     Result<Outcome> outcome = Outcome::Done();
     while (std::exchange(woken, false)) {
       outcome = kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
       kube::Drain(io_);
     }
-    queue_.OnAnswer(nullptr);
+    queue_.OnResult(nullptr);
     return outcome;
   }
   Pod Web() { return *api_.Get<Pod>({"ns", "web"}); }
@@ -130,19 +117,9 @@ class PodReconcilerTest : public testing::Test {
   }
 
   PodReconcilerParts Parts() {
-    return {"operator-ns",
-            api_,
-            clock_,
-            tasks_,
-            events_,
-            configs_,
-            inspector_,
-            shards_,
-            namespaces_,
-            known_,
-            controller_metrics_,
-            pods_,
-            cluster_configs_};
+    return {"operator-ns",      api_,       clock_,          tasks_,      events_,
+            configs_,           inspector_, shards_,         namespaces_, known_,
+            placement_metrics_, pods_,      cluster_configs_};
   }
   std::vector<std::string> Events() {
     kube::TaskGroup tasks(io_.get_executor());
@@ -161,7 +138,7 @@ class PodReconcilerTest : public testing::Test {
     api_.Create(ns);
   }
 
-  // With a finalizer, as the operator gives it one.
+  // With the operator's finalizer.
   void CreateClusterConfig(kube::Json spec) {
     kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                          {"kind", "ClusterPodPlacementConfig"}};
@@ -177,12 +154,12 @@ class PodReconcilerTest : public testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   watches::FreshConfigs configs_{api_, clock_, {}};
-  FakeImages images_;
+  FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;
-  ControllerMetrics controller_metrics_{metrics_};
-  InspectionQueue queue_{images_, clock_, tasks_, controller_metrics_};
-  PodInspector inspector_{queue_, secrets_, controller_metrics_, clock_};
+  PlacementMetrics placement_metrics_{metrics_};
+  InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
+  PodInspector inspector_{queue_, secrets_, placement_metrics_, clock_};
   ShardWatch shards_{clock_, 30s};
   NamespaceSelection namespaces_{api_};
   KnownPods known_{clock_};
@@ -191,7 +168,7 @@ class PodReconcilerTest : public testing::Test {
   PodReconciler reconciler_{Parts()};
 };
 
-TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndDropsTheGate) {
+TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
@@ -199,17 +176,17 @@ TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndDropsTheGate) {
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
 
-TEST_F(PodReconcilerTest, TheLocalGateIsWaitedForWhileTheImagesAreInspected) {
+TEST_F(PodReconcilerTest, ImagesArePrefetchedWhileThePodHasTheLocalGate) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   auto outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(outcome->delay(), 30s);
-  EXPECT_EQ(images_.asked_.size(), 1u);
+  EXPECT_EQ(images_.requests().size(), 1u);
   EXPECT_EQ(api_.CountCalls("PUT"), 0);
   EXPECT_TRUE(Gated());
 }
 
-TEST_F(PodReconcilerTest, ASilentShardIsTakenOverWithBothGatesInOneWrite) {
+TEST_F(PodReconcilerTest, ATakeoverRemovesBothGatesInOneWrite) {
   CreateConfig("prefer-arm64", "arm64");
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   ASSERT_THAT(Reconcile(), IsOk());
@@ -221,66 +198,67 @@ TEST_F(PodReconcilerTest, ASilentShardIsTakenOverWithBothGatesInOneWrite) {
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
 
-TEST_F(PodReconcilerTest, APodThatCameWithoutTheLocalGateStillGetsItsPreference) {
+TEST_F(PodReconcilerTest, APodWithoutTheLocalGateGetsItsPreference) {
   CreateConfig("prefer-arm64", "arm64");
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Preferences(), 1);
 }
 
-TEST_F(PodReconcilerTest, APodThatPassedItsShardCostsNoLookAtConfigs) {
+TEST_F(PodReconcilerTest, APodThatItsShardProcessedNeedsNoConfigs) {
   api_.Create<Pod>(GatedPod().Label(api::kLocalGateLabel, api::kRemoved));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_EQ(api_.CountCalls("GET"), 0);
 }
 
-TEST_F(PodReconcilerTest, AFailedInspectionIsToldOnThePodAndTriedAgainLater) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, AFailedInspectionIsRecordedOnThePodAndRetriedLater) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   auto outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_TRUE(outcome->delay().has_value());
   EXPECT_TRUE(Gated());
-  EXPECT_EQ(placement::InspectionTries(Web()), 1);
+  EXPECT_EQ(placement::InspectionTries(Web(), 5), 1);
 
-  // The label's own event does not make the second try come sooner.
+  // The event of the pod's update does not end the backoff.
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(images_.asked_.size(), 1u);
+  EXPECT_EQ(images_.requests().size(), 1u);
   clock_.Advance(*outcome->delay());
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(placement::InspectionTries(Web()), 2);
+  EXPECT_EQ(placement::InspectionTries(Web(), 5), 2);
 }
 
-TEST_F(PodReconcilerTest, AFailureIsToldWithImageRegistryAndCause) {
-  images_.error_ = Error::Unavailable("inspect r.io/app:1: registry r.io: 503 Service Unavailable");
+TEST_F(PodReconcilerTest, ARecordedFailureHasImageRegistryAndCause) {
+  Error error = Error::Unavailable("inspect r.io/app:1: registry r.io: 503 Service Unavailable");
+  images_.SetDefault(error);
   api_.Create<Pod>(GatedPod());
   ASSERT_THAT(Reconcile(), IsOk());
   Pod web = Web();
   EXPECT_TRUE(web.metadata().labels().contains(std::string(api::kInspectErrorLabel)));
   EXPECT_EQ(placement::LabelOf(web, api::kInspectErrorCountLabel), "1");
-  EXPECT_EQ(placement::AnnotationOf(web, api::kInspectErrorAnnotation), images_.error_->message());
-  // At once: one for the gate, one for the failure.
+  EXPECT_EQ(placement::AnnotationOf(web, api::kInspectErrorAnnotation), error.message());
+  // One for the gate, one for the failure.
   EXPECT_EQ(events_.size(), 2u);
 }
 
-TEST_F(PodReconcilerTest, ANewLeaderGoesOnCountingAndTriesSoon) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, ANewLeaderContinuesTheCountAndRetriesSoon) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, "3"));
   EXPECT_THAT(Reconcile(), IsOk());
   clock_.Advance(5s);
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(placement::InspectionTries(Web()), 4);
+  EXPECT_EQ(placement::InspectionTries(Web(), 5), 4);
 }
 
-TEST_F(PodReconcilerTest, ANewTermOfTheSameProcessKeepsThePause) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, ANewTermOfTheSameProcessKeepsTheBackoff) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   auto outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
   ASSERT_TRUE(outcome->delay().has_value());
   kube::Duration left = *outcome->delay();
-  // Terms much shorter than the pause.
+  // Terms much shorter than the backoff.
   while (left > 1s) {
     clock_.Advance(1s);
     left -= 1s;
@@ -292,11 +270,11 @@ TEST_F(PodReconcilerTest, ANewTermOfTheSameProcessKeepsThePause) {
   }
   clock_.Advance(left);
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(images_.asked_.size(), 2u);
+  EXPECT_EQ(images_.requests().size(), 2u);
 }
 
-TEST_F(PodReconcilerTest, TriesAreCountedThoughThePodCannotBeWritten) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, AttemptsAreCountedIfThePodCannotBeWritten) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 4);
   for (int attempt = 0; attempt < 5; ++attempt) {
@@ -305,11 +283,11 @@ TEST_F(PodReconcilerTest, TriesAreCountedThoughThePodCannotBeWritten) {
     clock_.Advance(10min);
   }
   EXPECT_FALSE(Gated());
-  EXPECT_EQ(images_.asked_.size(), 5u);
+  EXPECT_EQ(images_.requests().size(), 5u);
 }
 
-TEST_F(PodReconcilerTest, ACountThatIsNoneOfOursEndsTheTriesAtMost) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, AForgedCountOnlyEndsTheAttempts) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   for (const char* count : {"2147483647", "99999999999", "5"}) {
     api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, count));
     EXPECT_THAT(Reconcile(), IsOk());
@@ -322,8 +300,8 @@ TEST_F(PodReconcilerTest, ACountThatIsNoneOfOursEndsTheTriesAtMost) {
   }
 }
 
-TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+TEST_F(PodReconcilerTest, AfterFiveAttemptsThePodIsReleasedWithoutARequirement) {
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   for (int attempt = 0; attempt < 5; ++attempt) {
     EXPECT_TRUE(Gated());
@@ -332,14 +310,14 @@ TEST_F(PodReconcilerTest, AfterFiveTriesThePodGoesOnWithoutARequirement) {
   }
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), ArchitectureSet{});
-  EXPECT_EQ(images_.asked_.size(), 5u);
+  EXPECT_EQ(images_.requests().size(), 5u);
   EXPECT_EQ(placement::LabelOf(Web(), api::kInspectErrorCountLabel), "5");
   EXPECT_EQ(api_.CountCalls("PUT"), 5) << "the count is in the write that drops the gate";
 }
 
-TEST_F(PodReconcilerTest, TheTriesAreSpreadOverTheRetryPeriod) {
+TEST_F(PodReconcilerTest, TheAttemptsAreSpreadOverTheRetryPeriod) {
   CreateClusterConfig({{"inspectionRetryPeriod", "31s"}});
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   std::vector<std::chrono::milliseconds> delays;
   while (Gated()) {
@@ -353,9 +331,9 @@ TEST_F(PodReconcilerTest, TheTriesAreSpreadOverTheRetryPeriod) {
   EXPECT_FALSE(Gated());
 }
 
-TEST_F(PodReconcilerTest, TheDeletionOfTheClustersConfigWaitsForNoFurtherTry) {
+TEST_F(PodReconcilerTest, TheDeletionOfTheClusterConfigEndsTheAttempts) {
   CreateClusterConfig({{"fallbackArchitecture", "arm64"}});
-  images_.error_ = Error::Unavailable("registry r.io: 503");
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_TRUE(Gated());
@@ -374,7 +352,7 @@ TEST_F(PodReconcilerTest, AConflictIsAnErrorAndThePodStaysGated) {
   EXPECT_FALSE(Gated());
 }
 
-TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesAsDecidedGoesOnWithoutIt) {
+TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesIsReleasedWithoutChanges) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Invalid("spec: Forbidden"), "PUT");
   EXPECT_THAT(Reconcile(), IsOk());
@@ -382,7 +360,7 @@ TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesAsDecidedGoesOnWithoutIt) {
   EXPECT_EQ(Required(), ArchitectureSet{});
 }
 
-TEST_F(PodReconcilerTest, AnyRefusalCostsAPodWhatWasDecidedAndNotMore) {
+TEST_F(PodReconcilerTest, AnyRefusalReleasesThePodWithoutChanges) {
   for (Error refused :
        {Error::PermissionDenied("a policy says no"), Error::FromHttpStatus(451, "", "denied")}) {
     api_.Create<Pod>(GatedPod());
@@ -396,7 +374,7 @@ TEST_F(PodReconcilerTest, AnyRefusalCostsAPodWhatWasDecidedAndNotMore) {
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
 }
 
-TEST_F(PodReconcilerTest, ARefusalForgetsTheLocalGateNeither) {
+TEST_F(PodReconcilerTest, AfterARefusalTheLocalGateIsRemovedToo) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   EXPECT_THAT(Reconcile(), IsOk());
   clock_.Advance(30s);
@@ -405,7 +383,7 @@ TEST_F(PodReconcilerTest, ARefusalForgetsTheLocalGateNeither) {
   EXPECT_EQ(Web().spec().scheduling_gates_size(), 0);
 }
 
-TEST_F(PodReconcilerTest, AMissingPermissionCostsNothingButTime) {
+TEST_F(PodReconcilerTest, AMissingPermissionIsRetried) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(
       Error::PermissionDenied(R"(pods "web" is forbidden: User "x" cannot update resource "pods")"),
@@ -415,17 +393,17 @@ TEST_F(PodReconcilerTest, AMissingPermissionCostsNothingButTime) {
   EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
 }
 
-TEST_F(PodReconcilerTest, APodThatMayNotBeWrittenAtAllIsTriedOnAndToldOnce) {
+TEST_F(PodReconcilerTest, APodThatCannotBeWrittenIsRetriedWithOneEvent) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::PermissionDenied("a policy says no"), "PUT", 20);
   for (int i = 0; i < 10; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kPermissionDenied));
-  EXPECT_EQ(events_.size(), 2u) << "the gate, and the one failure";
+  EXPECT_EQ(events_.size(), 2u) << "for the gate, and for the failure";
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
 }
 
-TEST_F(PodReconcilerTest, AFailedRemovalIsTold) {
+TEST_F(PodReconcilerTest, AFailedRemovalIsAnEvent) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Unavailable("503"), "PUT");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
@@ -433,16 +411,16 @@ TEST_F(PodReconcilerTest, AFailedRemovalIsTold) {
               testing::UnorderedElementsAre(api::kReasonGateAdded, api::kReasonGateRemovalFailed));
 }
 
-TEST_F(PodReconcilerTest, ConflictsAreToldIfTheyDoNotEnd) {
+TEST_F(PodReconcilerTest, ManyConflictsAreAnEvent) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Conflict("newer"), "PUT", 4);
   for (int i = 0; i < 3; ++i) EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
-  EXPECT_EQ(events_.size(), 1u) << "the gate alone";
+  EXPECT_EQ(events_.size(), 1u) << "for the gate";
   EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
   EXPECT_EQ(events_.size(), 2u);
 }
 
-TEST_F(PodReconcilerTest, APodThatIsNotFoundButThereIsLookedAtAgain) {
+TEST_F(PodReconcilerTest, APodThatIsNotFoundIsCheckedAgain) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::NotFound("no such pod"), "PUT");
   auto outcome = Reconcile();
@@ -450,7 +428,7 @@ TEST_F(PodReconcilerTest, APodThatIsNotFoundButThereIsLookedAtAgain) {
   EXPECT_TRUE(outcome->delay().has_value());
 }
 
-TEST_F(PodReconcilerTest, TheLocalGateAloneIsTheShards) {
+TEST_F(PodReconcilerTest, APodWithOnlyTheLocalGateWaitsForTheShard) {
   CreateConfig("prefer-arm64", "arm64");
   api_.Create<Pod>(MakePod("web")
                        .Gate(api::kLocalGate)
@@ -465,13 +443,13 @@ TEST_F(PodReconcilerTest, TheLocalGateAloneIsTheShards) {
   EXPECT_EQ(Preferences(), 1);
   EXPECT_EQ(Required(), ArchitectureSet{}) << "no cluster gate, no requirement";
   EXPECT_EQ(placement::LabelOf(Web(), api::kClusterGateLabel), "");
-  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_TRUE(images_.requests().empty());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   EXPECT_THAT(Events(),
               testing::IsSupersetOf({api::kReasonShardTakeover, api::kReasonGateRemoved}));
 }
 
-TEST_F(PodReconcilerTest, AShardThatHangsWithALiveLeaseHoldsNoPod) {
+TEST_F(PodReconcilerTest, AHangingShardWithARenewedLeaseIsTakenOver) {
   CreateConfig("prefer-arm64", "arm64");
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   kube::apps::Deployment deployment;
@@ -481,20 +459,20 @@ TEST_F(PodReconcilerTest, AShardThatHangsWithALiveLeaseHoldsNoPod) {
   kube::coordination::Lease lease;
   lease.mutable_metadata()->set_namespace_("ns");
   lease.mutable_spec()->set_holder_identity("whoever");
-  int looks = 0;
-  for (; placement::HasGate(Web(), api::kLocalGate) && looks < 20; ++looks) {
-    lease.mutable_spec()->mutable_renew_time()->set_seconds(looks);
+  int passes = 0;
+  for (; placement::HasGate(Web(), api::kLocalGate) && passes < 20; ++passes) {
+    lease.mutable_spec()->mutable_renew_time()->set_seconds(passes);
     shards_.OnLease(kube::EventType::kModified, lease);
     auto outcome = Reconcile();
     ASSERT_THAT(outcome, IsOk());
     clock_.Advance(outcome->delay().value_or(0ms));
   }
-  EXPECT_LE(looks, 4);
+  EXPECT_LE(passes, 4);
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Preferences(), 1);
 }
 
-TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesItsGatesAlone) {
+TEST_F(PodReconcilerTest, AnIgnoredPodLosesOnlyItsGates) {
   CreateConfig("prefer-arm64", "arm64");
   for (Pod pod :
        {Pod(GatedPod().Owner("apps/v1", "DaemonSet", "agent")),
@@ -507,22 +485,22 @@ TEST_F(PodReconcilerTest, APodThatIsNotOursToPlaceLosesItsGatesAlone) {
     api_.Delete<Pod>({"ns", "web"});
     EXPECT_THAT(Reconcile(), IsOk());
   }
-  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_TRUE(images_.requests().empty());
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
 }
 
-TEST_F(PodReconcilerTest, AGateSetByHandInAnExcludedNamespaceIsDropped) {
+TEST_F(PodReconcilerTest, AGateSetByHandInAnExcludedNamespaceIsRemoved) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   CreateNamespace("ns", "b");
   api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_FALSE(Web().spec().has_affinity());
-  EXPECT_TRUE(images_.asked_.empty());
+  EXPECT_TRUE(images_.requests().empty());
   EXPECT_THAT(Events(), testing::Contains(api::kReasonGatedPodIgnored));
 }
 
-TEST_F(PodReconcilerTest, AGateSetByHandInASelectedNamespaceIsAsGoodAsOurs) {
+TEST_F(PodReconcilerTest, APodGatedByHandInASelectedNamespaceIsPlaced) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   CreateNamespace("ns", "a");
   api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
@@ -531,7 +509,7 @@ TEST_F(PodReconcilerTest, AGateSetByHandInASelectedNamespaceIsAsGoodAsOurs) {
   EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
 }
 
-TEST_F(PodReconcilerTest, AGateSetByHandIsOursWhereTheNamespaceCannotBeRead) {
+TEST_F(PodReconcilerTest, APodGatedByHandIsPlacedIfItsNamespaceCannotBeRead) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   for (Error error : {Error::NotFound("gone"), Error::PermissionDenied("no")}) {
     api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
@@ -541,21 +519,21 @@ TEST_F(PodReconcilerTest, AGateSetByHandIsOursWhereTheNamespaceCannotBeRead) {
     api_.Delete<Pod>({"ns", "web"});
     EXPECT_THAT(Reconcile(), IsOk());
   }
-  // What passes is waited for.
+  // Transient errors are retried.
   api_.Create<Pod>(MakePod("web").Gate(api::kClusterGate).Image("r.io/app:1"));
   api_.FailNext(Error::Unavailable("503"), "GET /api/v1/namespaces/ns");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable));
   EXPECT_TRUE(Gated());
 }
 
-TEST_F(PodReconcilerTest, APodThatOurWebhookGatedCostsNoLookAtItsNamespace) {
+TEST_F(PodReconcilerTest, APodGatedByTheWebhookNeedsNoReadOfItsNamespace) {
   CreateClusterConfig({{"namespaceSelector", {{"matchLabels", {{"team", "a"}}}}}});
   api_.Create<Pod>(GatedPod().Label(api::kLocalGateLabel, api::kRemoved));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(api_.CountCalls("GET"), 0);
 }
 
-TEST_F(PodReconcilerTest, OnePassOverAPodIncludesItsInspection) {
+TEST_F(PodReconcilerTest, TheProcessingTimeIncludesTheInspection) {
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   std::string text = metrics_.Render();
@@ -563,18 +541,18 @@ TEST_F(PodReconcilerTest, OnePassOverAPodIncludesItsInspection) {
   EXPECT_THAT(text, testing::HasSubstr("mto_ppo_ctrl_time_to_release_pod_seconds_count 1"));
 }
 
-TEST_F(PodReconcilerTest, WhatWentWhileNobodyWatchedIsForgotten) {
+TEST_F(PodReconcilerTest, PodsDeletedBetweenTermsAreForgotten) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   EXPECT_THAT(Reconcile(), IsOk());
   api_.Delete<Pod>({"ns", "web"});
-  reconciler_.ForgetGone();
+  reconciler_.ForgetDeleted();
   EXPECT_EQ(known_.size(), 0u);
 }
 
 TEST_F(PodReconcilerTest, AReleasedPodIsNotWrittenAgain) {
   Pod gated = api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
-  api_.Update(gated);  // what a late cache would still show
+  api_.Update(gated);  // as in a stale cache
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
 }
@@ -588,7 +566,7 @@ TEST_F(PodReconcilerTest, ADeletedPodIsForgotten) {
   EXPECT_EQ(known_.size(), 0u);
 }
 
-TEST_F(PodReconcilerTest, AFirstSightIsToldOnce) {
+TEST_F(PodReconcilerTest, TheGateIsAnEventOnce) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_THAT(Reconcile(), IsOk());

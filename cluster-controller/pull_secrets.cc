@@ -18,10 +18,10 @@ using kube::Result;
 using kube::core::Secret;
 using namespace std::chrono_literals;
 
-// A pod that names more is not honest.
+// Higher than any pod needs.
 constexpr size_t kMaxSecrets = 32;
 constexpr size_t kMaxName = 253;
-// Secrets of up to 1 MiB in memory at a time.
+// Secrets in memory at a time, each up to 1 MiB.
 constexpr int kMaxReads = 8;
 
 SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
@@ -38,7 +38,7 @@ SharedKeyring ToKeyring(const kube::ObjectKey& key, const Secret& secret) {
   return std::make_shared<const Keyring>(std::move(keyring));
 }
 
-// What a copy would cost is paid only by pods that have several.
+// Copies a keyring only for pods with several.
 void Append(SharedKeyring next, const std::string& name, SharedKeyring& all) {
   if (next == nullptr) return;
   if (all == nullptr) {
@@ -89,16 +89,16 @@ Async<SharedKeyring> PullSecrets::Read(kube::ObjectKey key) {
 Async<SharedKeyring> PullSecrets::ReadNow(kube::ObjectKey key) {
   co_await kube::IgnoreCancellation();
   while (reading_ >= kMaxReads) {
-    Result<> waited = co_await read_.Wait();
+    Result<> waited = co_await read_done_.Wait();
     if (!waited) {
-      read_.NotifyOne();
+      read_done_.NotifyOne();
       co_return waited.error();
     }
   }
   ++reading_;
   Result<Secret> secret = co_await kube::Get<Secret>(client_, key);
   --reading_;
-  read_.NotifyOne();
+  read_done_.NotifyOne();
   if (!secret && !IsNotFound(secret))
     co_return secret.error().Prefix("read pull secret " + key.ToString());
   if (!secret) co_return SharedKeyring();
@@ -131,13 +131,12 @@ kube::asio::awaitable<void> PullSecrets::Run() {
     if (!global_.name.empty()) {
       kube::InformerOptions<Secret> options;
       options.ns = global_.ns;
-      // Permission to watch may be for this one object: see operator/objects/cluster_objects.h.
+      // The Role allows to watch this object only: see operator/objects/cluster_objects.h.
       options.field_selector = "metadata.name=" + global_.name;
       watch_ = std::make_shared<Informer>(client_, clock_, std::move(options));
-      // What it tells after the target has changed is of no interest; it cannot outlive its own
-      // informer.
-      watch_->OnEvent([this, of = watch_.get()](kube::EventType type, const Secret& secret) {
-        if (watch_.get() != of) return;
+      // Ignores events after SetGlobal() named another Secret.
+      watch_->OnEvent([this, own = watch_.get()](kube::EventType type, const Secret& secret) {
+        if (watch_.get() != own) return;
         watched_ =
             type == kube::EventType::kDeleted ? nullptr : ToKeyring(kube::KeyOf(secret), secret);
       });
@@ -147,7 +146,8 @@ kube::asio::awaitable<void> PullSecrets::Run() {
     while (waited && change == changes_of_global_) waited = co_await global_changed_.Wait();
     if (!waited) co_await kube::ForgetCancellation();
     Result<> stopped = co_await tasks.Stop(clock_, 10s);
-    LOG_IF(WARNING, !stopped) << "the watch of the global pull secret: " << stopped.error();
+    LOG_IF(WARNING, !stopped) << "cannot stop the watch of the global pull secret: "
+                              << stopped.error();
     if (!waited) co_return;
   }
 }

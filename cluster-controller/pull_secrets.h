@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // PullSecrets: the registry credentials of a pod.
 //
-// The pod's own Secrets are read when they are asked for, and not kept: what was deleted or changed
-// before the question is out of use. Pods that ask at one time share a read
-// (kube/base/shared_call.h), so that a burst of a Deployment's pods costs few. The global Secret is
-// followed by a watch of that one object; until the watch has it, or where it is not allowed, it is
-// read as the others are. Nothing is shared between namespaces. Thread: the client's.
+// The pod's own Secrets are read for each call and not cached: a Secret that was deleted or changed
+// before the call is not used. Concurrent calls share a read (kube/base/shared_call.h), so that the
+// pods of a Deployment cost few reads. The global Secret is watched; while the watch has not
+// synced, or is not allowed, that Secret is read like the others. Nothing is shared between
+// namespaces. Thread: the client's.
 #pragma once
 
 #include <cstdint>
@@ -31,18 +31,17 @@ class PullSecrets {
   // Both outlive it, and it outlives Run().
   PullSecrets(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {}
 
-  // The Secret that counts for every pod, after the pod's own; an empty name for none.
+  // The Secret for all pods, used after the pod's own; an empty name for none.
   void SetGlobal(kube::ObjectKey secret);
   // Watches the global Secret until cancelled.
   kube::asio::awaitable<void> Run();
 
-  // The names in the pod's imagePullSecrets, each once, as far as they can be of a Secret; at
-  // most 32.
+  // The names in the pod's imagePullSecrets, each once, without invalid ones; at most 32.
   static std::vector<std::string> NamesIn(const kube::core::Pod& pod);
 
-  // The credentials of these Secrets of `ns` in their order, then the global ones. As for the
-  // kubelet, a Secret that is missing or is no pull secret counts as none; one that is too large is
-  // named in the keyring's problem(). Errors: the API server's, but for kNotFound.
+  // The credentials of these Secrets of `ns` in their order, then the global ones. As in the
+  // kubelet, a Secret that is missing or is no pull secret is skipped; one that is too large is
+  // named in the keyring's problem(). Errors: the API server's, except kNotFound.
   kube::Async<inspection::SharedKeyring> For(std::string ns, std::vector<std::string> names);
 
  private:
@@ -59,12 +58,12 @@ class PullSecrets {
   kube::ObjectKey global_;
   uint64_t changes_of_global_ = 0;
   kube::Notifier global_changed_;
-  // The watch of `global_`, nullptr without one, and what it says.
+  // The watch of `global_`, or nullptr, and the keyring from it.
   std::shared_ptr<Informer> watch_;
   inspection::SharedKeyring watched_;
-  std::unordered_map<kube::ObjectKey, Call> calls_;  // those under way
+  std::unordered_map<kube::ObjectKey, Call> calls_;  // in flight
   int reading_ = 0;
-  kube::Notifier read_;
+  kube::Notifier read_done_;
 };
 
 }  // namespace cluster_controller

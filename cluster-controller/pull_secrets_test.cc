@@ -35,7 +35,7 @@ kube::core::Secret MakeSecret(const std::string& ns, const std::string& name,
 
 class PullSecretsTest : public testing::Test {
  protected:
-  // The users whose credentials a pod of namespace "ns" with these secrets has for r.io.
+  // The user names that a pod of namespace "ns" with these secrets has for r.io.
   std::vector<std::string> Users(const kube::core::Pod& pod) {
     auto keyring =
         kube::Run(io_, secrets_.For(pod.metadata().namespace_(), PullSecrets::NamesIn(pod)));
@@ -78,16 +78,15 @@ TEST_F(PullSecretsTest, ReadsThePodsSecretsInOrderThenTheGlobalOne) {
   EXPECT_EQ(Users(MakePod("web").PullSecret("b").PullSecret("a")), (Strings{"bob", "ann", "eve"}));
 }
 
-TEST_F(PullSecretsTest, AMissingSecretOrOneOfAnotherTypeCountsAsNone) {
+TEST_F(PullSecretsTest, AMissingSecretOrOneOfAnotherTypeIsSkipped) {
   kube::core::Secret opaque = MakeSecret("ns", "opaque", "mallory");
   opaque.set_type("Opaque");
   api_.Create(opaque);
   EXPECT_EQ(Users(MakePod("web").PullSecret("nowhere").PullSecret("opaque")), Strings{});
 }
 
-// A burst of a Deployment's pods costs two reads: the one under way, and one that is not older than
-// any question.
-TEST_F(PullSecretsTest, PodsThatAskAtOneTimeShareARead) {
+// The pods of a Deployment cost two reads: the one in flight, and one that starts after all calls.
+TEST_F(PullSecretsTest, ConcurrentCallsShareARead) {
   api_.Create(MakeSecret("ns", "a", "ann"));
   for (int i = 0; i < 200; ++i) tasks_.Spawn("ask", AskAndCount());
   kube::Drain(io_);
@@ -95,7 +94,7 @@ TEST_F(PullSecretsTest, PodsThatAskAtOneTimeShareARead) {
   EXPECT_LE(api_.CountCalls("GET"), 2);
 }
 
-TEST_F(PullSecretsTest, ADeletedOrChangedSecretIsOutOfUseAtOnce) {
+TEST_F(PullSecretsTest, ADeletedOrChangedSecretIsNotUsedAnyMore) {
   api_.Create(MakeSecret("ns", "a", "ann"));
   EXPECT_EQ(Users(MakePod("web").PullSecret("a")), Strings{"ann"});
   api_.Update(MakeSecret("ns", "a", "bob"));
@@ -122,12 +121,12 @@ TEST_F(PullSecretsTest, TheGlobalSecretIsWatchedByItsName) {
       api_.CountCalls("WATCH /api/v1/namespaces/ops/secrets?fieldSelector=metadata.name%3Dall"), 1);
 }
 
-TEST_F(PullSecretsTest, AnotherGlobalSecretTakesThePlaceOfTheFirst) {
+TEST_F(PullSecretsTest, AnotherGlobalSecretReplacesTheFirst) {
   api_.Create(MakeSecret("ops", "one", "ann"));
   api_.Create(MakeSecret("other", "two", "bob"));
   Follow({"ops", "one"});
   EXPECT_EQ(Users(MakePod("web")), Strings{"ann"});
-  // Before the watch knows it, too.
+  // Also before its watch has synced.
   secrets_.SetGlobal({"other", "two"});
   EXPECT_EQ(Users(MakePod("web")), Strings{"bob"});
   kube::Drain(io_);
@@ -141,8 +140,8 @@ TEST_F(PullSecretsTest, AnotherGlobalSecretTakesThePlaceOfTheFirst) {
   EXPECT_EQ(api_.open_watches(), 0);
 }
 
-// Without the permission to watch, or while the API server ends watches.
-TEST_F(PullSecretsTest, TheGlobalSecretIsReadWhereItCannotBeWatched) {
+// Without the permission to watch, or while watches fail.
+TEST_F(PullSecretsTest, TheGlobalSecretIsReadIfItCannotBeWatched) {
   api_.Create(MakeSecret("ops", "all", "eve"));
   api_.FailNext(Error::PermissionDenied("no"), "WATCH", 1000);
   Follow({"ops", "all"});
@@ -151,7 +150,7 @@ TEST_F(PullSecretsTest, TheGlobalSecretIsReadWhereItCannotBeWatched) {
   EXPECT_EQ(Users(MakePod("web")), Strings{});
 }
 
-TEST_F(PullSecretsTest, AWatchThatBrokeIsNotBelieved) {
+TEST_F(PullSecretsTest, ABrokenWatchIsNotUsed) {
   api_.Create(MakeSecret("ops", "all", "eve"));
   Follow({"ops", "all"});
   EXPECT_EQ(Users(MakePod("web")), Strings{"eve"});
@@ -172,7 +171,7 @@ TEST_F(PullSecretsTest, ASecretThatIsTooLargeIsNamed) {
   EXPECT_EQ((*keyring)->size(), 1u);
 }
 
-TEST_F(PullSecretsTest, NamesAreBoundedAndReadOnce) {
+TEST_F(PullSecretsTest, NamesAreLimitedAndUnique) {
   MakePod pod("web");
   for (int i = 0; i < 100; ++i) pod.PullSecret("s" + std::to_string(i / 2));
   EXPECT_EQ(PullSecrets::NamesIn(pod).size(), 32u);

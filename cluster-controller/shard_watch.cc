@@ -18,9 +18,9 @@ using kube::apps::Deployment;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-// In which a new term is told what there is.
-constexpr kube::Duration kSettle = 3s;
-// A shard that did not work for so long before a term began.
+// Time for the informers of a new term to sync.
+constexpr kube::Duration kSyncTime = 3s;
+// A new term forgets shards that have not worked for this time.
 constexpr kube::Duration kForgottenAfter = 1h;
 
 const std::string& ShardObjects() {
@@ -29,7 +29,7 @@ const std::string& ShardObjects() {
   return selector;
 }
 
-// There may be a thousand of each: what is not read here is not held.
+// There may be a thousand of each object: keeps only the fields that are used here.
 template <class T>
 Result<T> ParseTrimmed(std::string_view message) {
   T object;
@@ -67,7 +67,7 @@ kube::InformerOptions<Deployment> ShardDeployments() {
 
 void ShardWatch::BeginTerm() {
   term_began_ = clock_.Now();
-  // What is gone by now is not told.
+  // Informers do not report objects that were deleted between the terms.
   for (auto& [ns, shard] : shards_) {
     if (std::exchange(shard.available, false)) shard.last_available = term_began_;
   }
@@ -86,7 +86,7 @@ void ShardWatch::OnLease(kube::EventType type, const Lease& lease) {
     if (!shard->second.available) shards_.erase(shard);
     return;
   }
-  // A released Lease has no holder: nobody is there to renew it.
+  // A released Lease has no holder.
   if (lease.spec().holder_identity().empty()) return;
   size_t renewal = std::hash<std::string>()(
       lease.spec().holder_identity() + "@" + std::to_string(lease.spec().renew_time().seconds()) +
@@ -119,8 +119,8 @@ kube::Duration ShardWatch::WaitLeft(const std::string& ns, TimePoint first_seen)
                       shard->second.available ? now : shard->second.last_available);
   }
   TimePoint taken_over = std::min(std::max(worked, first_seen) + takeover_after_,
-                                  first_seen + kLongestWait * takeover_after_);
-  if (term_began_ != TimePoint::min()) taken_over = std::max(taken_over, term_began_ + kSettle);
+                                  first_seen + kMaxWaitFactor * takeover_after_);
+  if (term_began_ != TimePoint::min()) taken_over = std::max(taken_over, term_began_ + kSyncTime);
   return std::max(taken_over - now, kube::Duration::zero());
 }
 

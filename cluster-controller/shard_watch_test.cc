@@ -32,7 +32,7 @@ class ShardWatchTest : public testing::Test {
   ShardWatch watch_{clock_, 30s};
 };
 
-TEST_F(ShardWatchTest, WithoutALeaseAPodWaitsFromWhenItWasSeen) {
+TEST_F(ShardWatchTest, WithoutALeaseAPodWaitsFromItsFirstObservation) {
   kube::TimePoint seen = clock_.Now();
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 30s);
   clock_.Advance(29s);
@@ -41,7 +41,7 @@ TEST_F(ShardWatchTest, WithoutALeaseAPodWaitsFromWhenItWasSeen) {
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
 }
 
-TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForAWhile) {
+TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForALimitedTime) {
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   kube::TimePoint seen = clock_.Now();
   for (int renewal = 0; renewal < 7; ++renewal) {
@@ -50,7 +50,7 @@ TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForAWhile) {
     EXPECT_EQ(watch_.WaitLeft("ns", seen), 20s);
     EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now()), 30s) << "a new pod";
   }
-  // Who writes the Lease, or keeps the shard from working, does not hold the pod for ever.
+  // A tenant who writes the Lease, or stops the shard, cannot delay the pod without limit.
   for (int renewal = 7; renewal < 9; ++renewal) {
     watch_.OnLease(EventType::kModified, MakeLease("shard-1", renewal));
     clock_.Advance(10s);
@@ -58,7 +58,7 @@ TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForAWhile) {
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
 }
 
-TEST_F(ShardWatchTest, ALiveLeaseOfAShardThatIsNotAvailableIsNoSignOfLife) {
+TEST_F(ShardWatchTest, AnUnavailableShardWithARenewedLeaseDoesNotWork) {
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   kube::TimePoint seen = clock_.Now();
   clock_.Advance(20s);
@@ -77,7 +77,7 @@ TEST_F(ShardWatchTest, ALiveLeaseOfAShardThatIsNotAvailableIsNoSignOfLife) {
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 20s);
 }
 
-TEST_F(ShardWatchTest, ANewTermTakesNothingOverBeforeItKnowsTheShards) {
+TEST_F(ShardWatchTest, ANewTermTakesNoPodOverBeforeItHasSynced) {
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   clock_.Advance(10s);
@@ -85,17 +85,17 @@ TEST_F(ShardWatchTest, ANewTermTakesNothingOverBeforeItKnowsTheShards) {
   clock_.Advance(50s);
   watch_.BeginTerm();
   EXPECT_GT(watch_.WaitLeft("ns", seen), 0s);
-  // The one that is dead is not taken for alive, and its pods have waited.
+  // The dead shard is taken over: its pods have waited.
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   clock_.Advance(5s);
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
-  // The one that is alive keeps them.
+  // The working shard keeps its pods.
   watch_.OnLease(EventType::kModified, MakeLease("shard-1", 2));
   EXPECT_GT(watch_.WaitLeft("ns", seen), 0s);
 }
 
-TEST_F(ShardWatchTest, OnlyWhatIsReadIsHeld) {
+TEST_F(ShardWatchTest, InformersKeepOnlyTheUsedFields) {
   kube::apps::Deployment deployment = MakeDeployment(2);
   deployment.mutable_metadata()->set_name("shard");
   (*deployment.mutable_metadata()->mutable_annotations())["a"] = std::string(1000, 'x');
@@ -123,12 +123,12 @@ TEST_F(ShardWatchTest, AShardThatStopsRenewingLosesItsPods) {
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   clock_.Advance(20s);
-  watch_.OnLease(EventType::kModified, MakeLease("shard-1", 1));  // a write that is no renewal
+  watch_.OnLease(EventType::kModified, MakeLease("shard-1", 1));  // a write without a renewal
   clock_.Advance(10s);
   EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
 }
 
-TEST_F(ShardWatchTest, AReleasedOrDeletedLeaseIsNoSignOfLife) {
+TEST_F(ShardWatchTest, AShardWithoutALeaseHolderDoesNotWork) {
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   clock_.Advance(25s);
@@ -138,7 +138,7 @@ TEST_F(ShardWatchTest, AReleasedOrDeletedLeaseIsNoSignOfLife) {
   EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now() - 30s), 0s);
 }
 
-TEST_F(ShardWatchTest, AYoungPodOfADeadShardStillGetsItsWait) {
+TEST_F(ShardWatchTest, ANewPodOfADeadShardWaitsAsWell) {
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   clock_.Advance(1h);
   EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now()), 30s);

@@ -42,7 +42,7 @@ void SystemConfig::Apply() {
   secrets_.SetGlobal(std::move(pull_secret));
   shards_.set_takeover_after(spec.shard_takeover_after);
   kube::Result<void> set = images_.SetConfig(ConfigFor(spec));
-  LOG_IF(ERROR, !set) << "the configuration of registries is not used: " << set.error();
+  LOG_IF(ERROR, !set) << "cannot use the configuration of registries: " << set.error();
 }
 
 kube::asio::awaitable<void> SystemConfig::WatchFiles(kube::Clock& clock, kube::Duration interval) {
@@ -58,12 +58,12 @@ bool SystemConfig::ReadFiles() {
   inspection::InspectorConfig config;
   kube::Result<void> read = inspection::ReadNodeFiles(files_, config);
   if (!read) {
-    LOG(ERROR) << "the files of the node are not used: " << read.error();
+    LOG(ERROR) << "cannot use the files of the node: " << read.error();
     return false;
   }
   if (config == from_files_) return false;
   bool changed = config.credential_providers != from_files_.credential_providers;
-  for (const std::string& problem : config.credential_providers.left_out)
+  for (const std::string& problem : config.credential_providers.skipped)
     LOG_IF(WARNING, changed) << problem;
   from_files_ = std::move(config);
   return true;
@@ -87,7 +87,7 @@ inspection::InspectorConfig SystemConfig::ConfigFor(
       }
       if (std::string text = value(kPolicyKey); !text.empty()) config.policy_json = std::move(text);
     } else {
-      LOG(WARNING) << "registriesConfigMapRef: there is no ConfigMap " << ns_ << "/"
+      LOG(WARNING) << "registriesConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.registries_config_map;
     }
   }
@@ -95,7 +95,7 @@ inspection::InspectorConfig SystemConfig::ConfigFor(
     if (auto map = config_maps_.Get({ns_, spec.ca_bundle_config_map})) {
       for (auto& [key, pem] : map->data()) config.ca_bundle_pem += pem + "\n";
     } else {
-      LOG(WARNING) << "caBundleConfigMapRef: there is no ConfigMap " << ns_ << "/"
+      LOG(WARNING) << "caBundleConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.ca_bundle_config_map;
     }
   }

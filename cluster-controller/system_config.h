@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// SystemConfig: what the ClusterPodPlacementConfig, the objects that it names and the files of the
-// node say about inspecting images, handed to those who inspect whenever one of them changes.
-// Thread: the informers'.
+// SystemConfig: configures image inspection from the ClusterPodPlacementConfig, the objects that it
+// names, OpenShift's objects and the files of the node, whenever one of them changes. Thread: the
+// informers'.
 #pragma once
 
 #include <string>
@@ -22,31 +22,30 @@ namespace cluster_controller {
 
 class SystemConfig {
  public:
-  // `ns` is the operator's namespace, where the named objects are; `files`: a node's files, where
-  // they are mounted, which are read here. What an object says of registries.conf or policy.json
-  // counts in place of the file. All outlive it.
+  // `ns`: the operator's namespace, with the named objects. `files`: the paths of a node's files,
+  // which are read here; registries.conf and policy.json in an object replace those files. All
+  // outlive it.
   SystemConfig(std::string ns, inspection::NodeFilePaths files,
                const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
                const kube::Reader<kube::core::ConfigMap>& config_maps,
                inspection::ImageInspector& images, PullSecrets& secrets, ShardWatch& shards,
                const OpenShiftConfig& openshift);
 
-  // To be called before the first pod, and with every change of the ClusterPodPlacementConfig, of a
-  // ConfigMap in `ns`, or of `openshift`. A ConfigMap that cannot be used is logged, and what was
-  // in force before stays.
+  // To be called before the first pod, and after every change of the ClusterPodPlacementConfig, of
+  // a ConfigMap in `ns`, or of `openshift`. An invalid configuration is logged, and the previous
+  // one stays in use.
   void Apply();
-  // Reads the files again every `interval`, and applies what has changed; ends at once if there are
-  // none.
+  // Reads the files every `interval` and applies changes; ends at once if no file is configured.
   kube::asio::awaitable<void> WatchFiles(kube::Clock& clock, kube::Duration interval);
 
  private:
   inspection::InspectorConfig ConfigFor(const api::ClusterPodPlacementConfigSpec& spec) const;
-  // Whether what they say is something else than before.
+  // True if the contents changed.
   bool ReadFiles();
 
   std::string ns_;
   inspection::NodeFilePaths files_;
-  inspection::InspectorConfig from_files_;  // the last that could be read
+  inspection::InspectorConfig from_files_;  // of the last successful read
   const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs_;
   const kube::Reader<kube::core::ConfigMap>& config_maps_;
   inspection::ImageInspector& images_;

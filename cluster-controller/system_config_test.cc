@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <boost/asio/io_context.hpp>
-#include <cstdlib>
 #include <filesystem>
-#include <fstream>
 
 #include "api/names.h"
+#include "inspection/testing/fake_inspector.h"
+#include "inspection/testing/test_folder.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -22,43 +22,20 @@ namespace {
 using namespace std::chrono_literals;
 using ::testing::IsEmpty;
 
-// Remembers how it was configured.
-class ConfiguredImages final : public inspection::ImageInspector {
- public:
-  kube::Async<placement::ArchitectureSet> Architectures(inspection::ImageRequest) override {
-    co_return kube::Error::Internal("not asked for");
-  }
-  std::optional<kube::Result<placement::ArchitectureSet>> Remembered(
-      const inspection::ImageRequest&) override {
-    return std::nullopt;
-  }
-  kube::Result<void> SetConfig(inspection::InspectorConfig next) override {
-    config = std::move(next);
-    ++times;
-    return kube::Ok();
-  }
-  inspection::InspectorStats stats() const override { return {}; }
-
-  inspection::InspectorConfig config;
-  int times = 0;
-};
-
-class SystemConfigTest : public testing::Test {
+class SystemConfigTest : public inspection::TestFolder {
  protected:
   SystemConfigTest() {
-    std::string name = testing::UnitTest::GetInstance()->current_test_info()->name();
-    folder_ = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
-    std::filesystem::create_directories(folder_);
-    files_.registries_conf = folder_ + "/registries.conf";
-    Write("one");
+    files_.registries_conf = root_ + "/registries.conf";
+    WriteRegistriesConf("one");
   }
 
-  void Write(const std::string& text) { std::ofstream(files_.registries_conf) << text; }
+  void WriteRegistriesConf(const std::string& text) { Write("registries.conf", text); }
+  std::string RegistriesConf() const { return images_.configs().back().registries_conf; }
   void Start() {
     config_.emplace("ops", files_, cluster_configs_, config_maps_, images_, secrets_, shards_,
                     openshift_);
   }
-  void Pass(kube::Duration time) {
+  void Advance(kube::Duration time) {
     clock_.Advance(time);
     kube::Drain(io_);
   }
@@ -80,62 +57,60 @@ class SystemConfigTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::FakeReader<api::ClusterPodPlacementConfig> cluster_configs_;
   kube::FakeReader<kube::core::ConfigMap> config_maps_;
-  ConfiguredImages images_;
+  inspection::FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
   ShardWatch shards_{clock_, 30s};
   OpenShiftConfig openshift_;
-  std::string folder_;
   inspection::NodeFilePaths files_;
   std::optional<SystemConfig> config_;
   kube::TaskGroup tasks_{io_.get_executor()};
 };
 
-TEST_F(SystemConfigTest, FilesAreReadAtTheStartAndThenOnlyWhereTheyAreWatched) {
+TEST_F(SystemConfigTest, FilesAreReadAtTheStartAndByWatchFiles) {
   Start();
   config_->Apply();
-  EXPECT_EQ(images_.config.registries_conf, "one");
-  Write("two");
+  EXPECT_EQ(RegistriesConf(), "one");
+  WriteRegistriesConf("two");
   config_->Apply();
-  EXPECT_EQ(images_.config.registries_conf, "one") << "an event of an object reads no file";
+  EXPECT_EQ(RegistriesConf(), "one") << "Apply() reads no file";
   tasks_.Spawn("files", config_->WatchFiles(clock_, 10s));
   kube::Drain(io_);
-  Pass(9s);
-  EXPECT_EQ(images_.config.registries_conf, "one");
-  Pass(1s);
-  EXPECT_EQ(images_.config.registries_conf, "two");
-  EXPECT_EQ(images_.times, 3);
-  Pass(10s);
-  EXPECT_EQ(images_.times, 3) << "nothing has changed";
+  Advance(9s);
+  EXPECT_EQ(RegistriesConf(), "one");
+  Advance(1s);
+  EXPECT_EQ(RegistriesConf(), "two");
+  EXPECT_EQ(images_.configs().size(), 3u);
+  Advance(10s);
+  EXPECT_EQ(images_.configs().size(), 3u) << "nothing has changed";
   EXPECT_TRUE(kube::Run(io_, tasks_.Stop(clock_, 1s)));
 }
 
-TEST_F(SystemConfigTest, WhatCannotBeReadLeavesWhatWasThere) {
+TEST_F(SystemConfigTest, AFileThatCannotBeReadKeepsThePreviousConfiguration) {
   Start();
   std::filesystem::remove(files_.registries_conf);
   std::filesystem::create_directory(files_.registries_conf);
   tasks_.Spawn("files", config_->WatchFiles(clock_, 10s));
   kube::Drain(io_);
-  Pass(10s);
+  Advance(10s);
   config_->Apply();
-  EXPECT_EQ(images_.config.registries_conf, "one");
-  // And is used once it can be read.
+  EXPECT_EQ(RegistriesConf(), "one");
+  // Until it can be read again.
   std::filesystem::remove(files_.registries_conf);
-  Write("two");
-  Pass(10s);
-  EXPECT_EQ(images_.config.registries_conf, "two");
+  WriteRegistriesConf("two");
+  Advance(10s);
+  EXPECT_EQ(RegistriesConf(), "two");
   EXPECT_TRUE(kube::Run(io_, tasks_.Stop(clock_, 1s)));
 }
 
-TEST_F(SystemConfigTest, AConfigMapCountsInPlaceOfTheFile) {
-  std::filesystem::create_directories(files_.registries_conf + ".d");
-  std::ofstream(files_.registries_conf + ".d/10.conf") << "drop-in";
+TEST_F(SystemConfigTest, AConfigMapReplacesTheFile) {
+  Write("registries.conf.d/10.conf", "drop-in");
   Start();
   config_->Apply();
-  EXPECT_EQ(images_.config.registries_conf_drop_ins.size(), 1u);
+  EXPECT_EQ(images_.configs().back().registries_conf_drop_ins.size(), 1u);
   PutConfigMap("from the object");
   config_->Apply();
-  EXPECT_EQ(images_.config.registries_conf, "from the object");
-  EXPECT_THAT(images_.config.registries_conf_drop_ins, IsEmpty());
+  EXPECT_EQ(RegistriesConf(), "from the object");
+  EXPECT_THAT(images_.configs().back().registries_conf_drop_ins, IsEmpty());
 }
 
 }  // namespace

@@ -16,7 +16,7 @@ namespace {
 
 using kube::Result;
 
-// Images to ask a configuration about.
+// Images to look up in each configuration.
 const std::vector<Reference>& Images() {
   static const std::vector<Reference> images = [] {
     std::vector<Reference> all;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Digest: content addresses, the only thing that makes an answer of a registry trustworthy.
+// Digest: computes and verifies the digests of contents.
 #pragma once
 
 #include <string>

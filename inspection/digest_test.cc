@@ -13,9 +13,9 @@ constexpr char kSha512[] =
     "sha512:ddaf35a193617abacc417349ae20413112e6fa4e89a97ea20a9eeee64b55d39a"
     "2192992a274fc1a836ba3c23a3feebbd454d4423643ce80e2a9ac94fa54ca49f";
 
-TEST(DigestTest, NamesContentByItsSha256) { EXPECT_EQ(Sha256Digest("abc"), kSha256); }
+TEST(DigestTest, Sha256OfAbc) { EXPECT_EQ(Sha256Digest("abc"), kSha256); }
 
-TEST(DigestTest, AcceptsOnlyTheContentThatWasNamed) {
+TEST(DigestTest, VerifyAcceptsOnlyTheRightContent) {
   EXPECT_TRUE(VerifyDigest(kSha256, "abc"));
   EXPECT_TRUE(VerifyDigest(kSha512, "abc"));
   EXPECT_TRUE(FailedWith(VerifyDigest(kSha256, "abd"), kube::Code::kInvalid));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageReader: reads from one registry what an image says of its platforms, with as few requests as
-// that takes: one for an index of several images, two for a single image. Thread: the client's.
+// ReadImage(): reads the platforms of an image from one registry with as few requests as possible:
+// one for an index of several images, two for a single image. Thread: the client's.
 #pragma once
 
 #include <string>
@@ -18,25 +18,10 @@ struct ImagePlatforms {
   std::string digest;               // of the manifest that the version named
 };
 
-class ImageReader {
- public:
-  explicit ImageReader(RegistryClient& client) : client_(client) {}
-
-  // `version`: a tag or a digest.
-  // Errors: RegistryClient's; kInvalid for what is no image, or names no platform at all, or nests
-  // indexes too deep.
-  kube::Async<ImagePlatforms> Read(Repository repository, std::string version,
-                                   kube::TimePoint deadline);
-
- private:
-  kube::Async<ImagePlatforms> ReadAt(Repository repository, std::string version, int depth,
-                                     kube::TimePoint deadline);
-  kube::Async<ImagePlatforms> ReadIndex(Repository repository, Manifest index, int depth,
-                                        kube::TimePoint deadline);
-  kube::Async<ImagePlatforms> ReadConfig(Repository repository, Descriptor config,
-                                         kube::TimePoint deadline);
-
-  RegistryClient& client_;
-};
+// `version`: a tag or a digest. `client` outlives the call.
+// Errors: RegistryClient's; kInvalid for a document that is no image, an image without a platform,
+// and indexes nested too deep.
+kube::Async<ImagePlatforms> ReadImage(RegistryClient& client, Repository repository,
+                                      std::string version, kube::TimePoint deadline);
 
 }  // namespace inspection

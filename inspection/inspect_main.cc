@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// inspect: prints the architectures that an image can run on, and on standard error how that was
-// found out: each request, and why a mirror or a credential was taken.
+// inspect: prints the architectures that an image can run on, and on standard error each request
+// and the reason for each mirror and credential.
 //
 //   bazel run //inspection:inspect -- quay.io/team/app:1 --authfile=$HOME/.docker/config.json
 #include <gflags/gflags.h>
@@ -13,9 +13,9 @@
 #include "kube/base/app.h"
 #include "kube/client/read_file.h"
 
-DEFINE_string(os, "linux", "Operating system that the image is to run on.");
+DEFINE_string(os, "linux", "Operating system that the image must run on.");
 DEFINE_string(authfile, "", "File with credentials: docker's config.json, or podman's auth.json.");
-DEFINE_string(ca_file, "", "File with certificates to trust beside the system's, PEM.");
+DEFINE_string(ca_file, "", "File with certificates to trust in addition to the system's, PEM.");
 
 namespace inspection {
 namespace {
@@ -28,7 +28,7 @@ Async<> Inspect(App& app, std::string image) {
   InspectorConfig config;
   ImageRequest request{.image = std::move(image), .os = FLAGS_os};
   NodeFilePaths paths = NodeFilesFromFlags();
-  // What a node may do without, whoever names it here does not.
+  // These files are optional on a node, but not if a flag names them.
   for (const std::string& path :
        {paths.registries_conf, paths.policy, paths.credential_provider_config}) {
     if (path.empty()) continue;
@@ -68,7 +68,7 @@ Async<> Inspect(App& app, std::string image) {
 }  // namespace inspection
 
 int main(int argc, char** argv) {
-  // The image comes first; what is left are flags.
+  // The image comes first, then flags.
   std::string image;
   if (argc > 1 && argv[1][0] != '-') {
     image = argv[1];

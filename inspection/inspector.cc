@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/inspector.h"
 
-#include <map>
 #include <optional>
 #include <set>
 
 #include "inspection/config/policy.h"
 #include "inspection/config/registries_config.h"
+#include "inspection/digest.h"
 #include "inspection/image_reader.h"
 #include "inspection/reference.h"
 #include "inspection/registry/registry_client.h"
 #include "kube/base/lru_map.h"
-#include "kube/base/notifier.h"
 #include "kube/base/slots.h"
 #include "kube/http/proxy.h"
 #include "kube/http/tls.h"
@@ -24,57 +23,56 @@ using kube::Error;
 using kube::Result;
 using placement::ArchitectureSet;
 
-// Everything that one configuration determines; replaced as a whole, while calls under way keep
-// theirs alive.
-struct Setup {
-  Setup(kube::Executor executor, kube::Clock& clock, RegistryClientOptions client_options,
-        size_t capacity)
+// Everything that depends on the configuration. A new configuration gets a new Generation; calls in
+// flight keep theirs alive.
+struct Generation {
+  Generation(kube::Executor executor, kube::Clock& clock, RegistryClientOptions client_options,
+             size_t capacity)
       : client(std::move(executor), clock, std::move(client_options)),
-        reader(client),
         images(capacity),
         tags(capacity),
         failures(capacity) {}
 
   struct Tag {
     std::string digest;
-    kube::TimePoint believed_until;
+    kube::TimePoint expires;
   };
   struct Failure {
     Error error;
-    kube::TimePoint believed_until;
-  };
-  // Several ask for the same: one reads, the others wait.
-  struct Flight {
-    kube::Notifier done;
-    std::optional<Result<ImagePlatforms>> result;
+    kube::TimePoint expires;
   };
 
+  uint64_t number = 0;
   RegistriesConfig registries;
   Policy policy;
   ContainerdHosts containerd;
   RegistryClient client;
-  ImageReader reader;
-  std::optional<CredentialProviders> providers;  // none: without any
-  kube::LruMap<ImagePlatforms> images;           // by digest: true for ever
-  kube::LruMap<Tag> tags;                        // by what is asked, and with which credentials
-  kube::LruMap<Failure> failures;                // likewise
-  std::map<std::string, std::shared_ptr<Flight>> flights;
+  std::optional<CredentialProviders> providers;  // nullopt where none is configured
+  kube::LruMap<ImagePlatforms> images;           // by digest; never expires
+  kube::LruMap<Tag> tags;                        // by Query::Key()
+  kube::LruMap<Failure> failures;                // by Query::Key()
 };
 
-// One image as one pod asks for it.
-struct Question {
+// One image with the places where it is looked for.
+struct Query {
   Reference reference;
   bool always_pull = false;
   std::vector<Repository> repositories;  // mirrors first
 
-  // Equal for those who may share an answer.
+  // Equal for queries that have the same answer and the right to it.
   std::string Key() const {
+    std::string credentials = CredentialIdentities();
     std::string key = reference.ToString();
-    for (const Repository& repository : repositories) {
-      for (const Credential& credential : repository.credentials)
-        key += " " + credential.Identity();
+    return credentials.empty() ? key : key + " " + Sha256Digest(credentials);
+  }
+  // Empty without credentials.
+  std::string CredentialIdentities() const {
+    std::string identities;
+    for (size_t i = 0; i < repositories.size(); ++i) {
+      for (const Credential& credential : repositories[i].credentials)
+        identities += std::to_string(i) + " " + credential.Identity() + " ";
     }
-    return key;
+    return identities;
   }
 };
 
@@ -86,46 +84,63 @@ class Inspector final : public ImageInspector {
         options_(std::move(options)),
         large_bodies_(std::make_shared<kube::Slots>(executor_, clock_, options_.large_bodies,
                                                     "a large body's turn")) {
-    setup_ = NewSetup({}, {});
+    generation_ = NewGeneration({}, {});
   }
 
   Async<ArchitectureSet> Architectures(ImageRequest request) override {
-    std::shared_ptr<Setup> setup = setup_;
-    std::string what = "inspect " + request.image.substr(0, kShownName);
+    std::shared_ptr<Generation> generation = generation_;
+    std::string about = "inspect " + request.image.substr(0, kShownName);
     Result<Reference> reference = Reference::Parse(request.image);
-    if (!reference) co_return reference.error().Prefix(what);
+    if (!reference) co_return reference.error().Prefix(about);
+
+    // The credentials: the pod's own, then those of the plugins.
     ProvidedCredentials provided;
-    if (setup->providers) provided = co_await setup->providers->For(*reference);
+    if (generation->providers) provided = co_await generation->providers->For(*reference);
     std::string problem = std::move(provided.problem);
     if (request.keyring != nullptr && !request.keyring->problem().empty()) {
       problem = problem.empty() ? request.keyring->problem()
                                 : request.keyring->problem() + "; " + problem;
     }
     if (!provided.keyring.empty())
-      request.keyring = Together(request.keyring, provided.keyring, problem);
-    Result<Question> question = Ask(*setup, std::move(*reference), request);
-    // From here on only the credentials that are for this image are in memory.
+      request.keyring = MergeKeyrings(request.keyring, provided.keyring, problem);
+
+    Result<Query> query = NewQuery(*generation, std::move(*reference), request);
+    // From here on, of the keyring only the credentials for this image are in memory.
     request.keyring.reset();
-    if (!question) co_return question.error().Prefix(what);
-    Result<ImagePlatforms> image = co_await Find(setup, std::move(*question));
-    if (!image) co_return Explain(image.error(), problem).Prefix(what);
+    if (!query) co_return query.error().Prefix(about);
+    Result<ImagePlatforms> image = co_await Find(generation, std::move(*query));
+    if (!image) co_return AddProblem(image.error(), problem).Prefix(about);
     co_return ArchitecturesFor(*image, request.os);
   }
 
-  std::optional<Result<ArchitectureSet>> Remembered(const ImageRequest& request) override {
-    // A plugin may know credentials that are part of the question.
-    if (setup_->providers) return std::nullopt;
+  std::optional<Result<ArchitectureSet>> Cached(const ImageRequest& request) override {
+    // The credentials of plugins are part of the key, and are not known here.
+    if (generation_->providers) return std::nullopt;
     Result<Reference> reference = Reference::Parse(request.image);
     if (!reference) return std::nullopt;
-    Result<Question> question = Ask(*setup_, std::move(*reference), request);
-    if (!question) return std::nullopt;
-    std::string key = question->Key();
-    if (Setup::Failure* failure = setup_->failures.Find(key); failure != nullptr) {
-      if (clock_.Now() < failure->believed_until) return std::nullopt;
-    }
-    ImagePlatforms* image = Known(*setup_, key, *question);
+    Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
+    if (!query) return std::nullopt;
+    std::string key = query->Key();
+    if (FindFailure(*generation_, key) != nullptr) return std::nullopt;
+    ImagePlatforms* image = FindImage(*generation_, key, *query);
     if (image == nullptr) return std::nullopt;
     return ArchitecturesFor(*image, request.os);
+  }
+
+  std::string SharingKey(const ImageRequest& request) const override {
+    std::string key = std::to_string(generation_->number) + " " + request.image + " " + request.os +
+                      (request.always_pull ? " always" : "");
+    if (request.keyring == nullptr) return key;
+    Result<Reference> reference = Reference::Parse(request.image);
+    if (!reference) return key;
+    // The whole keyring decides whether there is room for the credentials of a plugin.
+    if (generation_->providers && generation_->providers->Matches(*reference))
+      return key + " " + request.keyring->Identity();
+    Result<Query> query = NewQuery(*generation_, std::move(*reference), request);
+    if (!query) return key;
+    // The problem is part of the error, and may name a Secret of the pod's namespace.
+    std::string identities = query->CredentialIdentities() + request.keyring->problem();
+    return identities.empty() ? key : key + " " + Sha256Digest(identities);
   }
 
   Result<void> SetConfig(InspectorConfig config) override {
@@ -149,20 +164,16 @@ class Inspector final : public ImageInspector {
 
     std::set<std::string> named_hosts = registries->Hosts();
     named_hosts.merge(config.containerd_hosts.Hosts());
-    std::shared_ptr<Setup> setup = NewSetup(config, std::move(named_hosts));
-    setup->registries = std::move(*registries);
-    setup->policy = std::move(*policy);
-    setup->containerd = config.containerd_hosts;
+    std::shared_ptr<Generation> next = NewGeneration(config, std::move(named_hosts));
+    next->number = generation_->number + 1;
+    next->registries = std::move(*registries);
+    next->policy = std::move(*policy);
+    next->containerd = config.containerd_hosts;
     if (!config.credential_providers.providers.empty())
-      setup->providers.emplace(clock_, config.credential_providers);
-    setup_ = std::move(setup);
+      next->providers.emplace(clock_, config.credential_providers);
+    generation_ = std::move(next);
     config_ = std::move(config);
     return kube::Ok();
-  }
-
-  InspectorStats stats() const override {
-    uint64_t token_requests = setup_->client.token_requests();
-    return {.requests = setup_->client.calls() - token_requests, .token_requests = token_requests};
   }
 
  private:
@@ -177,8 +188,8 @@ class Inspector final : public ImageInspector {
     return architectures;
   }
 
-  std::shared_ptr<Setup> NewSetup(const InspectorConfig& config,
-                                  std::set<std::string> named_hosts) {
+  std::shared_ptr<Generation> NewGeneration(const InspectorConfig& config,
+                                            std::set<std::string> named_hosts) {
     RegistryClientOptions options;
     options.transport.ca_pem = config.ca_bundle_pem;
     options.transport.host_tls = config.certificates;
@@ -193,140 +204,131 @@ class Inspector final : public ImageInspector {
     options.transport.proxy = kube::ProxySettings::FromEnvironment();
     options.transport.large_bodies = large_bodies_;
     options.transport.trace = options_.trace;
-    return std::make_shared<Setup>(executor_, clock_, std::move(options), options_.capacity);
+    return std::make_shared<Generation>(executor_, clock_, std::move(options), options_.capacity);
   }
 
-  // A password that was to come from a plugin, or from a secret that is not used, may be what is
-  // missing.
-  static Error Explain(const Error& error, const std::string& problem) {
+  // A failed plugin or an unused secret may be the reason why a registry refused the request.
+  static Error AddProblem(const Error& error, const std::string& problem) {
     bool refused = error.code() == kube::Code::kUnauthenticated ||
                    error.code() == kube::Code::kPermissionDenied;
     return refused && !problem.empty() ? error.Prefix(problem) : error;
   }
 
-  // The pod's own credentials, then those of plugins as far as there is room.
-  static SharedKeyring Together(const SharedKeyring& own, const Keyring& provided,
-                                std::string& problem) {
+  // The pod's own credentials, then those of plugins while there is room.
+  static SharedKeyring MergeKeyrings(const SharedKeyring& own, const Keyring& provided,
+                                     std::string& problem) {
     Keyring all = own == nullptr ? Keyring() : *own;
     Result<void> added = all.Append(provided);
     if (!added && problem.empty()) problem = "credential providers: " + added.error().message();
     return std::make_shared<const Keyring>(std::move(all));
   }
 
-  // Who is asked, and with what.
-  Result<Question> Ask(const Setup& setup, Reference reference, const ImageRequest& request) const {
+  // Where the image is looked for, and with which credentials.
+  static Result<Query> NewQuery(const Generation& generation, Reference reference,
+                                const ImageRequest& request) {
     std::string about = "registry " + reference.registry;
-    Result<void> allowed = setup.policy.Check(reference);
+    Result<void> allowed = generation.policy.Check(reference);
     if (!allowed) return allowed.error().Prefix(about);
-    Result<std::vector<PullSource>> sources = setup.registries.Sources(reference);
+    Result<std::vector<PullSource>> sources = generation.registries.Sources(reference);
     if (!sources) return sources.error();
 
-    Question question{
+    Query query{
         .reference = std::move(reference), .always_pull = request.always_pull, .repositories = {}};
-    bool by_digest = !question.reference.digest.empty();
+    bool by_digest = !query.reference.digest.empty();
     for (PullSource& source : *sources) {
       Result<std::vector<PullSource>> places =
-          setup.containerd.Expand(std::move(source), by_digest);
+          generation.containerd.Expand(std::move(source), by_digest);
       if (!places) return places.error().Prefix(about);
       for (PullSource& place : *places) {
         std::vector<Credential> credentials;
         if (request.keyring != nullptr)
           credentials = request.keyring->Match(place.registry, place.repository);
-        question.repositories.push_back({std::move(place), std::move(credentials)});
+        query.repositories.push_back({std::move(place), std::move(credentials)});
       }
     }
-    return question;
+    return query;
   }
 
-  // From memory, or by a flight of its own, or by joining one that is under way.
-  Async<ImagePlatforms> Find(std::shared_ptr<Setup> setup, Question question) {
+  // From the cache, else from a registry.
+  Async<ImagePlatforms> Find(std::shared_ptr<Generation> generation, Query query) {
     co_await kube::IgnoreCancellation();
-    std::string key = question.Key();
-    while (true) {
-      if (Setup::Failure* failure = setup->failures.Find(key); failure != nullptr) {
-        if (clock_.Now() < failure->believed_until) co_return failure->error;
-      }
-      if (ImagePlatforms* image = Known(*setup, key, question); image != nullptr) co_return *image;
-      auto found = setup->flights.find(key);
-      if (found == setup->flights.end()) break;
-      std::shared_ptr<Setup::Flight> flight = found->second;
-      while (!flight->result) {
-        Result<void> waited = co_await flight->done.Wait();
-        if (!waited) co_return waited.error();
-      }
-      // Only its own caller was cancelled: somebody else has to fly.
-      if (!FailedWith(*flight->result, kube::Code::kCancelled)) co_return *flight->result;
+    std::string key = query.Key();
+    Generation::Failure* failure = FindFailure(*generation, key);
+    if (failure != nullptr) co_return failure->error;
+    ImagePlatforms* cached = FindImage(*generation, key, query);
+    if (cached != nullptr) co_return *cached;
+    Result<ImagePlatforms> image = co_await ReadFromAny(generation, key, std::move(query));
+    if (image) {
+      generation->images.Put(image->digest, *image);
+      generation->tags.Put(key, {image->digest, clock_.Now() + kTagLifetime});
+    } else if (image.error().code() != kube::Code::kCancelled) {
+      generation->failures.Put(key, {image.error(), clock_.Now() + kFailureLifetime});
     }
-    auto flight = std::make_shared<Setup::Flight>();
-    setup->flights[key] = flight;
-    Result<ImagePlatforms> image = co_await Fly(setup, key, std::move(question));
-    flight->result = image;
-    setup->flights.erase(key);
-    flight->done.NotifyAll();
     co_return image;
   }
 
-  ImagePlatforms* Known(Setup& setup, const std::string& key, const Question& question) {
-    if (!question.reference.digest.empty()) return setup.images.Find(question.reference.digest);
-    Setup::Tag* tag = setup.tags.Find(key);
-    if (tag == nullptr || question.always_pull || clock_.Now() >= tag->believed_until)
-      return nullptr;
-    return setup.images.Find(tag->digest);
+  Generation::Failure* FindFailure(Generation& generation, const std::string& key) {
+    Generation::Failure* failure = generation.failures.Find(key);
+    return failure != nullptr && clock_.Now() < failure->expires ? failure : nullptr;
   }
 
-  Async<ImagePlatforms> Fly(std::shared_ptr<Setup> setup, std::string key, Question question) {
+  ImagePlatforms* FindImage(Generation& generation, const std::string& key, const Query& query) {
+    if (!query.reference.digest.empty()) return generation.images.Find(query.reference.digest);
+    Generation::Tag* tag = generation.tags.Find(key);
+    if (tag == nullptr || query.always_pull || clock_.Now() >= tag->expires) return nullptr;
+    return generation.images.Find(tag->digest);
+  }
+
+  // From the first of the query's repositories that has it.
+  Async<ImagePlatforms> ReadFromAny(std::shared_ptr<Generation> generation, std::string key,
+                                    Query query) {
     kube::TimePoint deadline = clock_.Now() + options_.timeout;
-    bool known_tag = question.reference.digest.empty() && setup->tags.Find(key) != nullptr;
+    bool known_tag = query.reference.digest.empty() && generation->tags.Find(key) != nullptr;
     Result<ImagePlatforms> image = Error::Internal("no registry to ask");
-    for (size_t i = 0; i < question.repositories.size(); ++i) {
-      const Repository& repository = question.repositories[i];
+    for (size_t i = 0; i < query.repositories.size(); ++i) {
+      const Repository& repository = query.repositories[i];
       if (options_.trace) {
         options_.trace("from " + repository.source.registry + "/" + repository.source.repository +
-                       ": " + repository.source.why);
+                       ": " + repository.source.reason);
       }
-      // A silent mirror must leave time for those after it.
+      // A mirror that does not answer must leave time for the next ones.
       kube::Duration left = deadline - clock_.Now();
-      kube::TimePoint turn = clock_.Now() + left / (question.repositories.size() - i);
-      image = co_await ReadFrom(setup, repository, question.reference.Version(), known_tag, turn);
-      // Whatever is wrong with it, the user is told where it was.
+      kube::TimePoint own_deadline = clock_.Now() + left / (query.repositories.size() - i);
+      image = co_await ReadFrom(generation, repository, query.reference.Version(), known_tag,
+                                own_deadline);
+      // Every error names the registry.
       std::string about = "registry " + repository.source.registry;
       if (!image && !image.error().message().starts_with(about))
         image = image.error().Prefix(about);
       if (image || image.error().code() == kube::Code::kCancelled) break;
     }
-    if (image) {
-      setup->images.Put(image->digest, *image);
-      setup->tags.Put(key, {image->digest, clock_.Now() + options_.tag_ttl});
-    } else if (image.error().code() != kube::Code::kCancelled) {
-      setup->failures.Put(key, {image.error(), clock_.Now() + options_.error_ttl});
-    }
     co_return image;
   }
 
-  // A tag that was seen before is looked up by HEAD: where it has not moved, nothing more is read.
-  Async<ImagePlatforms> ReadFrom(std::shared_ptr<Setup> setup, Repository repository,
+  // A tag that was seen before costs a HEAD; if it has not moved, nothing more is read.
+  Async<ImagePlatforms> ReadFrom(std::shared_ptr<Generation> generation, Repository repository,
                                  std::string version, bool known_tag, kube::TimePoint deadline) {
     if (known_tag) {
-      auto digest = co_await setup->client.ManifestDigest(repository, version, deadline);
-      // Some refuse HEAD: kInvalid.
+      auto digest = co_await generation->client.ManifestDigest(repository, version, deadline);
+      // kInvalid: some registries refuse HEAD.
       if (!digest && digest.error().code() != kube::Code::kInvalid) co_return digest.error();
       if (digest && *digest) {
-        ImagePlatforms* image = setup->images.Find(**digest);
+        ImagePlatforms* image = generation->images.Find(**digest);
         if (image != nullptr) co_return *image;
       }
     }
     Result<ImagePlatforms> image =
-        co_await setup->reader.Read(std::move(repository), std::move(version), deadline);
+        co_await ReadImage(generation->client, std::move(repository), std::move(version), deadline);
     co_return image;
   }
 
   kube::Executor executor_;
   kube::Clock& clock_;
   InspectorOptions options_;
-  std::shared_ptr<kube::Slots>
-      large_bodies_;  // of all configurations: those before the newest have calls, too
+  // Shared by all generations: earlier ones may have calls in flight.
+  std::shared_ptr<kube::Slots> large_bodies_;
   InspectorConfig config_;
-  std::shared_ptr<Setup> setup_;
+  std::shared_ptr<Generation> generation_;
 };
 
 }  // namespace

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// ImageInspector: which architectures can an image run on?
+// ImageInspector: finds out which architectures an image can run on.
 //
 //   auto inspector = NewImageInspector(executor, clock);
 //   ImageRequest request{.image = "quay.io/team/app:1", .os = "linux"};
-//   Result<ArchitectureSet> runs_on = co_await inspector->Architectures(std::move(request));
+//   Result<ArchitectureSet> architectures = co_await inspector->Architectures(std::move(request));
 //
-// What an image says is kept: by digest as long as there is room, by tag for a while and per
-// credentials, so that no namespace profits from another's. Questions about one image at one time
-// are asked once. Thread: the executor's.
+// Results are cached: by digest while there is room, and by tag and credentials for kTagLifetime.
+// The credentials are part of the key so that no namespace profits from the credentials of another.
+// Equal requests at the same time are not joined here, but by their caller, with SharingKey().
+// Thread: the executor's.
 #pragma once
 
 #include <chrono>
@@ -18,6 +19,7 @@
 
 #include "inspection/config/credentials.h"
 #include "inspection/config/inspector_config.h"
+#include "inspection/timing.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "placement/architecture.h"
@@ -25,32 +27,23 @@
 namespace inspection {
 
 struct ImageRequest {
-  std::string image;         // as the pod names it, untrusted
-  std::string os = "linux";  // entries for another operating system don't count
-  bool always_pull = false;  // ask the registry what a tag means now
-  SharedKeyring keyring;     // what this pod may use
+  std::string image;         // as named in the pod, untrusted
+  std::string os = "linux";  // index entries for another operating system are ignored
+  bool always_pull = false;  // ask the registry for the current digest of a tag
+  SharedKeyring keyring;     // the credentials that the pod may use
 };
 
 struct InspectorOptions {
   // Of one inspection, all requests and retries together.
-  std::chrono::milliseconds timeout{30'000};
-  // How long a tag's meaning is believed without asking.
-  std::chrono::milliseconds tag_ttl{60'000};
-  // How long a failure is: so that the pods of a Deployment don't each ask in vain.
-  std::chrono::milliseconds error_ttl{1'000};
-  // Manifests and configs of more than 256 KiB in memory at a time; further ones wait. The others
-  // never do.
+  std::chrono::milliseconds timeout = kInspectionTimeout;
+  // How many manifests and configs larger than 256 KiB may be in memory at a time; further ones
+  // wait. Smaller ones never wait.
   size_t large_bodies = 8;
-  // Images and tags that are remembered, each.
+  // Images and tags in the cache, each.
   size_t capacity = 4096;
-  // Told of each request and each choice (mirror, credential), for people; never holds a secret.
-  // May be empty.
+  // Called with a line of text for each request and each choice of a mirror or credential; never
+  // with a secret. May be empty.
   std::function<void(const std::string&)> trace;
-};
-
-struct InspectorStats {
-  uint64_t requests = 0;        // to registries
-  uint64_t token_requests = 0;  // to token servers
 };
 
 class ImageInspector {
@@ -58,24 +51,25 @@ class ImageInspector {
   virtual ~ImageInspector() = default;
 
   // Returns: sorted GOARCH names; empty if the image is for other operating systems only, which is
-  // not an error. Errors, each naming image, registry and cause: kInvalid (the name; what the
-  // registry sent), kNotFound, kUnauthenticated and kPermissionDenied (credentials, blocked by
-  // configuration or policy), kThrottled, kUnavailable, kDeadlineExceeded, kCancelled.
+  // not an error. Errors, each with the image, the registry and the cause: kInvalid (the name, or
+  // what the registry sent), kNotFound, kUnauthenticated and kPermissionDenied (credentials, or
+  // blocked by configuration or policy), kThrottled, kUnavailable, kDeadlineExceeded, kCancelled.
   virtual kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) = 0;
-  // The same if no registry need be asked for it, else nullopt.
-  virtual std::optional<kube::Result<placement::ArchitectureSet>> Remembered(
+  // The same without a request to a registry; nullopt if that needs one.
+  virtual std::optional<kube::Result<placement::ArchitectureSet>> Cached(
       const ImageRequest& request) = 0;
+  // Equal for requests that may share one call of Architectures(): the same image under the same
+  // configuration, with the same credentials for the places where it is looked for. Other keys
+  // after each change of the configuration, which may change these places.
+  virtual std::string SharingKey(const ImageRequest& request) const = 0;
 
-  // From now on; nothing learnt under another configuration is used. kInvalid names what does not
-  // parse, and nothing changes then.
+  // Replaces the configuration and drops all that was cached under the previous one. kInvalid says
+  // what does not parse; the previous configuration stays in use then.
   virtual kube::Result<void> SetConfig(InspectorConfig config) = 0;
-
-  // Since the last SetConfig() that changed something.
-  virtual InspectorStats stats() const = 0;
 };
 
-// The registry in an image's name ("docker.io" where it has none); "" if it is no name. For taking
-// turns, not for asking.
+// The registry in an image's name ("docker.io" where it has none), for fairness between registries;
+// "" for an invalid name.
 std::string RegistryOf(const std::string& image);
 
 std::unique_ptr<ImageInspector> NewImageInspector(kube::Executor executor, kube::Clock& clock,

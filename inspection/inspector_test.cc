@@ -4,15 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/manifest.h"
 #include "inspection/testing/fake_registry.h"
-#include "kube/base/task_group.h"
+#include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -30,9 +30,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using Trouble = FakeRegistry::Trouble;
+using Fault = FakeRegistry::Fault;
 
-// The machine's time, moved on by a test.
+// The real time plus an offset that the test advances.
 class OffsetClock final : public kube::Clock {
  public:
   void Advance(kube::Duration by) { offset_ += by; }
@@ -46,21 +46,17 @@ class OffsetClock final : public kube::Clock {
   kube::Duration offset_{};
 };
 
-std::string Insecure(const FakeRegistry& registry) {
-  return "[[registry]]\nlocation = \"" + registry.host() + "\"\ninsecure = true\n";
-}
-
-class InspectorTest : public ::testing::Test {
+class InspectorTest : public RegistryFixture {
  protected:
   InspectorTest() {
     InspectorOptions options;
     options.timeout = 10s;
     options.trace = [this](const std::string& line) { trace_.push_back(line); };
     inspector_ = NewImageInspector(io_.get_executor(), clock_, options);
-    config_.registries_conf = Insecure(registry_);
+    config_.registries_conf = InsecureRegistriesConf(registry_.host());
     Result<void> set = inspector_->SetConfig(config_);
     EXPECT_TRUE(set) << set.error();
-    // The registry's scheme becomes known, so that the tests count requests only.
+    // The client caches the registry's scheme, so that the tests count requests only.
     registry_.PutIndex("known", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
     EXPECT_THAT(Inspect("known:1"), IsOk());
     registry_.ClearLog();
@@ -74,18 +70,10 @@ class InspectorTest : public ::testing::Test {
     return kube::Run(io_, inspector_->Architectures(std::move(request)));
   }
   SharedKeyring KeyringFor(const std::string& user, const std::string& password) {
-    Keyring keyring;
-    Result<void> added =
-        keyring.AddSecret("ns/" + user, kDockerConfigJsonType,
-                          R"({"auths":{")" + registry_.host() + R"(":{"username":")" + user +
-                              R"(","password":")" + password + R"("}}})");
-    EXPECT_TRUE(added);
-    return std::make_shared<const Keyring>(std::move(keyring));
+    return NewKeyring(registry_.host(), user, password);
   }
 
-  kube::asio::io_context io_;
   OffsetClock clock_;
-  FakeRegistry registry_{io_.get_executor(), {}};
   InspectorConfig config_;
   std::vector<std::string> trace_;
   std::unique_ptr<ImageInspector> inspector_;
@@ -135,7 +123,7 @@ TEST_F(InspectorTest, LargePartsOfOneImageDoNotWaitForEachOther) {
   EXPECT_EQ(registry_.log().size(), 4u);
 }
 
-TEST_F(InspectorTest, WhatIsKnownCostsNothing) {
+TEST_F(InspectorTest, ACachedTagCostsNoRequest) {
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   ASSERT_THAT(Inspect("app:1"), IsOk());
   registry_.ClearLog();
@@ -143,7 +131,7 @@ TEST_F(InspectorTest, WhatIsKnownCostsNothing) {
   EXPECT_THAT(registry_.log(), IsEmpty());
 }
 
-TEST_F(InspectorTest, AlwaysCostsOneHeadWhileTheTagStays) {
+TEST_F(InspectorTest, AlwaysPullCostsOneHeadIfTheTagHasNotMoved) {
   registry_.PutImage("app", "1", {"linux", "s390x"});
   ImageRequest always = Request("app:1");
   always.always_pull = true;
@@ -153,7 +141,7 @@ TEST_F(InspectorTest, AlwaysCostsOneHeadWhileTheTagStays) {
   EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
 }
 
-TEST_F(InspectorTest, AMovedTagIsNoticed) {
+TEST_F(InspectorTest, AMovedTagIsDetected) {
   registry_.PutImage("app", "1", {"linux", "amd64"});
   ASSERT_THAT(Inspect("app:1"), IsOk());
   registry_.PutImage("app", "1", {"linux", "arm64"});
@@ -178,21 +166,51 @@ TEST_F(InspectorTest, ADigestIsReadOnceForAllTags) {
   EXPECT_THAT(registry_.log(), IsEmpty());
 }
 
-TEST_F(InspectorTest, ManyAtOnceAskOnce) {
-  registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
-  int good = 0;
-  kube::TaskGroup tasks(io_.get_executor());
-  struct Ask {
-    static kube::asio::awaitable<void> Once(ImageInspector& inspector, ImageRequest request,
-                                            int& good) {
-      Result<ArchitectureSet> got = co_await inspector.Architectures(std::move(request));
-      good += got.has_value() ? 1 : 0;
-    }
-  };
-  for (int i = 0; i < 20; ++i) tasks.Spawn("ask", Ask::Once(*inspector_, Request("app:1"), good));
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
-  EXPECT_EQ(good, 20);
-  EXPECT_THAT(registry_.log(), ElementsAre("GET /v2/app/manifests/1"));
+// The queue of the cluster controller joins requests by this key.
+TEST_F(InspectorTest, OnlyRequestsWithTheSameAnswerHaveTheSameSharingKey) {
+  ImageRequest plain = Request("app:1");
+  EXPECT_EQ(inspector_->SharingKey(plain), inspector_->SharingKey(Request("app:1")));
+  ImageRequest irrelevant = plain;
+  irrelevant.keyring = NewKeyring("other.io", "u", "p");
+  EXPECT_EQ(inspector_->SharingKey(irrelevant), inspector_->SharingKey(plain));
+
+  std::set<std::string> keys = {inspector_->SharingKey(plain)};
+  ImageRequest next = plain;
+  next.os = "windows";
+  EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second);
+  next = plain;
+  next.always_pull = true;
+  EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second);
+  next = plain;
+  for (const char* user : {"u", "v"}) {
+    next.keyring = KeyringFor(user, "p");
+    EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second) << user;
+  }
+  Keyring keyring;
+  keyring.AddProblem("pull secret ns/huge is larger than 64 KiB");
+  next.keyring = std::make_shared<const Keyring>(std::move(keyring));
+  EXPECT_TRUE(keys.insert(inspector_->SharingKey(next)).second);
+}
+
+// Under another configuration, a credential may be for another place.
+TEST_F(InspectorTest, ANewConfigurationChangesTheSharingKey) {
+  std::string before = inspector_->SharingKey(Request("app:1"));
+  config_.registries_conf += "mirror = [{location = \"mirror.io\"}]\n";
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_NE(inspector_->SharingKey(Request("app:1")), before);
+}
+
+// Whether the credentials of a plugin fit in depends on the whole keyring.
+TEST_F(InspectorTest, WithACredentialProviderTheWholeKeyringIsInTheSharingKey) {
+  ImageRequest request = Request("app:1");
+  request.keyring = NewKeyring("other.io", "u", "p");
+  ImageRequest other = Request("app:1");
+  other.keyring = NewKeyring("other.io", "v", "p");
+  EXPECT_EQ(inspector_->SharingKey(request), inspector_->SharingKey(other));
+  config_.credential_providers.providers.push_back(
+      {.name = "p", .match_images = {registry_.host()}});
+  ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
+  EXPECT_NE(inspector_->SharingKey(request), inspector_->SharingKey(other));
 }
 
 TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
@@ -211,7 +229,7 @@ TEST_F(InspectorTest, NoNamespaceProfitsFromAnothersCredentials) {
   for (const std::string& line : trace_) EXPECT_THAT(line, Not(HasSubstr("hunter2")));
 }
 
-TEST_F(InspectorTest, AFailureIsBelievedForAMoment) {
+TEST_F(InspectorTest, AFailureIsCachedForAMoment) {
   EXPECT_THAT(Inspect("absent:1"), FailsWith(Code::kNotFound));
   registry_.ClearLog();
   EXPECT_THAT(Inspect("absent:1"), FailsWith(Code::kNotFound));
@@ -221,7 +239,7 @@ TEST_F(InspectorTest, AFailureIsBelievedForAMoment) {
   EXPECT_THAT(Inspect("absent:1"), IsOk());
 }
 
-TEST_F(InspectorTest, AnIndexInAnIndexCounts) {
+TEST_F(InspectorTest, NestedIndexesAreRead) {
   std::string inner = registry_.PutIndex("app", "", {{"linux", "arm64"}, {"linux", "s390x"}});
   registry_.PutManifest("app", "1",
                         R"({"schemaVersion":2,"manifests":[{"mediaType":")" +
@@ -230,20 +248,20 @@ TEST_F(InspectorTest, AnIndexInAnIndexCounts) {
   EXPECT_THAT(*Inspect("app:1"), ElementsAre("arm64", "s390x"));
 }
 
-TEST_F(InspectorTest, AnOperatorBundleRunsNowhereAndSuitsAll) {
+TEST_F(InspectorTest, AnOperatorBundleIsForAllArchitectures) {
   registry_.PutImage("bundle", "1", {"linux", "amd64"},
                      R"({"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"})");
   EXPECT_EQ(*Inspect("bundle:1"), placement::AllArchitectures());
 }
 
-TEST_F(InspectorTest, NothingWithoutAnArchitectureIsAnAnswer) {
+TEST_F(InspectorTest, AnImageWithoutAnArchitectureIsAnError) {
   registry_.PutImage("app", "1", {"linux", ""});
   EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kInvalid, HasSubstr("names no architecture")));
   registry_.PutIndex("app", "2", {{"unknown", "unknown"}});
   EXPECT_THAT(Inspect("app:2"), FailsWith(Code::kInvalid));
 }
 
-TEST_F(InspectorTest, AMirrorIsAskedFirstAndLeavesTheRestToTheRegistry) {
+TEST_F(InspectorTest, AMirrorIsUsedBeforeTheRegistry) {
   FakeRegistry mirror(io_.get_executor(), {});
   mirror.PutIndex("cache/app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
@@ -256,7 +274,7 @@ TEST_F(InspectorTest, AMirrorIsAskedFirstAndLeavesTheRestToTheRegistry) {
   EXPECT_THAT(trace_, ::testing::Contains(HasSubstr("mirror of " + registry_.host())));
 }
 
-TEST_F(InspectorTest, ANewConfigurationForgetsWhatTheOldOneLearnt) {
+TEST_F(InspectorTest, ANewConfigurationDropsTheCache) {
   registry_.PutImage("app", "1", {"linux", "amd64"});
   ASSERT_THAT(Inspect("app:1"), IsOk());
   config_.registries_conf =
@@ -275,14 +293,14 @@ TEST_F(InspectorTest, ABadConfigurationChangesNothing) {
   EXPECT_THAT(Inspect("app:1"), IsOk());
 }
 
-TEST_F(InspectorTest, APolicyRefusesBeforeAnybodyIsAsked) {
+TEST_F(InspectorTest, APolicyRefusesBeforeAnyRequest) {
   config_.policy_json = R"({"default":[{"type":"reject"}]})";
   ASSERT_THAT(inspector_->SetConfig(config_), IsOk());
   EXPECT_THAT(Inspect("app:1"), FailsWith(Code::kPermissionDenied));
   EXPECT_THAT(registry_.log(), IsEmpty());
 }
 
-TEST_F(InspectorTest, ABadNameCostsNothing) {
+TEST_F(InspectorTest, ABadNameCostsNoRequest) {
   EXPECT_THAT(Inspect(ImageRequest{.image = "Not A Name"}),
               FailsWith(Code::kInvalid, HasSubstr("Not A Name")));
   EXPECT_THAT(registry_.log(), IsEmpty());
@@ -292,11 +310,11 @@ TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
   registry_.PutImage("no-arch", "1", {"linux", ""});
   registry_.PutManifest("no-manifest", "1", "[]", kOciManifest);
   registry_.PutImage("broken", "1", {"linux", "amd64"});
-  registry_.Misbehave("broken/", Trouble::kBroken);
+  registry_.InjectFault("broken/", Fault::kBroken);
   registry_.PutImage("lying", "1", {"linux", "amd64"});
-  registry_.Misbehave("lying/manifests", Trouble::kLyingDigest);
+  registry_.InjectFault("lying/manifests", Fault::kLyingDigest);
   registry_.PutImage("huge", "1", {"linux", "amd64"});
-  registry_.Misbehave("huge/manifests", Trouble::kEndlessBody);
+  registry_.InjectFault("huge/manifests", Fault::kEndlessBody);
   struct Row {
     const char* image;
     const char* cause;
@@ -313,8 +331,8 @@ TEST_F(InspectorTest, EveryErrorNamesImageRegistryAndCause) {
   }
 }
 
-// What the message says of this pod's secrets is no other pod's to read.
-TEST_F(InspectorTest, ASecretThatIsNotUsedIsNamedWhereARegistryRefuses) {
+// The message names secrets of the pod's namespace, so pods of other namespaces must not get it.
+TEST_F(InspectorTest, AnUnusedSecretIsNamedWhenARegistryRefuses) {
   registry_.PutIndex("secret", "1", {{"linux", "amd64"}});
   registry_.RequireToken("u", "p");
   Keyring keyring;
@@ -326,22 +344,22 @@ TEST_F(InspectorTest, ASecretThatIsNotUsedIsNamedWhereARegistryRefuses) {
   EXPECT_THAT(Inspect("secret:1"), FailsWith(Code::kUnauthenticated, Not(HasSubstr("ns/huge"))));
 }
 
-TEST_F(InspectorTest, WhatIsRememberedNeedsNoRegistry) {
+TEST_F(InspectorTest, CachedImagesNeedNoRegistry) {
   registry_.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
-  EXPECT_FALSE(inspector_->Remembered(Request("app:1")));
+  EXPECT_FALSE(inspector_->Cached(Request("app:1")));
   ASSERT_THAT(Inspect("app:1"), IsOk());
-  auto known = inspector_->Remembered(Request("app:1"));
+  auto known = inspector_->Cached(Request("app:1"));
   ASSERT_TRUE(known);
   EXPECT_THAT(**known, ElementsAre("amd64", "arm64"));
   ImageRequest always = Request("app:1");
   always.always_pull = true;
-  EXPECT_FALSE(inspector_->Remembered(always));
+  EXPECT_FALSE(inspector_->Cached(always));
   ImageRequest other = Request("app:1");
   other.keyring = KeyringFor("u", "p");
-  EXPECT_FALSE(inspector_->Remembered(other));
+  EXPECT_FALSE(inspector_->Cached(other));
 }
 
-TEST_F(InspectorTest, AMirrorOfContainerdIsAskedForTheRegistryItStandsInFor) {
+TEST_F(InspectorTest, AMirrorOfContainerdIsUsedForItsRegistry) {
   FakeRegistry mirror(io_.get_executor(), {});
   mirror.PutIndex("app", "1", {{"linux", "s390x"}, {"linux", "arm64"}});
   std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/containerd/up.test";

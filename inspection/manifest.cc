@@ -14,14 +14,14 @@ using kube::Error;
 using kube::Json;
 using kube::Result;
 
-// An index of honest makers has tens of entries, attestations included.
+// Usual indexes have some tens of entries, including attestations.
 constexpr size_t kMaxEntries = 1024;
 constexpr size_t kMaxPlatforms = 64;
 constexpr size_t kMaxNested = 16;
 // Signed (+prettyjws) and not.
 constexpr std::string_view kDockerSchema1 = "application/vnd.docker.distribution.manifest.v1+";
 
-// Keys hold dots, so kube::Find() does not serve.
+// Not kube::Find(), which takes the dots in these keys for a path.
 const Json* Member(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   auto found = object.find(key);
@@ -54,7 +54,7 @@ bool IsIndexType(std::string_view media_type) {
   return media_type == kOciIndex || media_type == kDockerList;
 }
 
-// Attestations and signatures that buildkit puts beside the images.
+// Whether the entry is an attestation or signature, which buildkit adds to indexes.
 bool IsAnnotatedReference(const Json& entry) {
   const Json* annotations = Member(entry, "annotations");
   if (annotations == nullptr || !annotations->is_object()) return false;
@@ -76,7 +76,7 @@ Result<Manifest> ParseIndex(const Json& json) {
       Result<Descriptor> nested = ParseDescriptor(entry, "nested index");
       if (!nested) return nested.error();
       if (manifest.nested.size() == kMaxNested)
-        return Error::Invalid("index with more than 16 nested ones");
+        return Error::Invalid("index with more than 16 nested indexes");
       manifest.nested.push_back(std::move(*nested));
       continue;
     }
@@ -139,7 +139,7 @@ Result<Manifest> ParseManifest(std::string_view body) {
   if (schema1 || media_type.starts_with(kDockerSchema1)) {
     return Error::Invalid("unsupported manifest type: Docker schema 1");
   }
-  // One digest must not stand for two images, depending on the reader (CVE-2021-41190).
+  // Two readers must not see two different images under one digest (CVE-2021-41190).
   bool index = Member(*json, "manifests") != nullptr;
   bool image = Member(*json, "config") != nullptr || Member(*json, "layers") != nullptr;
   if (index && image) return Error::Invalid("manifest is both an index and an image");

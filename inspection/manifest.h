@@ -1,17 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifest: what a registry says an image is, reduced to what matters for placement.
+// Manifest: the parts of image manifests that matter for placement.
 //
 //   Result<Manifest> manifest = ParseManifest(body);
-//   index  -> platforms at hand, nested indexes to fetch
-//   image  -> the config blob to fetch, then ParseImageConfig()
+//   index  -> has the platforms; its nested indexes must be fetched
+//   image  -> the config blob must be fetched, for ParseImageConfig()
 //
-// The bytes alone decide what a manifest is: they have a digest, the Content-Type of an answer has
-// none. Docker's schema 1 is not supported: its digest covers only a part of the document.
+// The type of a manifest is decided by its body, which the digest covers, not by the Content-Type
+// header. Docker's schema 1 is not supported: its digest covers only a part of the document.
 //
-// Architectures are GOARCH names as nodes have them ("x86_64" is read as "amd64"). Input is
-// untrusted: whatever cannot be the name of an architecture is left out, so it can never reach a
-// pod. Source: OCI Image Spec 1.1 (image-index.md, manifest.md, config.md), Docker Image Manifest
-// V2 schema 2.
+// Architectures are GOARCH names as on nodes ("x86_64" is read as "amd64"). Input is untrusted:
+// names that cannot be architectures are skipped, so that they never get into a pod. Source: OCI
+// Image Spec 1.1 (image-index.md, manifest.md, config.md), Docker Image Manifest V2 schema 2.
 #pragma once
 
 #include <compare>
@@ -31,7 +30,7 @@ inline constexpr std::string_view kDockerList =
 inline constexpr std::string_view kDockerManifest =
     "application/vnd.docker.distribution.manifest.v2+json";
 
-// Larger manifests and config blobs are refused; the registries' own limit for manifests.
+// Larger manifests and config blobs are refused. Registries have the same limit for manifests.
 inline constexpr size_t kMaxManifestBytes = 4u << 20;
 
 struct Platform {
@@ -48,9 +47,9 @@ struct Descriptor {
 struct Manifest {
   enum class Kind { kIndex, kImage };
   Kind kind = Kind::kImage;
-  // kIndex: of the entries that are images, sorted, each once.
+  // kIndex: the platforms of the images in it, sorted, each once.
   std::vector<Platform> platforms;
-  // kIndex: entries that are indexes themselves.
+  // kIndex: the nested indexes.
   std::vector<Descriptor> nested;
   // kIndex: the image, if there is only one.
   std::optional<Descriptor> only_image;
@@ -60,20 +59,20 @@ struct Manifest {
 
 struct ImageConfig {
   Platform platform;
-  // An operator bundle (operator-sdk): manifests only, nothing to run, so it suits every
+  // An operator bundle (operator-sdk): it contains manifests and no program, so it is for every
   // architecture.
   bool bundle = false;
 };
 
-// Where the document names no mediaType, its members decide. kInvalid for anything that is not a
-// manifest, for one that could be read as an index and as an image, and for schema 1.
+// Without a mediaType in the document, its members decide the kind. kInvalid for other documents,
+// for one that can be read both as an index and as an image, and for schema 1.
 kube::Result<Manifest> ParseManifest(std::string_view body);
 
 // kInvalid if the config names no architecture and is no bundle. An absent os is "linux".
 kube::Result<ImageConfig> ParseImageConfig(std::string_view body);
 
-// "x86_64" -> "amd64"; nullopt for what cannot be an architecture: empty, "unknown", too long, or
-// odd characters.
+// "x86_64" -> "amd64"; nullopt for names that cannot be an architecture: empty, "unknown", too
+// long, or with invalid characters.
 std::optional<std::string> NormalizeArchitecture(std::string_view name);
 
 }  // namespace inspection

@@ -51,7 +51,7 @@ TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
       Entry(R"({"os":"linux","architecture":""})"),
       Entry(R"({"architecture":"amd64"})"),
       Entry(R"({"os":"linux","architecture":7})"),
-      Entry(R"({"os":"linux","architecture":"no/label value"})"),  // would be refused as a label
+      Entry(R"({"os":"linux","architecture":"no/label value"})"),  // invalid as a label value
       Entry(R"({"os":"linux","architecture":"s390x"})",
             R"(,"annotations":{"vnd.docker.reference.type":"x"})"),
       "7",
@@ -64,7 +64,7 @@ TEST(ManifestTest, EntriesThatAreNoImagesAreSkipped) {
   }
 }
 
-TEST(ManifestTest, TheOnlyImageOfAnIndexIsNamed) {
+TEST(ManifestTest, AnIndexOfOneImageNamesIt) {
   auto one = ParseManifest(Index(kAmd64 + "," + Entry("")));
   ASSERT_TRUE(one && one->only_image);
   EXPECT_EQ(one->only_image->digest, kDigest);
@@ -73,7 +73,7 @@ TEST(ManifestTest, TheOnlyImageOfAnIndexIsNamed) {
   EXPECT_FALSE(two->only_image);
 }
 
-TEST(ManifestTest, OtherSystemsAreKeptApart) {
+TEST(ManifestTest, PlatformsKeepTheirOperatingSystem) {
   auto got =
       ParseManifest(Index(kArm64 + "," + Entry(R"({"os":"windows","architecture":"amd64"})")));
   ASSERT_TRUE(got);
@@ -92,7 +92,7 @@ TEST(ManifestTest, NestedIndexesAreForTheCallerToFetch) {
 }
 
 TEST(ManifestTest, AnImageNamesItsConfig) {
-  // By content, and by its own word.
+  // By content, and by its mediaType.
   for (std::string_view type : {std::string_view(""), kOciManifest, kDockerManifest}) {
     std::string image = kImage;
     image.insert(1, R"("mediaType":")" + std::string(type) + "\",");
@@ -104,14 +104,13 @@ TEST(ManifestTest, AnImageNamesItsConfig) {
   }
 }
 
-TEST(ManifestTest, AnIndexIsKnownByItsContentToo) {
+TEST(ManifestTest, AnIndexWithoutAMediaTypeIsDetected) {
   auto got = ParseManifest(R"({"schemaVersion":2,"manifests":[)" + kAmd64 + "]}");
   ASSERT_TRUE(got) << got.error();
   EXPECT_EQ(got->kind, Manifest::Kind::kIndex);
 }
 
-// Its digest does not cover the whole document: whoever serves it can change the rest under the
-// same digest.
+// Its digest does not cover the whole document: a server can change the rest under the same digest.
 TEST(ManifestTest, Schema1IsNotSupported) {
   const std::string rows[] = {
       R"({"schemaVersion":1,"name":"a","tag":"b","architecture":"amd64","fsLayers":[]})",
@@ -125,7 +124,7 @@ TEST(ManifestTest, Schema1IsNotSupported) {
   }
 }
 
-TEST(ManifestTest, NoDocumentIsAnIndexAndAnImage) {
+TEST(ManifestTest, ADocumentThatIsIndexAndImageIsRefused) {
   for (std::string_view type : {"", "application/vnd.oci.image.index.v1+json",
                                 "application/vnd.oci.image.manifest.v1+json"}) {
     std::string both = kImage;
@@ -134,7 +133,7 @@ TEST(ManifestTest, NoDocumentIsAnIndexAndAnImage) {
   }
 }
 
-TEST(ManifestTest, RefusesWhatIsNoManifest) {
+TEST(ManifestTest, RefusesOtherDocuments) {
   std::string many;
   for (int i = 0; i < 1025; ++i) many += (i == 0 ? "" : ",") + kAmd64;
   const std::string rows[] = {
@@ -181,7 +180,7 @@ TEST(ImageConfigTest, AnOperatorBundleNeedsNoArchitecture) {
   EXPECT_TRUE(got->bundle);
 }
 
-TEST(ManifestTest, NamesOfOtherWorldsAreReadAsGo) {
+TEST(ManifestTest, OtherNamesOfArchitecturesAreMappedToGo) {
   EXPECT_EQ(NormalizeArchitecture("x86_64"), "amd64");
   EXPECT_EQ(NormalizeArchitecture("aarch64"), "arm64");
   EXPECT_EQ(NormalizeArchitecture("AMD64"), "amd64");
@@ -190,7 +189,7 @@ TEST(ManifestTest, NamesOfOtherWorldsAreReadAsGo) {
   EXPECT_EQ(NormalizeArchitecture("amd64,arm64"), std::nullopt);
 }
 
-TEST(ManifestTest, DamageNeverYieldsAnOddArchitecture) {
+TEST(ManifestTest, DamagedManifestsYieldNoInvalidArchitecture) {
   auto check = [](const std::string& text) {
     auto manifest = ParseManifest(text);
     if (manifest) {

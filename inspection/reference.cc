@@ -22,7 +22,7 @@ bool IsUpper(char c) { return c >= 'A' && c <= 'Z'; }
 bool IsHex(char c) { return IsDigit(c) || (c >= 'a' && c <= 'f'); }
 bool IsAlnum(char c) { return IsDigit(c) || IsLower(c) || IsUpper(c); }
 
-// alphanumerics parted by one '.', one or two '_', or any number of '-'.
+// Alphanumerics separated by one '.', one or two '_', or any number of '-'.
 bool IsPathComponent(std::string_view part) {
   size_t at = 0;
   while (true) {
@@ -67,7 +67,7 @@ bool LooksLikeRegistry(std::string_view first) {
          std::any_of(first.begin(), first.end(), IsUpper);
 }
 
-Error Bad(std::string_view text, std::string_view why) {
+Error InvalidReference(std::string_view text, std::string_view why) {
   std::string shown(text.substr(0, 200));
   std::replace_if(
       shown.begin(), shown.end(), [](unsigned char c) { return !std::isprint(c); }, '?');
@@ -124,15 +124,15 @@ bool IsRepository(std::string_view text) {
 }
 
 Result<Reference> Reference::Parse(std::string_view text) {
-  if (text.empty()) return Bad(text, "empty");
-  if (text.size() > kMaxText) return Bad(text, "too long");
+  if (text.empty()) return InvalidReference(text, "empty");
+  if (text.size() > kMaxText) return InvalidReference(text, "too long");
   Reference reference;
   std::string_view rest = text;
 
   // Digest.
   if (size_t at = rest.find('@'); at != std::string_view::npos) {
     reference.digest = rest.substr(at + 1);
-    if (!IsDigest(reference.digest)) return Bad(text, "bad digest");
+    if (!IsDigest(reference.digest)) return InvalidReference(text, "bad digest");
     rest = rest.substr(0, at);
   }
 
@@ -141,7 +141,7 @@ Result<Reference> Reference::Parse(std::string_view text) {
   size_t colon = rest.find(':', last_slash == std::string_view::npos ? 0 : last_slash);
   if (colon != std::string_view::npos) {
     reference.tag = rest.substr(colon + 1);
-    if (!IsTag(reference.tag)) return Bad(text, "bad tag");
+    if (!IsTag(reference.tag)) return InvalidReference(text, "bad tag");
     rest = rest.substr(0, colon);
   } else if (reference.digest.empty()) {
     reference.tag = "latest";
@@ -152,9 +152,8 @@ Result<Reference> Reference::Parse(std::string_view text) {
   if (slash != std::string_view::npos && LooksLikeRegistry(rest.substr(0, slash))) {
     reference.registry = rest.substr(0, slash);
     reference.repository = rest.substr(slash + 1);
-    if (!IsRegistryHost(reference.registry)) return Bad(text, "bad registry host");
-    // Upper case alone makes "Registry/app" name a registry: that one keeps its case, or it would
-    // read as a path.
+    if (!IsRegistryHost(reference.registry)) return InvalidReference(text, "bad registry host");
+    // In "Registry/app" only the upper case tells that there is a registry, so the case is kept.
     std::string lower = kube::AsciiLower(reference.registry);
     if (LooksLikeRegistry(lower)) reference.registry = lower;
     if (reference.registry == "index.docker.io") reference.registry = kDockerHub;
@@ -163,13 +162,14 @@ Result<Reference> Reference::Parse(std::string_view text) {
     reference.repository = rest;
     reference.short_name = true;
     if (rest.size() == 64 && std::all_of(rest.begin(), rest.end(), IsHex))
-      return Bad(text, "an image ID, not a name");
+      return InvalidReference(text, "it is an image ID");
   }
-  if (!IsRepository(reference.repository)) return Bad(text, "bad repository name");
+  if (!IsRepository(reference.repository)) return InvalidReference(text, "bad repository name");
   if (reference.registry == kDockerHub && reference.repository.find('/') == std::string::npos) {
     reference.repository.insert(0, "library/");
   }
-  if (reference.Name().size() > kMaxName) return Bad(text, "name longer than 255 characters");
+  if (reference.Name().size() > kMaxName)
+    return InvalidReference(text, "name longer than 255 characters");
   return reference;
 }
 

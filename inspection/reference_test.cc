@@ -17,7 +17,7 @@ struct Good {
   bool short_name = false;
 };
 
-TEST(ReferenceTest, CompletesWhatThePodLeavesOut) {
+TEST(ReferenceTest, CompletesShortNames) {
   const Good rows[] = {
       {"nginx", "docker.io", "library/nginx", "latest", "", true},
       {"nginx:1.27-alpine", "docker.io", "library/nginx", "1.27-alpine", "", true},
@@ -48,7 +48,7 @@ TEST(ReferenceTest, CompletesWhatThePodLeavesOut) {
   }
 }
 
-TEST(ReferenceTest, RefusesWhatNoRegistryWouldTake) {
+TEST(ReferenceTest, RefusesInvalidNames) {
   const std::string rows[] = {
       "",
       " ",
@@ -108,7 +108,7 @@ TEST(ReferenceTest, ErrorsShowNoControlCharacters) {
   EXPECT_THAT(got.error().message(), ::testing::Not(::testing::HasSubstr("\x1b")));
 }
 
-TEST(ReferenceTest, WhateverParsesPrintsAndParsesAgain) {
+TEST(ReferenceTest, ToStringOfAParsedNameParsesToTheSame) {
   ForMutations({"[fd00::1]:5000/a/b:v1@" + kSha256, "docker.io/library/nginx:1.2", "r.io:5000/app"},
                20'000, [](const std::string& text) {
                  kube::Result<Reference> once = Reference::Parse(text);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inspector against skopeo as the judge, on Debian's docker-registry in four guises: the same
-// images under the same registries.conf, certs.d, auth file and policy.json must have the same
-// architectures, or none, for both. Where the two differ by design: inspection/README.md.
+// Compares the inspector with skopeo, on four configurations of Debian's docker-registry: with the
+// same registries.conf, certs.d, auth file and policy.json both must find the same architectures,
+// or fail. Differences by design: inspection/README.md.
 #include "inspection/testing/skopeo.h"
 
 #include <gmock/gmock.h>
@@ -19,6 +19,7 @@
 #include "inspection/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/registry_fixture.h"
 #include "inspection/testing/token_server.h"
 #include "kube/base/task_group.h"
 #include "kube/client/read_file.h"
@@ -35,27 +36,27 @@ using kube::KeyPair;
 using kube::Result;
 using placement::ArchitectureSet;
 
-constexpr int kAtOnce = 3;
-constexpr char kNobody[] = "127.0.0.1:1";  // no registry answers there
+constexpr int kConcurrency = 3;
+constexpr char kUnusedAddress[] = "127.0.0.1:1";  // no registry is there
 
-// One configuration of a node, and the images that are asked for under it.
+// One configuration of a node, and the images to inspect with it.
 struct NodeSetup {
   std::string name;
-  std::string repository;  // as pods name it
+  std::string repository;  // as named in pods
   std::string registries_conf;
   std::string drop_in;
   std::map<std::string, std::string> auths;  // key: password of user "u"
   std::map<std::string, std::string>
       files;  // below .config/containers: certs.d/HOST/ca.crt, policy.json
-  // What skopeo is asked for in place of `repository`, which it would not resolve: aliases are
-  // podman's.
+  // The repository for skopeo, if it does not resolve `repository`: aliases are a feature of
+  // podman.
   std::string full_name;
-  // Few images: whatever is asked for, the answer is no.
+  // Every inspection fails, so there are few cases.
   bool refused = false;
-  // Tags come from another place than digests: skopeo would look there for what a nested index
-  // names.
+  // Tags and digests come from different places: skopeo would look for nested manifests in the
+  // wrong one.
   bool split = false;
-  // By `skopeo copy`, which asks policy.json.
+  // Uses `skopeo copy`, which checks policy.json.
   bool policy = false;
 
   std::string home;
@@ -67,8 +68,8 @@ struct NodeSetup {
 
 struct Case {
   NodeSetup* setup;
-  std::string version;          // ":tag", "@digest" or both
-  std::string skopeos_version;  // which takes no tag beside a digest
+  std::string version;         // ":tag", "@digest" or both
+  std::string skopeo_version;  // skopeo accepts no tag with a digest
 };
 
 class SkopeoTest : public ::testing::Test {
@@ -102,7 +103,7 @@ class SkopeoTest : public ::testing::Test {
                      .certificate = serving_,
                      .client_ca_pem = client_.certificate_pem});
     Publish("team/app", {"amd64", "arm64", "s390x", "ppc64le"});
-    // A mirror with other images of the same tags: the answer tells who was asked.
+    // A mirror with other images for the same tags: the result shows which one was used.
     Publish("cache/team/app", {"mips64le", "riscv64", "loong64", "386"});
   }
 
@@ -110,8 +111,8 @@ class SkopeoTest : public ::testing::Test {
     return std::make_unique<DockerRegistry>(std::move(options));
   }
 
-  // Its own authority. By openssl: ours makes certificates for servers, which no server takes from
-  // a client.
+  // Self-signed. Made with openssl: kube/crypto makes certificates for servers, which are not valid
+  // for clients.
   KeyPair NewClientCertificate() const {
     std::string name = root_ + "/client";
     kube::Subprocess openssl(
@@ -123,7 +124,7 @@ class SkopeoTest : public ::testing::Test {
             .private_key_pem = *kube::ReadFile(name + ".key")};
   }
 
-  // Every kind of image, of these architectures.
+  // Pushes every kind of image, for these architectures.
   void Publish(const std::string& repository, const std::vector<std::string>& architectures) {
     Publisher publisher(io_, open_->port(), "");
     std::map<std::string, std::string>& digests = digests_[repository];
@@ -157,9 +158,6 @@ class SkopeoTest : public ::testing::Test {
         kOciIndex);
   }
 
-  static std::string Insecure(const std::string& host) {
-    return "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n";
-  }
   static std::string Entry(const std::string& prefix, const std::string& location,
                            const std::string& more = "") {
     return "[[registry]]\nprefix = \"" + prefix + "\"\nlocation = \"" + location + "\"\n" + more;
@@ -179,7 +177,7 @@ class SkopeoTest : public ::testing::Test {
   void AddSetupsOfCredentials();
   void AddSetupsOfPolicy();
 
-  // Lays out the home folder of a setup, and reads it as the inspector does.
+  // Writes the home folder of a setup, and configures the inspector with it.
   void Prepare(NodeSetup& setup) {
     setup.home = root_ + "/homes/" + setup.name;
     std::string folder = setup.home + "/.config/containers";
@@ -212,7 +210,7 @@ class SkopeoTest : public ::testing::Test {
         IsOk());
   }
 
-  // Every tag; some by digest, which a mirror may not have, and by both.
+  // Every tag, some digests, which a mirror may not have, and tag with digest.
   std::vector<Case> CasesOf(NodeSetup& setup) const {
     std::vector<Case> cases;
     const std::map<std::string, std::string>& digests = digests_.at("team/app");
@@ -226,7 +224,7 @@ class SkopeoTest : public ::testing::Test {
       return cases;
     }
     if (setup.policy) {
-      // What `copy` can copy.
+      // The images that `copy` supports.
       for (const char* tag : {":oci", ":docker", ":index"}) cases.push_back({&setup, tag, tag});
       return cases;
     }
@@ -241,7 +239,7 @@ class SkopeoTest : public ::testing::Test {
     return cases;
   }
 
-  static std::string Shown(const Result<ArchitectureSet>& result) {
+  static std::string ToText(const Result<ArchitectureSet>& result) {
     if (!result) return "refused";
     std::string text;
     for (const std::string& architecture : *result)
@@ -249,14 +247,14 @@ class SkopeoTest : public ::testing::Test {
     return text;
   }
 
-  kube::asio::awaitable<void> Judge(std::vector<Case>& cases, size_t& next) {
+  kube::asio::awaitable<void> Compare(std::vector<Case>& cases, size_t& next) {
     while (next < cases.size()) {
       size_t index = next++;
       Case one = cases[index];
       NodeSetup& setup = *one.setup;
       Skopeo skopeo(setup.home, setup.auth_file);
       std::string name =
-          (setup.full_name.empty() ? setup.repository : setup.full_name) + one.skopeos_version;
+          (setup.full_name.empty() ? setup.repository : setup.full_name) + one.skopeo_version;
       Result<ArchitectureSet> wanted = co_await skopeo.Architectures(name);
       if (setup.policy) {
         std::string scratch = root_ + "/copy" + std::to_string(index);
@@ -266,11 +264,11 @@ class SkopeoTest : public ::testing::Test {
       ImageRequest request{.image = setup.repository + one.version,
                            .keyring = std::make_shared<const Keyring>(setup.keyring)};
       Result<ArchitectureSet> got = co_await setup.inspector->Architectures(request);
-      EXPECT_EQ(Shown(got), Shown(wanted)) << setup.name << " " << request.image << "\n"
-                                           << (got ? "" : got.error().ToString()) << "\n"
-                                           << setup.registries_conf << setup.drop_in;
+      EXPECT_EQ(ToText(got), ToText(wanted)) << setup.name << " " << request.image << "\n"
+                                             << (got ? "" : got.error().ToString()) << "\n"
+                                             << setup.registries_conf << setup.drop_in;
       setup.answered += wanted ? 1 : 0;
-      ++judged_;
+      ++compared_;
     }
   }
 
@@ -285,7 +283,7 @@ class SkopeoTest : public ::testing::Test {
   std::unique_ptr<DockerRegistry> open_, password_, token_, mutual_;
   std::map<std::string, std::map<std::string, std::string>> digests_;
   std::vector<std::unique_ptr<NodeSetup>> setups_;
-  size_t judged_ = 0;
+  size_t compared_ = 0;
 };
 
 void SkopeoTest::AddSetupsOfRegistriesConf() {
@@ -293,7 +291,9 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
   const std::string cache = open + "/cache";
   const std::string quay = "quay.test/team/app";
   const std::string insecure = "insecure = true\n";
-  Add({.name = "insecure", .repository = open + "/team/app", .registries_conf = Insecure(open)});
+  Add({.name = "insecure",
+       .repository = open + "/team/app",
+       .registries_conf = InsecureRegistriesConf(open)});
   Add({.name = "not-insecure", .repository = open + "/team/app", .refused = true});
   Add({.name = "location",
        .repository = quay,
@@ -303,9 +303,9 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .registries_conf = Entry("quay.test/team", cache + "/team", insecure)});
   Add({.name = "longest-prefix",
        .repository = quay,
-       .registries_conf = Entry("quay.test", kNobody) +
+       .registries_conf = Entry("quay.test", kUnusedAddress) +
                           Entry("quay.test/team", open + "/team", insecure) +
-                          Entry("quay.test/te", kNobody)});
+                          Entry("quay.test/te", kUnusedAddress)});
   Add({.name = "prefix-of-one-image",
        .repository = quay,
        .registries_conf =
@@ -322,10 +322,11 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache)});
   Add({.name = "mirror-down",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure) + Mirror(kNobody)});
+       .registries_conf = Entry("quay.test", open, insecure) + Mirror(kUnusedAddress)});
   Add({.name = "second-mirror",
        .repository = quay,
-       .registries_conf = Entry("quay.test", open, insecure) + Mirror(kNobody) + Mirror(cache)});
+       .registries_conf =
+           Entry("quay.test", open, insecure) + Mirror(kUnusedAddress) + Mirror(cache)});
   Add({.name = "mirror-for-digests",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure) +
@@ -341,24 +342,25 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
            Entry("quay.test", open, insecure + "mirror-by-digest-only = true\n") + Mirror(cache)});
   Add({.name = "blocked",
        .repository = open + "/team/app",
-       .registries_conf = Insecure(open) + "blocked = true\n",
+       .registries_conf = InsecureRegistriesConf(open) + "blocked = true\n",
        .refused = true});
-  // What is blocked is the place that would be asked.
+  // The location is blocked, not its mirrors.
   Add({.name = "blocked-with-mirror",
        .repository = open + "/team/app",
-       .registries_conf = Insecure(open) + "blocked = true\n" + Mirror(password_->host()),
+       .registries_conf =
+           InsecureRegistriesConf(open) + "blocked = true\n" + Mirror(password_->host()),
        .auths = {{password_->host(), "secret"}}});
   Add({.name = "blocked-and-moved",
        .repository = quay,
        .registries_conf =
-           Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(kNobody)});
+           Entry("quay.test", open, insecure + "blocked = true\n") + Mirror(kUnusedAddress)});
   Add({.name = "blocked-mirror",
        .repository = quay,
        .registries_conf = Entry("quay.test", open, insecure) + Mirror(cache) +
                           Entry(cache, cache, insecure + "blocked = true\n")});
   Add({.name = "drop-in",
        .repository = quay,
-       .registries_conf = Entry("quay.test", kNobody),
+       .registries_conf = Entry("quay.test", kUnusedAddress),
        .drop_in = Entry("quay.test", open, insecure)});
   Add({.name = "drop-in-blocks",
        .repository = quay,
@@ -367,12 +369,13 @@ void SkopeoTest::AddSetupsOfRegistriesConf() {
        .refused = true});
   Add({.name = "alias",
        .repository = "app",
-       .registries_conf = Insecure(open),
+       .registries_conf = InsecureRegistriesConf(open),
        .drop_in = "[aliases]\napp = \"" + open + "/team/app\"\n",
        .full_name = open + "/team/app"});
   Add({.name = "search",
        .repository = "team/app",
-       .registries_conf = "unqualified-search-registries = [\"" + open + "\"]\n" + Insecure(open),
+       .registries_conf =
+           "unqualified-search-registries = [\"" + open + "\"]\n" + InsecureRegistriesConf(open),
        .full_name = open + "/team/app"});
 }
 
@@ -412,12 +415,12 @@ void SkopeoTest::AddSetupsOfCredentials() {
          .refused = true});
     Add({.name = about + "-insecure",
          .repository = image,
-         .registries_conf = Insecure(host),
+         .registries_conf = InsecureRegistriesConf(host),
          .auths = {{host, "secret"}}});
     Add({.name = about + "-mirror",
          .repository = "quay.test/team/app",
-         .registries_conf =
-             Entry("quay.test", kNobody) + "[[registry.mirror]]\nlocation = \"" + host + "\"\n",
+         .registries_conf = Entry("quay.test", kUnusedAddress) +
+                            "[[registry.mirror]]\nlocation = \"" + host + "\"\n",
          .auths = {{host, "secret"}, {"quay.test", "guess"}},
          .files = Trust(host)});
   }
@@ -443,7 +446,7 @@ void SkopeoTest::AddSetupsOfPolicy() {
   auto add = [&](const std::string& name, const std::string& policy, bool refused) {
     Add({.name = "policy-" + name,
          .repository = host + "/team/app",
-         .registries_conf = Insecure(host),
+         .registries_conf = InsecureRegistriesConf(host),
          .files = {{"policy.json", policy + "}}}"}},
          .refused = refused,
          .policy = true});
@@ -460,7 +463,7 @@ void SkopeoTest::AddSetupsOfPolicy() {
       true);
 }
 
-TEST_F(SkopeoTest, TheTwoAgree) {
+TEST_F(SkopeoTest, BothFindTheSameArchitectures) {
   AddSetupsOfRegistriesConf();
   AddSetupsOfCredentials();
   AddSetupsOfPolicy();
@@ -473,41 +476,41 @@ TEST_F(SkopeoTest, TheTwoAgree) {
 
   kube::TaskGroup tasks(io_.get_executor());
   size_t next = 0;
-  for (int i = 0; i < kAtOnce; ++i) tasks.Spawn("judge", Judge(cases, next));
-  while (judged_ < cases.size()) {
-    size_t before = judged_;
-    ASSERT_TRUE(kube::RunUntil(io_, [&] { return judged_ > before; }))
+  for (int i = 0; i < kConcurrency; ++i) tasks.Spawn("compare", Compare(cases, next));
+  while (compared_ < cases.size()) {
+    size_t before = compared_;
+    ASSERT_TRUE(kube::RunUntil(io_, [&] { return compared_ > before; }))
         << "stuck after " << before << " cases";
   }
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return tasks.size() == 0; }));
   for (auto& setup : setups_)
-    EXPECT_EQ(setup->refused, setup->answered == 0) << setup->name << " is not what it is for";
+    EXPECT_EQ(setup->refused, setup->answered == 0) << setup->name << ": refused is wrong";
   RecordProperty("cases", static_cast<int>(cases.size()));
   std::cout << cases.size() << " cases, " << setups_.size() << " configurations\n";
 }
 
-// An image whose answer differs by design, see inspection/README.md.
-TEST_F(SkopeoTest, ABundleIsForEveryArchitectureHereAndForOneThere) {
+// A difference by design, see inspection/README.md.
+TEST_F(SkopeoTest, ABundleIsForEveryArchitectureOnlyForTheInspector) {
   Publisher publisher(io_, open_->port(), "");
   publisher.PushImage("bundle", "1", {"linux", "amd64"}, kOciManifest,
                       R"({"operators.operatorframework.io.bundle.mediatype.v1":"registry+v1"})");
   NodeSetup& setup = Add({.name = "bundle",
                           .repository = open_->host() + "/bundle",
-                          .registries_conf = Insecure(open_->host())});
+                          .registries_conf = InsecureRegistriesConf(open_->host())});
   Prepare(setup);
   Skopeo skopeo(setup.home, setup.auth_file);
-  EXPECT_EQ(Shown(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "amd64");
+  EXPECT_EQ(ToText(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "amd64");
   ImageRequest request{.image = setup.repository + ":1"};
   EXPECT_EQ(*kube::Run(io_, setup.inspector->Architectures(request)),
             placement::AllArchitectures());
 }
 
-// From a fake registry, as Debian's takes such images no more; see inspection/README.md.
-TEST_F(SkopeoTest, Schema1IsReadThereAndRefusedHere) {
+// From a fake registry, as Debian's does not accept such images; see inspection/README.md.
+TEST_F(SkopeoTest, Schema1IsRefusedOnlyByTheInspector) {
   FakeRegistry registry(io_.get_executor(), {});
   NodeSetup& setup = Add({.name = "schema1",
                           .repository = registry.host() + "/old",
-                          .registries_conf = Insecure(registry.host())});
+                          .registries_conf = InsecureRegistriesConf(registry.host())});
   Prepare(setup);
   Skopeo skopeo(setup.home, setup.auth_file);
   std::string layer =
@@ -519,7 +522,7 @@ TEST_F(SkopeoTest, Schema1IsReadThereAndRefusedHere) {
       "\"}]}";
   registry.PutManifest("old", "1", manifest,
                        "application/vnd.docker.distribution.manifest.v1+json");
-  EXPECT_EQ(Shown(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "arm64");
+  EXPECT_EQ(ToText(kube::Run(io_, skopeo.Architectures(setup.repository + ":1"))), "arm64");
   ImageRequest request{.image = setup.repository + ":1"};
   EXPECT_THAT(
       kube::Run(io_, setup.inspector->Architectures(request)),

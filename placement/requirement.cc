@@ -118,15 +118,14 @@ void ClearInspectionError(Pod& pod) {
   RemoveAnnotation(pod, api::kInspectErrorAnnotation);
 }
 
-int InspectionTries(const Pod& pod) {
+int InspectionTries(const Pod& pod, int limit) {
   std::string_view text = LabelOf(pod, api::kInspectErrorCountLabel);
   int tries = 0;
   auto parsed = std::from_chars(text.data(), text.data() + text.size(), tries);
   if (parsed.ptr != text.data() + text.size()) return 0;
   // Users can write any number.
-  if (parsed.ec == std::errc::result_out_of_range)
-    return text.starts_with('-') ? 0 : kMaxInspectionTries;
-  return parsed.ec == std::errc() ? std::clamp(tries, 0, kMaxInspectionTries) : 0;
+  if (parsed.ec == std::errc::result_out_of_range) return text.starts_with('-') ? 0 : limit;
+  return parsed.ec == std::errc() ? std::clamp(tries, 0, limit) : 0;
 }
 
 }  // namespace placement

@@ -15,9 +15,6 @@
 
 namespace placement {
 
-// After this many failed attempts to inspect its images, a pod is released without the result.
-inline constexpr int kMaxInspectionTries = 5;
-
 enum class RequirementResult {
   kSet,       // expressions were added; label node-affinity: set
   kNowhere,   // as kSet, but no node satisfies the expression; also label no-supported-arch
@@ -46,8 +43,7 @@ RequirementResult ApplyFallback(kube::core::Pod& pod, std::string_view architect
 void ApplyInspectionError(kube::core::Pod& pod, std::string_view message, int tries);
 // After a successful attempt: removes the error label and annotation. The count stays as history.
 void ClearInspectionError(kube::core::Pod& pod);
-// The number of failed attempts in the pod's label: 0 if absent or invalid, at most
-// kMaxInspectionTries.
-int InspectionTries(const kube::core::Pod& pod);
+// The number of failed attempts in the pod's label: 0 if absent or invalid, at most `limit`.
+int InspectionTries(const kube::core::Pod& pod, int limit);
 
 }  // namespace placement

@@ -80,12 +80,15 @@ std::string ReadLine(int in) {
 int Measure(const std::string& host, int in, int stop) {
   asio::io_context io;
   kube::Clock& clock = kube::RealClock();
-  auto inspector = inspection::NewImageInspector(io.get_executor(), clock);
+  unsigned long long requests = 0;
+  inspection::InspectorOptions options;
+  options.trace = [&](const std::string& line) { requests += line.find("/v2/") != line.npos; };
+  auto inspector = inspection::NewImageInspector(io.get_executor(), clock, options);
   inspection::InspectorConfig config;
   config.registries_conf = "[[registry]]\nlocation = \"" + host + "\"\ninsecure = true\n";
   CHECK(inspector->SetConfig(config));
   kube::Metrics metrics;
-  cluster_controller::ControllerMetrics counted(metrics);
+  cluster_controller::PlacementMetrics counted(metrics);
   kube::TaskGroup tasks(io.get_executor());
   cluster_controller::InspectionQueue queue(*inspector, clock, tasks, counted);
 
@@ -96,14 +99,14 @@ int Measure(const std::string& host, int in, int stop) {
   auto ask = [&](int pod) {
     inspection::ImageRequest request{.image = host + "/" + ImageName(pod % FLAGS_images) + ":1"};
     kube::ObjectKey key{"ns", std::to_string(pod)};
-    auto answer = queue.Ask(key, request);
+    auto answer = queue.Submit(key, request);
     if (!answer) return;
     queue.Forget(key);
     if (!*answer && failed++ == 0) LOG(WARNING) << answer->error();
     waits.push_back(
         std::chrono::duration<double>(std::chrono::steady_clock::now() - begun).count());
   };
-  queue.OnAnswer([&](const kube::ObjectKey& pod) {
+  queue.OnResult([&](const kube::ObjectKey& pod) {
     asio::post(io, [&ask, pod] { ask(std::stoi(pod.name)); });
   });
   for (int pod = 0; pod < FLAGS_pods; ++pod) ask(pod);
@@ -122,8 +125,7 @@ int Measure(const std::string& host, int in, int stop) {
       "failed\n",
       FLAGS_pods, FLAGS_images, FLAGS_latency_ms, took, waits[waits.size() / 2], failed);
   std::printf("requests: %llu sent, %s received by the registry, at most %d for one path\n",
-              static_cast<unsigned long long>(inspector->stats().requests),
-              counts.substr(0, counts.find(' ')).c_str(), most);
+              requests, counts.substr(0, counts.find(' ')).c_str(), most);
   std::printf("CPU: %.3f s, %.3f ms a pod\n", cpu, 1000 * cpu / FLAGS_pods);
   std::printf("memory: %ld KB before, %ld KB with every pod waiting, %ld KB at most\n",
               before.rss_kb, all_waiting.rss_kb, after.peak_rss_kb);

@@ -19,7 +19,7 @@ using kube::Json;
 using kube::Ok;
 using kube::Result;
 
-// Remembers where a text stops being JSON, and nothing else of it.
+// Finds the position of the first syntax error in a JSON text.
 class JsonErrorFinder final : public nlohmann::json_sax<Json> {
  public:
   // Counted in characters, from 1.
@@ -59,14 +59,14 @@ Result<> CheckJson(std::string_view text) {
                         ": not valid JSON");
 }
 
-// The next line of `text`, which loses it.
+// Removes the next line from `text` and returns it.
 std::string_view TakeLine(std::string_view& text) {
   std::string_view line = text.substr(0, text.find('\n'));
   text.remove_prefix(std::min(text.size(), line.size() + 1));
   return line;
 }
 
-// Those that OpenSSL reads as certificates.
+// Whether OpenSSL reads the block as a certificate.
 bool IsCertificate(std::string_view begin) {
   return begin.starts_with("-----BEGIN CERTIFICATE-----") ||
          begin.starts_with("-----BEGIN X509 CERTIFICATE-----") ||
@@ -115,20 +115,20 @@ Result<int> CountCertificates(std::string_view pem) {
 
 Result<> CheckPullSecret(std::string_view type, std::string_view data) {
   if (type != kDockerConfigJsonType && type != kDockerCfgType) {
-    return Error::Invalid("it is of type " + std::string(type) + ", not " +
+    return Error::Invalid("the type is " + std::string(type) + ", not " +
                           std::string(kDockerConfigJsonType));
   }
   if (Result<> syntax = CheckJson(data); !syntax) return syntax;
   Keyring keyring;
-  // Its errors name no contents.
+  // AddSecret()'s errors quote no contents.
   if (Result<> added = keyring.AddSecret("", type, data); !added)
-    return Error::Invalid("it has no object \"auths\"");
+    return Error::Invalid("there is no object \"auths\"");
   Result<Json> json = kube::ParseJson(data);
   const Json* auths = json && type == kDockerConfigJsonType ? kube::Find(*json, "auths")
                       : json                                ? &*json
                                                             : nullptr;
   if (keyring.empty() && auths != nullptr && !auths->empty()) {
-    return Error::Invalid("none of its entries has a usable registry and credential");
+    return Error::Invalid("no entry has a valid registry and credential");
   }
   return Ok();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ConfigCheck: whether a text that an administrator wrote can be used, judged by the parsers that
-// use it. The error says in which line it cannot, and never quotes what may be a secret.
+// ConfigCheck: checks configuration files of administrators with the parsers that read them later.
+// Errors name the line, and never quote a value that may be a secret.
 #pragma once
 
 #include <string_view>
@@ -12,11 +12,10 @@ namespace inspection {
 // All errors are kInvalid.
 kube::Result<> CheckRegistriesConf(std::string_view toml);
 kube::Result<> CheckPolicyJson(std::string_view json);
-// Returns: how many certificates the bundle has; text between them is ignored, as are blocks of
-// another kind.
+// Returns: the number of certificates in the bundle. Text between them and other PEM blocks are
+// ignored.
 kube::Result<int> CountCertificates(std::string_view pem);
-// `type`: of the Secret. A pull secret of which no entry can be used is refused, one without
-// entries is not.
+// `type`: of the Secret. kInvalid if the pull secret has entries and none of them can be used.
 kube::Result<> CheckPullSecret(std::string_view type, std::string_view data);
 
 }  // namespace inspection

@@ -30,7 +30,7 @@ std::string RegistryOf(const std::string& folder) {
   return folder.substr(0, port) + ":" + folder.substr(port + 1, folder.size() - port - 2);
 }
 
-// Plainer than the protocol has it.
+// Stricter than the protocol.
 bool IsHeaderName(std::string_view text) {
   return kube::IsToken(text) && text.find_first_of("!#$%&'*+.^`|~") == std::string_view::npos;
 }
@@ -50,7 +50,7 @@ class HostsParser : private TomlReader {
     const toml::node* hosts = file.get("host");
     if (hosts != nullptr && !hosts->is_table()) return Fail(hosts->source(), "host: not a table");
 
-    // Tried in the order of the file, not of their names.
+    // toml++ sorts by name; the order of the file counts.
     struct Item {
       std::string url;
       const toml::table* table;
@@ -140,7 +140,7 @@ class HostsParser : private TomlReader {
       return Refuse(*node, "header: not a table");
     for (const auto& [key, value] : *node->as_table()) {
       std::string name(key.str());
-      // The line must not show the value: it may be a password.
+      // The error must not show the value: it may be a password.
       if (!IsHeaderName(name)) return Refuse(value, "header: not a name");
       for (std::string& text : StringsAt(*node->as_table(), name)) {
         if (!IsHeaderValue(text)) return Refuse(value, "header: not a value");
@@ -160,8 +160,7 @@ class HostsParser : private TomlReader {
   }
 };
 
-// The files that `host` names, beside what is known of its registry already. Relative ones are in
-// `folder`.
+// Adds the files that `host` names to `tls`. Relative ones are in `folder`.
 void LoadFiles(const std::string& folder, const ContainerdHost& host, HostTls& tls) {
   auto read = [&](const std::string& name) {
     Result<std::string> text = kube::ReadFile(name.starts_with('/') ? name : folder + "/" + name);
@@ -210,7 +209,7 @@ Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
       return Error::Invalid(tree + ": more than 4096 folders");
     std::string name = entry->path().filename().string();
     std::string ns = name == kDefault ? "" : RegistryOf(name);
-    // Of two spellings of one registry containerd takes the one with underscores.
+    // Of two folders for one registry, containerd uses the one with underscores.
     if (all.folders_.contains(ns) && ns == name) continue;
     all.folders_[ns] = all.ReadFolder(entry->path().string(), ns);
   }
@@ -242,9 +241,9 @@ Result<std::vector<PullSource>> ContainerdHosts::Expand(PullSource source, bool 
     PullSource place{.registry = host.registry,
                      .repository = source.repository,
                      .insecure = host.skip_verify,
-                     .why = "hosts.toml of " + source.registry,
+                     .reason = "hosts.toml of " + source.registry,
                      .host = host.host};
-    if (host.registry != own) place.host.stands_in_for = source.registry;
+    if (host.registry != own) place.host.mirrored_registry = source.registry;
     sources.push_back(std::move(place));
   }
   if (sources.empty() && server_named)

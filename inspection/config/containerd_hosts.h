@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
-// ContainerdHosts: where containerd's nodes pull from, as their folder of registries says it:
+// ContainerdHosts: containerd's mirrors and settings per registry, from its configuration folder:
 //
-//   /etc/containerd/certs.d/docker.io/hosts.toml            images of docker.io
-//                           registry.example_5000_/...      port 5000 of registry.example (also as
-//                           "host:port") _default/hosts.toml             every registry without a
-//                           folder
+//   /etc/containerd/certs.d/docker.io/hosts.toml         images of docker.io
+//                           registry.example_5000_/...   registry.example:5000 (also "host:port")
+//                           _default/hosts.toml          registries without a folder
 //
 //   Result<ContainerdHosts> hosts = ContainerdHosts::Read("/etc/containerd/certs.d");
-//   hosts->Expand(source, by_digest)      // its mirrors in their order, then its server
+//   hosts->Expand(source, by_digest)      // the mirrors in their order, then the server
 //
-// Known: server, [host."URL"], capabilities, ca, client, skip_verify, override_path, header. A tag
-// is asked for at hosts that can both resolve and pull: one that can only resolve would need a
-// second host for the same answer. A folder without hosts.toml holds certificates as in docker's
-// certs.d. Source: containerd's docs/hosts.md.
+// Supported: server, [host."URL"], capabilities, ca, client, skip_verify, override_path, header.
+// Tags are read only from hosts that can both resolve and pull: a host that can only resolve would
+// need a second host for the same answer. A folder without hosts.toml holds certificates as in
+// docker's certs.d. Source: containerd's docs/hosts.md.
 #pragma once
 
 #include <map>
@@ -30,37 +29,36 @@ namespace inspection {
 // One host of a hosts.toml, its server included.
 struct ContainerdHost {
   std::string registry;  // host[:port]
-  bool server = false;   // what comes after the mirrors, in place of the registry itself
+  bool server = false;   // used after the mirrors, in place of the registry itself
   bool skip_verify = false;
   bool pull = true;
   bool resolve = true;
-  HostPeculiarities host;
+  HostSettings host;
   std::vector<std::string> ca_files;
-  // Pairs of certificate and key; the key is empty where one file has both.
+  // Pairs of certificate and key; the key is empty where one file contains both.
   std::vector<std::pair<std::string, std::string>> client_files;
 
   bool operator==(const ContainerdHost&) const = default;
 };
 
-// The hosts that a hosts.toml names, mirrors in their order; `server` last, where it is named.
-// kInvalid with the line.
+// The hosts in a hosts.toml: the mirrors in their order, then `server`, if there is one. kInvalid
+// names the line.
 kube::Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml);
 
 class ContainerdHosts {
  public:
-  // No folder at all.
+  // Without any folder.
   ContainerdHosts() = default;
-  // At most 4096 folders. A folder that cannot be used is an error of its registry only. Blocks for
-  // as long as the file system does. kInvalid if `tree` cannot be read; one that is not there is
-  // empty.
+  // Reads at most 4096 folders; blocks. An invalid folder is an error for its registry only.
+  // kInvalid if `tree` cannot be read; one that does not exist counts as empty.
   static kube::Result<ContainerdHosts> Read(const std::string& tree);
 
-  // The places that `source` stands for, at least one. kInvalid if the registry's folder cannot be
-  // used, or forbids all.
+  // The places to read `source` from, at least one. kInvalid if the registry's folder is invalid,
+  // or allows no host.
   kube::Result<std::vector<PullSource>> Expand(PullSource source, bool by_digest) const;
-  // All hosts ("host" or "host:port") that are named here, those of the folders included.
+  // All hosts ("host" or "host:port") in the configuration, including the names of the folders.
   std::set<std::string> Hosts() const;
-  // Certificates for the hosts that are named here.
+  // The certificates for these hosts.
   const HostCertificates& certificates() const { return certificates_; }
 
   bool operator==(const ContainerdHosts&) const = default;

@@ -20,7 +20,7 @@ using ::testing::IsEmpty;
 
 class ContainerdHostsTest : public TestFolder {
  protected:
-  // "scheme://host/path/repository?ns", with "!" behind an insecure one.
+  // "scheme://host/path/repository?ns", with "!" after an insecure one.
   std::vector<std::string> Places(const std::string& registry, bool by_digest = false) {
     auto hosts = ContainerdHosts::Read(root_);
     if (!hosts) return {hosts.error().ToString()};
@@ -28,16 +28,16 @@ class ContainerdHostsTest : public TestFolder {
     if (!sources) return {sources.error().ToString()};
     std::vector<std::string> places;
     for (const PullSource& source : *sources) {
-      const HostPeculiarities& host = source.host;
+      const HostSettings& host = source.host;
       places.push_back(host.scheme + "://" + source.registry + host.path + "/" + source.repository +
-                       (host.stands_in_for.empty() ? "" : "?" + host.stands_in_for) +
+                       (host.mirrored_registry.empty() ? "" : "?" + host.mirrored_registry) +
                        (source.insecure ? "!" : ""));
     }
     return places;
   }
 };
 
-TEST_F(ContainerdHostsTest, MirrorsComeInTheOrderOfTheFileThenTheRegistryItself) {
+TEST_F(ContainerdHostsTest, MirrorsInTheOrderOfTheFileThenTheRegistry) {
   Write("r.io/hosts.toml", R"(
 [host."https://z.local"]
 [host."http://a.local:5000/cache"]
@@ -51,14 +51,14 @@ TEST_F(ContainerdHostsTest, MirrorsComeInTheOrderOfTheFileThenTheRegistryItself)
                   "https://m.local/registry/v2/team/app?r.io", "://r.io/v2/team/app"));
 }
 
-TEST_F(ContainerdHostsTest, AServerStandsInPlaceOfTheRegistry) {
+TEST_F(ContainerdHostsTest, AServerReplacesTheRegistry) {
   Write("docker.io/hosts.toml", "server = \"https://hub.local\"\n");
   EXPECT_THAT(Places("docker.io"), ElementsAre("https://hub.local/v2/team/app?docker.io"));
   Write("docker.io/hosts.toml", "server = \"https://registry-1.docker.io\"\n");
   EXPECT_THAT(Places("docker.io"), ElementsAre("https://registry-1.docker.io/v2/team/app"));
 }
 
-TEST_F(ContainerdHostsTest, CapabilitiesSayWhatAHostIsAskedFor) {
+TEST_F(ContainerdHostsTest, CapabilitiesSelectTheHosts) {
   Write("r.io/hosts.toml", R"(
 server = "https://r.io"
 [host."https://pull.local"]
@@ -71,12 +71,12 @@ server = "https://r.io"
               ElementsAre("https://pull.local/v2/team/app?r.io", "https://r.io/v2/team/app"));
 }
 
-TEST_F(ContainerdHostsTest, NoHostAtAllIsAnError) {
+TEST_F(ContainerdHostsTest, WithoutAnAllowedHostItIsAnError) {
   Write("r.io/hosts.toml", "server = \"https://r.io\"\ncapabilities = []\n");
   EXPECT_THAT(Places("r.io"), ElementsAre(HasSubstr("hosts.toml of r.io allows no host")));
 }
 
-TEST_F(ContainerdHostsTest, PortsAndTheDefaultHaveFoldersToo) {
+TEST_F(ContainerdHostsTest, FoldersForPortsAndTheDefault) {
   Write("r.io_5000_/hosts.toml", "[host.\"https://port.local\"]\n");
   Write("r.io:6000/hosts.toml", "[host.\"https://colon.local\"]\n");
   Write("_default/hosts.toml", "[host.\"https://any.local\"]\n");
@@ -85,7 +85,7 @@ TEST_F(ContainerdHostsTest, PortsAndTheDefaultHaveFoldersToo) {
   EXPECT_EQ(Places("other.io").front(), "https://any.local/v2/team/app?other.io");
 }
 
-TEST_F(ContainerdHostsTest, FilesAreReadBesideTheirToml) {
+TEST_F(ContainerdHostsTest, RelativeFilesAreNextToTheirToml) {
   Write("r.io/hosts.toml", R"(
 [host."https://m.local"]
   ca = ["ca.crt", ")" + root_ + R"(/absolute.crt"]
@@ -112,7 +112,7 @@ TEST_F(ContainerdHostsTest, FilesAreReadBesideTheirToml) {
   EXPECT_EQ(sources->front().host.headers.size(), 3u);
 }
 
-TEST_F(ContainerdHostsTest, WhatCannotBeUsedIsAnErrorOfItsRegistryAlone) {
+TEST_F(ContainerdHostsTest, AnInvalidFolderIsAnErrorForItsRegistryOnly) {
   Write("bad.io/hosts.toml", "[host.\n");
   Write("typed.io/hosts.toml", "[host.\"https://m.local\"]\nskip_verify = \"yes\"\n");
   Write("good.io/hosts.toml", "[host.\"https://m.local\"]\n");
@@ -125,13 +125,13 @@ TEST_F(ContainerdHostsTest, WhatCannotBeUsedIsAnErrorOfItsRegistryAlone) {
   EXPECT_THAT(ContainerdHosts::Read(root_ + "/absent"), IsOk());
 }
 
-TEST(HostsTomlTest, AHeaderThatWouldBreakTheRequestIsRefusedWithoutItsValue) {
+TEST(HostsTomlTest, AnInvalidHeaderIsRefusedWithoutQuotingItsValue) {
   auto parsed =
       ParseHostsToml("[host.\"https://m.local\".header]\nx = \"secret\\r\\nHost: other\"\n");
   EXPECT_THAT(parsed, FailsWith(Code::kInvalid, ::testing::Not(HasSubstr("secret"))));
 }
 
-TEST(HostsTomlTest, HeadersArePlainerThanTheProtocolAllows) {
+TEST(HostsTomlTest, HeadersAreStricterThanTheProtocol) {
   auto of = [](const std::string& line) {
     return ParseHostsToml("[host.\"https://m.local\".header]\n" + line + "\n");
   };
@@ -142,7 +142,7 @@ TEST(HostsTomlTest, HeadersArePlainerThanTheProtocolAllows) {
   }
 }
 
-TEST(HostsTomlTest, DamageEndsInAnErrorOrInHostsThatCanBeAsked) {
+TEST(HostsTomlTest, DamagedFilesAreErrorsOrHaveValidHosts) {
   ForMutations({"server = \"https://r.io\"\n[host.\"https://m.local:5000/x\"]\ncapabilities = "
                 "[\"pull\", \"resolve\"]\n"
                 "client = [[\"a\", \"b\"]]\nskip_verify = "

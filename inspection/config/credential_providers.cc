@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "inspection/config/host_match.h"
+#include "inspection/timing.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/unstructured.h"
@@ -21,14 +22,9 @@ using std::chrono::seconds;
 constexpr size_t kMaxFile = 1u << 20;
 constexpr size_t kMaxProviders = 64;
 constexpr size_t kMaxMatches = 1024;
-constexpr std::chrono::seconds kMaxDuration{24 * 3600};
-// As the kubelet's.
-constexpr std::chrono::milliseconds kTimeout{60'000};
-// A plugin that failed is left in peace for so long.
-constexpr std::chrono::seconds kRest{10};
 constexpr char kGroup[] = "credentialprovider.kubelet.k8s.io/";
 
-// Go's way to write a duration, without fractions: "12h", "1h30m", "90s", "0s".
+// A duration in Go's format, without fractions: "12h", "1h30m", "90s", "0s".
 std::optional<seconds> ParseDuration(std::string_view text) {
   if (text == "0") return seconds(0);
   if (text.empty()) return std::nullopt;
@@ -54,7 +50,7 @@ std::optional<seconds> ParseDuration(std::string_view text) {
     }
     text.remove_prefix(1);
   }
-  return std::min(std::chrono::duration_cast<seconds>(total), kMaxDuration);
+  return std::min(std::chrono::duration_cast<seconds>(total), kMaxPluginCacheDuration);
 }
 
 std::optional<std::vector<std::string>> StringsAt(const Json& object, const char* field) {
@@ -77,14 +73,14 @@ bool IsProgramName(const std::string& name) {
 Result<CredentialProvider> ParseProvider(const Json& json) {
   CredentialProvider provider;
   provider.name = kube::StringAt(json, "name");
-  if (!IsProgramName(provider.name)) return Error::Invalid("name: not that of a program");
+  if (!IsProgramName(provider.name)) return Error::Invalid("name: not a program's name");
   auto matches = StringsAt(json, "matchImages");
   if (!matches || matches->empty())
-    return Error::Invalid(provider.name + ": matchImages: no list of patterns");
+    return Error::Invalid(provider.name + ": matchImages: not a list of patterns");
   provider.match_images = std::move(*matches);
   provider.api_version = kube::StringAt(json, "apiVersion");
   if (!provider.api_version.starts_with(kGroup))
-    return Error::Invalid(provider.name + ": apiVersion: not known");
+    return Error::Invalid(provider.name + ": apiVersion: not supported");
   std::optional<seconds> duration = ParseDuration(kube::StringAt(json, "defaultCacheDuration"));
   if (!duration) return Error::Invalid(provider.name + ": defaultCacheDuration: not a duration");
   provider.default_cache_duration = *duration;
@@ -97,6 +93,11 @@ Result<CredentialProvider> ParseProvider(const Json& json) {
       provider.env.emplace_back(kube::StringAt(entry, "name"), kube::StringAt(entry, "value"));
   }
   return provider;
+}
+
+bool ProviderMatches(const CredentialProvider& provider, const Reference& image) {
+  return std::any_of(provider.match_images.begin(), provider.match_images.end(),
+                     [&](const std::string& pattern) { return MatchesImage(pattern, image); });
 }
 
 }  // namespace
@@ -115,15 +116,15 @@ Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string
   }
   const Json* providers = kube::Find(json, "providers");
   if (providers == nullptr || !providers->is_array() || providers->size() > kMaxProviders) {
-    return Error::Invalid("providers: no list").Prefix(kAbout);
+    return Error::Invalid("providers: not a list").Prefix(kAbout);
   }
   for (const Json& item : *providers) {
     Result<CredentialProvider> provider = ParseProvider(item);
     if (!provider) return provider.error().Prefix(kAbout);
     const Json* token = kube::Find(item, "tokenAttributes");
     if (token != nullptr && !token->is_null()) {
-      config.left_out.push_back("credential provider " + provider->name +
-                                " wants service account tokens");
+      config.skipped.push_back("credential provider " + provider->name +
+                               " is skipped: it needs service account tokens");
       continue;
     }
     config.providers.push_back(std::move(*provider));
@@ -166,7 +167,7 @@ Result<ProviderAnswer> ParseProviderAnswer(std::string_view text,
     answer.duration = ParseDuration(kube::StringAt(*json, "cacheDuration"));
     if (!answer.duration) return Error::Invalid("the answer's cacheDuration is not a duration");
   }
-  // The same keys and fields as in docker's configuration.
+  // The format of docker's configuration.
   const Json* auth = kube::Find(*json, "auth");
   if (auth == nullptr || auth->is_null()) return answer;
   Json document = {{"auths", *auth}};
@@ -183,24 +184,27 @@ std::vector<std::string> CredentialProviders::KeysOf(const CredentialProvider& p
           provider.name + " registry " + image.registry, provider.name + " global"};
 }
 
-CredentialProviders::Kept* CredentialProviders::Find(const CredentialProvider& provider,
-                                                     const Reference& image) {
+CredentialProviders::CachedAnswer* CredentialProviders::Find(const CredentialProvider& provider,
+                                                             const Reference& image) {
   for (const std::string& key : KeysOf(provider, image)) {
-    Kept* kept = kept_.Find(key);
-    if (kept != nullptr && clock_.Now() < kept->until) return kept;
+    CachedAnswer* cached = cache_.Find(key);
+    if (cached != nullptr && clock_.Now() < cached->expires) return cached;
   }
   return nullptr;
+}
+
+bool CredentialProviders::Matches(const Reference& image) const {
+  return std::any_of(
+      config_.providers.begin(), config_.providers.end(),
+      [&](const CredentialProvider& provider) { return ProviderMatches(provider, image); });
 }
 
 kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference image) {
   co_await kube::IgnoreCancellation();
   ProvidedCredentials provided;
   for (const CredentialProvider& provider : config_.providers) {
-    bool matches =
-        std::any_of(provider.match_images.begin(), provider.match_images.end(),
-                    [&](const std::string& pattern) { return MatchesImage(pattern, image); });
-    if (!matches) continue;
-    Result<Keyring> keyring = co_await Ask(provider, image);
+    if (!ProviderMatches(provider, image)) continue;
+    Result<Keyring> keyring = co_await FindOrRun(provider, image);
     Result<void> added =
         keyring ? provided.keyring.Append(*keyring) : Result<void>(keyring.error());
     if (!added && provided.problem.empty())
@@ -209,27 +213,29 @@ kube::asio::awaitable<ProvidedCredentials> CredentialProviders::For(Reference im
   co_return provided;
 }
 
-// One call of a provider at a time: what it says may be good for those who wait, too.
-Async<Keyring> CredentialProviders::Ask(const CredentialProvider& provider, Reference image) {
+// A provider runs once at a time: its answer may also be for the images that wait.
+Async<Keyring> CredentialProviders::FindOrRun(const CredentialProvider& provider, Reference image) {
   co_await kube::IgnoreCancellation();
   while (true) {
-    if (Kept* kept = Find(provider, image); kept != nullptr) co_return kept->keyring;
-    auto found = flights_.find(provider.name);
-    if (found == flights_.end()) break;
-    std::shared_ptr<Flight> flight = found->second;
-    while (!flight->ended) {
-      Result<void> waited = co_await flight->done.Wait();
+    CachedAnswer* cached = Find(provider, image);
+    if (cached != nullptr) co_return cached->keyring;
+    auto found = running_.find(provider.name);
+    if (found == running_.end()) break;
+    std::shared_ptr<RunningPlugin> other = found->second;
+    while (!other->ended) {
+      Result<void> waited = co_await other->done.Wait();
       if (!waited) co_return waited.error();
     }
   }
-  auto flight = std::make_shared<Flight>();
-  flights_[provider.name] = flight;
+  auto own = std::make_shared<RunningPlugin>();
+  running_[provider.name] = own;
   Result<Keyring> keyring = co_await Run(provider, image);
   bool failed = !keyring && keyring.error().code() != kube::Code::kCancelled;
-  if (failed) kept_.Put(KeysOf(provider, image).back(), {keyring, clock_.Now() + kRest});
-  flight->ended = true;
-  flights_.erase(provider.name);
-  flight->done.NotifyAll();
+  if (failed)
+    cache_.Put(KeysOf(provider, image).back(), {keyring, clock_.Now() + kPluginFailureLifetime});
+  own->ended = true;
+  running_.erase(provider.name);
+  own->done.NotifyAll();
   co_return keyring;
 }
 
@@ -240,17 +246,17 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, Refe
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
                         .input = request.dump(),
-                        .timeout = kTimeout};
+                        .timeout = kPluginTimeout};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
-  ++calls_;
   Result<std::string> output = co_await kube::RunCommand(std::move(command));
   if (!output) co_return output.error();
   Result<ProviderAnswer> answer = ParseProviderAnswer(*output, provider);
   if (!answer) co_return answer.error().Prefix(provider.name);
-  seconds keep = answer->duration.value_or(provider.default_cache_duration);
+  seconds lifetime = answer->duration.value_or(provider.default_cache_duration);
   std::vector<std::string> keys = KeysOf(provider, image);
-  if (keep > seconds(0))
-    kept_.Put(keys[static_cast<size_t>(answer->scope)], {answer->keyring, clock_.Now() + keep});
+  if (lifetime > seconds(0))
+    cache_.Put(keys[static_cast<size_t>(answer->scope)],
+               {answer->keyring, clock_.Now() + lifetime});
   co_return std::move(answer->keyring);
 }
 

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
-// CredentialProviders: what the kubelet's exec plugins know of registries (how ECR, GCR and ACR
-// give out short-lived passwords), by its own CredentialProviderConfig.
+// CredentialProviders: credentials from the kubelet's exec plugins (ECR, GCR and ACR issue
+// short-lived passwords this way), configured by the kubelet's CredentialProviderConfig.
 //
 //   Result<CredentialProviderConfig> config = ParseCredentialProviderConfig(yaml);
 //   config->bin_dir = "/usr/libexec/kubernetes/kubelet-plugins/credential-provider/exec";
 //   CredentialProviders providers(clock, *config);
 //   ProvidedCredentials provided = co_await providers.For(reference);
 //
-// A plugin is bounded in time and output; its answers are kept as long as it says, one call at a
-// time for each. Providers that want service account tokens (tokenAttributes) are left out: there
-// is no pod to speak for here. Source:
+// A plugin's run time and output are limited, it never runs twice at once, and its answers are
+// cached for as long as it says. Providers that need service account tokens (tokenAttributes) are
+// skipped: one inspection serves many pods. Source:
 // kubernetes.io/docs/tasks/administer-cluster/kubelet-credential-provider. Thread: the executor's.
 #pragma once
 
@@ -45,8 +45,8 @@ struct CredentialProvider {
 struct CredentialProviderConfig {
   std::string bin_dir;
   std::vector<CredentialProvider> providers;
-  // Providers of the file that are not used, and why: for the log.
-  std::vector<std::string> left_out;
+  // The providers of the file that are not used, with the reason, for the log.
+  std::vector<std::string> skipped;
 
   bool operator==(const CredentialProviderConfig&) const = default;
 };
@@ -55,24 +55,24 @@ struct CredentialProviderConfig {
 // field.
 kube::Result<CredentialProviderConfig> ParseCredentialProviderConfig(const std::string& text);
 
-// "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path": as many parts of the host, '*' within one;
-// the port must be the same; the path must begin the image's.
+// Patterns: "*.dkr.ecr.*.amazonaws.com", "registry.io:8080/path". '*' matches within one part of
+// the host, the port must be equal, and the path must be a prefix of the image's.
 bool MatchesImage(std::string_view pattern, const Reference& image);
 
-// An answer's "auth", and how long which images may use it.
+// The "auth" of a plugin's answer, with its lifetime and the images that may use it.
 struct ProviderAnswer {
   enum class Scope { kImage, kRegistry, kGlobal };
   Scope scope = Scope::kImage;
   std::optional<std::chrono::seconds> duration;  // nullopt: the provider's default
   Keyring keyring;
 };
-// kInvalid names the field; values are not shown.
+// kInvalid names the field, and never quotes a value.
 kube::Result<ProviderAnswer> ParseProviderAnswer(std::string_view json,
                                                  const CredentialProvider& provider);
 
 struct ProvidedCredentials {
   Keyring keyring;
-  // Why a provider that matches the image has given nothing; empty if all did. Safe to show.
+  // Why a provider that matches the image failed; empty if none failed. Contains no secret.
   std::string problem;
 };
 
@@ -81,34 +81,32 @@ class CredentialProviders {
   CredentialProviders(kube::Clock& clock, CredentialProviderConfig config)
       : clock_(clock), config_(std::move(config)) {}
 
-  // Never fails as a whole: an image may do without.
+  // Without an error: an image may be readable without these credentials.
   kube::asio::awaitable<ProvidedCredentials> For(Reference image);
-
-  uint64_t calls() const { return calls_; }
+  // Whether any provider is configured for `image`.
+  bool Matches(const Reference& image) const;
 
  private:
-  struct Kept {
+  struct CachedAnswer {
     kube::Result<Keyring> keyring;
-    kube::TimePoint until;
+    kube::TimePoint expires;
   };
-  // One provider as it runs: callers with the same question wait for its answer.
-  struct Flight {
+  struct RunningPlugin {
     kube::Notifier done;
     bool ended = false;
   };
 
-  // The key under which an answer for `image` may have been kept.
+  // The cache keys of answers that `image` may use, by ProviderAnswer::Scope.
   static std::vector<std::string> KeysOf(const CredentialProvider& provider,
                                          const Reference& image);
-  Kept* Find(const CredentialProvider& provider, const Reference& image);
-  kube::Async<Keyring> Ask(const CredentialProvider& provider, Reference image);
+  CachedAnswer* Find(const CredentialProvider& provider, const Reference& image);
+  kube::Async<Keyring> FindOrRun(const CredentialProvider& provider, Reference image);
   kube::Async<Keyring> Run(const CredentialProvider& provider, Reference image);
 
   kube::Clock& clock_;
   CredentialProviderConfig config_;
-  kube::LruMap<Kept> kept_{1024};
-  std::map<std::string, std::shared_ptr<Flight>> flights_;
-  uint64_t calls_ = 0;
+  kube::LruMap<CachedAnswer> cache_{1024};
+  std::map<std::string, std::shared_ptr<RunningPlugin>> running_;  // by provider
 };
 
 }  // namespace inspection

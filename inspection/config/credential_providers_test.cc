@@ -41,19 +41,26 @@ providers:
   - {name: REGION, value: north}
 )";
 
-// A plugin that writes down how it was called, then prints `answer`.
+// Plugins record their calls in files.
 class CredentialProvidersTest : public TestFolder {
  protected:
   CredentialProvidersTest() {
     config_ = *ParseCredentialProviderConfig(kConfig);
     config_.bin_dir = root_;
   }
-  void Plugin(const std::string& script) {
-    std::filesystem::permissions(Write("ecr", "#!/bin/sh\n" + script),
-                                 std::filesystem::perms::owner_all);
+  void WritePlugin(const std::string& script) {
+    std::filesystem::permissions(
+        Write("ecr", "#!/bin/sh\necho run >> " + root_ + "/runs\n" + script),
+        std::filesystem::perms::owner_all);
   }
-  void PluginSays(const std::string& scope, const std::string& duration) {
-    Plugin(
+  int PluginRuns() const {
+    std::ifstream runs(root_ + "/runs");
+    int count = 0;
+    for (std::string line; std::getline(runs, line);) ++count;
+    return count;
+  }
+  void WritePluginWithAnswer(const std::string& scope, const std::string& duration) {
+    WritePlugin(
         "echo \"$1 $REGION $(cat)\" >> " + root_ + "/calls\ncat <<'EOF'\n" +
         R"({"kind":"CredentialProviderResponse","apiVersion":"credentialprovider.kubelet.k8s.io/v1","cacheKeyType":")" +
         scope + "\"," + duration +
@@ -61,14 +68,14 @@ class CredentialProvidersTest : public TestFolder {
   }
   ProvidedCredentials For(const std::string& image) {
     std::optional<ProvidedCredentials> provided;
-    struct Ask {
-      static kube::Async<ProvidedCredentials> Once(CredentialProviders& providers,
+    struct Caller {
+      static kube::Async<ProvidedCredentials> Call(CredentialProviders& providers,
                                                    Reference reference) {
         ProvidedCredentials provided = co_await providers.For(std::move(reference));
         co_return provided;
       }
     };
-    return *kube::Run(io_, Ask::Once(providers(), *Reference::Parse(image)));
+    return *kube::Run(io_, Caller::Call(providers(), *Reference::Parse(image)));
   }
   CredentialProviders& providers() {
     if (!providers_) providers_.emplace(clock_, config_);
@@ -83,8 +90,8 @@ class CredentialProvidersTest : public TestFolder {
 
 constexpr char kImage[] = "1.dkr.ecr.north.example.com/app:1";
 
-TEST_F(CredentialProvidersTest, APluginIsAskedAsTheKubeletAsksIt) {
-  PluginSays("Registry", "");
+TEST_F(CredentialProvidersTest, APluginIsRunAsTheKubeletRunsIt) {
+  WritePluginWithAnswer("Registry", "");
   ProvidedCredentials provided = For(kImage);
   EXPECT_THAT(provided.problem, IsEmpty());
   auto credentials = provided.keyring.Match("1.dkr.ecr.north.example.com", "app");
@@ -98,44 +105,44 @@ TEST_F(CredentialProvidersTest, APluginIsAskedAsTheKubeletAsksIt) {
                     HasSubstr(R"("image":"1.dkr.ecr.north.example.com/app:1")")));
 }
 
-TEST_F(CredentialProvidersTest, AnImageOfAnotherRegistryIsNoneOfItsBusiness) {
-  PluginSays("Global", "");
+TEST_F(CredentialProvidersTest, APluginIsNotRunForImagesOfOtherRegistries) {
+  WritePluginWithAnswer("Global", "");
   EXPECT_TRUE(For("quay.io/app:1").keyring.empty());
-  EXPECT_EQ(providers().calls(), 0u);
+  EXPECT_EQ(PluginRuns(), 0);
 }
 
-TEST_F(CredentialProvidersTest, AnAnswerIsKeptForWhatItIsSaidToBeGoodFor) {
-  PluginSays("Registry", R"("cacheDuration":"1h",)");
+TEST_F(CredentialProvidersTest, AnAnswerIsCachedForItsScopeAndDuration) {
+  WritePluginWithAnswer("Registry", R"("cacheDuration":"1h",)");
   For(kImage);
   For("1.dkr.ecr.north.example.com/other:2");
-  EXPECT_EQ(providers().calls(), 1u);
+  EXPECT_EQ(PluginRuns(), 1);
   For("2.dkr.ecr.north.example.com/app:1");
-  EXPECT_EQ(providers().calls(), 2u);
+  EXPECT_EQ(PluginRuns(), 2);
   clock_.Advance(2h);
   For(kImage);
-  EXPECT_EQ(providers().calls(), 3u);
+  EXPECT_EQ(PluginRuns(), 3);
 }
 
-TEST_F(CredentialProvidersTest, TheDefaultDurationIsOfTheConfiguration) {
-  PluginSays("Image", "");
+TEST_F(CredentialProvidersTest, TheDefaultDurationComesFromTheConfiguration) {
+  WritePluginWithAnswer("Image", "");
   For(kImage);
   clock_.Advance(11h);
   For(kImage);
-  EXPECT_EQ(providers().calls(), 1u);
+  EXPECT_EQ(PluginRuns(), 1);
   For("1.dkr.ecr.north.example.com/app:2");
-  EXPECT_EQ(providers().calls(), 2u);
+  EXPECT_EQ(PluginRuns(), 2);
 }
 
-TEST_F(CredentialProvidersTest, AFailureIsToldAndNotRepeatedAtOnce) {
-  Plugin("exit 3\n");
+TEST_F(CredentialProvidersTest, AFailureIsReportedAndCached) {
+  WritePlugin("exit 3\n");
   EXPECT_THAT(For(kImage).problem,
               AllOf(HasSubstr("credential provider "), HasSubstr("/ecr: exit code 3")));
   For(kImage);
-  EXPECT_EQ(providers().calls(), 1u);
+  EXPECT_EQ(PluginRuns(), 1);
   clock_.Advance(1min);
-  Plugin("echo secret\n");
+  WritePlugin("echo secret\n");
   EXPECT_THAT(For(kImage).problem, AllOf(HasSubstr("not a JSON object"), Not(HasSubstr("secret"))));
-  EXPECT_EQ(providers().calls(), 2u);
+  EXPECT_EQ(PluginRuns(), 2);
   std::filesystem::remove(root_ + "/ecr");
   clock_.Advance(1min);
   EXPECT_THAT(For(kImage).problem, HasSubstr("No such file"));
@@ -160,14 +167,14 @@ TEST(CredentialProviderConfigTest, PatternsMatchAsInTheKubelet) {
   }
 }
 
-TEST(CredentialProviderConfigTest, WhatDoesNotFitIsNamed) {
+TEST(CredentialProviderConfigTest, ErrorsNameTheField) {
   auto with = [](std::string from, std::string to) {
     std::string text = kConfig;
     text.replace(text.find(from), from.size(), to);
     return ParseCredentialProviderConfig(text);
   };
   EXPECT_THAT(with("name: ecr", "name: ../ecr"),
-              FailsWith(Code::kInvalid, HasSubstr("name: not that of a program")));
+              FailsWith(Code::kInvalid, HasSubstr("name: not a program's name")));
   EXPECT_THAT(with("credentialprovider.kubelet", "other"),
               FailsWith(Code::kInvalid, HasSubstr("apiVersion")));
   EXPECT_THAT(with("\"12h\"", "\"often\""),
@@ -178,10 +185,11 @@ TEST(CredentialProviderConfigTest, WhatDoesNotFitIsNamed) {
   auto tokens = with("  args:", "  tokenAttributes: {serviceAccountTokenAudience: a}\n  args:");
   ASSERT_THAT(tokens, IsOk());
   EXPECT_THAT(tokens->providers, IsEmpty());
-  EXPECT_THAT(tokens->left_out, ElementsAre(HasSubstr("ecr wants service account tokens")));
+  EXPECT_THAT(tokens->skipped,
+              ElementsAre(HasSubstr("ecr is skipped: it needs service account tokens")));
 }
 
-TEST(CredentialProviderConfigTest, DamageEndsInAnErrorOrInProvidersThatCanBeRun) {
+TEST(CredentialProviderConfigTest, DamagedConfigurationsAreErrorsOrHaveValidProviders) {
   ForMutations({kConfig}, 2000, [](const std::string& text) {
     auto config = ParseCredentialProviderConfig(text);
     if (!config) return;

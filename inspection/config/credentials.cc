@@ -18,7 +18,7 @@ using kube::Json;
 using kube::Result;
 
 constexpr size_t kMaxEntries = 1024;
-// Of one credential: no server takes a longer header.
+// Of one credential: no server accepts a longer header.
 constexpr size_t kMaxCredential = 16 * 1024;
 constexpr size_t kMaxMatches = 16;
 constexpr size_t kMaxMatchedBytes = 64 * 1024;
@@ -37,7 +37,7 @@ bool PathCovers(std::string_view path, std::string_view repository) {
   return repository.size() == path.size() || repository[path.size()] == '/';
 }
 
-bool Sendable(std::string_view text) {
+bool IsValidInHeader(std::string_view text) {
   return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7f; });
 }
 
@@ -61,7 +61,7 @@ std::optional<Credential> ParseEntry(const Json& json) {
       return std::nullopt;
     }
   }
-  if (!Sendable(credential.registry_token)) return std::nullopt;
+  if (!IsValidInHeader(credential.registry_token)) return std::nullopt;
   if (credential.username.find(':') != std::string::npos) return std::nullopt;
   bool empty = credential.username.empty() && credential.identity_token.empty() &&
                credential.registry_token.empty();
@@ -83,7 +83,7 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type,
                                 std::string_view data) {
   std::string about = "pull secret " + std::string(name);
   if (type != kDockerConfigJsonType && type != kDockerCfgType)
-    return Error::Invalid(about + " is of another type");
+    return Error::Invalid(about + " is not of a type for pull secrets");
   if (data.size() > kMaxPullSecretBytes) {
     return Error::Invalid(about + " is larger than " + std::to_string(kMaxPullSecretBytes / 1024) +
                           " KiB");
@@ -92,7 +92,8 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type,
   // The parser's message may quote the secret.
   if (!json || !json->is_object()) return Error::Invalid(about + " is not a JSON object");
   const Json* auths = type == kDockerConfigJsonType ? kube::Find(*json, "auths") : &*json;
-  if (auths == nullptr || !auths->is_object()) return Error::Invalid(about + " has no auths");
+  if (auths == nullptr || !auths->is_object())
+    return Error::Invalid(about + " has no object \"auths\"");
 
   Keyring added;
   for (const auto& [key, value] : auths->items()) {
@@ -125,7 +126,7 @@ Result<void> Keyring::AddSecret(std::string_view name, std::string_view type,
 Result<void> Keyring::Append(const Keyring& other) {
   if (bytes_ + other.bytes_ > kMaxKeyringBytes ||
       entries_.size() + other.entries_.size() > kMaxEntries) {
-    return Error::Invalid("too much together with the secrets before it");
+    return Error::Invalid("too large together with the secrets before it");
   }
   entries_.insert(entries_.end(), other.entries_.begin(), other.entries_.end());
   bytes_ += other.bytes_;

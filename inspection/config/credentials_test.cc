@@ -82,7 +82,7 @@ TEST(KeyringTest, TheLongestMatchComesFirst) {
   EXPECT_THAT(Names(keyring, "quay.io", "a/b/c"), ElementsAre("deep", "path", "host", "star"));
 }
 
-TEST(KeyringTest, SecretsOfOneKeyAreTriedInOrder) {
+TEST(KeyringTest, CredentialsOfOneKeyKeepTheirOrder) {
   Keyring keyring;
   ASSERT_TRUE(keyring.AddSecret("ns/first", kDockerConfigJsonType, Auths(User("quay.io", "one"))));
   ASSERT_TRUE(keyring.AddSecret("ns/second", kDockerCfgType, "{" + User("quay.io", "two") + "}"));
@@ -93,7 +93,7 @@ TEST(KeyringTest, SecretsOfOneKeyAreTriedInOrder) {
   EXPECT_THAT(Names(all, "quay.io", "x/y"), ElementsAre("deep", "one", "two", "global"));
 }
 
-TEST(KeyringTest, OneCredentialIsTriedOnce) {
+TEST(KeyringTest, ACredentialIsReturnedOnce) {
   EXPECT_THAT(Names(KeyringOf(User("quay.io", "u") + "," + User("*.io", "u")), "quay.io", "a"),
               ElementsAre("u"));
 }
@@ -119,7 +119,7 @@ TEST(KeyringTest, ReadsEveryFormOfEntry) {
   EXPECT_THAT(Names(keyring, "e.io", "x"), ElementsAre("winner"));
 }
 
-TEST(KeyringTest, BrokenEntriesAreLeftOutAlone) {
+TEST(KeyringTest, InvalidEntriesAreSkipped) {
   Keyring keyring =
       KeyringOf(R"("a":7,"b":{},"c":{"auth":"!"},"d":{"auth":"bm9jb2xvbg=="},"":{"username":"u"},
       "e":{"username":"a:b"},"f":{"registrytoken":"x\r\ny"},)" +
@@ -151,8 +151,8 @@ TEST(KeyringTest, ASecretThatIsTooLargeIsNamedAndAddsNothing) {
   EXPECT_TRUE(keyring.empty());
 }
 
-// Whatever number of secrets of whatever form: a pod's credentials have a known size.
-TEST(KeyringTest, AllSecretsTogetherAreBoundedInBytes) {
+// The credentials of a pod have a limit, whatever its secrets contain.
+TEST(KeyringTest, AllSecretsTogetherAreLimitedInBytes) {
   std::string many;
   for (int i = 0; i < 60; ++i) {
     many += (i == 0 ? "" : ",") + User("r" + std::to_string(i) + ".io", std::string(900, 'x'));
@@ -170,11 +170,11 @@ TEST(KeyringTest, AllSecretsTogetherAreBoundedInBytes) {
   EXPECT_LE(keyring.Match("r1.io", "a").size(), 16u);
 }
 
-TEST(KeyringTest, ACredentialThatFitsInNoHeaderIsLeftOut) {
+TEST(KeyringTest, ACredentialTooLongForAHeaderIsSkipped) {
   EXPECT_TRUE(KeyringOf(User("quay.io", std::string(20'000, 'x'))).empty());
 }
 
-TEST(KeyringTest, WhatOneImageIsGivenIsBoundedInBytes) {
+TEST(KeyringTest, TheMatchesOfAnImageAreLimitedInBytes) {
   Keyring keyring;
   for (int secret = 0; secret < 2; ++secret) {
     std::string users;
@@ -188,7 +188,7 @@ TEST(KeyringTest, WhatOneImageIsGivenIsBoundedInBytes) {
   EXPECT_EQ(keyring.Match("r.io", "a").size(), 4u);
 }
 
-TEST(KeyringTest, IdentityChangesWithWhatIsInIt) {
+TEST(KeyringTest, IdentityDependsOnTheContents) {
   Keyring keyring = KeyringOf(User("quay.io", "u"));
   std::string before = keyring.Identity();
   ASSERT_TRUE(keyring.Append(KeyringOf(User("r.io", "u"))));
@@ -199,7 +199,7 @@ TEST(KeyringTest, IdentityChangesWithWhatIsInIt) {
   EXPECT_EQ(Keyring().Identity(), "");
 }
 
-TEST(KeyringTest, IdentityTellsCredentialsApartAndKeepsThemSecret) {
+TEST(KeyringTest, IdentityDiffersByCredentialAndIsNotSecret) {
   Credential a{"u", "hunter2", "", "", "x"};
   Credential b{"u", "hunter3", "", "", "x"};
   Credential moved{"uh", "unter2", "", "", "x"};

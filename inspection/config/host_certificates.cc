@@ -50,13 +50,12 @@ HostTls ReadHostFolder(const std::string& folder) {
     if (name.ends_with(".crt")) {
       tls.ca_pem += read(name) + "\n";
     } else if (name.ends_with(".cert")) {
-      if (!has(stem + ".key"))
-        return {.problem = folder + "/" + name + " has no " + stem + ".key beside it"};
+      if (!has(stem + ".key")) return {.problem = folder + "/" + name + " has no " + stem + ".key"};
       if (!tls.cert_pem.empty()) continue;
       tls.cert_pem = read(name);
       tls.key_pem = read(stem + ".key");
     } else if (name.ends_with(".key") && !has(stem + ".cert")) {
-      return {.problem = folder + "/" + name + " has no " + stem + ".cert beside it"};
+      return {.problem = folder + "/" + name + " has no " + stem + ".cert"};
     }
   }
   return tls;

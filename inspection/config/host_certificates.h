@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// HostCertificates: whom to trust at each registry, and what to show there, as certs.d folders say
-// it.
+// HostCertificates: trusted authorities and client certificates per registry, from certs.d folders.
 //
-//   /etc/containers/certs.d/registry.example:5000/ca.crt        trusted beside the system's
-//   certificates
-//                                                 client.cert   shown to the registry,
-//                                                 client.key    with its key
+//   /etc/containers/certs.d/registry.example:5000/ca.crt        trusted, as the system's are
+//                                                 client.cert   presented to the registry
+//                                                 client.key    the key of client.cert
 //
-// Source: containers-certs.d(5). Of several client certificates the first by name is taken.
+// Source: containers-certs.d(5). Of several client certificates the first by name is used.
 #pragma once
 
 #include <map>
@@ -19,26 +17,26 @@
 namespace inspection {
 
 struct HostTls {
-  // PEM; empty where there is none.
+  // PEM; empty for none.
   std::string ca_pem;
   std::string cert_pem;
   std::string key_pem;
-  // Why this registry cannot be talked to: a certificate without its key, a file that cannot be
-  // read.
+  // Why this registry cannot be used: a certificate without its key, a file that cannot be read.
+  // Empty for none.
   std::string problem;
 
   bool operator==(const HostTls&) const = default;
 };
 
-// By "host" or "host:port", as images name the registry.
+// By "host" or "host:port", as in the names of images.
 using HostCertificates = std::map<std::string, HostTls>;
 
-// One folder of a registry. What cannot be used is `problem`.
+// Reads the folder of one registry. Its errors are in `problem`.
 HostTls ReadHostFolder(const std::string& folder);
 
-// All registries of several such trees, at most 4096; a registry is taken from the first tree that
-// has a folder for it. A tree that is not there counts as empty. Blocks for as long as the file
-// system does. Errors: kInvalid for a tree that cannot be read.
+// Reads the folders of all registries in several trees, at most 4096; blocks. Of several folders
+// for one registry, the one in the first tree counts. A tree that does not exist counts as empty.
+// Errors: kInvalid for a tree that cannot be read.
 kube::Result<HostCertificates> ReadCertsDirectories(const std::vector<std::string>& trees);
 
 }  // namespace inspection

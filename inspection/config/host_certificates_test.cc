@@ -18,7 +18,7 @@ using ::testing::IsEmpty;
 
 class HostCertificatesTest : public TestFolder {};
 
-TEST_F(HostCertificatesTest, AFolderHoldsAuthoritiesAndAPair) {
+TEST_F(HostCertificatesTest, AFolderHasAuthoritiesAndAClientCertificate) {
   Write("a/r.io:5000/one.crt", "1");
   Write("a/r.io:5000/two.crt", "2");
   Write("a/r.io:5000/client.cert", "cert");
@@ -30,7 +30,7 @@ TEST_F(HostCertificatesTest, AFolderHoldsAuthoritiesAndAPair) {
   EXPECT_EQ((*read)["r.io:5000"], wanted) << (*read)["r.io:5000"].problem;
 }
 
-TEST_F(HostCertificatesTest, TheFirstTreeWithARegistryCounts) {
+TEST_F(HostCertificatesTest, TheFirstTreeWithARegistryIsUsed) {
   Write("a/r.io/ca.crt", "first");
   Write("b/r.io/ca.crt", "second");
   Write("b/other.io/ca.crt", "other");
@@ -40,7 +40,7 @@ TEST_F(HostCertificatesTest, TheFirstTreeWithARegistryCounts) {
   EXPECT_EQ((*read)["other.io"].ca_pem, "other\n");
 }
 
-TEST_F(HostCertificatesTest, HalfAPairIsAProblemOfThatRegistry) {
+TEST_F(HostCertificatesTest, AMissingKeyIsAProblemOfThatRegistry) {
   Write("a/cert.io/client.cert", "cert");
   Write("a/key.io/client.key", "key");
   Write("a/good.io/ca.crt", "good");

@@ -7,7 +7,7 @@
 namespace inspection {
 namespace {
 
-// '*' stands for any number of characters of one part.
+// '*' matches any number of characters.
 bool PartMatches(std::string_view pattern, std::string_view text) {
   size_t p = 0, t = 0, star = std::string_view::npos, mark = 0;
   while (t < text.size()) {

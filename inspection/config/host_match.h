@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Hosts of registries in keys and patterns of credentials: "quay.io", "quay.io:443",
+// HostMatch: hosts of registries in the keys of credentials and in patterns: "quay.io",
+// "quay.io:443",
 // "*.example.com".
 #pragma once
 
@@ -9,13 +10,13 @@
 namespace inspection {
 
 struct HostPort {
-  std::string host;  // lower case; Docker Hub, whatever it is called, is "docker.io"
-  std::string port;  // empty where none is named
+  std::string host;  // lower case; "docker.io" for all names of Docker Hub
+  std::string port;  // empty for none
 };
 
 HostPort SplitHost(std::string_view authority);
 
-// Each '*' of `pattern` stands for any number of characters of one part of the host.
+// Each '*' of `pattern` matches any number of characters within one part of the host.
 bool HostMatches(std::string_view pattern, std::string_view host);
 
 }  // namespace inspection

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// InspectorConfig: how registries are reached, all of it. Empty values: nothing of that kind.
+// InspectorConfig: the complete configuration of access to registries. Empty values are allowed.
 //
-// registries.conf speaks first (it may name mirrors), then containerd's hosts for each of the
-// places it names; a cluster normally has only one of the two.
+// registries.conf is applied first (it may name mirrors), then containerd's hosts to each of the
+// resulting places; a cluster normally has only one of the two.
 #pragma once
 
 #include <string>
@@ -18,12 +18,12 @@ namespace inspection {
 struct InspectorConfig {
   std::string registries_conf;                        // registries.conf, version 2
   std::vector<std::string> registries_conf_drop_ins;  // its drop-ins in their order
-  std::string ca_bundle_pem;                          // trusted beside the system's certificates
+  std::string ca_bundle_pem;                          // trusted, as the system's are
   std::string policy_json;                        // policy.json of containers/image; see policy.h
-  HostCertificates certificates;                  // certs.d: for single registries
+  HostCertificates certificates;                  // certs.d, per registry
   ContainerdHosts containerd_hosts;               // containerd's certs.d with its hosts.toml
-  RegistryRules cluster_rules;                    // what an OpenShift cluster's objects add
-  CredentialProviderConfig credential_providers;  // asked after a pod's own pull secrets
+  RegistryRules cluster_rules;                    // from the objects of an OpenShift cluster
+  CredentialProviderConfig credential_providers;  // used after a pod's pull secrets
 
   bool operator==(const InspectorConfig&) const = default;
 };

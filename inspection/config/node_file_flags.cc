@@ -8,14 +8,15 @@
 DEFINE_string(
     registries_conf, "",
     "registries.conf, version 2, with its drop-ins in PATH.d: mirrors, blocked registries.");
-DEFINE_string(
-    certs_dir, "",
-    "Folders like /etc/containers/certs.d, parted by commas; the first with a registry counts.");
+DEFINE_string(certs_dir, "",
+              "Folders like /etc/containers/certs.d, separated by commas; the first one with a "
+              "folder for the registry counts.");
 DEFINE_string(policy, "", "policy.json of containers/image.");
 DEFINE_string(containerd_certs_dir, "",
               "Folder like /etc/containerd/certs.d, with hosts.toml files.");
 DEFINE_string(credential_provider_config, "", "File with a kubelet's CredentialProviderConfig.");
-DEFINE_string(credential_provider_bin_dir, "", "Folder with the programs that it names.");
+DEFINE_string(credential_provider_bin_dir, "",
+              "Folder with the programs that --credential-provider-config names.");
 
 namespace inspection {
 

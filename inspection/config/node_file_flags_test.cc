@@ -15,7 +15,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::UnorderedElementsAreArray;
 
-TEST(NodeFileFlagsTest, AreThoseThatTheOperatorKnows) {
+TEST(NodeFileFlagsTest, AreTheFlagsThatTheOperatorSets) {
   std::vector<gflags::CommandLineFlagInfo> all;
   gflags::GetAllFlags(&all);
   std::vector<std::string> ours;
@@ -27,7 +27,7 @@ TEST(NodeFileFlagsTest, AreThoseThatTheOperatorKnows) {
   EXPECT_THAT(ours, UnorderedElementsAreArray(api::kNodeFileFlags));
 }
 
-TEST(NodeFileFlagsTest, EachNamesItsOwnFile) {
+TEST(NodeFileFlagsTest, EachFlagSetsItsPath) {
   for (const char* flag : {"registries_conf", "policy", "containerd_certs_dir",
                            "credential_provider_config", "credential_provider_bin_dir"}) {
     gflags::SetCommandLineOption(flag, flag);

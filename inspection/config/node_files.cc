@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kMaxDropIns = 256;
 
-// "" for no path, and for a file that is not there.
+// "" for no path, and for a file that does not exist.
 Result<std::string> ReadOptional(const std::string& path) {
   if (path.empty()) return std::string();
   Result<std::string> text = kube::ReadFile(path);
@@ -23,7 +23,7 @@ Result<std::string> ReadOptional(const std::string& path) {
   return text;
 }
 
-// The drop-ins of a registries.conf, by name.
+// The drop-ins of a registries.conf, sorted by name.
 Result<std::vector<std::string>> ReadDropIns(const std::string& folder) {
   std::vector<std::string> paths, texts;
   std::error_code failure;

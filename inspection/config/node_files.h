@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NodeFiles: what the files of a node say about registries, read into an InspectorConfig. For the
-// cluster controller, where somebody mounts them, and for the inspect tool.
+// NodeFiles: reads a node's configuration files about registries into an InspectorConfig. For the
+// cluster controller, where these files are mounted, and for the inspect tool.
 #pragma once
 
 #include <string>
@@ -11,21 +11,21 @@
 
 namespace inspection {
 
-// Empty: nothing of that kind. What is not there counts as empty, too: a node need not have it.
+// All are optional. A file that does not exist counts as empty: a node need not have it.
 struct NodeFilePaths {
   std::string registries_conf;  // with its drop-ins, PATH.d/*.conf
-  std::vector<std::string>
-      certs_dirs;                    // as /etc/containers/certs.d; the first with a registry counts
-  std::string policy;                // policy.json
-  std::string containerd_certs_dir;  // as /etc/containerd/certs.d
+  // Like /etc/containers/certs.d; the first one with a folder for the registry counts.
+  std::vector<std::string> certs_dirs;
+  std::string policy;                       // policy.json
+  std::string containerd_certs_dir;         // like /etc/containerd/certs.d
   std::string credential_provider_config;   // the kubelet's
-  std::string credential_provider_bin_dir;  // where its plugins are
+  std::string credential_provider_bin_dir;  // the folder of its plugins
 
   bool operator==(const NodeFilePaths&) const = default;
 };
 
-// Reads all that `paths` name into `config`. Blocks for as long as the file system does.
-// Errors: kInvalid names the file that cannot be read or does not parse as a whole.
+// Reads the files of `paths` into `config`; blocks.
+// Errors: kInvalid names the file that cannot be read or parsed.
 kube::Result<void> ReadNodeFiles(const NodeFilePaths& paths, InspectorConfig& config);
 
 }  // namespace inspection

@@ -33,7 +33,7 @@ class NodeFilesTest : public TestFolder {
   InspectorConfig config_;
 };
 
-TEST_F(NodeFilesTest, WhatIsNotThereIsEmpty) {
+TEST_F(NodeFilesTest, MissingFilesAreEmpty) {
   ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
   InspectorConfig empty;
   empty.credential_providers.bin_dir = paths_.credential_provider_bin_dir;
@@ -42,7 +42,7 @@ TEST_F(NodeFilesTest, WhatIsNotThereIsEmpty) {
   EXPECT_EQ(config_, InspectorConfig());
 }
 
-TEST_F(NodeFilesTest, DropInsComeInTheOrderOfTheirNames) {
+TEST_F(NodeFilesTest, DropInsAreSortedByName) {
   Write("registries.conf", "one");
   Write("registries.conf.d/20.conf", "three");
   Write("registries.conf.d/10.conf", "two");
@@ -52,7 +52,7 @@ TEST_F(NodeFilesTest, DropInsComeInTheOrderOfTheirNames) {
   EXPECT_THAT(config_.registries_conf_drop_ins, ElementsAre("two", "three"));
 }
 
-TEST_F(NodeFilesTest, AChangeOfAnyFileMakesAnotherConfiguration) {
+TEST_F(NodeFilesTest, AChangeOfAnyFileChangesTheConfiguration) {
   ASSERT_THAT(ReadNodeFiles(paths_, config_), IsOk());
   for (const char* path :
        {"registries.conf", "policy.json", "certs.d/r.io/ca.crt", "containerd/r.io/ca.crt"}) {
@@ -63,7 +63,7 @@ TEST_F(NodeFilesTest, AChangeOfAnyFileMakesAnotherConfiguration) {
   }
 }
 
-TEST_F(NodeFilesTest, WhatCannotBeReadIsNamed) {
+TEST_F(NodeFilesTest, AnUnreadableFileIsNamed) {
   Write("registries.conf/x", "a folder in place of the file");
   EXPECT_THAT(ReadNodeFiles(paths_, config_),
               FailsWith(Code::kInvalid, HasSubstr("registries.conf")));

@@ -12,7 +12,7 @@ using kube::Result;
 
 constexpr size_t kMaxScopes = 10'000;
 
-// From the image itself up to wildcards over its host's domains.
+// The scopes of an image, the most specific one first.
 std::vector<std::string> ScopesOf(const Reference& reference) {
   std::vector<std::string> scopes;
   std::string name = reference.Name();
@@ -39,7 +39,7 @@ Result<Policy> Policy::Parse(std::string_view json) {
   Result<Json> document = kube::ParseJson(json);
   if (!document) return document.error().Prefix("policy.json");
 
-  // All requirements of a scope must hold: the strictest of them decides.
+  // All requirements of a scope must be met, so the strictest one decides.
   auto read = [](const Json* list, const std::string& scope) -> Result<Requirement> {
     if (list == nullptr || !list->is_array() || list->empty()) {
       return Error::Invalid("policy.json: scope \"" + scope + "\" has no requirements");
@@ -65,7 +65,8 @@ Result<Policy> Policy::Parse(std::string_view json) {
   const Json* docker = kube::Find(*document, "transports.docker");
   if (docker == nullptr) return policy;
   if (!docker->is_object() || docker->size() > kMaxScopes)
-    return Error::Invalid("policy.json: transports.docker");
+    return Error::Invalid(
+        "policy.json: transports.docker is not an object, or has too many scopes");
   for (auto& [scope, list] : docker->items()) {
     Result<Requirement> requirement = read(&list, scope);
     if (!requirement) return requirement.error();
@@ -99,8 +100,8 @@ Result<void> Policy::Check(const Reference& reference) const {
     case Requirement::kReject:
       return Error::PermissionDenied("policy.json rejects images of scope " + decided_by);
     case Requirement::kSignature:
-      return Error::PermissionDenied("policy.json demands signatures for scope " + decided_by +
-                                     ", which are not checked here");
+      return Error::PermissionDenied("policy.json requires signatures for scope " + decided_by +
+                                     ", which the operator cannot verify");
   }
   return Error::Internal("policy.json");
 }

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: may images of a registry be used at all? (policy.json of containers/image, transport
-// "docker")
+// Policy: whether an image may be used (policy.json of containers/image, transport "docker").
 //
-// Known requirements: insecureAcceptAnything and reject. A scope that demands signatures (signedBy,
-// sigstoreSigned) is refused, as signatures are not checked here: never silently accepted. Source:
+// Supported requirements: insecureAcceptAnything and reject. Scopes that require signatures
+// (signedBy, sigstoreSigned) are refused, as signatures are not verified here. Source:
 // containers-policy.json(5).
 #pragma once
 
@@ -19,17 +18,17 @@ namespace inspection {
 
 class Policy {
  public:
-  // Accepts everything.
+  // Accepts all images.
   Policy() = default;
-  // kInvalid for what is no policy; "" is the policy that accepts everything.
+  // kInvalid for an invalid policy; "" accepts all images.
   static kube::Result<Policy> Parse(std::string_view json);
 
-  // From now on only images of these scopes may be used, and those that the policy names itself.
+  // Refuses images outside these scopes and outside the scopes of the policy itself.
   void AllowOnly(const std::vector<std::string>& scopes);
 
-  // kPermissionDenied says which scope refuses the image and why. The most specific scope decides:
-  // the image with its tag or digest, its repository, each path above, the host, "*.domain", then
-  // "default".
+  // kPermissionDenied names the scope that refuses the image, and the reason. The most specific
+  // scope decides: the image with its tag or digest, its repository, each parent path, the host,
+  // "*.domain", then "default".
   kube::Result<void> Check(const Reference& reference) const;
 
  private:

@@ -44,12 +44,12 @@ TEST(PolicyTest, TheMostSpecificScopeDecides) {
               FailsWith(Code::kPermissionDenied, HasSubstr("default")));
 }
 
-TEST(PolicyTest, ADemandForSignaturesIsNeverMetSilently) {
+TEST(PolicyTest, RequiredSignaturesAreRefused) {
   EXPECT_THAT(Check(kPolicy, "signed.io/x"),
               FailsWith(Code::kPermissionDenied, HasSubstr("signatures")));
 }
 
-TEST(PolicyTest, RefusesWhatIsNoPolicy) {
+TEST(PolicyTest, RefusesInvalidPolicies) {
   for (std::string_view row :
        {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})",
         R"({"default":[7]})", R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
@@ -63,7 +63,7 @@ TEST(PolicyTest, DamageIsHarmless) {
                [](const std::string& text) { (void)Check(text, "quay.io/bad/x:1"); });
 }
 
-TEST(PolicyTest, OnlyTheAllowedAreLeft) {
+TEST(PolicyTest, AllowOnlyRefusesOtherScopes) {
   Policy policy;
   policy.AllowOnly({"good.io", "other.io/team", "*.wild.io"});
   for (const char* image : {"good.io/a:1", "other.io/team/a", "x.wild.io/a"}) {

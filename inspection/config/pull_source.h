@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PullSource: one place to read an image from, as the configuration of registries makes it of the
-// image's name.
+// PullSource: one place to read an image from. The configuration of registries turns an image's
+// name into one or more of them.
 #pragma once
 
 #include <string>
@@ -9,23 +9,23 @@
 
 namespace inspection {
 
-// What containerd's hosts.toml may say of a host beyond its name.
-struct HostPeculiarities {
-  std::string scheme;         // "http" or "https"; empty: https, and http where insecure
-  std::string path = "/v2";   // what comes before the repository
-  std::string stands_in_for;  // the registry that a mirror is asked to stand in for (?ns=)
-  std::vector<std::pair<std::string, std::string>>
-      headers;  // sent with every request; may be secret
+// Settings of a host in containerd's hosts.toml.
+struct HostSettings {
+  std::string scheme;             // "http" or "https"; empty: https, and http where insecure
+  std::string path = "/v2";       // before the repository
+  std::string mirrored_registry;  // the registry that this host mirrors, sent as ?ns=
+  // Sent with every request; may be secret.
+  std::vector<std::pair<std::string, std::string>> headers;
 
-  bool operator==(const HostPeculiarities&) const = default;
+  bool operator==(const HostSettings&) const = default;
 };
 
 struct PullSource {
   std::string registry;  // host[:port]
   std::string repository;
-  bool insecure = false;  // any certificate will do, plain HTTP as well
-  std::string why;        // "mirror of quay.io", for people
-  HostPeculiarities host;
+  bool insecure = false;  // accepts any certificate, and plain HTTP
+  std::string reason;     // why this place is used, for people: "mirror of quay.io"
+  HostSettings host;
 };
 
 }  // namespace inspection

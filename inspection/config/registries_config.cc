@@ -17,22 +17,22 @@ namespace {
 constexpr size_t kMaxRegistries = 4096;
 constexpr size_t kMaxSources = 32;
 
-// What may follow a prefix in a name: the prefix ends at the end of a component.
-bool EndsThere(std::string_view name, size_t at) {
+// Whether a component of `name` ends at `at`.
+bool EndsComponent(std::string_view name, size_t at) {
   return at == name.size() || name[at] == ':' || name[at] == '/' || name[at] == '@';
 }
 
-// The characters of `name` that `prefix` covers; 0 for no match.
+// The number of characters of `name` that `prefix` matches; 0 for no match.
 size_t MatchLength(std::string_view prefix, std::string_view name) {
   if (!prefix.starts_with("*."))
-    return name.starts_with(prefix) && EndsThere(name, prefix.size()) ? prefix.size() : 0;
-  // "*.example.com" stands for hosts below example.com, of any depth.
+    return name.starts_with(prefix) && EndsComponent(name, prefix.size()) ? prefix.size() : 0;
+  // "*.example.com" matches hosts below example.com, at any depth.
   std::string_view tail = prefix.substr(1);
   size_t at = name.find(tail);
   if (at == 0 || at == std::string_view::npos ||
       name.substr(0, at).find('/') != std::string_view::npos)
     return 0;
-  return EndsThere(name, at + tail.size()) ? at + tail.size() : 0;
+  return EndsComponent(name, at + tail.size()) ? at + tail.size() : 0;
 }
 
 bool IsLocation(std::string_view text) {
@@ -109,8 +109,7 @@ class RegistriesConfig::Parser : private TomlReader {
       registry.prefix = StringAt(*table, "prefix");
       while (registry.prefix.ends_with('/')) registry.prefix.pop_back();
       if (registry.prefix.empty()) registry.prefix = registry.location;
-      if (!IsPrefix(registry.prefix))
-        return Refuse(node, "registry: neither a good prefix nor a location");
+      if (!IsPrefix(registry.prefix)) return Refuse(node, "registry: no valid prefix or location");
       if (registry.location.empty() && !registry.prefix.starts_with("*."))
         registry.location = registry.prefix;
       registry.insecure = BoolAt(*table, "insecure");
@@ -176,14 +175,15 @@ void RegistriesConfig::Merge(RegistriesConfig later) {
   if (later.short_name_mode_) short_name_mode_ = later.short_name_mode_;
 }
 
-// The entry of exactly this prefix, a new one if need be; nullptr if it cannot be one.
+// The entry with exactly this prefix, which is added if there is none; nullptr for an invalid
+// prefix, or without room.
 RegistriesConfig::Registry* RegistriesConfig::EntryFor(const std::string& prefix) {
   if (!IsPrefix(prefix)) return nullptr;
   for (Registry& registry : registries_) {
     if (registry.prefix == prefix) return &registry;
   }
   if (registries_.size() == kMaxRegistries) return nullptr;
-  // What a wider entry says of the connection is true here, too.
+  // The new entry inherits `insecure` from the entry that matched so far.
   size_t ignored = 0;
   const Registry* wider =
       Find(prefix.starts_with("*.") ? "x" + prefix.substr(1) : prefix, &ignored);
@@ -205,7 +205,7 @@ void RegistriesConfig::Add(const RegistryRules& rules) {
           {.location = location, .insecure = false, .pull_from = pull_from});
     }
   }
-  // A scope covers the entries and mirrors below it.
+  // A scope includes the entries and mirrors below it.
   for (const std::string& scope : rules.insecure) {
     if (Registry* own = EntryFor(scope); own != nullptr) own->insecure = true;
     for (Registry& registry : registries_) {
@@ -238,7 +238,7 @@ std::set<std::string> RegistriesConfig::Hosts() const {
   return hosts;
 }
 
-// The entry with the longest prefix; of two as long, a plain host before a wildcard.
+// The entry with the longest prefix; of two with the same length, a plain host before a wildcard.
 const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name,
                                                          size_t* matched) const {
   const Registry* best = nullptr;
@@ -256,19 +256,21 @@ const RegistriesConfig::Registry* RegistriesConfig::Find(std::string_view name,
 
 Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest,
                                       std::vector<PullSource>& sources) const {
-  auto add = [&](const std::string& physical, bool insecure, std::string why) -> Result<> {
+  auto add = [&](const std::string& physical, bool insecure, std::string reason) -> Result<> {
     if (sources.size() == kMaxSources) return kube::Ok();
-    // What is blocked is the place that would be asked, under whatever name.
+    // The place itself may be blocked, whatever name led to it.
     size_t ignored = 0;
     const Registry* own = Find(physical, &ignored);
     if (own != nullptr && own->blocked) return kube::Ok();
     size_t slash = physical.find('/');
-    // "b:1" in place of "a" makes "b:1:2/app" of "a:2/app", "b" in place of "a/app" is a mere host.
+    // Replacing "a" with "b:1" turns "a:2/app" into "b:1:2/app"; replacing "a/app" with "b" leaves
+    // a host only.
     if (slash == std::string::npos || !IsLocation(physical)) {
-      return Error::Invalid("registries.conf, " + why + ": " + physical + " names no image");
+      return Error::Invalid("registries.conf, " + reason + ": " + physical +
+                            " is not the name of an image");
     }
     PullSource source{
-        physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(why), {}};
+        physical.substr(0, slash), physical.substr(slash + 1), insecure, std::move(reason), {}};
     if (source.registry == kDockerHub && source.repository.find('/') == std::string::npos) {
       source.repository.insert(0, "library/");
     }
@@ -289,11 +291,11 @@ Result<> RegistriesConfig::AddSources(const std::string& name, bool by_digest,
   return add(registry->location + rest, registry->insecure, "location of " + registry->prefix);
 }
 
-// The full names that `reference` may stand for.
+// The full names that `reference` may mean.
 Result<std::vector<std::string>> RegistriesConfig::Candidates(const Reference& reference) const {
   if (!reference.short_name) return std::vector<std::string>{reference.Name()};
   std::string path = reference.repository;
-  // The default that Reference added is Docker Hub's alone.
+  // Reference added "library/", which is Docker Hub's default only.
   if (path.starts_with("library/") && path.find('/', 8) == std::string::npos) path.erase(0, 8);
   auto alias = aliases_.find(path);
   if (alias != aliases_.end()) return std::vector<std::string>{alias->second};

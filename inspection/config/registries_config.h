@@ -1,16 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// RegistriesConfig: where an image is really pulled from, by the nodes' registries.conf (version
-// 2).
+// RegistriesConfig: the places to pull an image from, by registries.conf (version 2).
 //
 //   Result<RegistriesConfig> config = RegistriesConfig::Parse(toml);
-//   Result<std::vector<PullSource>> sources = config->Sources(reference);   // mirrors first, try
-//   in order
+//   Result<std::vector<PullSource>> sources = config->Sources(reference);   // mirrors first
 //
-// Known: [[registry]] with prefix (also "*.example.com"), location, insecure, blocked,
-// mirror-by-digest-only and
-// [[registry.mirror]] with location, insecure, pull-from-mirror; [aliases],
-// unqualified-search-registries, short-name-mode. An empty configuration sends every image to the
-// registry in its name. Source: containers-registries.conf(5).
+// Supported: [[registry]] with prefix (also "*.example.com"), location, insecure, blocked,
+// mirror-by-digest-only and [[registry.mirror]] with location, insecure, pull-from-mirror;
+// [aliases], unqualified-search-registries, short-name-mode. Without configuration, images come
+// from the registry in their name. Source: containers-registries.conf(5).
 #pragma once
 
 #include <map>
@@ -31,25 +28,25 @@ class RegistriesConfig {
  public:
   RegistriesConfig() = default;
 
-  // kInvalid with the line, for bad TOML, values of a wrong type, bad locations and version 1
+  // kInvalid names the line: invalid TOML, values of a wrong type, invalid locations, version 1
   // files.
   static kube::Result<RegistriesConfig> Parse(std::string_view toml);
 
-  // Adds what a drop-in file (registries.conf.d) says: its entries replace those of the same
-  // prefix, its aliases those of the same name, its other settings those made so far.
+  // Adds a drop-in file (registries.conf.d): its entries replace the ones with the same prefix, its
+  // aliases the ones with the same name, its other settings the previous ones.
   void Merge(RegistriesConfig later);
 
-  // Adds what the objects of an OpenShift cluster say. Mirrors come after those that are there
-  // already; scopes that are no registry's are left out.
+  // Adds the rules of an OpenShift cluster. Their mirrors come after the present ones; scopes that
+  // are not a registry's are skipped.
   void Add(const RegistryRules& rules);
 
-  // The hosts ("host" or "host:port") that are named here: locations, mirrors, search registries;
-  // patterns and what is blocked are not.
+  // The hosts ("host" or "host:port") in the configuration: locations, mirrors and search
+  // registries without patterns and blocked registries.
   std::set<std::string> Hosts() const;
 
-  // At least one, at most 32. Errors: kPermissionDenied if the registry is blocked and no mirror is
-  // left; kInvalid for a short name that short-name-mode forbids, and where a mirror or location
-  // makes no image's name of this one.
+  // Returns: at least one, at most 32, in the order in which to use them. Errors: kPermissionDenied
+  // if the registry is blocked and has no mirror; kInvalid for a short name that short-name-mode
+  // forbids, and where the name at a mirror or location is not a valid image name.
   kube::Result<std::vector<PullSource>> Sources(const Reference& reference) const;
 
  private:

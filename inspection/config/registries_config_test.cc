@@ -16,7 +16,7 @@ using ::testing::HasSubstr;
 
 const std::string kDigest = "@sha256:" + std::string(64, 'a');
 
-// "host/repository", with "!" behind an insecure one; or the error.
+// "host/repository", with "!" after an insecure one; or the error.
 std::vector<std::string> Sources(std::string_view toml, const std::string& image) {
   kube::Result<RegistriesConfig> config = RegistriesConfig::Parse(toml);
   if (!config) return {config.error().ToString()};
@@ -31,7 +31,7 @@ std::vector<std::string> Sources(std::string_view toml, const std::string& image
   return names;
 }
 
-TEST(RegistriesConfigTest, AnEmptyFileChangesNothing) {
+TEST(RegistriesConfigTest, AnEmptyFileLeavesTheRegistryOfTheImage) {
   EXPECT_THAT(Sources("", "nginx"), ElementsAre("docker.io/library/nginx"));
   EXPECT_THAT(Sources("# nothing\n", "r.io:5000/a/b:1"), ElementsAre("r.io:5000/a/b"));
 }
@@ -100,7 +100,7 @@ mirror = [{location = "m.io"}]
   EXPECT_THAT(Sources(kOld, "r.io/a" + kDigest), ElementsAre("m.io/a", "r.io/a"));
 }
 
-TEST(RegistriesConfigTest, APlaceThatMakesNoImageNameIsAnError) {
+TEST(RegistriesConfigTest, ALocationThatYieldsNoImageNameIsAnError) {
   constexpr std::string_view kToml = R"(
 [[registry]]
 prefix = "a.io"
@@ -112,12 +112,15 @@ mirror = [{location = "d.io"}]
   EXPECT_THAT(Sources(kToml, "a.io/app"), ElementsAre("b.io:1/app"));
   EXPECT_THAT(
       Sources(kToml, "a.io:2/app"),
-      ElementsAre("Invalid: registries.conf, location of a.io: b.io:1:2/app names no image"));
-  EXPECT_THAT(Sources(kToml, "c.io/app"),
-              ElementsAre("Invalid: registries.conf, mirror of c.io/app: d.io names no image"));
+      ElementsAre(
+          "Invalid: registries.conf, location of a.io: b.io:1:2/app is not the name of an image"));
+  EXPECT_THAT(
+      Sources(kToml, "c.io/app"),
+      ElementsAre(
+          "Invalid: registries.conf, mirror of c.io/app: d.io is not the name of an image"));
 }
 
-TEST(RegistriesConfigTest, ABlockedRegistryIsNeverAsked) {
+TEST(RegistriesConfigTest, ABlockedRegistryIsNotASource) {
   constexpr std::string_view kToml = R"(
 [[registry]]
 location = "bad.io"
@@ -209,7 +212,7 @@ app = "two.io/app"
   EXPECT_EQ(first("other"), "one.io");
 }
 
-TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
+TEST(RegistriesConfigTest, RulesOfAClusterAddToTheFile) {
   RegistryRules rules;
   AddDigestMirrorSet(*kube::ParseJson(R"({"spec":{"imageDigestMirrors":[
       {"source":"quay.io/team","mirrors":["mirror.io/quay","plain.io/quay"]},
@@ -250,7 +253,7 @@ TEST(RegistriesConfigTest, ObjectsOfAClusterAddToTheFile) {
   EXPECT_THAT(sources("app"), ElementsAre("search.io/app"));
 }
 
-TEST(RegistriesConfigTest, NamesHosts) {
+TEST(RegistriesConfigTest, HostsAreThoseOfLocationsMirrorsAndSearch) {
   auto config = RegistriesConfig::Parse(R"(
 unqualified-search-registries = ["search.io"]
 [[registry]]

@@ -1,15 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// TomlReader: for parsers of TOML files: values of the type that they must have, and the first that
-// has not.
+// TomlReader: base of parsers of TOML files: typed access to values; keeps the first type error.
 //
 //   class Parser : private TomlReader {
 //     Parser() : TomlReader("registries.conf ") {}
 //     Result<toml::table> file = ParseToml(text);
 //     ... registry.blocked = BoolAt(table, "blocked"); ...
-//     if (error()) return *error();                     // "registries.conf line 7: blocked: not
-//     true or false"
+//     if (error()) return *error();   // "registries.conf line 7: blocked: not true or false"
 //
-// Values of a wrong type are errors: a misread "blocked" would open what was meant to be closed.
+// Values of a wrong type are errors: a misread "blocked" would allow a registry that is forbidden.
 #pragma once
 
 #include <toml++/toml.h>
@@ -24,19 +22,19 @@ namespace inspection {
 
 class TomlReader {
  protected:
-  // `about`: what stands before "line 7: ..." in every error; may be empty.
+  // `about`: the prefix of every error, before "line 7: ..."; may be empty.
   explicit TomlReader(std::string about) : about_(std::move(about)) {}
 
   // Errors: kInvalid, also for more than 1 MiB.
   kube::Result<toml::table> ParseToml(std::string_view text) const;
 
-  // The text of `node`; "" and refused if it is none. `key` is its name in the error.
+  // The text of `node`; "" with an error if it is not a string. `key` is its name in the error.
   std::string StringOf(const toml::node& node, std::string_view key) {
     std::optional<std::string> value = node.value_exact<std::string>();
     if (!value) Refuse(node, std::string(key) + ": not a string");
     return value.value_or("");
   }
-  // "" and false where `table` has no such key.
+  // "" or false if `table` has no such key.
   std::string StringAt(const toml::table& table, std::string_view key) {
     const toml::node* node = table.get(key);
     return node == nullptr ? "" : StringOf(*node, key);
@@ -53,7 +51,7 @@ class TomlReader {
     return kube::Error::Invalid(about_ + "line " + std::to_string(where.begin.line) + ": " +
                                 std::string(why));
   }
-  // The first is kept.
+  // Keeps the first error.
   void Refuse(const toml::node& node, std::string_view why) {
     if (!error_) error_ = Fail(node.source(), why);
   }

@@ -51,22 +51,23 @@ AddressClass ClassOf(const ip::address& address) {
   return AddressClass::kPublic;
 }
 
-bool MayAsk(const ip::address& address) {
+bool MayBeRegistry(const ip::address& address) {
   AddressClass target = ClassOf(address);
   return target != AddressClass::kLinkLocal && target != AddressClass::kReserved;
 }
 
-bool MaySendTo(const kube::Url& url, const ip::address& address, const Sender& sender) {
+bool MayRefer(const Referrer& referrer, const kube::Url& url, const ip::address& address) {
   AddressClass target = ClassOf(address);
   if (target == AddressClass::kPublic) return true;
-  if (!MayAsk(address)) return false;
+  if (!MayBeRegistry(address)) return false;
   boost::system::error_code not_literal;
-  ip::address literal = ip::make_address(sender.url.host, not_literal);
+  ip::address literal = ip::make_address(referrer.url.host, not_literal);
   bool loopback =
-      not_literal ? sender.url.host == "localhost" : ClassOf(literal) == AddressClass::kLoopback;
+      not_literal ? referrer.url.host == "localhost" : ClassOf(literal) == AddressClass::kLoopback;
   if (loopback) return target == AddressClass::kLoopback;
   if (!not_literal) return address == literal;
-  return sender.url.host == url.host && sender.url.port == url.port && sender.address == address;
+  return referrer.url.host == url.host && referrer.url.port == url.port &&
+         referrer.address == address;
 }
 
 }  // namespace inspection

@@ -8,7 +8,7 @@ namespace {
 
 boost::asio::ip::address At(const char* text) { return boost::asio::ip::make_address(text); }
 
-TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
+TEST(AddressPolicyTest, ClassifiesAddressesInEveryNotation) {
   struct Row {
     const char* address;
     AddressClass wanted;
@@ -46,16 +46,16 @@ TEST(AddressPolicyTest, KnowsTheClassesInEveryNotation) {
   }
 }
 
-TEST(AddressPolicyTest, ARegistryIsAskedAnywhereButAtTheMetadataServices) {
+TEST(AddressPolicyTest, ARegistryMayHaveAnyAddressButMetadataServices) {
   for (const char* address : {"8.8.8.8", "10.0.0.1", "127.0.0.1", "::1", "fd00::1"})
-    EXPECT_TRUE(MayAsk(At(address)));
+    EXPECT_TRUE(MayBeRegistry(At(address)));
   for (const char* address :
        {"169.254.169.254", "fe80::1", "::ffff:169.254.169.254", "0.0.0.0", "224.0.0.1"}) {
-    EXPECT_FALSE(MayAsk(At(address))) << address;
+    EXPECT_FALSE(MayBeRegistry(At(address))) << address;
   }
 }
 
-TEST(AddressPolicyTest, ARegistrySendsToPublicAddressesAndToItself) {
+TEST(AddressPolicyTest, ARegistryMayReferToPublicAddressesAndToItself) {
   struct Row {
     const char* registry;
     const char* from;  // the address of the registry
@@ -67,16 +67,16 @@ TEST(AddressPolicyTest, ARegistrySendsToPublicAddressesAndToItself) {
       {"https://r.io", "8.8.8.8", "https://cdn.io", "9.9.9.9", true},
       {"https://r.io", "10.0.0.1", "https://cdn.io", "9.9.9.9", true},
       {"https://r.io", "8.8.8.8", "https://cdn.io", "10.0.0.1", false},
-      // It is the attacker who says where his names are.
+      // An attacker controls the addresses of his names.
       {"https://r.io", "10.0.0.1", "https://cdn.io", "10.0.0.2", false},
       {"https://r.io", "10.0.0.1", "https://cdn.io", "10.0.0.1", false},
       {"https://r.io", "127.0.0.1", "https://cdn.io", "127.0.0.1", false},
-      // Its own token server, unless the name stands for another machine by now.
+      // Its own token server, unless the name has another address now.
       {"https://r.svc:5000", "10.0.0.1", "https://r.svc:5000/token", "10.0.0.1", true},
       {"https://r.svc:5000", "10.0.0.1", "https://r.svc:5000/token", "10.0.0.2", false},
       {"https://r.svc:5000", "8.8.8.8", "https://r.svc:5000/token", "10.0.0.2", false},
       {"https://r.svc:5000", "10.0.0.1", "https://r.svc:6443/token", "10.0.0.1", false},
-      // A registry that is named by its address.
+      // A registry with an address as its name.
       {"http://10.0.0.1:5000", "10.0.0.1", "http://10.0.0.1:5001/token", "10.0.0.1", true},
       {"http://10.0.0.1:5000", "10.0.0.1", "http://10.0.0.2:5000/token", "10.0.0.2", false},
       {"http://127.0.0.1:5000", "127.0.0.1", "http://localhost:5001/token", "::1", true},
@@ -89,8 +89,8 @@ TEST(AddressPolicyTest, ARegistrySendsToPublicAddressesAndToItself) {
       {"http://r.io", "169.254.169.254", "http://r.io/x", "169.254.169.254", false},
   };
   for (const Row& row : rows) {
-    Sender sender{*kube::Url::Parse(row.registry), At(row.from)};
-    EXPECT_EQ(MaySendTo(*kube::Url::Parse(row.url), At(row.to), sender), row.wanted)
+    Referrer referrer{*kube::Url::Parse(row.registry), At(row.from)};
+    EXPECT_EQ(MayRefer(referrer, *kube::Url::Parse(row.url), At(row.to)), row.wanted)
         << row.registry << " at " << row.from << " to " << row.url << " at " << row.to;
   }
 }

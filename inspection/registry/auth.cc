@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "inspection/timing.h"
 #include "kube/base/ascii.h"
 #include "kube/base/base64.h"
 #include "kube/http/field.h"
@@ -19,10 +20,6 @@ constexpr size_t kMaxHeader = 8192;
 constexpr size_t kMaxChallenges = 8;
 constexpr size_t kMaxParams = 16;
 constexpr size_t kMaxToken = 64u << 10;
-constexpr std::chrono::seconds kShortest{60};
-constexpr std::chrono::seconds kLongest{3600};
-// A token is not used in its last seconds: it has to arrive before it expires.
-constexpr std::chrono::seconds kMargin{10};
 
 class Scanner {
  public:
@@ -43,7 +40,7 @@ class Scanner {
     ++at_;
     return true;
   }
-  // A token in lower case; empty if there is none.
+  // A token in lower case; empty where there is none.
   std::string Name() { return kube::AsciiLower(Token()); }
   // A token or a quoted string; nullopt for an open quote.
   std::optional<std::string> Value() {
@@ -85,7 +82,7 @@ std::vector<Challenge> ParseChallenges(std::string_view header) {
     Challenge challenge;
     challenge.scheme = scanner.Name();
     if (challenge.scheme.empty()) break;
-    // Parameters, until a name that no '=' follows: that is the next scheme.
+    // Parameters, up to a name without '=', which is the next scheme.
     while (challenge.params.size() < kMaxParams) {
       scanner.SkipSpaceAndCommas();
       size_t before = scanner.position();
@@ -111,18 +108,18 @@ std::string BasicAuthorization(std::string_view username, std::string_view passw
 
 Result<Token> ParseTokenResponse(std::string_view body) {
   Result<Json> json = kube::ParseJson(body);
-  if (!json) return Error::Invalid("token server's answer is not JSON");
+  if (!json) return Error::Invalid("the token server's answer is not JSON");
   Token token;
   token.value = kube::StringAt(*json, "token");
   if (token.value.empty()) token.value = kube::StringAt(*json, "access_token");
-  if (token.value.empty()) return Error::Invalid("token server's answer has no token");
+  if (token.value.empty()) return Error::Invalid("the token server's answer has no token");
   bool printable = std::all_of(token.value.begin(), token.value.end(),
                                [](char c) { return c > ' ' && c < 0x7f; });
   if (token.value.size() > kMaxToken || !printable)
-    return Error::Invalid("token server's token cannot be sent");
+    return Error::Invalid("the token server's token is too long or has invalid characters");
   std::chrono::seconds lifetime(
-      std::clamp<int64_t>(kube::IntAt(*json, "expires_in"), 0, kLongest.count()));
-  token.lifetime = std::max(lifetime, kShortest);
+      std::clamp<int64_t>(kube::IntAt(*json, "expires_in"), 0, kMaxTokenLifetime.count()));
+  token.lifetime = std::max(lifetime, kMinTokenLifetime);
   return token;
 }
 
@@ -141,7 +138,7 @@ void TokenCache::Put(const std::string& key, Token token) {
   bytes_ += key.size() + token.value.size();
   while (entries_.size() > 0 && (entries_.size() >= capacity_ || bytes_ > kMaxBytes))
     Erase(std::string(entries_.oldest_key()));
-  kube::TimePoint expires = clock_.Now() + token.lifetime - kMargin;
+  kube::TimePoint expires = clock_.Now() + token.lifetime - kTokenExpiryMargin;
   entries_.Put(key, Entry{std::move(token.value), expires});
 }
 
@@ -150,11 +147,6 @@ void TokenCache::Erase(const std::string& key) {
   if (found == nullptr) return;
   bytes_ -= key.size() + found->token.size();
   entries_.Erase(key);
-}
-
-void TokenCache::Clear() {
-  entries_.Clear();
-  bytes_ = 0;
 }
 
 }  // namespace inspection

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Auth: what a registry asks for (WWW-Authenticate), and the tokens that a token server gave.
-// Source: RFC 9110 chapter 11, distribution's "Token Authentication Specification". Secrets are
-// never in an Error.
+// Auth: the text formats of registry authentication: challenges (WWW-Authenticate), Basic headers,
+// the answers of token servers, and a cache of tokens. Secrets are never in an Error.
+//
+// How a challenge is answered is in authenticator.h, which also says how to add an auth scheme.
+// Source: RFC 9110 chapter 11, distribution's "Token Authentication Specification".
 #pragma once
 
 #include <map>
@@ -23,7 +25,7 @@ struct Challenge {
   std::string Param(const std::string& name) const;
 };
 
-// The challenges of one header value, in order; what does not parse ends the list. At most 8 with
+// The challenges of one header value, in order; the list ends where parsing fails. At most 8 with
 // 16 parameters each.
 std::vector<Challenge> ParseChallenges(std::string_view header);
 
@@ -34,12 +36,13 @@ struct Token {
   std::string value;
   std::chrono::seconds lifetime{60};
 };
-// kInvalid without "token" or "access_token". A lifetime that is absent or shorter than a minute is
-// a minute.
+// kInvalid without "token" or "access_token". Lifetimes are at least kMinTokenLifetime, also where
+// the answer names none, and at most kMaxTokenLifetime.
 kube::Result<Token> ParseTokenResponse(std::string_view body);
 
-// Bearer tokens until a little before they expire; the oldest go when there are too many, or of
-// more than kMaxBytes: token servers, which pods choose, say how long they are. Thread: one.
+// Bearer tokens until kTokenExpiryMargin before they expire. The least recently used are dropped
+// beyond `capacity` tokens or kMaxBytes: token servers, which pods choose, decide how long a token
+// is. Thread: one.
 class TokenCache {
  public:
   static constexpr size_t kMaxBytes = 4u << 20;
@@ -50,7 +53,6 @@ class TokenCache {
   std::optional<std::string> Get(const std::string& key);
   void Put(const std::string& key, Token token);
   void Erase(const std::string& key);
-  void Clear();
   size_t size() const { return entries_.size(); }
   size_t bytes() const { return bytes_; }
 

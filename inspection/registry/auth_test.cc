@@ -33,7 +33,7 @@ TEST(ChallengeTest, ReadsSeveralInOneHeader) {
   EXPECT_EQ(got[2].Param("realm"), "x");
 }
 
-TEST(ChallengeTest, WhatDoesNotParseIsLeftOut) {
+TEST(ChallengeTest, InvalidChallengesAreSkipped) {
   EXPECT_TRUE(ParseChallenges("").empty());
   EXPECT_TRUE(ParseChallenges("\"").empty());
   EXPECT_TRUE(ParseChallenges(R"(Bearer realm="open)").empty());
@@ -62,7 +62,7 @@ TEST(TokenTest, ReadsBothNames) {
   EXPECT_EQ(oauth->lifetime, 60s);
 }
 
-TEST(TokenTest, LifetimesStayWithinReason) {
+TEST(TokenTest, LifetimesAreLimited) {
   for (auto [text, wanted] :
        {std::pair{"-5", 60s}, {"1", 60s}, {"99999999999", 3600s}, {"\"x\"", 60s}}) {
     auto got = ParseTokenResponse(std::string(R"({"token":"t","expires_in":)") + text + "}");
@@ -71,7 +71,7 @@ TEST(TokenTest, LifetimesStayWithinReason) {
   }
 }
 
-TEST(TokenTest, RefusesTokensThatCannotBeSent) {
+TEST(TokenTest, RefusesTokensThatAreNotValidInAHeader) {
   for (const char* body :
        {"", "{}", "[]", R"({"token":""})", R"({"token":7})", R"({"token":"a\r\nX: y"})"}) {
     auto got = ParseTokenResponse(body);
@@ -79,7 +79,7 @@ TEST(TokenTest, RefusesTokensThatCannotBeSent) {
   }
 }
 
-TEST(TokenCacheTest, ATokenIsForgottenBeforeItExpires) {
+TEST(TokenCacheTest, ATokenIsDroppedBeforeItExpires) {
   kube::FakeClock clock;
   TokenCache cache(clock, 4);
   cache.Put("k", {"t", 60s});
@@ -90,7 +90,7 @@ TEST(TokenCacheTest, ATokenIsForgottenBeforeItExpires) {
   EXPECT_EQ(cache.size(), 0u);
 }
 
-TEST(TokenCacheTest, TheOldestGoesWhenItIsFull) {
+TEST(TokenCacheTest, TheOldestIsDroppedWhenItIsFull) {
   kube::FakeClock clock;
   TokenCache cache(clock, 2);
   cache.Put("a", {"1", 60s});
@@ -102,7 +102,7 @@ TEST(TokenCacheTest, TheOldestGoesWhenItIsFull) {
   EXPECT_EQ(cache.Get("c"), "4");
 }
 
-TEST(TokenCacheTest, TheOldestGoWhereAllTakeTooMuch) {
+TEST(TokenCacheTest, TheOldestAreDroppedBeyondTheByteLimit) {
   kube::FakeClock clock;
   TokenCache cache(clock, 1024);
   std::string large(64u << 10, 'x');

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/registry/authenticator.h"
 
+#include <algorithm>
+#include <iterator>
+#include <string_view>
+#include <vector>
+
 #include "inspection/reference.h"
 #include "kube/base/percent.h"
 
@@ -16,11 +21,22 @@ using kube::Url;
 
 constexpr size_t kMaxTokenAnswer = 256u << 10;
 
-// Reading one repository, whatever else the challenge asks for. A registry that rewrites paths may
-// call it by another name than the request does.
-std::string PullScope(const AuthQuestion& question) {
-  std::string scope = question.challenge.Param("scope");
-  std::string name = question.repository;
+struct Scheme {
+  std::string_view name;
+  std::string_view required_param;  // "" for none
+  bool anonymous;                   // has a header without a credential, too
+};
+// The supported schemes, the preferred one first.
+constexpr Scheme kSchemes[] = {
+    {"bearer", "realm", /*anonymous=*/true},
+    {"basic", "", /*anonymous=*/false},
+};
+
+// The right to read one repository, whatever else the challenge asks for. A registry that rewrites
+// paths may name the repository otherwise than the request does.
+std::string PullScope(const AuthRequest& request) {
+  std::string scope = request.challenge.Param("scope");
+  std::string name = request.repository;
   size_t last = scope.rfind(':');
   if (scope.starts_with("repository:") && last > 11 && IsRepository(scope.substr(11, last - 11))) {
     name = scope.substr(11, last - 11);
@@ -28,64 +44,86 @@ std::string PullScope(const AuthQuestion& question) {
   return "repository:" + name + ":pull";
 }
 
-std::string KeyOf(const AuthQuestion& question) {
-  return question.registry.url.scheme + (question.insecure ? "!" : "") + "://" +
-         question.registry.url.Authority() + " " + question.repository + " " +
-         (question.credential == nullptr ? "" : question.credential->Identity());
+std::string KeyOf(const AuthRequest& request) {
+  return request.registry.url.scheme + (request.insecure ? "!" : "") + "://" +
+         request.registry.url.Authority() + " " + request.repository + " " +
+         (request.credential == nullptr ? "" : request.credential->Identity());
 }
 
 }  // namespace
 
-Async<std::string> Authenticator::Header(AuthQuestion question) {
-  const Credential* credential = question.credential;
-  if (question.challenge.scheme == "basic") {
+std::optional<Challenge> Authenticator::SelectChallenge(const HttpResponse& response) {
+  std::vector<Challenge> challenges;
+  for (std::string_view value : response.Headers("WWW-Authenticate")) {
+    for (Challenge& challenge : ParseChallenges(value)) challenges.push_back(std::move(challenge));
+  }
+  for (const Scheme& scheme : kSchemes) {
+    for (Challenge& challenge : challenges) {
+      if (challenge.scheme != scheme.name) continue;
+      if (scheme.required_param.empty() ||
+          !challenge.Param(std::string(scheme.required_param)).empty())
+        return std::move(challenge);
+    }
+  }
+  return std::nullopt;
+}
+
+bool Authenticator::AllowsAnonymous(const Challenge& challenge) {
+  return std::any_of(std::begin(kSchemes), std::end(kSchemes), [&](const Scheme& scheme) {
+    return challenge.scheme == scheme.name && scheme.anonymous;
+  });
+}
+
+Async<std::string> Authenticator::Header(AuthRequest request) {
+  const Credential* credential = request.credential;
+  if (request.challenge.scheme == "basic") {
     if (credential == nullptr || credential->username.empty())
-      co_return Error::Unauthenticated("no user for Basic");
+      co_return Error::Unauthenticated("the credential has no user name, which Basic needs");
     co_return BasicAuthorization(credential->username, credential->password);
   }
-  if (question.challenge.scheme != "bearer")
-    co_return Error::Unauthenticated("neither Basic nor Bearer is asked for");
+  if (request.challenge.scheme != "bearer")
+    co_return Error::Unauthenticated("the challenge is neither Basic nor Bearer");
   if (credential != nullptr && !credential->registry_token.empty())
     co_return "Bearer " + credential->registry_token;
 
-  std::string key = KeyOf(question);
-  std::optional<std::string> kept = tokens_.Get(key);
-  if (kept) co_return "Bearer " + *kept;
-  Result<Token> token = co_await FetchToken(std::move(question));
+  std::string key = KeyOf(request);
+  std::optional<std::string> cached = tokens_.Get(key);
+  if (cached) co_return "Bearer " + *cached;
+  Result<Token> token = co_await FetchToken(std::move(request));
   if (!token) co_return token.error();
   std::string header = "Bearer " + token->value;
   tokens_.Put(key, std::move(*token));
   co_return header;
 }
 
-bool Authenticator::Forget(const AuthQuestion& question) {
-  std::string key = KeyOf(question);
+bool Authenticator::DropToken(const AuthRequest& request) {
+  std::string key = KeyOf(request);
   bool had = tokens_.Get(key).has_value();
   tokens_.Erase(key);
   return had;
 }
 
-Async<Token> Authenticator::FetchToken(AuthQuestion question) {
-  std::string realm = question.challenge.Param("realm");
+Async<Token> Authenticator::FetchToken(AuthRequest request) {
+  std::string realm = request.challenge.Param("realm");
   Result<Url> url = Url::Parse(realm);
   if (!url) co_return Error::Unauthenticated("the challenge names no usable token server");
-  // A password in plain text only where the registry itself is asked that way.
-  if (url->scheme != "https" && question.registry.url.scheme == "https" && !question.insecure) {
+  // Passwords are sent in plain text only where the registry itself is called that way.
+  if (url->scheme != "https" && request.registry.url.scheme == "https" && !request.insecure) {
     co_return Error::Unauthenticated("the challenge names a token server without TLS, at " +
                                      url->host);
   }
-  std::string service = question.challenge.Param("service");
-  std::string scope = PullScope(question);
-  const Credential* credential = question.credential;
+  std::string service = request.challenge.Param("service");
+  std::string scope = PullScope(request);
+  const Credential* credential = request.credential;
 
-  FetchRequest request{.max_body_bytes = kMaxTokenAnswer,
-                       .insecure = question.insecure,
-                       .deadline = question.deadline};
+  FetchRequest fetch{.max_body_bytes = kMaxTokenAnswer,
+                     .insecure = request.insecure,
+                     .deadline = request.deadline};
   if (credential != nullptr && !credential->identity_token.empty()) {
     // OAuth2 with a refresh token.
-    request.method = "POST";
-    request.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
-    request.body =
+    fetch.method = "POST";
+    fetch.headers.emplace_back("Content-Type", "application/x-www-form-urlencoded");
+    fetch.body =
         "grant_type=refresh_token&client_id=pod-placement&service=" + PercentEncode(service) +
         "&scope=" + PercentEncode(scope) +
         "&refresh_token=" + PercentEncode(credential->identity_token);
@@ -96,17 +134,16 @@ Async<Token> Authenticator::FetchToken(AuthQuestion question) {
     url->target += "scope=" + PercentEncode(scope);
     if (credential != nullptr) {
       url->target += "&account=" + PercentEncode(credential->username);
-      request.authorization = BasicAuthorization(credential->username, credential->password);
+      fetch.authorization = BasicAuthorization(credential->username, credential->password);
     }
   }
   std::string server = url->host;
-  request.url = std::move(*url);
-  ++token_requests_;
-  std::optional<Sender> sent_by = std::move(question.registry);
-  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(sent_by));
+  fetch.url = std::move(*url);
+  std::optional<Referrer> referrer = std::move(request.registry);
+  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(fetch), std::move(referrer));
   if (!response) co_return response.error().Prefix("token server " + server);
   if (response->status != 200) {
-    // 400 is OAuth2's word for a bad grant.
+    // 400 is OAuth2's status for a bad grant.
     int status = response->status == 400 || response->status == 403 ? 401 : response->status;
     std::string what = "token server " + server + ": " + DescribeStatus(response->status, "");
     co_return Error::FromHttpStatus(status, "", std::move(what));

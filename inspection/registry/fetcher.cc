@@ -22,7 +22,7 @@ using kube::Url;
 
 constexpr size_t kMaxLocation = 8192;
 
-bool MayPass(const Result<HttpResponse>& response) {
+bool IsTransient(const Result<HttpResponse>& response) {
   if (!response) return response.error().code() == Code::kUnavailable;
   return response->status == 429 || response->status == 500 || response->status == 502 ||
          response->status == 503 || response->status == 504;
@@ -32,11 +32,11 @@ bool IsRedirect(int status) {
   return status == 301 || status == 302 || status == 303 || status == 307 || status == 308;
 }
 
-bool SameOrigin(const Url& a, const Url& b) {
+bool IsSameOrigin(const Url& a, const Url& b) {
   return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
 }
 
-std::string_view ReasonOf(int status) {
+std::string_view StatusText(int status) {
   switch (status) {
     case 400:
       return "400 Bad Request";
@@ -69,7 +69,7 @@ std::string_view ReasonOf(int status) {
 
 Result<Url> ResolveLocation(const Url& base, std::string_view location) {
   if (location.empty() || location.size() > kMaxLocation)
-    return Error::Invalid("a redirect without a usable Location");
+    return Error::Invalid("a redirect without a valid Location");
   std::string absolute;
   if (location.find("://") != std::string_view::npos &&
       location.find("://") < location.find_first_of("/?#")) {
@@ -82,12 +82,12 @@ Result<Url> ResolveLocation(const Url& base, std::string_view location) {
     absolute = base.scheme + "://" + base.Authority() + folder + std::string(location);
   }
   Result<Url> url = Url::Parse(absolute);
-  if (!url) return Error::Invalid("a redirect without a usable Location");
+  if (!url) return Error::Invalid("a redirect without a valid Location");
   return url;
 }
 
 std::string DescribeStatus(int status, std::string_view body) {
-  std::string text(ReasonOf(status));
+  std::string text(StatusText(status));
   if (text.empty()) text = std::to_string(status);
   if (body.empty() || body.size() > 64u << 10) return text;
   Result<Json> json = kube::ParseJson(body);
@@ -106,13 +106,13 @@ std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
   auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), seconds);
   if (failure != std::errc() || end != text.data() + text.size() || seconds < 0)
     return std::nullopt;
-  return std::chrono::seconds(std::min<int64_t>(seconds, 3600));
+  return std::chrono::seconds(std::min<int64_t>(seconds, kMaxRetryAfter.count()));
 }
 
-Async<HttpResponse> Fetcher::Try(const FetchRequest& request,
-                                 const std::optional<Sender>& sent_by) {
+Async<HttpResponse> Fetcher::CallWithRetries(const FetchRequest& request,
+                                             const std::optional<Referrer>& referrer) {
   std::chrono::milliseconds backoff = options_.backoff;
-  for (int tries = 1;; ++tries) {
+  for (int attempt = 1;; ++attempt) {
     kube::Duration left = request.deadline - clock_.Now();
     if (left <= kube::Duration::zero())
       co_return Error::DeadlineExceeded("no time left for " + request.url.host);
@@ -125,14 +125,14 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request,
         std::min(options_.call_timeout, std::chrono::ceil<std::chrono::milliseconds>(left));
     http.max_body_bytes = request.max_body_bytes;
     Result<HttpResponse> response =
-        co_await transport_.Call(request.url, std::move(http), request.insecure, sent_by);
-    // What is wrong is said in few words; nobody waits while he holds more, or it might be for
-    // himself.
+        co_await transport_.Call(request.url, std::move(http), request.insecure, referrer);
+    // A large error body is dropped before any wait: it holds a slot of large_bodies, for which the
+    // next attempt might wait.
     if (response && response->status != 200 && response->body_lease != nullptr) {
       response->body = std::string();
       response->body_lease.reset();
     }
-    if (!MayPass(response) || tries >= std::min(options_.tries, request.max_tries))
+    if (!IsTransient(response) || attempt >= std::min(options_.attempts, request.max_attempts))
       co_return response;
 
     std::chrono::milliseconds wait = backoff;
@@ -141,36 +141,36 @@ Async<HttpResponse> Fetcher::Try(const FetchRequest& request,
       std::optional<std::chrono::seconds> wanted = RetryAfter(*response);
       if (wanted) wait = std::max<std::chrono::milliseconds>(wait, *wanted);
     }
-    // Too late by then: the caller hears of it now.
+    // No time for another attempt.
     if (clock_.Now() + wait >= request.deadline) co_return response;
     Result<> slept = co_await clock_.Sleep(wait);
     if (!slept) co_return slept.error();
   }
 }
 
-Async<HttpResponse> Fetcher::Fetch(FetchRequest request, std::optional<Sender> sent_by) {
+Async<HttpResponse> Fetcher::Fetch(FetchRequest request, std::optional<Referrer> referrer) {
   co_await kube::IgnoreCancellation();
   Url first = request.url;
   for (int hops = 0; hops <= options_.redirects; ++hops) {
-    Result<HttpResponse> response = co_await Try(request, sent_by);
+    Result<HttpResponse> response = co_await CallWithRetries(request, referrer);
     if (!response || !IsRedirect(response->status)) {
-      // Credentials are for the first origin, so no other may ask for them.
-      if (response && !SameOrigin(first, request.url)) {
+      // Credentials are for the first origin: the challenges of other origins are ignored.
+      if (response && !IsSameOrigin(first, request.url)) {
         std::erase_if(response->headers, [](const auto& header) {
           return ::strcasecmp(header.first.c_str(), "WWW-Authenticate") == 0;
         });
       }
       co_return response;
     }
-    // From here on it is the registry that sends us.
-    if (!sent_by) sent_by = Sender{first, response->peer};
+    // The registry names the next URL.
+    if (!referrer) referrer = Referrer{first, response->peer};
 
     Result<Url> next = ResolveLocation(request.url, response->Header("Location"));
     if (!next) co_return next.error();
     if (request.url.scheme == "https" && next->scheme != "https" && !request.insecure) {
-      co_return Error::PermissionDenied("a redirect from HTTPS to plain HTTP, at " + next->host);
+      co_return Error::PermissionDenied("a redirect from HTTPS to plain HTTP, to " + next->host);
     }
-    if (!SameOrigin(request.url, *next)) {
+    if (!IsSameOrigin(request.url, *next)) {
       request.authorization.clear();
       request.origin_headers.clear();
     }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fetcher: one HTTP call as a registry's client must make it: tried again when that may help,
-// redirects followed. The Authorization header goes to the origin it was made for, never along a
-// redirect to another. Thread: one.
+// Fetcher: one HTTP call as a registry client makes it, with retries and redirects. The
+// Authorization header goes to the origin of the request only, never along a redirect to another
+// one. Thread: one.
 #pragma once
 
 #include <chrono>
@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "inspection/registry/transport.h"
+#include "inspection/timing.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/pool.h"
@@ -18,13 +19,14 @@
 namespace inspection {
 
 struct FetchOptions {
-  // Of one try.
-  std::chrono::milliseconds call_timeout{15'000};
-  // Tries for what may pass: 429, 5xx, broken connections.
-  int tries = 3;
-  // Between two tries; doubles. The server's Retry-After counts more, if there is time for it.
-  std::chrono::milliseconds backoff{200};
-  // Followed for one call.
+  // Of one attempt.
+  std::chrono::milliseconds call_timeout = kCallTimeout;
+  // At most, for 429, 5xx and broken connections.
+  int attempts = kCallAttempts;
+  // Between two attempts; doubles. A longer Retry-After of the server replaces it, if the deadline
+  // allows.
+  std::chrono::milliseconds backoff = kCallBackoff;
+  // Followed for one call, at most.
   int redirects = 5;
 };
 
@@ -33,15 +35,15 @@ struct FetchRequest {
   std::string method = "GET";
   kube::HttpHeaders headers;
   std::string body;
-  // These two go to the origin of `url` alone. Empty for none.
+  // These two go to the origin of `url` only. Empty for none.
   std::string authorization;
   kube::HttpHeaders origin_headers;
   size_t max_body_bytes = 4u << 20;
-  // Any certificate will do, and redirects may leave HTTPS.
+  // Accepts any certificate, and redirects from HTTPS to HTTP.
   bool insecure = false;
   kube::TimePoint deadline;
-  // At most so many tries, where that is less than the options say.
-  int max_tries = 100;
+  // Lowers FetchOptions::attempts for this request.
+  int max_attempts = 100;
 };
 
 class Fetcher {
@@ -49,15 +51,15 @@ class Fetcher {
   Fetcher(Transport& transport, kube::Clock& clock, FetchOptions options)
       : transport_(transport), clock_(clock), options_(options) {}
 
-  // Any status but a followed redirect is an answer; 429 and 5xx only after the last try.
-  // `sent_by`: who named this URL, where it is not the registry's own.
-  // Errors: as Transport::Call(); kInvalid (endless or bad redirects), kPermissionDenied (a
+  // Returns the answer with any status except a followed redirect; 429 and 5xx only after the last
+  // attempt. `referrer`: the registry that named the URL; nullopt for the registry's own URL.
+  // Errors: as Transport::Call(); kInvalid (too many or bad redirects), kPermissionDenied (a
   // redirect from HTTPS to HTTP).
-  kube::Async<kube::HttpResponse> Fetch(FetchRequest request, std::optional<Sender> sent_by);
+  kube::Async<kube::HttpResponse> Fetch(FetchRequest request, std::optional<Referrer> referrer);
 
  private:
-  kube::Async<kube::HttpResponse> Try(const FetchRequest& request,
-                                      const std::optional<Sender>& sent_by);
+  kube::Async<kube::HttpResponse> CallWithRetries(const FetchRequest& request,
+                                                  const std::optional<Referrer>& referrer);
 
   Transport& transport_;
   kube::Clock& clock_;
@@ -67,11 +69,12 @@ class Fetcher {
 // The absolute URL of a Location header in an answer from `base`. kInvalid if it is none.
 kube::Result<kube::Url> ResolveLocation(const kube::Url& base, std::string_view location);
 
-// "404 Not Found", with the distribution API's error code from `body` where there is one: "401
-// Unauthorized (DENIED)".
+// "404 Not Found", with the distribution API's error code where `body` has one: "401 Unauthorized
+// (DENIED)".
 std::string DescribeStatus(int status, std::string_view body);
 
-// Seconds of a Retry-After header, at most an hour; nullopt without one (a date counts as none).
+// Seconds of a Retry-After header, at most kMaxRetryAfter; nullopt without one (a date counts as
+// none).
 std::optional<std::chrono::seconds> RetryAfter(const kube::HttpResponse& response);
 
 }  // namespace inspection

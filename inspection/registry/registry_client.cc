@@ -18,19 +18,6 @@ using kube::Result;
 using kube::TimePoint;
 using kube::Url;
 
-// The challenge that we can answer: Bearer before Basic.
-std::optional<Challenge> ChallengeOf(const HttpResponse& response) {
-  std::optional<Challenge> basic;
-  for (std::string_view value : response.Headers("WWW-Authenticate")) {
-    for (Challenge& challenge : ParseChallenges(value)) {
-      if (challenge.scheme == "bearer" && !challenge.Param("realm").empty())
-        return std::move(challenge);
-      if (challenge.scheme == "basic" && !basic) basic = std::move(challenge);
-    }
-  }
-  return basic;
-}
-
 std::string Accepted() {
   std::string all;
   for (std::string_view type : {kOciIndex, kDockerList, kOciManifest, kDockerManifest}) {
@@ -39,35 +26,35 @@ std::string Accepted() {
   return all;
 }
 
-// Longer ones are answered, and not remembered: registries, which pods choose, say how long they
-// are.
-constexpr size_t kRememberedChallenge = 1024;
+// Longer challenges are answered, but not cached: registries, which pods choose, decide how long
+// they are.
+constexpr size_t kMaxCachedChallenge = 1024;
 
-bool IsShort(const Challenge& challenge) {
+bool IsCacheable(const Challenge& challenge) {
   size_t bytes = 0;
   for (const auto& [name, value] : challenge.params) bytes += name.size() + value.size();
-  return bytes <= kRememberedChallenge;
+  return bytes <= kMaxCachedChallenge;
 }
 
-bool Refused(const HttpResponse& response) {
+bool IsRefusal(const HttpResponse& response) {
   return response.status == 401 || response.status == 403;
 }
 
 bool Succeeded(const Result<HttpResponse>& response) { return response && response->status == 200; }
 
-// Another way of asking would be answered no better: nothing answers, or it is busy or broken.
+// Other credentials would not help: the registry does not answer, is busy or fails.
 bool IsDown(const Result<HttpResponse>& response) {
   return !response || response->status == 429 || response->status >= 500;
 }
 
-// Both are answered by the same header.
-bool Same(const Challenge& a, const Challenge& b) {
+// Both are answered with the same header.
+bool HaveSameAnswer(const Challenge& a, const Challenge& b) {
   return a.scheme == b.scheme && a.Param("realm") == b.Param("realm") &&
          a.Param("service") == b.Param("service") && a.Param("scope") == b.Param("scope");
 }
 
-// Which connections an observation is true for. What was seen over one that anybody could have
-// answered is for such connections alone.
+// The key of what is cached about a registry. Observations over an insecure connection, which
+// any server could have answered, are for insecure connections only.
 std::string LocationOf(const PullSource& source, const std::string& scheme) {
   return scheme + (source.insecure ? "!" : "") + "://" + source.registry + source.host.path;
 }
@@ -96,53 +83,53 @@ Async<HttpResponse> RegistryClient::Send(const Repository& repository, const Cal
                        .max_body_bytes = kMaxManifestBytes,
                        .insecure = repository.source.insecure,
                        .deadline = call.deadline,
-                       .max_tries = call.max_tries};
+                       .max_attempts = call.max_attempts};
   request.origin_headers = repository.source.host.headers;
   if (!call.accept.empty()) request.headers.emplace_back("Accept", call.accept);
-  std::optional<Sender> nobody;
-  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(nobody));
+  std::optional<Referrer> none;
+  Result<HttpResponse> response = co_await fetcher_.Fetch(std::move(request), std::move(none));
   co_return response;
 }
 
 Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository& repository,
                                                                const Call& call, const Url& url,
-                                                               const Question& asked,
+                                                               const CachedChallenge& asked,
                                                                TimePoint token_deadline) {
   Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
   size_t count = repository.credentials.size();
   for (size_t i = 0; i <= count; ++i) {
     const Credential* credential = i < count ? &repository.credentials[i] : nullptr;
-    if (credential == nullptr && asked.challenge.scheme != "bearer") break;
-    AuthQuestion question{.registry = asked.asked_by,
-                          .repository = repository.source.repository,
-                          .credential = credential,
-                          .challenge = asked.challenge,
-                          .insecure = repository.source.insecure,
-                          .deadline = token_deadline};
+    if (credential == nullptr && !Authenticator::AllowsAnonymous(asked.challenge)) break;
+    AuthRequest auth{.registry = asked.sender,
+                     .repository = repository.source.repository,
+                     .credential = credential,
+                     .challenge = asked.challenge,
+                     .insecure = repository.source.insecure,
+                     .deadline = token_deadline};
     Result<HttpResponse> response = Error::Unauthenticated("");
-    // A kept token that is refused is replaced once.
+    // A cached token that is refused is replaced once.
     for (bool again = false;; again = true) {
-      Result<std::string> header = co_await authenticator_.Header(question);
+      Result<std::string> header = co_await authenticator_.Header(auth);
       if (!header) {
         response = header.error();
         break;
       }
       response = co_await Send(repository, call, url, std::move(*header));
-      if (!response || !Refused(*response)) {
+      if (!response || !IsRefusal(*response)) {
         if (response) {
-          transport_.Trace(credential == nullptr ? "asked without a credential"
-                                                 : "asked with " + credential->source);
+          transport_.Trace(credential == nullptr ? "anonymous access"
+                                                 : "access with " + credential->source);
         }
         attempt = {std::move(response), /*refused=*/false};
         co_return attempt;
       }
-      bool had_token = response->status == 401 && authenticator_.Forget(question);
+      bool had_token = response->status == 401 && authenticator_.DropToken(auth);
       if (again || !had_token) break;
     }
-    // The token server is down, or we are to stop: the same for every credential.
+    // A token server that is down, and cancellation, are the same for every credential.
     bool refused = response || FailedWith(response, Code::kUnauthenticated);
     attempt.refused = !FailedWith(response, Code::kCancelled);
-    // What a credential was told says more than what was told without any.
+    // The answer to a credential explains more than the answer to an anonymous request.
     if (i == 0 || i < count) attempt.answer = std::move(response);
     if (!refused) break;
   }
@@ -151,47 +138,46 @@ Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository&
 
 Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, const Call& call,
                                                std::string scheme) {
-  const HostPeculiarities& peculiar = repository.source.host;
+  const HostSettings& settings = repository.source.host;
   std::string host = repository.source.registry == kDockerHub ? std::string(kDockerHubHost)
                                                               : repository.source.registry;
-  std::string query = peculiar.stands_in_for.empty() ? "" : "?ns=" + peculiar.stands_in_for;
-  Result<Url> url = Url::Parse(scheme + "://" + host + peculiar.path + "/" +
+  std::string query = settings.mirrored_registry.empty() ? "" : "?ns=" + settings.mirrored_registry;
+  Result<Url> url = Url::Parse(scheme + "://" + host + settings.path + "/" +
                                repository.source.repository + "/" + call.path + query);
   if (!url) co_return url.error();
 
-  // By the challenge of last time, for half of the time at most: its token server may be gone.
+  // With the cached challenge, for half of the time at most: its token server may not exist any
+  // more.
   std::string key = RepositoryAt(repository.source, scheme);
-  std::optional<Question> remembered;
-  if (const Question* known = challenges_.Find(key); known != nullptr) remembered = *known;
+  std::optional<CachedChallenge> cached;
+  if (const CachedChallenge* found = challenges_.Find(key); found != nullptr) cached = *found;
   Attempt attempt{Error::Unauthenticated("401 Unauthorized"), /*refused=*/true};
-  if (remembered) {
+  if (cached) {
     TimePoint now = clock_.Now();
     TimePoint token_deadline = now + (call.deadline - now) / 2;
     Result<Attempt> tried =
-        co_await WithCredentials(repository, call, *url, *remembered, token_deadline);
+        co_await WithCredentials(repository, call, *url, *cached, token_deadline);
     attempt = std::move(*tried);
     if (Succeeded(attempt.answer) || (!attempt.refused && IsDown(attempt.answer)))
       co_return std::move(attempt.answer);
-    // It has to prove itself once more.
     challenges_.Erase(key);
   }
 
-  // Without a header; most public images need none.
+  // Without an Authorization header, which most public images do not need.
   std::string no_header;
   Result<HttpResponse> response = co_await Send(repository, call, *url, no_header);
   if (!response || response->status != 401) co_return response;
-  std::optional<Challenge> challenge = ChallengeOf(*response);
+  std::optional<Challenge> challenge = Authenticator::SelectChallenge(*response);
   if (!challenge)
-    co_return Error::Unauthenticated("401 Unauthorized, without a challenge that we can answer");
-  Question question{std::move(*challenge), {*url, response->peer}};
-  if (IsShort(question.challenge)) challenges_.Put(key, question);
+    co_return Error::Unauthenticated("401 Unauthorized, without a supported challenge");
+  CachedChallenge asked{std::move(*challenge), {*url, response->peer}};
+  if (IsCacheable(asked.challenge)) challenges_.Put(key, asked);
 
-  // As each who may. What was asked a moment ago would be answered the same now.
-  bool answered = remembered && Same(remembered->challenge, question.challenge) &&
-                  remembered->asked_by.address == question.asked_by.address;
+  // With each credential, unless the cached challenge was the same: its answer would be, too.
+  bool answered = cached && HaveSameAnswer(cached->challenge, asked.challenge) &&
+                  cached->sender.address == asked.sender.address;
   if (!answered) {
-    Result<Attempt> tried =
-        co_await WithCredentials(repository, call, *url, question, call.deadline);
+    Result<Attempt> tried = co_await WithCredentials(repository, call, *url, asked, call.deadline);
     attempt = std::move(*tried);
   }
   if (!attempt.refused) co_return std::move(attempt.answer);
@@ -203,37 +189,37 @@ Async<HttpResponse> RegistryClient::WithScheme(const Repository& repository, con
   co_return Error::FromHttpStatus(last.status, "", DescribeStatus(last.status, last.body) + tried);
 }
 
-// Behind an insecure registry's port there may be TLS, plain HTTP, or somebody who waits for ever
-// for the other.
+// The port of an insecure registry may serve TLS or plain HTTP. A server of one that gets the other
+// may never answer.
 Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repository, Call call) {
   const PullSource& source = repository.source;
   std::string key = LocationOf(source, "");
-  const std::string* observed = schemes_.Find(key);
-  bool known = observed != nullptr;
-  std::string first = known ? *observed : "https";
+  const std::string* cached = schemes_.Find(key);
+  bool known = cached != nullptr;
+  std::string first = known ? *cached : "https";
   std::string second = first == "https" ? "http" : "https";
 
-  // The other scheme must have some time left, and more where this one is but a guess.
-  Call guess = call;
+  // Leaves time for the other scheme, and more where the first one is a guess.
+  Call first_call = call;
   kube::Duration left = call.deadline - clock_.Now();
-  guess.deadline = call.deadline - (known ? left / 3 : left * 2 / 3);
-  if (!known) guess.max_tries = 1;
-  Result<HttpResponse> response = co_await WithScheme(repository, guess, first);
-  // 400 is what a server of TLS says to plain HTTP.
-  auto spoke = [](const Result<HttpResponse>& answer) {
+  first_call.deadline = call.deadline - (known ? left / 3 : left * 2 / 3);
+  if (!known) first_call.max_attempts = 1;
+  Result<HttpResponse> response = co_await WithScheme(repository, first_call, first);
+  // 400 is the answer of a TLS server to plain HTTP.
+  auto has_scheme = [](const Result<HttpResponse>& answer) {
     if (answer) return answer->status != 400;
     return FailedWith(answer, Code::kUnauthenticated) ||
            FailedWith(answer, Code::kPermissionDenied);
   };
-  if (spoke(response)) {
+  if (has_scheme(response)) {
     schemes_.Put(key, std::move(first));
     co_return response;
   }
   if (FailedWith(response, Code::kCancelled)) co_return response;
   schemes_.Erase(key);
   Result<HttpResponse> other = co_await WithScheme(repository, call, second);
-  if (spoke(other)) schemes_.Put(key, std::move(second));
-  // Of two failures, that of the scheme by which it was reached before.
+  if (has_scheme(other)) schemes_.Put(key, std::move(second));
+  // Of two failures, the one with the scheme that worked before.
   if (!other && known) co_return response;
   co_return other;
 }
@@ -244,7 +230,7 @@ Async<HttpResponse> RegistryClient::Get(const Repository& repository, Call call)
   const std::string& configured = repository.source.host.scheme;
   std::string scheme = configured.empty() ? "https" : configured;
   bool either = configured.empty() && repository.source.insecure;
-  Result<HttpResponse> response = Error::Internal("not asked");
+  Result<HttpResponse> response = Error::Internal("not called");
   if (either) {
     response = co_await WithEitherScheme(repository, std::move(call));
   } else {
@@ -271,12 +257,12 @@ Async<Document> RegistryClient::Manifest(const Repository& repository, std::stri
   document.body = std::move(response->body);
   document.body_lease = std::move(response->body_lease);
 
-  // By digest: proof. By tag: at least the registry must agree with itself. All of the body counts,
-  // as all of it is read.
-  std::string announced(response->Header("Docker-Content-Digest"));
-  std::string wanted = IsDigest(version)     ? version
-                       : IsDigest(announced) ? announced
-                                             : Sha256Digest(document.body);
+  // A manifest requested by digest must have it. One requested by tag must have the digest that the
+  // registry sent with it. The digest is that of the whole body, as all of it is parsed.
+  std::string sent_digest(response->Header("Docker-Content-Digest"));
+  std::string wanted = IsDigest(version)       ? version
+                       : IsDigest(sent_digest) ? sent_digest
+                                               : Sha256Digest(document.body);
   Result<void> verified = VerifyDigest(wanted, document.body);
   if (!verified)
     co_return verified.error().Prefix("registry " + repository.source.registry + ": manifest " +
@@ -293,8 +279,8 @@ Async<std::optional<std::string>> RegistryClient::ManifestDigest(const Repositor
   Result<HttpResponse> response = co_await Get(repository, std::move(call));
   if (!response) co_return response.error();
   std::optional<std::string> digest;
-  std::string announced(response->Header("Docker-Content-Digest"));
-  if (IsDigest(announced)) digest = std::move(announced);
+  std::string sent_digest(response->Header("Docker-Content-Digest"));
+  if (IsDigest(sent_digest)) digest = std::move(sent_digest);
   co_return digest;
 }
 

@@ -5,15 +5,14 @@
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
 //   Result<Document> config = co_await client.Blob(repository, digest, deadline);
 //
-// Answers challenges and goes on to the next credential after a 401. What was observed of a
-// repository (its challenge, its scheme) saves a round trip, so that a known one costs one request
-// (and a token where none is kept); it never decides: where it does not lead to the document, the
-// registry is asked as if nothing were known. Whatever was asked for by digest has that digest.
-// Errors begin with "registry HOST: "; secrets are never in them. Thread: one. Source: OCI
-// Distribution Spec 1.1.
+// Answers challenges, and goes on to the next credential after a 401. The challenge of a repository
+// and the scheme of a registry are cached, so that a known repository costs one request (and one
+// for a token where none is cached). The cache only saves round trips: where it does not lead to
+// the document, the registry is called again without it. What was requested by digest is verified
+// to have that digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one.
+// Source: OCI Distribution Spec 1.1.
 #pragma once
 
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -30,27 +29,27 @@
 
 namespace inspection {
 
-// One repository, and who asks.
+// One repository with the credentials to read it with.
 struct Repository {
   PullSource source;
-  // Tried in order; after them it is asked without any.
+  // Used in order; the last attempt is anonymous.
   std::vector<Credential> credentials;
 };
 
-// To be let go before anything else is asked for: a large body keeps others from theirs.
+// Destroy it before the next request: a large body holds a slot that other requests wait for.
 struct Document {
   std::string body;
   kube::Slots::Lease body_lease;
-  std::string
-      digest;  // of the body, proved: as asked for, else as the registry announced it, else sha256
+  // Of the body, verified: the requested one, else the one that the registry sent, else sha256.
+  std::string digest;
 };
 
 struct RegistryClientOptions {
   TransportOptions transport;
   FetchOptions fetch;
-  // Tokens kept.
+  // Tokens in the cache.
   size_t max_tokens = 1024;
-  // Repositories whose challenge is remembered; and insecure registries whose scheme is.
+  // Repositories whose challenge is cached, and insecure registries whose scheme is.
   size_t max_observed = 1024;
 };
 
@@ -60,12 +59,11 @@ class RegistryClient {
 
   // GET of a manifest by tag or digest.
   // Errors: kNotFound, kUnauthenticated and kPermissionDenied (after every credential), kThrottled,
-  // kUnavailable, kInvalid (not the digest that was asked for or announced, too large),
+  // kUnavailable, kInvalid (not the digest that was requested or sent by the registry, too large),
   // kDeadlineExceeded, kCancelled.
   kube::Async<Document> Manifest(const Repository& repository, std::string version,
                                  kube::TimePoint deadline);
-  // HEAD of a manifest: the digest that the registry announces, which nothing proves; nullopt if it
-  // says none.
+  // HEAD of a manifest: the digest that the registry sends, unverified; nullopt if it sends none.
   kube::Async<std::optional<std::string>> ManifestDigest(const Repository& repository,
                                                          std::string version,
                                                          kube::TimePoint deadline);
@@ -73,40 +71,36 @@ class RegistryClient {
   kube::Async<Document> Blob(const Repository& repository, std::string digest,
                              kube::TimePoint deadline);
 
-  // HTTP calls so far, those to token servers included; and those alone.
-  uint64_t calls() const { return transport_.calls(); }
-  uint64_t token_requests() const { return authenticator_.token_requests(); }
-
  private:
   struct Call {
     std::string method;
     std::string path;  // "manifests/v1", below the repository
     std::string accept;
     kube::TimePoint deadline;
-    int max_tries = 100;
+    int max_attempts = 100;
   };
 
-  struct Question {
+  struct CachedChallenge {
     Challenge challenge;
-    Sender asked_by;
+    Referrer sender;
   };
-  // What asking with credentials came to.
+  // The outcome of calls with credentials.
   struct Attempt {
-    // With `refused`: what the last credential was told.
+    // With `refused`: the answer to the last credential.
     kube::Result<kube::HttpResponse> answer;
-    // No credential was accepted, or no token could be had.
+    // No credential was accepted, or there was no token.
     bool refused = false;
   };
 
-  // A 2xx answer.
+  // Returns an answer with status 200.
   kube::Async<kube::HttpResponse> Get(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithEitherScheme(const Repository& repository, Call call);
   kube::Async<kube::HttpResponse> WithScheme(const Repository& repository, const Call& call,
                                              std::string scheme);
-  // With each credential in turn, then with none where that is not the same as asking without an
-  // Authorization header. Tokens have to come until `token_deadline`.
+  // Calls with each credential in turn, then anonymously where the challenge's scheme has a header
+  // for that. `token_deadline` is for the token servers.
   kube::Async<Attempt> WithCredentials(const Repository& repository, const Call& call,
-                                       const kube::Url& url, const Question& question,
+                                       const kube::Url& url, const CachedChallenge& asked,
                                        kube::TimePoint token_deadline);
   kube::Async<kube::HttpResponse> Send(const Repository& repository, const Call& call,
                                        const kube::Url& url, std::string authorization);
@@ -116,9 +110,9 @@ class RegistryClient {
   Transport transport_;
   Fetcher fetcher_;
   Authenticator authenticator_;
-  // By location and repository: those of one host may have different token servers, or none.
-  kube::LruMap<Question> challenges_;
-  // By location, of insecure ones only: the scheme that they answered by.
+  // By location and repository: repositories of one host may have different token servers, or none.
+  kube::LruMap<CachedChallenge> challenges_;
+  // By location, of insecure registries only: the scheme that they answered with.
   kube::LruMap<std::string> schemes_;
 };
 

@@ -5,10 +5,10 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
 
 #include "inspection/digest.h"
 #include "inspection/testing/fake_registry.h"
+#include "inspection/testing/registry_fixture.h"
 #include "kube/base/base64.h"
 #include "kube/base/slots.h"
 #include "kube/crypto/certificates.h"
@@ -30,9 +30,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
-using Trouble = FakeRegistry::Trouble;
+using Fault = FakeRegistry::Fault;
 
-class RegistryClientTest : public ::testing::Test {
+class RegistryClientTest : public RegistryFixture {
  protected:
   RegistryClientTest() {
     options_.fetch.backoff = 1ms;
@@ -58,8 +58,6 @@ class RegistryClientTest : public ::testing::Test {
     return kube::Run(io_, client().Blob(App(), digest, kube::RealClock().Now() + 10s));
   }
 
-  kube::asio::io_context io_;
-  FakeRegistry registry_{io_.get_executor(), {}};
   RegistryClientOptions options_;
   std::optional<RegistryClient> client_;
 };
@@ -83,7 +81,7 @@ TEST_F(RegistryClientTest, HeadNamesTheDigestWithoutTheBody) {
   EXPECT_THAT(registry_.log(), ElementsAre("HEAD /v2/app/manifests/1"));
 }
 
-TEST_F(RegistryClientTest, BasicIsAnsweredAndRemembered) {
+TEST_F(RegistryClientTest, ABasicChallengeIsAnsweredAndCached) {
   registry_.RequireBasic("u", "p");
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
   EXPECT_EQ(registry_.Count("manifests"), 2);
@@ -91,7 +89,7 @@ TEST_F(RegistryClientTest, BasicIsAnsweredAndRemembered) {
   EXPECT_EQ(registry_.Count("manifests"), 3);
 }
 
-TEST_F(RegistryClientTest, TheNextCredentialIsTriedAfterA401) {
+TEST_F(RegistryClientTest, TheNextCredentialIsUsedAfterA401) {
   registry_.RequireToken("right", "p");
   auto got = Manifest(App({User("wrong", "hunter2"), User("right", "p"), User("unused", "x")}));
   ASSERT_THAT(got, IsOk());
@@ -107,7 +105,7 @@ TEST_F(RegistryClientTest, AnErrorCountsCredentialsAndHidesThem) {
                                    Not(HasSubstr("hunter2")))));
 }
 
-TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
+TEST_F(RegistryClientTest, ATokenIsUsedUntilItIsRefused) {
   registry_.RequireToken("u", "p");
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
   registry_.ClearLog();
@@ -120,8 +118,8 @@ TEST_F(RegistryClientTest, ATokenServesUntilItIsRefused) {
               ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
 }
 
-// What one repository wants is no matter of another's, nor of who asks without a credential.
-TEST_F(RegistryClientTest, APrivateRepositoryDoesNotSpoilAPublicOne) {
+// And it does not change anonymous requests.
+TEST_F(RegistryClientTest, AChallengeIsCachedForItsRepositoryOnly) {
   registry_.PutIndex("private", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   registry_.RequireBasic("u", "p");
   registry_.Publish("app");
@@ -136,30 +134,30 @@ TEST_F(RegistryClientTest, APrivateRepositoryDoesNotSpoilAPublicOne) {
   EXPECT_THAT(Manifest(secret), IsOk());
 }
 
-TEST_F(RegistryClientTest, ARememberedChallengeNeverDecides) {
+TEST_F(RegistryClientTest, ACachedChallengeIsDroppedWhenItFails) {
   std::vector<Credential> credentials = {User("other", "x"), User("u", "p")};
   for (const std::vector<Credential>& asked_with : {std::vector<Credential>(), credentials}) {
-    registry_.RequireNothing();
+    registry_.AllowAnonymous();
     registry_.RequireToken("", "");
     registry_.RequireToken("u", "p");
     ASSERT_THAT(Manifest(App(asked_with)), IsOk());
-    // The token server goes away with the need for it.
-    registry_.RequireNothing();
+    // The registry needs no token any more, and its token server fails.
+    registry_.AllowAnonymous();
     registry_.RevokeTokens();
-    registry_.Misbehave("/token", Trouble::kBroken);
-    registry_.Refuse("Bearer");
+    registry_.InjectFault("/token", Fault::kBroken);
+    registry_.RejectScheme("Bearer");
     EXPECT_THAT(Manifest(App(asked_with)), IsOk());
-    registry_.Behave();
+    registry_.ClearFaults();
   }
   registry_.RequireBasic("u", "p");
   ASSERT_THAT(Manifest(App(credentials)), IsOk());
-  registry_.RequireNothing();
+  registry_.AllowAnonymous();
   registry_.RequireToken("u", "p");
   EXPECT_THAT(Manifest(App(credentials)), IsOk());
 }
 
-// Its passwords would go to whoever a blob store names.
-TEST_F(RegistryClientTest, OnlyTheRegistryItselfMayAskForCredentials) {
+// Or the pod's passwords would go to a server that a blob store names.
+TEST_F(RegistryClientTest, OnlyTheChallengesOfTheRegistryAreAnswered) {
   FakeRegistry store(io_.get_executor(), {});
   store.RequireBasic("u", "p");
   registry_.Redirect("manifests/", store.url() + "/v2/app/manifests/1");
@@ -168,19 +166,19 @@ TEST_F(RegistryClientTest, OnlyTheRegistryItselfMayAskForCredentials) {
   EXPECT_THAT(registry_.authorizations(), Each(""));
 }
 
-TEST_F(RegistryClientTest, OneUsersTokenIsNotAnothers) {
+TEST_F(RegistryClientTest, TokensAreCachedByUser) {
   registry_.RequireToken("u", "p");
   ASSERT_THAT(Manifest(App({User("u", "p")})), IsOk());
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnauthenticated));
   EXPECT_THAT(Manifest(App({User("u", "other")})), FailsWith(Code::kUnauthenticated));
 }
 
-TEST_F(RegistryClientTest, AnybodyMayHaveATokenOfAPublicRepository) {
+TEST_F(RegistryClientTest, AnonymousTokensAreUsedForPublicRepositories) {
   registry_.RequireToken("", "");
   EXPECT_THAT(Manifest(App()), IsOk());
 }
 
-TEST_F(RegistryClientTest, AnIdentityTokenIsExchanged) {
+TEST_F(RegistryClientTest, AnIdentityTokenIsExchangedForAnAccessToken) {
   registry_.AcceptRefreshToken("refresh");
   Credential credential{.username = "00000000-0000-0000-0000-000000000000",
                         .identity_token = "refresh",
@@ -189,20 +187,20 @@ TEST_F(RegistryClientTest, AnIdentityTokenIsExchanged) {
   EXPECT_EQ(registry_.Count("POST /token"), 1);
 }
 
-TEST_F(RegistryClientTest, WhatMayPassIsTriedAgain) {
-  for (Trouble trouble : {Trouble::kBroken, Trouble::kReset}) {
-    registry_.Misbehave("manifests/", trouble, 2);
+TEST_F(RegistryClientTest, TransientErrorsAreRetried) {
+  for (Fault fault : {Fault::kBroken, Fault::kReset}) {
+    registry_.InjectFault("manifests/", fault, 2);
     EXPECT_THAT(Manifest(App()), IsOk());
   }
-  registry_.Misbehave("manifests/", Trouble::kBroken);
+  registry_.InjectFault("manifests/", Fault::kBroken);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable, HasSubstr("503")));
 }
 
-TEST_F(RegistryClientTest, RetryAfterIsHeededIfThereIsTime) {
+TEST_F(RegistryClientTest, RetryAfterIsHonouredWithinTheDeadline) {
   ASSERT_THAT(Manifest(App()), IsOk());
-  registry_.Misbehave("manifests/", Trouble::kThrottled, 1);
+  registry_.InjectFault("manifests/", Fault::kThrottled, 1);
   EXPECT_THAT(Manifest(App()), IsOk());
-  registry_.Misbehave("manifests/", Trouble::kThrottled);
+  registry_.InjectFault("manifests/", Fault::kThrottled);
   auto got = Manifest(App(), "1", 500ms);
   ASSERT_THAT(got, FailsWith(Code::kThrottled));
   EXPECT_EQ(got.error().retry_after(), 1s);
@@ -210,33 +208,32 @@ TEST_F(RegistryClientTest, RetryAfterIsHeededIfThereIsTime) {
 
 TEST_F(RegistryClientTest, HostileBodiesAreRefused) {
   ASSERT_THAT(Manifest(App()), IsOk());
-  registry_.Misbehave("manifests/", Trouble::kEndlessBody, 1);
+  registry_.InjectFault("manifests/", Fault::kEndlessBody, 1);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kInvalid));
-  registry_.Misbehave("manifests/", Trouble::kShortBody, 3);
+  registry_.InjectFault("manifests/", Fault::kShortBody, 3);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kUnavailable));
-  registry_.Misbehave("manifests/", Trouble::kLyingDigest, 1);
+  registry_.InjectFault("manifests/", Fault::kLyingDigest, 1);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kInvalid, HasSubstr("manifest 1")));
-  registry_.Misbehave("manifests/", Trouble::kOtherBody, 1);
+  registry_.InjectFault("manifests/", Fault::kOtherBody, 1);
   EXPECT_THAT(Manifest(App()), FailsWith(Code::kInvalid));
 }
 
-TEST_F(RegistryClientTest, TheRegistrysOwnErrorCodeIsShown) {
+TEST_F(RegistryClientTest, TheErrorCodeOfTheRegistryIsInTheMessage) {
   EXPECT_THAT(Manifest(App(), "sha256:" + std::string(64, '0')),
               FailsWith(Code::kNotFound, HasSubstr("MANIFEST_UNKNOWN")));
 }
 
-TEST_F(RegistryClientTest, WhatIsAskedForByDigestHasThatDigest) {
+TEST_F(RegistryClientTest, RequestedDigestsAreVerified) {
   std::string manifest = registry_.PutImage("app", "2", {"linux", "s390x"});
   std::string blob = registry_.PutBlob("content");
   EXPECT_THAT(Manifest(App(), manifest), IsOk());
   EXPECT_THAT(Blob(blob), IsOk());
-  registry_.Misbehave("/v2/", Trouble::kOtherBody);
+  registry_.InjectFault("/v2/", Fault::kOtherBody);
   EXPECT_THAT(Manifest(App(), manifest), FailsWith(Code::kInvalid));
   EXPECT_THAT(Blob(blob), FailsWith(Code::kInvalid));
 }
 
-// A part of a signed schema 1 manifest says its digest: whoever serves the rest could say anything
-// under that digest.
+// The digest of a signed schema 1 manifest covers a part only: a server could change the rest.
 TEST_F(RegistryClientTest, ADigestCoversTheWholeBody) {
   std::string payload = R"({"architecture":1})";
   // The first 17 bytes were signed, and "}".
@@ -259,13 +256,13 @@ TEST_F(RegistryClientTest, ADigestCoversTheWholeBody) {
               FailsWith(Code::kInvalid, HasSubstr("content is")));
 }
 
-TEST_F(RegistryClientTest, ASilentRegistryCostsNoMoreThanTheDeadline) {
+TEST_F(RegistryClientTest, ASilentRegistryEndsWithTheDeadline) {
   ASSERT_THAT(Manifest(App()), IsOk());
-  registry_.Misbehave("manifests/", Trouble::kSilent);
+  registry_.InjectFault("manifests/", Fault::kSilent);
   EXPECT_THAT(Manifest(App(), "1", 50ms), FailsWith(Code::kDeadlineExceeded));
 }
 
-TEST_F(RegistryClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
+TEST_F(RegistryClientTest, CredentialsAreNotSentAlongARedirectToAnotherHost) {
   registry_.RequireBasic("u", "p");
   FakeRegistry store(io_.get_executor(), {});
   std::string digest = store.PutBlob("content");
@@ -278,19 +275,19 @@ TEST_F(RegistryClientTest, CredentialsDoNotFollowARedirectToAnotherHost) {
   EXPECT_THAT(store.authorizations(), ElementsAre(""));
 }
 
-TEST_F(RegistryClientTest, RedirectsEndAndStayAwayFromPrivateAddresses) {
+TEST_F(RegistryClientTest, RedirectsAreLimitedAndMayNotReachPrivateAddresses) {
   std::string digest = registry_.PutBlob("content");
   registry_.Redirect("blobs/", "/v2/app/blobs/" + digest);
   EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid, HasSubstr("redirects")));
-  registry_.Behave();
+  registry_.ClearFaults();
   registry_.Redirect("blobs/", "http://169.254.169.254/latest/meta-data/");
   EXPECT_THAT(Blob(digest), FailsWith(Code::kPermissionDenied, HasSubstr("169.254.169.254")));
-  registry_.Behave();
+  registry_.ClearFaults();
   registry_.Redirect("blobs/", "file:///etc/passwd");
   EXPECT_THAT(Blob(digest), FailsWith(Code::kInvalid));
 }
 
-TEST_F(RegistryClientTest, ATokenServerOfARegistryWithAnAddressMayHaveAnotherPort) {
+TEST_F(RegistryClientTest, ATokenServerMayHaveAnotherPortAtTheRegistrysAddress) {
   FakeRegistry tokens(io_.get_executor(), {});
   tokens.RequireToken("u", "p");
   registry_.RequireToken("u", "p");
@@ -300,9 +297,9 @@ TEST_F(RegistryClientTest, ATokenServerOfARegistryWithAnAddressMayHaveAnotherPor
   EXPECT_EQ(tokens.Count("/token"), 1);
 }
 
-// Documentation's own networks: nothing answers there.
-TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressHasToBeNamed) {
-  options_.fetch.tries = 1;
+// An address where nothing answers.
+TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressMustBeConfigured) {
+  options_.fetch.attempts = 1;
   registry_.RequireToken("u", "p");
   registry_.UseTokenServer("http://10.255.255.1:1/token");
   auto got = Manifest(App({User("u", "p")}), "1", 300ms);
@@ -317,14 +314,14 @@ TEST_F(RegistryClientTest, ATokenServerOnAnotherPrivateAddressHasToBeNamed) {
   }
 }
 
-// Where the attacker owns the names, their class is his word.
-TEST_F(RegistryClientTest, ARegistrysOwnNamesDoNotSayWhereItMaySendUs) {
+// An attacker who owns the names controls the addresses that they resolve to.
+TEST_F(RegistryClientTest, NamesDoNotDecideWhereARegistryMayRefer) {
   kube::FakeNameServer names(io_.get_executor());
   names.Add("registry.test", {"127.0.0.1"});
   names.Add("internal.test", {"127.0.0.1"});
   names.Add("metadata.test", {"169.254.169.254"});
   options_.transport.names = names.servers();
-  options_.fetch.tries = 1;
+  options_.fetch.attempts = 1;
   FakeRegistry internal(io_.get_executor(), {});
   std::string port = internal.host().substr(internal.host().find(':'));
   Repository repository = App();
@@ -332,18 +329,18 @@ TEST_F(RegistryClientTest, ARegistrysOwnNamesDoNotSayWhereItMaySendUs) {
       "registry.test" + registry_.host().substr(registry_.host().find(':'));
   registry_.Redirect("manifests/", "http://internal.test" + port + "/v2/app/manifests/1");
   EXPECT_THAT(Manifest(repository), FailsWith(Code::kPermissionDenied, HasSubstr("internal.test")));
-  registry_.Behave();
-  // Its own, as long as the name stands for the same machine.
+  registry_.ClearFaults();
+  // Its own host and port, while the name resolves to the same address.
   registry_.RequireToken("", "");
   registry_.UseTokenServer("http://" + repository.source.registry + "/token");
   EXPECT_THAT(Manifest(repository), IsOk());
-  registry_.Behave();
+  registry_.ClearFaults();
   repository.source.registry = "metadata.test";
   EXPECT_THAT(Manifest(repository, "1", 1s),
               FailsWith(Code::kPermissionDenied, HasSubstr("metadata.test")));
 }
 
-TEST_F(RegistryClientTest, MetadataServicesAreNoRegistries) {
+TEST_F(RegistryClientTest, MetadataServicesAreRefused) {
   Repository metadata{{"169.254.169.254", "app", true, "test"}, {}};
   EXPECT_THAT(Manifest(metadata, "1", 300ms),
               FailsWith(Code::kPermissionDenied, HasSubstr("link-local")));
@@ -362,7 +359,7 @@ class LargeBodiesTest : public RegistryClientTest {
     EXPECT_THAT(Manifest(App()), IsOk());
   }
 
-  // Asks without waiting; the answer comes to the returned place.
+  // Starts a request whose answer is stored in the returned place.
   std::shared_ptr<Place> Start(std::string version, kube::Duration timeout = 10s) {
     return Start(std::move(version), timeout, App());
   }
@@ -385,7 +382,7 @@ class LargeBodiesTest : public RegistryClientTest {
       io_.get_executor(), kube::RealClock(), 2, "a large body's turn");
 };
 
-TEST_F(LargeBodiesTest, NoMoreThanTheirNumberAreInMemoryAtATime) {
+TEST_F(LargeBodiesTest, NoMoreThanTheLimitAreInMemory) {
   std::vector<std::shared_ptr<Place>> asked;
   for (int i = 0; i < 10; ++i) asked.push_back(Start("large"));
   auto in_memory = [&] {
@@ -396,7 +393,7 @@ TEST_F(LargeBodiesTest, NoMoreThanTheirNumberAreInMemoryAtATime) {
     ASSERT_TRUE(
         kube::RunUntil(io_, [&] { return in_memory() == 2 && slots_->waiting() == waiting; }));
     if (waiting == 0) break;
-    // Who has read one lets it go, and another comes.
+    // Destroying an answer releases its slot to the next one.
     auto read = std::find_if(asked.begin(), asked.end(),
                              [](const auto& place) { return place->has_value(); });
     ASSERT_THAT(***read, IsOk());
@@ -406,41 +403,41 @@ TEST_F(LargeBodiesTest, NoMoreThanTheirNumberAreInMemoryAtATime) {
   EXPECT_EQ(slots_->busy(), 0u);
 }
 
-TEST_F(LargeBodiesTest, SmallOnesPassWhileAllLargeOnesStall) {
-  registry_.Misbehave("manifests/large", Trouble::kStalledBody, 3);
+TEST_F(LargeBodiesTest, SmallBodiesDoNotWaitForStalledLargeOnes) {
+  registry_.InjectFault("manifests/large", Fault::kStalledBody, 3);
   std::vector<std::shared_ptr<Place>> stalled;
   for (int i = 0; i < 3; ++i) stalled.push_back(Start("large", 1s));
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 2 && slots_->waiting() == 1; }));
   for (int i = 0; i < 5; ++i) EXPECT_THAT(Manifest(App()), IsOk());
   EXPECT_EQ(slots_->waiting(), 1u);
-  // All have their deadline, the one in line as well, and give back what they had.
+  // All end with their deadline, including the one that waits, and release their slots.
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return *stalled[0] && *stalled[1] && *stalled[2]; }));
   for (const auto& place : stalled) EXPECT_THAT(**place, FailsWith(Code::kDeadlineExceeded));
   EXPECT_EQ(slots_->busy(), 0u);
   EXPECT_THAT(Manifest(App(), "large"), IsOk());
 }
 
-TEST_F(LargeBodiesTest, ALargeAnswerThatIsNoneIsLetGoAtOnce) {
+TEST_F(LargeBodiesTest, ALargeErrorBodyReleasesItsSlotAtOnce) {
   std::string error =
       R"({"errors":[{"code":"DENIED","message":")" + std::string(400u << 10, 'x') + R"("}]})";
-  int tries = 0;
+  int attempts = 0;
   kube::ScriptedServer server(
       io_.get_executor(), {}, [&](kube::ScriptedPeer& peer) -> kube::asio::awaitable<void> {
         while (true) {
           std::optional<kube::ScriptedRequest> request = co_await peer.ReadRequest();
           if (!request) co_return;
-          ++tries;
+          ++attempts;
           co_await peer.Reply(503, error);
         }
       });
   options_.fetch.backoff = 1s;
-  options_.fetch.tries = 2;
+  options_.fetch.attempts = 2;
   client_.reset();
   Repository repository{{server.url().Authority(), "app", true, "test"}, {}};
   std::shared_ptr<Place> place = Start("1", 10s, repository);
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 1; }));
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return slots_->busy() == 0; }));
-  EXPECT_EQ(tries, 1) << "kept until the next try";
+  EXPECT_EQ(attempts, 1) << "held until the next attempt";
   ASSERT_TRUE(kube::RunUntil(io_, [&] { return place->has_value(); }));
   EXPECT_THAT(**place, FailsWith(Code::kUnavailable, HasSubstr("503")));
 }
@@ -468,39 +465,38 @@ class TlsTest : public RegistryClientTest {
 };
 
 TEST_F(TlsTest, AnUnknownAuthorityIsRefusedUnlessInsecure) {
-  options_.fetch.tries = 1;
+  options_.fetch.attempts = 1;
   EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kUnavailable));
   EXPECT_THAT(tls_->log(), IsEmpty());
   EXPECT_THAT(Manifest(Secure(true)), IsOk());
 }
 
-TEST_F(TlsTest, ABundleMakesTheAuthorityKnown) {
+TEST_F(TlsTest, AnAuthorityOfTheBundleIsTrusted) {
   options_.transport.ca_pem = ca_.certificate_pem;
   EXPECT_THAT(Manifest(Secure()), IsOk());
 }
 
-TEST_F(TlsTest, ABundleMayBeForOneRegistry) {
+TEST_F(TlsTest, AnAuthorityOfOneRegistryIsTrustedThere) {
   options_.transport.host_tls[Secure().source.registry].ca_pem = ca_.certificate_pem;
   EXPECT_THAT(Manifest(Secure()), IsOk());
 }
 
-TEST_F(TlsTest, CertificatesThatCannotBeUsedAreAnErrorOfTheirRegistryAlone) {
+TEST_F(TlsTest, InvalidCertificatesAreAnErrorForTheirRegistryOnly) {
   options_.transport.ca_pem = ca_.certificate_pem;
-  options_.transport.host_tls[Secure().source.registry].problem =
-      "client.cert has no client.key beside it";
+  options_.transport.host_tls[Secure().source.registry].problem = "client.cert has no client.key";
   EXPECT_THAT(Manifest(Secure()),
               FailsWith(Code::kInvalid, HasSubstr("client.cert has no client.key")));
   EXPECT_THAT(Manifest(App()), IsOk());
 }
 
-TEST_F(TlsTest, AClientCertificateIsShownToItsRegistry) {
+TEST_F(TlsTest, AClientCertificateIsPresentedToItsRegistry) {
   kube::KeyPair client =
       *kube::NewServingCertificate(ca_, {"client"}, std::chrono::hours(1), kube::RealClock());
   tls_ = std::make_unique<FakeRegistry>(
       io_.get_executor(),
       FakeRegistryOptions{.certificate = serving_, .client_ca_pem = ca_.certificate_pem});
   tls_->PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
-  options_.fetch.tries = 1;
+  options_.fetch.attempts = 1;
   HostTls& tls = options_.transport.host_tls[Secure().source.registry];
   tls.ca_pem = ca_.certificate_pem;
   EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kUnavailable));
@@ -510,7 +506,7 @@ TEST_F(TlsTest, AClientCertificateIsShownToItsRegistry) {
   EXPECT_THAT(Manifest(Secure()), IsOk());
 }
 
-TEST_F(TlsTest, HttpsIsNotLeftForARedirect) {
+TEST_F(TlsTest, ARedirectFromHttpsToHttpIsRefused) {
   options_.transport.ca_pem = ca_.certificate_pem;
   tls_->Redirect("manifests/", registry_.url() + "/v2/app/manifests/1");
   EXPECT_THAT(Manifest(Secure()), FailsWith(Code::kPermissionDenied));
@@ -518,12 +514,12 @@ TEST_F(TlsTest, HttpsIsNotLeftForARedirect) {
 }
 
 TEST_F(TlsTest, PlainHttpIsForInsecureRegistriesOnly) {
-  options_.fetch.tries = 1;
+  options_.fetch.attempts = 1;
   Repository plain = App();
   plain.source.insecure = false;
   EXPECT_FALSE(Manifest(plain));
   EXPECT_EQ(registry_.Count("manifests"), 0);
-  // Not even where it is known to speak it.
+  // Also if HTTP is its cached scheme.
   ASSERT_THAT(Manifest(App()), IsOk());
   EXPECT_FALSE(Manifest(plain));
   EXPECT_EQ(registry_.Count("manifests"), 1);

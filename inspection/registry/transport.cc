@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 
+#include "inspection/timing.h"
+
 namespace inspection {
 namespace {
 
@@ -23,17 +25,17 @@ std::string WithoutQuery(const Url& url) {
   return text.substr(0, text.find('?'));
 }
 
-// How images and configuration may call the registry at `url`: the scheme's own port may be left
-// out.
+// The names that images and configuration may have for the registry at `url`: the scheme's default
+// port may be omitted.
 std::array<std::string, 2> NamesOf(const Url& url) {
   std::string bare = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
   return {url.Authority(), bare + ":" + url.port};
 }
 
-Error Forbidden(const Url& url, bool sent) {
-  if (!sent) return Error::PermissionDenied(url.host + " is a link-local or reserved address");
+Error Forbidden(const Url& url, bool referred) {
+  if (!referred) return Error::PermissionDenied(url.host + " is a link-local or reserved address");
   return Error::PermissionDenied(
-      "the registry sends us to " + url.host +
+      "the registry refers to " + url.host +
       ", a private or link-local address; registries.conf can allow it by naming that host");
 }
 
@@ -45,7 +47,7 @@ Transport::Transport(kube::Executor executor, kube::Clock& clock, TransportOptio
       options_(std::move(options)),
       pools_(options_.max_origins) {}
 
-// What certs.d says of the registry at `url`.
+// Adds the certificates for the registry at `url`.
 Result<void> Transport::AddTls(const Url& url, bool own, Target& target) const {
   kube::TlsOptions& tls = target.origin.tls;
   for (const std::string& name : NamesOf(url)) {
@@ -72,32 +74,34 @@ bool Transport::IsNamed(const Url& url) const {
   return false;
 }
 
-bool Transport::MayConnect(const Url& url, const Sender* sent_by,
+bool Transport::MayConnect(const Url& url, const Referrer* referrer,
                            const ip::address& address) const {
   if (IsNamed(url)) return true;
-  if (sent_by == nullptr) return MayAsk(address);
-  if (ClassOf(address) == AddressClass::kPrivate && IsNamed(sent_by->url)) return true;
-  return MaySendTo(url, address, *sent_by);
+  if (referrer == nullptr) return MayBeRegistry(address);
+  if (ClassOf(address) == AddressClass::kPrivate && IsNamed(referrer->url)) return true;
+  return MayRefer(*referrer, url, address);
 }
 
-Result<Transport::Target> Transport::Aim(const Url& url, bool insecure,
-                                         const Sender* sent_by) const {
+Result<Transport::Target> Transport::TargetFor(const Url& url, bool insecure,
+                                               const Referrer* referrer) const {
   Target target{Origin::Of(url), ""};
   target.origin.tls.insecure = insecure;
   target.origin.tls.ca_pem = options_.ca_pem;
   Result<void> added = AddTls(url, /*own=*/true, target);
   if (!added) return added.error();
-  bool own = sent_by == nullptr || (sent_by->url.host == url.host && sent_by->url.port == url.port);
-  if (!own) added = AddTls(sent_by->url, /*own=*/false, target);
+  bool own =
+      referrer == nullptr || (referrer->url.host == url.host && referrer->url.port == url.port);
+  if (!own) added = AddTls(referrer->url, /*own=*/false, target);
   if (!added) return added.error();
   target.origin.tls.system_roots = !insecure;
   Result<std::optional<Url>> proxy = options_.proxy.For(url);
   if (!proxy) return proxy.error();
   target.origin.proxy = *proxy;
-  // An address needs no resolving; the proxy would connect to it.
+  // An address is checked here: it is not resolved, and a proxy would connect to it.
   boost::system::error_code not_literal;
   ip::address literal = ip::make_address(url.host, not_literal);
-  if (!not_literal && !MayConnect(url, sent_by, literal)) return Forbidden(url, sent_by != nullptr);
+  if (!not_literal && !MayConnect(url, referrer, literal))
+    return Forbidden(url, referrer != nullptr);
   return target;
 }
 
@@ -107,35 +111,35 @@ Result<std::shared_ptr<HttpPool>> Transport::PoolFor(const Target& target) {
                     (origin.tls.insecure ? "!" : "") + " " + target.trust;
   if (std::shared_ptr<HttpPool>* found = pools_.Find(key)) return *found;
   kube::PoolOptions options{.max_connections = options_.max_connections,
-                            .idle_timeout = std::chrono::milliseconds(30'000),
-                            .connect_timeout = std::chrono::milliseconds(5'000),
+                            .idle_timeout = kIdleConnectionTimeout,
+                            .connect_timeout = kConnectTimeout,
                             .names = options_.names};
   std::shared_ptr<HttpPool> pool = HttpPool::New(executor_, clock_, origin, options);
+  // Closes the least recently used pool without a call in flight.
   auto idle = [](const std::shared_ptr<HttpPool>& other) { return other.use_count() == 1; };
   if (!pools_.Put(key, pool, idle))
-    return Error::Unavailable("too many registries are asked at the same time");
+    return Error::Unavailable("too many registries are called at the same time");
   return pool;
 }
 
 Async<HttpResponse> Transport::Call(Url url, HttpRequest request, bool insecure,
-                                    std::optional<Sender> sent_by) {
+                                    std::optional<Referrer> referrer) {
   std::string what = request.method + " " + WithoutQuery(url);
-  Result<Target> target = Aim(url, insecure, sent_by ? &*sent_by : nullptr);
+  Result<Target> target = TargetFor(url, insecure, referrer ? &*referrer : nullptr);
   if (!target) co_return target.error();
   Result<std::shared_ptr<HttpPool>> pool = PoolFor(*target);
   if (!pool) co_return pool.error();
 
   request.target = url.target;
   request.large_bodies = options_.large_bodies;
-  request.may_connect = [this, &url, &sent_by](const ip::address& address) {
-    return MayConnect(url, sent_by ? &*sent_by : nullptr, address);
+  request.may_connect = [this, &url, &referrer](const ip::address& address) {
+    return MayConnect(url, referrer ? &*referrer : nullptr, address);
   };
-  ++calls_;
-  // The pool is held here: it outlives its place in the map.
+  // The pool may be dropped from the map during the call.
   std::shared_ptr<HttpPool> held = *pool;
   Result<HttpResponse> response = co_await held->Call(std::move(request));
   if (FailedWith(response, kube::Code::kPermissionDenied))
-    response = Forbidden(url, sent_by.has_value());
+    response = Forbidden(url, referrer.has_value());
   if (options_.trace) {
     options_.trace(what + ": " +
                    (response ? std::to_string(response->status) : response.error().ToString()));

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transport: HTTP calls to any registry, blob store or token server, over one pool for each.
+// Transport: HTTP calls to any registry, blob store or token server, with a connection pool for
+// each.
 //
-// Connections go to addresses that AddressPolicy allows. The administrator's configuration
-// overrules it: hosts that it names may be asked wherever they are, and such a registry may send us
-// to private addresses. Behind a proxy names are the proxy's to resolve, and to refuse. Thread:
-// one.
+// AddressPolicy decides which addresses may be connected to. The administrator's configuration
+// overrules it: hosts that it names may have any address, and such a registry may refer to private
+// addresses. Behind a proxy, the proxy resolves names and may refuse them. Thread: one.
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -29,25 +28,25 @@
 namespace inspection {
 
 struct TransportOptions {
-  // Trusted beside the system's certificates, PEM.
+  // Trusted in addition to the system's certificates, PEM.
   std::string ca_pem;
-  // Beside that, for one registry. A token server or blob store that it names is trusted by the
-  // same authorities; the client certificate is for the registry alone.
+  // In addition, for one registry. The same authorities are trusted for a token server or blob
+  // store that it names; the client certificate is for the registry only.
   HostCertificates host_tls;
   kube::ProxySettings proxy;
-  // Where names are asked for.
+  // DNS servers.
   kube::NameServers names;
-  // "host" or "host:port" of what the administrator's configuration names, beside those in
-  // host_tls.
+  // "host" or "host:port" of the hosts that the administrator's configuration names; the ones in
+  // host_tls count as well.
   std::set<std::string> named_hosts;
-  // Origins with open connections; the one unused for longest makes room.
+  // Origins with open connections; the least recently used one is closed for a new one.
   size_t max_origins = 160;
   // Calls to one origin at a time; further ones wait.
   size_t max_connections = 16;
-  // Answers of more than small_body_bytes (256 KiB) in memory at a time, of all registries; null:
-  // any number.
+  // A slot for each answer of more than small_body_bytes (256 KiB) in memory, of all registries;
+  // null: no limit.
   std::shared_ptr<kube::Slots> large_bodies;
-  // Told of every call: "GET https://r.io/v2/app/manifests/1: 200". Never holds a query or a
+  // Called for every HTTP call: "GET https://r.io/v2/app/manifests/1: 200". Never with a query or a
   // header. May be empty.
   std::function<void(const std::string&)> trace;
 };
@@ -56,15 +55,13 @@ class Transport {
  public:
   Transport(kube::Executor executor, kube::Clock& clock, TransportOptions options);
 
-  // Calls url.target; `request.target` is not used. `insecure`: any certificate will do.
-  // `sent_by`: who named this URL, where it is not the registry's own.
+  // Calls url.target; `request.target` is not used. `insecure`: accepts any certificate.
+  // `referrer`: the registry that named the URL; nullopt for the registry's own URL.
   // Errors: as HttpPool::Call(); kPermissionDenied if the policy forbids every address of the host;
   // kInvalid if the registry's certificates cannot be used.
   kube::Async<kube::HttpResponse> Call(kube::Url url, kube::HttpRequest request, bool insecure,
-                                       std::optional<Sender> sent_by);
+                                       std::optional<Referrer> referrer);
 
-  // Calls so far, of every kind.
-  uint64_t calls() const { return calls_; }
   void Trace(const std::string& text) const {
     if (options_.trace) options_.trace(text);
   }
@@ -72,13 +69,14 @@ class Transport {
  private:
   struct Target {
     kube::Origin origin;
-    std::string trust;  // whose certificates count
+    std::string trust;  // the names of the host_tls entries in use
   };
 
   kube::Result<void> AddTls(const kube::Url& url, bool own, Target& target) const;
-  kube::Result<Target> Aim(const kube::Url& url, bool insecure, const Sender* sent_by) const;
+  kube::Result<Target> TargetFor(const kube::Url& url, bool insecure,
+                                 const Referrer* referrer) const;
   bool IsNamed(const kube::Url& url) const;
-  bool MayConnect(const kube::Url& url, const Sender* sent_by,
+  bool MayConnect(const kube::Url& url, const Referrer* referrer,
                   const boost::asio::ip::address& address) const;
   kube::Result<std::shared_ptr<kube::HttpPool>> PoolFor(const Target& target);
 
@@ -86,7 +84,6 @@ class Transport {
   kube::Clock& clock_;
   TransportOptions options_;
   kube::LruMap<std::shared_ptr<kube::HttpPool>> pools_;
-  uint64_t calls_ = 0;
 };
 
 }  // namespace inspection

@@ -50,7 +50,7 @@ DockerRegistry::DockerRegistry(DockerRegistryOptions options) {
       WriteFile(folder + "/config.yml",
                 "version: 0.1\nstorage: {filesystem: {rootdirectory: " + options.storage +
                     "}}\nhttp: {addr: '127.0.0.1:0'" + tls + "}\n" + auth);
-  // It logs every request, and would wait for somebody to read that: only the line with its port is
+  // It logs every request, and blocks when its output is not read: only the line with its port is
   // let through.
   constexpr char kScript[] =
       "exec \"$0\" serve \"$1\" > >(exec grep --line-buffered 'listening on') 2>&1";

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// DockerRegistry: a registry that others wrote, Debian's docker-registry, as a process on
-// 127.0.0.1; and Publisher, which fills one.
+// DockerRegistry: Debian's docker-registry as a process on 127.0.0.1; and Publisher, which pushes
+// images to it.
 //
 //   DockerRegistry open({.folder = tmp + "/open", .storage = tmp + "/storage"});
-//   DockerRegistry closed({.folder = tmp + "/closed", .storage = tmp + "/storage", .password =
-//   true}); Publisher publisher(io, open.host()); publisher.PushImage("team/app", "1", "arm64",
-//   kOciManifest);      // both have it: they share the storage
+//   DockerRegistry closed(
+//       {.folder = tmp + "/closed", .storage = tmp + "/storage", .password = true});
+//   Publisher publisher(io, open.port(), "");
+//   publisher.PushImage("team/app", "1", {"linux", "arm64"}, kOciManifest);
+//   // Both registries have the image: they share the storage.
 #pragma once
 
 #include <memory>
@@ -24,15 +26,15 @@ namespace inspection {
 inline constexpr char kDockerRegistryProgram[] = "/usr/bin/docker-registry";
 
 struct DockerRegistryOptions {
-  // For its configuration; must be its own.
+  // For its configuration; not shared.
   std::string folder;
-  // What is in it; several may share it.
+  // For its images; several registries may share it.
   std::string storage;
-  // With a certificate it speaks TLS, and with an authority it asks for a client certificate of
-  // that.
+  // With a certificate it serves TLS, and with an authority it requires a client certificate of
+  // that authority.
   std::optional<kube::KeyPair> certificate;
   std::string client_ca_pem;
-  // Asks for user "u" with password "secret".
+  // Requires user "u" with password "secret".
   bool password = false;
   // Sends clients to a token server at this URL, whose tokens are signed by this certificate's key.
   std::string token_realm;
@@ -52,24 +54,23 @@ class DockerRegistry {
   std::string port_;
 };
 
-// Pushes to a registry that speaks plain HTTP. Each failure fails the test.
+// Pushes to a registry with plain HTTP. Each failure fails the test.
 class Publisher {
  public:
   // `authorization`: sent with every request; may be empty.
   Publisher(kube::asio::io_context& io, const std::string& port, std::string authorization);
 
-  // Each returns the digest. A tag of "" makes a manifest known by digest only.
+  // Each returns the digest. A manifest with tag "" has only a digest.
   std::string PushBlob(const std::string& repository, const std::string& content);
   std::string PushManifest(const std::string& repository, const std::string& tag,
                            const std::string& content, std::string_view type);
   std::string PushImage(const std::string& repository, const std::string& tag,
                         const Platform& platform, std::string_view type,
                         const std::string& labels = "{}");
-  // `entries`: descriptors as JSON objects, see EntryOf().
+  // `entries`: descriptors as JSON objects, from PushEntry().
   std::string PushIndex(const std::string& repository, const std::string& tag,
                         const std::vector<std::string>& entries, std::string_view type);
-  // Pushes the image, and describes it for an index. `more`: further fields, beginning with a
-  // comma.
+  // Pushes the image, and returns its entry for an index. `more`: further fields after a comma.
   std::string PushEntry(const std::string& repository, const Platform& platform,
                         std::string_view type, const std::string& more = "");
 

@@ -22,9 +22,9 @@ struct FakeRegistry::State {
     std::string body;
     std::string fields;
   };
-  struct Mischief {
+  struct FaultRule {
     std::string part;
-    Trouble trouble;
+    Fault fault;
     int times;
   };
 
@@ -35,12 +35,12 @@ struct FakeRegistry::State {
   std::map<std::string, std::string> blobs;
   bool basic = false;
   bool bearer = false;
-  std::set<std::string> logins;  // "Basic …"; "" for anybody
+  std::set<std::string> logins;  // "Basic …"; "" for anonymous
   std::set<std::string> refresh_tokens;
   std::set<std::string> published;
   std::string refused_scheme;
   int token_generation = 1;
-  std::vector<Mischief> mischief;
+  std::vector<FaultRule> faults;
   std::vector<std::pair<std::string, std::string>> redirects;
   std::vector<std::string> log;
   std::vector<std::string> authorizations;
@@ -52,7 +52,7 @@ struct FakeRegistry::State {
     return "token-" + std::to_string(token_generation) + "-" +
            std::to_string(std::hash<std::string>()(repository));
   }
-  std::optional<Trouble> TroubleFor(const std::string& target);
+  std::optional<Fault> FaultFor(const std::string& target);
 };
 
 namespace {
@@ -126,11 +126,11 @@ FakeRegistry::State::Answer FakeRegistry::State::Find(const kube::ScriptedReques
   return {200, found->second.content, "Content-Type: " + found->second.media_type + "\r\n"};
 }
 
-std::optional<FakeRegistry::Trouble> FakeRegistry::State::TroubleFor(const std::string& target) {
-  for (Mischief& one : mischief) {
+std::optional<FakeRegistry::Fault> FakeRegistry::State::FaultFor(const std::string& target) {
+  for (FaultRule& one : faults) {
     if (one.times == 0 || target.find(one.part) == std::string::npos) continue;
     --one.times;
-    return one.trouble;
+    return one.fault;
   }
   return std::nullopt;
 }
@@ -148,29 +148,29 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
     state->log.push_back(request->method + " " + path);
     state->authorizations.push_back(request->Header("Authorization"));
     State::Answer answer = state->Find(*request, path);
-    std::optional<Trouble> trouble = state->TroubleFor(path);
+    std::optional<Fault> fault = state->FaultFor(path);
     bool manifest = path.find("/manifests/") != std::string::npos && answer.status == 200;
     if (manifest) {
-      std::string digest = trouble == Trouble::kLyingDigest ? Sha256Digest("something else")
-                                                            : Sha256Digest(answer.body);
+      std::string digest =
+          fault == Fault::kLyingDigest ? Sha256Digest("something else") : Sha256Digest(answer.body);
       answer.fields += "Docker-Content-Digest: " + digest + "\r\n";
     }
-    if (trouble == Trouble::kReset) {
+    if (fault == Fault::kReset) {
       peer.Abort();
       co_return;
     }
-    if (trouble == Trouble::kSilent) {
+    if (fault == Fault::kSilent) {
       co_await peer.UntilClosed();
       co_return;
     }
-    if (trouble == Trouble::kEndlessBody) {
+    if (fault == Fault::kEndlessBody) {
       std::string piece(64u << 10, ' ');
       std::string header = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n";
       bool open = co_await peer.Write(std::move(header));
       while (open) open = co_await peer.Write(piece);
       co_return;
     }
-    if (trouble == Trouble::kStalledBody) {
+    if (fault == Fault::kStalledBody) {
       std::string half =
           "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1048576\r\n\r\n";
       half.append(512u << 10, ' ');
@@ -178,15 +178,15 @@ asio::awaitable<void> FakeRegistry::Serve(std::shared_ptr<State> state, kube::Sc
       co_await peer.UntilClosed();
       co_return;
     }
-    if (trouble == Trouble::kThrottled) answer = {429, "", "Retry-After: 1\r\n"};
-    if (trouble == Trouble::kBroken) answer = {503, "", ""};
-    if (trouble == Trouble::kOtherBody) answer.body += " ";
-    size_t length = answer.body.size() + (trouble == Trouble::kShortBody ? 10 : 0);
+    if (fault == Fault::kThrottled) answer = {429, "", "Retry-After: 1\r\n"};
+    if (fault == Fault::kBroken) answer = {503, "", ""};
+    if (fault == Fault::kOtherBody) answer.body += " ";
+    size_t length = answer.body.size() + (fault == Fault::kShortBody ? 10 : 0);
     std::string text = "HTTP/1.1 " + std::to_string(answer.status) +
                        " Status\r\nContent-Length: " + std::to_string(length) + "\r\n" +
                        answer.fields + "\r\n" + (request->method == "HEAD" ? "" : answer.body);
     bool sent = co_await peer.Write(text);
-    if (!sent || trouble == Trouble::kShortBody) co_return;
+    if (!sent || fault == Fault::kShortBody) co_return;
   }
 }
 
@@ -273,26 +273,26 @@ void FakeRegistry::UseTokenServer(const std::string& url) { state_->token_server
 
 void FakeRegistry::Publish(const std::string& repository) { state_->published.insert(repository); }
 
-void FakeRegistry::RequireNothing() {
+void FakeRegistry::AllowAnonymous() {
   state_->basic = false;
   state_->bearer = false;
 }
 
 void FakeRegistry::RevokeTokens() { ++state_->token_generation; }
 
-void FakeRegistry::Misbehave(const std::string& part, Trouble trouble, int times) {
-  state_->mischief.push_back({part, trouble, times});
+void FakeRegistry::InjectFault(const std::string& part, Fault fault, int times) {
+  state_->faults.push_back({part, fault, times});
 }
 
 void FakeRegistry::Redirect(const std::string& part, const std::string& location) {
   state_->redirects.emplace_back(part, location);
 }
 
-void FakeRegistry::Refuse(const std::string& scheme) { state_->refused_scheme = scheme; }
+void FakeRegistry::RejectScheme(const std::string& scheme) { state_->refused_scheme = scheme; }
 
-void FakeRegistry::Behave() {
+void FakeRegistry::ClearFaults() {
   state_->refused_scheme.clear();
-  state_->mischief.clear();
+  state_->faults.clear();
   state_->redirects.clear();
 }
 

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// FakeRegistry: an OCI registry with its token server and its blob store, on 127.0.0.1 and on the
-// test's own event loop.
+// FakeRegistry: an OCI registry with a token server and a blob store, on 127.0.0.1 and on the
+// test's event loop.
 //
 //   FakeRegistry registry(io.get_executor(), {});
 //   registry.PutIndex("app", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
-//   registry.Misbehave("manifests/", FakeRegistry::Trouble::kEndlessBody);
+//   registry.InjectFault("manifests/", FakeRegistry::Fault::kEndlessBody);
 //   ... inspect registry.host() + "/app:1" ...
 //   EXPECT_THAT(registry.log(), ElementsAre("GET /v2/app/manifests/1"));
 #pragma once
@@ -25,9 +25,9 @@
 namespace inspection {
 
 struct FakeRegistryOptions {
-  // With a certificate it speaks TLS.
+  // With a certificate it serves TLS.
   std::optional<kube::KeyPair> certificate;
-  // Asks for a client certificate of this authority, PEM.
+  // Requires a client certificate of this authority, PEM.
   std::string client_ca_pem;
   // Before each answer.
   std::chrono::milliseconds latency{0};
@@ -35,16 +35,16 @@ struct FakeRegistryOptions {
 
 class FakeRegistry {
  public:
-  enum class Trouble {
-    kEndlessBody,  // megabytes without end
-    kStalledBody,  // half a megabyte of it, then nothing
-    kOtherBody,    // not what the digest says
-    kShortBody,    // less than Content-Length says, then the connection closes
+  enum class Fault {
+    kEndlessBody,  // a body without an end
+    kStalledBody,  // half a megabyte, then nothing
+    kOtherBody,    // other content than the digest's
+    kShortBody,    // less than Content-Length, then the connection closes
     kThrottled,    // 429, Retry-After: 1
     kBroken,       // 503
-    kReset,        // the connection goes away before an answer
-    kSilent,       // no answer ever
-    kLyingDigest,  // with another one than the body's
+    kReset,        // the connection is reset before an answer
+    kSilent,       // no answer
+    kLyingDigest,  // the digest of another body
   };
 
   FakeRegistry(kube::Executor executor, FakeRegistryOptions options);
@@ -54,7 +54,7 @@ class FakeRegistry {
   std::string host() const;
   std::string url() const;
 
-  // Content; each returns its digest. A tag of "" makes it known by digest only.
+  // Adds content; each returns its digest. Content with tag "" has only a digest.
   std::string PutBlob(std::string content);
   std::string PutManifest(const std::string& repository, const std::string& tag,
                           std::string content, std::string_view media_type);
@@ -64,32 +64,32 @@ class FakeRegistry {
                        const std::vector<Platform>& platforms);
   void Remove(const std::string& repository, const std::string& tag);
 
-  // From now on every request needs this user (Basic), or a token that the token server gives to
-  // this user, for a password or for `refresh_token`. Several users may be added; "" lets anybody
-  // have a token.
+  // Every request needs this user (Basic), or a token that the token server issues to this user for
+  // the password or for `refresh_token`. Several users may be added; user "" allows anonymous
+  // tokens.
   void RequireBasic(const std::string& user, const std::string& password);
   void RequireToken(const std::string& user, const std::string& password);
   void AcceptRefreshToken(const std::string& refresh_token);
-  // Tokens are to be fetched there.
+  // The URL of the token server in challenges.
   void UseTokenServer(const std::string& url);
-  // `repository` is served to anybody all the same; and all are.
+  // Serves `repository`, or everything, without authentication.
   void Publish(const std::string& repository);
-  void RequireNothing();
-  // Tokens given so far are worth nothing any more.
+  void AllowAnonymous();
+  // Invalidates all issued tokens.
   void RevokeTokens();
 
-  // The next `times` requests whose path holds `part` go wrong.
-  void Misbehave(const std::string& part, Trouble trouble, int times = 1'000'000);
-  // Requests whose path holds `part` are answered with a redirect to `location`.
+  // The next `times` requests whose path contains `part` fail like this.
+  void InjectFault(const std::string& part, Fault fault, int times = 1'000'000);
+  // Requests whose path contains `part` are redirected to `location`.
   void Redirect(const std::string& part, const std::string& location);
-  // Requests with such an Authorization ("Basic", "Bearer") are answered with 400.
-  void Refuse(const std::string& scheme);
-  void Behave();
+  // Requests with this auth scheme ("Basic", "Bearer") are answered with 400.
+  void RejectScheme(const std::string& scheme);
+  void ClearFaults();
 
-  // "GET /v2/app/manifests/1", in order; and how many hold `part`.
+  // The requests in order, like "GET /v2/app/manifests/1"; and the number that contain `part`.
   const std::vector<std::string>& log() const;
   int Count(std::string_view part) const;
-  // The Authorization headers, as received; "" where there was none.
+  // The Authorization headers in order; "" for requests without one.
   const std::vector<std::string>& authorizations() const;
   void ClearLog();
 

@@ -17,7 +17,7 @@ using placement::ArchitectureSet;
 }  // namespace
 
 Async<std::string> Skopeo::Run(std::vector<std::string> arguments) const {
-  // What it says of its troubles is of no interest here.
+  // Its messages are not needed.
   kube::Command command{.argv = {"/bin/sh", "-c", "exec \"$@\" 2>/dev/null", "sh", kSkopeoProgram},
                         .env = {{"HOME", home_}, {"REGISTRY_AUTH_FILE", auth_file_}},
                         .timeout = std::chrono::milliseconds(60'000)};
@@ -36,7 +36,7 @@ Async<ArchitectureSet> Skopeo::Architectures(std::string name) const {
   ArchitectureSet architectures;
   const Json* entries = kube::Find(*manifest, "manifests");
   if (entries == nullptr) {
-    // Of schema 1 there is nothing raw: skopeo makes a config of what the layers say.
+    // Schema 1 has no config: skopeo makes one from the layers.
     std::vector<std::string> config = {"inspect", "--config", "docker://" + name};
     if (kube::IntAt(*manifest, "schemaVersion", 2) != 1) config.insert(config.begin() + 2, "--raw");
     text = co_await Run(config);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Skopeo: a second opinion on images, by Debian's skopeo under the configuration of a home folder:
+// Skopeo: runs Debian's skopeo with the configuration of a home folder:
 // .config/containers/{registries.conf,registries.conf.d,certs.d,policy.json}.
 #pragma once
 
@@ -18,12 +18,12 @@ class Skopeo {
   Skopeo(std::string home, std::string auth_file)
       : home_(std::move(home)), auth_file_(std::move(auth_file)) {}
 
-  // The architectures for linux of what `inspect --raw` shows (and `--config` where that is a
-  // single image), by the plain reading of a person: no bundles. `name` has a registry, and a tag
-  // or a digest. Errors: skopeo's, all kUnavailable.
+  // The architectures for linux in the output of `inspect --raw` (and `--config` for a single
+  // image), without special treatment of bundles. `name` has a registry, and a tag or a digest.
+  // Errors: skopeo's, all kUnavailable.
   kube::Async<placement::ArchitectureSet> Architectures(std::string name) const;
-  // Whether `copy` takes the image; that, unlike `inspect`, asks policy.json. `scratch`: a folder
-  // to copy to.
+  // Whether `copy` accepts the image; unlike `inspect`, `copy` checks policy.json. `scratch`: the
+  // folder to copy to.
   kube::Async<> Copy(std::string name, std::string scratch) const;
 
  private:

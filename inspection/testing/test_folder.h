@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TestFolder: the fixture of a test that needs files, with a folder of its own.
+// TestFolder: a fixture with a folder for files of the test.
 //
 //   class NodeFilesTest : public TestFolder {};
 //   TEST_F(NodeFilesTest, ...) {
@@ -23,7 +23,7 @@ class TestFolder : public ::testing::Test {
     std::filesystem::create_directories(root_);
   }
 
-  // With the folders that it needs; returns the whole path.
+  // Also creates its parent folders; returns the whole path.
   std::string Write(const std::string& path, const std::string& text) {
     std::filesystem::path file(root_ + "/" + path);
     std::filesystem::create_directories(file.parent_path());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// TokenServer: gives tokens for pulling to user "u" with password "secret", signed as Debian's
-// docker-registry wants them (JWT, ES256). On the test's own event loop.
+// TokenServer: issues tokens for pulling to user "u" with password "secret", signed as Debian's
+// docker-registry requires (JWT, ES256). On the test's event loop.
 #pragma once
 
 #include <memory>
@@ -14,7 +14,7 @@ namespace inspection {
 
 class TokenServer {
  public:
-  // `certificate`: what it shows to clients; `signer`: what it signs tokens with.
+  // `certificate`: for TLS. `signer`: for the signatures of tokens.
   TokenServer(kube::Executor executor, kube::KeyPair certificate, kube::KeyPair signer);
 
   std::string url() const;

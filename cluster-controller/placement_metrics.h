@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControllerMetrics: what the cluster controller counts, under the names that the Go operator gave
-// them.
+// PlacementMetrics: the metrics of pod placement, with the names of the Go operator's metrics.
 #pragma once
 
 #include "kube/base/clock.h"
@@ -8,19 +7,19 @@
 
 namespace cluster_controller {
 
-struct ControllerMetrics {
-  explicit ControllerMetrics(kube::Metrics& metrics)
+struct PlacementMetrics {
+  explicit PlacementMetrics(kube::Metrics& metrics)
       : pods_gated(
             metrics.AddGauge("mto_ppo_pods_gated", "Pods that have one of the scheduling gates")),
         time_to_process_pod(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
-                                 "Time of one pass over a pod, whatever its outcome")),
-        time_to_process_gated_pod(
-            metrics.AddHistogram("mto_ppo_ctrl_time_to_process_gated_pod_seconds",
-                                 "Time of one pass over a gated pod, inspection included")),
+                                 "Duration of one reconcile of a pod, whatever its outcome")),
+        time_to_process_gated_pod(metrics.AddHistogram(
+            "mto_ppo_ctrl_time_to_process_gated_pod_seconds",
+            "Time to process a gated pod, including the inspection of its images")),
         time_to_release_pod(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_release_pod_seconds",
-                                 "Time from a gated pod's first sight to its release")),
+                                 "Time from the first observation of a gated pod to its release")),
         time_to_inspect_image(metrics.AddHistogram("mto_ppo_ctrl_time_to_inspect_image_seconds",
                                                    "Time to inspect one image")),
         time_to_inspect_pod_images(

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0
+// FakeInspector: an ImageInspector whose results come from the test.
+//
+//   FakeInspector images;
+//   images.SetResult("r.io/app:1", ArchitectureSet{"arm64"});   // others wait until SetResult()
+//   images.SetDefault(Error::Unavailable("503"));               // for all other images
+//   EXPECT_THAT(images.inspected(), ElementsAre("r.io/app:1"));
+#pragma once
+
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "inspection/inspector.h"
+#include "kube/base/async.h"
+#include "kube/base/notifier.h"
+#include "placement/architecture.h"
+
+namespace inspection {
+
+class FakeInspector final : public ImageInspector {
+ public:
+  using Result = kube::Result<placement::ArchitectureSet>;
+
+  kube::Async<placement::ArchitectureSet> Architectures(ImageRequest request) override {
+    co_await kube::IgnoreCancellation();
+    requests_.push_back(request);
+    while (!ResultFor(request.image)) {
+      kube::Result<> waited = co_await changed_.Wait();
+      if (!waited) co_return waited.error();
+    }
+    co_return *ResultFor(request.image);
+  }
+  std::optional<Result> Cached(const ImageRequest& request) override {
+    if (!cached_.contains(request.image)) return std::nullopt;
+    return ResultFor(request.image);
+  }
+  std::string SharingKey(const ImageRequest& request) const override {
+    std::string key = request.image + " " + request.os + (request.always_pull ? " always " : " ");
+    return request.keyring == nullptr ? key : key + request.keyring->Identity();
+  }
+  kube::Result<void> SetConfig(InspectorConfig config) override {
+    configs_.push_back(std::move(config));
+    return kube::Ok();
+  }
+
+  // Also ends the inspections that wait for it.
+  void SetResult(const std::string& image, Result result) {
+    results_.insert_or_assign(image, std::move(result));
+    changed_.NotifyAll();
+  }
+  void SetDefault(Result result) {
+    default_ = std::move(result);
+    changed_.NotifyAll();
+  }
+  // Makes Cached() return the result of `image`.
+  void SetCached(const std::string& image) { cached_.insert(image); }
+
+  // The arguments of Architectures(), in order.
+  const std::vector<ImageRequest>& requests() const { return requests_; }
+  // The images of requests().
+  std::vector<std::string> inspected() const {
+    std::vector<std::string> images;
+    for (const ImageRequest& request : requests_) images.push_back(request.image);
+    return images;
+  }
+  // The arguments of SetConfig(), in order.
+  const std::vector<InspectorConfig>& configs() const { return configs_; }
+
+ private:
+  std::optional<Result> ResultFor(const std::string& image) const {
+    auto found = results_.find(image);
+    return found == results_.end() ? default_ : found->second;
+  }
+
+  std::map<std::string, Result> results_;
+  std::optional<Result> default_;
+  std::set<std::string> cached_;
+  std::vector<ImageRequest> requests_;
+  std::vector<InspectorConfig> configs_;
+  kube::Notifier changed_;
+};
+
+}  // namespace inspection

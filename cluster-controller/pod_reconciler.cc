@@ -206,7 +206,7 @@ kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images imag
   (void)ignored;
 }
 
-Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int tries,
+Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,
                                             std::chrono::milliseconds retry_period) {
   kube::ObjectKey key = kube::KeyOf(pod);
   parts_.metrics.failed_image_inspections.Increment();

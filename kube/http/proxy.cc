@@ -6,6 +6,8 @@
 #include <boost/asio/ip/network_v6.hpp>
 #include <cstdlib>
 
+#include "kube/base/ascii.h"
+
 namespace kube {
 namespace {
 

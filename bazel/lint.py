@@ -10,7 +10,8 @@ it, and so does CI; bazel/lint_test.py tests the checks.
 - Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
   literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
   twice.
-- Format: C++ is as clang-format 14 writes it. Lines have at most 100 columns.
+- Format: C++ is as clang-format 14 writes it. Lines have at most 100 columns, in Markdown too
+  (except tables, fenced code and URLs).
 - Files: each names its licence and has at most 800 lines.
 - Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
@@ -169,6 +170,19 @@ def check_columns(root, findings):
                     f"{path}:{number}: {len(line)} columns, more than {MAX_COLUMNS}")
 
 
+def check_markdown(root, findings):
+    for path in walk(root, (".md",)):
+        fenced = False
+        for number, line in enumerate(read_lines(root, path), 1):
+            if re.match(r"\s*(```|~~~)", line):
+                fenced = not fenced
+            elif not fenced and not line.lstrip().startswith("|"):
+                columns = len(re.sub(r"https?://\S+", "", line))
+                if columns > MAX_COLUMNS:
+                    findings.append(
+                        f"{path}:{number}: {columns} columns, more than {MAX_COLUMNS}")
+
+
 def raw_string_lines(lines):
     """The numbers of the lines that a raw string is on: nothing may break them."""
     code = "\n".join(lines)
@@ -242,6 +256,7 @@ CHECKS = (
     check_includes,
     check_files,
     check_columns,
+    check_markdown,
     check_format,
     check_coroutines,
     check_invariants,

@@ -83,6 +83,14 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings(lint.check_columns),
                          ["a.cc:4: 113 columns, more than 100"])
 
+    def test_finds_long_prose_in_markdown(self):
+        long = "x" * 101
+        self.add("a.md", f"| {long} |\n```\n{long}\n```\n{long}\n- see https://{long}\n  {long}\n")
+        self.assertEqual(self.findings(lint.check_markdown), [
+            "a.md:5: 101 columns, more than 100",
+            "a.md:7: 103 columns, more than 100",
+        ])
+
     def test_finds_code_that_is_not_formatted(self):
         self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
         found = self.findings(lint.check_format)

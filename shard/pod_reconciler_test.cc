@@ -115,8 +115,8 @@ class PodReconcilerTest : public ::testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   Pods pods_{api_};
-  kube::Metrics registry_;
-  ShardMetrics metrics_{registry_};
+  kube::Metrics metrics_;
+  ShardMetrics shard_metrics_{metrics_};
   watches::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
@@ -127,7 +127,7 @@ class PodReconcilerTest : public ::testing::Test {
                              .configs = configs_,
                              .events = events_,
                              .rights = rights_,
-                             .metrics = metrics_}};
+                             .metrics = shard_metrics_}};
 };
 
 TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
@@ -143,7 +143,7 @@ TEST_F(PodReconcilerTest, SetsPreferencesAndDropsTheGateInOneWrite) {
             "arm64:5:PodPlacementConfig-low:skipped");
   EXPECT_EQ(api_.CountCalls("GET"), 1) << "of what is announced";
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
-  EXPECT_EQ(metrics_.processed_pods.Value(), 1);
+  EXPECT_EQ(shard_metrics_.processed_pods.Value(), 1);
   EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonPredicateSet,
                                                         api::kReasonPreferredDuplicates,
                                                         api::kReasonGateRemoved));
@@ -201,7 +201,7 @@ TEST_F(PodReconcilerTest, AConflictWithAnotherReleaseIsDone) {
   api_.Update<Pod>(released);
   EXPECT_THAT(Reconcile(), kube::IsOk());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
-  EXPECT_EQ(metrics_.processed_pods.Value(), 0);
+  EXPECT_EQ(shard_metrics_.processed_pods.Value(), 0);
 }
 
 TEST_F(PodReconcilerTest, EndlessConflictsGoBackToTheQueue) {

@@ -10,6 +10,7 @@
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/operand.h"
 #include "operator/objects/shard_objects.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/observe.h"

@@ -4,6 +4,7 @@
 #include "api/names.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/operand.h"
 
 namespace operator_ {
 namespace {
@@ -25,8 +26,6 @@ Json Alert(const char* name, const std::string& selector, const char* severity, 
 std::string DeploymentSelector(std::string_view name) {
   return "deployment=\"" + std::string(name) + "\"";
 }
-
-}  // namespace
 
 Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options) {
   Operand controller{.ns = options.ns,
@@ -58,6 +57,8 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
           .webhook = true,
           .critical = true};
 }
+
+}  // namespace
 
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options) {
   Operand controller = ClusterController(log_verbosity, options);

@@ -7,13 +7,9 @@
 #include <string>
 
 #include "operator/objects/desired_object.h"
-#include "operator/objects/operand.h"
 #include "operator/objects/options.h"
 
 namespace operator_ {
-
-Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options);
-Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& options);
 
 // In the order of creation.
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options);

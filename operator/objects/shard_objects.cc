@@ -4,6 +4,7 @@
 #include "api/names.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/operand.h"
 
 namespace operator_ {
 namespace {
@@ -46,8 +47,6 @@ Json ShardRoleBinding(const Operand& shard) {
   return binding;
 }
 
-}  // namespace
-
 Operand ShardController(const std::string& ns, const std::string& log_verbosity,
                         const OperandOptions& options) {
   return {.ns = ns,
@@ -69,6 +68,8 @@ Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
                    "--log-verbosity=" + log_verbosity},
           .webhook = true};
 }
+
+}  // namespace
 
 DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
                             const OperandOptions& options) {

@@ -10,15 +10,9 @@
 #include <string>
 
 #include "operator/objects/desired_object.h"
-#include "operator/objects/operand.h"
 #include "operator/objects/options.h"
 
 namespace operator_ {
-
-Operand ShardController(const std::string& ns, const std::string& log_verbosity,
-                        const OperandOptions& options);
-Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
-                     const OperandOptions& options);
 
 // In the order of creation: permissions before the Deployments that need them.
 DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,

@@ -18,7 +18,7 @@ using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
 
-// Between two steps of one round, so that other namespaces get their turn.
+// Between two steps of one round. The worker serves other namespaces meanwhile.
 constexpr std::chrono::milliseconds kNextStep{10};
 
 std::string Describe(const UngateRound& round) {

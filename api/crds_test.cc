@@ -226,7 +226,8 @@ TEST(CrdsTest, TheFieldsOfTheOldVersionAreThoseOfTheNewOne) {
 // The fields of `schema` under `path`, with whether they are required: {"spec.priority", false}.
 void AddFields(const Json& schema, const std::string& path, std::map<std::string, bool>& fields) {
   std::set<std::string> required = Strings(schema, "required");
-  for (const auto& [name, field] : schema.value("properties", Json::object()).items()) {
+  Json properties = schema.value("properties", Json::object());
+  for (const auto& [name, field] : properties.items()) {
     fields[path + "." + name] = required.contains(name);
     AddFields(field, path + "." + name, fields);
     if (field.contains("items")) AddFields(field["items"], path + "." + name + "[]", fields);

@@ -6,7 +6,8 @@ Prints one line for each finding and exits with 1 if there is any. `bazel test /
 it, and so does CI; bazel/lint_test.py tests the checks.
 
 - Includes: a `#include "..."` names a header of the target itself or of a direct dependency
-  (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED.
+  (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED, and the includes
+  between folders have no cycle; tests and testing/ folders are exempt.
 - Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
   literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
   twice.
@@ -151,6 +152,33 @@ def check_includes_of(root, path, name, target, home, findings):
             findings.append(f"{where}: {top}/ must not use {other}/")
 
 
+def check_folder_cycles(root, findings):
+    """One finding for each cycle of folders, with an include for each of its steps."""
+    includes = {}  # folder -> included folder -> "file:line"
+    for path in walk(root, (".cc", ".h")):
+        folder = os.path.dirname(path)
+        if "testing" in folder.split("/") or re.search(r"_test(_program)?\.cc$", path):
+            continue
+        for number, line in enumerate(read_lines(root, path), 1):
+            found = re.match(r'#include "([^"]+)/[^"/]+"', line)
+            if found and found[1] != folder and "testing" not in found[1].split("/"):
+                includes.setdefault(folder, {}).setdefault(found[1], f"{path}:{number}")
+    done = set()
+
+    def visit(folder, trail):
+        if folder in trail:
+            cycle = trail[trail.index(folder):] + [folder]
+            places = [includes[a][b] for a, b in zip(cycle, cycle[1:])]
+            findings.append(f"include cycle {' -> '.join(cycle)}: {', '.join(places)}")
+        elif folder not in done:
+            for included in sorted(includes.get(folder, ())):
+                visit(included, trail + [folder])
+            done.add(folder)
+
+    for folder in sorted(includes):
+        visit(folder, [])
+
+
 def check_files(root, findings):
     for path in walk(root, SOURCES):
         lines = read_lines(root, path)
@@ -254,6 +282,7 @@ def check_invariants(root, findings):
 
 CHECKS = (
     check_includes,
+    check_folder_cycles,
     check_files,
     check_columns,
     check_markdown,

@@ -57,6 +57,20 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings(lint.check_includes),
                          ["kube/b.cc:1: kube/ must not use api/"])
 
+    def test_finds_include_cycles_of_folders(self):
+        self.add("a/x.h", '#include "b/y.h"\n')
+        self.add("b/y.h", '#include "b/c/z.h"\n')
+        self.add("b/c/z.h", '#include "b/testing/t.h"\n#include "a/w.h"\n')
+        self.assertEqual(self.findings(lint.check_folder_cycles), [
+            "include cycle a -> b -> b/c -> a: a/x.h:1, b/y.h:1, b/c/z.h:2",
+        ])
+
+    def test_accepts_cycles_of_tests(self):
+        self.add("a/x.h", '#include "b/y.h"\n')
+        self.add("b/y_test.cc", '#include "a/x.h"\n')
+        self.add("b/testing/t.h", '#include "a/x.h"\n')
+        self.assertEqual(self.findings(lint.check_folder_cycles), [])
+
     def test_finds_a_file_without_licence_and_a_long_one(self):
         self.add("a.py", "pass\n")
         self.add("b.py", f"# {LICENCE}\n" + "pass\n" * 800)

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "inspection/timing.h"
+#include "inspection/base/timing.h"
 
 namespace cluster_controller {
 

@@ -2,7 +2,7 @@
 #include "cluster-controller/leader.h"
 
 #include "api/names.h"
-#include "inspection/timing.h"
+#include "inspection/base/timing.h"
 #include "kube/types/resource.h"
 #include "watches/gated_pods.h"
 

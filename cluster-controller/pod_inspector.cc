@@ -14,7 +14,7 @@ using placement::ArchitectureSet;
 
 namespace {
 
-// Higher than any pod needs. Longer names are not valid references (inspection/reference.h).
+// Higher than any pod needs. Longer names are not valid references (inspection/base/reference.h).
 constexpr size_t kMaxImages = 256;
 constexpr size_t kMaxName = 1024;
 constexpr size_t kShownName = 256;

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "api/names.h"
-#include "inspection/timing.h"
+#include "inspection/base/timing.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"

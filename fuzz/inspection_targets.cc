@@ -2,13 +2,13 @@
 #include <glog/logging.h>
 
 #include "fuzz/fuzz_targets.h"
+#include "inspection/base/manifest.h"
+#include "inspection/base/reference.h"
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/config/credential_providers.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/policy.h"
 #include "inspection/config/registries_config.h"
-#include "inspection/manifest.h"
-#include "inspection/reference.h"
 #include "inspection/registry/auth.h"
 
 namespace inspection {

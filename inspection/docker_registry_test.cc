@@ -9,8 +9,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "inspection/base/manifest.h"
 #include "inspection/inspector.h"
-#include "inspection/manifest.h"
 #include "inspection/registry/auth.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 #include "inspection/registry/registry_client.h"
 #include "kube/base/async.h"
 

@@ -4,11 +4,11 @@
 #include <optional>
 #include <set>
 
+#include "inspection/base/digest.h"
+#include "inspection/base/reference.h"
 #include "inspection/config/policy.h"
 #include "inspection/config/registries_config.h"
-#include "inspection/digest.h"
 #include "inspection/image_reader.h"
-#include "inspection/reference.h"
 #include "inspection/registry/registry_client.h"
 #include "kube/base/lru_map.h"
 #include "kube/base/slots.h"

@@ -17,9 +17,9 @@
 #include <optional>
 #include <string>
 
+#include "inspection/base/timing.h"
 #include "inspection/config/credentials.h"
 #include "inspection/config/inspector_config.h"
-#include "inspection/timing.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "placement/architecture.h"

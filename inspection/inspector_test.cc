@@ -9,8 +9,8 @@
 #include <fstream>
 #include <set>
 
+#include "inspection/base/manifest.h"
 #include "inspection/config/containerd_hosts.h"
-#include "inspection/manifest.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/testing/matchers.h"

@@ -14,9 +14,9 @@
 #include <iostream>
 #include <map>
 
+#include "inspection/base/manifest.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
-#include "inspection/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/registry_fixture.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 
 #include "e2e/framework/flow_fixture.h"
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 #include "inspection/testing/docker_registry.h"
 #include "inspection/testing/fake_registry.h"
 #include "kube/base/base64.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "inspection/base/reference.h"
 #include "inspection/config/toml_reader.h"
-#include "inspection/reference.h"
 #include "kube/client/read_file.h"
 #include "kube/http/field.h"
 #include "kube/http/url.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "inspection/base/timing.h"
 #include "inspection/config/host_match.h"
-#include "inspection/timing.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/unstructured.h"

@@ -22,8 +22,8 @@
 #include <utility>
 #include <vector>
 
+#include "inspection/base/reference.h"
 #include "inspection/config/credentials.h"
-#include "inspection/reference.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"

@@ -5,8 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "inspection/base/digest.h"
 #include "inspection/config/host_match.h"
-#include "inspection/digest.h"
 #include "kube/base/base64.h"
 #include "kube/types/unstructured.h"
 

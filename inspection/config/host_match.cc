@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/host_match.h"
 
-#include "inspection/reference.h"
+#include "inspection/base/reference.h"
 #include "kube/base/ascii.h"
 
 namespace inspection {

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include "inspection/reference.h"
+#include "inspection/base/reference.h"
 #include "kube/base/error.h"
 
 namespace inspection {

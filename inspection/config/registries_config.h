@@ -17,9 +17,9 @@
 #include <string_view>
 #include <vector>
 
+#include "inspection/base/reference.h"
 #include "inspection/config/pull_source.h"
 #include "inspection/config/registry_rules.h"
-#include "inspection/reference.h"
 #include "kube/base/error.h"
 
 namespace inspection {

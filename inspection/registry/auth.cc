@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "inspection/timing.h"
+#include "inspection/base/timing.h"
 #include "kube/base/ascii.h"
 #include "kube/base/base64.h"
 #include "kube/http/field.h"

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "inspection/reference.h"
+#include "inspection/base/reference.h"
 #include "kube/base/percent.h"
 
 namespace inspection {

@@ -9,8 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "inspection/base/timing.h"
 #include "inspection/registry/transport.h"
-#include "inspection/timing.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/http/pool.h"

@@ -3,9 +3,9 @@
 
 #include <algorithm>
 
-#include "inspection/digest.h"
-#include "inspection/manifest.h"
-#include "inspection/reference.h"
+#include "inspection/base/digest.h"
+#include "inspection/base/manifest.h"
+#include "inspection/base/reference.h"
 
 namespace inspection {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-#include "inspection/digest.h"
+#include "inspection/base/digest.h"
 #include "inspection/testing/fake_registry.h"
 #include "inspection/testing/registry_fixture.h"
 #include "kube/base/base64.h"

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <array>
 
-#include "inspection/timing.h"
+#include "inspection/base/timing.h"
 
 namespace inspection {
 namespace {

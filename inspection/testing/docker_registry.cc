@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "inspection/digest.h"
+#include "inspection/base/digest.h"
 #include "kube/base/clock.h"
 #include "kube/testing/run.h"
 

@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 #include "kube/crypto/certificates.h"
 #include "kube/http/pool.h"
 #include "kube/testing/subprocess.h"

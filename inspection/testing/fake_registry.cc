@@ -5,7 +5,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <set>
 
-#include "inspection/digest.h"
+#include "inspection/base/digest.h"
 #include "inspection/registry/auth.h"
 
 namespace inspection {

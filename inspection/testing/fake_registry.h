@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 #include "kube/base/async.h"
 #include "kube/crypto/certificates.h"
 #include "kube/http/testing/scripted_server.h"

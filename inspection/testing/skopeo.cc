@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/testing/skopeo.h"
 
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 #include "kube/client/command.h"
 #include "kube/types/unstructured.h"
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

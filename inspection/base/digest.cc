@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/digest.h"
+#include "inspection/base/digest.h"
 
 #include <openssl/sha.h>
 

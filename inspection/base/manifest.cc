@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/manifest.h"
+#include "inspection/base/manifest.h"
 
 #include <algorithm>
 
-#include "inspection/reference.h"
+#include "inspection/base/reference.h"
 #include "kube/base/ascii.h"
 #include "kube/types/unstructured.h"
 

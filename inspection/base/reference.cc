@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/reference.h"
+#include "inspection/base/reference.h"
 
 #include <algorithm>
 #include <cctype>

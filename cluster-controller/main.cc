@@ -60,7 +60,7 @@ Async<> Serve(App& app) {
   // Health, metrics and events.
   kube::HealthRegistry health;
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error().Prefix("--health-address");
+  if (!ops) co_return ops.error();
   Leader* leader = nullptr;
   kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
   kube::EventRecorder events(**client, app.clock(),

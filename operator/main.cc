@@ -222,7 +222,7 @@ Async<> Serve(App& app) {
     return serving ? Ok() : Result<void>(Error::Unavailable("no certificate yet"));
   });
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error().Prefix("--health-address");
+  if (!ops) co_return ops.error();
   app.tasks().Spawn("ops-server", (*ops)->Run());
 
   kube::Notifier changed;

@@ -29,7 +29,7 @@ Namespace Make(const std::string& name, const std::map<std::string, std::string>
 class NamespacesTest : public testing::Test {
  protected:
   void SetUp() override {
-    namespaces_.OnNamespace([this](const std::string& ns) { told_.push_back(ns); });
+    namespaces_.OnNamespace([this](const std::string& ns) { notified_.push_back(ns); });
     namespaces_.Start(tasks_);
     ASSERT_THAT(kube::Run(io_, namespaces_.WaitForSync()), kube::IsOk());
   }
@@ -48,7 +48,7 @@ class NamespacesTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   Namespaces namespaces_{api_, clock_};
-  std::vector<std::string> told_;
+  std::vector<std::string> notified_;
 };
 
 TEST_F(NamespacesTest, SelectsByLabelsAsTheyAreNow) {
@@ -57,10 +57,10 @@ TEST_F(NamespacesTest, SelectsByLabelsAsTheyAreNow) {
   kube::Drain(io_);
   EXPECT_EQ(namespaces_.Selects(TeamA(), "shop"), true);
   EXPECT_EQ(namespaces_.Selects(TeamA(), "farm"), false);
-  told_.clear();
+  notified_.clear();
   api_.Update<Namespace>(Make("farm", {{"team", "a"}}));
   kube::Drain(io_);
-  EXPECT_EQ(told_, std::vector<std::string>{"farm"});
+  EXPECT_EQ(notified_, std::vector<std::string>{"farm"});
   EXPECT_EQ(namespaces_.Selects(TeamA(), "farm"), true);
 }
 

@@ -85,7 +85,7 @@ Async<> Serve(App& app) {
   kube::HealthRegistry health;
   health.AddReadiness("work", [&controller] { return controller.Able(); });
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error().Prefix("--health-address");
+  if (!ops) co_return ops.error();
   app.tasks().Spawn("ops-server", (*ops)->Run());
 
   // Work. A replica that is not able to work gives up the Lease: it tells the operator which shards

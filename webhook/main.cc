@@ -67,7 +67,7 @@ kube::Async<> Serve(kube::App& app) {
   });
 
   auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
-  if (!ops) co_return ops.error().Prefix("--health-address");
+  if (!ops) co_return ops.error();
 
   // The webhook.
   kube::HttpsServerOptions server_options;

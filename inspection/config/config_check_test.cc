@@ -70,11 +70,11 @@ TEST(ConfigCheckTest, APullSecretNamesThePositionAndNoContents) {
             "line 1, column 12: not valid JSON");
   EXPECT_EQ(Message(CheckPullSecret(kConfigJson, "")), "line 1, column 1: not valid JSON");
   EXPECT_EQ(Message(CheckPullSecret(kConfigJson, R"({"hunter2": 1})")),
-            "it has no object \"auths\"");
+            "there is no object \"auths\"");
   EXPECT_EQ(Message(CheckPullSecret(kConfigJson, R"({"auths": {"r.io": {"auth": "hunter2"}}})")),
-            "none of its entries has a usable registry and credential");
+            "no entry has a valid registry and credential");
   EXPECT_EQ(Message(CheckPullSecret("Opaque", "{}")),
-            "it is of type Opaque, not kubernetes.io/dockerconfigjson");
+            "the type is Opaque, not kubernetes.io/dockerconfigjson");
 }
 
 }  // namespace

@@ -187,7 +187,12 @@ class Session final : public HttpSession {
           auto length = parser.content_length();
           size_t size = length ? static_cast<size_t>(*length) : context_.limits.body_bytes;
           TimePoint deadline = TransferEnd(start, received);
+          TimePoint begin = context_.clock.Now();
           ec = co_await Reserve(size, deadline);
+          // The client did not cause this delay, so it does not make the request overdue.
+          Duration waited = context_.clock.Now() - begin;
+          start += waited;
+          since_ += waited;
         }
         if (!ec) ec = co_await ReadMore();
       }

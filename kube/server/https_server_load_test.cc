@@ -202,6 +202,8 @@ TEST_F(ServerLoadTest, UnreadReplyIsCutOff) {
 
 TEST_F(ServerLoadTest, TotalMemoryOfBodiesIsBounded) {
   options_.limits.total_body_bytes = 4 * 1024 * 1024;
+  // Each slow client can hold its reservation for max_silence.
+  options_.limits.transfer_grace = 20s;
   Start();
   // Each client sends the start of a large body and then nothing more.
   std::string most = "POST /echo HTTP/1.1\r\nHost: x\r\nContent-Length: 3000000\r\n\r\n" +

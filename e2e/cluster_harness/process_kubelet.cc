@@ -144,7 +144,12 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
       (void)deleted;  // already deleted, or the API server is down and the next list has the pod
       continue;
     }
-    Json patch = {{"status", StatusOfOtherPod(pod, waiting_for)}};
+    // A pod that has changed, for example because its process started, is reported by its own
+    // event.
+    Json metadata = {{"uid", kube::StringAt(pod, "metadata.uid")},
+                     {"resourceVersion", kube::StringAt(pod, "metadata.resourceVersion")}};
+    Json patch = {{"metadata", std::move(metadata)},
+                  {"status", StatusOfOtherPod(pod, waiting_for)}};
     std::string subresource = "status";
     auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
                                               std::move(patch), std::move(subresource));

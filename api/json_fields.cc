@@ -78,13 +78,14 @@ std::string JsonFieldReader::ItemPath(std::string_view name, size_t index) const
 }
 
 bool JsonFieldReader::Accept(const Json& list, size_t index, std::string_view unique,
-                             JsonFieldReader& item, FieldErrors& problems) {
+                             JsonFieldReader& item) {
   std::string key = unique.empty() ? "" : kube::StringAt(list[index], unique);
   for (size_t earlier = 0; !key.empty() && earlier < index; ++earlier) {
     if (kube::StringAt(list[earlier], unique) != key) continue;
     item.reader_.Problem(unique, "\"" + key + "\" is listed twice");
     break;
   }
+  FieldErrors& problems = item.reader_.problems();
   for (FieldError& problem : problems)
     AddProblem(reader_.problems(), std::move(problem.field), std::move(problem.message));
   return problems.empty();

@@ -53,7 +53,7 @@ class JsonFieldReader {
       JsonFieldReader fields((*list)[i], ItemPath(name, i), problems);
       T value;
       T::Fields(value, fields);
-      if (Accept(*list, i, limits.unique, fields, problems)) values.push_back(std::move(value));
+      if (Accept(*list, i, limits.unique, fields)) values.push_back(std::move(value));
     }
   }
 
@@ -63,8 +63,7 @@ class JsonFieldReader {
   std::string ItemPath(std::string_view name, size_t index) const;
   // False if the item `index` has problems, or has the `unique` value of an earlier one. Its
   // problems become the list's.
-  bool Accept(const kube::Json& list, size_t index, std::string_view unique, JsonFieldReader& item,
-              FieldErrors& problems);
+  bool Accept(const kube::Json& list, size_t index, std::string_view unique, JsonFieldReader& item);
 
   JsonReader reader_;
 };

@@ -3,7 +3,6 @@
 // the images of a gated pod run on, and removes the cluster gate. Of several replicas, the one that
 // holds the Lease works (see leader.h).
 #include <gflags/gflags.h>
-#include <glog/logging.h>
 
 #include <memory>
 #include <string>
@@ -90,11 +89,7 @@ Async<> Serve(App& app) {
   co_await leadership.Run(std::move(new_term));
 
   // Drain.
-  Result<> ended = co_await app.EndTasks(app.tasks());
-  (void)ended;
-  kube::Duration grace = app.grace_left();
-  Result<> drained = co_await (*ops)->Drain(grace);
-  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
+  co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return Ok();
 }
 

@@ -122,15 +122,6 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
   }
 }
 
-// Ends all tasks, then the server of health and metrics.
-boost::asio::awaitable<void> End(App& app, kube::HttpsServer& ops) {
-  Result<> ended = co_await app.EndTasks(app.tasks());
-  (void)ended;
-  kube::Duration grace = app.grace_left();
-  Result<> drained = co_await ops.Drain(grace);
-  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
-}
-
 // Serves the webhooks, and leads while holding the Lease, until the process has to stop. When the
 // operator's namespace is being deleted, it stops leading and ungates all pods. Sets `serving` once
 // the webhooks are served; waits on `changed` for `teardown` to be due. Without an error, all tasks
@@ -198,7 +189,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Result<> drained = Ok();
   if (server != nullptr) drained = co_await server->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
-  co_await End(app, ops);
+  co_await kube::EndTasksAndOpsServer(app, ops);
   co_return Ok();
 }
 
@@ -231,7 +222,7 @@ Async<> Serve(App& app) {
   app.tasks().Spawn("own-namespace", teardown.Watch());
   Result<> operated = co_await Operate(app, **client, std::move(*operands), metrics, teardown,
                                        changed, **ops, serving);
-  if (!operated) co_await End(app, **ops);
+  if (!operated) co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return operated;
 }
 

@@ -3,7 +3,6 @@
 // PodPlacementConfigs to gated pods and drops their local gate. Of several replicas, the one that
 // holds the Lease takes pods at once (see namespace_controller.h).
 #include <gflags/gflags.h>
-#include <glog/logging.h>
 
 #include <memory>
 #include <optional>
@@ -112,11 +111,8 @@ Async<> Serve(App& app) {
 
   // Drain: the workers finish, then their events are sent.
   Result<> ended = co_await app.EndTasks(workers);
-  ended = co_await app.EndTasks(app.tasks());
   (void)ended;
-  kube::Duration grace = app.grace_left();
-  Result<> drained = co_await (*ops)->Drain(grace);
-  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
+  co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return Ok();
 }
 

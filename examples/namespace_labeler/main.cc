@@ -57,10 +57,9 @@ kube::Async<> Serve(kube::App& app) {
   app.tasks().Spawn("namespace-watch", namespaces.Run());
   app.tasks().Spawn(kName, controller.Run(app.tasks()));
   kube::Result<> stopped = co_await app.WaitForStop();
-  stopped = co_await app.EndTasks(app.tasks());
-  kube::Duration grace = app.grace_left();
-  kube::Result<> drained = co_await (*ops)->Drain(grace);
-  co_return drained;
+  (void)stopped;
+  co_await kube::EndTasksAndOpsServer(app, **ops);
+  co_return kube::Ok();
 }
 
 }  // namespace

@@ -136,7 +136,7 @@ std::optional<std::string> TokenCache::Get(const std::string& key) {
 void TokenCache::Put(const std::string& key, Token token) {
   Erase(key);
   bytes_ += key.size() + token.value.size();
-  while (entries_.size() > 0 && (entries_.size() >= capacity_ || bytes_ > kMaxBytes))
+  while (entries_.size() > 0 && (entries_.size() >= entries_.capacity() || bytes_ > kMaxBytes))
     Erase(std::string(entries_.oldest_key()));
   kube::TimePoint expires = clock_.Now() + token.lifetime - kTokenExpiryMargin;
   entries_.Put(key, Entry{std::move(token.value), expires});

@@ -47,8 +47,7 @@ class TokenCache {
  public:
   static constexpr size_t kMaxBytes = 4u << 20;
 
-  TokenCache(kube::Clock& clock, size_t capacity)
-      : clock_(clock), capacity_(capacity), entries_(capacity) {}
+  TokenCache(kube::Clock& clock, size_t capacity) : clock_(clock), entries_(capacity) {}
 
   std::optional<std::string> Get(const std::string& key);
   void Put(const std::string& key, Token token);
@@ -63,7 +62,6 @@ class TokenCache {
   };
 
   kube::Clock& clock_;
-  size_t capacity_;
   kube::LruMap<Entry> entries_;
   size_t bytes_ = 0;
 };

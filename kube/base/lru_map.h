@@ -57,6 +57,7 @@ class LruMap {
   }
 
   size_t size() const { return entries_.size(); }
+  size_t capacity() const { return capacity_; }
   // The least recently used key; the map must not be empty.
   const std::string& oldest_key() const { return order_.front().first; }
 

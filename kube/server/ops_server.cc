@@ -2,6 +2,7 @@
 #include "kube/server/ops_server.h"
 
 #include <gflags/gflags.h>
+#include <glog/logging.h>
 
 DEFINE_string(health_address, ":8080",
               "Where to serve /healthz, /readyz and /metrics, as host:port over plain HTTP.");
@@ -40,6 +41,14 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
                     [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
   (*server)->Handle("GET", "/metrics", [&metrics](HttpCall) { return AnswerMetrics(metrics); });
   return server;
+}
+
+asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops) {
+  Result<> ended = co_await app.EndTasks(app.tasks());
+  (void)ended;
+  Duration grace = app.grace_left();
+  Result<> drained = co_await ops.Drain(grace);
+  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
 }
 
 }  // namespace kube

@@ -6,6 +6,8 @@
 //   HealthRegistry health;
 //   auto ops = NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
 //   app.tasks().Spawn("ops-server", (*ops)->Run());
+//   ...
+//   co_await EndTasksAndOpsServer(app, **ops);
 #pragma once
 
 #include <gflags/gflags_declare.h>
@@ -13,6 +15,7 @@
 #include <memory>
 #include <string>
 
+#include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
@@ -28,5 +31,9 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
                                                   const std::string& address,
                                                   const HealthRegistry& health,
                                                   const Metrics& metrics);
+
+// The end of a program: ends app.tasks(), then drains `ops`, within what is left of the grace. An
+// error is logged.
+asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops);
 
 }  // namespace kube

@@ -24,8 +24,6 @@ std::string Variable(const char* name) {
 }
 
 const std::vector<UnusedRight> kUnusedHere = {
-    {"multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com",
-     "no Prometheus operator is installed here"},
     {"multiarch-tuning-operator: update secrets", "used to renew certificates, after months"},
     {"multiarch-tuning-operator: update secrets pod-placement-shard-web-hook", "the same"},
     {"multiarch-tuning-operator: get pods",

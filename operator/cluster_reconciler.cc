@@ -157,9 +157,6 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
   // Without the permission to watch it, the controller reads the Secret for each inspection.
   if (!watch && !FailedWith(watch, kube::Code::kPermissionDenied)) co_return watch.error();
   LOG_IF(WARNING, !watch) << watch.error();
-  Result<> alerts = co_await store_.Ensure(ClusterAlerts(options_));
-  // Clusters without the Prometheus operator don't have the kind.
-  if (!alerts && !IsNotFound(alerts)) co_return alerts.error();
 
   if (*stopped || !(health.available() || health.webhook_configured)) co_return Ok();
   DesiredObject configuration{
@@ -221,7 +218,6 @@ Async<bool> ClusterReconciler::RemoveForeignOperands() {
 
 TeardownScope ClusterReconciler::Scope() const {
   DesiredObjects desired = ClusterObjects("", options_);
-  desired.push_back(ClusterAlerts(options_));
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     desired.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(desired);

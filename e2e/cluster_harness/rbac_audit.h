@@ -27,7 +27,7 @@ using kube::Json;
 
 // A right that a program needs although no request in the audit log uses it.
 struct UnusedRight {
-  // As in Unused(): "multiarch-tuning-operator: create prometheusrules.monitoring.coreos.com".
+  // As in Unused(): "multiarch-tuning-operator: update secrets".
   std::string right;
   std::string why;
 };

@@ -75,10 +75,25 @@ Histogram& Metrics::AddHistogram(const std::string& name, const std::string& hel
                                                                                     buckets);
 }
 
+void Metrics::AddComputedGauge(std::string name, std::string help, std::function<Series()> series) {
+  computed_.push_back({std::move(name), std::move(help), std::move(series)});
+}
+
 std::string Metrics::Render() const {
   using prometheus::MetricType;
   for (const auto& refresh : refreshes_) refresh();
   std::vector<prometheus::MetricFamily> families = registry_.Collect();
+  for (const ComputedGauge& gauge : computed_) {
+    prometheus::MetricFamily& family = families.emplace_back();
+    family.name = gauge.name;
+    family.help = gauge.help;
+    family.type = MetricType::Gauge;
+    for (const auto& [labels, value] : gauge.series()) {
+      prometheus::ClientMetric& metric = family.metric.emplace_back();
+      for (const auto& [label, text] : labels) metric.label.push_back({label, text});
+      metric.gauge.value = value;
+    }
+  }
   families.push_back(Sample("process_cpu_seconds_total",
                             "Total user and system CPU time spent in seconds.", MetricType::Counter,
                             CpuSeconds()));

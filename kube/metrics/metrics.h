@@ -16,6 +16,7 @@
 #include <functional>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kube/base/clock.h"
@@ -60,12 +61,24 @@ class Metrics {
   // time.
   void OnRender(std::function<void()> refresh) { refreshes_.push_back(std::move(refresh)); }
 
+  // A gauge with the series that `series` returns at each Render(), for labels that come and go.
+  // `series` must be valid as long as this object; labels are not checked.
+  using Series = std::vector<std::pair<Labels, double>>;
+  void AddComputedGauge(std::string name, std::string help, std::function<Series()> series);
+
   // All metrics, and the usual process_* ones (CPU, memory, open files, start time); text format
   // 0.0.4.
   std::string Render() const;
 
  private:
+  struct ComputedGauge {
+    std::string name;
+    std::string help;
+    std::function<Series()> series;
+  };
+
   prometheus::Registry registry_;
+  std::vector<ComputedGauge> computed_;
   std::vector<std::function<void()>> refreshes_;
 };
 

@@ -30,6 +30,17 @@ TEST(MetricsTest, SeriesWithDifferentLabelsShareAFamily) {
   EXPECT_THAT(text, HasSubstr("x_total{result=\"bad\"} 0\n"));
 }
 
+TEST(MetricsTest, AComputedGaugeHasTheSeriesOfTheMoment) {
+  Metrics metrics;
+  Metrics::Series series = {{{{"shard", "a"}}, 1}, {{{"shard", "b"}}, 2.5}};
+  metrics.AddComputedGauge("x_down", "What is down", [&series] { return series; });
+  std::string text = metrics.Render();
+  EXPECT_THAT(text,
+              HasSubstr("# TYPE x_down gauge\nx_down{shard=\"a\"} 1\nx_down{shard=\"b\"} 2.5\n"));
+  series.clear();
+  EXPECT_THAT(metrics.Render(), Not(HasSubstr("x_down{")));
+}
+
 TEST(MetricsTest, StopwatchObservesSeconds) {
   Metrics metrics;
   Histogram& histogram = metrics.AddHistogram("x_seconds", "Times x", {3600});

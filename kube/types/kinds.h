@@ -40,9 +40,7 @@ inline constexpr Resource kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
 inline constexpr Resource kSubjectAccessReviews{
     "authorization.k8s.io", "v1", "subjectaccessreviews", "SubjectAccessReview", false};
-
-// Of the Prometheus operator.
-inline constexpr Resource kPrometheusRules{"monitoring.coreos.com", "v1", "prometheusrules",
-                                           "PrometheusRule"};
+inline constexpr Resource kTokenReviews{"authentication.k8s.io", "v1", "tokenreviews",
+                                        "TokenReview", false};
 
 }  // namespace kube

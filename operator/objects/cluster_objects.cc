@@ -14,19 +14,6 @@ using kube::Json;
 constexpr int kReplicas = 2;
 constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
-Json Alert(const char* name, const std::string& selector, const char* severity, const char* summary,
-           const char* description) {
-  return {{"alert", name},
-          {"expr", "kube_deployment_status_replicas_available{" + selector + "} == 0"},
-          {"for", "1m"},
-          {"labels", {{"severity", severity}}},
-          {"annotations", {{"summary", summary}, {"description", description}}}};
-}
-
-std::string DeploymentSelector(std::string_view name) {
-  return "deployment=\"" + std::string(name) + "\"";
-}
-
 Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options) {
   Operand controller{.ns = options.ns,
                      .name = std::string(api::kControllerName),
@@ -93,36 +80,6 @@ DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOp
                      {"namespace", options.ns}};
   binding["subjects"] = Json::array({std::move(controller)});
   return {{kube::kRoles, std::move(role)}, {kube::kRoleBindings, std::move(binding)}};
-}
-
-DesiredObject ClusterAlerts(const OperandOptions& options) {
-  std::string here = "namespace=\"" + options.ns + "\",";
-  Json rule = NewObject(kube::kPrometheusRules, options.ns, "multiarch-tuning-operator-alerts");
-  rule["spec"]["groups"] = Json::array(
-      {{{"name", "pod-placement.rules"},
-        {"rules",
-         Json::array({
-             Alert("PodPlacementControllerDown", here + DeploymentSelector(api::kControllerName),
-                   "critical", "The pod placement controller is not running.",
-                   "Pods with the scheduling gate multiarch.openshift.io/scheduling-gate are not "
-                   "scheduled. New pods are no longer gated after 2 minutes; gated pods are "
-                   "ungated after 10 minutes."),
-             Alert("PodPlacementWebhookDown", here + DeploymentSelector(api::kWebhookName),
-                   "warning", "The pod placement webhook is not running.",
-                   "New pods are scheduled without regard to the architectures of their images."),
-             Alert("PodPlacementShardControllerDown", DeploymentSelector(api::kShardControllerName),
-                   "warning",
-                   "The pod placement controller of namespace {{ $labels.namespace }} is not "
-                   "running.",
-                   "The cluster's pod placement controller does its work, with a delay. The status "
-                   "of the namespace's PodPlacementConfigs gives the reason."),
-             Alert("PodPlacementShardWebhookDown", DeploymentSelector(api::kShardWebhookName),
-                   "warning",
-                   "The pod placement webhook of namespace {{ $labels.namespace }} is not running.",
-                   "The cluster's pod placement controller applies the namespace's "
-                   "PodPlacementConfigs. Their status gives the reason."),
-         })}}});
-  return {kube::kPrometheusRules, std::move(rule)};
 }
 
 }  // namespace operator_

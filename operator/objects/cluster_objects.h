@@ -18,8 +18,4 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
 // has the keys of the authorities. With "" these objects have to be removed.
 DesiredObjects GlobalPullSecretRights(const std::string& secret, const OperandOptions& options);
 
-// Alerts for all operands, for clusters that have the kind. They evaluate kube-state-metrics on the
-// Deployments.
-DesiredObject ClusterAlerts(const OperandOptions& options);
-
 }  // namespace operator_

@@ -4,7 +4,7 @@
 // Each object is applied (server-side, so other managers' fields stay) once in a term of
 // leadership: no mark on the object can prove that it is right, as the owner of its namespace may
 // write all of it. Later it is applied when the desired object or the stored one has changed;
-// otherwise it costs no call. Kinds that are not watched (PodDisruptionBudget, PrometheusRule, ...)
+// otherwise it costs no call. Kinds that are not watched (NetworkPolicy, PodDisruptionBudget, ...)
 // are applied again every hour. Thread: the client's.
 #pragma once
 

@@ -81,8 +81,9 @@ class ProcessClusterEnvironment : public testing::Environment {
   void CompareRights() {
     auto audit = TheProcessCluster().ReadAudit();
     ASSERT_TRUE(audit) << audit.error();
-    auto shipped = operator_::LoadManifests({"operator/manifests/openshift.yaml"},
-                                            {{"NAMESPACE", TheCluster().operator_namespace()}});
+    // With the component for OpenShift, which this cluster is not.
+    auto shipped = operator_::LoadManifests(
+        {.ns = TheCluster().operator_namespace(), .images = {}, .components = {"openshift"}});
     ASSERT_TRUE(shipped) << shipped.error();
     for (const kube::Unstructured& object : *shipped) {
       audit->AddRole(object.body());
@@ -91,8 +92,7 @@ class ProcessClusterEnvironment : public testing::Environment {
     std::cout << "RBAC: " << audit->requests() << " requests of " << audit->users().size()
               << " programs" << std::endl;
     for (const std::string& line : audit->Missing()) {
-      ADD_FAILURE() << "RBAC: missing right in operator/manifests/rbac.yaml or operator/objects: "
-                    << line;
+      ADD_FAILURE() << "RBAC: missing right in operator/manifests or operator/objects: " << line;
     }
     const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
     if (GTEST_FLAG_GET(filter) != "*" || tests.failed_test_count() > 0) {
@@ -101,7 +101,7 @@ class ProcessClusterEnvironment : public testing::Environment {
       return;
     }
     for (const std::string& line : audit->Unused(kUnusedHere)) {
-      ADD_FAILURE() << "RBAC: right that no flow uses in operator/manifests/rbac.yaml or "
+      ADD_FAILURE() << "RBAC: right that no flow uses in operator/manifests or "
                        "operator/objects: "
                     << line;
     }

@@ -107,16 +107,9 @@ Result<> ProcessCluster::CreateNodes() {
 }
 
 Result<> ProcessCluster::DeployOperator() {
-  auto objects = operator_::LoadManifests(
-      {"operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
-       "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml",
-       "operator/manifests/operator.yaml"},
-      {{"NAMESPACE", operator_namespace()},
-       {"ARCHITECTURE", kOwnArchitecture},
-       {"OPERATOR_IMAGE", ImageOf("operator")},
-       {"WEBHOOK_IMAGE", ImageOf("webhook")},
-       {"SHARD_IMAGE", ImageOf("shard")},
-       {"CONTROLLER_IMAGE", ImageOf("cluster-controller")}});
+  operator_::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
+  for (const auto& [name, path] : Programs()) manifests.images[name] = ImageOf(name);
+  auto objects = operator_::LoadManifests(manifests);
   if (!objects) return objects.error();
   operator_::DeployOptions options{.timeout = timeout()};
   return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));

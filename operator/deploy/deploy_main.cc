@@ -13,6 +13,7 @@ kube::Async<> Deploy(kube::Client& client, kube::Clock& clock,
 }  // namespace
 
 int main(int argc, char** argv) {
-  return operator_::RunDeployTool("deploy", "Installs the operator on a cluster.", argc, argv,
-                                  Deploy);
+  operator_::DeployTool tool{
+      .name = "deploy", .summary = "Installs the operator on a cluster.", .action = Deploy};
+  return operator_::RunDeployTool(tool, argc, argv);
 }

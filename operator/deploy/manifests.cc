@@ -1,31 +1,47 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/deploy/manifests.h"
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 
-#include "kube/codec/yaml.h"
 #include "kube/types/kinds.h"
+#include "operator/deploy/kustomization.h"
 
 namespace operator_ {
 namespace {
 
 using kube::Error;
+using kube::Json;
 using kube::Resource;
 using kube::Result;
 using kube::Unstructured;
+
+constexpr const char* kBase = "operator/manifests/base";
+constexpr const char* kComponents = "operator/manifests/components";
+
+constexpr Resource kServiceMonitors{"monitoring.coreos.com", "v1", "servicemonitors",
+                                    "ServiceMonitor"};
+constexpr Resource kPodMonitors{"monitoring.coreos.com", "v1", "podmonitors", "PodMonitor"};
 
 constexpr Resource kKnown[] = {kube::kNamespaces,
                                kube::kResourceQuotas,
                                kube::kServiceAccounts,
                                kube::kServices,
+                               kube::kSecrets,
+                               kube::kConfigMaps,
                                kube::kDeployments,
                                kube::kNetworkPolicies,
                                kube::kClusterRoles,
                                kube::kClusterRoleBindings,
                                kube::kRoles,
                                kube::kRoleBindings,
-                               kube::kCustomResourceDefinitions};
+                               kube::kCustomResourceDefinitions,
+                               kube::kPodDisruptionBudgets,
+                               kube::kPrometheusRules,
+                               kServiceMonitors,
+                               kPodMonitors};
 
 Result<std::string> ReadFile(const std::string& path) {
   std::ifstream in(path);
@@ -35,39 +51,46 @@ Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-}  // namespace
-
-Result<std::string> Substitute(const std::string& text,
-                               const std::map<std::string, std::string>& values) {
-  std::string out;
-  size_t at = 0;
-  while (true) {
-    size_t open = text.find("${", at);
-    out.append(text, at, open - at);
-    if (open == std::string::npos) return out;
-    size_t close = text.find('}', open);
-    if (close == std::string::npos) return Error::Invalid("a ${ without }");
-    std::string name = text.substr(open + 2, close - open - 2);
-    auto value = values.find(name);
-    if (value == values.end()) return Error::Invalid("no value for ${" + name + "}");
-    out += value->second;
-    at = close + 1;
+// Replaces every text value in `value` that is a key of `replacements`.
+void ReplaceTexts(const std::map<std::string, std::string>& replacements, Json& value) {
+  if (value.is_string()) {
+    auto found = replacements.find(value.get_ref<const std::string&>());
+    if (found != replacements.end()) value = found->second;
+  } else if (value.is_structured()) {
+    for (Json& child : value) ReplaceTexts(replacements, child);
   }
 }
 
-Result<std::vector<Unstructured>> LoadManifests(const std::vector<std::string>& files,
-                                                const std::map<std::string, std::string>& values) {
+}  // namespace
+
+Result<std::vector<Unstructured>> LoadManifests(const ManifestOptions& options) {
+  std::vector<Json> bodies;
+  Result<> added = AddKustomization(kBase, bodies);
+  if (!added) return added.error();
+  for (const std::string& component : options.components) {
+    std::filesystem::path folder = std::filesystem::path(kComponents) / component;
+    added = AddKustomization(folder.string(), bodies);
+    if (!added) return added.error().Prefix("component " + component);
+  }
+  std::map<std::string, std::string> replacements{
+      {std::string(api::kDefaultOperatorNamespace), options.ns}};
+  for (const auto& [program, image] : options.images)
+    replacements["localhost/pod-placement/" + program] = image;
   std::vector<Unstructured> objects;
-  for (const std::string& file : files) {
-    Result<std::string> text = ReadFile(file);
-    if (!text) return text.error();
-    Result<std::string> filled = Substitute(*text, values);
-    if (!filled) return filled.error().Prefix(file);
-    Result<std::vector<kube::Json>> documents = kube::ParseYamlDocuments(*filled);
-    if (!documents) return documents.error().Prefix(file);
-    for (kube::Json& document : *documents) objects.emplace_back(std::move(document));
+  for (Json& body : bodies) {
+    ReplaceTexts(replacements, body);
+    objects.emplace_back(std::move(body));
   }
   return objects;
+}
+
+std::vector<std::string> ShippedComponents() {
+  std::vector<std::string> names;
+  std::error_code ignored;  // without the folder there are none
+  for (const auto& entry : std::filesystem::directory_iterator(kComponents, ignored))
+    names.push_back(entry.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
 }
 
 Result<Resource> ResourceOfObject(const Unstructured& object) {

@@ -1,26 +1,36 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: the operator's YAML files with their variables filled in, as objects in the order in
-// which they are applied.
+// Manifests: the objects of operator/manifests/ with the options of an installation, in the order
+// in which they are applied.
 #pragma once
 
 #include <map>
 #include <string>
 #include <vector>
 
+#include "api/names.h"
 #include "kube/base/error.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
 namespace operator_ {
 
-// Replaces every ${NAME}. Errors: kInvalid for a variable that is not in `values`.
-kube::Result<std::string> Substitute(const std::string& text,
-                                     const std::map<std::string, std::string>& values);
+struct ManifestOptions {
+  // Of the operator and its operands.
+  std::string ns{api::kDefaultOperatorNamespace};
+  // The images, by program: "operator", "webhook", "shard", "cluster-controller". A program that is
+  // not named keeps the image of the manifests, which is one without a registry.
+  std::map<std::string, std::string> images;
+  // Folders in operator/manifests/components/, or absolute paths of other components.
+  std::vector<std::string> components;
+};
 
-// The objects of `files`, in order. Errors: kNotFound for a file that cannot be read, kInvalid for
-// one that cannot be parsed.
-kube::Result<std::vector<kube::Unstructured>> LoadManifests(
-    const std::vector<std::string>& files, const std::map<std::string, std::string>& values);
+// The objects of operator/manifests/base and of `options.components`. Every text that is equal to
+// the default namespace or to an image of the manifests is replaced; descriptions that only contain
+// it are not. Errors: those of AddKustomization().
+kube::Result<std::vector<kube::Unstructured>> LoadManifests(const ManifestOptions& options);
+
+// The names of all components in operator/manifests/components/, sorted.
+std::vector<std::string> ShippedComponents();
 
 // The resource of an object of a manifest; kInvalid for kinds that the manifests do not use.
 kube::Result<kube::Resource> ResourceOfObject(const kube::Unstructured& object);

@@ -17,39 +17,63 @@ std::string WriteTemp(const std::string& name, const std::string& text) {
   return path;
 }
 
-TEST(SubstituteTest, ReplacesEveryVariable) {
-  EXPECT_EQ(*Substitute("a ${X}-${Y}${X}", {{"X", "1"}, {"Y", "2"}}), "a 1-21");
+ManifestOptions AllOptions() {
+  return {.ns = "ops",
+          .images = {{"operator", "r/o:1"},
+                     {"webhook", "r/w:1"},
+                     {"shard", "r/s:1"},
+                     {"cluster-controller", "r/c:1"}},
+          .components = ShippedComponents()};
 }
 
-TEST(SubstituteTest, NamesTheVariableWithoutValue) {
-  auto filled = Substitute("image: ${OPERATOR_IMAGE}", {});
-  ASSERT_TRUE(FailedWith(filled, Code::kInvalid));
-  EXPECT_NE(filled.error().message().find("OPERATOR_IMAGE"), std::string::npos);
+const kube::Json& OperatorContainer(const std::vector<kube::Unstructured>& objects) {
+  for (const kube::Unstructured& object : objects) {
+    if (kube::StringAt(object.body(), "kind") == "Deployment")
+      return kube::Find(object.body(), "spec.template.spec.containers")->front();
+  }
+  ADD_FAILURE() << "no Deployment";
+  static const kube::Json kNone;
+  return kNone;
 }
 
 TEST(ManifestsTest, EveryManifestThatShipsHasAKnownKind) {
-  std::vector<std::string> files = {
-      "operator/manifests/namespace.yaml", "operator/manifests/rbac.yaml",
-      "operator/manifests/operator.yaml", "api/crds/podplacementconfigs.yaml",
-      "api/crds/clusterpodplacementconfigs.yaml"};
-  auto objects = LoadManifests(files, {{"NAMESPACE", "ops"},
-                                       {"ARCHITECTURE", "amd64"},
-                                       {"OPERATOR_IMAGE", "o"},
-                                       {"WEBHOOK_IMAGE", "w"},
-                                       {"SHARD_IMAGE", "s"},
-                                       {"CONTROLLER_IMAGE", "c"}});
+  auto objects = LoadManifests(AllOptions());
   ASSERT_TRUE(objects) << objects.error();
-  EXPECT_GE(objects->size(), 6u);
+  EXPECT_GE(objects->size(), 20u);
+  EXPECT_GE(ShippedComponents().size(), 3u);
   for (const auto& object : *objects) {
     EXPECT_TRUE(ResourceOfObject(object)) << Describe(object);
     EXPECT_FALSE(object.metadata().name().empty()) << object.body();
   }
 }
 
-TEST(ManifestsTest, NamesAMissingFile) {
-  auto objects = LoadManifests({"nowhere.yaml"}, {});
+TEST(ManifestsTest, NamespaceAndImagesAreEverywhere) {
+  auto objects = LoadManifests(AllOptions());
+  ASSERT_TRUE(objects) << objects.error();
+  for (const auto& object : *objects) {
+    const std::string text = object.body().dump();
+    EXPECT_EQ(text.find(api::kDefaultOperatorNamespace), std::string::npos) << text;
+    EXPECT_EQ(text.find("localhost/"), std::string::npos) << text;
+  }
+  EXPECT_EQ(objects->front().metadata().name(), "ops");
+  const kube::Json& container = OperatorContainer(*objects);
+  EXPECT_EQ(kube::StringAt(container, "image"), "r/o:1");
+  EXPECT_NE(container["env"].dump().find("r/c:1"), std::string::npos);
+}
+
+TEST(ManifestsTest, AComponentChangesTheBase) {
+  auto plain = LoadManifests({});
+  ASSERT_TRUE(plain) << plain.error();
+  auto with = LoadManifests({.images = {}, .components = {"node-files"}});
+  ASSERT_TRUE(with) << with.error();
+  EXPECT_EQ(OperatorContainer(*plain)["args"].dump().find("--node-files"), std::string::npos);
+  EXPECT_NE(OperatorContainer(*with)["args"].dump().find("--node-files"), std::string::npos);
+}
+
+TEST(ManifestsTest, NamesAMissingComponent) {
+  auto objects = LoadManifests({.images = {}, .components = {"no-such-thing"}});
   ASSERT_TRUE(FailedWith(objects, Code::kNotFound));
-  EXPECT_NE(objects.error().message().find("nowhere.yaml"), std::string::npos);
+  EXPECT_NE(objects.error().message().find("no-such-thing"), std::string::npos);
 }
 
 TEST(ImageReferenceTest, RefusesAFileWithoutAnImage) {

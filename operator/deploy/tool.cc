@@ -3,26 +3,33 @@
 
 #include <gflags/gflags.h>
 
-#include <map>
+#include <algorithm>
+#include <cstdlib>
+#include <iostream>
 #include <string>
 
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
 #include "kube/base/app.h"
+#include "kube/base/split.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "operator/deploy/manifests.h"
 
 DEFINE_string(kubeconfig, "",
               "Path of a kubeconfig file; empty: $KUBECONFIG, else ~/.kube/config.");
+DEFINE_string(context, "", "Context in the kubeconfig file; empty: its current context.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "Namespace of the operator and its operands.");
 DEFINE_string(registry, "",
               "Registry and path that //operator:push copied the images to, as in "
               "\"registry.example.com/placement\"; empty: the images are loaded into the nodes.");
-DEFINE_string(architecture, "amd64",
-              "Architecture of the images and of the nodes that the operator runs on.");
+DEFINE_string(with, "",
+              "Components to add, comma separated: folders in operator/manifests/components, or "
+              "absolute paths of other kustomize components.");
+DEFINE_bool(print, false,
+            "Only prints the objects, as a List in JSON for `kubectl apply`; uses no cluster.");
 DEFINE_int32(timeout, 180, "Seconds to wait until the tool is done.");
 
 namespace operator_ {
@@ -31,55 +38,70 @@ namespace {
 using kube::Async;
 using kube::Result;
 
+// The file that kubectl would use.
+std::string KubeconfigPath() {
+  if (!FLAGS_kubeconfig.empty()) return FLAGS_kubeconfig;
+  const char* path = std::getenv("KUBECONFIG");
+  if (path != nullptr && *path != '\0') return path;
+  const char* home = std::getenv("HOME");
+  return std::string(home == nullptr ? "" : home) + "/.kube/config";
+}
+
 Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
-  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  Result<kube::ClientConfig> config = kube::LoadKubeconfig(KubeconfigPath(), FLAGS_context);
   if (!config) return config.error();
   return kube::NewClient(app.executor(), app.clock(), std::move(*config),
                          {.user_agent = api::UserAgent("deploy")});
 }
 
-Result<std::vector<kube::Unstructured>> ManifestsFromFlags() {
-  std::map<std::string, std::string> values{{"NAMESPACE", FLAGS_namespace},
-                                            {"ARCHITECTURE", FLAGS_architecture}};
-  const std::pair<const char*, const char*> kImages[] = {
-      {"OPERATOR_IMAGE", "operator"},
-      {"WEBHOOK_IMAGE", "webhook"},
-      {"SHARD_IMAGE", "shard"},
-      {"CONTROLLER_IMAGE", "cluster-controller"}};
-  for (auto& [variable, folder] : kImages) {
-    Result<ImageReference> image = ReadImageReference(std::string(folder) + "/image.ref");
-    if (!image) return image.error();
-    std::string registry = FLAGS_registry.empty() ? "localhost" : FLAGS_registry;
-    values[variable] = registry + "/" + image->name + ":" + image->tag;
+Result<std::vector<kube::Unstructured>> ManifestsFromFlags(const DeployTool& tool) {
+  ManifestOptions options{
+      .ns = FLAGS_namespace, .images = {}, .components = kube::SplitAtCommas(FLAGS_with)};
+  if (tool.all_components) {
+    for (std::string& component : ShippedComponents()) {
+      if (std::count(options.components.begin(), options.components.end(), component) == 0)
+        options.components.push_back(std::move(component));
+    }
   }
-  return LoadManifests({"operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
-                        "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml",
-                        "operator/manifests/operator.yaml"},
-                       values);
+  const std::string registry = FLAGS_registry.empty() ? "localhost" : FLAGS_registry;
+  for (const char* program : {"operator", "webhook", "shard", "cluster-controller"}) {
+    Result<ImageReference> image = ReadImageReference(std::string(program) + "/image.ref");
+    if (!image) return image.error();
+    options.images[program] = registry + "/" + image->name + ":" + image->tag;
+  }
+  return LoadManifests(options);
 }
 
-Async<> Main(kube::App& app, DeployAction action) {
+void Print(const std::vector<kube::Unstructured>& objects) {
+  kube::Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", kube::Json::array()}};
+  for (const kube::Unstructured& object : objects) list["items"].push_back(object.body());
+  std::cout << list.dump(2) << std::endl;
+}
+
+Async<> Main(kube::App& app, DeployTool tool) {
+  auto objects = ManifestsFromFlags(tool);
+  if (!objects) co_return objects.error();
+  if (FLAGS_print) {
+    Print(*objects);
+    co_return kube::Ok();
+  }
   auto client = ClientFromFlags(app);
   if (!client) co_return client.error();
-  auto objects = ManifestsFromFlags();
-  if (!objects) co_return objects.error();
   std::chrono::seconds timeout(FLAGS_timeout);
-  Result<> done = co_await action(**client, app.clock(), std::move(*objects), timeout);
+  Result<> done = co_await tool.action(**client, app.clock(), std::move(*objects), timeout);
   co_return done;
 }
 
 }  // namespace
 
-int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv,
-                  DeployAction action) {
-  kube::AppOptions options{.name = name,
-                           .summary = summary,
+int RunDeployTool(const DeployTool& tool, int argc, char** argv) {
+  kube::AppOptions options{.name = tool.name,
+                           .summary = tool.summary,
                            .version = api::kVersion,
                            .argc = argc,
                            .argv = argv,
                            .interactive = true};
-  return kube::RunApp(options,
-                      [action = std::move(action)](kube::App& app) { return Main(app, action); });
+  return kube::RunApp(options, [tool](kube::App& app) { return Main(app, tool); });
 }
 
 }  // namespace operator_

@@ -19,8 +19,16 @@ using DeployAction = std::function<kube::Async<>(kube::Client& client, kube::Clo
                                                  std::vector<kube::Unstructured> objects,
                                                  std::chrono::seconds timeout)>;
 
+struct DeployTool {
+  std::string_view name;
+  std::string_view summary;
+  DeployAction action;
+  // Whether the objects of all components of operator/manifests/components/ are included, and not
+  // only those that --with names.
+  bool all_components = false;
+};
+
 // The main function of a deploy tool. Returns: the exit code.
-int RunDeployTool(std::string_view name, std::string_view summary, int argc, char** argv,
-                  DeployAction action);
+int RunDeployTool(const DeployTool& tool, int argc, char** argv);
 
 }  // namespace operator_

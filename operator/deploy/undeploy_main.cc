@@ -13,6 +13,10 @@ kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock,
 }  // namespace
 
 int main(int argc, char** argv) {
-  return operator_::RunDeployTool(
-      "undeploy", "Removes the operator and all objects that it created.", argc, argv, Undeploy);
+  // All components: nobody has to remember which ones were deployed.
+  operator_::DeployTool tool{.name = "undeploy",
+                             .summary = "Removes the operator and all objects that it created.",
+                             .action = Undeploy,
+                             .all_components = true};
+  return operator_::RunDeployTool(tool, argc, argv);
 }

@@ -24,6 +24,8 @@ constexpr const char* kComponents = "operator/manifests/components";
 constexpr Resource kServiceMonitors{"monitoring.coreos.com", "v1", "servicemonitors",
                                     "ServiceMonitor"};
 constexpr Resource kPodMonitors{"monitoring.coreos.com", "v1", "podmonitors", "PodMonitor"};
+constexpr Resource kPrometheusRules{"monitoring.coreos.com", "v1", "prometheusrules",
+                                    "PrometheusRule"};
 
 constexpr Resource kKnown[] = {kube::kNamespaces,
                                kube::kResourceQuotas,
@@ -39,7 +41,7 @@ constexpr Resource kKnown[] = {kube::kNamespaces,
                                kube::kRoleBindings,
                                kube::kCustomResourceDefinitions,
                                kube::kPodDisruptionBudgets,
-                               kube::kPrometheusRules,
+                               kPrometheusRules,
                                kServiceMonitors,
                                kPodMonitors};
 

@@ -10,7 +10,8 @@
 CLUSTER := e2e/cluster
 
 .DEFAULT_GOAL := help
-.PHONY: help setup cluster demo test unit fuzz down clean-cache
+.PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
+.PHONY: clean-cache
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -31,8 +32,20 @@ endif
 demo: cluster ## Deploy the operator and show how it places pods
 	@e2e/demo.sh
 
+setup-cross:
+	@third_party/install.sh third_party/packages.txt third_party/packages-cross.txt
+
+images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for //operator:push
+	@bazel/images/build.sh
+
 test: setup ## Run all tests: unit tests, integration tier, kind tier, fuzzing
 	@e2e/test.sh
+
+test-arch: setup-cross ## Run unit tests for arm64, ppc64le and s390x, under qemu-user
+	@bazel/test_architectures.sh
+
+reproduce: ## Build an image twice and compare the digests
+	@bazel/images/compare_builds.sh
 
 unit: ## Run the tests that need no cluster
 	@bazel test //...

@@ -1,36 +1,70 @@
 # SPDX-License-Identifier: Apache-2.0
 """oci_image: a program and its shared libraries as an OCI image archive."""
 
+load("//bazel:linked_packages.bzl", "linked_packages")
+
 _CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
+_ARCHITECTURES = ["arm64", "ppc64le", "s390x"]
 
 def oci_image(name, binary, repository, ca_certificates = False, visibility = None):
-    """Makes NAME.tar (OCI archive) and NAME.ref (its name, tag and digest).
+    """Makes the image of the architecture that is built for, and an index of all architectures.
+
+    NAME.tar: OCI archive with the image of one architecture
+    NAME.ref: its name, tag, digest, version and architecture
+    NAME.spdx.json: the packages in it
+    index.tar, index.ref: the same with all architectures whose images `make images` has built
 
     Args:
       name: the target, usually "image".
       binary: the cc_binary that becomes the entry point.
       repository: image name without host and tag, "pod-placement/shard".
       ca_certificates: adds the public certificate authorities, which public registries need.
-      visibility: of the target.
+      visibility: of the targets.
     """
-    extra = "--file={0}={0}".format(_CA_BUNDLE) if ca_certificates else ""
+    archive, reference, sbom = name + ".tar", name + ".ref", name + ".spdx.json"
+    linked = name + ".linked"
+    linked_packages(name = linked, binary = binary)
+    arguments = [
+        "python3 $(location //bazel/images:oci_image.py)",
+        "--binary=$(location {})".format(binary),
+        "--linked-packages=$(location {})".format(linked),
+        "--version-file=$(location //:VERSION)",
+        "--repository={}".format(repository),
+        "--archive=$(location {})".format(archive),
+        "--reference=$(location {})".format(reference),
+        "--sbom=$(location {})".format(sbom),
+    ]
+    if ca_certificates:
+        arguments.append("--file={0}={0} --package=ca-certificates".format(_CA_BUNDLE))
+
+    # The root folder of the libraries: / unless the program is for another architecture.
+    root_files, root_argument = {"//conditions:default": []}, {"//conditions:default": ""}
+    for architecture in _ARCHITECTURES:
+        root = "@cross_{}//:sysroot.path".format(architecture)
+        root_files["//bazel:" + architecture] = [root]
+        root_argument["//bazel:" + architecture] = " --root=$$(cat $(location {}))".format(root)
     native.genrule(
         name = name,
-        srcs = [binary],
-        outs = [name + ".tar", name + ".ref"],
+        srcs = [binary, linked, "//:VERSION"] + select(root_files),
+        outs = [archive, reference, sbom],
+        cmd = " ".join(arguments) + select(root_argument),
+        tools = ["//bazel/images:modules", "//bazel/images:oci_image.py"],
+        visibility = visibility,
+    )
+
+    others = "//images:" + repository.split("/")[-1]
+    native.genrule(
+        name = "index",
+        srcs = [archive, reference, others],
+        outs = ["index.tar", "index.ref"],
         cmd = " ".join([
-            "python3 $(location //bazel:oci_image.py)",
-            "--binary=$(location {binary})",
-            "--repository={repository}",
-            "--archive=$(location {name}.tar)",
-            "--reference=$(location {name}.ref)",
-            "{extra}",
-        ]).format(
-            binary = binary,
-            repository = repository,
-            extra = extra,
-            name = name,
-        ),
-        tools = ["//bazel:oci_image.py"],
+            "python3 $(location //bazel/images:oci_index.py)",
+            "--image=$(location {})".format(archive),
+            "--image-reference=$(location {})".format(reference),
+            "--archive=$(location index.tar)",
+            "--reference=$(location index.ref)",
+            "$(locations {})".format(others),
+        ]),
+        tools = ["//bazel/images:modules", "//bazel/images:oci_index.py"],
         visibility = visibility,
     )

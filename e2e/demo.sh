@@ -11,4 +11,23 @@ cd "$(dirname "$0")/.."
 . e2e/deploy.sh
 deploy_operator
 
+# push_own_index - pushes the index of the operator's own webhook image for the demo to inspect, if
+# `make images` has built it, and sets OWN_IMAGE.
+push_own_index() {
+  bazel build //webhook:index
+  # shellcheck source=/dev/null
+  . bazel-bin/webhook/index.ref
+  if [[ $ARCHITECTURES != *,* ]]; then
+    echo "The operator's own image is built for $ARCHITECTURES only. To see it inspected for all" \
+      "architectures, run \`make images\` before."
+    return
+  fi
+  export OWN_IMAGE=$NAME:$TAG
+  # shellcheck disable=SC2016  # REGISTRY is set in the cluster's network
+  e2e/cluster/with-cluster.sh bash -c 'skopeo copy --all --quiet --insecure-policy \
+    --dest-tls-verify=false "oci-archive:$1" "docker://$REGISTRY/$OWN_IMAGE"' \
+    - "$PWD/bazel-bin/webhook/index.tar"
+}
+push_own_index
+
 bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //e2e:demo

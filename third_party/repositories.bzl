@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """System libraries as Bazel repositories, and shims for what Bazel would otherwise fetch."""
 
+load("//third_party/cross:repository.bzl", "cross_toolchain")
+
 def _system_library(name, build_file, path = "/usr"):
     native.new_local_repository(name = name, path = path, build_file = build_file)
 
@@ -17,6 +19,15 @@ def pod_placement_repositories():
         "//third_party/tomlplusplus:tomlplusplus.BUILD",
         path = "/usr/include/toml++",
     )
+
+    # Cross compilers, with their libraries.
+    cross_toolchain(name = "cross_arm64", architecture = "arm64", triple = "aarch64-linux-gnu")
+    cross_toolchain(
+        name = "cross_ppc64le",
+        architecture = "ppc64le",
+        triple = "powerpc64le-linux-gnu",
+    )
+    cross_toolchain(name = "cross_s390x", architecture = "s390x", triple = "s390x-linux-gnu")
 
     # Bazel's own default repositories, which the WORKSPACE suffix would download.
     native.local_repository(name = "rules_cc", path = "third_party/rules_cc")

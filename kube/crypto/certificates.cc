@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/crypto/certificates.h"
 
+#include <openssl/base.h>
 #include <openssl/bio.h>
 #include <openssl/bn.h>
 #include <openssl/ec_key.h>
@@ -208,7 +209,9 @@ Result<std::vector<std::string>> DnsNames(std::string_view pem) {
   std::vector<std::string> names;
   Owned<GENERAL_NAMES> alternatives(static_cast<GENERAL_NAMES*>(
       X509_get_ext_d2i(certificate.get(), NID_subject_alt_name, nullptr, nullptr)));
-  for (size_t i = 0; alternatives != nullptr && i < sk_GENERAL_NAME_num(alternatives.get()); ++i) {
+  // BoringSSL and OpenSSL count in different types.
+  auto count = alternatives == nullptr ? 0 : sk_GENERAL_NAME_num(alternatives.get());
+  for (decltype(count) i = 0; i < count; ++i) {
     const GENERAL_NAME* name = sk_GENERAL_NAME_value(alternatives.get(), i);
     if (name->type != GEN_DNS && name->type != GEN_IPADD) continue;
     const ASN1_STRING* value = name->type == GEN_DNS ? name->d.dNSName : name->d.iPAddress;

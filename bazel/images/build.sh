@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# build.sh [ARCHITECTURE...] - builds the images of all programs for the native architecture and
+# these (all by default) into images/, and an index of each program. PROGRAMS="webhook ..." limits
+# it to those programs.
+set -euo pipefail
+cd "$(dirname "$0")/../.."
+
+read -r -a programs <<<"${PROGRAMS:-cluster-controller operator shard webhook}"
+if [[ $# -eq 0 ]]; then set -- arm64 ppc64le s390x; fi
+
+say() { printf '\n=== %s\n' "$*"; }
+
+say "native images"
+bazel build "${programs[@]/%/:image}"
+for architecture; do
+  say "images for $architecture"
+  bazel build --config="$architecture" "${programs[@]/%/:image}"
+done
+for program in "${programs[@]}"; do
+  rm -rf "images/$program"
+  mkdir "images/$program"
+  for architecture; do
+    for ending in tar spdx.json; do
+      install -m 644 "bazel-out/$architecture-opt/bin/$program/image.$ending" \
+        "images/$program/$architecture.$ending"
+    done
+  done
+  # shellcheck disable=SC2016  # $2 is awk's
+  awk -F= '$1 == "DIGEST" {print $2}' "bazel-bin/$program/image.ref" \
+    >"images/$program/native.digest"
+done
+say "indexes"
+bazel build "${programs[@]/%/:index}"
+for program in "${programs[@]}"; do
+  (
+    # shellcheck disable=SC1090
+    . "bazel-bin/$program/index.ref"
+    printf '%s %s: %s\n' "$NAME:$TAG" "$DIGEST" "$ARCHITECTURES"
+  )
+done

@@ -38,7 +38,7 @@ bool PathCovers(std::string_view path, std::string_view repository) {
 }
 
 bool IsValidInHeader(std::string_view text) {
-  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c != 0x7f; });
+  return std::all_of(text.begin(), text.end(), [](char c) { return c > ' ' && c < 0x7f; });
 }
 
 std::optional<Credential> ParseEntry(const Json& json) {

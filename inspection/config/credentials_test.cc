@@ -122,7 +122,7 @@ TEST(KeyringTest, ReadsEveryFormOfEntry) {
 TEST(KeyringTest, InvalidEntriesAreSkipped) {
   Keyring keyring =
       KeyringOf(R"("a":7,"b":{},"c":{"auth":"!"},"d":{"auth":"bm9jb2xvbg=="},"":{"username":"u"},
-      "e":{"username":"a:b"},"f":{"registrytoken":"x\r\ny"},)" +
+      "e":{"username":"a:b"},"f":{"registrytoken":"x\r\ny"},"g":{"registrytoken":"é"},)" +
                 User("quay.io", "good"));
   EXPECT_EQ(keyring.size(), 1u);
   EXPECT_THAT(Names(keyring, "quay.io", "a"), ElementsAre("good"));

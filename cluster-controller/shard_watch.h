@@ -2,11 +2,12 @@
 // ShardWatch: observes the Deployments and Leases of shards, and decides when the cluster
 // controller takes over a pod that waits for its shard (I3).
 //
-// A shard works while its Deployment has an available replica and its Lease is renewed. Renewals
-// are timed when they are observed, as the times in a Lease depend on the clock of a node. The pods
-// of a shard that was never observed working wait for `takeover_after` from their first
-// observation. Both objects are in the tenant's namespace: whatever their contents, no pod waits
-// longer than kMaxWaitFactor times `takeover_after`. Thread: the controller's.
+// A shard works while its Deployment has an available replica and its Lease is renewed, which the
+// shard does every two seconds while pods wait and seldom otherwise. Renewals are timed when they
+// are observed, as the times in a Lease depend on the clock of a node. The pods of a shard that was
+// never observed working wait for `takeover_after` from their first observation. Both objects are
+// in the tenant's namespace: whatever their contents, no pod waits longer than kMaxWaitFactor times
+// `takeover_after`. Thread: the controller's.
 #pragma once
 
 #include <chrono>

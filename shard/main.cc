@@ -43,6 +43,14 @@ using kube::Result;
 
 constexpr std::string_view kName = "shard";
 
+// A cluster may have a thousand shards: at rest, their Leases cost the API server 25 writes per
+// second. The controllers that look at a Lease do so only when a pod waits, and then the shard
+// renews it every two seconds. A replica that waits for this Lease takes pods without it after 20
+// s.
+constexpr std::chrono::seconds kLeaseDuration{60};
+constexpr std::chrono::seconds kRenewDeadline{50};
+constexpr std::chrono::seconds kRenewEvery{40};
+
 Result<void> CheckFlags() {
   constexpr size_t kMaxLength = 63;
   bool plain = FLAGS_namespace.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") ==
@@ -96,6 +104,10 @@ Async<> Serve(App& app) {
         app, **client,
         {.ns = FLAGS_namespace,
          .name = std::string(api::kShardControllerName),
+         .duration = kLeaseDuration,
+         .renew_deadline = kRenewDeadline,
+         .renew_every = kRenewEvery,
+         .busy = [&controller] { return controller.Busy(); },
          .owner = LeaseOwner(),
          .on_change = kube::LeaderMetric(metrics, std::string(api::kShardControllerName)),
          .able = [&controller] { return controller.Able(); }});

@@ -42,6 +42,9 @@ class NamespaceController {
   // An error if this replica could not do the work of a leader.
   kube::Result<void> Able() const;
 
+  // True while pods are gated: the cluster controller expects frequent renewals of the Lease.
+  bool Busy() const { return pods_.size() > 0; }
+
   // From now on this replica leads, or does not.
   void SetLeading(bool leading);
 

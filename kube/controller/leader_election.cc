@@ -83,6 +83,7 @@ Async<> LeaderElector::Acquire() {
 }
 
 Async<> LeaderElector::Hold() {
+  bool failed = false;
   while (leader_) {
     TimePoint deadline = renewed_at_ + options_.renew_deadline;
     Result<> slept = co_await clock_.SleepUntil(std::min(clock_.Now() + options_.retry, deadline));
@@ -91,7 +92,10 @@ Async<> LeaderElector::Hold() {
       co_return Error::Cancelled("lease " + options_.ns + "/" + options_.name + " was released");
     Result<void> able = Able();
     if (!able) co_return able.error();
+    bool due = failed || Busy() || clock_.Now() >= renewed_at_ + options_.renew_every;
+    if (!due) continue;
     Result<bool> held = co_await TryAcquireOrRenew(std::max(deadline, clock_.Now() + 1ms));
+    failed = !held;
     if (held && *held) continue;
     if (!held && held.error().code() == Code::kCancelled) co_return held.error();
     if (held) {
@@ -169,7 +173,8 @@ Async<bool> LeaderElector::ReadHeldByAnother(TimePoint deadline) {
 }
 
 std::chrono::milliseconds LeaderElector::CallTimeout(TimePoint deadline) const {
-  Duration left = std::min(deadline - clock_.Now(), options_.renew_deadline / 2);
+  Duration half = (options_.renew_deadline - options_.renew_every) / 2;
+  Duration left = std::min(deadline - clock_.Now(), half);
   return std::max(std::chrono::ceil<std::chrono::milliseconds>(left), std::chrono::milliseconds(1));
 }
 

@@ -39,14 +39,19 @@ struct LeaseOptions {
   std::chrono::seconds duration{15};
   // How long the leader continues without a renewal; less than `duration`.
   Duration renew_deadline = std::chrono::seconds(10);
+  // How long after a renewal the leader renews again; less than `renew_deadline`.
+  Duration renew_every = std::chrono::seconds(2);
   // Between two attempts; with jitter while another process is the leader.
   Duration retry = std::chrono::seconds(2);
+  // While it returns true, the leader renews every `retry`: for Leases by which others tell whether
+  // the leader works. Empty: never.
+  std::function<bool()> busy = nullptr;
   // Owner of a Lease created by this process: garbage collection deletes the Lease with it.
   std::optional<meta::OwnerReference> owner = std::nullopt;
   // Called when leadership starts and ends; may be empty.
   std::function<void(bool leader)> on_change;
-  // Returns whether this process can do the work; called before each attempt. An error prevents
-  // acquiring the Lease and ends Hold(). Empty: always able.
+  // Returns whether this process can do the work; called every `retry`. An error prevents acquiring
+  // the Lease and ends Hold(). Empty: always able.
   std::function<Result<void>()> able;
 };
 
@@ -79,6 +84,7 @@ class LeaderElector {
   // Reads the Lease. True if another process holds it.
   Async<bool> ReadHeldByAnother(TimePoint deadline);
   Result<void> Able() const { return options_.able ? options_.able() : Result<void>(Ok()); }
+  bool Busy() const { return options_.busy && options_.busy(); }
   // Leaves time for a second attempt after a call that hangs, as on a silently broken connection.
   std::chrono::milliseconds CallTimeout(TimePoint deadline) const;
   Async<coordination::Lease> Send(Method method, coordination::Lease lease, TimePoint deadline);

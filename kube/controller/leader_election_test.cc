@@ -117,6 +117,81 @@ TEST_F(LeaderElectionTest, OneCandidateLeadsWhileItRenews) {
   EXPECT_EQ(api_.CountCalls("POST"), 1);
 }
 
+class SlowLeaseTest : public LeaderElectionTest {
+ protected:
+  SlowLeaseTest() {
+    tasks_.Spawn("holder", Run());
+    Drain(io_);
+  }
+
+  asio::awaitable<void> Run() {
+    Result<> acquired = co_await elector_.Acquire();
+    if (!acquired) co_return;
+    lost_ = co_await elector_.Hold();
+  }
+  // In `time`.
+  int Renewals(Duration time) {
+    int before = api_.CountCalls("PUT");
+    Advance(time);
+    return api_.CountCalls("PUT") - before;
+  }
+
+  bool busy_ = false;
+  bool able_ = true;
+  std::optional<Result<>> lost_;
+  LeaderElector elector_{api_,
+                         clock_,
+                         {.ns = "system",
+                          .name = "operator",
+                          .identity = "slow",
+                          .duration = 60s,
+                          .renew_deadline = 50s,
+                          .renew_every = 40s,
+                          .busy = [this] { return busy_; },
+                          .able = [this]() -> Result<void> {
+                            return able_ ? Ok() : Result<void>(Error::Unavailable("no watch"));
+                          }}};
+};
+
+TEST_F(SlowLeaseTest, IsRenewedAtItsOwnRate) {
+  ASSERT_TRUE(elector_.leader());
+  Start(b_);
+  int renewals = Renewals(10min);
+  EXPECT_GE(renewals, 14);
+  EXPECT_LE(renewals, 15);
+  EXPECT_TRUE(elector_.leader());
+  EXPECT_FALSE(b_.elector.leader());
+}
+
+TEST_F(SlowLeaseTest, IsRenewedEveryRetryWhileBusy) {
+  busy_ = true;
+  int renewals = Renewals(40s);
+  EXPECT_GE(renewals, 19);
+  EXPECT_LE(renewals, 20);
+  busy_ = false;
+  EXPECT_EQ(Renewals(38s), 0);
+}
+
+TEST_F(SlowLeaseTest, EndsWithinARetryWhenNotAbleToWork) {
+  Advance(5s);
+  able_ = false;
+  Advance(2s);
+  ASSERT_TRUE(lost_);
+  EXPECT_THAT(*lost_, FailsWith(Code::kUnavailable, HasSubstr("no watch")));
+}
+
+TEST_F(SlowLeaseTest, AFailedRenewalIsRepeatedEveryRetry) {
+  api_.FailNext(Error::Unavailable("blip"), "", 4);
+  Advance(50s);
+  EXPECT_FALSE(lost_);
+  EXPECT_TRUE(elector_.leader());
+  // One that lasts ends leadership before another candidate starts.
+  api_.FailNext(Error::Unavailable("down"), "", 1000);
+  Advance(51s);
+  ASSERT_TRUE(lost_);
+  EXPECT_THAT(*lost_, FailsWith(Code::kDeadlineExceeded, HasSubstr("not renewed")));
+}
+
 TEST_F(LeaderElectionTest, NextLeadsAfterTheLeaseExpiredByItsOwnClock) {
   // A holder that has ended, whose clock was a day ahead.
   Lease lease;

@@ -8,7 +8,8 @@
 
 namespace benchmarks {
 
-kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder) {
+kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder,
+                                                                ClusterOptions options) {
   const char* assets = std::getenv("KUBEBUILDER_ASSETS");
   if (assets == nullptr || *assets == '\0') {
     return kube::Error::Invalid(
@@ -22,7 +23,7 @@ kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::strin
     return kube::Error::Invalid("--folder: " + ec.message());
   kube::Result<> network = e2e::EnterOwnNetwork();
   if (!network) return network.error();
-  return e2e::ProcessCluster::Start({.assets = assets, .folder = folder});
+  return e2e::ProcessCluster::Start({.assets = assets, .folder = folder, .audit = options.audit});
 }
 
 }  // namespace benchmarks

@@ -9,9 +9,15 @@
 
 namespace benchmarks {
 
+struct ClusterOptions {
+  // Whether the API server logs the requests of ServiceAccounts.
+  bool audit = false;
+};
+
 // Starts the control plane with the programs of $KUBEBUILDER_ASSETS, without the operator. Data and
 // logs are in `folder`, which is emptied first. Errors: kInvalid if the variable is not set or the
 // folder cannot be created; those of the control plane.
-kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder);
+kube::Result<std::unique_ptr<e2e::ProcessCluster>> StartCluster(const std::string& folder,
+                                                                ClusterOptions options = {});
 
 }  // namespace benchmarks

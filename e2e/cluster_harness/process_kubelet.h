@@ -31,6 +31,9 @@ class ProcessKubelet {
   // Runs until cancelled, then ends every process.
   boost::asio::awaitable<void> Run();
 
+  // From now on, new pods of the program are only reported as running.
+  void OnlyReport(const std::string& program) { options_.programs.erase(program); }
+
   // nullptr if no such pod runs.
   PodProcess* Find(const kube::ObjectKey& pod);
   // The running pods of one program in `ns` (empty: everywhere).

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: Apache-2.0
+// namespaces: what many namespaces with a PodPlacementConfig cost: the time until all shards are
+// there, API requests per namespace, the operator's memory and its restart, and what everything
+// costs at rest. See README.md.
+#include <gflags/gflags.h>
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+
+#include "benchmarks/request_log.h"
+#include "benchmarks/start_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
+#include "e2e/framework/objects.h"
+#include "e2e/framework/resources.h"
+#include "kube/base/task_group.h"
+#include "kube/client/typed.h"
+
+DEFINE_int32(namespaces, 1000, "Namespaces with one PodPlacementConfig each.");
+DEFINE_bool(processes, false,
+            "Run the programs of the shards. Without it, only the operator runs, and the pods of "
+            "the other programs are reported as running.");
+DEFINE_int32(rest, 60, "Seconds in which the requests at rest are counted.");
+DEFINE_int32(timeout, 1800, "Of each step, in seconds.");
+DEFINE_string(folder, "/tmp/pod-placement-benchmark", "For data and logs of all processes.");
+
+namespace benchmarks {
+namespace {
+
+using namespace std::chrono_literals;
+using e2e::Json;
+using e2e::PodProcess;
+using e2e::ProcessCluster;
+using e2e::ProcessCost;
+using kube::Async;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+// Its ServiceAccount.
+constexpr std::string_view kOperator = "multiarch-tuning-operator ";
+constexpr int kCreators = 16;
+// An operator that uses less CPU in this time has nothing to do.
+constexpr auto kIdleWindow = 500ms;
+constexpr auto kIdleCpu = 10ms;
+
+double Seconds(kube::Duration time) { return std::chrono::duration<double>(time).count(); }
+double MiB(long kb) { return static_cast<double>(kb) / 1024; }
+
+std::string NameOf(int number) { return "scale-" + std::to_string(number); }
+
+// Creates what `make` returns for 0 .. count-1, by several callers at a time.
+class Creator {
+ public:
+  using Make = Json (*)(int number);
+
+  Creator(ProcessCluster& cluster, kube::Resource resource, Make make)
+      : cluster_(cluster), resource_(resource), make_(make) {}
+
+  Result<> Run(int count) {
+    count_ = count;
+    kube::TaskGroup tasks(cluster_.io().get_executor());
+    for (int i = 0; i < kCreators; ++i) tasks.Spawn("creator", Create());
+    auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);
+    while (created_ < count && error_) {
+      if (cluster_.clock().Now() > deadline) error_ = Error::DeadlineExceeded("creating objects");
+      cluster_.Pause(10ms);
+    }
+    Result<> stopped = cluster_.Run(tasks.Stop(cluster_.clock(), 5s));
+    return error_ ? stopped : error_;
+  }
+
+ private:
+  boost::asio::awaitable<void> Create() {
+    co_await kube::IgnoreCancellation();
+    while (next_ < count_ && error_) {
+      kube::Unstructured object(make_(next_++));
+      auto created = co_await kube::CreateObject(cluster_.client(), resource_, std::move(object));
+      if (!created) error_ = created.error();
+      ++created_;
+    }
+  }
+
+  ProcessCluster& cluster_;
+  kube::Resource resource_;
+  Make make_;
+  int count_ = 0;
+  int next_ = 0;
+  int created_ = 0;
+  Result<> error_ = Ok();
+};
+
+Json NamespaceNumber(int number) {
+  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", NameOf(number)}}}};
+}
+
+Json ConfigNumber(int number) {
+  return e2e::MakeConfig("arm64-first")
+      .Namespace(NameOf(number))
+      .Prefer("arm64", 75)
+      .Prefer("amd64", 25)
+      .Build();
+}
+
+bool IsAvailable(const kube::Unstructured& config) {
+  const Json* conditions = kube::Find(config.body(), "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
+    return kube::StringAt(condition, "type") == "Available" &&
+           kube::StringAt(condition, "status") == "True";
+  });
+}
+
+class Benchmark {
+ public:
+  explicit Benchmark(ProcessCluster& cluster)
+      : cluster_(cluster), requests_(cluster.control_plane().audit_log()) {}
+
+  Result<> Run() {
+    Result<> created = CreateAll();
+    if (!created) return created;
+    Result<> settled = AwaitIdle();
+    if (!settled) return settled;
+    Result<> reported = ReportRequests();
+    if (!reported) return reported;
+    ReportMemory("settled");
+    Result<> rested = Rest();
+    if (!rested) return rested;
+    Result<> restarted = Restart();
+    if (!restarted) return restarted;
+    ReportMemory("after the restart");
+    return Ok();
+  }
+
+ private:
+  // The namespaces, then a PodPlacementConfig in each, then waits until all are available.
+  Result<> CreateAll() {
+    Result<> namespaces =
+        Creator(cluster_, e2e::kNamespaces, NamespaceNumber).Run(FLAGS_namespaces);
+    if (!namespaces) return namespaces.error().Prefix("create the namespaces");
+    requests_.Skip();
+    kube::TimePoint start = cluster_.clock().Now();
+    Result<> configs = Creator(cluster_, e2e::kConfigs, ConfigNumber).Run(FLAGS_namespaces);
+    if (!configs) return configs.error().Prefix("create the PodPlacementConfigs");
+    std::printf("%d PodPlacementConfigs created in        %6.1f s\n", FLAGS_namespaces,
+                Seconds(cluster_.clock().Now() - start));
+
+    kube::TimePoint report = start;
+    while (true) {
+      auto listed = cluster_.Run(kube::ListObjects(cluster_.client(), e2e::kConfigs, {}));
+      if (!listed) return listed.error();
+      auto available = std::count_if(listed->items.begin(), listed->items.end(), IsAvailable);
+      kube::TimePoint now = cluster_.clock().Now();
+      if (available == FLAGS_namespaces) break;
+      if (now > start + std::chrono::seconds(FLAGS_timeout)) {
+        return Error::DeadlineExceeded(std::to_string(available) +
+                                       " PodPlacementConfigs are available");
+      }
+      if (now >= report) {
+        std::fprintf(stderr, "  %4.0f s: %ld available\n", Seconds(now - start), available);
+        report = now + 15s;
+      }
+      cluster_.Pause(1s);
+    }
+    std::printf("all of them available after               %6.1f s\n",
+                Seconds(cluster_.clock().Now() - start));
+    return Ok();
+  }
+
+  Result<> ReportRequests() {
+    Result<RequestCounts> counts = requests_.Read();
+    if (!counts) return counts.error();
+    std::printf("requests of the operator, per namespace:\n");
+    double all = 0;
+    for (const auto& [kind, count] : counts->by_kind) {
+      if (!kind.starts_with(kOperator)) continue;
+      double each = static_cast<double>(count) / FLAGS_namespaces;
+      all += each;
+      if (each >= 0.01) std::printf("  %-70s %6.2f\n", kind.c_str(), each);
+    }
+    std::printf("  %-70s %6.2f\n", "all", all);
+    return Ok();
+  }
+
+  void ReportMemory(const char* when) {
+    struct Sum {
+      long own = 0, largest_own = 0, largest = 0;
+      int processes = 0;
+    };
+    std::map<std::string, Sum> sums;
+    for (const char* program : {"operator", "cluster-controller", "shard", "webhook"}) {
+      for (PodProcess* process : cluster_.kubelet().OfProgram(program, "")) {
+        auto pid = process->pid();
+        if (!pid) continue;
+        Result<ProcessCost> cost = e2e::CostOf(*pid);
+        if (!cost) continue;
+        Sum& sum = sums[program];
+        sum.own += cost->own_rss_kb;
+        sum.largest_own = std::max(sum.largest_own, cost->own_rss_kb);
+        sum.largest = std::max(sum.largest, cost->rss_kb);
+        ++sum.processes;
+      }
+    }
+    for (const auto& [program, sum] : sums) {
+      std::printf("memory %s: %d %s, private %.1f MiB each (largest %.1f), largest RSS %.1f MiB\n",
+                  when, sum.processes, program.c_str(), MiB(sum.own) / sum.processes,
+                  MiB(sum.largest_own), MiB(sum.largest));
+    }
+    std::fflush(stdout);
+  }
+
+  // Counts the requests of all programs while nothing happens.
+  Result<> Rest() {
+    requests_.Skip();
+    cluster_.Pause(std::chrono::seconds(FLAGS_rest));
+    Result<RequestCounts> counts = requests_.Read();
+    if (!counts) return counts.error();
+    std::printf("at rest, %d s: %.2f requests/s; writes %d, of which Leases %d\n", FLAGS_rest,
+                static_cast<double>(counts->reads + counts->writes) / FLAGS_rest, counts->writes,
+                counts->lease_writes);
+    for (const auto& [kind, count] : counts->by_kind)
+      std::printf("  %-70s %6.2f /s\n", kind.c_str(), static_cast<double>(count) / FLAGS_rest);
+    return Ok();
+  }
+
+  // Kills the operator and waits until its successor has nothing to do.
+  Result<> Restart() {
+    Result<PodProcess*> before = Operator();
+    if (!before) return before.error();
+    requests_.Skip();
+    int restarts = (*before)->restarts();
+    (*before)->Crash();
+    while ((*before)->restarts() == restarts || !(*before)->pid()) cluster_.Pause(10ms);
+    kube::TimePoint start = cluster_.clock().Now();
+    Result<> idle = AwaitIdle();
+    if (!idle) return idle;
+    kube::Duration took = cluster_.clock().Now() - start - kIdleWindow;
+    Result<RequestCounts> counts = requests_.Read();
+    if (!counts) return counts.error();
+    int writes = 0;
+    std::printf("restart of the operator: caught up after  %6.1f s, with\n", Seconds(took));
+    for (const auto& [kind, count] : counts->by_kind) {
+      if (!kind.starts_with(kOperator)) continue;
+      std::printf("  %-70s %6d\n", kind.c_str(), count);
+      bool read = kind.find(" get ") != std::string::npos ||
+                  kind.find(" list ") != std::string::npos ||
+                  kind.find(" watch ") != std::string::npos;
+      if (!read && !kind.ends_with(" leases")) writes += count;
+    }
+    std::printf("  writes without Leases: %d\n", writes);
+    return Ok();
+  }
+
+  Result<PodProcess*> Operator() {
+    std::vector<PodProcess*> found =
+        cluster_.kubelet().OfProgram("operator", cluster_.operator_namespace());
+    if (found.empty()) return Error::NotFound("no operator runs");
+    return found.front();
+  }
+
+  // Until the operator's processes use no CPU. Those of an unused replica count too.
+  Result<> AwaitIdle() {
+    auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);
+    std::chrono::nanoseconds before = OperatorCpu();
+    while (true) {
+      cluster_.Pause(kIdleWindow);
+      std::chrono::nanoseconds now = OperatorCpu();
+      if (now - before < kIdleCpu) return Ok();
+      before = now;
+      if (cluster_.clock().Now() > deadline)
+        return Error::DeadlineExceeded("the operator does not become idle");
+    }
+  }
+
+  std::chrono::nanoseconds OperatorCpu() {
+    std::chrono::nanoseconds sum{};
+    for (PodProcess* process : cluster_.kubelet().OfProgram("operator", "")) {
+      auto pid = process->pid();
+      Result<ProcessCost> cost = pid ? e2e::CostOf(*pid) : Result<ProcessCost>(pid.error());
+      if (cost) sum += cost->cpu;
+    }
+    return sum;
+  }
+
+  ProcessCluster& cluster_;
+  RequestLog requests_;
+};
+
+Result<> Main() {
+  auto cluster = StartCluster(FLAGS_folder, {.audit = true});
+  if (!cluster) return cluster.error();
+  if (!FLAGS_processes) {
+    for (const char* program : {"cluster-controller", "shard", "webhook"})
+      (*cluster)->kubelet().OnlyReport(program);
+  }
+  Result<> deployed = (*cluster)->DeployOperator();
+  if (!deployed) return deployed;
+  kube::Unstructured config(e2e::MakeClusterConfig().Build());
+  for (auto deadline = (*cluster)->clock().Now() + 60s;; (*cluster)->Pause(100ms)) {
+    auto created =
+        (*cluster)->Run(kube::CreateObject((*cluster)->client(), e2e::kClusterConfigs, config));
+    if (created) break;
+    if ((*cluster)->clock().Now() > deadline) return created.error();
+  }
+  return Benchmark(**cluster).Run();
+}
+
+}  // namespace
+}  // namespace benchmarks
+
+int main(int argc, char** argv) {
+  gflags::ParseCommandLineFlags(&argc, &argv, true);
+  google::InitGoogleLogging(argv[0]);
+  FLAGS_logtostderr = true;
+  kube::Result<> done = benchmarks::Main();
+  if (!done) std::fprintf(stderr, "%s\n", done.error().ToString().c_str());
+  return done ? 0 : 1;
+}

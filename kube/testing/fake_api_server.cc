@@ -67,6 +67,27 @@ Result<FakeObject> PatchAnnotations(FakeObject object, const Json& patch) {
   return object;
 }
 
+// FieldsV1 of an applied object; lists belong to the manager as a whole.
+Json FieldsOf(const Json& value) {
+  Json fields = Json::object();
+  if (!value.is_object()) return fields;
+  for (const auto& [name, inner] : value.items()) fields["f:" + name] = FieldsOf(inner);
+  return fields;
+}
+
+// The only manager of an object here is the last one that applied it.
+void SetAppliedFields(Json& object, const Json& applied, const std::string& target) {
+  constexpr std::string_view kManager = "fieldManager=";
+  Json fields = FieldsOf(applied);
+  for (const char* name : {"f:apiVersion", "f:kind"}) fields.erase(name);
+  for (const char* name : {"f:name", "f:namespace"}) fields["f:metadata"].erase(name);
+  std::string manager = target.substr(std::min(target.find(kManager), target.size()));
+  manager = manager.substr(std::min(kManager.size(), manager.size()));
+  manager = manager.substr(0, manager.find('&'));
+  object["metadata"]["managedFields"] = Json::array(
+      {{{"manager", manager}, {"operation", "Apply"}, {"fieldsV1", std::move(fields)}}});
+}
+
 }  // namespace
 
 FakeApiServer::FakeApiServer(Clock& clock) : clock_(clock) {}
@@ -228,6 +249,7 @@ Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target,
     if (request.content_type != kApplyPatch || !target.subresource.empty()) return NotFound(target);
     Result<FakeObject> object = FakeObject::Parse(kJson, request.body);
     if (!object) return object.error();
+    if (!object->protobuf()) SetAppliedFields(object->mutable_json(), *patch, request.target);
     Result<FakeObject> created = Insert(target, std::move(*object));
     if (!created) return created.error();
     return Answer(201, *created, request);
@@ -249,6 +271,8 @@ Result<ApiResponse> FakeApiServer::HandlePatch(const FakeTarget& target,
     }
   } else {
     object.mutable_json().merge_patch(*patch);
+    if (request.content_type == kApplyPatch)
+      SetAppliedFields(object.mutable_json(), *patch, request.target);
   }
   Result<FakeObject> replaced = Replace(target, std::move(object), /*trusted=*/false);
   if (!replaced) return replaced.error();

@@ -9,7 +9,6 @@
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/foreign_objects.h"
-#include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/trim.h"
 #include "operator/objects/webhook_configurations.h"
@@ -25,13 +24,14 @@ using kube::Resource;
 using kube::Result;
 using kube::Unstructured;
 
-constexpr std::chrono::hours kUnwatchedApplyEvery{1};
+constexpr std::chrono::hours kUnwatchedReadEvery{1};
 
 constexpr Resource kWatched[] = {kube::kDeployments,
                                  kube::kServices,
                                  kube::kServiceAccounts,
                                  kube::kRoles,
                                  kube::kRoleBindings,
+                                 kube::kNetworkPolicies,
                                  kube::kMutatingWebhookConfigurations,
                                  kube::kValidatingWebhookConfigurations};
 
@@ -98,20 +98,33 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
   return {namespaces.begin(), namespaces.end()};
 }
 
+Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::string hash) {
+  auto id = std::make_pair(std::string(resource.plural), key);
+  auto known = applied_.find(id);
+  bool same = known != applied_.end() && known->second.hash == hash;
+  std::optional<Unstructured> current;
+  if (InformerOf(resource) != nullptr) {
+    current = Get(resource, key);
+    if (!current) co_return false;
+    if (same && VersionOf(current->body()) == known->second.version) co_return true;
+  } else {
+    if (same && clock_.Now() < known->second.at + kUnwatchedReadEvery) co_return true;
+    Result<Unstructured> read = co_await kube::GetObject(client_, resource, key);
+    if (IsNotFound(read)) co_return false;
+    if (!read) co_return read.error().Prefix("read " + std::string(resource.kind));
+    current = Unstructured(TrimOperand(read->body()));
+  }
+  if (kube::StringAt(current->body(), kOwnedHash) != hash) co_return false;
+  applied_[id] = {hash, VersionOf(current->body()), clock_.Now()};
+  co_return true;
+}
+
 Async<> OperandStore::Ensure(DesiredObject object) {
   ObjectKey key = object.Key();
-  std::string hash = HashOf(object.body.dump());
-  auto id = std::make_pair(std::string(object.resource.plural), key);
-  auto known = applied_.find(id);
-  if (known != applied_.end() && known->second.hash == hash) {
-    bool right = false;
-    if (InformerOf(object.resource) == nullptr) {
-      right = clock_.Now() < known->second.at + kUnwatchedApplyEvery;
-    } else if (std::optional<Unstructured> current = Get(object.resource, key)) {
-      right = VersionOf(current->body()) == known->second.version;
-    }
-    if (right) co_return Ok();
-  }
+  std::string hash = OwnedHashOf(object.body);
+  Result<bool> right = co_await IsAsDesired(object.resource, key, hash);
+  if (!right) co_return right.error();
+  if (*right) co_return Ok();
 
   std::string name = std::string(object.resource.kind) + " " + key.ToString();
   kube::ApplyOptions as_operator{.field_manager = std::string(api::kFieldManager)};
@@ -119,6 +132,7 @@ Async<> OperandStore::Ensure(DesiredObject object) {
   Result<Unstructured> applied =
       co_await kube::ApplyObject(client_, object.resource, std::move(body), std::move(as_operator));
   if (!applied) co_return applied.error().Prefix("apply " + name);
+  auto id = std::make_pair(std::string(object.resource.plural), key);
   applied_[id] = {hash, VersionOf(TrimOperand(applied->body())), clock_.Now()};
   VLOG(1) << "applied " << name;
   co_return Ok();

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperandStore: the operator's objects in the cluster, from watches, and the one way to write them.
 //
-// Each object is applied (server-side, so other managers' fields stay) once in a term of
-// leadership: no mark on the object can prove that it is right, as the owner of its namespace may
-// write all of it. Later it is applied when the desired object or the stored one has changed;
-// otherwise it costs no call. Kinds that are not watched (NetworkPolicy, PodDisruptionBudget, ...)
-// are applied again every hour. Thread: the client's.
+// An object is applied (server-side, so other managers' fields stay) when the fields that this
+// operator applied to the stored object are not the desired ones (owned_fields.h); otherwise it
+// costs no write, also after a restart. No mark on the object could prove that, as the owner of its
+// namespace may write all of it. Kinds that are not watched (PodDisruptionBudget) are read every
+// hour. Thread: the client's.
 #pragma once
 
 #include <functional>
@@ -53,15 +53,19 @@ class OperandStore {
 
  private:
   using Informer = kube::Informer<kube::Unstructured>;
+  // The last known state of an object that is as desired.
   struct Applied {
-    // Of the desired object.
+    // The kOwnedHash (trim.h) of the desired object.
     std::string hash;
-    // The kContentVersion (trim.h) of the API server's answer.
+    // The kContentVersion of the stored object. An API server that rewrites what was applied makes
+    // the hashes differ; then an unchanged version tells that nothing is to be done.
     std::string version;
     kube::TimePoint at;
   };
 
   const Informer* InformerOf(const kube::Resource& resource) const;
+  // True if the stored object is as desired, for which OwnedHashOf() is `hash`.
+  kube::Async<bool> IsAsDesired(kube::Resource resource, kube::ObjectKey key, std::string hash);
 
   kube::Client& client_;
   kube::Clock& clock_;

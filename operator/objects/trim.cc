@@ -5,13 +5,19 @@
 #include <string>
 #include <string_view>
 
+#include "api/names.h"
 #include "operator/objects/hash.h"
+#include "operator/objects/owned_fields.h"
 
 namespace operator_ {
 
 using kube::Json;
 
 namespace {
+
+std::string HashOfJson(const Json& content) {
+  return HashOf(content.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
 
 // Of labels, annotations, owners and finalizers, without the Deployment controller's annotations.
 std::string MetadataHash(const Json& metadata) {
@@ -27,7 +33,7 @@ std::string MetadataHash(const Json& metadata) {
     }
     if (!counted.empty()) content[name] = std::move(counted);
   }
-  return HashOf(content.dump(-1, ' ', false, Json::error_handler_t::replace));
+  return HashOfJson(content);
 }
 
 }  // namespace
@@ -50,6 +56,7 @@ Json TrimOperand(const Json& object) {
     kept[kContentVersion] = deployment ? std::to_string(kube::IntAt(*metadata, "generation")) +
                                              "/" + MetadataHash(*metadata)
                                        : kube::StringAt(*metadata, "resourceVersion");
+    kept[kOwnedHash] = HashOfJson(OwnedFields(object, api::kFieldManager));
   }
   if (!deployment) return kept;
   if (const Json* replicas = kube::Find(object, "spec.replicas"))
@@ -62,5 +69,7 @@ Json TrimOperand(const Json& object) {
   }
   return kept;
 }
+
+std::string OwnedHashOf(const Json& desired) { return HashOfJson(FieldsToOwn(desired)); }
 
 }  // namespace operator_

@@ -3,6 +3,8 @@
 // whole objects would be most of its memory.
 #pragma once
 
+#include <string>
+
 #include "kube/types/unstructured.h"
 
 namespace operator_ {
@@ -12,8 +14,14 @@ namespace operator_ {
 // not count.
 inline constexpr const char* kContentVersion = "contentVersion";
 
-// Keeps the object's identity, labels and kContentVersion, and of a Deployment its replicas and
-// status.
+// The hash of the fields that the operator applied (owned_fields.h).
+inline constexpr const char* kOwnedHash = "ownedHash";
+
+// Keeps the object's identity, labels, kContentVersion and kOwnedHash, and of a Deployment its
+// replicas and status.
 kube::Json TrimOperand(const kube::Json& object);
+
+// The kOwnedHash of an object once `desired` has been applied.
+std::string OwnedHashOf(const kube::Json& desired);
 
 }  // namespace operator_

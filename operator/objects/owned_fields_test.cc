@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/owned_fields.h"
+
+#include <gtest/gtest.h>
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+constexpr char kManager[] = "us";
+
+// As an API server stores it: with defaults, and a sidecar and a label of others.
+Json Stored() {
+  return Json::parse(R"({
+    "apiVersion": "apps/v1", "kind": "Deployment",
+    "metadata": {
+      "name": "web", "namespace": "shop", "uid": "1", "labels": {"ours": "1", "theirs": "2"},
+      "managedFields": [
+        {"manager": "them", "operation": "Update", "fieldsV1": {"f:spec": {"f:replicas": {}}}},
+        {"manager": "us", "operation": "Update", "subresource": "status",
+         "fieldsV1": {"f:status": {}}},
+        {"manager": "us", "operation": "Apply", "fieldsV1": {
+          "f:metadata": {"f:labels": {"f:ours": {}}},
+          "f:spec": {"f:selector": {}, "f:template": {"f:spec": {
+            "f:finalizers": {"v:\"a\"": {}},
+            "f:containers": {"k:{\"name\":\"app\"}": {
+              ".": {}, "f:name": {}, "f:args": {},
+              "f:ports": {"k:{\"containerPort\":8080,\"protocol\":\"TCP\"}": {
+                ".": {}, "f:containerPort": {}, "f:protocol": {}}}}}}}}}}]},
+    "spec": {"replicas": 3, "selector": {"matchLabels": {"a": "b"}},
+      "template": {"spec": {
+        "finalizers": ["a", "b"], "restartPolicy": "Always",
+        "containers": [
+          {"name": "sidecar", "args": ["x"]},
+          {"name": "app", "args": ["--one", "--two"], "terminationMessagePath": "/dev/log",
+           "ports": [{"containerPort": 9, "protocol": "TCP"},
+                     {"containerPort": 8080, "protocol": "TCP", "name": "theirs"}]}]}}},
+    "status": {"replicas": 3}})");
+}
+
+Json Desired() {
+  return Json::parse(R"({
+    "apiVersion": "apps/v1", "kind": "Deployment",
+    "metadata": {"name": "web", "namespace": "shop", "labels": {"ours": "1"}},
+    "spec": {"selector": {"matchLabels": {"a": "b"}},
+      "template": {"spec": {
+        "finalizers": ["a"],
+        "containers": [{"name": "app", "args": ["--one", "--two"],
+                        "ports": [{"containerPort": 8080, "protocol": "TCP"}]}]}}}})");
+}
+
+TEST(OwnedFieldsTest, AreWhatWasApplied) {
+  EXPECT_EQ(OwnedFields(Stored(), kManager), FieldsToOwn(Desired()));
+}
+
+TEST(OwnedFieldsTest, DifferWhenAnAppliedValueWasChanged) {
+  for (const char* path :
+       {"/metadata/labels/ours", "/spec/selector/matchLabels/a",
+        "/spec/template/spec/containers/1/args/1", "/spec/template/spec/containers/1/name",
+        "/spec/template/spec/finalizers/0"}) {
+    Json stored = Stored();
+    stored[Json::json_pointer(path)] = "changed";
+    EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << path;
+  }
+}
+
+TEST(OwnedFieldsTest, DifferWhenAFieldIsNoLongerOwned) {
+  Json stored = Stored();
+  stored["metadata"]["managedFields"][2]["fieldsV1"]["f:spec"].erase("f:selector");
+  EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired()));
+  stored["metadata"].erase("managedFields");
+  EXPECT_EQ(OwnedFields(stored, kManager), Json::object());
+}
+
+TEST(OwnedFieldsTest, DifferWhenAFieldIsNoLongerDesired) {
+  Json desired = Desired();
+  desired["spec"].erase("selector");
+  EXPECT_NE(OwnedFields(Stored(), kManager), FieldsToOwn(desired));
+}
+
+// As many as an object of 1.5 MB can have; compared one by one, they would take minutes.
+TEST(OwnedFieldsTest, ManyElementsAndPathsAreNoProblem) {
+  Json object, fields;
+  for (int i = 0; i < 30'000; ++i) {
+    std::string name = std::to_string(i);
+    object["list"].push_back({{"name", name}});
+    fields["f:list"]["k:{\"name\":\"" + name + "\"}"]["f:name"] = Json::object();
+  }
+  object["metadata"]["managedFields"] =
+      Json::array({{{"manager", kManager}, {"operation", "Apply"}, {"fieldsV1", fields}}});
+  EXPECT_EQ(OwnedFields(object, kManager)["list"], object["list"]);
+}
+
+TEST(OwnedFieldsTest, ForgedManagedFieldsAreNoError) {
+  for (
+      const char* fields :
+      {R"([])", R"("text")", R"({"f:spec": 1, "f:metadata": []})", R"({"f:spec": {"k:{": {}}})",
+       R"({"f:spec": {"f:template": {"f:spec": {"f:containers": {"k:[1]": {}, "v:{": {}, "x": {}}}}}})",
+       R"({"f:spec": {"f:replicas": {"f:x": {}}}})"}) {
+    Json stored = Stored();
+    stored["metadata"]["managedFields"][2]["fieldsV1"] =
+        Json::parse(fields, nullptr, /*allow_exceptions=*/false);
+    EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << fields;
+  }
+  EXPECT_EQ(OwnedFields(Json::array(), kManager), Json::object());
+}
+
+}  // namespace
+}  // namespace operator_

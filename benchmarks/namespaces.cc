@@ -7,11 +7,13 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <map>
+#include <string>
 #include <vector>
 
-#include "benchmarks/request_log.h"
 #include "benchmarks/start_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
+#include "e2e/cluster_harness/request_log.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/base/task_group.h"
@@ -39,11 +41,12 @@ using kube::Ok;
 using kube::Result;
 
 // Its ServiceAccount.
-constexpr std::string_view kOperator = "multiarch-tuning-operator ";
+constexpr std::string_view kOperator = "multiarch-tuning-operator";
 constexpr int kCreators = 16;
-// An operator that uses less CPU in this time has nothing to do.
-constexpr auto kIdleWindow = 500ms;
-constexpr auto kIdleCpu = 10ms;
+// An operator with fewer requests than this in two windows has caught up; some of them are due to
+// time alone.
+constexpr auto kQuietWindow = 1s;
+constexpr int kQuietRequests = 3;
 
 double Seconds(kube::Duration time) { return std::chrono::duration<double>(time).count(); }
 double MiB(long kb) { return static_cast<double>(kb) / 1024; }
@@ -120,8 +123,8 @@ class Benchmark {
   Result<> Run() {
     Result<> created = CreateAll();
     if (!created) return created;
-    Result<> settled = AwaitIdle();
-    if (!settled) return settled;
+    Result<kube::TimePoint> settled = AwaitQuiet();
+    if (!settled) return settled.error();
     Result<> reported = ReportRequests();
     if (!reported) return reported;
     ReportMemory("settled");
@@ -169,18 +172,28 @@ class Benchmark {
   }
 
   Result<> ReportRequests() {
-    Result<RequestCounts> counts = requests_.Read();
+    Result<std::map<std::string, int>> counts = CountByKind(kOperator);
     if (!counts) return counts.error();
     std::printf("requests of the operator, per namespace:\n");
     double all = 0;
-    for (const auto& [kind, count] : counts->by_kind) {
-      if (!kind.starts_with(kOperator)) continue;
+    for (const auto& [kind, count] : *counts) {
       double each = static_cast<double>(count) / FLAGS_namespaces;
       all += each;
       if (each >= 0.01) std::printf("  %-70s %6.2f\n", kind.c_str(), each);
     }
     std::printf("  %-70s %6.2f\n", "all", all);
     return Ok();
+  }
+
+  // The requests since the last call, of one ServiceAccount or, if that is empty, of all.
+  Result<std::map<std::string, int>> CountByKind(std::string_view account) {
+    Result<std::vector<e2e::LoggedRequest>> requests = requests_.Read();
+    if (!requests) return requests.error();
+    std::map<std::string, int> counts;
+    for (const e2e::LoggedRequest& request : *requests) {
+      if (account.empty() || request.account == account) ++counts[request.Kind()];
+    }
+    return counts;
   }
 
   void ReportMemory(const char* when) {
@@ -214,77 +227,64 @@ class Benchmark {
   Result<> Rest() {
     requests_.Skip();
     cluster_.Pause(std::chrono::seconds(FLAGS_rest));
-    Result<RequestCounts> counts = requests_.Read();
+    Result<std::map<std::string, int>> counts = CountByKind("");
     if (!counts) return counts.error();
-    std::printf("at rest, %d s: %.2f requests/s; writes %d, of which Leases %d\n", FLAGS_rest,
-                static_cast<double>(counts->reads + counts->writes) / FLAGS_rest, counts->writes,
-                counts->lease_writes);
-    for (const auto& [kind, count] : counts->by_kind)
+    int all = 0;
+    for (const auto& [kind, count] : *counts) all += count;
+    std::printf("at rest, %d s: %.2f requests/s\n", FLAGS_rest,
+                static_cast<double>(all) / FLAGS_rest);
+    for (const auto& [kind, count] : *counts)
       std::printf("  %-70s %6.2f /s\n", kind.c_str(), static_cast<double>(count) / FLAGS_rest);
     return Ok();
   }
 
-  // Kills the operator and waits until its successor has nothing to do.
+  // Kills the operator's processes and waits until their successors have nothing to do.
   Result<> Restart() {
-    Result<PodProcess*> before = Operator();
-    if (!before) return before.error();
     requests_.Skip();
-    int restarts = (*before)->restarts();
-    (*before)->Crash();
-    while ((*before)->restarts() == restarts || !(*before)->pid()) cluster_.Pause(10ms);
-    kube::TimePoint start = cluster_.clock().Now();
-    Result<> idle = AwaitIdle();
-    if (!idle) return idle;
-    kube::Duration took = cluster_.clock().Now() - start - kIdleWindow;
-    Result<RequestCounts> counts = requests_.Read();
-    if (!counts) return counts.error();
-    int writes = 0;
-    std::printf("restart of the operator: caught up after  %6.1f s, with\n", Seconds(took));
-    for (const auto& [kind, count] : counts->by_kind) {
-      if (!kind.starts_with(kOperator)) continue;
-      std::printf("  %-70s %6d\n", kind.c_str(), count);
-      bool read = kind.find(" get ") != std::string::npos ||
-                  kind.find(" list ") != std::string::npos ||
-                  kind.find(" watch ") != std::string::npos;
-      if (!read && !kind.ends_with(" leases")) writes += count;
+    std::map<PodProcess*, int> restarts;
+    for (PodProcess* process : cluster_.kubelet().OfProgram("operator", "")) {
+      restarts[process] = process->restarts();
+      process->Crash();
     }
-    std::printf("  writes without Leases: %d\n", writes);
+    while (!restarts.empty()) {
+      cluster_.Pause(10ms);
+      std::erase_if(restarts, [](const auto& entry) {
+        return entry.first->restarts() > entry.second && entry.first->pid();
+      });
+    }
+    kube::TimePoint start = cluster_.clock().Now();
+    Result<kube::TimePoint> quiet = AwaitQuiet();
+    if (!quiet) return quiet.error();
+    Result<std::map<std::string, int>> counts = CountByKind(kOperator);
+    if (!counts) return counts.error();
+    std::printf("restart of the operator: caught up after  %6.1f s, with\n",
+                Seconds(*quiet - start));
+    for (const auto& [kind, count] : *counts) std::printf("  %-70s %6d\n", kind.c_str(), count);
     return Ok();
   }
 
-  Result<PodProcess*> Operator() {
-    std::vector<PodProcess*> found =
-        cluster_.kubelet().OfProgram("operator", cluster_.operator_namespace());
-    if (found.empty()) return Error::NotFound("no operator runs");
-    return found.front();
-  }
-
-  // Until the operator's processes use no CPU. Those of an unused replica count too.
-  Result<> AwaitIdle() {
-    auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);
-    std::chrono::nanoseconds before = OperatorCpu();
-    while (true) {
-      cluster_.Pause(kIdleWindow);
-      std::chrono::nanoseconds now = OperatorCpu();
-      if (now - before < kIdleCpu) return Ok();
-      before = now;
-      if (cluster_.clock().Now() > deadline)
-        return Error::DeadlineExceeded("the operator does not become idle");
+  // Waits until the operator sends no requests. Returns since when.
+  Result<kube::TimePoint> AwaitQuiet() {
+    e2e::RequestLog log(cluster_.control_plane().audit_log());
+    log.Skip();
+    kube::TimePoint deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);
+    kube::TimePoint since = cluster_.clock().Now();
+    while (cluster_.clock().Now() < deadline) {
+      cluster_.Pause(kQuietWindow);
+      Result<std::vector<e2e::LoggedRequest>> requests = log.Read();
+      if (!requests) return requests.error();
+      auto sent = std::count_if(requests->begin(), requests->end(), [](const auto& request) {
+        return request.account == kOperator && request.resource != "leases";
+      });
+      kube::TimePoint now = cluster_.clock().Now();
+      if (sent > kQuietRequests) since = now;
+      if (now - since >= 2 * kQuietWindow) return since;
     }
-  }
-
-  std::chrono::nanoseconds OperatorCpu() {
-    std::chrono::nanoseconds sum{};
-    for (PodProcess* process : cluster_.kubelet().OfProgram("operator", "")) {
-      auto pid = process->pid();
-      Result<ProcessCost> cost = pid ? e2e::CostOf(*pid) : Result<ProcessCost>(pid.error());
-      if (cost) sum += cost->cpu;
-    }
-    return sum;
+    return Error::DeadlineExceeded("the operator does not catch up");
   }
 
   ProcessCluster& cluster_;
-  RequestLog requests_;
+  e2e::RequestLog requests_;
 };
 
 Result<> Main() {

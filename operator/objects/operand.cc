@@ -28,11 +28,13 @@ Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
 }
 
 Json Probe(const char* path, int delay, int period) {
-  return {{"httpGet", {{"path", path}, {"port", "metrics"}, {"scheme", "HTTP"}}},
-          {"initialDelaySeconds", delay},
-          {"periodSeconds", period},
-          {"timeoutSeconds", 3},
-          {"failureThreshold", 3}};
+  Json probe = {{"httpGet", {{"path", path}, {"port", "metrics"}, {"scheme", "HTTP"}}},
+                {"periodSeconds", period},
+                {"timeoutSeconds", 3},
+                {"failureThreshold", 3}};
+  // The API server drops a zero, and the object would not be what was applied (owned_fields.h).
+  if (delay > 0) probe["initialDelaySeconds"] = delay;
+  return probe;
 }
 
 Json Affinity(const Operand& operand, const OperandOptions& options) {

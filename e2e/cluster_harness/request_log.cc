@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "benchmarks/request_log.h"
+#include "e2e/cluster_harness/request_log.h"
 
-#include <algorithm>
-#include <array>
 #include <fstream>
-#include <string_view>
 
 #include "kube/types/unstructured.h"
 
-namespace benchmarks {
+namespace e2e {
 namespace {
 
 using kube::Json;
@@ -26,11 +23,6 @@ std::string ResourceOf(const Json& event) {
   return subresource.empty() ? resource : resource + "/" + subresource;
 }
 
-bool IsRead(std::string_view verb) {
-  constexpr std::array<std::string_view, 3> kReads = {"get", "list", "watch"};
-  return std::find(kReads.begin(), kReads.end(), verb) != kReads.end();
-}
-
 }  // namespace
 
 void RequestLog::Skip() {
@@ -38,24 +30,25 @@ void RequestLog::Skip() {
   at_ = log ? static_cast<std::streamoff>(log.tellg()) : 0;
 }
 
-Result<RequestCounts> RequestLog::Read() {
+Result<std::vector<LoggedRequest>> RequestLog::Read() {
   std::ifstream log(path_, std::ios::binary);
   if (!log) return kube::Error::Unavailable("cannot read " + path_);
   log.seekg(at_);
-  RequestCounts counts;
+  std::vector<LoggedRequest> requests;
+  // The last line may still be incomplete; then it is read the next time.
   for (std::string line; std::getline(log, line) && !log.eof();) {
     at_ += static_cast<std::streamoff>(line.size()) + 1;
     Result<Json> event = kube::ParseJson(line);
-    if (!event) continue;
+    if (!event) continue;  // from a crash of the API server
     std::string account = AccountOf(*event);
     if (!account.starts_with("pod-placement-") && !account.starts_with("multiarch-")) continue;
-    std::string verb = kube::StringAt(*event, "verb");
-    std::string resource = ResourceOf(*event);
-    ++counts.by_kind[account + " " + verb + " " + resource];
-    ++(IsRead(verb) ? counts.reads : counts.writes);
-    if (!IsRead(verb) && resource == "leases") ++counts.lease_writes;
+    requests.push_back({.account = std::move(account),
+                        .verb = kube::StringAt(*event, "verb"),
+                        .resource = ResourceOf(*event),
+                        .ns = kube::StringAt(*event, "objectRef.namespace"),
+                        .name = kube::StringAt(*event, "objectRef.name")});
   }
-  return counts;
+  return requests;
 }
 
-}  // namespace benchmarks
+}  // namespace e2e

@@ -39,11 +39,11 @@ TEST_F(OperatorRestartFlow, WritesNothingThatIsRight) {
   flow.Do(Create(MakeConfig("first").Priority(1).Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   RequestLog log(TheProcessCluster().control_plane().audit_log());
+  log.Skip();
   CrashOperators();
   if (HasFailure()) return;
 
   // The second config gets its status after the reconcile of everything that exists.
-  log.Skip();
   flow.Do(Create(MakeConfig("second").Priority(2).Prefer("amd64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   auto requests = log.Read();

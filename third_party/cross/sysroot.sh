@@ -118,6 +118,10 @@ make_sysroot() {
     unpack "$work/packages/$name.deb" "$root"
     rm "$work/packages/$name.deb"
   done < <(grep -v '^#' "$here/$architecture.lock")
+  # An absolute link would lead out of the folder.
+  find "$root" -lname '/*' -printf '%p %l\n' | while read -r link target; do
+    ln -sf --no-target-directory --relative "$root$target" "$link"
+  done
   # Another run may have made the same folder.
   mv --no-target-directory "$root" "$sysroot" 2>/dev/null || [[ -d $sysroot ]] ||
     die "cannot create $sysroot"

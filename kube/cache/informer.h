@@ -8,11 +8,11 @@
 //   Result<> synced = co_await pods.WaitForSync();
 //   std::optional<core::Pod> pod = pods.Get({"ns", "web"});
 //
-// Protobuf kinds are held as bytes and decoded on each read (about 1.5 KB per pod instead of 10),
-// JSON kinds as objects. Objects that no longer match a selector, or that `pack` drops, count as
-// deleted. After an outage of the API server the new list is compared with the cache: every change
-// has its event, though several changes of one object may be merged into one.
-// Thread: one executor. Handlers run inside the watch: they must only enqueue.
+// Protobuf kinds and Unstructured are held as bytes and decoded on each read (about 1.5 KB per pod
+// instead of 10), other JSON kinds as objects. Objects that no longer match a selector, or that
+// `pack` drops, count as deleted. After an outage of the API server the new list is compared with
+// the cache: every change has its event, though several changes of one object may be merged into
+// one. Thread: one executor. Handlers run inside the watch: they must only enqueue.
 #pragma once
 
 #include <functional>
@@ -20,6 +20,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -126,6 +127,8 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   bool current() const { return reflector_.current(); }
 
  private:
+  static constexpr bool kAsCbor = std::is_same_v<T, Unstructured>;
+
   // Reflector::Kind
   Result<Reflector::Packed> Pack(WireObject wire) override {
     Reflector::Packed packed;
@@ -133,7 +136,12 @@ class Informer final : public Reader<T>, private Reflector::Kind {
       Result<T> decoded = T::FromJson(std::move(wire.json));
       if (!decoded) return decoded.error();
       if (trim_) trim_(*decoded);
-      packed.held.object = std::make_shared<T>(std::move(*decoded));
+      if constexpr (kAsCbor) {
+        Json::to_cbor(decoded->body(), packed.held.bytes);
+        packed.held.bytes.shrink_to_fit();
+      } else {
+        packed.held.object = std::make_shared<T>(std::move(*decoded));
+      }
     } else if (pack_) {
       Result<std::optional<std::string>> bytes = pack_(wire.bytes);
       if (!bytes) return bytes.error();
@@ -162,12 +170,14 @@ class Informer final : public Reader<T>, private Reflector::Kind {
   static void Unpack(const Reflector::Held& held, std::optional<T>& object) {
     if constexpr (ProtobufKind<T>) {
       if (!object.emplace().ParsePartialFromString(held.bytes)) object.reset();
+    } else if constexpr (kAsCbor) {
+      object.emplace(Json::from_cbor(held.bytes, /*strict=*/true, /*allow_exceptions=*/false));
     } else {
       object = *static_cast<const T*>(held.object.get());
     }
   }
   static void Show(const Reflector::Held& held, const std::function<void(const T&)>& visit) {
-    if constexpr (ProtobufKind<T>) {
+    if constexpr (ProtobufKind<T> || kAsCbor) {
       std::optional<T> object;
       Unpack(held, object);
       if (object) visit(*object);

@@ -99,23 +99,21 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
 }
 
 Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::string hash) {
-  auto id = std::make_pair(std::string(resource.plural), key);
-  auto known = applied_.find(id);
+  auto known = applied_.find(std::make_pair(std::string(resource.plural), key));
   bool same = known != applied_.end() && known->second.hash == hash;
-  std::optional<Unstructured> current;
   if (InformerOf(resource) != nullptr) {
-    current = Get(resource, key);
+    std::optional<Unstructured> current = Get(resource, key);
     if (!current) co_return false;
-    if (same && VersionOf(current->body()) == known->second.version) co_return true;
-  } else {
-    if (same && clock_.Now() < known->second.at + kUnwatchedReadEvery) co_return true;
-    Result<Unstructured> read = co_await kube::GetObject(client_, resource, key);
-    if (IsNotFound(read)) co_return false;
-    if (!read) co_return read.error().Prefix("read " + std::string(resource.kind));
-    current = Unstructured(TrimOperand(read->body()));
+    if (kube::StringAt(current->body(), kOwnedHash) == hash) co_return true;
+    co_return same&& VersionOf(current->body()) == known->second.version;
   }
-  if (kube::StringAt(current->body(), kOwnedHash) != hash) co_return false;
-  applied_[id] = {hash, VersionOf(current->body()), clock_.Now()};
+  if (same && clock_.Now() < known->second.at + kUnwatchedReadEvery) co_return true;
+  Result<Unstructured> read = co_await kube::GetObject(client_, resource, key);
+  if (IsNotFound(read)) co_return false;
+  if (!read) co_return read.error().Prefix("read " + std::string(resource.kind));
+  Json current = TrimOperand(read->body());
+  if (kube::StringAt(current, kOwnedHash) != hash) co_return false;
+  applied_[{std::string(resource.plural), key}] = {hash, VersionOf(current), clock_.Now()};
   co_return true;
 }
 
@@ -133,7 +131,14 @@ Async<> OperandStore::Ensure(DesiredObject object) {
       co_await kube::ApplyObject(client_, object.resource, std::move(body), std::move(as_operator));
   if (!applied) co_return applied.error().Prefix("apply " + name);
   auto id = std::make_pair(std::string(object.resource.plural), key);
-  applied_[id] = {hash, VersionOf(TrimOperand(applied->body())), clock_.Now()};
+  Json stored = TrimOperand(applied->body());
+  bool told_by_watch =
+      InformerOf(object.resource) != nullptr && kube::StringAt(stored, kOwnedHash) == hash;
+  if (told_by_watch) {
+    applied_.erase(id);
+  } else {
+    applied_[id] = {hash, VersionOf(stored), clock_.Now()};
+  }
   VLOG(1) << "applied " << name;
   co_return Ok();
 }

@@ -53,12 +53,12 @@ class OperandStore {
 
  private:
   using Informer = kube::Informer<kube::Unstructured>;
-  // The last known state of an object that is as desired.
+  // An object that was as desired at a time, where the watch does not tell that: its kind is not
+  // watched, or the API server rewrote what was applied, so that the hashes differ.
   struct Applied {
     // The kOwnedHash (trim.h) of the desired object.
     std::string hash;
-    // The kContentVersion of the stored object. An API server that rewrites what was applied makes
-    // the hashes differ; then an unchanged version tells that nothing is to be done.
+    // The kContentVersion of the stored object.
     std::string version;
     kube::TimePoint at;
   };

@@ -126,7 +126,7 @@ TEST_F(OperandStoreTest, AManualChangeIsMended) {
        },
        1},
       {"another label", [](Json& object) { object["metadata"]["labels"]["team"] = "a"; }, 0},
-      {"managed fields", [](Json& object) { object["metadata"].erase("managedFields"); }, 0},
+      {"managed fields", [](Json& object) { object["metadata"].erase("managedFields"); }, 1},
       {"status", [](Json& object) { object["status"]["availableReplicas"] = 1; }, 0},
       {"revision",
        [](Json& object) {

@@ -63,9 +63,12 @@ Result<std::vector<kube::Unstructured>> ManifestsFromFlags(const DeployTool& too
         options.components.push_back(std::move(component));
     }
   }
-  const std::string registry = FLAGS_registry.empty() ? "localhost" : FLAGS_registry;
+  // A node has the image of its own architecture, a registry has the index of all.
+  const bool pushed = !FLAGS_registry.empty();
+  const std::string registry = pushed ? FLAGS_registry : "localhost";
+  const std::string file = pushed ? "/index.ref" : "/image.ref";
   for (const char* program : {"operator", "webhook", "shard", "cluster-controller"}) {
-    Result<ImageReference> image = ReadImageReference(std::string(program) + "/image.ref");
+    Result<ImageReference> image = ReadImageReference(program + file);
     if (!image) return image.error();
     options.images[program] = registry + "/" + image->name + ":" + image->tag;
   }

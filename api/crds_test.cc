@@ -259,6 +259,39 @@ TEST(CrdsTest, TheReadmeHasTheFieldsOfTheCode) {
   EXPECT_EQ(FieldsInReadme("ClusterPodPlacementConfig fields"), fields);
 }
 
+// The paths of the fields below `schema` without a description. Items of a list are described by
+// the list.
+void CollectUndescribed(const Json& schema, const std::string& path,
+                        std::vector<std::string>& undescribed) {
+  const Json* properties = Find(schema, "properties");
+  if (properties != nullptr) {
+    for (const auto& [name, field] : properties->items()) {
+      // A sentence.
+      std::string text = kube::StringAt(field, "description");
+      if (text.size() < 10 || text.back() != '.') undescribed.push_back(path + name);
+      CollectUndescribed(field, path + name + ".", undescribed);
+    }
+  }
+  if (const Json* items = Find(schema, "items")) CollectUndescribed(*items, path, undescribed);
+}
+
+// `kubectl explain` shows them.
+TEST(CrdsTest, EveryFieldHasADescription) {
+  for (const char* name : {"podplacementconfigs", "clusterpodplacementconfigs"}) {
+    Json crd = Load(name);
+    for (const Json& version : crd["spec"]["versions"]) {
+      Json schema = version["schema"]["openAPIV3Schema"];
+      EXPECT_FALSE(kube::StringAt(schema, "description").empty()) << name;
+      // Described by the API server.
+      for (const char* known : {"apiVersion", "kind", "metadata"})
+        schema["properties"].erase(known);
+      std::vector<std::string> undescribed;
+      CollectUndescribed(schema, "", undescribed);
+      EXPECT_EQ(undescribed, std::vector<std::string>()) << name << " " << version["name"];
+    }
+  }
+}
+
 TEST(CrdsTest, TheOldVersionIsServedThroughTheOperator) {
   Json crd = Load("clusterpodplacementconfigs");
   const Json& alpha = Version(crd, "v1alpha1");

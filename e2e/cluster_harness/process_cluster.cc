@@ -11,6 +11,7 @@
 #include "kube/client/typed.h"
 #include "operator/deploy/deploy.h"
 #include "operator/deploy/manifests.h"
+#include "operator/deploy/undeploy.h"
 
 namespace e2e {
 
@@ -106,13 +107,45 @@ Result<> ProcessCluster::CreateNodes() {
   return Ok();
 }
 
-Result<> ProcessCluster::DeployOperator() {
+Result<std::vector<kube::Unstructured>> ProcessCluster::Manifests() const {
   operator_::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
   for (const auto& [name, path] : Programs()) manifests.images[name] = ImageOf(name);
-  auto objects = operator_::LoadManifests(manifests);
+  return operator_::LoadManifests(manifests);
+}
+
+Result<> ProcessCluster::DeployOperator() {
+  auto objects = Manifests();
   if (!objects) return objects.error();
   operator_::DeployOptions options{.timeout = timeout()};
   return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));
+}
+
+Result<> ProcessCluster::UndeployOperator() {
+  auto objects = Manifests();
+  if (!objects) return objects.error();
+  return Run(operator_::Undeploy(client(), clock(), std::move(*objects), {}));
+}
+
+Result<> ProcessCluster::DeleteManifests() {
+  auto objects = Manifests();
+  if (!objects) return objects.error();
+  for (const kube::Unstructured& object : *objects) {
+    auto resource = operator_::ResourceOfObject(object);
+    if (!resource) return resource.error();
+    auto deleted = Run(kube::DeleteObject(client(), *resource, kube::KeyOf(object)));
+    if (!deleted && !IsNotFound(deleted)) return deleted.error();
+  }
+  return Ok();
+}
+
+std::set<std::string> ProcessCluster::ManifestNames() {
+  std::set<std::string> names;
+  auto objects = Manifests();
+  if (!objects) return names;
+  for (const kube::Unstructured& object : *objects) {
+    names.insert(kube::StringAt(object.body(), "kind") + " " + kube::KeyOf(object).ToString());
+  }
+  return names;
 }
 
 void ProcessCluster::FollowRoles() {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,12 @@ class ProcessCluster : public Cluster {
 
   // Deploys the operator from its manifests and waits until it is ready.
   kube::Result<> DeployOperator();
+  // What `bazel run //operator:undeploy` does.
+  kube::Result<> UndeployOperator();
+  // Deletes the objects of the manifests, in their order, and waits for none of them.
+  kube::Result<> DeleteManifests();
+  // "Deployment NAMESPACE/NAME" of each object of the manifests.
+  std::set<std::string> ManifestNames();
 
   ProcessKubelet& kubelet() { return *kubelet_; }
   ControlPlane& control_plane() { return *plane_; }
@@ -43,6 +50,7 @@ class ProcessCluster : public Cluster {
                  Options options, std::unique_ptr<ControlPlane> plane,
                  std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
+  kube::Result<std::vector<kube::Unstructured>> Manifests() const;
   // Adds every role and binding from now on to the audit.
   void FollowRoles();
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The default ClusterRoles admin, edit and view include PodPlacementConfigs: namespace owners need
-// no further rights.
+// no further rights, and get none outside of their namespace but to read the
+// ClusterPodPlacementConfig.
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/client_config.h"
 #include "kube/client/new_client.h"
@@ -15,9 +16,10 @@ using kube::Result;
 
 class NamespaceRolesFlow : public FlowFixture {
  protected:
-  // A client for a ServiceAccount with the ClusterRole `role` in the scene's namespace.
+  // A client for a ServiceAccount with the ClusterRole `role` in the scene's namespace; without
+  // any right if `role` is empty.
   std::unique_ptr<kube::Client> ClientOf(const std::string& role) {
-    std::string account = "user-" + role;
+    std::string account = "user-" + (role.empty() ? "nobody" : role);
     Json service_account = {
         {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
     Json binding = {
@@ -30,7 +32,7 @@ class NamespaceRolesFlow : public FlowFixture {
         Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", scene().ns()}}});
     auto created = scene().Create(kServiceAccounts, service_account);
     EXPECT_TRUE(created) << created.error();
-    created = scene().Create(kRoleBindings, binding);
+    if (!role.empty()) created = scene().Create(kRoleBindings, binding);
     EXPECT_TRUE(created) << created.error();
 
     kube::ApiRequest request{
@@ -73,6 +75,26 @@ class NamespaceRolesFlow : public FlowFixture {
     return Eventually<kube::Unstructured>(
         [&] { return kube::CreateObject(client, kConfigs, Config(name)); });
   }
+  template <class T>
+  void ExpectRefused(const Result<T>& result, const std::string& what) {
+    EXPECT_TRUE(FailedWith(result, kube::Code::kPermissionDenied)) << what;
+  }
+  // The rights of `client` in `ns`.
+  Json RulesOf(kube::Client& client, const std::string& ns) {
+    kube::ApiRequest request{
+        .method = kube::Method::kPost,
+        .target = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+        .content_type = std::string(kube::kJson),
+        .body = Json{{"apiVersion", "authorization.k8s.io/v1"},
+                     {"kind", "SelfSubjectRulesReview"},
+                     {"spec", {{"namespace", ns}}}}
+                    .dump()};
+    auto answer = cluster().Run(client.Call(std::move(request)));
+    EXPECT_TRUE(answer) << answer.error();
+    Result<Json> review = answer ? kube::ParseJson(answer->body) : Json::object();
+    const Json* rules = review ? kube::Find(*review, "status.resourceRules") : nullptr;
+    return rules == nullptr ? Json::array() : *rules;
+  }
   Result<> ListConfigs(kube::Client& client) {
     auto listed = Eventually<kube::TypedList<kube::Unstructured>>(
         [&] { return kube::ListObjects(client, kConfigs, kube::ListOptions{.ns = scene().ns()}); });
@@ -102,6 +124,55 @@ TEST_F(NamespaceRolesFlow, AdminsAndEditorsWriteConfigs) {
         cluster().Run(kube::ListObjects(*user, kConfigs, kube::ListOptions{.ns = "default"}));
     EXPECT_TRUE(FailedWith(elsewhere, kube::Code::kPermissionDenied));
   }
+}
+
+// "No rights beyond your namespace", but to read the ClusterPodPlacementConfig.
+TEST_F(NamespaceRolesFlow, AnAdminOfOneNamespaceSeesTheClustersConfigAndNoOtherNamespace) {
+  auto other = Scene::Make(cluster(), "neighbour", Json::object());
+  ASSERT_TRUE(other) << other.error();
+  for (Scene* with_shard : {&scene(), other->get()}) {
+    Flow(*with_shard, "a shard")
+        .Do(e2e::Create(MakeConfig("only").Prefer("arm64", 10)))
+        .Await(ShardReady());
+  }
+  std::unique_ptr<kube::Client> admin = ClientOf("admin");
+  std::unique_ptr<kube::Client> nobody = ClientOf("");
+  if (HasFailure()) return;
+  Result<> listed = ListConfigs(*admin);
+  ASSERT_TRUE(listed) << listed.error();
+
+  const kube::ObjectKey cluster_config{"", std::string(api::kClusterConfigName)};
+  auto seen = cluster().Run(kube::GetObject(*admin, kClusterConfigs, cluster_config));
+  EXPECT_TRUE(seen) << seen.error();
+  ExpectRefused(
+      cluster().Run(kube::PatchObject(*admin, kClusterConfigs, cluster_config, kube::kMergePatch,
+                                      Json{{"spec", {{"logVerbosity", "Trace"}}}})),
+      "change the ClusterPodPlacementConfig");
+  ExpectRefused(cluster().Run(kube::DeleteObject(*admin, kClusterConfigs, cluster_config)),
+                "delete the ClusterPodPlacementConfig");
+  for (const std::string& ns : {(*other)->ns(), cluster().operator_namespace()}) {
+    for (const Resource& resource : {kConfigs, kPods, kSecrets, kLeases, kDeployments, kConfigMaps,
+                                     kServiceAccounts, kRoles, kEvents}) {
+      ExpectRefused(
+          cluster().Run(kube::ListObjects(*admin, resource, kube::ListOptions{.ns = ns})),
+          std::string(resource.plural) + " in " + ns);
+    }
+  }
+  for (const Resource& resource : {kMutatingWebhookConfigurations, kClusterRoles, kNamespaces})
+    ExpectRefused(cluster().Run(kube::ListObjects(*admin, resource, kube::ListOptions())),
+                  std::string(resource.plural));
+
+  // Elsewhere an admin has the rights that everybody has: of the operator's, that one.
+  Json rules = RulesOf(*admin, (*other)->ns());
+  EXPECT_EQ(rules, RulesOf(*nobody, (*other)->ns()));
+  Json ours = Json::array();
+  for (const Json& rule : rules) {
+    if (rule["apiGroups"].dump().find(api::kGroup) != std::string::npos) ours.push_back(rule);
+  }
+  ASSERT_EQ(ours.size(), 1u) << ours;
+  EXPECT_EQ(ours[0]["resources"], Json::array({"clusterpodplacementconfigs"})) << ours;
+  EXPECT_EQ(ours[0]["resourceNames"], Json::array({"cluster"})) << ours;
+  EXPECT_EQ(ours[0]["verbs"], Json::array({"get"})) << ours;
 }
 
 TEST_F(NamespaceRolesFlow, ViewersReadConfigs) {

@@ -85,6 +85,19 @@ Result<> NewPodsAreGated(Scene& scene, std::string_view gate, const Json& labels
   return Ok();
 }
 
+// Labels that `selector` selects. Its requirements must not exclude each other.
+Json LabelsFor(const Json& selector) {
+  Json labels = selector.value("matchLabels", Json::object());
+  for (const Json& requirement : selector.value("matchExpressions", Json::array())) {
+    std::string key = kube::StringAt(requirement, "key");
+    std::string op = kube::StringAt(requirement, "operator");
+    if (labels.contains(key)) continue;
+    if (op == "In") labels[key] = requirement["values"][0];
+    if (op == "Exists") labels[key] = "";
+  }
+  return labels;
+}
+
 Result<> IsGone(Scene& scene, const Resource& resource, const std::string& name) {
   Result<Json> found = scene.Get(resource, name);
   if (IsNotFound(found)) return Ok();
@@ -269,10 +282,9 @@ Condition ShardReady() {
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
               if (!available) return available;
-              // Flows use matchLabels only.
-              const Json* labels = kube::Find(config, "spec.labelSelector.matchLabels");
-              Result<> in_force = NewPodsAreGated(scene, api::kLocalGate,
-                                                  labels == nullptr ? Json::object() : *labels);
+              const Json* selector = kube::Find(config, "spec.labelSelector");
+              Json labels = selector == nullptr ? Json::object() : LabelsFor(*selector);
+              Result<> in_force = NewPodsAreGated(scene, api::kLocalGate, labels);
               if (!in_force) return in_force;
             }
             return Ok();

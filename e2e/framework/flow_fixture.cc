@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/framework/flow_fixture.h"
 
+#include <algorithm>
+
 #include "kube/base/ascii.h"
 #include "kube/client/typed.h"
 
@@ -45,7 +47,12 @@ Result<> WriteClusterConfig(Scene& scene, const ClusterConfigBuilder& config) {
   return Ok();
 }
 
-std::string NamespaceNameOf(std::string_view name) { return kube::AsciiLower(name.substr(0, 40)); }
+// "LeavesNothing/OperatorFirst" -> "leavesnothing-operatorfirst"
+std::string NamespaceNameOf(std::string_view test) {
+  std::string name = kube::AsciiLower(test.substr(0, 40));
+  std::replace(name.begin(), name.end(), '/', '-');
+  return name;
+}
 
 }  // namespace
 

@@ -160,6 +160,10 @@ Json OperandNetworkPolicy(const Operand& operand) {
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(operand)}}},
                     {"policyTypes", Json::array({"Ingress"})},
                     {"ingress", std::move(ingress)}};
+  if (!operand.webhook) {
+    policy["spec"]["policyTypes"].push_back("Egress");
+    policy["spec"]["egress"] = Json::array({Json::object()});
+  }
   return policy;
 }
 

@@ -45,7 +45,8 @@ kube::Json OperandServiceAccount(const Operand& operand);
 kube::Json OperandService(const Operand& operand);
 // Admits any client to the webhook's port, as the addresses of API servers are not known, and
 // monitoring namespaces to the metrics. Probes come from the pod's node, which a NetworkPolicy
-// always admits.
+// always admits. A controller may connect to any address, also in a namespace that denies that by
+// default: the addresses and ports of API servers and registries are not known either.
 kube::Json OperandNetworkPolicy(const Operand& operand);
 kube::Json OperandDeployment(const Operand& operand, const OperandOptions& options);
 // Keeps at least one replica while nodes are drained.

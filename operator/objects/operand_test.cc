@@ -46,7 +46,11 @@ TEST(OperandTest, OnlyTheWebhooksPortIsOpenToAnyClient) {
     EXPECT_EQ(policy["metadata"]["namespace"], "shop");
     EXPECT_EQ(policy["spec"]["podSelector"]["matchLabels"],
               OperandDeployment(operand, kOptions)["spec"]["selector"]["matchLabels"]);
-    EXPECT_EQ(policy["spec"]["policyTypes"], Json::array({"Ingress"}));
+    // A controller calls the API server, also where traffic is denied by default.
+    Json types = Json::array({"Ingress"});
+    if (!operand.webhook) types.push_back("Egress");
+    EXPECT_EQ(policy["spec"]["policyTypes"], types);
+    EXPECT_EQ(policy["spec"].contains("egress"), !operand.webhook);
     std::set<int> open;
     for (const Json& rule : policy["spec"]["ingress"]) {
       bool to_all = !rule.contains("from");

@@ -108,6 +108,10 @@ std::optional<Problem> ProblemOf(const kube::Error& error) {
     case kube::Code::kNotFound:
     case kube::Code::kInternal:
       break;
+    case kube::Code::kUnavailable:
+      // An admission webhook that refuses what it does not see; only its owner can repair it.
+      if (error.message().find("failed calling webhook") != std::string::npos) break;
+      return std::nullopt;
     default:
       return std::nullopt;
   }

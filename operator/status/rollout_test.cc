@@ -110,6 +110,14 @@ TEST(ProblemOfTest, IsNoTransientError) {
             (Problem{"Forbidden", "exceeded quota"}));
   EXPECT_EQ(ProblemOf(Error::FromHttpStatus(409, "Conflict", "newer")), std::nullopt);
   EXPECT_EQ(ProblemOf(Error::Unavailable("refused")), std::nullopt);
+  EXPECT_EQ(ProblemOf(Error::FromHttpStatus(500, "InternalError", "etcd has no leader")),
+            std::nullopt);
+}
+
+TEST(ProblemOfTest, IsAnAdmissionWebhookThatDoesNotAnswer) {
+  std::string message = "failed calling webhook \"a.b\": connection refused";
+  EXPECT_EQ(ProblemOf(Error::FromHttpStatus(500, "InternalError", message)),
+            (Problem{"InternalError", message}));
 }
 
 TEST(RootCauseTest, IsThatOfThePodsUnlessTheyCannotBeCreated) {

@@ -81,14 +81,13 @@ class NamespaceRolesFlow : public FlowFixture {
   }
   // The rights of `client` in `ns`.
   Json RulesOf(kube::Client& client, const std::string& ns) {
-    kube::ApiRequest request{
-        .method = kube::Method::kPost,
-        .target = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
-        .content_type = std::string(kube::kJson),
-        .body = Json{{"apiVersion", "authorization.k8s.io/v1"},
-                     {"kind", "SelfSubjectRulesReview"},
-                     {"spec", {{"namespace", ns}}}}
-                    .dump()};
+    kube::ApiRequest request{.method = kube::Method::kPost,
+                             .target = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
+                             .content_type = std::string(kube::kJson),
+                             .body = Json{{"apiVersion", "authorization.k8s.io/v1"},
+                                          {"kind", "SelfSubjectRulesReview"},
+                                          {"spec", {{"namespace", ns}}}}
+                                         .dump()};
     auto answer = cluster().Run(client.Call(std::move(request)));
     EXPECT_TRUE(answer) << answer.error();
     Result<Json> review = answer ? kube::ParseJson(answer->body) : Json::object();
@@ -153,9 +152,8 @@ TEST_F(NamespaceRolesFlow, AnAdminOfOneNamespaceSeesTheClustersConfigAndNoOtherN
   for (const std::string& ns : {(*other)->ns(), cluster().operator_namespace()}) {
     for (const Resource& resource : {kConfigs, kPods, kSecrets, kLeases, kDeployments, kConfigMaps,
                                      kServiceAccounts, kRoles, kEvents}) {
-      ExpectRefused(
-          cluster().Run(kube::ListObjects(*admin, resource, kube::ListOptions{.ns = ns})),
-          std::string(resource.plural) + " in " + ns);
+      ExpectRefused(cluster().Run(kube::ListObjects(*admin, resource, kube::ListOptions{.ns = ns})),
+                    std::string(resource.plural) + " in " + ns);
     }
   }
   for (const Resource& resource : {kMutatingWebhookConfigurations, kClusterRoles, kNamespaces})

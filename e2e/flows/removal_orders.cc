@@ -125,8 +125,8 @@ class RemovalOrdersFlow : public FlowFixture {
         return;
       case kAllManifests:
         operator_runs_ = false;
-        flow.Do({"delete the manifests",
-                 [](Scene&) { return TheProcessCluster().DeleteManifests(); }});
+        flow.Do(
+            {"delete the manifests", [](Scene&) { return TheProcessCluster().DeleteManifests(); }});
         return;
       case kUndeploy:
         operator_runs_ = false;

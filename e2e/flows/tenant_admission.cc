@@ -91,8 +91,8 @@ class TenantAdmissionFlow : public FlowFixture {
 };
 
 TEST_F(TenantAdmissionFlow, AWebhookThatRefusesTheDeploymentsIsReported) {
-  Json rules = Json::array({Rule("apps", "deployments", {"CREATE", "UPDATE"}),
-                            Rule("", "pods", {"CREATE"})});
+  Json rules = Json::array(
+      {Rule("apps", "deployments", {"CREATE", "UPDATE"}), Rule("", "pods", {"CREATE"})});
   Flow flow(scene(), "a webhook that refuses the shard's Deployments");
   flow.Do(Create(kMutatingWebhookConfigurations, BrokenWebhook(rules, OperandsOnly())))
       .Await(InForce(kPods, OperandLikePod()))
@@ -128,13 +128,13 @@ TEST_F(TenantAdmissionFlow, PodsAreReleasedWhenAWebhookNoLongerRefusesTheirUpdat
   Json rules = Json::array({Rule("", "pods", {"UPDATE"})});
   Json tenants_pods = {{"matchLabels", {{"tenant", "yes"}}}};
   Flow flow(scene(), "a webhook that refuses updates of pods");
-  auto refuses_updates = Condition{
-      "the tenant's webhook is in force", [](Scene& scene) -> Result<> {
-        auto changed = scene.Patch(
-            kPods, "probe",
-            {{"metadata", {{"annotations", {{"now", std::to_string(std::rand())}}}}}});
-        return changed ? Result<>(Error::NotFound("a refusal")) : Ok();
-      }};
+  auto refuses_updates =
+      Condition{"the tenant's webhook is in force", [](Scene& scene) -> Result<> {
+                  auto changed = scene.Patch(
+                      kPods, "probe",
+                      {{"metadata", {{"annotations", {{"now", std::to_string(std::rand())}}}}}});
+                  return changed ? Result<>(Error::NotFound("a refusal")) : Ok();
+                }};
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
       .Do(Create(MakePod("probe").Label("tenant", "yes").Image(Image("demo/multi:1"))))
@@ -163,10 +163,11 @@ TEST_F(TenantAdmissionFlow, ChangesByAPolicyAreNotFought) {
       {Rule("apps", "deployments", {"CREATE", "UPDATE"}), Rule("", "pods", {"CREATE"}),
        Rule("", "services", {"CREATE", "UPDATE"}), Rule("", "secrets", {"CREATE", "UPDATE"}),
        Rule("", "serviceaccounts", {"CREATE", "UPDATE"})});
-  policy["spec"]["matchConditions"] = Json::array(
-      {{{"name", "operands"},
-        {"expression", "has(object.metadata.labels) && 'app.kubernetes.io/managed-by' in "
-                       "object.metadata.labels"}}});
+  policy["spec"]["matchConditions"] =
+      Json::array({{{"name", "operands"},
+                    {"expression",
+                     "has(object.metadata.labels) && 'app.kubernetes.io/managed-by' in "
+                     "object.metadata.labels"}}});
   auto apply = [](const std::string& expression) {
     return Json{{"patchType", "ApplyConfiguration"},
                 {"applyConfiguration", {{"expression", expression}}}};
@@ -192,7 +193,8 @@ TEST_F(TenantAdmissionFlow, ChangesByAPolicyAreNotFought) {
             .method = kube::Method::kPost,
             .target = kServiceAccounts.Path(scene.ns()) + "?dryRun=All",
             .content_type = std::string(kube::kJson),
-            .body = R"({"metadata":{"name":"probe","labels":{"app.kubernetes.io/managed-by":""}}})"};
+            .body =
+                R"({"metadata":{"name":"probe","labels":{"app.kubernetes.io/managed-by":""}}})"};
         auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
         if (!answer) return answer.error();
         if (answer->body.find("tenant") != std::string::npos) return Ok();

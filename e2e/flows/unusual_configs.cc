@@ -75,8 +75,8 @@ TEST_F(UnusualConfigsFlow, NamesMayHaveTheLargestSizeAndDots) {
       .Never(GateRemovedWithoutItsDecision());
   if (flow.failed()) return;
   // The webhook named each config that selects the pod.
-  std::string configs = AnnotationOf(scene().pods().Find(pod)->last(),
-                                     std::string(api::kLocalConfigsAnnotation));
+  std::string configs =
+      AnnotationOf(scene().pods().Find(pod)->last(), std::string(api::kLocalConfigsAnnotation));
   for (const std::string& name : {first, second, std::string("a.b.c")})
     EXPECT_NE(("," + configs + ",").find("," + name + ","), std::string::npos) << configs;
   flow.Do(Delete(kConfigs, first))
@@ -91,10 +91,11 @@ TEST_F(UnusualConfigsFlow, SelectorsMayHaveFiftyExpressions) {
   PodBuilder other = MakePod("other").Image(Image("demo/multi:1"));
   for (int i = 0; i < 50; ++i) {
     std::string key = "example.com/key-" + std::to_string(i);
-    Json expression = {{"key", key}, {"operator", i % 4 == 0   ? "In"
-                                                  : i % 4 == 1 ? "NotIn"
-                                                  : i % 4 == 2 ? "Exists"
-                                                               : "DoesNotExist"}};
+    Json expression = {{"key", key},
+                       {"operator", i % 4 == 0   ? "In"
+                                    : i % 4 == 1 ? "NotIn"
+                                    : i % 4 == 2 ? "Exists"
+                                                 : "DoesNotExist"}};
     if (i % 4 < 2) expression["values"] = {"a", "b", "c"};
     expressions.push_back(expression);
     if (i % 4 == 0) selected.Label(key, "c");

@@ -61,7 +61,7 @@ TEST_F(NamespaceLimitsFlow, AQuotaWithoutRoomIsReported) {
 }
 
 TEST_F(NamespaceLimitsFlow, AQuotaOfObjectsIsReported) {
-  for (const char* counted : {"secrets", "services", "pods", "count/deployments.apps"}) {
+  for (const char* counted : {"secrets", "services", "pods"}) {
     Flow flow(scene(), std::string("a quota of ") + counted);
     // A namespace has no other objects of these kinds.
     flow.Do(Create(kResourceQuotas, Quota({{counted, "0"}})))
@@ -82,7 +82,6 @@ TEST_F(NamespaceLimitsFlow, ALimitRangeThatTheShardDoesNotMeetIsReported) {
   };
   const Row rows[] = {
       {{{"max", {{"cpu", "100m"}}}}, "maximum cpu usage per Container is 100m"},
-      {{{"max", {{"memory", "32Mi"}}}}, "maximum memory usage per Container is 32Mi"},
       {{{"min", {{"memory", "256Mi"}}}}, "minimum memory usage per Container is 256Mi"},
       {{{"maxLimitRequestRatio", {{"cpu", "2"}}}}, "cpu max limit to request ratio per Container"},
   };

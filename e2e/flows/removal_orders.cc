@@ -204,8 +204,6 @@ INSTANTIATE_TEST_SUITE_P(
                     Order{"OperatorFirst", {kOperatorDeployment, kClusterConfig, kUndeploy}},
                     Order{"OperatorConfigNamespace",
                           {kOperatorDeployment, kConfig, kSceneNamespace, kUndeploy}},
-                    Order{"OperatorCrds",
-                          {kOperatorDeployment, kConfigCrd, kClusterConfigCrd, kUndeploy}},
                     Order{"AllManifestsAtOnce", {kAllManifests, kUndeploy}},
                     Order{"Undeploy", {kUndeploy}}),
     [](const auto& info) { return std::string(info.param.name); });

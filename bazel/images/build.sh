@@ -16,6 +16,8 @@ say "native images"
 bazel build "${programs[@]/%/:image}"
 for architecture; do
   say "images for $architecture"
+  # Bazel does not notice that the folder was deleted.
+  third_party/cross/sysroot.sh "$architecture"
   bazel build --config="$architecture" "${programs[@]/%/:image}"
 done
 for program in "${programs[@]}"; do

@@ -12,6 +12,9 @@ namespace {
 
 constexpr char kRegistriesKey[] = "registries.conf";
 constexpr char kPolicyKey[] = "policy.json";
+// Of operator/manifests/components/openshift. OpenShift writes the cluster's trusted authorities
+// into it.
+constexpr char kTrustedCaConfigMap[] = "trusted-ca";
 
 }  // namespace
 
@@ -89,6 +92,11 @@ inspection::InspectorConfig SystemConfig::ConfigFor(
     } else {
       LOG(WARNING) << "registriesConfigMapRef: no ConfigMap " << ns_ << "/"
                    << spec.registries_config_map;
+    }
+  }
+  if (openshift_.present) {
+    if (auto map = config_maps_.Get({ns_, kTrustedCaConfigMap})) {
+      for (auto& [key, pem] : map->data()) config.ca_bundle_pem += pem + "\n";
     }
   }
   if (!spec.ca_bundle_config_map.empty()) {

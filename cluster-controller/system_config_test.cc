@@ -102,6 +102,20 @@ TEST_F(SystemConfigTest, AFileThatCannotBeReadKeepsThePreviousConfiguration) {
   EXPECT_TRUE(kube::Run(io_, tasks_.Stop(clock_, 1s)));
 }
 
+TEST_F(SystemConfigTest, TheClustersTrustedAuthoritiesAreUsedOnOpenShiftOnly) {
+  kube::core::ConfigMap map;
+  map.mutable_metadata()->set_namespace_("ops");
+  map.mutable_metadata()->set_name("trusted-ca");
+  (*map.mutable_data())["ca-bundle.crt"] = "PEM";
+  config_maps_.Put(map);
+  Start();
+  config_->Apply();
+  EXPECT_EQ(images_.configs().back().ca_bundle_pem, "");
+  openshift_.present = true;
+  config_->Apply();
+  EXPECT_EQ(images_.configs().back().ca_bundle_pem, "PEM\n");
+}
+
 TEST_F(SystemConfigTest, AConfigMapReplacesTheFile) {
   Write("registries.conf.d/10.conf", "drop-in");
   Start();

@@ -5,8 +5,10 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
+#include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "api/names.h"
@@ -31,6 +33,7 @@
 #include "operator/leader.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
+#include "operator/teardown/delete_configs.h"
 #include "operator/teardown/own_namespace_teardown.h"
 #include "operator/webhooks/config_webhooks.h"
 
@@ -62,6 +65,11 @@ DEFINE_string(node_files, "",
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
+DEFINE_bool(
+    delete_configs, false,
+    "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
+    "a running operator has ungated all pods and removed its operands. For a Job before the "
+    "operator is uninstalled.");
 DEFINE_string(address, ":9443", "Address of the operator's own webhooks, host:port, with TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs",
               "Folder for the webhooks' certificate, for this process alone.");
@@ -78,8 +86,21 @@ using namespace std::chrono_literals;
 
 constexpr std::string_view kName = "operator";
 constexpr auto kRetryEvery = 2s;
+// Less than the time that Helm waits for a hook.
+constexpr auto kDeleteConfigsWithin = 240s;
 // How long reconciles that are in progress may delay the teardown, which has a few seconds in all.
 constexpr kube::Duration kStopLeadingWithin = 1s;
+
+// The variables of a proxy that OLM, or the administrator, has set on the operator.
+std::vector<std::pair<std::string, std::string>> ProxyEnvironment() {
+  std::vector<std::pair<std::string, std::string>> variables;
+  for (const char* name :
+       {"HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY", "http_proxy", "https_proxy", "no_proxy"}) {
+    const char* value = std::getenv(name);
+    if (value != nullptr) variables.emplace_back(name, value);
+  }
+  return variables;
+}
 
 Result<OperandOptions> OptionsFromFlags() {
   OperandOptions options{.ns = FLAGS_namespace,
@@ -97,6 +118,7 @@ Result<OperandOptions> OptionsFromFlags() {
   Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
   if (!files) return files.error();
   options.node_files = std::move(*files);
+  options.proxy_environment = ProxyEnvironment();
   return options;
 }
 
@@ -193,7 +215,18 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   co_return Ok();
 }
 
+Async<> RunDeleteConfigs(App& app) {
+  Result<kube::ClientConfig> config = kube::LoadClientConfig(FLAGS_kubeconfig);
+  if (!config) co_return config.error();
+  auto client = kube::NewClient(app.executor(), app.clock(), std::move(*config),
+                                {.user_agent = api::UserAgent(kName)});
+  if (!client) co_return client.error();
+  kube::TimePoint deadline = app.clock().Now() + kDeleteConfigsWithin;
+  co_return co_await DeleteConfigs(**client, app.clock(), deadline);
+}
+
 Async<> Serve(App& app) {
+  if (FLAGS_delete_configs) co_return co_await RunDeleteConfigs(app);
   Result<OperandOptions> operands = OptionsFromFlags();
   if (!operands) co_return operands.error();
   kube::Metrics metrics;

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok and CoreDNS. Prints the
-# folder for KUBEBUILDER_ASSETS. Does nothing if they exist.
+# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok, CoreDNS and Helm. Prints
+# the folder for KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -91,6 +91,8 @@ main() {
   build kwok "$KWOK_VERSION" install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
   build kwok-stages.yaml "$KWOK_VERSION" write_kwok_stages
   build coredns "$COREDNS_VERSION" install_module "github.com/coredns/coredns@$COREDNS_VERSION"
+
+  build helm "$HELM_VERSION" install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
 
   build pause "$(content_hash "$CLUSTER_DIR/images/pause.c")" build_pause
 

@@ -19,10 +19,11 @@ readonly KUBERNETES_VERSION=v1.36.3
 readonly COREDNS_VERSION=v1.14.2 # required by kubeadm of this Kubernetes version
 readonly KIND_VERSION=v0.33.0
 readonly KWOK_VERSION=v0.8.0
+readonly HELM_VERSION=v3.22.0
 
 # --- Paths
 readonly TOOLS=$POD_PLACEMENT_CACHE/tools
-readonly BIN=$TOOLS/bin       # kubectl, kind, kwok, coredns and the rest of Kubernetes by name
+readonly BIN=$TOOLS/bin       # kubectl, kind, kwok, coredns, helm, the rest of Kubernetes by name
 readonly ASSETS=$TOOLS/assets # the control plane, for KUBEBUILDER_ASSETS
 readonly STATE=$POD_PLACEMENT_CACHE/run
 readonly LOGS=$POD_PLACEMENT_CACHE/log

@@ -121,6 +121,7 @@ Result<ImageReference> ReadImageReference(const std::string& file) {
     if (key == "NAME") reference.name = value;
     if (key == "TAG") reference.tag = value;
     if (key == "DIGEST") reference.digest = value;
+    if (key == "ARCHITECTURES") reference.architectures = value;
   }
   if (reference.name.empty() || reference.tag.empty() || reference.digest.empty()) {
     return Error::Invalid(file + ": no image reference");

@@ -43,6 +43,8 @@ struct ImageReference {
   std::string name;    // "pod-placement/shard"
   std::string tag;     // 12 hexadecimal digits of the digest
   std::string digest;  // "sha256:..."
+  // Comma-separated and sorted; four after `make images`.
+  std::string architectures;
 };
 kube::Result<ImageReference> ReadImageReference(const std::string& file);
 

@@ -78,10 +78,11 @@ TEST(ManifestsTest, NamesAMissingComponent) {
 
 TEST(ImageReferenceTest, RefusesAFileWithoutAnImage) {
   EXPECT_TRUE(FailedWith(ReadImageReference(WriteTemp("bad.ref", "NAME=x\n")), Code::kInvalid));
-  auto reference =
-      ReadImageReference(WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\n"));
+  auto reference = ReadImageReference(
+      WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\nARCHITECTURES=amd64,arm64\n"));
   ASSERT_TRUE(reference);
   EXPECT_EQ(reference->digest, "sha256:0123");
+  EXPECT_EQ(reference->architectures, "amd64,arm64");
 }
 
 }  // namespace

@@ -35,6 +35,10 @@ DEFINE_int32(timeout, 180, "Seconds to wait until the tool is done.");
 namespace operator_ {
 namespace {
 
+// What `make images` builds, and the component for it.
+constexpr std::string_view kAllArchitectures = "amd64,arm64,ppc64le,s390x";
+constexpr const char* kAllArchitecturesComponent = "all-architectures";
+
 using kube::Async;
 using kube::Result;
 
@@ -54,24 +58,30 @@ Result<std::unique_ptr<kube::Client>> ClientFromFlags(kube::App& app) {
                          {.user_agent = api::UserAgent("deploy")});
 }
 
+void AddComponent(const std::string& component, std::vector<std::string>& components) {
+  if (std::count(components.begin(), components.end(), component) == 0)
+    components.push_back(component);
+}
+
 Result<std::vector<kube::Unstructured>> ManifestsFromFlags(const DeployTool& tool) {
   ManifestOptions options{
       .ns = FLAGS_namespace, .images = {}, .components = kube::SplitAtCommas(FLAGS_with)};
   if (tool.all_components) {
-    for (std::string& component : ShippedComponents()) {
-      if (std::count(options.components.begin(), options.components.end(), component) == 0)
-        options.components.push_back(std::move(component));
-    }
+    for (const std::string& component : ShippedComponents())
+      AddComponent(component, options.components);
   }
   // A node has the image of its own architecture, a registry has the index of all.
   const bool pushed = !FLAGS_registry.empty();
   const std::string registry = pushed ? FLAGS_registry : "localhost";
   const std::string file = pushed ? "/index.ref" : "/image.ref";
+  bool all_architectures = true;
   for (const char* program : {"operator", "webhook", "shard", "cluster-controller"}) {
     Result<ImageReference> image = ReadImageReference(program + file);
     if (!image) return image.error();
     options.images[program] = registry + "/" + image->name + ":" + image->tag;
+    all_architectures = all_architectures && image->architectures == kAllArchitectures;
   }
+  if (all_architectures) AddComponent(kAllArchitecturesComponent, options.components);
   return LoadManifests(options);
 }
 

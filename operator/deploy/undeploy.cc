@@ -5,11 +5,11 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
-#include "api/pod_placement_config.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "operator/deploy/manifests.h"
 #include "operator/objects/metadata.h"
+#include "operator/teardown/delete_configs.h"
 #include "operator/teardown/ungate.h"
 
 namespace operator_ {
@@ -29,7 +29,6 @@ using namespace std::chrono_literals;
 
 constexpr auto kPollEvery = 500ms;
 constexpr int kUngateRounds = 5;
-constexpr Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
 constexpr Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
 
 // What the operator creates, in an order of removal that is safe: first what gates or refuses,
@@ -120,26 +119,6 @@ Async<> AwaitDeletion(Client& client, Clock& clock, Resource resource, kube::Obj
     auto slept = co_await clock.Sleep(kPollEvery);
     if (!slept) co_return slept.error();
   }
-}
-
-Async<> DeleteConfigs(Client& client, Clock& clock, TimePoint deadline) {
-  kube::ListOptions everywhere;
-  auto configs = co_await kube::ListObjects(client, kConfigs, std::move(everywhere));
-  if (IsNotFound(configs)) co_return Ok();  // the CRDs are deleted already
-  if (!configs) co_return configs.error();
-  for (const Unstructured& config : configs->items) {
-    auto deleted = co_await kube::DeleteObject(client, kConfigs, kube::KeyOf(config));
-    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
-    std::cout << "deleted PodPlacementConfig " << kube::KeyOf(config).ToString() << std::endl;
-  }
-  kube::ObjectKey cluster{"", std::string(api::kClusterConfigName)};
-  auto deleted = co_await kube::DeleteObject(client, kClusterConfigs, cluster);
-  if (IsNotFound(deleted)) co_return Ok();
-  if (!deleted) co_return deleted.error();
-  std::cout << "waiting until every pod is ungated and the operands are deleted" << std::endl;
-  auto awaited = co_await AwaitDeletion(client, clock, kClusterConfigs, cluster, deadline);
-  if (!awaited) co_return awaited.error().Prefix("ClusterPodPlacementConfig");
-  co_return Ok();
 }
 
 }  // namespace

@@ -22,7 +22,8 @@ Operand ClusterController(const std::string& log_verbosity, const OperandOptions
                      .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
                      .replicas = kReplicas,
                      .critical = true,
-                     .memory_limit = "256Mi"};
+                     .memory_limit = "256Mi",
+                     .env = options.proxy_environment};
   for (const auto& [flag, path] : options.node_files) {
     controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
     // The folder is mounted, as a mounted file would not follow its replacement on the node.

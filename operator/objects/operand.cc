@@ -87,6 +87,8 @@ Json ContainerOf(const Operand& operand) {
                                          {"mountPath", std::string(kCertificateDirectory)},
                                          {"readOnly", true}});
   }
+  for (const auto& [name, value] : operand.env)
+    container["env"].push_back({{"name", name}, {"value", value}});
   int number = 0;
   for (const std::string& folder : operand.host_folders) {
     container["volumeMounts"].push_back({{"name", "host-" + std::to_string(number++)},
@@ -184,6 +186,12 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
       {"strategy", {{"type", "RollingUpdate"}, {"rollingUpdate", surge}}},
       {"template", {{"metadata", {{"labels", labels}}}, {"spec", PodSpec(operand, options)}}},
   };
+  // OpenShift runs the pods with this SecurityContextConstraints, also where others would match. It
+  // has no hostPath volumes.
+  if (operand.host_folders.empty()) {
+    deployment["spec"]["template"]["metadata"]["annotations"]["openshift.io/required-scc"] =
+        "restricted-v2";
+  }
   return deployment;
 }
 

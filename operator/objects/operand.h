@@ -38,6 +38,8 @@ struct Operand {
   std::string memory_limit = "64Mi";
   // Folders of the node, mounted read-only below kHostDirectory.
   std::set<std::string> host_folders;
+  // Environment variables: name and value.
+  std::vector<std::pair<std::string, std::string>> env;
 };
 
 kube::Json OperandServiceAccount(const Operand& operand);

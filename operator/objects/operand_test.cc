@@ -154,6 +154,16 @@ TEST(OperandTest, FoldersOfTheNodeAreMountedReadOnly) {
                          {"readOnly", true}}));
 }
 
+TEST(OperandTest, OpenShiftRunsItRestrictedUnlessItReadsTheNode) {
+  Operand controller = Shard();
+  const Json annotations = {{"openshift.io/required-scc", "restricted-v2"}};
+  Json deployment = OperandDeployment(controller, kOptions);
+  EXPECT_EQ(deployment["spec"]["template"]["metadata"]["annotations"], annotations);
+  controller.host_folders = {"/etc/containers"};
+  deployment = OperandDeployment(controller, kOptions);
+  EXPECT_FALSE(deployment["spec"]["template"]["metadata"].contains("annotations"));
+}
+
 TEST(NodeFilesTest, AreFlagsAndPlainPaths) {
   auto files = ParseNodeFiles(
       "registries-conf=/etc/containers/registries.conf,certs-dir=/etc/containers/certs.d");

@@ -96,6 +96,18 @@ TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) 
                                 "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
 }
 
+TEST(ClusterObjectsTest, OnlyTheControllerGetsTheProxyAsOnlyItCallsRegistries) {
+  OperandOptions options = kOptions;
+  options.proxy_environment = {{"HTTPS_PROXY", "http://proxy:3128"}};
+  DesiredObjects objects = ClusterObjects("Normal", options);
+  const Json variable = {{"name", "HTTPS_PROXY"}, {"value", "http://proxy:3128"}};
+  Json controller = Find(objects, kube::kDeployments, "pod-placement-controller");
+  const Json& env = controller["spec"]["template"]["spec"]["containers"][0]["env"];
+  EXPECT_EQ(std::count(env.begin(), env.end(), variable), 1) << env;
+  Json webhook = Find(objects, kube::kDeployments, "pod-placement-web-hook");
+  EXPECT_FALSE(webhook["spec"]["template"]["spec"]["containers"][0].contains("env"));
+}
+
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
   DesiredObjects objects = ClusterObjects("Normal", kOptions);
   for (const char* name : {"pod-placement-controller", "pod-placement-web-hook"}) {

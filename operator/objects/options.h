@@ -24,6 +24,9 @@ struct OperandOptions {
   // Names of pull secrets for them; each namespace with a shard needs a Secret of that name.
   std::vector<std::string> image_pull_secrets;
 
+  // The operator's proxy environment, HTTP_PROXY and so on, for the operand that calls registries.
+  std::vector<std::pair<std::string, std::string>> proxy_environment;
+
   // Files and folders of the nodes that the cluster's controller reads, by the controller's flag:
   // {"registries-conf", "/etc/..."}. None by default, as the `restricted` Pod Security Standard
   // forbids such mounts.

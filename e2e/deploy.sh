@@ -25,9 +25,14 @@ load_images() {
   done
 }
 
-deploy_operator() {
+build_images() {
   echo "building the images and the deploy program"
-  bazel build "${IMAGES[@]/%/:image}" //operator:deploy //e2e:demo
+  bazel build "${IMAGES[@]/%/:image}" //operator:deploy //operator:undeploy \
+    //e2e:demo
+}
+
+deploy_operator() {
+  build_images
   if [[ -n ${KUBECONFIG:-} ]]; then
     : "${REGISTRY:?must name a registry that this machine and the cluster of KUBECONFIG reach}"
     bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure}

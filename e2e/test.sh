@@ -42,6 +42,21 @@ remove_leftovers() {
     "${kubectl[@]}" delete namespace demo --ignore-not-found --timeout=120s
 }
 
+# Every way to install the operator. The last one removes it.
+install_flows() {
+  if [[ -n ${KUBECONFIG:-} ]]; then
+    say "SKIPPED: install flows (they would remove the operator of the cluster of KUBECONFIG)"
+    return
+  fi
+  say "install flows"
+  sum+=(--xml "$results/install.xml")
+  build_images || return 0
+  bazel build //operator/helm:chart //operator/olm:bundle || return 0
+  load_images || return 0
+  e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$results/install.xml" ||
+    true
+}
+
 kind_tier() {
   if [[ ${SKIP_KIND:-} == 1 ]]; then
     say "SKIPPED: kind tier (SKIP_KIND=1)"
@@ -55,6 +70,7 @@ kind_tier() {
   sum+=(--xml "$results/kind.xml")
   # shellcheck source=e2e/deploy.sh
   . e2e/deploy.sh
+  install_flows
   deploy_operator || return 0
   remove_leftovers || return 0
   bazel build //e2e:kind_test || return 0

@@ -76,6 +76,12 @@ TEST_F(AtRestFlow, NothingIsWrittenButLeases) {
     std::cout << "  " << count << " in " << kRest.count() << " s: " << kind << std::endl;
   // The programs run: the leaders renew their Leases.
   EXPECT_GT(counts["pod-placement-controller update leases"], 0);
+  // Of a thousand shards at most 40 requests a second.
+  auto of_shards = std::count_if(
+      requests.begin(), requests.end(),
+      [](const LoggedRequest& request) { return request.account == api::kShardControllerName; });
+  EXPECT_GT(of_shards, 0);
+  EXPECT_LE(of_shards, 40 * kRest.count() * static_cast<long>(kNamespacesOfFlow) / 1000);
 }
 
 }  // namespace

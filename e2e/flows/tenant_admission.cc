@@ -107,6 +107,8 @@ TEST_F(TenantAdmissionFlow, AWebhookThatRefusesTheDeploymentsIsReported) {
 }
 
 TEST_F(TenantAdmissionFlow, AWebhookThatRefusesTheShardsPodsIsReported) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
+  ASSERT_TRUE(used) << used.error();
   Json rules = Json::array({Rule("", "pods", {"CREATE"})});
   Flow flow(scene(), "a webhook that refuses the shard's pods");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))

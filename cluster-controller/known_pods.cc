@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/known_pods.h"
 
+#include <algorithm>
 #include <string>
 
 namespace cluster_controller {
@@ -30,6 +31,15 @@ void KnownPods::BeginTerm() {
 
 void KnownPods::KeepOnly(const kube::PodReader& pods) {
   std::erase_if(pods_, [&](const auto& entry) { return !pods.Get(entry.first).has_value(); });
+}
+
+kube::Duration KnownPods::OldestAge() const {
+  kube::TimePoint now = clock_.Now();
+  kube::TimePoint oldest = now;
+  for (const auto& [key, known] : pods_) {
+    if (!known.released) oldest = std::min(oldest, known.first_seen);
+  }
+  return now - oldest;
 }
 
 }  // namespace cluster_controller

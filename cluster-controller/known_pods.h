@@ -49,6 +49,8 @@ class KnownPods {
   void KeepOnly(const kube::PodReader& pods);
 
   size_t size() const { return pods_.size(); }
+  // How long ago the pod that has been gated for longest was observed first; zero without one.
+  kube::Duration OldestAge() const;
 
  private:
   kube::Clock& clock_;

@@ -4,6 +4,7 @@
 // holds the Lease works (see leader.h).
 #include <gflags/gflags.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,7 @@
 #include "kube/controller/leadership.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/health.h"
+#include "kube/server/metrics_server.h"
 #include "kube/server/ops_server.h"
 
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
@@ -58,8 +60,12 @@ Async<> Serve(App& app) {
 
   // Health, metrics and events.
   kube::HealthRegistry health;
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health,
+                                kube::PublicMetrics(metrics));
   if (!ops) co_return ops.error();
+  auto metrics_server = kube::MetricsServer::New(app.executor(), app.clock(), **client, metrics,
+                                                 kube::MetricsServerOptionsFromFlags());
+  if (!metrics_server) co_return metrics_server.error();
   Leader* leader = nullptr;
   kube::EventMetrics event_metrics(metrics, "mto_ppo_ctrl_");
   kube::EventRecorder events(**client, app.clock(),
@@ -67,12 +73,16 @@ Async<> Serve(App& app) {
                               .busy = [&leader] { return leader != nullptr && leader->busy(); },
                               .observer = &event_metrics});
   app.tasks().Spawn("ops-server", (*ops)->Run());
+  app.tasks().Spawn("metrics-server", (*metrics_server)->Run());
   app.tasks().Spawn("events", events.Run());
 
   // Work, while this replica holds the Lease.
   PlacementMetrics placement_metrics(metrics);
   kube::ControllerMetrics controller_metrics(metrics, app.clock(), kController, FLAGS_workers);
   KnownPods known(app.clock());
+  kube::Gauge& oldest = metrics.AddGauge("mto_ppo_oldest_gated_pod_seconds",
+                                         "Time since the longest gated pod was first observed");
+  metrics.OnRender([&] { oldest.Set(std::chrono::duration<double>(known.OldestAge()).count()); });
   ShardWatch shards(app.clock(), api::kDefaultShardTakeoverAfter);
   LeaderParts parts{leader, app.executor(), **client,          app.clock(),       events,
                     known,  shards,         placement_metrics, controller_metrics};
@@ -89,6 +99,7 @@ Async<> Serve(App& app) {
   co_await leadership.Run(std::move(new_term));
 
   // Drain.
+  co_await (*metrics_server)->Drain(app.grace_left());
   co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return Ok();
 }

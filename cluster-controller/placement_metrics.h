@@ -28,7 +28,10 @@ struct PlacementMetrics {
         processed_pods(
             metrics.AddCounter("mto_ppo_ctrl_processed_pods_total", "Pods that were released")),
         failed_image_inspections(metrics.AddCounter("mto_ppo_ctrl_failed_image_inspection_total",
-                                                    "Inspections that failed")) {}
+                                                    "Inspections that failed")),
+        shard_takeovers(metrics.AddCounter(
+            "mto_ppo_ctrl_shard_takeovers_total",
+            "Pods whose local gate was removed because their shard did not work")) {}
 
   prometheus::Gauge& pods_gated;
   prometheus::Histogram& time_to_process_pod;
@@ -38,6 +41,7 @@ struct PlacementMetrics {
   prometheus::Histogram& time_to_inspect_pod_images;
   prometheus::Counter& processed_pods;
   prometheus::Counter& failed_image_inspections;
+  prometheus::Counter& shard_takeovers;
 };
 
 }  // namespace cluster_controller

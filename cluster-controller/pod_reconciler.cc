@@ -9,6 +9,7 @@
 
 #include "api/names.h"
 #include "inspection/base/timing.h"
+#include "kube/base/one_line.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
@@ -73,7 +74,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   }
   if (ignored) {
     placement::Release release = placement::ReleaseIgnored(*pod, api::kClusterGate);
-    Result<Outcome> written = co_await Write(std::move(*pod), std::move(release));
+    VLOG(1) << request.log << " is not to be placed: its gates are removed";
+    Result<Outcome> written = co_await Write(std::move(*pod), std::move(release), request.log);
     co_return written;
   }
 
@@ -82,14 +84,16 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
     kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), first_seen);
     if (left > kube::Duration::zero()) {
       if (cluster_gate) Prefetch(*pod);
-      co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(left));
+      auto wait = std::chrono::ceil<std::chrono::milliseconds>(left);
+      VLOG(1) << request.log << " waits for its shard, at most " << wait.count() << " ms";
+      co_return Outcome::After(wait);
     }
   }
-  Result<Outcome> placed = co_await Place(std::move(*pod), /*take_over=*/local_gate);
+  Result<Outcome> placed = co_await Place(std::move(*pod), /*take_over=*/local_gate, request.log);
   co_return placed;
 }
 
-Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
+Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
   kube::ObjectKey key = kube::KeyOf(pod);
   api::ClusterPodPlacementConfig cluster = ClusterConfig();
   // The deletion of the config waits for this pod.
@@ -98,8 +102,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
   kube::TimePoint now = parts_.clock.Now();
   if (KnownPod* known = parts_.known.Find(key)) {
     if (now < known->next_attempt && !being_deleted) {
-      co_return Outcome::After(
-          std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now));
+      auto wait = std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now);
+      VLOG(1) << log << " inspects its images again in " << wait.count() << " ms";
+      co_return Outcome::After(wait);
     }
     if (known->processing_since == kube::TimePoint()) known->processing_since = now;
     attempt = std::max(attempt, known->attempts);
@@ -110,16 +115,21 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
   placement::ClusterDecision decision;
   if (placement::HasGate(pod, api::kClusterGate) && placement::NeedsRequirement(pod)) {
     auto architectures = co_await parts_.inspector.Architectures(pod);
-    if (architectures && !*architectures) co_return Outcome::After(inspection::kResultOverdue);
+    if (architectures && !*architectures) {
+      VLOG(1) << log << " waits for the inspection of its images";
+      co_return Outcome::After(inspection::kResultOverdue);
+    }
     if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
       Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
-                                                     cluster.spec.inspection_retry_period);
+                                                     cluster.spec.inspection_retry_period, log);
       co_return later;
     }
     if (architectures) {
       decision.architectures = std::move(**architectures);
     } else {
       parts_.metrics.failed_image_inspections.Increment();
+      VLOG(1) << log << " gives up the inspection of its images after attempt " << attempt << ": "
+              << kube::OneLine(architectures.error().message());
       decision.inspection_error = architectures.error().message();
       decision.inspection_tries = attempt;
     }
@@ -144,7 +154,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over) {
                                    ? placement::ReleaseCluster(pod, decision)
                                    : placement::TakeOverLocal(pod, decision.configs);
 
-  Result<Outcome> written = co_await Write(std::move(pod), std::move(release));
+  Result<Outcome> written = co_await Write(std::move(pod), std::move(release), log);
   co_return written;
 }
 
@@ -207,12 +217,15 @@ kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images imag
 }
 
 Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,
-                                            std::chrono::milliseconds retry_period) {
+                                            std::chrono::milliseconds retry_period,
+                                            const std::string& log) {
   kube::ObjectKey key = kube::KeyOf(pod);
   parts_.metrics.failed_image_inspections.Increment();
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError,
                        error.message());
   std::chrono::milliseconds delay = BackoffAfter(attempt, retry_period);
+  VLOG(1) << log << " inspection failed, attempt " << attempt << ", again in " << delay.count()
+          << " ms: " << kube::OneLine(error.message());
   if (KnownPod* known = parts_.known.Find(key)) {
     known->attempts = attempt;
     known->next_attempt = parts_.clock.Now() + delay;
@@ -221,17 +234,19 @@ Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,
   Result<> written = co_await kube::Replace(parts_.client, pod);
   // Attempts are counted without this write as well, and the next write contains it.
   LOG_IF(WARNING, !written && !IsNotFound(written) && !IsConflict(written))
-      << "cannot record a failed inspection on " << key.ToString() << ": " << written.error();
+      << log << " cannot record a failed inspection: " << kube::OneLine(written.error().ToString());
   EndProcessing(key);
   co_return Outcome::After(delay);
 }
 
-Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
+Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const std::string& log) {
   if (!release.released) co_return Outcome::Done();
   kube::ObjectKey key = kube::KeyOf(pod);
   Result<> written = co_await kube::Replace(parts_.client, pod);
   if (!written && kube::IsRefusal(written.error())) {
     // The API server will always refuse the pod with these changes, so only the gates are removed.
+    VLOG(1) << log
+            << " refused, only the gates are removed: " << kube::OneLine(written.error().message());
     RecordFailedRemoval(pod, written.error());
     std::optional<Pod> bare = parts_.pods.Get(key);
     if (!bare) co_return Outcome::Done();
@@ -253,6 +268,8 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release) {
   }
   kube::core::ObjectReference reference = kube::ReferenceTo(pod);
   for (const placement::PodEvent& event : release.events) {
+    VLOG(1) << log << " released: " << event.reason << ": " << kube::OneLine(event.message);
+    if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
     parts_.events.Record(reference, event.warning, event.reason, event.message);
   }
   parts_.metrics.processed_pods.Increment();

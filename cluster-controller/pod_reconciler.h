@@ -79,13 +79,16 @@ class PodReconciler final : public kube::Reconciler {
   kube::asio::awaitable<void> RunPrefetch(PodInspector::Images images);
 
   // Decides and writes, if the images are known and no backoff of the pod is pending.
-  kube::Async<kube::Outcome> Place(kube::core::Pod pod, bool take_over);
+  // `log`: as in Request; it outlives the call.
+  kube::Async<kube::Outcome> Place(kube::core::Pod pod, bool take_over, const std::string& log);
 
   // Records the failed attempt with number `attempt` on the pod, and returns its backoff.
   kube::Async<kube::Outcome> RecordFailure(kube::core::Pod pod, kube::Error error, int attempt,
-                                           std::chrono::milliseconds retry_period);
+                                           std::chrono::milliseconds retry_period,
+                                           const std::string& log);
   // Writes the pod. If the API server refuses it, removes only the gates.
-  kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release);
+  kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release,
+                                   const std::string& log);
   // Ends the processing that Place() started, for the metric.
   void EndProcessing(const kube::ObjectKey& key);
   void RecordFailedRemoval(const kube::core::Pod& pod, const kube::Error& error);

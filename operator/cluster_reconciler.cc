@@ -148,6 +148,8 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
   if (!foreign) co_return foreign.error();
   Result<std::string> ca_bundle = co_await EnsureWebhookCertificate();
   if (!ca_bundle) co_return ca_bundle.error();
+  Result<> of_metrics = co_await EnsureMetricsCertificate();
+  if (!of_metrics) co_return of_metrics.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object));
@@ -172,15 +174,30 @@ Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
   CertificateRequest request{
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, names_.webhook},
-      .dns_names = {ServiceDnsName(names_.webhook, options_.ns)},
+      .dns_names = {ServiceDnsName(names_.webhook, options_.ns), names_.webhook},
       .labels = {},
       .bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}},
+      .publish_authorities = true,
   };
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   certificate_pending_ = issued->pending;
   co_return issued->ca_bundle_pem;
+}
+
+Async<> ClusterReconciler::EnsureMetricsCertificate() {
+  CertificateRequest request{
+      .authority = {options_.ns, kAuthorityName},
+      .serving = {options_.ns, names_.controller},
+      .dns_names = {ServiceDnsName(names_.controller, options_.ns), names_.controller},
+      .labels = {},
+      .publish_authorities = true,
+  };
+  Result<IssuedCertificate> issued =
+      co_await EnsureCertificate(client_, clock_, std::move(request));
+  if (!issued) co_return issued.error();
+  co_return Ok();
 }
 
 Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret) {
@@ -222,6 +239,7 @@ TeardownScope ClusterReconciler::Scope() const {
     desired.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(desired);
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
+  objects.push_back({kube::kSecrets, {options_.ns, names_.controller}});
   return {.name = "cluster",
           .ns = kEverywhere,
           .webhook_configuration = names_.webhook_configuration,

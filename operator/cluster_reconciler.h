@@ -58,6 +58,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> ApplyOperands(const Config& config, OperandHealth& health);
   // Returns: the CA bundle of the webhook.
   kube::Async<std::string> EnsureWebhookCertificate();
+  // For the controller's metrics; the webhook has one certificate for both.
+  kube::Async<> EnsureMetricsCertificate();
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether

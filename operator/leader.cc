@@ -80,6 +80,10 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   });
 }
 
+Leader::~Leader() {
+  if (options_.operand_metrics != nullptr) options_.operand_metrics->Follow(nullptr);
+}
+
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
@@ -95,6 +99,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!store_synced) co_return;
   Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
   if (!own_webhooks_synced) co_return;
+  if (options_.operand_metrics != nullptr) options_.operand_metrics->Follow(&store_);
 
   // Incomplete teardowns continue, whatever operator began them.
   while (true) {

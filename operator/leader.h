@@ -25,6 +25,7 @@
 #include "operator/objects/options.h"
 #include "operator/pacer.h"
 #include "operator/shard_reconciler.h"
+#include "operator/status/operand_metrics.h"
 #include "operator/webhooks/own_webhooks_reconciler.h"
 
 namespace operator_ {
@@ -41,6 +42,7 @@ struct LeaderOptions {
   // For metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
+  OperandMetrics* operand_metrics = nullptr;
 };
 
 class Leader final : public kube::Term {
@@ -48,6 +50,7 @@ class Leader final : public kube::Term {
   // `client`, `clock` and `certificate` outlive this.
   Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
          OwnCertificate& certificate);
+  ~Leader() override;
 
   // Term. Returns when everything runs; errors of the API server are logged and retried.
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;

@@ -24,8 +24,10 @@
 #include "kube/controller/controller_metrics.h"
 #include "kube/controller/leadership.h"
 #include "kube/metrics/metrics.h"
+#include "kube/server/certificate_metric.h"
 #include "kube/server/health.h"
 #include "kube/server/https_server.h"
+#include "kube/server/metrics_server.h"
 #include "kube/server/ops_server.h"
 #include "kube/types/kinds.h"
 #include "operator/announcements/announcer.h"
@@ -33,6 +35,7 @@
 #include "operator/leader.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
+#include "operator/status/operand_metrics.h"
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/own_namespace_teardown.h"
 #include "operator/webhooks/config_webhooks.h"
@@ -163,7 +166,12 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)},
                       failures);
   ConfigWebhooks webhooks(client, app.clock(), announcer);
+  std::unique_ptr<kube::MetricsServer> metrics_server;
   if (prepared) {
+    auto protected_metrics = kube::MetricsServer::New(app.executor(), app.clock(), client, metrics,
+                                                      kube::MetricsServerOptionsFromFlags());
+    if (!protected_metrics) co_return protected_metrics.error();
+    metrics_server = std::move(*protected_metrics);
     kube::HttpsServerOptions server_options{.address = FLAGS_address,
                                             .certificate_file = certificate.certificate_file(),
                                             .key_file = certificate.key_file()};
@@ -171,20 +179,24 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     if (!made) co_return made.error().Prefix("--address");
     server = std::move(*made);
     webhooks.AddTo(*server);
+    kube::AddCertificateMetric(metrics, "mto_ppo_certificate_end_timestamp_seconds", *server);
     app.tasks().Spawn("certificate", certificate.Run());
     app.tasks().Spawn("webhooks", server->Run());
+    app.tasks().Spawn("metrics-server", metrics_server->Run());
     serving = true;
   }
 
   // In one replica: the reconcilers.
   kube::ControllerMetrics shard_metrics(metrics, app.clock(), "shards", kShardWorkers);
   kube::ControllerMetrics cluster_metrics(metrics, app.clock(), "cluster", 1);
+  OperandMetrics operand_metrics(metrics, FLAGS_namespace);
   kube::LeaseOptions lease{.ns = FLAGS_namespace,
                            .name = std::string(kManagedBy),
                            .on_change = kube::LeaderMetric(metrics, std::string(kManagedBy))};
   LeaderOptions leader_options{.operands = std::move(operands),
                                .shard_observer = &shard_metrics,
-                               .cluster_observer = &cluster_metrics};
+                               .cluster_observer = &cluster_metrics,
+                               .operand_metrics = &operand_metrics};
   kube::Leadership leadership(app, client, std::move(lease));
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
     return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);
@@ -211,6 +223,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Result<> drained = Ok();
   if (server != nullptr) drained = co_await server->Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();
+  if (metrics_server != nullptr) co_await metrics_server->Drain(app.grace_left());
   co_await kube::EndTasksAndOpsServer(app, ops);
   co_return Ok();
 }
@@ -245,7 +258,8 @@ Async<> Serve(App& app) {
   health.AddReadiness("webhooks", [&serving]() -> Result<void> {
     return serving ? Ok() : Result<void>(Error::Unavailable("no certificate yet"));
   });
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health,
+                                kube::PublicMetrics(metrics));
   if (!ops) co_return ops.error();
   app.tasks().Spawn("ops-server", (*ops)->Run());
 

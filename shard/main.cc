@@ -91,7 +91,8 @@ Async<> Serve(App& app) {
   NamespaceController controller(app, **client, metrics, FLAGS_namespace);
   kube::HealthRegistry health;
   health.AddReadiness("work", [&controller] { return controller.Able(); });
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  auto ops =
+      kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, &metrics);
   if (!ops) co_return ops.error();
   app.tasks().Spawn("ops-server", (*ops)->Run());
 

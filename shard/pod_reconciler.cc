@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shard/pod_reconciler.h"
 
+#include <glog/logging.h>
+
 #include "api/names.h"
+#include "kube/base/one_line.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "placement/gate.h"
@@ -32,7 +35,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   if (!pod || !placement::HasGate(*pod, api::kLocalGate)) co_return Outcome::Done();
 
   kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
-  Result<> released = co_await Release(*pod);
+  Result<> released = co_await Release(*pod, request.log);
   if (!released) {
     if (released.error().code() == Code::kPermissionDenied) deps_.rights.OnForbidden();
     if (released.error().code() != Code::kCancelled) RecordFailure(*pod, released.error());
@@ -41,7 +44,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   co_return Outcome::Done();
 }
 
-Async<> PodReconciler::Release(Pod& pod) {
+Async<> PodReconciler::Release(Pod& pod, const std::string& log) {
   bool refused = false;
   for (int attempt = 1;; ++attempt) {
     std::string ns = pod.metadata().namespace_();
@@ -67,6 +70,7 @@ Async<> PodReconciler::Release(Pod& pod) {
       deps_.metrics.processed_pods.Increment();
       kube::core::ObjectReference about = kube::ReferenceTo(pod);
       for (placement::PodEvent& event : release.events) {
+        VLOG(1) << log << " released: " << event.reason << ": " << kube::OneLine(event.message);
         deps_.events.Record(about, event.warning, event.reason, std::move(event.message));
       }
       co_return Ok();
@@ -79,6 +83,8 @@ Async<> PodReconciler::Release(Pod& pod) {
     if ((!refused_now && !kube::IsConflict(written)) || attempt == kMaxAttempts) {
       co_return written.error().Prefix("drop the local gate");
     }
+    VLOG(1) << log << (refused_now ? " refused, only the gate is removed: " : " conflict: ")
+            << kube::OneLine(written.error().message());
     if (refused_now) RecordFailure(pod, written.error());
     refused |= refused_now;
     Result<Pod> live = co_await ReadLive(pod);

@@ -37,7 +37,7 @@ class PodReconciler final : public kube::Reconciler {
 
  private:
   // Decides and writes. On a conflict, reads `pod` again and starts over.
-  kube::Async<> Release(kube::core::Pod& pod);
+  kube::Async<> Release(kube::core::Pod& pod, const std::string& log);
   // Reads the pod from the API server. kNotFound if it was deleted.
   kube::Async<kube::core::Pod> ReadLive(const kube::core::Pod& pod);
   void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);

@@ -69,10 +69,13 @@ install_packages() {
   apt_lists_are_fresh || as_root apt-get update --quiet
   # Lists younger than a day may name versions that a security update has replaced.
   apt_install "${missing[@]}" || { as_root apt-get update --quiet && apt_install "${missing[@]}"; }
-  # The tests start the registry as a process; Debian's service would use port 5000 after a reboot.
-  if [[ " ${missing[*]} " == *" docker-registry "* && -d /run/systemd/system ]]; then
-    as_root systemctl disable --quiet docker-registry.service
-  fi
+  # The tests start these as processes; Debian's services would use their ports after a reboot.
+  local name
+  for name in docker-registry prometheus; do
+    if [[ " ${missing[*]} " == *" $name "* && -d /run/systemd/system ]]; then
+      as_root systemctl disable --quiet "$name.service"
+    fi
+  done
 }
 
 go_fits() {

@@ -7,6 +7,7 @@
 
 #include "api/names.h"
 #include "kube/base/error.h"
+#include "kube/base/one_line.h"
 #include "kube/types/object_name.h"
 #include "placement/gating.h"
 #include "webhook/gate_patch.h"
@@ -22,11 +23,11 @@ std::string_view DecisionName(GateDecision decision) {
     case GateDecision::kGate:
       return "gated";
     case GateDecision::kAlreadyGated:
-      return "has the gate";
+      return "already-gated";
     case GateDecision::kIgnore:
       return "ignored";
     case GateDecision::kOffLimits:
-      return "off limits";
+      return "off-limits";
   }
   return "";
 }
@@ -97,7 +98,8 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
   }
   bool local = !options_.shard_namespace.empty();
   GateDecision decision = DecideGate(review.pod, path);
-  VLOG(2) << "pod " << review.pod.ns << "/" << review.name << ": " << DecisionName(decision);
+  VLOG(1) << "pod=" << kube::OneLine(review.pod.ns) << "/" << kube::OneLine(review.name)
+          << " gate=" << (local ? "local" : "cluster") << " decision=" << DecisionName(decision);
   if (decision == GateDecision::kGate) gated_.Increment();
   return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config)
                                           : ClusterPatch(review, decision));

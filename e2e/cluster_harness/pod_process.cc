@@ -118,7 +118,8 @@ std::vector<std::string> PodProcess::Arguments() const {
   }
   // All pods share one network here, so flags with default ports need the pod's own address.
   for (const auto& [port, flag] :
-       {std::pair("metrics", "--health-address="), std::pair("webhook", "--address=")}) {
+       {std::pair("health", "--health-address="), std::pair("metrics", "--health-address="),
+        std::pair("webhook", "--address=")}) {
     bool said = std::any_of(
         arguments.begin(), arguments.end(),
         [flag = flag](const std::string& argument) { return argument.starts_with(flag); });

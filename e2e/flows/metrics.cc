@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// The metrics of each program, under the names that alerts and dashboards use.
+// The metrics of each program, under the names that alerts and dashboards use. Those of the
+// operator and of the cluster's operands are served over TLS, to clients with the right to read
+// them.
 #include <map>
 #include <sstream>
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
+#include "kube/base/base64.h"
+#include "kube/client/typed.h"
 #include "kube/http/pool.h"
 
 namespace e2e {
@@ -13,20 +17,85 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Result;
 
+constexpr const char* kReader = "multiarch-tuning-operator-metrics-reader";
+
 class MetricsFlow : public FlowFixture {
  protected:
+  void TearDown() override {
+    (void)scene().Delete(kClusterRoleBindings, BindingName());
+    FlowFixture::TearDown();
+  }
+
+  std::string BindingName() { return "metrics-reader-" + scene().ns(); }
+
+  // A token of a new ServiceAccount.
+  std::string TokenOf(const std::string& account) {
+    Json service_account = {
+        {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
+    auto created = scene().Create(kServiceAccounts, service_account);
+    EXPECT_TRUE(created) << created.error();
+    kube::ApiRequest request{
+        .method = kube::Method::kPost,
+        .target = kServiceAccounts.Path(scene().ns(), account, "token"),
+        .content_type = std::string(kube::kJson),
+        .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})"};
+    auto answer = cluster().Run(cluster().client().Call(std::move(request)));
+    EXPECT_TRUE(answer) << answer.error();
+    return answer ? kube::StringAt(*kube::ParseJson(answer->body), "status.token") : "";
+  }
+
+  // A token of a ServiceAccount that may read metrics.
+  std::string ReaderToken() {
+    std::string token = TokenOf("reader");
+    Json binding = {
+        {"apiVersion", "rbac.authorization.k8s.io/v1"},
+        {"kind", "ClusterRoleBinding"},
+        {"metadata", {{"name", BindingName()}}},
+        {"roleRef",
+         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", kReader}}}};
+    binding["subjects"] = Json::array(
+        {{{"kind", "ServiceAccount"}, {"name", "reader"}, {"namespace", scene().ns()}}});
+    auto created = scene().Create(kClusterRoleBindings, binding);
+    EXPECT_TRUE(created) << created.error();
+    return token;
+  }
+
+  // What `process` answers to GET /metrics. In the operator's namespace over TLS, with the
+  // authorities in the Secret of its certificate, and with `token` unless that is empty.
+  Result<kube::HttpResponse> Get(const PodProcess& process, const std::string& token) {
+    bool tls = process.ns() == cluster().operator_namespace();
+    kube::Origin origin{
+        .scheme = tls ? "https" : "http", .host = process.ip(), .port = tls ? "8443" : "8080"};
+    if (tls) {
+      const std::map<std::string, std::string_view> services = {
+          {"operator", api::kOperatorServiceName},
+          {"cluster-controller", api::kControllerName},
+          {"webhook", api::kWebhookName}};
+      std::string service(services.at(process.program_name()));
+      auto secret = cluster().Run(
+          kube::GetObject(cluster().client(), kSecrets, kube::ObjectKey{process.ns(), service}));
+      if (!secret) return secret.error();
+      const Json& data = secret->body()["data"];
+      origin.tls.ca_pem = *kube::Base64Decode(data.value("ca.crt", ""));
+      if (origin.tls.ca_pem.empty()) return kube::Error::NotFound("no ca.crt in " + service);
+      origin.tls.server_name = service + "." + process.ns() + ".svc";
+    }
+    auto pool = kube::HttpPool::New(cluster().io().get_executor(), cluster().clock(), origin, {});
+    kube::HttpRequest request{.method = "GET", .target = "/metrics", .timeout = 5s};
+    if (!token.empty()) request.headers.emplace_back("Authorization", "Bearer " + token);
+    return cluster().Run(pool->Call(std::move(request)));
+  }
+
   // Each metric of the processes of `program` in `ns`, summed over all labels; histograms as
   // _count.
   std::map<std::string, double> Read(const std::string& program, const std::string& ns) {
+    if (token_.empty()) token_ = ReaderToken();
     std::map<std::string, double> sums;
     for (PodProcess* process : TheProcessCluster().kubelet().OfProgram(program, ns)) {
-      kube::Origin origin{.scheme = "http", .host = process->ip(), .port = "8080"};
-      auto pool = kube::HttpPool::New(cluster().io().get_executor(), cluster().clock(), origin, {});
-      kube::HttpRequest request{.method = "GET", .target = "/metrics", .timeout = 5s};
-      auto answer = cluster().Run(pool->Call(request));
+      auto answer = Get(*process, token_);
       EXPECT_TRUE(answer) << process->name() << ": " << answer.error();
       if (!answer) continue;
-      EXPECT_EQ(answer->status, 200);
+      EXPECT_EQ(answer->status, 200) << answer->body;
       std::istringstream lines(answer->body);
       for (std::string line; std::getline(lines, line);) {
         if (line.starts_with('#')) continue;
@@ -36,6 +105,9 @@ class MetricsFlow : public FlowFixture {
     }
     return sums;
   }
+
+ private:
+  std::string token_;
 };
 
 TEST_F(MetricsFlow, EachProgramCountsItsWork) {
@@ -74,8 +146,10 @@ TEST_F(MetricsFlow, EachProgramCountsItsWork) {
     EXPECT_GE(controller[name] - controller_before[name], kPods) << name;
   }
   EXPECT_EQ(controller["leader_election_master_status"], 1) << "exactly one replica leads";
+  EXPECT_GT(webhook["mto_ppo_certificate_end_timestamp_seconds"], 1e9);
 
   std::map<std::string, double> of_operator = Read("operator", ops);
+  EXPECT_GE(of_operator["mto_ppo_shards"], 1);
   for (auto* program : {&shard, &controller, &of_operator}) {
     for (const char* name :
          {"rest_client_requests_total", "rest_client_request_duration_seconds_count",
@@ -83,6 +157,38 @@ TEST_F(MetricsFlow, EachProgramCountsItsWork) {
       EXPECT_GT((*program)[name], 0) << name;
     }
     EXPECT_EQ((*program)["controller_runtime_reconcile_panics_total"], 0);
+  }
+}
+
+TEST_F(MetricsFlow, TheApiServerDecidesWhoReadsMetricsOfTheCluster) {
+  std::string reader = ReaderToken();
+  std::string other = TokenOf("other");
+  for (const char* program : {"operator", "cluster-controller", "webhook"}) {
+    SCOPED_TRACE(program);
+    auto processes =
+        TheProcessCluster().kubelet().OfProgram(program, cluster().operator_namespace());
+    ASSERT_FALSE(processes.empty());
+    for (PodProcess* process : processes) {
+      for (const auto& [token, status] :
+           {std::pair(std::string(), 401), std::pair(std::string("wrong"), 401),
+            std::pair(other, 403), std::pair(reader, 200)}) {
+        auto answer = Get(*process, token);
+        ASSERT_TRUE(answer) << answer.error();
+        EXPECT_EQ(answer->status, status) << answer->body;
+        EXPECT_EQ(answer->body.find("process_cpu_seconds_total") != std::string::npos,
+                  status == 200);
+      }
+      // Not beside the health of the process.
+      kube::Origin origin{.scheme = "http", .host = process->ip(), .port = "8080"};
+      auto pool = kube::HttpPool::New(cluster().io().get_executor(), cluster().clock(), origin, {});
+      for (const auto& [path, status] :
+           {std::pair("/metrics", 404), std::pair("/readyz", 200), std::pair("/healthz", 200)}) {
+        kube::HttpRequest request{.method = "GET", .target = path, .timeout = 5s};
+        auto answer = cluster().Run(pool->Call(std::move(request)));
+        ASSERT_TRUE(answer) << answer.error();
+        EXPECT_EQ(answer->status, status) << path;
+      }
+    }
   }
 }
 

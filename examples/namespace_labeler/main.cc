@@ -49,7 +49,8 @@ kube::Async<> Serve(kube::App& app) {
     if (!namespaces.synced()) return kube::Error::Unavailable("not synced");
     return kube::Ok();
   });
-  auto ops = kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+  auto ops =
+      kube::NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, &metrics);
   if (!ops) co_return ops.error();
 
   // Run until SIGTERM, then finish the reconciles in flight.

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/client/new_client.h"
 
+#include <glog/logging.h>
+
 #include <algorithm>
 #include <charconv>
 #include <random>
 #include <utility>
 
+#include "kube/base/one_line.h"
 #include "kube/client/credentials.h"
 #include "kube/client/frame_reader.h"
 #include "kube/codec/codec.h"
@@ -165,8 +168,14 @@ class HttpClient final : public Client {
   }
 
   void Observe(const ApiRequest& request, int status, TimePoint begun) {
-    if (options_.observer == nullptr) return;
-    options_.observer->OnCall(MethodName(request.method), authority_, status, clock_.Now() - begun);
+    Duration took = clock_.Now() - begun;
+    // Never headers and bodies: they contain tokens and Secrets.
+    VLOG(2) << "request=" << MethodName(request.method) << " " << OneLine(request.target)
+            << " status=" << status
+            << " took=" << std::chrono::duration_cast<std::chrono::milliseconds>(took).count()
+            << "ms";
+    if (options_.observer != nullptr)
+      options_.observer->OnCall(MethodName(request.method), authority_, status, took);
   }
 
   Executor executor_;

@@ -6,19 +6,9 @@
 #include <cstdio>
 #include <random>
 
+#include "kube/base/one_line.h"
+
 namespace kube {
-namespace {
-
-// Messages contain text from the cluster and from remote servers, which must not inject log lines.
-std::string OneLine(const std::string& text) {
-  constexpr size_t kMaxLength = 2000;
-  std::string line;
-  for (unsigned char c : text.substr(0, kMaxLength))
-    line += c < 0x20 || c == 0x7f ? ' ' : static_cast<char>(c);
-  return line;
-}
-
-}  // namespace
 
 Controller::Controller(ControllerOptions options, Reconciler& reconciler, Clock& clock,
                        ControllerObserver* observer)
@@ -62,51 +52,56 @@ asio::awaitable<void> Controller::Work() {
 asio::awaitable<void> Controller::ReconcileOne(ObjectKey key) {
   char id[9];
   std::snprintf(id, sizeof id, "%08x", ++last_id_);
-  VLOG(2) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
-          << " reconcile=" << id << " starts";
+  std::string log = "controller=" + options_.name + " object=" + OneLine(key.ToString());
+  log += " reconcile=" + std::string(id);
+  VLOG(2) << log << " begins";
 
   TimePoint start = clock_.Now();
   Result<Outcome> result = Outcome::Done();
   bool panicked = false;
   // A bug triggered by one object must not stop the work on all others.
   try {
-    Request request{key};
+    Request request{key, log};
     result = co_await reconciler_.Reconcile(std::move(request));
   } catch (const std::exception& e) {
     panicked = true;
     result = Error::Internal(std::string("unexpected exception: ") + e.what());
   }
-  HandleResult(key, result, id, panicked, clock_.Now() - start);
+  HandleResult(key, result, log, panicked, clock_.Now() - start);
   queue_.Done(key);
 }
 
 void Controller::HandleResult(const ObjectKey& key, const Result<Outcome>& result,
-                              std::string_view id, bool panicked, Duration took) {
+                              const std::string& log, bool panicked, Duration took) {
   using Ending = ControllerObserver::Ending;
+  auto milliseconds = [](Duration time) {
+    return std::chrono::duration_cast<std::chrono::milliseconds>(time).count();
+  };
   Ending ending = Ending::kSuccess;
   if (result) {
     queue_.Forget(key);
     if (result->delay()) {
       ending = Ending::kRequeueAfter;
       queue_.AddAfter(key, *result->delay());
+      VLOG(2) << log << " ends after " << milliseconds(took) << " ms, again in "
+              << result->delay()->count() << " ms";
+    } else {
+      VLOG(2) << log << " ends after " << milliseconds(took) << " ms";
     }
   } else if (result.error().code() == Code::kConflict && !result.error().terminal()) {
     ending = Ending::kRequeue;
     queue_.AddRateLimited(key);
-    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
-            << " reconcile=" << id << " conflict: " << OneLine(result.error().message());
+    VLOG(1) << log << " conflict: " << OneLine(result.error().message());
   } else if (result.error().code() == Code::kCancelled) {
     // Asked to stop: the next leader reconciles all objects.
     ending = Ending::kRequeue;
-    VLOG(1) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
-            << " reconcile=" << id << " cancelled";
+    VLOG(1) << log << " cancelled";
     queue_.AddRateLimited(key);
   } else {
     bool terminal = result.error().terminal();
     ending = terminal ? Ending::kTerminalError : Ending::kError;
-    LOG(ERROR) << "controller=" << options_.name << " object=" << OneLine(key.ToString())
-               << " reconcile=" << id << " attempts=" << queue_.failures(key) + 1
-               << (terminal ? " terminal" : "") << " error=" << OneLine(result.error().ToString());
+    LOG(ERROR) << log << " attempts=" << queue_.failures(key) + 1 << (terminal ? " terminal" : "")
+               << " error=" << OneLine(result.error().ToString());
     if (terminal) {
       queue_.Forget(key);
     } else {

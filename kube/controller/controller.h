@@ -6,11 +6,11 @@
 //   tasks.Spawn("pod-labeler", pods.Run(tasks));
 //
 // Errors are logged here and nowhere below, one line each: "controller=pod-labeler object=ns/web
-// reconcile=7f3a ...". Thread: one executor. The controller outlives its tasks.
+// reconcile=7f3a ...". Reconcilers start their lines about an object with Request::log. Thread: one
+// executor. The controller outlives its tasks.
 #pragma once
 
 #include <string>
-#include <string_view>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -57,7 +57,8 @@ class Controller {
  private:
   asio::awaitable<void> Work();
   asio::awaitable<void> ReconcileOne(ObjectKey key);
-  void HandleResult(const ObjectKey& key, const Result<Outcome>& result, std::string_view id,
+  // `log`: as in Request.
+  void HandleResult(const ObjectKey& key, const Result<Outcome>& result, const std::string& log,
                     bool panicked, Duration took);
 
   ControllerOptions options_;

@@ -5,6 +5,7 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 
 #include "kube/base/async.h"
 #include "kube/types/resource.h"
@@ -13,6 +14,9 @@ namespace kube {
 
 struct Request {
   ObjectKey key;
+  // The start of each log line about this reconcile: "controller=pod-labeler object=ns/web
+  // reconcile=5f0c7a12".
+  std::string log = {};
 };
 
 // The result of a successful reconcile: when to reconcile the key again.

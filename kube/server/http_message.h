@@ -15,6 +15,8 @@ struct HttpCall {
   // Without the query; not percent-decoded.
   std::string path;
   std::string body;
+  // The value of the Authorization header, "" for none. A secret: never log it.
+  std::string authorization = {};
 };
 
 struct HttpReply {

@@ -143,7 +143,8 @@ class Session final : public HttpSession {
     Parser::value_type message = parser.release();
     std::string_view target = View(message.target());
     HttpCall call{std::string(View(message.method_string())),
-                  std::string(target.substr(0, target.find('?'))), std::move(message.body())};
+                  std::string(target.substr(0, target.find('?'))), std::move(message.body()),
+                  std::string(View(message[http::field::authorization]))};
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
 

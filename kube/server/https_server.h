@@ -67,6 +67,8 @@ class HttpsServer {
   // The port it listens on.
   uint16_t port() const { return port_; }
   size_t connections() const { return sessions_.size(); }
+  // The certificate that new connections get, as PEM; empty for plain HTTP.
+  const std::string& certificate_pem() const { return tls_.certificate_pem(); }
   // Memory reserved for large requests.
   size_t body_bytes() const { return context_.reserved_bytes; }
 

@@ -4,8 +4,10 @@
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
-DEFINE_string(health_address, ":8080",
-              "Where to serve /healthz, /readyz and /metrics, as host:port over plain HTTP.");
+DEFINE_string(
+    health_address, ":8080",
+    "Where to serve /healthz, /readyz and, unless it is protected, /metrics, as host:port "
+    "over plain HTTP.");
 
 namespace kube {
 namespace {
@@ -17,16 +19,14 @@ Async<HttpReply> AnswerHealth(HealthRegistry::Report report) {
                       std::move(report.text)};
 }
 
-Async<HttpReply> AnswerMetrics(const Metrics& metrics) {
-  co_return HttpReply{200, "text/plain; version=0.0.4; charset=utf-8", metrics.Render()};
-}
+Async<HttpReply> AnswerMetrics(const Metrics& metrics) { co_return MetricsReply(metrics); }
 
 }  // namespace
 
 Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock,
                                                   const std::string& address,
                                                   const HealthRegistry& health,
-                                                  const Metrics& metrics) {
+                                                  const Metrics* metrics) {
   // Legitimate clients are few and send their request immediately: a probe may displace any
   // connection without a request.
   HttpsServerOptions options{
@@ -39,8 +39,14 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
   (*server)->Handle("GET", "/healthz", [](HttpCall) { return AnswerHealth({.text = "ok\n"}); });
   (*server)->Handle("GET", "/readyz",
                     [&health](HttpCall) { return AnswerHealth(health.Readiness()); });
-  (*server)->Handle("GET", "/metrics", [&metrics](HttpCall) { return AnswerMetrics(metrics); });
+  if (metrics != nullptr) {
+    (*server)->Handle("GET", "/metrics", [metrics](HttpCall) { return AnswerMetrics(*metrics); });
+  }
   return server;
+}
+
+HttpReply MetricsReply(const Metrics& metrics) {
+  return {200, "text/plain; version=0.0.4; charset=utf-8", metrics.Render()};
 }
 
 asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops) {

@@ -4,7 +4,7 @@
 // and shutdown.
 //
 //   HealthRegistry health;
-//   auto ops = NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, metrics);
+//   auto ops = NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, &metrics);
 //   app.tasks().Spawn("ops-server", (*ops)->Run());
 //   ...
 //   co_await EndTasksAndOpsServer(app, **ops);
@@ -20,17 +20,22 @@
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 #include "kube/server/health.h"
+#include "kube/server/http_message.h"
 #include "kube/server/https_server.h"
 
 DECLARE_string(health_address);
 
 namespace kube {
 
-// `health` and `metrics` must outlive the server.
+// `health` and `metrics` must outlive the server. Without `metrics` it serves no /metrics: see
+// metrics_server.h.
 Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& clock,
                                                   const std::string& address,
                                                   const HealthRegistry& health,
-                                                  const Metrics& metrics);
+                                                  const Metrics* metrics);
+
+// The answer to GET /metrics.
+HttpReply MetricsReply(const Metrics& metrics);
 
 // The end of a program: ends app.tasks(), then drains `ops`, within what is left of the grace. An
 // error is logged.

@@ -35,7 +35,7 @@ TEST(OpsServerTest, ServesHealthReadinessAndMetrics) {
   Metrics metrics;
   metrics.AddCounter("x_total", "Counts x").Increment();
 
-  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, metrics);
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, &metrics);
   ASSERT_TRUE(server) << server.error();
   tasks.Spawn("ops", (*server)->Run());
   TestClient client(context, (*server)->port());
@@ -60,7 +60,7 @@ TEST(OpsServerTest, ProbesAreServedWhenSlowClientsHoldEveryConnection) {
   TaskGroup tasks(context.get_executor());
   HealthRegistry health;
   Metrics metrics;
-  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, metrics);
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, &metrics);
   ASSERT_TRUE(server) << server.error();
   tasks.Spawn("ops", (*server)->Run());
 
@@ -84,10 +84,25 @@ TEST(OpsServerTest, ProbesAreServedWhenSlowClientsHoldEveryConnection) {
   EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
 }
 
+TEST(OpsServerTest, ServesNoMetricsThatAreProtected) {
+  asio::io_context context(1);
+  TaskGroup tasks(context.get_executor());
+  HealthRegistry health;
+  auto server = NewOpsServer(context.get_executor(), RealClock(), "127.0.0.1:0", health, nullptr);
+  ASSERT_TRUE(server) << server.error();
+  tasks.Spawn("ops", (*server)->Run());
+  TestClient client(context, (*server)->port());
+  ASSERT_TRUE(client.Connect());
+  EXPECT_EQ(client.Request("GET", "/healthz").status, 200);
+  EXPECT_EQ(client.Request("GET", "/metrics").status, 404);
+  EXPECT_TRUE(kube::Run(context, (*server)->Drain(1s)).has_value());
+  EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
+}
+
 TEST(OpsServerTest, ErrorOfAnInvalidAddressNamesTheFlag) {
   asio::io_context context(1);
   auto server =
-      NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), Metrics());
+      NewOpsServer(context.get_executor(), RealClock(), "8080", HealthRegistry(), nullptr);
   ASSERT_TRUE(FailedWith(server, Code::kInvalid));
   EXPECT_THAT(server.error().message(), HasSubstr("--health-address"));
 }

@@ -27,6 +27,8 @@ class TlsFiles {
 
   // The newest valid pair; null before the first.
   std::shared_ptr<asio::ssl::context> context() const { return context_; }
+  // The certificate chain of context(), as PEM.
+  const std::string& certificate_pem() const { return certificate_; }
 
  private:
   // Detects changes of a file: device, inode, size, seconds and nanoseconds of its ctime.

@@ -26,6 +26,8 @@ using kube::core::Secret;
 
 constexpr char kCertificateKey[] = "tls.crt";
 constexpr char kPrivateKeyKey[] = "tls.key";
+// In a serving certificate's Secret: the authorities that its clients have to trust.
+constexpr char kAuthoritiesKey[] = "ca.crt";
 // The authority before the current one, without its key.
 constexpr char kPreviousKey[] = "previous.crt";
 
@@ -200,19 +202,21 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   issued.ca_bundle_pem = signer.certificate_pem;
   std::string previous = DataOf(*authority, kPreviousKey);
   if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
-  bool fresh = serves && Serves(issued.serving, request, clock.WallNow(), kServingRenewal);
-  if (fresh && kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem))
-    co_return issued;
+  bool published =
+      !request.publish_authorities || DataOf(*secret, kAuthoritiesKey) == issued.ca_bundle_pem;
+  bool fresh = serves && Serves(issued.serving, request, clock.WallNow(), kServingRenewal) &&
+               kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem);
+  if (fresh && published) co_return issued;
 
   // A trusted certificate stays in use until the API server trusts the new authority.
   std::string signer_of_used = SignerIn(issued.ca_bundle_pem, in_use);
-  if (!signer_of_used.empty()) {
+  if (!fresh && !signer_of_used.empty()) {
     Result<bool> may_sign = co_await MaySign(client, clock, request, signer.certificate_pem);
     if (!may_sign) co_return may_sign.error();
     issued.pending = !*may_sign;
-    if (issued.pending && serves) co_return issued;
+    if (issued.pending && serves && published) co_return issued;
   }
-  if (!issued.pending) {
+  if (!fresh && !issued.pending) {
     Result<KeyPair> made =
         kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
     if (!made) co_return made.error().Prefix("issue certificate " + request.serving.ToString());
@@ -220,13 +224,17 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   }
   (*secret->mutable_data())[kCertificateKey] = issued.serving.certificate_pem;
   (*secret->mutable_data())[kPrivateKeyKey] = issued.serving.private_key_pem;
+  if (request.publish_authorities)
+    (*secret->mutable_data())[kAuthoritiesKey] = issued.ca_bundle_pem;
   if (request.serving_owner && secret->metadata().owner_references().empty()) {
     *secret->mutable_metadata()->add_owner_references() = *request.serving_owner;
   }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
   LOG(INFO) << "certificate=" << request.serving.ToString()
-            << (issued.pending ? " restored" : " issued");
+            << (fresh || (issued.pending && serves) ? " has new authorities"
+                : issued.pending                    ? " restored"
+                                                    : " issued");
   co_return issued;
 }
 

@@ -49,6 +49,8 @@ struct CertificateRequest {
   kube::ObjectKey authority;
   // The Secret of the serving certificate; type kubernetes.io/tls.
   kube::ObjectKey serving;
+  // The name of its Service for the API server. Those of the cluster's operands and of the operator
+  // also have a name without namespace, for the ServiceMonitors.
   std::vector<std::string> dns_names;
   // On both Secrets, in addition to kManagedByLabel.
   std::map<std::string, std::string> labels;
@@ -57,6 +59,9 @@ struct CertificateRequest {
   // The objects with the CA bundle. For one that does not exist or has no webhook, the API server
   // calls none.
   std::vector<BundleLocation> bundles = {};
+  // Whether the serving certificate's Secret also has the authorities, as ca.crt, for clients other
+  // than the API server.
+  bool publish_authorities = false;
   // The pair that this process serves, for the case that both Secrets are lost.
   std::optional<kube::KeyPair> served = std::nullopt;
 };

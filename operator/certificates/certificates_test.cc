@@ -36,7 +36,8 @@ class CertificatesTest : public testing::Test {
             .dns_names = {"web-hook.shop.svc"},
             .labels = {{"a", "b"}},
             .serving_owner = owner_,
-            .bundles = {{kube::kMutatingWebhookConfigurations, "of-shop"}}};
+            .bundles = {{kube::kMutatingWebhookConfigurations, "of-shop"}},
+            .publish_authorities = publish_};
   }
   IssuedCertificate Ensure() {
     Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, Request()));
@@ -66,6 +67,7 @@ class CertificatesTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   std::optional<kube::meta::OwnerReference> owner_;
+  bool publish_ = false;
 };
 
 TEST_F(CertificatesTest, OnlyTheServingCertificateHasAnOwner) {
@@ -182,6 +184,30 @@ TEST_F(CertificatesTest, ANewAuthorityWaitsUntilAllApiServersHaveSeenIt) {
   EXPECT_TRUE(Ensure().pending);
   clock_.Advance(2s);
   EXPECT_FALSE(Ensure().pending);
+}
+
+TEST_F(CertificatesTest, PublishesTheAuthoritiesForOtherClients) {
+  IssuedCertificate issued = Ensure();
+  EXPECT_EQ(Data(kServing, "ca.crt"), "none");
+
+  // Of a certificate that an earlier version issued, which stays.
+  publish_ = true;
+  EXPECT_EQ(Ensure().serving.certificate_pem, issued.serving.certificate_pem);
+  EXPECT_EQ(Data(kServing, "tls.crt"), issued.serving.certificate_pem);
+  EXPECT_EQ(Data(kServing, "ca.crt"), issued.ca_bundle_pem);
+  size_t calls = api_.calls().size();
+  Ensure();
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_EQ(api_.calls().size(), calls + 2) << "two reads";
+
+  // A new authority is published before its first certificate.
+  Configure(issued.ca_bundle_pem);
+  api_.Delete<Secret>(kAuthority);
+  IssuedCertificate pending = Ensure();
+  EXPECT_TRUE(pending.pending);
+  EXPECT_EQ(Data(kServing, "tls.crt"), issued.serving.certificate_pem);
+  EXPECT_EQ(Data(kServing, "ca.crt"), pending.ca_bundle_pem);
+  EXPECT_THAT(pending.ca_bundle_pem, HasSubstr(issued.ca_bundle_pem));
 }
 
 TEST_F(CertificatesTest, BundlesAreReadOnlyWhenNeeded) {

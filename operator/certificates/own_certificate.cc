@@ -13,6 +13,7 @@
 #include "api/names.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
+#include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -59,11 +60,13 @@ Async<> OwnCertificate::Refresh() {
   CertificateRequest request{
       .authority = {ns_, "multiarch-tuning-operator-ca"},
       .serving = {ns_, std::string(api::kOperatorServiceName)},
-      .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_)},
+      .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_),
+                    std::string(kManagedBy)},
       .labels = {},
       .bundles = {{kube::kValidatingWebhookConfigurations,
                    std::string(kValidatingWebhookConfigurationName)},
                   {kube::kCustomResourceDefinitions, std::string(kConvertedCrdName)}},
+      .publish_authorities = true,
   };
   if (!served_.certificate_pem.empty()) request.served = served_;
   Result<IssuedCertificate> issued =

@@ -21,6 +21,7 @@ Operand ClusterController(const std::string& log_verbosity, const OperandOptions
                      .image = options.controller_image,
                      .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
                      .replicas = kReplicas,
+                     .protected_metrics = true,
                      .critical = true,
                      .memory_limit = "256Mi",
                      .env = options.proxy_environment};
@@ -43,6 +44,7 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
                    "--log-verbosity=" + log_verbosity},
           .replicas = kReplicas,
           .webhook = true,
+          .protected_metrics = true,
           .critical = true};
 }
 

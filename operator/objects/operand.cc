@@ -18,6 +18,17 @@ constexpr std::pair<const char*, const char*> kMonitoring[] = {
     {"network.openshift.io/policy-group", "monitoring"},
     {"kubernetes.io/metadata.name", "monitoring"}};
 
+constexpr int kHealthPort = 8080;
+constexpr int kProtectedMetricsPort = 8443;
+
+int MetricsPort(const Operand& operand) {
+  return operand.protected_metrics ? kProtectedMetricsPort : kHealthPort;
+}
+
+bool HasCertificate(const Operand& operand) { return operand.webhook || operand.protected_metrics; }
+
+bool CallsTheApi(const Operand& operand) { return !operand.webhook || operand.protected_metrics; }
+
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
 
 Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
@@ -27,8 +38,9 @@ Json NewOperandObject(const kube::Resource& resource, const Operand& operand) {
   return object;
 }
 
-Json Probe(const char* path, int delay, int period) {
-  Json probe = {{"httpGet", {{"path", path}, {"port", "metrics"}, {"scheme", "HTTP"}}},
+Json Probe(const Operand& operand, const char* path, int delay, int period) {
+  const char* port = operand.protected_metrics ? "health" : "metrics";
+  Json probe = {{"httpGet", {{"path", path}, {"port", port}, {"scheme", "HTTP"}}},
                 {"periodSeconds", period},
                 {"timeoutSeconds", 3},
                 {"failureThreshold", 3}};
@@ -56,18 +68,30 @@ Json Affinity(const Operand& operand, const OperandOptions& options) {
   return affinity;
 }
 
+Json ArgumentsOf(const Operand& operand) {
+  Json args = operand.args;
+  if (operand.protected_metrics) {
+    args.push_back("--metrics-address=:" + std::to_string(kProtectedMetricsPort));
+    if (operand.webhook) args.push_back("--metrics-cert-dir=" + std::string(kCertificateDirectory));
+  }
+  return args;
+}
+
 Json ContainerOf(const Operand& operand) {
-  Json ports = Json::array({{{"name", "metrics"}, {"containerPort", 8080}, {"protocol", "TCP"}}});
+  Json ports = Json::array(
+      {{{"name", "metrics"}, {"containerPort", MetricsPort(operand)}, {"protocol", "TCP"}}});
+  if (operand.protected_metrics)
+    ports.push_back({{"name", "health"}, {"containerPort", kHealthPort}, {"protocol", "TCP"}});
   if (operand.webhook)
     ports.push_back({{"name", "webhook"}, {"containerPort", 9443}, {"protocol", "TCP"}});
   Json container = {
       {"name", operand.binary},
       {"image", operand.image},
       {"imagePullPolicy", "IfNotPresent"},
-      {"args", operand.args},
+      {"args", ArgumentsOf(operand)},
       {"ports", ports},
-      {"readinessProbe", Probe("/readyz", 0, 2)},
-      {"livenessProbe", Probe("/healthz", 10, 20)},
+      {"readinessProbe", Probe(operand, "/readyz", 0, 2)},
+      {"livenessProbe", Probe(operand, "/healthz", 10, 20)},
       {"resources",
        {{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
         {"limits", {{"cpu", "500m"}, {"memory", operand.memory_limit}}}}},
@@ -82,10 +106,11 @@ Json ContainerOf(const Operand& operand) {
         {{{"name", "POD_NAME"},
           {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
   }
-  if (operand.webhook) {
-    container["volumeMounts"].push_back({{"name", "certificate"},
-                                         {"mountPath", std::string(kCertificateDirectory)},
-                                         {"readOnly", true}});
+  if (HasCertificate(operand)) {
+    std::string_view folder =
+        operand.webhook ? kCertificateDirectory : kMetricsCertificateDirectory;
+    container["volumeMounts"].push_back(
+        {{"name", "certificate"}, {"mountPath", std::string(folder)}, {"readOnly", true}});
   }
   for (const auto& [name, value] : operand.env)
     container["env"].push_back({{"name", name}, {"value", value}});
@@ -101,7 +126,7 @@ Json ContainerOf(const Operand& operand) {
 Json PodSpec(const Operand& operand, const OperandOptions& options) {
   Json spec = {
       {"serviceAccountName", operand.name},
-      {"automountServiceAccountToken", !operand.webhook},
+      {"automountServiceAccountToken", CallsTheApi(operand)},
       {"terminationGracePeriodSeconds", 30},
       {"affinity", Affinity(operand, options)},
       // No runAsUser: the image has a numeric user, and clusters that assign users to namespaces
@@ -111,7 +136,7 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
       {"containers", Json::array({ContainerOf(operand)})},
   };
   if (operand.critical) spec["priorityClassName"] = "system-cluster-critical";
-  if (operand.webhook) {
+  if (HasCertificate(operand)) {
     // 0444: readable for whatever user the container runs as.
     spec["volumes"].push_back({{"name", "certificate"},
                                {"secret", {{"secretName", operand.name}, {"defaultMode", 0444}}}});
@@ -138,8 +163,10 @@ Json OperandServiceAccount(const Operand& operand) {
 
 Json OperandService(const Operand& operand) {
   Json service = NewOperandObject(kube::kServices, operand);
-  Json ports = Json::array(
-      {{{"name", "metrics"}, {"port", 8080}, {"targetPort", "metrics"}, {"protocol", "TCP"}}});
+  Json ports = Json::array({{{"name", "metrics"},
+                             {"port", MetricsPort(operand)},
+                             {"targetPort", "metrics"},
+                             {"protocol", "TCP"}}});
   if (operand.webhook) {
     ports.push_back(
         {{"name", "webhook"}, {"port", 443}, {"targetPort", "webhook"}, {"protocol", "TCP"}});
@@ -154,7 +181,7 @@ Json OperandNetworkPolicy(const Operand& operand) {
   for (const auto& [label, value] : kMonitoring) {
     from.push_back({{"namespaceSelector", {{"matchLabels", {{label, value}}}}}});
   }
-  Json metrics = {{"ports", Json::array({{{"protocol", "TCP"}, {"port", 8080}}})},
+  Json metrics = {{"ports", Json::array({{{"protocol", "TCP"}, {"port", MetricsPort(operand)}}})},
                   {"from", std::move(from)}};
   Json ingress = Json::array({std::move(metrics)});
   if (operand.webhook)

@@ -16,6 +16,9 @@ namespace operator_ {
 // The folder of tls.crt and tls.key in a webhook's container.
 inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 
+// The same for the metrics of an operand without webhook, as the programs' flag has it.
+inline constexpr std::string_view kMetricsCertificateDirectory = "/etc/metrics/certs";
+
 // The mount point of the node's folders.
 inline constexpr std::string_view kHostDirectory = "/host";
 
@@ -30,9 +33,13 @@ struct Operand {
   std::vector<std::string> args;
 
   int replicas = 1;
-  // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls and
-  // gets no token.
+  // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls for
+  // that.
   bool webhook = false;
+  // Serves its metrics on port 8443, with the certificate of Secret `name`, to clients that the API
+  // server allows to read them; it needs the right to ask for that. Other operands serve them on
+  // port 8080, like health. An operand that makes no API calls gets no token.
+  bool protected_metrics = false;
   // An operand of the cluster: it may preempt other pods, and its replicas prefer different nodes.
   bool critical = false;
   std::string memory_limit = "64Mi";
@@ -43,7 +50,7 @@ struct Operand {
 };
 
 kube::Json OperandServiceAccount(const Operand& operand);
-// Port 8080 for health and metrics; for a webhook also port 443, which is 9443 of the pod.
+// The port of the metrics; for a webhook also port 443, which is 9443 of the pod.
 kube::Json OperandService(const Operand& operand);
 // Admits any client to the webhook's port, as the addresses of API servers are not known, and
 // monitoring namespaces to the metrics. Probes come from the pod's node, which a NetworkPolicy

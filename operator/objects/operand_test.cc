@@ -3,7 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
+#include <string>
 
 namespace operator_ {
 namespace {
@@ -110,6 +112,33 @@ TEST(OperandTest, AWebhookHasItsCertificateAndNoToken) {
   EXPECT_EQ(pod["containers"][0]["volumeMounts"][0]["mountPath"], "/etc/webhook/certs");
   EXPECT_EQ(PodSpecOf(Shard())["automountServiceAccountToken"], true);
   EXPECT_FALSE(PodSpecOf(Shard()).contains("volumes"));
+}
+
+TEST(OperandTest, ProtectedMetricsAreApartFromHealth) {
+  Operand controller = Shard();
+  Operand webhook = Webhook();
+  controller.protected_metrics = webhook.protected_metrics = true;
+  for (const Operand& operand : {controller, webhook}) {
+    Json pod = PodSpecOf(operand);
+    Json container = pod["containers"][0];
+    std::map<std::string, int> ports;
+    for (const Json& port : container["ports"]) ports[port["name"]] = port["containerPort"];
+    EXPECT_EQ(ports["metrics"], 8443);
+    EXPECT_EQ(ports["health"], 8080);
+    for (const char* probe : {"readinessProbe", "livenessProbe"})
+      EXPECT_EQ(container[probe]["httpGet"]["port"], "health");
+    EXPECT_EQ(pod["volumes"][0]["secret"]["secretName"], operand.name);
+    // It asks the API server who may read them.
+    EXPECT_EQ(pod["automountServiceAccountToken"], true);
+    EXPECT_EQ(OperandService(operand)["spec"]["ports"][0]["port"], 8443);
+    EXPECT_EQ(OperandNetworkPolicy(operand)["spec"]["ingress"][0]["ports"][0]["port"], 8443);
+  }
+  EXPECT_EQ(PodSpecOf(controller)["containers"][0]["args"],
+            Json::array({"--x", "--metrics-address=:8443"}));
+  EXPECT_EQ(PodSpecOf(controller)["containers"][0]["volumeMounts"][0]["mountPath"],
+            "/etc/metrics/certs");
+  EXPECT_EQ(PodSpecOf(webhook)["containers"][0]["args"],
+            Json::array({"--metrics-address=:8443", "--metrics-cert-dir=/etc/webhook/certs"}));
 }
 
 TEST(OperandTest, OnlyTheClustersOperandsMayPreemptPods) {

@@ -77,6 +77,17 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
   EXPECT_EQ(resources, (std::set<std::string>{"pods", "podplacementconfigs", "events", "leases"}));
 }
 
+// A namespace's owner gives no program the right to review tokens.
+TEST(ShardObjectsTest, MetricsOfAShardArePlain) {
+  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+    if (object.resource.kind != kube::kDeployments.kind) continue;
+    EXPECT_EQ(object.body.dump().find("8443"), std::string::npos) << object.body;
+    Json ports = object.body["spec"]["template"]["spec"]["containers"][0]["ports"];
+    EXPECT_EQ(ports[0]["name"], "metrics");
+    EXPECT_EQ(ports[0]["containerPort"], 8080);
+  }
+}
+
 TEST(ShardObjectsTest, TheWebhookHasNoPermissions) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     if (object.resource.kind != kube::kRoleBindings.kind) continue;
@@ -116,7 +127,8 @@ TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
     EXPECT_EQ(deployment["spec"]["strategy"]["rollingUpdate"]["maxUnavailable"], 0);
     EXPECT_FALSE(deployment["metadata"]["labels"].contains(std::string(kShardNamespaceLabel)));
     EXPECT_EQ(Find(objects, kube::kPodDisruptionBudgets, name)["spec"]["minAvailable"], 1);
-    Find(objects, kube::kServices, name);
+    Json service = Find(objects, kube::kServices, name);
+    EXPECT_EQ(service["spec"]["ports"][0]["port"], 8443) << "metrics over TLS";
   }
 }
 

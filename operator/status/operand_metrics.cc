@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/operand_metrics.h"
+
+#include <string_view>
+#include <utility>
+
+#include "api/names.h"
+#include "operator/status/observe.h"
+
+namespace operator_ {
+
+OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std::move(ns)) {
+  metrics.AddComputedGauge("mto_ppo_operand_unavailable",
+                           "1 for each operand whose Deployment has no available replica",
+                           [this] { return Unavailable(); });
+  metrics.AddComputedGauge("mto_ppo_shards", "Namespaces with a shard",
+                           [this] { return Shards(); });
+}
+
+kube::Metrics::Series OperandMetrics::Unavailable() const {
+  kube::Metrics::Series series;
+  if (store_ == nullptr) return series;
+  auto look_at = [&](const std::string& ns, std::string_view operand) {
+    Rollout rollout = RolloutIn(*store_, ns, operand);
+    if (!rollout.exists || rollout.available) return;
+    series.push_back({{{"operand", std::string(operand)}, {"operand_namespace", ns}}, 1});
+  };
+  for (std::string_view operand : {api::kControllerName, api::kWebhookName}) look_at(ns_, operand);
+  for (const std::string& ns : store_->ShardNamespaces()) {
+    for (std::string_view operand : {api::kShardControllerName, api::kShardWebhookName})
+      look_at(ns, operand);
+  }
+  return series;
+}
+
+kube::Metrics::Series OperandMetrics::Shards() const {
+  if (store_ == nullptr) return {};
+  return {{{}, static_cast<double>(store_->ShardNamespaces().size())}};
+}
+
+}  // namespace operator_

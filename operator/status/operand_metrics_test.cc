@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/status/operand_metrics.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+
+#include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/run.h"
+#include "kube/types/kinds.h"
+#include "operator/objects/operand_store.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+class OperandMetricsTest : public testing::Test {
+ protected:
+  void CreateDeployment(const char* ns, const char* name, const char* shard, int available) {
+    Json labels = {{"app.kubernetes.io/managed-by", "multiarch-tuning-operator"}};
+    if (*shard != 0) labels["multiarch.openshift.io/shard-namespace"] = shard;
+    Json deployment = {{"apiVersion", "apps/v1"},
+                       {"kind", "Deployment"},
+                       {"metadata", {{"name", name}, {"namespace", ns}, {"labels", labels}}},
+                       {"spec", {{"replicas", 1}}},
+                       {"status", {{"replicas", 1}, {"availableReplicas", available}}}};
+    api_.CreateJson(kube::kDeployments, deployment);
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::Metrics metrics_;
+};
+
+TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLeads) {
+  CreateDeployment("ops", "pod-placement-controller", "", 2);
+  CreateDeployment("ops", "pod-placement-web-hook", "", 0);
+  CreateDeployment("shop", "pod-placement-shard-controller", "shop", 0);
+  CreateDeployment("shop", "pod-placement-shard-web-hook", "shop", 1);
+  CreateDeployment("blog", "pod-placement-shard-controller", "blog", 1);
+  OperandStore store(api_, clock_);
+  kube::TaskGroup tasks(io_.get_executor());
+  store.Start(tasks);
+  ASSERT_TRUE(kube::Run(io_, store.WaitForSync()).has_value());
+
+  OperandMetrics of_operands(metrics_, "ops");
+  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
+  of_operands.Follow(&store);
+  std::string text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
+                              "operand_namespace=\"ops\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-shard-controller\","
+                        "operand_namespace=\"shop\"} 1\n"));
+  size_t series = 0;
+  for (size_t at = 0; (at = text.find("\nmto_ppo_operand_unavailable{", at)) != std::string::npos;
+       ++at)
+    ++series;
+  EXPECT_EQ(series, 2u) << text;
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards 2\n"));
+
+  of_operands.Follow(nullptr);
+  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("mto_ppo_operand_unavailable{")));
+  EXPECT_TRUE(kube::Run(io_, tasks.Stop(clock_, 10s)).has_value());
+}
+
+}  // namespace
+}  // namespace operator_

@@ -196,6 +196,19 @@ TEST_F(PodReconcilerTest, ATakeoverRemovesBothGatesInOneWrite) {
   EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
   EXPECT_EQ(Preferences(), 1);
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_EQ(placement_metrics_.shard_takeovers.Value(), 1);
+}
+
+TEST_F(PodReconcilerTest, TheOldestGatedPodIsTheOneThatWaitsForLongest) {
+  EXPECT_EQ(known_.OldestAge(), 0s);
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  ASSERT_THAT(Reconcile(), IsOk());
+  clock_.Advance(20s);
+  EXPECT_EQ(known_.OldestAge(), 20s);
+  clock_.Advance(10s);
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(known_.OldestAge(), 0s) << "released";
 }
 
 TEST_F(PodReconcilerTest, APodWithoutTheLocalGateGetsItsPreference) {

@@ -14,6 +14,8 @@
 
 namespace e2e {
 
+using kube::Json;
+
 class Prometheus {
  public:
   // False where no Prometheus is installed.

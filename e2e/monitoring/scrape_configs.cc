@@ -25,7 +25,8 @@ Json Copy(const std::string& meta, const std::string& label) {
 // Rules that keep what the LabelSelector `selector` selects; `prefix` is that of the labels of the
 // discovered object.
 void AddSelector(const Json& selector, const std::string& prefix, Json& rules) {
-  for (const auto& [label, value] : selector.value("matchLabels", Json::object()).items())
+  const Json labels = selector.value("matchLabels", Json::object());
+  for (const auto& [label, value] : labels.items())
     rules.push_back(Keep(prefix + MetaName(label), value));
   for (const Json& expression : selector.value("matchExpressions", Json::array())) {
     std::string any;
@@ -44,7 +45,7 @@ Json ScrapeConfigs(const Json& monitor, const ScrapeFiles& files) {
       pods ? "__meta_kubernetes_pod_label_" : "__meta_kubernetes_service_label_";
   Json discovery = {{"role", pods ? "pod" : "endpoints"}, {"kubeconfig_file", files.kubeconfig}};
   if (!kube::BoolAt(spec, "namespaceSelector.any"))
-    discovery["namespaces"]["names"] = {monitor.at("metadata").at("namespace")};
+    discovery["namespaces"]["names"] = Json::array({monitor.at("metadata").at("namespace")});
 
   Json configs = Json::array();
   for (const Json& endpoint : spec.at(pods ? "podMetricsEndpoints" : "endpoints")) {

@@ -25,6 +25,7 @@ class ScriptedReconciler final : public Reconciler {
 
   Async<Outcome> Reconcile(Request request) override {
     seen.push_back(request.key.name);
+    logs.push_back(request.log);
     ++running;
     most_running = std::max(most_running, running);
     if (work > 0s) {
@@ -41,6 +42,7 @@ class ScriptedReconciler final : public Reconciler {
 
   Clock& clock_;
   std::vector<std::string> seen;
+  std::vector<std::string> logs;
   std::deque<Result<Outcome>> answers;
   Duration work{};
   bool throws = false;
@@ -105,6 +107,18 @@ TEST_F(ControllerTest, ReconcilesAnEnqueuedKeyOnce) {
   Advance(1h);
   EXPECT_THAT(Seen(), ElementsAre("a"));
   EXPECT_THAT(observed_.endings, ElementsAre(Ending::kSuccess));
+}
+
+TEST_F(ControllerTest, EachReconcileHasAStartForItsLogLines) {
+  Enqueue("a");
+  Enqueue("b\nE1122 forged line");
+  Enqueue("a");
+  ASSERT_EQ(reconciler_.logs.size(), 3u);
+  const std::string start = "controller=test object=ns/a reconcile=";
+  EXPECT_EQ(reconciler_.logs[0].substr(0, start.size()), start);
+  EXPECT_EQ(reconciler_.logs[0].size(), start.size() + 8);
+  EXPECT_NE(reconciler_.logs[0], reconciler_.logs[2]) << "another reconcile of the same object";
+  EXPECT_EQ(reconciler_.logs[1].find('\n'), std::string::npos);
 }
 
 TEST_F(ControllerTest, ReconcilesAgainAfterTheRequestedDelay) {

@@ -27,6 +27,10 @@ int MetricsPort(const Operand& operand) {
 
 bool HasCertificate(const Operand& operand) { return operand.webhook || operand.protected_metrics; }
 
+std::string_view CertificateFolder(const Operand& operand) {
+  return operand.webhook ? kCertificateDirectory : kMetricsCertificateDirectory;
+}
+
 bool CallsTheApi(const Operand& operand) { return !operand.webhook || operand.protected_metrics; }
 
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
@@ -72,7 +76,7 @@ Json ArgumentsOf(const Operand& operand) {
   Json args = operand.args;
   if (operand.protected_metrics) {
     args.push_back("--metrics-address=:" + std::to_string(kProtectedMetricsPort));
-    if (operand.webhook) args.push_back("--metrics-cert-dir=" + std::string(kCertificateDirectory));
+    args.push_back("--metrics-cert-dir=" + std::string(CertificateFolder(operand)));
   }
   return args;
 }
@@ -107,10 +111,9 @@ Json ContainerOf(const Operand& operand) {
           {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
   }
   if (HasCertificate(operand)) {
-    std::string_view folder =
-        operand.webhook ? kCertificateDirectory : kMetricsCertificateDirectory;
-    container["volumeMounts"].push_back(
-        {{"name", "certificate"}, {"mountPath", std::string(folder)}, {"readOnly", true}});
+    container["volumeMounts"].push_back({{"name", "certificate"},
+                                         {"mountPath", std::string(CertificateFolder(operand))},
+                                         {"readOnly", true}});
   }
   for (const auto& [name, value] : operand.env)
     container["env"].push_back({{"name", name}, {"value", value}});

@@ -16,7 +16,7 @@ namespace operator_ {
 // The folder of tls.crt and tls.key in a webhook's container.
 inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 
-// The same for the metrics of an operand without webhook, as the programs' flag has it.
+// The same for an operand that has its certificate for its metrics alone.
 inline constexpr std::string_view kMetricsCertificateDirectory = "/etc/metrics/certs";
 
 // The mount point of the node's folders.

@@ -216,10 +216,13 @@ class BundleTest(unittest.TestCase):
         cls.want = by_key(json.loads(run(
             "operator/deploy/deploy", "--print", f"--with={','.join(BUNDLE_COMPONENTS)}"))["items"])
 
-    @staticmethod
-    def in_csv(name):
-        """Whether the permissions of this name are the operator's."""
-        return name.startswith("multiarch-tuning-operator")
+    def in_csv(self, name):
+        """Whether the role and binding of this name are the operator's alone."""
+        bindings = [item for (kind, _, other), item in self.want.items()
+                    if other == name and kind in ("RoleBinding", "ClusterRoleBinding")]
+        return bool(bindings) and all(
+            [subject["name"] for subject in binding["subjects"]] == ["multiarch-tuning-operator"]
+            for binding in bindings)
 
     def rules(self, binding_kind):
         """The rules that the bindings of a kind give to the operator."""
@@ -259,6 +262,7 @@ class BundleTest(unittest.TestCase):
             if kind not in left_out and not (rbac and self.in_csv(name)) and not elsewhere:
                 want[kind, name] = item
         self.assertIn(("ClusterRoleBinding", "pod-placement-controller"), want)
+        self.assertNotIn(("ClusterRoleBinding", "multiarch-tuning-operator"), want)
         self.assertEqual(sorted(got), sorted(want))
         self.assertEqual(got, want)
 

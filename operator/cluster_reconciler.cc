@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -11,7 +12,9 @@
 #include "operator/certificates/certificates.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/operand.h"
+#include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
 #include "placement/gate.h"
@@ -47,6 +50,20 @@ std::optional<std::vector<std::string>> ChooseGatesOfCluster(const Pod& pod, Tea
   return gates;
 }
 
+// "the first is shop/a", and what its deletion waits for.
+std::string FirstOf(const ConfigStore& configs) {
+  std::string ns = configs.Namespaces().front();
+  std::string text = "the first in namespace " + ns;
+  std::vector<api::PodPlacementConfig> first = configs.In(ns);
+  if (first.empty()) return text;
+  const auto& metadata = first.front().metadata();
+  text = "the first is " + ns + "/" + metadata.name();
+  if (!metadata.has_deletion_timestamp()) return text;
+  text += ", whose deletion waits for its finalizers:";
+  for (const std::string& finalizer : metadata.finalizers()) text += " " + finalizer;
+  return text;
+}
+
 // Objects in the operator's namespace that others write.
 bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
   const api::ClusterPodPlacementConfigSpec& spec = config.spec;
@@ -58,8 +75,8 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
-                                     OperandStore& store, kube::EventRecorder& events,
-                                     ClusterTiming timing)
+                                     OperandStore& store, UpgradeQueue& upgrades,
+                                     kube::EventRecorder& events, ClusterTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -69,10 +86,16 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
              .webhook_configuration = std::string(api::kMutatingWebhookConfigurationName)},
       configs_(configs),
       store_(store),
+      upgrades_(upgrades),
+      events_(events),
       timing_(timing),
       outage_(client, clock, store, options_.ns, timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
-      named_objects_(client, options_.ns) {}
+      named_objects_(client, options_.ns) {
+  // A certificate is looked at some times between its renewal and its end.
+  std::chrono::milliseconds often = RenewalOf(options_.certificate_validity) / 4;
+  timing_.resync = std::min(timing_.resync, often);
+}
 
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
   std::optional<Config> config = configs_.Cluster();
@@ -100,8 +123,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
 
   // Named objects are not watched.
   bool settled = view.operands.complete() && !certificate_pending_ && !NamesObjects(config);
-  auto status = ClusterStatus(config, view, clock_.WallNow());
-  Result<> written = co_await WriteStatus(client_, config, status);
+  view.upgrade = upgrades_.progress();
+  Result<> written = co_await WriteStatus(config, view);
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
   if (outage_.ungating()) co_return Outcome::After(kNextStep);
@@ -111,8 +134,7 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
 Async<Outcome> ClusterReconciler::Delete(Config config) {
   if (!configs_.empty()) {
     // The deletion of the last PodPlacementConfig starts the next reconcile.
-    std::string reason =
-        "PodPlacementConfigs exist, the first in namespace " + configs_.Namespaces().front();
+    std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
     co_return co_await Provision(std::move(config), std::move(reason));
   }
   // A config of another operator, deleted before this operator replaced the operands: its gated
@@ -126,14 +148,49 @@ Async<Outcome> ClusterReconciler::Delete(Config config) {
   if (*outcome != Outcome::Done()) {
     ClusterView view{.operands = Observe(store_, names_),
                      .deprovisioning = teardown_.WaitsFor(kEverywhere)};
-    auto status = ClusterStatus(config, view, clock_.WallNow());
-    Result<> written = co_await WriteStatus(client_, config, status);
+    Result<> written = co_await WriteStatus(config, view);
     if (!written) co_return written.error();
     co_return *outcome;
   }
   Result<> removed = co_await RemoveFinalizers(client_, config.metadata());
   if (!removed) co_return removed.error();
+  std::string others = ForeignFinalizers(config.metadata());
+  if (!others.empty()) {
+    ClusterView view{.deprovisioning =
+                         "the operands are removed; the deletion waits for the "
+                         "finalizers of others: " +
+                         others};
+    Result<> written = co_await WriteStatus(config, view);
+    if (!written) co_return written.error();
+  }
   co_return Outcome::Done();
+}
+
+Async<> ClusterReconciler::WriteStatus(const Config& config, const ClusterView& view) {
+  auto status = ClusterStatus(config, view, clock_.WallNow());
+  Result<> written = co_await operator_::WriteStatus(client_, config, status);
+  if (!written) co_return written.error();
+  for (StatusEvent& event : EventsOf(config.status, status)) {
+    events_.Record(kube::ReferenceTo(config), event.warning, event.reason,
+                   std::move(event.message));
+  }
+  if (std::exchange(certificate_renewed_, false)) {
+    events_.Record(kube::ReferenceTo(config), /*warning=*/false, kCertificateRenewed,
+                   "the certificate of the cluster's webhook was renewed");
+  }
+  co_return Ok();
+}
+
+bool ClusterReconciler::MarkTemplates(DesiredObjects& objects, const OperandHealth& health) {
+  bool current = true;
+  for (DesiredObject& object : objects) {
+    if (object.resource.kind != kube::kDeployments.kind) continue;
+    const Rollout& rollout =
+        object.Key().name == api::kWebhookName ? health.webhook : health.controller;
+    bool replaces = MarkTemplate(object.body, rollout.exists, rollout.mark, rollout.available);
+    current = current && rollout.exists && !replaces;
+  }
+  return current;
 }
 
 Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& health) {
@@ -151,6 +208,8 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
   Result<> of_metrics = co_await EnsureMetricsCertificate();
   if (!of_metrics) co_return of_metrics.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  bool current = MarkTemplates(objects, health);
+  upgrades_.SeeCluster(current && health.controller.complete && health.webhook.complete);
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object));
     if (!applied) co_return applied.error();
@@ -175,6 +234,7 @@ Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, names_.webhook},
       .dns_names = {ServiceDnsName(names_.webhook, options_.ns), names_.webhook},
+      .validity = options_.certificate_validity,
       .labels = {},
       .bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}},
       .publish_authorities = true,
@@ -183,6 +243,7 @@ Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
   certificate_pending_ = issued->pending;
+  certificate_renewed_ = certificate_renewed_ || issued->renewed;
   co_return issued->ca_bundle_pem;
 }
 

@@ -22,11 +22,13 @@
 #include "operator/config_store.h"
 #include "operator/controller_outage.h"
 #include "operator/named_objects.h"
+#include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/status/cluster_status.h"
 #include "operator/status/observe.h"
 #include "operator/teardown/teardown.h"
+#include "operator/upgrade_queue.h"
 
 namespace operator_ {
 
@@ -42,8 +44,8 @@ class ClusterReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` outlives this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                    const ConfigStore& configs, OperandStore& store, kube::EventRecorder& events,
-                    ClusterTiming timing = {});
+                    const ConfigStore& configs, OperandStore& store, UpgradeQueue& upgrades,
+                    kube::EventRecorder& events, ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -56,6 +58,10 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Delete(Config config);
   // `health` is valid after an error, too.
   kube::Async<> ApplyOperands(const Config& config, OperandHealth& health);
+  // Sets the template marks of the Deployments in `objects`. Returns: whether all of them are in
+  // the cluster with these templates.
+  static bool MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
+  kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
   // Returns: the CA bundle of the webhook.
   kube::Async<std::string> EnsureWebhookCertificate();
   // For the controller's metrics; the webhook has one certificate for both.
@@ -73,9 +79,13 @@ class ClusterReconciler final : public kube::Reconciler {
   OperandNames names_;
   const ConfigStore& configs_;
   OperandStore& store_;
+  UpgradeQueue& upgrades_;
+  kube::EventRecorder& events_;
   ClusterTiming timing_;
   // A new serving certificate waits until the API server trusts its authority (certificates.h).
   bool certificate_pending_ = false;
+  // It has replaced another one; the event about it is not recorded yet.
+  bool certificate_renewed_ = false;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

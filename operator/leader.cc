@@ -5,6 +5,7 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
+#include "kube/base/log_verbosity.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/webhook_configurations.h"
@@ -40,9 +41,10 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
-      shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, events_,
-                        options_.shard_timing),
-      cluster_reconciler_(client, clock, options_.operands, configs_, store_, events_,
+      upgrades_(options_.shard_upgrades),
+      shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, upgrades_,
+                        events_, options_.shard_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, upgrades_, events_,
                           options_.cluster_timing),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate),
       announcement_cleaner_(client, clock),
@@ -67,6 +69,8 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   namespaces_.OnNamespace([this](const std::string& ns) {
     if (configs_.Has(ns)) shards_.EnqueueAfter(ShardKey(ns), pacer_.Delay(ns));
   });
+  upgrades_.OnTurn([this](const std::string& ns) { shards_.Enqueue(ShardKey(ns)); });
+  upgrades_.OnProgress([this] { OnUpgrade(); });
   own_webhooks_reconciler_.OnChange([this] { own_webhooks_.Enqueue(kOwnWebhooksKey); });
   store_.OnChange([this](const kube::Unstructured& object) {
     if (object.metadata().name() == kValidatingWebhookConfigurationName) {
@@ -82,6 +86,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
 
 Leader::~Leader() {
   if (options_.operand_metrics != nullptr) options_.operand_metrics->Follow(nullptr);
+  if (options_.on_upgrade) options_.on_upgrade({});
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
@@ -110,6 +115,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
     if (!slept) co_return;
   }
   EnqueueAllShards();
+  upgrades_.Expect(store_.ShardNamespaces());
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
   own_webhooks_.Enqueue(kOwnWebhooksKey);
@@ -124,6 +130,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
+  kube::SetLogVerbosity(config ? config->spec.log_verbosity : "");
   std::string settings = config ? config->spec.log_verbosity : "";
   if (config && config->spec.namespace_selector) {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
@@ -132,6 +139,16 @@ void Leader::OnCluster() {
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);
   EnqueueAllShards();
+}
+
+void Leader::OnUpgrade() {
+  UpgradeProgress progress = upgrades_.progress();
+  if (options_.on_upgrade) options_.on_upgrade(progress);
+  // A namespace that comes or goes is no progress.
+  progress.shards = 0;
+  if (progress == reported_) return;
+  reported_ = std::move(progress);
+  cluster_.EnqueueAfter(kClusterKey, options_.upgrade_report);
 }
 
 void Leader::EnqueueAllShards() {

@@ -4,9 +4,10 @@
 //
 // An event in a namespace enqueues that namespace alone. All namespaces are enqueued at the start,
 // and when a change of the ClusterPodPlacementConfig concerns the shards (created, deleted, its log
-// verbosity, its namespaceSelector).
+// verbosity, its namespaceSelector). The process itself follows that log verbosity.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "kube/base/async.h"
@@ -26,6 +27,7 @@
 #include "operator/pacer.h"
 #include "operator/shard_reconciler.h"
 #include "operator/status/operand_metrics.h"
+#include "operator/upgrade_queue.h"
 #include "operator/webhooks/own_webhooks_reconciler.h"
 
 namespace operator_ {
@@ -39,6 +41,12 @@ struct LeaderOptions {
   ClusterTiming cluster_timing;
   // For changes of operands and namespaces.
   PacerOptions changes;
+  // Namespaces whose shards are upgraded at the same time; 0 for all, without a stop.
+  int shard_upgrades = 4;
+  // How long the progress of an upgrade waits to be written into the status.
+  std::chrono::milliseconds upgrade_report{5'000};
+  // Called when the progress has changed, and with an empty one when the term ends; may be null.
+  std::function<void(const UpgradeProgress&)> on_upgrade;
   // For metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
@@ -57,6 +65,7 @@ class Leader final : public kube::Term {
 
  private:
   void OnCluster();
+  void OnUpgrade();
   void EnqueueAllShards();
   // The namespaces with an authority: their teardown may not be complete.
   kube::Async<> EnqueueAuthorities();
@@ -69,6 +78,7 @@ class Leader final : public kube::Term {
   OperandStore store_;
   Pacer pacer_;
   kube::EventRecorder events_;
+  UpgradeQueue upgrades_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;
@@ -79,6 +89,7 @@ class Leader final : public kube::Term {
   kube::Controller announcements_;
   // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.
   std::string shard_settings_;
+  UpgradeProgress reported_;
 };
 
 }  // namespace operator_

@@ -73,6 +73,16 @@ DEFINE_bool(
     "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
     "a running operator has ungated all pods and removed its operands. For a Job before the "
     "operator is uninstalled.");
+DEFINE_string(certificate_validity, "2160h",
+              "How long a new certificate of a webhook is valid; it is renewed after two thirds of "
+              "that. At least 1m.");
+DEFINE_validator(certificate_validity, [](const char*, const std::string& value) {
+  kube::Result<kube::Duration> parsed = kube::ParseDuration(value);
+  return parsed && *parsed >= std::chrono::minutes(1) && *parsed <= std::chrono::hours(10 * 8760);
+});
+DEFINE_int32(shard_upgrades, 4,
+             "Namespaces whose shards are upgraded at the same time. An upgrade stops while one of "
+             "them does not run. 0: all at once, without a stop.");
 DEFINE_string(address, ":9443", "Address of the operator's own webhooks, host:port, with TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs",
               "Folder for the webhooks' certificate, for this process alone.");
@@ -117,11 +127,14 @@ Result<OperandOptions> OptionsFromFlags() {
   if (options.webhook_image.empty()) return Error::Invalid("--webhook-image is required");
   if (options.shard_image.empty()) return Error::Invalid("--shard-image is required");
   if (options.controller_image.empty()) return Error::Invalid("--controller-image is required");
+  if (FLAGS_shard_upgrades < 0) return Error::Invalid("--shard-upgrades must not be negative");
   if (options.architectures.empty()) return Error::Invalid("--operand-architectures names none");
   Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
   if (!files) return files.error();
   options.node_files = std::move(*files);
   options.proxy_environment = ProxyEnvironment();
+  options.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
+      *kube::ParseDuration(FLAGS_certificate_validity));
   return options;
 }
 
@@ -154,7 +167,8 @@ Async<> Prepare(App& app, kube::Client& client, OwnCertificate& certificate,
 Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::Metrics& metrics,
                 OwnNamespaceTeardown& teardown, kube::Notifier& changed, kube::HttpsServer& ops,
                 bool& serving) {
-  OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir);
+  OwnCertificate certificate(client, app.clock(), FLAGS_namespace, FLAGS_cert_dir,
+                             operands.certificate_validity);
   Result<> prepared = co_await Prepare(app, client, certificate, teardown, operands);
   if (!prepared && !teardown.due()) co_return prepared.error();
 
@@ -197,6 +211,18 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics,
                                .operand_metrics = &operand_metrics};
+  leader_options.shard_upgrades = FLAGS_shard_upgrades;
+  kube::Gauge& shards = metrics.AddGauge("mto_ppo_shards", "Namespaces that have a shard");
+  kube::Gauge& outdated = metrics.AddGauge(
+      "mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded");
+  kube::Gauge& stopped =
+      metrics.AddGauge("mto_ppo_shard_upgrade_stopped",
+                       "Namespaces whose upgraded shard does not run, which stops the upgrade");
+  leader_options.on_upgrade = [&](const UpgradeProgress& progress) {
+    shards.Set(progress.shards);
+    outdated.Set(progress.outdated);
+    stopped.Set(static_cast<double>(progress.failed.size()));
+  };
   kube::Leadership leadership(app, client, std::move(lease));
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
     return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/shard_reconciler.h"
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -12,8 +13,10 @@
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/shard_objects.h"
+#include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/observe.h"
+#include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "placement/gate.h"
 
@@ -41,6 +44,10 @@ OperandNames NamesIn(const std::string& ns) {
           .webhook_configuration = api::ShardWebhookConfigurationName(ns)};
 }
 
+bool IsDeployment(const DesiredObject& object) {
+  return object.resource.kind == kube::kDeployments.kind;
+}
+
 std::vector<const api::PodPlacementConfig*> Pointers(
     const std::vector<api::PodPlacementConfig>& configs) {
   std::vector<const api::PodPlacementConfig*> pointers;
@@ -52,16 +59,22 @@ std::vector<const api::PodPlacementConfig*> Pointers(
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                                  const ConfigStore& configs, const Namespaces& namespaces,
-                                 OperandStore& store, kube::EventRecorder& events,
-                                 ShardTiming timing)
+                                 OperandStore& store, UpgradeQueue& upgrades,
+                                 kube::EventRecorder& events, ShardTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
       configs_(configs),
       namespaces_(namespaces),
       store_(store),
+      upgrades_(upgrades),
+      events_(events),
       timing_(timing),
-      teardown_(client, clock, store, events, timing.teardown) {}
+      teardown_(client, clock, store, events, timing.teardown) {
+  // A certificate is looked at some times between its renewal and its end.
+  std::chrono::milliseconds often = RenewalOf(options_.certificate_validity) / 4;
+  timing_.resync = std::min(timing_.resync, often);
+}
 
 Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   std::string ns = request.key.name;
@@ -93,16 +106,30 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
 
 Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
                                           std::string log_verbosity) {
-  ShardView view;
-  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, view.operands);
+  Attempt attempt;
+  ShardView& view = attempt.view;
+  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, attempt);
   if (!applied && applied.error().HasCause("NamespaceTerminating")) {
+    upgrades_.Forget(ns);
     co_return Outcome::Done();  // the namespace is being deleted: its PodPlacementConfigs go next
   }
   OperandNames names = NamesIn(ns);
   Result<> found = co_await FindProblem(client_, std::move(names), applied, view.operands);
+  ShardSeen& seen = attempt.seen;
+  if (attempt.upgraded) {
+    seen = {.rolling_out = true, .ran_before = view.operands.available()};
+    Record(configs, kShardUpgraded,
+           "the Deployments of the namespace's controller and webhook were updated");
+  } else {
+    seen.problem = view.operands.problem;
+  }
+  // A shard that could not be looked at may be one that has to stop the upgrade.
+  if (found || !seen.rolling_out) upgrades_.See(ns, seen);
   if (!found) co_return found.error();
   auto bundle = bundles_.find(ns);
   bool pending = bundle != bundles_.end() && bundle->second.pending;
+  if (bundle != bundles_.end() && std::exchange(bundle->second.renewed, false))
+    Record(configs, kCertificateRenewed, "the certificate of the namespace's webhook was renewed");
   bool settled = view.operands.complete() && !pending;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
@@ -111,9 +138,16 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
 }
 
 Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, ShardView view) {
+  upgrades_.Forget(ns);
   TeardownScope scope = Scope(ns);
+  bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
-  if (outcome && *outcome == Outcome::Done()) bundles_.erase(ns);
+  if (outcome && *outcome == Outcome::Done()) {
+    bundles_.erase(ns);
+    // Configs that still exist tell it by their status.
+    if (was_running && configs.empty())
+      Record(configs, kShardRemoved, "the shard of namespace " + ns + " was removed");
+  }
   view.teardown = teardown_.WaitsFor(ns);
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!outcome) co_return outcome.error();
@@ -122,15 +156,23 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
 }
 
 Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs,
-                                    const std::string& log_verbosity, OperandHealth& health) {
+                                    const std::string& log_verbosity, Attempt& attempt) {
+  OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
+  DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
+  ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
+  seen.refused = seen.outdated;
   Result<std::string> ca_bundle = co_await CaBundle(ns, /*refresh=*/!health.webhook.available);
   if (!ca_bundle) co_return ca_bundle.error();
-  DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
+  bool wait = seen.outdated && !upgrades_.TakeTurn(ns);
+  attempt.view.waits_for_upgrade = wait;
   for (DesiredObject& object : objects) {
+    if (wait && IsDeployment(object)) continue;
     Result<> applied = co_await store_.Ensure(std::move(object));
     if (!applied) co_return applied.error();
   }
+  seen.refused = false;
+  attempt.upgraded = seen.outdated && !wait;
   if (!health.available() && !health.webhook_configured) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
@@ -139,6 +181,23 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
+}
+
+ShardSeen ShardReconciler::MarkTemplates(DesiredObjects& objects, const OperandHealth& health) {
+  using Replaced = TemplateMark::Replaced;
+  ShardSeen seen;
+  for (DesiredObject& object : objects) {
+    if (!IsDeployment(object)) continue;
+    const Rollout& current =
+        object.Key().name == api::kShardWebhookName ? health.webhook : health.controller;
+    if (MarkTemplate(object.body, current.exists, current.mark, health.available())) {
+      seen.outdated = true;
+    } else if (current.mark && !current.complete) {
+      seen.rolling_out = seen.rolling_out || current.mark->replaced != Replaced::kNothing;
+      seen.ran_before = seen.ran_before || current.mark->replaced == Replaced::kRunning;
+    }
+  }
+  return seen;
 }
 
 Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
@@ -152,6 +211,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
       .authority = {options_.ns, ShardAuthorityName(ns)},
       .serving = {ns, webhook},
       .dns_names = {ServiceDnsName(webhook, ns)},
+      .validity = options_.certificate_validity,
       .labels = {{std::string(kShardNamespaceLabel), ns}},
       .serving_owner = OwnNamespace(options_),
       .bundles = {{kube::kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
@@ -159,7 +219,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
-  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending};
+  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending, issued->renewed};
   co_return issued->ca_bundle_pem;
 }
 
@@ -170,8 +230,21 @@ Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
     auto status = ShardStatus(config, view, holder, clock_.WallNow());
     Result<> written = co_await WriteStatus(client_, config, status);
     if (!written) co_return written.error();
+    for (StatusEvent& event : EventsOf(config.status, status)) {
+      events_.Record(kube::ReferenceTo(config), event.warning, event.reason,
+                     std::move(event.message));
+    }
   }
   co_return Ok();
+}
+
+void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
+                             const std::string& message) {
+  for (const api::PodPlacementConfig& config : configs)
+    events_.Record(kube::ReferenceTo(config), /*warning=*/false, reason, message);
+  std::optional<api::ClusterPodPlacementConfig> cluster = configs_.Cluster();
+  if (configs.empty() && cluster)
+    events_.Record(kube::ReferenceTo(*cluster), /*warning=*/false, reason, message);
 }
 
 TeardownScope ShardReconciler::Scope(const std::string& ns) const {

@@ -4,10 +4,11 @@
 //
 // With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace:
 // certificate, permissions, controller, webhook; the webhook configuration once both are available,
-// so that no pod waits for a shard that never ran. Without: the shard is torn down
-// (teardown/teardown.h); pods that the teardown leaves gated are released by the cluster's
-// controller. A namespace that is being deleted, or is deleted, loses its PodPlacementConfigs and
-// is torn down the same way; no object of the operator blocks its deletion.
+// so that no pod waits for a shard that never ran. A change that restarts the pods of an existing
+// shard waits for its turn (upgrade_queue.h); everything else is applied at once. Without: the
+// shard is torn down (teardown/teardown.h); pods that the teardown leaves gated are released by the
+// cluster's controller. A namespace that is being deleted, or is deleted, loses its
+// PodPlacementConfigs and is torn down the same way; no object of the operator blocks its deletion.
 #pragma once
 
 #include <chrono>
@@ -22,10 +23,12 @@
 #include "kube/controller/reconciler.h"
 #include "operator/config_store.h"
 #include "operator/namespaces.h"
+#include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/status/shard_status.h"
 #include "operator/teardown/teardown.h"
+#include "operator/upgrade_queue.h"
 
 namespace operator_ {
 
@@ -43,7 +46,7 @@ class ShardReconciler final : public kube::Reconciler {
   // Everything but `options` and `timing` outlives this.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
-                  kube::EventRecorder& events, ShardTiming timing = {});
+                  UpgradeQueue& upgrades, kube::EventRecorder& events, ShardTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -54,19 +57,34 @@ class ShardReconciler final : public kube::Reconciler {
     kube::TimePoint checked;
     // A new serving certificate waits until the API server trusts its authority (certificates.h).
     bool pending = false;
+    // It has replaced another one; the events about it are not recorded yet.
+    bool renewed = false;
   };
   using ConfigList = std::vector<api::PodPlacementConfig>;
+  // One attempt to apply the shard's objects.
+  struct Attempt {
+    ShardView view;
+    // As before the attempt.
+    ShardSeen seen;
+    // Newer pod templates were applied.
+    bool upgraded = false;
+  };
 
   kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs,
                                        std::string log_verbosity);
   // `view` says why `configs` have no shard.
   kube::Async<kube::Outcome> Deprovision(std::string ns, ConfigList configs, ShardView view);
-  // `health` is valid after an error, too.
+  // `attempt` is valid after an error, too.
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
-                           const std::string& log_verbosity, OperandHealth& health);
+                           const std::string& log_verbosity, Attempt& attempt);
+  // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
+  // in the cluster show it.
+  static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
   // The CA bundle of the webhook of `ns`. Reads the Secrets once in `resync`, or now if `refresh`.
   kube::Async<std::string> CaBundle(std::string ns, bool refresh);
   kube::Async<> WriteStatuses(ConfigList configs, ShardView view);
+  // About each of `configs`; without any, about the ClusterPodPlacementConfig.
+  void Record(const ConfigList& configs, std::string_view reason, const std::string& message);
   TeardownScope Scope(const std::string& ns) const;
 
   kube::Client& client_;
@@ -75,6 +93,8 @@ class ShardReconciler final : public kube::Reconciler {
   const ConfigStore& configs_;
   const Namespaces& namespaces_;
   OperandStore& store_;
+  UpgradeQueue& upgrades_;
+  kube::EventRecorder& events_;
   ShardTiming timing_;
   Teardown teardown_;
   std::map<std::string, Bundle> bundles_;  // by namespace

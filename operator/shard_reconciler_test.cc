@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/shard_reconciler.h"
 
+#include <glog/logging.h>
 #include <gtest/gtest.h>
 
 #include <set>
@@ -151,7 +152,7 @@ TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedT
   EXPECT_GE(h_.api.CountCalls("PUT /api/v1/namespaces/shop/pods/a"), 10);
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.Pass(5s);
-  EXPECT_EQ(h_.api.CountCalls("POST /api/v1/namespaces/shop/events"), 1);
+  EXPECT_EQ(h_.Events(api::kReasonGateRemovalFailed, "a"), 1);
 }
 
 TEST_F(ShardReconcilerTest, AClientThatKeepsCreatingGatedPodsDelaysTheTeardownForABoundedTime) {
@@ -365,8 +366,70 @@ TEST_F(ShardReconcilerTest, ARefusedObjectIsReportedAndRetried) {
   h_.api.FailNext(Error::FromHttpStatus(403, "Forbidden", "exceeded quota: count/services"),
                   "/services/", 8);
   h_.CreateConfig("shop", "a", 1);
-  EXPECT_TRUE(h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True Forbidden"; }));
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True QuotaExceeded"; }));
+  EXPECT_NE(h_.Message("shop", "a", "Degraded").find("Remedy: raise the ResourceQuota"),
+            std::string::npos);
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kServices, kWebhook); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Events("ShardRecovered", "a") == 1; }));
+  EXPECT_EQ(h_.Events("ShardDegraded", "a"), 1);
+}
+
+// As when the operator's ClusterRole is an older one.
+TEST_F(ShardReconcilerTest, AMissingRightIsNamed) {
+  Error missing = Error::FromHttpStatus(
+      403, "Forbidden",
+      "roles.rbac.authorization.k8s.io \"r\" is forbidden: User \"o\" cannot patch resource "
+      "\"roles\" in API group \"rbac.authorization.k8s.io\" in the namespace \"shop\"");
+  h_.api.FailNext(missing, "/roles/", 8);
+  h_.CreateConfig("shop", "a", 1);
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True RightsMissing"; }));
+  EXPECT_NE(h_.Message("shop", "a", "Degraded")
+                .find("the operator may not patch roles.rbac.authorization.k8s.io in namespace "
+                      "shop"),
+            std::string::npos)
+      << h_.Message("shop", "a", "Degraded");
+  EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kRoles, kController); }));
+}
+
+// The API server reports it as an error of its own.
+TEST_F(ShardReconcilerTest, AnAdmissionWebhookThatFailsIsReported) {
+  Error failed = Error::FromHttpStatus(500, "InternalError",
+                                       "Internal error occurred: failed calling webhook "
+                                       "\"team.example.com\": context deadline exceeded");
+  h_.api.FailNext(failed, "/services/", 1000);
+  h_.CreateConfig("shop", "a", 1);
+  EXPECT_TRUE(h_.Await(
+      [&] { return h_.Condition("shop", "a", "Degraded") == "True AdmissionWebhookFailed"; }));
+  EXPECT_NE(h_.Message("shop", "a", "Degraded").find("team.example.com"), std::string::npos);
+}
+
+TEST_F(ShardReconcilerTest, EventsTellWhatTheOperatorDid) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  ASSERT_TRUE(h_.Await([&] { return h_.Events("ShardAvailable", "a") > 0; }));
+  EXPECT_EQ(h_.Events("ShardProvisioned", "a"), 1);
+  EXPECT_TRUE(h_.Await([&] { return h_.Events("OperandsAvailable", "cluster") == 1; }));
+  h_.DeleteConfig("shop", "a");
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+  EXPECT_TRUE(h_.Await([&] { return h_.Events("ShardRemoved", "cluster") == 1; }));
+}
+
+TEST_F(ShardReconcilerTest, ADeletionThatIsHeldTellsByWhat) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  Json config = *h_.api.GetJson(Harness::kConfigs, {"shop", "a"});
+  config["metadata"]["finalizers"] = Json::array({"example.com/backup"});
+  h_.api.UpdateJson(Harness::kConfigs, config);
+  h_.DeleteConfig("shop", "a");
+  EXPECT_TRUE(
+      h_.Await([&] { return h_.Condition("shop", "a", "Progressing") == "True DeletionHeld"; }));
+  EXPECT_NE(h_.Message("shop", "a", "Progressing").find("example.com/backup"), std::string::npos);
+  h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
+  EXPECT_TRUE(h_.Await([&] {
+    std::string message = h_.ClusterMessage("Deprovisioning");
+    return message.find("shop/a") != std::string::npos &&
+           message.find("example.com/backup") != std::string::npos;
+  })) << h_.ClusterMessage("Deprovisioning");
 }
 
 TEST_F(ShardReconcilerTest, AnUnreachableApiServerIsNotDegraded) {
@@ -450,16 +513,35 @@ TEST_F(ShardReconcilerTest, ChangedObjectsAreMended) {
       [&] { return (*h_.api.GetJson(kube::kDeployments, kController))["spec"]["replicas"] == 1; }));
 }
 
-TEST_F(ShardReconcilerTest, ShardsHaveTheVerbosityOfTheClusterConfig) {
+TEST_F(ShardReconcilerTest, TheVerbosityChangesWithoutARestart) {
   ASSERT_TRUE(h_.BringUp("shop"));
+  h_.Pass(2s);
+  auto generation = [&](const kube::ObjectKey& key) {
+    return (*h_.api.GetJson(kube::kDeployments, key))["metadata"]["generation"];
+  };
+  auto verbosity = [&](const kube::ObjectKey& key) {
+    return kube::StringAt(*h_.api.GetJson(kube::kConfigMaps, key), "data.log-verbosity");
+  };
+  const kube::ObjectKey settings{"shop", "pod-placement-settings"};
+  const kube::ObjectKey of_cluster{"ops", "pod-placement-settings"};
+  EXPECT_EQ(verbosity(settings), "Normal");
+  EXPECT_EQ(FLAGS_v, 0);
+  Json controller = generation(kController);
+  int applied = h_.api.CountCalls("PATCH /apis/apps/v1");
   Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
   config["spec"]["logVerbosity"] = "Trace";
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
-  EXPECT_TRUE(h_.Await([&] {
-    return (*h_.api.GetJson(kube::kDeployments, kController))
-               .dump()
-               .find("--log-verbosity=Trace") != std::string::npos;
-  }));
+  EXPECT_TRUE(h_.Await([&] { return verbosity(settings) == "Trace"; }));
+  EXPECT_TRUE(h_.Await([&] { return verbosity(of_cluster) == "Trace"; }));
+  EXPECT_EQ(FLAGS_v, 2);
+  h_.Pass(5s);
+  EXPECT_EQ(generation(kController), controller);
+  EXPECT_EQ(h_.api.CountCalls("PATCH /apis/apps/v1"), applied);
+  config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["logVerbosity"] = "Normal";
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.Pass(1s);
+  EXPECT_EQ(FLAGS_v, 0);
 }
 
 TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {

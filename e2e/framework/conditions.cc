@@ -297,7 +297,8 @@ Condition ShardRemoved() {
         // The announcement of a config's last write stays for some minutes, with the config.
         Result<std::vector<Json>> configs = scene.List(kConfigs);
         if (!configs) return configs.error();
-        for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
+        for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName,
+                                      std::string_view("pod-placement-settings")}) {
           for (const Resource& resource :
                {kDeployments, kReplicaSets, kServices, kServiceAccounts, kSecrets, kConfigMaps,
                 kRoles, kRoleBindings, kLeases, kPodDisruptionBudgets, kNetworkPolicies, kPods}) {

@@ -6,7 +6,6 @@
 #include <malloc.h>
 
 #include <algorithm>
-#include <array>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -19,15 +18,9 @@
 #include <optional>
 #include <vector>
 
+#include "kube/base/log_verbosity.h"
+
 namespace {
-
-constexpr std::array<std::string_view, 4> kVerbosities = {"Normal", "Debug", "Trace", "TraceAll"};
-
-bool IsVerbosity(const char* flag, const std::string& value) {
-  if (std::find(kVerbosities.begin(), kVerbosities.end(), value) != kVerbosities.end()) return true;
-  std::fprintf(stderr, "--%s: not one of Normal, Debug, Trace, TraceAll\n", flag);
-  return false;
-}
 
 bool IsDuration(const char* flag, const std::string& value) {
   auto parsed = kube::ParseDuration(value);
@@ -37,8 +30,6 @@ bool IsDuration(const char* flag, const std::string& value) {
 
 }  // namespace
 
-DEFINE_string(log_verbosity, "Normal", "How much to log: Normal, Debug, Trace or TraceAll.");
-DEFINE_validator(log_verbosity, &IsVerbosity);
 DEFINE_string(shutdown_grace, "20s",
               "Time limit for in-flight work and cleanup after SIGTERM, such as 20s or 1m.");
 DEFINE_validator(shutdown_grace, &IsDuration);
@@ -86,17 +77,15 @@ bool IsSet(const char* flag) {
 
 void StartLogging(const AppOptions& options) {
   FLAGS_logtostderr = true;
-  FLAGS_v =
-      static_cast<int>(std::find(kVerbosities.begin(), kVerbosities.end(), FLAGS_log_verbosity) -
-                       kVerbosities.begin());
-  if (options.interactive && FLAGS_v == 0) {
-    FLAGS_minloglevel = google::GLOG_WARNING;
-    FLAGS_log_prefix = false;
-  }
   // glog keeps the pointer.
   static std::string name;
   name = options.name;
   google::InitGoogleLogging(name.c_str());
+  StartLogVerbosity();
+  if (options.interactive && FLAGS_v == 0) {
+    FLAGS_minloglevel = google::GLOG_WARNING;
+    FLAGS_log_prefix = false;
+  }
 }
 
 // For processes that run for months in a few MB: one arena, freed memory returns to the system.
@@ -256,6 +245,7 @@ int RunApp(const AppOptions& options, std::function<Async<>(App&)> main_function
   signals.async_wait(on_signal);
 
   guards.Spawn("trim-memory", TrimMemory(app.clock()));
+  guards.Spawn("log-verbosity", FollowLogVerbosity(app.clock()));
 
   LOG(INFO) << options.name << " " << options.version << " starts";
   context.run();

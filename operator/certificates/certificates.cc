@@ -41,7 +41,7 @@ KeyPair PairOf(const Secret& secret) {
 }
 
 // True if the certificate in `pem` is valid for longer than `margin`.
-bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
+bool Outlives(const std::string& pem, WallTime now, std::chrono::seconds margin) {
   Result<WallTime> end = kube::NotAfter(pem);
   return end && *end > now + margin;
 }
@@ -49,7 +49,7 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::hours margin) {
 // True if `serving` fits `request` and is valid for longer than `margin`, whatever authority signed
 // it.
 bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now,
-            std::chrono::hours margin) {
+            std::chrono::seconds margin) {
   if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
   Result<std::vector<std::string>> names = kube::DnsNames(serving.certificate_pem);
   if (!names) return false;
@@ -204,7 +204,8 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
   bool published =
       !request.publish_authorities || DataOf(*secret, kAuthoritiesKey) == issued.ca_bundle_pem;
-  bool fresh = serves && Serves(issued.serving, request, clock.WallNow(), kServingRenewal) &&
+  bool fresh = serves &&
+               Serves(issued.serving, request, clock.WallNow(), RenewalOf(request.validity)) &&
                kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem);
   if (fresh && published) co_return issued;
 
@@ -218,9 +219,10 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   }
   if (!fresh && !issued.pending) {
     Result<KeyPair> made =
-        kube::NewServingCertificate(signer, request.dns_names, kServingValidity, clock);
+        kube::NewServingCertificate(signer, request.dns_names, request.validity, clock);
     if (!made) co_return made.error().Prefix("issue certificate " + request.serving.ToString());
     issued.serving = std::move(*made);
+    issued.renewed = !secret->metadata().resource_version().empty();
   }
   (*secret->mutable_data())[kCertificateKey] = issued.serving.certificate_pem;
   (*secret->mutable_data())[kPrivateKeyKey] = issued.serving.private_key_pem;

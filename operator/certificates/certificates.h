@@ -4,7 +4,7 @@
 //
 // The authority's key is in a Secret of the operator's namespace and never leaves it; the webhook's
 // namespace gets the serving certificate alone. So no tenant can sign for another one (I6). Both
-// are renewed well before they expire: a serving certificate after two thirds of its 90 days, an
+// are renewed well before they expire: a serving certificate after two thirds of its validity, an
 // authority in the last of its ten years.
 //
 // A new authority signs nothing before the API server trusts it: first the returned bundle contains
@@ -29,8 +29,7 @@
 
 namespace operator_ {
 
-inline constexpr std::chrono::hours kServingValidity{90 * 24};
-inline constexpr std::chrono::hours kServingRenewal{30 * 24};  // before its end
+inline constexpr std::chrono::seconds kServingValidity = std::chrono::hours(90 * 24);
 inline constexpr std::chrono::hours kAuthorityValidity{10 * 365 * 24};
 inline constexpr std::chrono::hours kAuthorityRenewal{365 * 24};  // before its end
 // API servers see a new bundle within a moment of each other: a new authority signs nothing before
@@ -52,6 +51,8 @@ struct CertificateRequest {
   // The name of its Service for the API server. Those of the cluster's operands and of the operator
   // also have a name without namespace, for the ServiceMonitors.
   std::vector<std::string> dns_names;
+  // Of a new serving certificate.
+  std::chrono::seconds validity = kServingValidity;
   // On both Secrets, in addition to kManagedByLabel.
   std::map<std::string, std::string> labels;
   // The owner of the serving certificate's Secret, if any.
@@ -72,10 +73,15 @@ struct IssuedCertificate {
   kube::KeyPair serving;
   // A previous authority issued the serving certificate: publish the bundle, and call again soon.
   bool pending = false;
+  // The serving certificate has replaced another one.
+  bool renewed = false;
 };
 
 // The name of the Secret with the authority of the shard of `ns`.
 std::string ShardAuthorityName(const std::string& ns);
+
+// How long before its end a serving certificate with this validity is renewed.
+inline std::chrono::seconds RenewalOf(std::chrono::seconds validity) { return validity / 3; }
 
 // Issues or renews the authority and the certificate of `request` where that is due. Errors: the
 // API server's; kConflict and kAlreadyExists if another operator was faster: call again.

@@ -12,7 +12,6 @@
 
 #include "api/names.h"
 #include "kube/types/kinds.h"
-#include "operator/certificates/certificates.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/webhook_configurations.h"
@@ -53,8 +52,12 @@ Result<void> WriteFile(const std::string& path, const std::string& content) {
 }  // namespace
 
 OwnCertificate::OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns,
-                               std::string directory)
-    : client_(client), clock_(clock), ns_(std::move(ns)), directory_(std::move(directory)) {}
+                               std::string directory, std::chrono::seconds validity)
+    : client_(client),
+      clock_(clock),
+      ns_(std::move(ns)),
+      directory_(std::move(directory)),
+      validity_(validity) {}
 
 Async<> OwnCertificate::Refresh() {
   CertificateRequest request{
@@ -62,6 +65,7 @@ Async<> OwnCertificate::Refresh() {
       .serving = {ns_, std::string(api::kOperatorServiceName)},
       .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_),
                     std::string(kManagedBy)},
+      .validity = validity_,
       .labels = {},
       .bundles = {{kube::kValidatingWebhookConfigurations,
                    std::string(kValidatingWebhookConfigurationName)},

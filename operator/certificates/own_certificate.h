@@ -12,13 +12,15 @@
 #include "kube/base/notifier.h"
 #include "kube/client/client.h"
 #include "kube/crypto/certificates.h"
+#include "operator/certificates/certificates.h"
 
 namespace operator_ {
 
 class OwnCertificate {
  public:
   // `ns`: the operator's namespace. `directory` is created if needed, and is this process's alone.
-  OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory);
+  OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory,
+                 std::chrono::seconds validity = kServingValidity);
 
   // Issues or renews the certificate if that is due, and writes the files if they differ.
   // Errors: the API server's; kInternal if a file cannot be written.
@@ -38,6 +40,7 @@ class OwnCertificate {
   kube::Clock& clock_;
   std::string ns_;
   std::string directory_;
+  std::chrono::seconds validity_;
   std::string ca_bundle_pem_;
   kube::Notifier new_bundle_;
   // The content of the files.

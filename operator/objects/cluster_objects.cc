@@ -14,12 +14,12 @@ using kube::Json;
 constexpr int kReplicas = 2;
 constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
-Operand ClusterController(const std::string& log_verbosity, const OperandOptions& options) {
+Operand ClusterController(const OperandOptions& options) {
   Operand controller{.ns = options.ns,
                      .name = std::string(api::kControllerName),
                      .binary = "cluster-controller",
                      .image = options.controller_image,
-                     .args = {"--namespace=" + options.ns, "--log-verbosity=" + log_verbosity},
+                     .args = {"--namespace=" + options.ns},
                      .replicas = kReplicas,
                      .protected_metrics = true,
                      .critical = true,
@@ -34,14 +34,13 @@ Operand ClusterController(const std::string& log_verbosity, const OperandOptions
   return controller;
 }
 
-Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& options) {
+Operand ClusterWebhook(const OperandOptions& options) {
   return {.ns = options.ns,
           .name = std::string(api::kWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
-                   "--cert-dir=" + std::string(kCertificateDirectory),
-                   "--log-verbosity=" + log_verbosity},
+                   "--cert-dir=" + std::string(kCertificateDirectory)},
           .replicas = kReplicas,
           .webhook = true,
           .protected_metrics = true,
@@ -51,9 +50,10 @@ Operand ClusterWebhook(const std::string& log_verbosity, const OperandOptions& o
 }  // namespace
 
 DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options) {
-  Operand controller = ClusterController(log_verbosity, options);
-  Operand webhook = ClusterWebhook(log_verbosity, options);
+  Operand controller = ClusterController(options);
+  Operand webhook = ClusterWebhook(options);
   return {
+      {kube::kConfigMaps, OperandSettings(options.ns, log_verbosity)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
       {kube::kPodDisruptionBudgets, OperandDisruptionBudget(controller)},

@@ -74,6 +74,8 @@ Json Affinity(const Operand& operand, const OperandOptions& options) {
 
 Json ArgumentsOf(const Operand& operand) {
   Json args = operand.args;
+  args.push_back("--log-verbosity-file=" + std::string(kSettingsDirectory) + "/" +
+                 std::string(kLogVerbosityKey));
   if (operand.protected_metrics) {
     args.push_back("--metrics-address=:" + std::to_string(kProtectedMetricsPort));
     args.push_back("--metrics-cert-dir=" + std::string(CertificateFolder(operand)));
@@ -123,6 +125,8 @@ Json ContainerOf(const Operand& operand) {
                                          {"mountPath", std::string(kHostDirectory) + folder},
                                          {"readOnly", true}});
   }
+  container["volumeMounts"].push_back(
+      {{"name", "settings"}, {"mountPath", std::string(kSettingsDirectory)}, {"readOnly", true}});
   return container;
 }
 
@@ -150,6 +154,11 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
     spec["volumes"].push_back({{"name", "host-" + std::to_string(number++)},
                                {"hostPath", {{"path", folder}, {"type", ""}}}});
   }
+  // Optional: without it, the operand starts with default settings.
+  spec["volumes"].push_back(
+      {{"name", "settings"},
+       {"configMap",
+        {{"name", std::string(kSettingsName)}, {"optional", true}, {"defaultMode", 0444}}}});
   for (const std::string& secret : options.image_pull_secrets) {
     spec["imagePullSecrets"].push_back({{"name", secret}});
   }
@@ -157,6 +166,12 @@ Json PodSpec(const Operand& operand, const OperandOptions& options) {
 }
 
 }  // namespace
+
+Json OperandSettings(const std::string& ns, const std::string& log_verbosity) {
+  Json settings = NewObject(kube::kConfigMaps, ns, kSettingsName);
+  settings["data"] = {{std::string(kLogVerbosityKey), log_verbosity}};
+  return settings;
+}
 
 Json OperandServiceAccount(const Operand& operand) {
   Json account = NewOperandObject(kube::kServiceAccounts, operand);

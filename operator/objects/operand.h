@@ -18,6 +18,11 @@ inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 
 // The same for an operand that has its certificate for its metrics alone.
 inline constexpr std::string_view kMetricsCertificateDirectory = "/etc/metrics/certs";
+// The ConfigMap with the settings of all operands of a namespace, which change without a restart;
+// its folder in their containers, and its key.
+inline constexpr std::string_view kSettingsName = "pod-placement-settings";
+inline constexpr std::string_view kSettingsDirectory = "/etc/pod-placement/settings";
+inline constexpr std::string_view kLogVerbosityKey = "log-verbosity";
 
 // The mount point of the node's folders.
 inline constexpr std::string_view kHostDirectory = "/host";
@@ -31,7 +36,6 @@ struct Operand {
   std::string binary;
   std::string image;
   std::vector<std::string> args;
-
   int replicas = 1;
   // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls for
   // that.
@@ -49,6 +53,8 @@ struct Operand {
   std::vector<std::pair<std::string, std::string>> env;
 };
 
+// The ConfigMap kSettingsName. The kubelet updates its files in the containers.
+kube::Json OperandSettings(const std::string& ns, const std::string& log_verbosity);
 kube::Json OperandServiceAccount(const Operand& operand);
 // The port of the metrics; for a webhook also port 443, which is 9443 of the pod.
 kube::Json OperandService(const Operand& operand);

@@ -10,6 +10,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/foreign_objects.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/operand.h"
 #include "operator/objects/trim.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -32,6 +33,7 @@ constexpr Resource kWatched[] = {kube::kDeployments,
                                  kube::kRoles,
                                  kube::kRoleBindings,
                                  kube::kNetworkPolicies,
+                                 kube::kConfigMaps,
                                  kube::kMutatingWebhookConfigurations,
                                  kube::kValidatingWebhookConfigurations};
 
@@ -55,6 +57,9 @@ OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
       options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
     }
+    // The operator may not read others.
+    if (resource.kind == kube::kConfigMaps.kind)
+      options.field_selector = "metadata.name=" + std::string(kSettingsName);
     options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
     auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
     informer->OnEvent([this](kube::EventType, const Unstructured& object) {

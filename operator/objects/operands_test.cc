@@ -98,13 +98,37 @@ TEST(ShardObjectsTest, TheWebhookHasNoPermissions) {
 
 TEST(ShardObjectsTest, BothBinariesServeTheirNamespaceWithTheClustersVerbosity) {
   DesiredObjects objects = ShardObjects("shop", "Debug", kOptions);
-  EXPECT_EQ(ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-controller")),
-            (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u",
-                                      "--log-verbosity=Debug"}));
+  EXPECT_EQ(
+      ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-controller")),
+      (std::vector<std::string>{"--namespace=shop", "--lease-owner=ops/u",
+                                "--log-verbosity-file=/etc/pod-placement/settings/log-verbosity"}));
   EXPECT_EQ(
       ArgsOf(Find(objects, kube::kDeployments, "pod-placement-shard-web-hook")),
       (std::vector<std::string>{"--gate=local", "--namespace=shop", "--operator-namespace=ops",
-                                "--cert-dir=/etc/webhook/certs", "--log-verbosity=Debug"}));
+                                "--cert-dir=/etc/webhook/certs",
+                                "--log-verbosity-file=/etc/pod-placement/settings/log-verbosity"}));
+}
+
+// A change of the verbosity restarts nothing.
+TEST(ShardObjectsTest, TheVerbosityIsInTheSettingsAlone) {
+  DesiredObjects normal = ShardObjects("shop", "Normal", kOptions);
+  DesiredObjects debug = ShardObjects("shop", "Debug", kOptions);
+  ASSERT_EQ(normal.size(), debug.size());
+  for (size_t i = 0; i < normal.size(); ++i) {
+    bool settings = normal[i].Key().name == "pod-placement-settings";
+    EXPECT_EQ(normal[i].body != debug[i].body, settings) << normal[i].body;
+  }
+  Json settings = Find(debug, kube::kConfigMaps, "pod-placement-settings");
+  EXPECT_EQ(settings["data"], (Json{{"log-verbosity", "Debug"}}));
+  for (const char* name : {"pod-placement-shard-controller", "pod-placement-shard-web-hook"}) {
+    Json pod = Find(debug, kube::kDeployments, name)["spec"]["template"]["spec"];
+    Json volume = pod["volumes"].back();
+    EXPECT_EQ(volume["configMap"]["name"], "pod-placement-settings");
+    EXPECT_EQ(volume["configMap"]["optional"], true);
+    Json mount = pod["containers"][0]["volumeMounts"].back();
+    EXPECT_EQ(mount["name"], volume["name"]);
+    EXPECT_EQ(mount["mountPath"], "/etc/pod-placement/settings");
+  }
 }
 
 TEST(ClusterObjectsTest, OnlyTheControllerGetsTheProxyAsOnlyItCallsRegistries) {

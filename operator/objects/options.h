@@ -2,6 +2,7 @@
 // OperandOptions: the operator's flags about its operands.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,8 @@ struct OperandOptions {
   std::string controller_image;
   // GOARCH names of the architectures that these images run on.
   std::vector<std::string> architectures;
+  // Of the certificates of all webhooks.
+  std::chrono::seconds certificate_validity = std::chrono::hours(90 * 24);
   // Names of pull secrets for them; each namespace with a shard needs a Secret of that name.
   std::vector<std::string> image_pull_secrets;
 

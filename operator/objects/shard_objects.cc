@@ -47,25 +47,21 @@ Json ShardRoleBinding(const Operand& shard) {
   return binding;
 }
 
-Operand ShardController(const std::string& ns, const std::string& log_verbosity,
-                        const OperandOptions& options) {
+Operand ShardController(const std::string& ns, const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardControllerName),
           .binary = "shard",
           .image = options.shard_image,
-          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid,
-                   "--log-verbosity=" + log_verbosity}};
+          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid}};
 }
 
-Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
-                     const OperandOptions& options) {
+Operand ShardWebhook(const std::string& ns, const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=local", "--namespace=" + ns, "--operator-namespace=" + options.ns,
-                   "--cert-dir=" + std::string(kCertificateDirectory),
-                   "--log-verbosity=" + log_verbosity},
+                   "--cert-dir=" + std::string(kCertificateDirectory)},
           .webhook = true};
 }
 
@@ -73,9 +69,10 @@ Operand ShardWebhook(const std::string& ns, const std::string& log_verbosity,
 
 DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
                             const OperandOptions& options) {
-  Operand controller = ShardController(ns, log_verbosity, options);
-  Operand webhook = ShardWebhook(ns, log_verbosity, options);
+  Operand controller = ShardController(ns, options);
+  Operand webhook = ShardWebhook(ns, options);
   DesiredObjects objects = {
+      {kube::kConfigMaps, OperandSettings(ns, log_verbosity)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
       {kube::kRoles, ShardRole(controller)},

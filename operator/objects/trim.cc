@@ -8,6 +8,7 @@
 #include "api/names.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/owned_fields.h"
+#include "operator/objects/template_mark.h"
 
 namespace operator_ {
 
@@ -59,6 +60,7 @@ Json TrimOperand(const Json& object) {
     kept[kOwnedHash] = HashOfJson(OwnedFields(object, api::kFieldManager));
   }
   if (!deployment) return kept;
+  if (std::optional<TemplateMark> mark = MarkOf(object)) SetMark(kept, *mark);
   if (const Json* replicas = kube::Find(object, "spec.replicas"))
     kept["spec"]["replicas"] = *replicas;
   if (const Json* status = kube::Find(object, "status")) {

@@ -18,7 +18,7 @@ inline constexpr const char* kContentVersion = "contentVersion";
 inline constexpr const char* kOwnedHash = "ownedHash";
 
 // Keeps the object's identity, labels, kContentVersion and kOwnedHash, and of a Deployment its
-// replicas and status.
+// template mark (template_mark.h), replicas and status.
 kube::Json TrimOperand(const kube::Json& object);
 
 // The kOwnedHash of an object once `desired` has been applied.

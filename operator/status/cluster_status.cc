@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include "operator/status/remedies.h"
+
 namespace operator_ {
 
 api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacementConfig& config,
@@ -44,9 +46,9 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   if (!config.problems.empty()) {
     set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));
   } else if (view.operands.problem) {
-    set(api::kDegraded, true, view.operands.problem->reason, view.operands.problem->message);
+    set(api::kDegraded, true, view.operands.problem->reason, WithRemedy(*view.operands.problem));
   } else if (view.named_objects) {
-    set(api::kDegraded, true, view.named_objects->reason, view.named_objects->message);
+    set(api::kDegraded, true, view.named_objects->reason, WithRemedy(*view.named_objects));
   } else {
     set(api::kDegraded, false, "AsExpected", "no problem is known");
   }
@@ -64,6 +66,10 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
         "the API server does not call the webhook: the webhook configuration is created when "
         "controller and webhook are available");
+  }
+  if (view.upgrade && view.upgrade->known) {
+    api::Condition shards = UpgradeCondition(*view.upgrade, status.conditions);
+    set(kShardsUpToDate, shards.status == "True", shards.reason, shards.message);
   }
   if (config.WantsExecFormatErrorMonitor()) {
     set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",

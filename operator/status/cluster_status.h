@@ -8,6 +8,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "kube/base/clock.h"
 #include "operator/status/rollout.h"
+#include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
 
@@ -15,6 +16,8 @@ struct ClusterView {
   OperandHealth operands;
   // The problem of the objects that the config names.
   std::optional<Problem> named_objects;
+  // The shards; nullopt keeps the condition as it is.
+  std::optional<UpgradeProgress> upgrade;
   // What the deletion waits for, as a line; empty while the config is not being deleted.
   std::string deprovisioning;
 };

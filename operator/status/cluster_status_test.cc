@@ -16,13 +16,14 @@ const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
 ClusterView Running() {
   Rollout done{
       .exists = true, .replicas = 2, .ready_replicas = 2, .available = true, .complete = true};
-  return {.operands = {.controller = done, .webhook = done, .webhook_configured = true}};
+  return {.operands = {.controller = done, .webhook = done, .webhook_configured = true},
+          .upgrade = UpgradeProgress{.cluster_current = true}};
 }
 
 // The condition types that are True, sorted.
 std::string TrueOnes(const ClusterView& view) {
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
-  EXPECT_EQ(status.conditions.size(), 7u);
+  EXPECT_EQ(status.conditions.size(), 8u);
   std::string types;
   for (const api::Condition& condition : status.conditions) {
     EXPECT_FALSE(condition.reason.empty()) << condition.type;
@@ -32,8 +33,8 @@ std::string TrueOnes(const ClusterView& view) {
 }
 
 TEST(ClusterStatusTest, EveryConditionIsAlwaysSet) {
-  EXPECT_EQ(TrueOnes(Running()), "Available ");
-  EXPECT_EQ(TrueOnes({}),
+  EXPECT_EQ(TrueOnes(Running()), "Available ShardsUpToDate ");
+  EXPECT_EQ(TrueOnes({.upgrade = UpgradeProgress{.outdated = 1}}),
             "Progressing PodPlacementControllerNotRolledOut PodPlacementWebhookNotRolledOut "
             "MutatingWebhookConfigurationNotAvailable ");
 }
@@ -41,7 +42,8 @@ TEST(ClusterStatusTest, EveryConditionIsAlwaysSet) {
 TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
   ClusterView view = Running();
   view.operands.webhook.complete = false;
-  EXPECT_EQ(TrueOnes(view), "Available Progressing PodPlacementWebhookNotRolledOut ");
+  EXPECT_EQ(TrueOnes(view),
+            "Available Progressing PodPlacementWebhookNotRolledOut ShardsUpToDate ");
 }
 
 TEST(ClusterStatusTest, AProblemIsDegraded) {
@@ -54,7 +56,7 @@ TEST(ClusterStatusTest, AProblemIsDegraded) {
 TEST(ClusterStatusTest, DeletionReportsWhatItWaitsFor) {
   ClusterView view = Running();
   view.deprovisioning = "3 pods";
-  EXPECT_EQ(TrueOnes(view), "Available Deprovisioning ");
+  EXPECT_EQ(TrueOnes(view), "Available Deprovisioning ShardsUpToDate ");
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
   EXPECT_EQ(api::FindCondition(status.conditions, api::kDeprovisioning)->message, "3 pods");
 }

@@ -64,7 +64,11 @@ Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,
     if (!health.problem) co_return applied.error();
     co_return Ok();
   }
-  if (health.available()) co_return Ok();
+  if (health.available()) {
+    // Replicas of the older template may still serve.
+    health.problem = health.controller.problem ? health.controller.problem : health.webhook.problem;
+    co_return Ok();
+  }
   bool webhook = health.controller.available;
   std::string name = webhook ? names.webhook : names.controller;
   Result<std::optional<Problem>> pods =

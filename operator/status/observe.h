@@ -26,8 +26,9 @@ Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_
 OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 
 // Sets `health.problem`: to the error in `applied` if there is one, else to the reason why the
-// controller or the webhook is not available, for which its pods are listed. Errors: the one in
-// `applied` if it is not for a status (ProblemOf()); those of listing pods.
+// controller or the webhook is not available, or does not get a new template. For that, the pods of
+// one that is not available are listed. Errors: the one in `applied` if it is not for a status
+// (ProblemOf()); those of listing pods.
 kube::Async<> FindProblem(kube::Client& client, OperandNames names, kube::Result<> applied,
                           OperandHealth& health);
 

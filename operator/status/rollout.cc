@@ -5,6 +5,7 @@
 #include <array>
 
 #include "operator/objects/metadata.h"
+#include "operator/status/remedies.h"
 
 namespace operator_ {
 namespace {
@@ -21,7 +22,7 @@ const Json* ConditionOf(const Json& object, std::string_view type) {
 }
 
 Problem ProblemFrom(const Json& condition) {
-  return {kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")};
+  return Classify({kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")});
 }
 
 // Reasons of a waiting container that are failures, unlike those of a container that is starting.
@@ -57,6 +58,7 @@ Rollout RolloutOf(const Json* deployment) {
   Rollout rollout;
   if (deployment == nullptr) return rollout;
   rollout.exists = true;
+  rollout.mark = MarkOf(*deployment);
   rollout.replicas = kube::IntAt(*deployment, "spec.replicas", 1);
   rollout.ready_replicas = kube::IntAt(*deployment, "status.readyReplicas");
   int64_t available = kube::IntAt(*deployment, "status.availableReplicas");
@@ -80,6 +82,7 @@ Rollout RolloutOf(const Json* deployment) {
   const Json* condition = ConditionOf(*deployment, "ReplicaFailure");
   if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
     rollout.problem = ProblemFrom(*condition);
+    rollout.cannot_create = true;
     return rollout;
   }
   condition = ConditionOf(*deployment, "Progressing");
@@ -102,25 +105,24 @@ std::optional<Problem> ProblemOfPods(const std::vector<kube::Unstructured>& pods
 }
 
 std::optional<Problem> ProblemOf(const kube::Error& error) {
+  Problem problem =
+      Classify({error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(),
+                error.message()});
+  // The API server reports it as an error of its own (500), which otherwise passes by itself.
+  if (problem.reason == "AdmissionWebhookFailed") return problem;
   switch (error.code()) {
     case kube::Code::kPermissionDenied:
     case kube::Code::kInvalid:
     case kube::Code::kNotFound:
     case kube::Code::kInternal:
-      break;
-    case kube::Code::kUnavailable:
-      // An admission webhook that refuses what it does not see; only its owner can repair it.
-      if (error.message().find("failed calling webhook") != std::string::npos) break;
-      return std::nullopt;
+      return problem;
     default:
       return std::nullopt;
   }
-  return Problem{error.reason().empty() ? std::string(CodeName(error.code())) : error.reason(),
-                 error.message()};
 }
 
 std::optional<Problem> RootCause(const Rollout& rollout, const std::optional<Problem>& pods) {
-  if (rollout.problem && rollout.problem->reason == "FailedCreate") return rollout.problem;
+  if (rollout.cannot_create) return rollout.problem;
   return pods ? pods : rollout.problem;
 }
 

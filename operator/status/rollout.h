@@ -9,17 +9,10 @@
 
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
+#include "operator/objects/template_mark.h"
+#include "operator/status/problem.h"
 
 namespace operator_ {
-
-// Why an operand does not run, as the cluster reports it: "FailedCreate", "ImagePullBackOff",
-// "CrashLoopBackOff", "Unschedulable", ...
-struct Problem {
-  std::string reason;
-  std::string message;
-
-  bool operator==(const Problem&) const = default;
-};
 
 struct Rollout {
   // From the Deployment's spec and status; all zero and false if the Deployment does not exist.
@@ -32,9 +25,13 @@ struct Rollout {
   bool complete = false;
   // The version of the operator that last applied the Deployment.
   std::string version;
+  // The pod template that it last applied.
+  std::optional<TemplateMark> mark;
   // From the Deployment's conditions: replicas that cannot be created (quota), a rollout that does
   // not end.
   std::optional<Problem> problem;
+  // It is that pods cannot be created.
+  bool cannot_create = false;
 };
 
 // The operands of one scope: a namespace's shard, or those of the cluster.
@@ -57,9 +54,9 @@ Rollout RolloutOf(const kube::Json* deployment);
 // that crashes, no node to run on. Pods that are being deleted don't count.
 std::optional<Problem> ProblemOfPods(const std::vector<kube::Unstructured>& pods);
 
-// An error of the API server that the user has to know: a quota, a refused object, a missing
-// permission. nullopt for errors that pass by themselves, such as conflicts and an API server that
-// is not reachable: they do not belong into a status.
+// An error of the API server that the user has to know: a quota, a refused object, a webhook of
+// somebody that fails, a missing permission. nullopt for errors that pass by themselves, such as
+// conflicts and an API server that is not reachable: they do not belong into a status.
 std::optional<Problem> ProblemOf(const kube::Error& error);
 
 // The problem of the pods if there is one, as it causes that of their Deployment. A pod that could

@@ -53,7 +53,8 @@ TEST(RolloutTest, ReportsAQuotaFromTheDeployment) {
       {"type": "ReplicaFailure", "status": "True", "reason": "FailedCreate", "message": "exceeded quota: q"},
       {"type": "Progressing", "status": "False", "reason": "ProgressDeadlineExceeded"}]})");
   Rollout rollout = RolloutOf(&deployment);
-  EXPECT_EQ(rollout.problem, (Problem{"FailedCreate", "exceeded quota: q"}));
+  EXPECT_EQ(rollout.problem, (Problem{"QuotaExceeded", "exceeded quota: q"}));
+  EXPECT_TRUE(rollout.cannot_create);
 }
 
 // As when its node was lost: no rollout fails, no container waits.
@@ -107,7 +108,9 @@ TEST(ProblemOfPodsTest, SkipsPodsThatAreBeingDeleted) {
 
 TEST(ProblemOfTest, IsNoTransientError) {
   EXPECT_EQ(ProblemOf(Error::FromHttpStatus(403, "Forbidden", "exceeded quota")),
-            (Problem{"Forbidden", "exceeded quota"}));
+            (Problem{"QuotaExceeded", "exceeded quota"}));
+  Problem webhook{"AdmissionWebhookFailed", "failed calling webhook \"x\": timeout"};
+  EXPECT_EQ(ProblemOf(Error::FromHttpStatus(500, "InternalError", webhook.message)), webhook);
   EXPECT_EQ(ProblemOf(Error::FromHttpStatus(409, "Conflict", "newer")), std::nullopt);
   EXPECT_EQ(ProblemOf(Error::Unavailable("refused")), std::nullopt);
   EXPECT_EQ(ProblemOf(Error::FromHttpStatus(500, "InternalError", "etcd has no leader")),
@@ -117,16 +120,16 @@ TEST(ProblemOfTest, IsNoTransientError) {
 TEST(ProblemOfTest, IsAnAdmissionWebhookThatDoesNotAnswer) {
   std::string message = "failed calling webhook \"a.b\": connection refused";
   EXPECT_EQ(ProblemOf(Error::FromHttpStatus(500, "InternalError", message)),
-            (Problem{"InternalError", message}));
+            (Problem{"AdmissionWebhookFailed", message}));
 }
 
 TEST(RootCauseTest, IsThatOfThePodsUnlessTheyCannotBeCreated) {
   Rollout slow{.problem = Problem{"ProgressDeadlineExceeded", ""}};
-  Rollout quota{.problem = Problem{"FailedCreate", ""}};
+  Rollout quota{.problem = Problem{"QuotaExceeded", ""}, .cannot_create = true};
   Problem crash{"CrashLoopBackOff", ""};
   EXPECT_EQ(RootCause(slow, crash)->reason, "CrashLoopBackOff");
   EXPECT_EQ(RootCause(slow, std::nullopt)->reason, "ProgressDeadlineExceeded");
-  EXPECT_EQ(RootCause(quota, crash)->reason, "FailedCreate");
+  EXPECT_EQ(RootCause(quota, crash)->reason, "QuotaExceeded");
   EXPECT_FALSE(RootCause(Rollout(), std::nullopt));
 }
 

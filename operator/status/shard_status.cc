@@ -2,6 +2,8 @@
 #include "operator/status/shard_status.h"
 
 #include "api/names.h"
+#include "operator/status/remedies.h"
+#include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
 namespace {
@@ -40,9 +42,29 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   return {true, "AsExpected", "controller and webhook of this namespace are available"};
 }
 
-Verdict ProgressingOf(const ShardView& shard) {
+// "a, b"
+std::string FinalizersOf(const api::PodPlacementConfig& config) {
+  std::string names;
+  for (const std::string& name : config.metadata().finalizers())
+    names += (names.empty() ? "" : ", ") + name;
+  return names;
+}
+
+Verdict ProgressingOf(const api::PodPlacementConfig& config, const ShardView& shard) {
+  if (config.metadata().has_deletion_timestamp()) {
+    return {true, "DeletionHeld",
+            "the config stays in force until its finalizers are removed, none of which is the "
+            "operator's: " +
+                FinalizersOf(config)};
+  }
   if (shard.none && !shard.teardown.empty()) return {true, "Deprovisioning", shard.teardown};
   if (shard.none) return {false, "NoShard", "this namespace has no shard"};
+  if (shard.waits_for_upgrade) {
+    return {true, "UpgradeWaiting",
+            "the shard waits for its turn to be upgraded; condition " +
+                std::string(kShardsUpToDate) +
+                " of ClusterPodPlacementConfig \"cluster\" shows the progress"};
+  }
   if (!shard.operands.controller.complete)
     return {true, "RollingOut", "the namespace's controller is being rolled out"};
   if (!shard.operands.webhook.complete)
@@ -62,7 +84,7 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
                 ", so this one is not applied; change the priority of one of them"};
   }
   if (shard.operands.problem)
-    return {true, shard.operands.problem->reason, shard.operands.problem->message};
+    return {true, shard.operands.problem->reason, WithRemedy(*shard.operands.problem)};
   return {false, "AsExpected", "no problem is known"};
 }
 
@@ -84,7 +106,7 @@ api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
                       now);
   };
   set(api::kAvailable, AvailableOf(shard, priority_holder));
-  set(api::kProgressing, ProgressingOf(shard));
+  set(api::kProgressing, ProgressingOf(config, shard));
   set(api::kDegraded, DegradedOf(config, shard, priority_holder));
   status.observed_generation = generation;
 

@@ -26,6 +26,8 @@ struct ShardView {
   // With `none`: what the teardown of the shard waits for; empty when nothing of it is left.
   std::string teardown;
   OperandHealth operands;
+  // The shard has an older pod template, and waits for its turn (upgrade_queue.h).
+  bool waits_for_upgrade = false;
 };
 
 // The new status of `config`, based on its current one: an unchanged condition keeps its transition

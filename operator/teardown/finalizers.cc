@@ -2,7 +2,6 @@
 #include "operator/teardown/finalizers.h"
 
 #include <algorithm>
-#include <string>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
@@ -56,6 +55,14 @@ Async<> RemoveFinalizers(kube::Client& client, ObjectMeta config) {
   std::vector<std::string> finalizers(config.finalizers().begin(), config.finalizers().end());
   std::erase_if(finalizers, IsRemovedHere);
   return Write(client, std::move(config), std::move(finalizers));
+}
+
+std::string ForeignFinalizers(const ObjectMeta& config) {
+  std::string names;
+  for (const std::string& name : config.finalizers()) {
+    if (!IsRemovedHere(name)) names += (names.empty() ? "" : ", ") + name;
+  }
+  return names;
 }
 
 }  // namespace operator_

@@ -3,6 +3,8 @@
 // its operands.
 #pragma once
 
+#include <string>
+
 #include "kube/base/async.h"
 #include "kube/client/client.h"
 #include "kube/types/meta.pb.h"
@@ -15,5 +17,8 @@ namespace operator_ {
 // object has changed since.
 kube::Async<> AddFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
 kube::Async<> RemoveFinalizers(kube::Client& client, kube::meta::ObjectMeta config);
+
+// The other finalizers, as "a, b".
+std::string ForeignFinalizers(const kube::meta::ObjectMeta& config);
 
 }  // namespace operator_

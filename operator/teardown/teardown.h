@@ -83,6 +83,7 @@ class Teardown {
   // Forgets the teardown of `ns`: its operands are wanted again.
   void Cancel(const std::string& ns) { running_.erase(ns); }
 
+  bool IsRunning(const std::string& ns) const { return running_.contains(ns); }
   // What the teardown of `ns` waits for, as a line for a status; "" if none is running.
   std::string WaitsFor(const std::string& ns) const;
 

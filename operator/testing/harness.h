@@ -37,16 +37,18 @@ class Harness {
   }
   ~Harness() { StopOperator(); }
 
-  // Starts a leading operator without any state of an earlier one.
-  void StartOperator() {
+  // Starts a leading operator without any state of an earlier one. `tag`: of the operands' images.
+  void StartOperator(const std::string& tag = "1") {
     tasks_ = std::make_unique<kube::TaskGroup>(io.get_executor());
     LeaderOptions options;
     options.operands = {.ns = "ops",
                         .ns_uid = "uid",
-                        .webhook_image = "r.io/webhook:1",
-                        .shard_image = "r.io/shard:1",
-                        .controller_image = "r.io/controller:1",
+                        .webhook_image = "r.io/webhook:" + tag,
+                        .shard_image = "r.io/shard:" + tag,
+                        .controller_image = "r.io/controller:" + tag,
                         .architectures = {"amd64"}};
+    options.shard_upgrades = shard_upgrades;
+    options.on_upgrade = [this](const UpgradeProgress& progress) { upgrade = progress; };
     leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
@@ -131,6 +133,16 @@ class Harness {
     (*deployment)["status"]["conditions"] = kube::Json::array({condition});
     api.UpdateJson(kube::kDeployments, *deployment);
   }
+  // Sets the status of a Deployment whose new pods do not run in time.
+  void MissDeadline(const std::string& ns, std::string_view name) {
+    RollOut(ns, name, /*runs=*/false);
+    kube::Json deployment = *api.GetJson(kube::kDeployments, {ns, std::string(name)});
+    deployment["status"]["conditions"].push_back({{"type", "Progressing"},
+                                                  {"status", "False"},
+                                                  {"reason", "ProgressDeadlineExceeded"},
+                                                  {"message", "too slow"}});
+    api.UpdateJson(kube::kDeployments, deployment);
+  }
   void RollOutShard(const std::string& ns) {
     RollOut(ns, api::kShardControllerName);
     RollOut(ns, api::kShardWebhookName);
@@ -189,7 +201,8 @@ class Harness {
       if (!api.ListJson(resource, ns).empty()) return false;
     }
     return !WebhookConfiguration(ns) && !SecretExists({ns, std::string(api::kShardWebhookName)}) &&
-           !SecretExists({"ops", "pod-placement-shard-ca-" + ns});
+           !SecretExists({"ops", "pod-placement-shard-ca-" + ns}) &&
+           api.ListJson(kube::kConfigMaps, ns).empty();
   }
   bool ClusterRemoved() {
     for (const kube::Resource& resource :
@@ -200,6 +213,13 @@ class Harness {
     return !Exists(kube::kMutatingWebhookConfigurations,
                    {"", std::string(api::kMutatingWebhookConfigurationName)}) &&
            !SecretExists({"ops", "pod-placement-ca"});
+  }
+  // How many events with this reason exist about objects with this name.
+  int Events(std::string_view reason, std::string_view about) {
+    int count = 0;
+    for (const kube::core::Event& event : api.List<kube::core::Event>())
+      count += event.reason() == reason && event.involved_object().name() == about;
+    return count;
   }
   // The position of the first call that contains `text`, or -1.
   int CallIndex(std::string_view text) {
@@ -222,6 +242,10 @@ class Harness {
   // How far the clock of the Deployment controller is ahead of the operator's.
   std::chrono::minutes controller_manager_ahead{0};
   kube::FakeApiServer api{clock};
+  // Of the operators that are started from now on.
+  int shard_upgrades = 4;
+  // As the operator last reported it.
+  UpgradeProgress upgrade;
 
  private:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {

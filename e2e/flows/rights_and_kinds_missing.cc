@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// Rights that are taken away, and CRDs that are missing at the start: the operator tells it, and
+// recovers without a restart when they are back.
+#include <string>
+#include <vector>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/framework/flow_fixture.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+constexpr char kOperator[] = "multiarch-tuning-operator";
+
+class MissingFlow : public FlowFixture {
+ protected:
+  // Of the operator's pods.
+  int Restarts() {
+    int restarts = 0;
+    for (PodProcess* process : Operators()) restarts += process->restarts();
+    return restarts;
+  }
+  std::vector<PodProcess*> Operators() {
+    return TheProcessCluster().kubelet().OfProgram("operator", cluster().operator_namespace());
+  }
+  Condition OperatorLogs(const std::string& text) {
+    return {.name = "the operator logs " + text, .holds = [this, text](Scene&) -> Result<> {
+              for (PodProcess* process : Operators()) {
+                if (process->LogTail().find(text) != std::string::npos) return Ok();
+              }
+              return Error::NotFound("no operator does");
+            }};
+  }
+};
+
+TEST_F(MissingFlow, ARightThatIsTakenAwayIsNamed) {
+  int restarts = Restarts();
+  auto role = scene().Get(kClusterRoles, kOperator);
+  ASSERT_TRUE(role) << role.error();
+  Json fewer = Json::array();
+  for (const Json& rule : (*role)["rules"]) {
+    bool of_services = rule["resources"].dump().find("\"services\"") != std::string::npos;
+    bool writes = rule["verbs"].dump().find("patch") != std::string::npos;
+    if (!(of_services && writes)) fewer.push_back(rule);
+  }
+  ASSERT_LT(fewer.size(), (*role)["rules"].size());
+  Flow flow(scene(), "a right is taken away");
+  flow.Do(Change(kClusterRoles, kOperator, {{"rules", fewer}}));
+  cluster().Pause(1s);  // for the API server's cache of roles
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(HasStatusCondition(kConfigs, "only", "Degraded", "True",
+                                "may not patch services in namespace " + scene().ns()))
+      .Check(HasStatusCondition(kConfigs, "only", "Degraded", "True", "RightsMissing"))
+      .Await(EventAbout("only", "ShardDegraded", {"services"}))
+      .Do(Change(kClusterRoles, kOperator, {{"rules", (*role)["rules"]}}))
+      .Await(ShardReady(), 120s)
+      .Await(HasStatusCondition(kConfigs, "only", "Degraded", "False"))
+      .Await(EventAbout("only", "ShardRecovered"));
+  EXPECT_EQ(Restarts(), restarts);
+}
+
+// Without any right, not even that to write a status.
+TEST_F(MissingFlow, AllRightsAreTakenAway) {
+  int restarts = Restarts();
+  auto binding = scene().Get(kClusterRoleBindings, kOperator);
+  ASSERT_TRUE(binding) << binding.error();
+  Json again = {{"apiVersion", "rbac.authorization.k8s.io/v1"}, {"kind", "ClusterRoleBinding"}};
+  again["metadata"] = {{"name", kOperator}, {"labels", (*binding)["metadata"]["labels"]}};
+  again["roleRef"] = (*binding)["roleRef"];
+  again["subjects"] = (*binding)["subjects"];
+  Flow flow(scene(), "all rights are taken away");
+  flow.Do(Delete(kClusterRoleBindings, kOperator));
+  cluster().Pause(1s);
+  // Pods are created and placed.
+  flow.Do(Create(MakePod("web").Image(Image("demo/multi:1")))).Await(Ungated("web"));
+  cluster().Pause(1s);
+  // The operator's watches go on; its own requests are refused.
+  flow.Do(Change(kClusterConfigs, std::string(api::kClusterConfigName),
+                 {{"spec", {{"logVerbosity", "Debug"}}}}))
+      .Await(OperatorLogs("cannot patch resource \"configmaps\""))
+      .Do(Create(kClusterRoleBindings, again));
+  cluster().Pause(2s);
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady(), 120s);
+  EXPECT_EQ(Restarts(), restarts);
+}
+
+TEST_F(MissingFlow, ACrdThatIsMissingAtTheStart) {
+  constexpr char kCrd[] = "podplacementconfigs.multiarch.openshift.io";
+  Flow flow(scene(), "a CRD is missing");
+  flow.Await(NoConfigAnywhere())
+      .Do(Delete(kube::kCustomResourceDefinitions, kCrd))
+      .Await(Absent(kube::kCustomResourceDefinitions, kCrd));
+  for (PodProcess* process : Operators()) process->Crash();
+  flow.Await(OperatorLogs("podplacementconfigs: retry"));
+  if (flow.failed()) return;
+  int restarts = Restarts();
+  auto deployed = TheProcessCluster().DeployOperator();
+  ASSERT_TRUE(deployed) << deployed.error();
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady(), 120s)
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"arm64", 10}}));
+  EXPECT_EQ(Restarts(), restarts);
+}
+
+}  // namespace
+}  // namespace e2e

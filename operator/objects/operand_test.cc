@@ -133,13 +133,15 @@ TEST(OperandTest, ProtectedMetricsAreApartFromHealth) {
     EXPECT_EQ(OperandService(operand)["spec"]["ports"][0]["port"], 8443);
     EXPECT_EQ(OperandNetworkPolicy(operand)["spec"]["ingress"][0]["ports"][0]["port"], 8443);
   }
-  EXPECT_EQ(
-      PodSpecOf(controller)["containers"][0]["args"],
-      Json::array({"--x", "--metrics-address=:8443", "--metrics-cert-dir=/etc/metrics/certs"}));
+  const char* verbosity = "--log-verbosity-file=/etc/pod-placement/settings/log-verbosity";
+  EXPECT_EQ(PodSpecOf(controller)["containers"][0]["args"],
+            Json::array({"--x", verbosity, "--metrics-address=:8443",
+                         "--metrics-cert-dir=/etc/metrics/certs"}));
   EXPECT_EQ(PodSpecOf(controller)["containers"][0]["volumeMounts"][0]["mountPath"],
             "/etc/metrics/certs");
-  EXPECT_EQ(PodSpecOf(webhook)["containers"][0]["args"],
-            Json::array({"--metrics-address=:8443", "--metrics-cert-dir=/etc/webhook/certs"}));
+  EXPECT_EQ(
+      PodSpecOf(webhook)["containers"][0]["args"],
+      Json::array({verbosity, "--metrics-address=:8443", "--metrics-cert-dir=/etc/webhook/certs"}));
 }
 
 TEST(OperandTest, OnlyTheClustersOperandsMayPreemptPods) {

@@ -252,6 +252,7 @@ Async<> ClusterReconciler::EnsureMetricsCertificate() {
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, names_.controller},
       .dns_names = {ServiceDnsName(names_.controller, options_.ns), names_.controller},
+      .validity = options_.certificate_validity,
       .labels = {},
       .publish_authorities = true,
   };

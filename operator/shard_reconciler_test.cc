@@ -4,8 +4,6 @@
 #include <glog/logging.h>
 #include <gtest/gtest.h>
 
-#include <set>
-
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/crypto/certificates.h"
@@ -556,13 +554,10 @@ TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
   h_.Pass(30s);
   EXPECT_EQ(h_.api.resource_version(), version);
   EXPECT_EQ(h_.api.CountCalls("/status"), statuses);
-  std::set<std::string> applied;
   for (size_t i = calls; i < h_.api.calls().size(); ++i) {
     const std::string& call = h_.api.calls()[i];
-    if (!call.starts_with("PATCH")) continue;
-    EXPECT_TRUE(applied.insert(call).second) << "twice: " << call;
+    EXPECT_FALSE(call.starts_with("PATCH")) << call;
   }
-  EXPECT_GE(applied.size(), 2u * 8);
 }
 
 TEST_F(ShardReconcilerTest, ChangesWithoutARunningOperatorAreMended) {

@@ -212,14 +212,12 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                                .cluster_observer = &cluster_metrics,
                                .operand_metrics = &operand_metrics};
   leader_options.shard_upgrades = FLAGS_shard_upgrades;
-  kube::Gauge& shards = metrics.AddGauge("mto_ppo_shards", "Namespaces that have a shard");
   kube::Gauge& outdated = metrics.AddGauge(
       "mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded");
   kube::Gauge& stopped =
       metrics.AddGauge("mto_ppo_shard_upgrade_stopped",
                        "Namespaces whose upgraded shard does not run, which stops the upgrade");
   leader_options.on_upgrade = [&](const UpgradeProgress& progress) {
-    shards.Set(progress.shards);
     outdated.Set(progress.outdated);
     stopped.Set(static_cast<double>(progress.failed.size()));
   };

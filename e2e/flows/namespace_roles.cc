@@ -2,6 +2,8 @@
 // The default ClusterRoles admin, edit and view include PodPlacementConfigs: namespace owners need
 // no further rights, and get none outside of their namespace but to read the
 // ClusterPodPlacementConfig.
+#include <algorithm>
+
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/client_config.h"
 #include "kube/client/new_client.h"
@@ -79,7 +81,7 @@ class NamespaceRolesFlow : public FlowFixture {
   void ExpectRefused(const Result<T>& result, const std::string& what) {
     EXPECT_TRUE(FailedWith(result, kube::Code::kPermissionDenied)) << what;
   }
-  // The rights of `client` in `ns`.
+  // The rights of `client` in `ns`, sorted: the API server has no order.
   Json RulesOf(kube::Client& client, const std::string& ns) {
     kube::ApiRequest request{.method = kube::Method::kPost,
                              .target = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
@@ -91,8 +93,10 @@ class NamespaceRolesFlow : public FlowFixture {
     auto answer = cluster().Run(client.Call(std::move(request)));
     EXPECT_TRUE(answer) << answer.error();
     Result<Json> review = answer ? kube::ParseJson(answer->body) : Json::object();
-    const Json* rules = review ? kube::Find(*review, "status.resourceRules") : nullptr;
-    return rules == nullptr ? Json::array() : *rules;
+    const Json* found = review ? kube::Find(*review, "status.resourceRules") : nullptr;
+    Json rules = found == nullptr ? Json::array() : *found;
+    std::sort(rules.begin(), rules.end());
+    return rules;
   }
   Result<> ListConfigs(kube::Client& client) {
     auto listed = Eventually<kube::TypedList<kube::Unstructured>>(

@@ -90,11 +90,13 @@ class RemovalOrdersFlow : public FlowFixture {
         flow.Do(Delete(kConfigs, "only"));
         return;
       case kClusterConfig:
-        // Refused until the operator has seen that there is no config any more, and while no
-        // operator answers.
+        // Refused until the operator has seen that there is no config any more, and while the API
+        // server calls an operator that does not run: until garbage collection has deleted the
+        // webhook configuration, or until `undeploy`.
         flow.Await({"the ClusterPodPlacementConfig may be deleted", [this](Scene& scene) {
                       Result<> deleted = scene.Delete(kClusterConfigs, kCluster);
-                      if (IsNotFound(deleted) || !operator_runs_) return Result<>(Ok());
+                      bool left_to_undeploy = !operator_runs_ && !namespace_deleted_;
+                      if (IsNotFound(deleted) || left_to_undeploy) return Result<>(Ok());
                       return deleted;
                     }});
         return;
@@ -121,6 +123,7 @@ class RemovalOrdersFlow : public FlowFixture {
         return;
       case kOperatorNamespace:
         operator_runs_ = false;
+        namespace_deleted_ = true;
         flow.Do(Delete(kNamespaces, ops)).Await(Absent(kNamespaces, ops), 120s);
         return;
       case kAllManifests:
@@ -170,6 +173,7 @@ class RemovalOrdersFlow : public FlowFixture {
   }
 
   bool operator_runs_ = true;
+  bool namespace_deleted_ = false;
   std::vector<std::string> without_shard_;
 };
 

@@ -32,6 +32,18 @@ class OperatorRestartFlow : public FlowFixture {
       });
     }
   }
+  // The API server finds the restarted processes behind their Service: a dry run is not refused.
+  Condition ConfigsAreAccepted() {
+    return {"PodPlacementConfigs are accepted", [](Scene& scene) -> kube::Result<> {
+              Json config = MakeConfig("probe").Priority(3).Prefer("arm64", 1).Build();
+              kube::ApiRequest request{.method = kube::Method::kPost,
+                                       .target = kConfigs.Path(scene.ns()) + "?dryRun=All",
+                                       .content_type = std::string(kube::kJson),
+                                       .body = config.dump()};
+              auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+              return answer ? kube::Ok() : kube::Result<>(answer.error());
+            }};
+  }
 };
 
 TEST_F(OperatorRestartFlow, WritesNothingThatIsRight) {
@@ -44,7 +56,9 @@ TEST_F(OperatorRestartFlow, WritesNothingThatIsRight) {
   if (HasFailure()) return;
 
   // The second config gets its status after the reconcile of everything that exists.
-  flow.Do(Create(MakeConfig("second").Priority(2).Prefer("amd64", 10))).Await(ShardReady());
+  flow.Await(ConfigsAreAccepted())
+      .Do(Create(MakeConfig("second").Priority(2).Prefer("amd64", 10)))
+      .Await(ShardReady());
   if (flow.failed()) return;
   auto requests = log.Read();
   ASSERT_TRUE(requests) << requests.error();

@@ -92,6 +92,9 @@ def read_build_file(path, package):
                 return record_proto
             if key.startswith("placement_cc_") or key in ("cc_library", "cc_binary", "cc_test"):
                 return record
+            # A list that a .bzl file defines: data of rules, not their sources.
+            if key.isupper():
+                return []
             return lambda *args, **kwargs: None
 
     rules = Rules(glob=glob, native=None)

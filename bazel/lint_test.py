@@ -48,6 +48,13 @@ class LintTest(unittest.TestCase):
             "kube/b.cc:2: no target has the header kube/c.h",
         ])
 
+    def test_a_build_file_may_add_a_loaded_list_to_the_data(self):
+        self.add("kube/BUILD.bazel", 'load("//bazel:lists.bzl", "LISTS")\n'
+                 'placement_cc_library(name = "b", srcs = ["b.cc"], data = LISTS + ["x"])\n')
+        self.add("kube/b.cc", '#include "kube/c.h"\n')
+        self.assertEqual(self.findings(lint.check_includes),
+                         ["kube/b.cc:1: no target has the header kube/c.h"])
+
     def test_finds_a_folder_that_must_not_be_used(self):
         self.add("api/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
         self.add("api/a.h", "")

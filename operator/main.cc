@@ -73,7 +73,7 @@ DEFINE_bool(
     "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
     "a running operator has ungated all pods and removed its operands. For a Job before the "
     "operator is uninstalled.");
-DEFINE_string(certificate_validity, "2160h",
+DEFINE_string(certificate_validity, std::to_string(operator_::kServingValidity.count()) + "h",
               "How long a new certificate of a webhook is valid; it is renewed after two thirds of "
               "that. At least 1m.");
 DEFINE_validator(certificate_validity, [](const char*, const std::string& value) {

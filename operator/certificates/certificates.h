@@ -27,10 +27,10 @@
 #include "kube/crypto/certificates.h"
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
+#include "operator/objects/options.h"
 
 namespace operator_ {
 
-inline constexpr std::chrono::seconds kServingValidity = std::chrono::hours(90 * 24);
 inline constexpr std::chrono::hours kAuthorityValidity{10 * 365 * 24};
 inline constexpr std::chrono::hours kAuthorityRenewal{365 * 24};  // before its end
 // API servers see a new bundle within a moment of each other: a new authority signs nothing before

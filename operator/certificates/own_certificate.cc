@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -91,8 +92,10 @@ Async<> OwnCertificate::Refresh() {
 
 boost::asio::awaitable<void> OwnCertificate::Run() {
   co_await kube::IgnoreCancellation();
+  const kube::Duration often = RenewalOf(validity_) / 4;
+  const kube::Duration refresh_every = std::min<kube::Duration>(kRefreshEvery, often);
   while (true) {
-    Result<> slept = co_await clock_.Sleep(kRefreshEvery);
+    Result<> slept = co_await clock_.Sleep(refresh_every);
     if (!slept) co_return;
     Result<> refreshed = co_await Refresh();
     if (!refreshed)

@@ -25,7 +25,8 @@ class OwnCertificate {
   // Issues or renews the certificate if that is due, and writes the files if they differ.
   // Errors: the API server's; kInternal if a file cannot be written.
   kube::Async<> Refresh();
-  // Calls Refresh() every 20 s until cancelled; errors are logged.
+  // Calls Refresh() every 20 s, or some times between the renewal and the end of a certificate of
+  // shorter validity, until cancelled; errors are logged.
   boost::asio::awaitable<void> Run();
 
   std::string certificate_file() const { return directory_ + "/tls.crt"; }

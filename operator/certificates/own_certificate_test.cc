@@ -10,6 +10,7 @@
 
 #include "api/names.h"
 #include "kube/base/base64.h"
+#include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -149,6 +150,22 @@ TEST_F(OwnCertificateTest, ALostCertificateIsIssuedAtOnceByItsAuthority) {
   Refresh(a_);
   EXPECT_NE(Served(a_), before);
   EXPECT_TRUE(Trusted(a_));
+}
+
+// The shortest validity: all of it would pass between two looks after 20 s each.
+TEST_F(OwnCertificateTest, AShortValidityIsLookedAtMoreOften) {
+  OwnCertificate brief(api_, clock_, "ops", testing::TempDir() + "/own-brief", 60s);
+  api_.Delete<Secret>(kServing);
+  Refresh(brief);
+  kube::TaskGroup tasks(io_.get_executor());
+  tasks.Spawn("certificate", brief.Run());
+  kube::Drain(io_);
+  for (int second = 0; second < 300; ++second) {
+    clock_.Advance(1s);
+    kube::Drain(io_);
+    ASSERT_GT(*kube::NotAfter(Served(brief)), clock_.WallNow() + 10s) << second;
+  }
+  EXPECT_THAT(kube::Run(io_, tasks.Stop(kube::RealClock(), 1s)), kube::IsOk());
 }
 
 }  // namespace

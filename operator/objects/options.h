@@ -11,6 +11,9 @@
 
 namespace operator_ {
 
+// Of the serving certificate of a webhook, unless a flag sets it.
+inline constexpr std::chrono::hours kServingValidity{90 * 24};
+
 struct OperandOptions {
   // The operator's own namespace, with the cluster's operands and the keys of all authorities, and
   // its UID.
@@ -23,7 +26,7 @@ struct OperandOptions {
   // GOARCH names of the architectures that these images run on.
   std::vector<std::string> architectures;
   // Of the certificates of all webhooks.
-  std::chrono::seconds certificate_validity = std::chrono::hours(90 * 24);
+  std::chrono::seconds certificate_validity = kServingValidity;
   // Names of pull secrets for them; each namespace with a shard needs a Secret of that name.
   std::vector<std::string> image_pull_secrets;
 

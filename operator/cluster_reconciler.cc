@@ -97,24 +97,26 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
   timing_.resync = std::min(timing_.resync, often);
 }
 
-Async<Outcome> ClusterReconciler::Reconcile(kube::Request) {
+Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   std::optional<Config> config = configs_.Cluster();
   if (!config) {
-    TeardownScope scope = Scope();
+    TeardownScope scope = Scope(request.log);
     co_return co_await teardown_.Run(std::move(scope));
   }
-  if (config->metadata().has_deletion_timestamp()) co_return co_await Delete(std::move(*config));
+  if (config->metadata().has_deletion_timestamp())
+    co_return co_await Delete(std::move(*config), request.log);
 
   teardown_.Cancel(kEverywhere);
   Result<> finalizers = co_await AddFinalizers(client_, config->metadata());
   if (!finalizers) co_return finalizers.error();
   std::string not_deprovisioning;
-  co_return co_await Provision(std::move(*config), std::move(not_deprovisioning));
+  co_return co_await Provision(std::move(*config), std::move(not_deprovisioning), request.log);
 }
 
-Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisioning) {
+Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisioning,
+                                            const std::string& log) {
   ClusterView view{.deprovisioning = std::move(deprovisioning)};
-  Result<> applied = co_await ApplyOperands(config, view.operands);
+  Result<> applied = co_await ApplyOperands(config, view.operands, log);
   Result<> found = co_await FindProblem(client_, names_, applied, view.operands);
   if (!found) co_return found.error();
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
@@ -131,18 +133,18 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
-Async<Outcome> ClusterReconciler::Delete(Config config) {
+Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) {
   if (!configs_.empty()) {
     // The deletion of the last PodPlacementConfig starts the next reconcile.
     std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
-    co_return co_await Provision(std::move(config), std::move(reason));
+    co_return co_await Provision(std::move(config), std::move(reason), log);
   }
   // A config of another operator, deleted before this operator replaced the operands: its gated
   // pods must not wait for ever.
-  Result<bool> foreign = co_await RemoveForeignOperands();
+  Result<bool> foreign = co_await RemoveForeignOperands(log);
   if (!foreign) co_return foreign.error();
   if (*foreign) teardown_.Begin(kEverywhere);
-  TeardownScope scope = Scope();
+  TeardownScope scope = Scope(log);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
   if (!outcome) co_return outcome.error();
   if (*outcome != Outcome::Done()) {
@@ -193,44 +195,46 @@ bool ClusterReconciler::MarkTemplates(DesiredObjects& objects, const OperandHeal
   return current;
 }
 
-Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& health) {
+Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& health,
+                                         const std::string& log) {
   health = Observe(store_, names_);
 
   // First, as an operand that cannot be applied must not delay it.
-  Result<bool> stopped = co_await outage_.Handle(health.controller.available);
+  Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
   if (*stopped) health.webhook_configured = false;
 
-  Result<bool> foreign = co_await RemoveForeignOperands();
+  Result<bool> foreign = co_await RemoveForeignOperands(log);
   if (!foreign) co_return foreign.error();
-  Result<std::string> ca_bundle = co_await EnsureWebhookCertificate();
+  Result<std::string> ca_bundle = co_await EnsureWebhookCertificate(log);
   if (!ca_bundle) co_return ca_bundle.error();
-  Result<> of_metrics = co_await EnsureMetricsCertificate();
+  Result<> of_metrics = co_await EnsureMetricsCertificate(log);
   if (!of_metrics) co_return of_metrics.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
   bool current = MarkTemplates(objects, health);
   upgrades_.SeeCluster(current && health.controller.complete && health.webhook.complete);
   for (DesiredObject& object : objects) {
-    Result<> applied = co_await store_.Ensure(std::move(object));
+    Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (!applied) co_return applied.error();
   }
-  Result<> watch = co_await ApplyGlobalPullSecret(config.spec.global_pull_secret);
+  Result<> watch = co_await ApplyGlobalPullSecret(config.spec.global_pull_secret, log);
   // Without the permission to watch it, the controller reads the Secret for each inspection.
   if (!watch && !FailedWith(watch, kube::Code::kPermissionDenied)) co_return watch.error();
-  LOG_IF(WARNING, !watch) << watch.error();
+  LOG_IF(WARNING, !watch) << log << " " << watch.error();
 
   if (*stopped || !(health.available() || health.webhook_configured)) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
       ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), *ca_bundle, options_)};
-  Result<> applied = co_await store_.Ensure(std::move(configuration));
+  Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
 }
 
-Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
+Async<std::string> ClusterReconciler::EnsureWebhookCertificate(const std::string& log) {
   CertificateRequest request{
+      .log = log,
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, names_.webhook},
       .dns_names = {ServiceDnsName(names_.webhook, options_.ns), names_.webhook},
@@ -247,8 +251,9 @@ Async<std::string> ClusterReconciler::EnsureWebhookCertificate() {
   co_return issued->ca_bundle_pem;
 }
 
-Async<> ClusterReconciler::EnsureMetricsCertificate() {
+Async<> ClusterReconciler::EnsureMetricsCertificate(const std::string& log) {
   CertificateRequest request{
+      .log = log,
       .authority = {options_.ns, kAuthorityName},
       .serving = {options_.ns, names_.controller},
       .dns_names = {ServiceDnsName(names_.controller, options_.ns), names_.controller},
@@ -262,21 +267,21 @@ Async<> ClusterReconciler::EnsureMetricsCertificate() {
   co_return Ok();
 }
 
-Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret) {
+Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret, const std::string& log) {
   DesiredObjects objects = GlobalPullSecretRights(secret, options_);
   for (DesiredObject& object : objects) {
     if (!secret.empty()) {
-      Result<> applied = co_await store_.Ensure(std::move(object));
+      Result<> applied = co_await store_.Ensure(std::move(object), log);
       if (!applied) co_return applied.error();
     } else if (store_.Get(object.resource, object.Key())) {
-      Result<> removed = co_await store_.Remove(object.resource, object.Key());
+      Result<> removed = co_await store_.Remove(object.resource, object.Key(), log);
       if (!removed) co_return removed.error();
     }
   }
   co_return Ok();
 }
 
-Async<bool> ClusterReconciler::RemoveForeignOperands() {
+Async<bool> ClusterReconciler::RemoveForeignOperands(const std::string& log) {
   // The webhook configuration first: no pod may be gated for a controller that is about to be
   // deleted.
   std::vector<ObjectId> objects = {
@@ -288,21 +293,21 @@ Async<bool> ClusterReconciler::RemoveForeignOperands() {
   }
   bool found = false;
   for (const ObjectId& object : objects) {
-    Result<bool> removed = co_await store_.RemoveForeign(object);
+    Result<bool> removed = co_await store_.RemoveForeign(object, log);
     if (!removed) co_return removed.error();
     found = found || *removed;
   }
   co_return found;
 }
 
-TeardownScope ClusterReconciler::Scope() const {
+TeardownScope ClusterReconciler::Scope(const std::string& log) const {
   DesiredObjects desired = ClusterObjects("", options_);
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     desired.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(desired);
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
   objects.push_back({kube::kSecrets, {options_.ns, names_.controller}});
-  return {.name = "cluster",
+  return {.log = log,
           .ns = kEverywhere,
           .webhook_configuration = names_.webhook_configuration,
           .controller_available = Observe(store_, names_).controller.available,

@@ -54,24 +54,26 @@ class ClusterReconciler final : public kube::Reconciler {
   using Config = api::ClusterPodPlacementConfig;
 
   // `deprovisioning`: why a config that is being deleted keeps its operands, for its status.
-  kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning);
-  kube::Async<kube::Outcome> Delete(Config config);
+  // `log`, here and below: Request::log.
+  kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning,
+                                       const std::string& log);
+  kube::Async<kube::Outcome> Delete(Config config, const std::string& log);
   // `health` is valid after an error, too.
-  kube::Async<> ApplyOperands(const Config& config, OperandHealth& health);
+  kube::Async<> ApplyOperands(const Config& config, OperandHealth& health, const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: whether all of them are in
   // the cluster with these templates.
   static bool MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
   // Returns: the CA bundle of the webhook.
-  kube::Async<std::string> EnsureWebhookCertificate();
+  kube::Async<std::string> EnsureWebhookCertificate(const std::string& log);
   // For the controller's metrics; the webhook has one certificate for both.
-  kube::Async<> EnsureMetricsCertificate();
+  kube::Async<> EnsureMetricsCertificate(const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
-  kube::Async<> ApplyGlobalPullSecret(std::string secret);
+  kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
   // there was an object.
-  kube::Async<bool> RemoveForeignOperands();
-  TeardownScope Scope() const;
+  kube::Async<bool> RemoveForeignOperands(const std::string& log);
+  TeardownScope Scope(const std::string& log) const;
 
   kube::Client& client_;
   kube::Clock& clock_;

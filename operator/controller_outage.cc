@@ -22,20 +22,20 @@ ControllerOutage::ControllerOutage(kube::Client& client, kube::Clock& clock, Ope
                                    std::string ns, OutageTiming timing)
     : client_(client), clock_(clock), store_(store), ns_(std::move(ns)), timing_(timing) {}
 
-Async<bool> ControllerOutage::Handle(bool available) {
+Async<bool> ControllerOutage::Handle(bool available, const std::string& log) {
   Result<kube::Duration> length = co_await Length(available);
   if (!length) co_return length.error();
   if (*length < timing_.stop_gating) co_return false;
 
   kube::ObjectKey configuration{"", std::string(api::kMutatingWebhookConfigurationName)};
   if (store_.Get(kube::kMutatingWebhookConfigurations, configuration)) {
-    LOG(WARNING) << "no controller has been available for long: new pods are not gated";
+    LOG(WARNING) << log << " no controller has been available for long: new pods are not gated";
     Result<> removed =
-        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration));
+        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration), log);
     if (!removed) co_return removed.error();
   }
   if (*length < timing_.ungate) co_return true;
-  Result<> ungated = co_await UngatePods();
+  Result<> ungated = co_await UngatePods(log);
   if (!ungated) co_return ungated.error();
   co_return true;
 }
@@ -62,7 +62,7 @@ Async<kube::Duration> ControllerOutage::Length(bool available) {
   co_return now - observed_->first;
 }
 
-Async<> ControllerOutage::UngatePods() {
+Async<> ControllerOutage::UngatePods(const std::string& log) {
   if (round_.new_round() && clock_.Now() < next_round_) co_return Ok();
   // No new pod gets the cluster gate. A pod that has the local gate alone may be new: it is left to
   // its shard if that is available.
@@ -74,11 +74,11 @@ Async<> ControllerOutage::UngatePods() {
   };
   std::string everywhere;
   Result<bool> complete =
-      co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round_);
+      co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round_, log);
   if (!complete) co_return complete.error();
   if (!*complete) co_return Ok();
   std::string failures = DescribeFailures(round_);
-  LOG_IF(WARNING, !failures.empty()) << "no controller is available: " << failures;
+  LOG_IF(WARNING, !failures.empty()) << log << " no controller is available: " << failures;
   round_ = UngateRound();
   next_round_ = clock_.Now() + timing_.ungate_again;
   co_return Ok();

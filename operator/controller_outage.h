@@ -35,9 +35,9 @@ class ControllerOutage {
                    OutageTiming timing);
 
   // To be called in every reconcile; `available`: whether the watch shows an available controller.
-  // Ungates at most one step of pods (UngateStep). Returns: true while no pod may be gated. Errors:
-  // the API server's.
-  kube::Async<bool> Handle(bool available);
+  // Ungates at most one step of pods (UngateStep). `log`: Request::log. Returns: true while no pod
+  // may be gated. Errors: the API server's.
+  kube::Async<bool> Handle(bool available, const std::string& log);
   // True if Handle() has to be called again soon.
   bool ungating() const { return !round_.new_round(); }
 
@@ -51,7 +51,7 @@ class ControllerOutage {
   // How long no controller was available, as this process observed it: the times in a status are
   // those of another machine's clock.
   kube::Async<kube::Duration> Length(bool available);
-  kube::Async<> UngatePods();
+  kube::Async<> UngatePods(const std::string& log);
 
   kube::Client& client_;
   kube::Clock& clock_;

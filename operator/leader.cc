@@ -85,8 +85,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
 }
 
 Leader::~Leader() {
-  if (options_.operand_metrics != nullptr) options_.operand_metrics->Follow(nullptr);
-  if (options_.on_upgrade) options_.on_upgrade({});
+  if (options_.operand_metrics != nullptr) options_.operand_metrics->Stop();
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
@@ -104,12 +103,14 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!store_synced) co_return;
   Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
   if (!own_webhooks_synced) co_return;
-  if (options_.operand_metrics != nullptr) options_.operand_metrics->Follow(&store_);
+  if (options_.operand_metrics != nullptr)
+    options_.operand_metrics->Follow(store_, [this] { return upgrades_.progress(); });
 
+  // Incomplete teardowns continue, whatever operator began them.
   while (true) {
-    Result<> read = co_await ReadAuthorities();
-    if (read) break;
-    LOG(WARNING) << read.error();
+    Result<> enqueued = co_await EnqueueAuthorities();
+    if (enqueued) break;
+    LOG(WARNING) << enqueued.error();
     Result<> slept = co_await clock_.Sleep(kRetryEvery);
     if (!slept) co_return;
   }
@@ -142,7 +143,6 @@ void Leader::OnCluster() {
 
 void Leader::OnUpgrade() {
   UpgradeProgress progress = upgrades_.progress();
-  if (options_.on_upgrade) options_.on_upgrade(progress);
   // A namespace that comes or goes is no progress.
   progress.shards = 0;
   if (progress == reported_) return;
@@ -154,13 +154,12 @@ void Leader::EnqueueAllShards() {
   for (std::string& ns : configs_.Namespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
 }
 
-Async<> Leader::ReadAuthorities() {
+Async<> Leader::EnqueueAuthorities() {
   kube::ListOptions options{.ns = options_.operands.ns,
                             .label_selector = std::string(kShardNamespaceLabel)};
   Result<kube::TypedList<kube::core::Secret>> secrets =
       co_await kube::List<kube::core::Secret>(client_, std::move(options));
   if (!secrets) co_return secrets.error().Prefix("list the authorities");
-  shard_reconciler_.Know(secrets->items);
   for (const kube::core::Secret& secret : secrets->items) {
     auto ns = secret.metadata().labels().find(std::string(kShardNamespaceLabel));
     if (ns != secret.metadata().labels().end()) shards_.Enqueue(ShardKey(ns->second));

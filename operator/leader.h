@@ -7,7 +7,6 @@
 // verbosity, its namespaceSelector). The process itself follows that log verbosity.
 #pragma once
 
-#include <functional>
 #include <string>
 
 #include "kube/base/async.h"
@@ -45,8 +44,6 @@ struct LeaderOptions {
   int shard_upgrades = 4;
   // How long the progress of an upgrade waits to be written into the status.
   std::chrono::milliseconds upgrade_report{5'000};
-  // Called when the progress has changed, and with an empty one when the term ends; may be null.
-  std::function<void(const UpgradeProgress&)> on_upgrade;
   // For metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
@@ -67,8 +64,8 @@ class Leader final : public kube::Term {
   void OnCluster();
   void OnUpgrade();
   void EnqueueAllShards();
-  // Enqueues the namespaces with an authority: a teardown continues, whatever operator began it.
-  kube::Async<> ReadAuthorities();
+  // The namespaces with an authority: their teardown may not be complete.
+  kube::Async<> EnqueueAuthorities();
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -208,19 +208,10 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                            .name = std::string(kManagedBy),
                            .on_change = kube::LeaderMetric(metrics, std::string(kManagedBy))};
   LeaderOptions leader_options{.operands = std::move(operands),
+                               .shard_upgrades = FLAGS_shard_upgrades,
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics,
                                .operand_metrics = &operand_metrics};
-  leader_options.shard_upgrades = FLAGS_shard_upgrades;
-  kube::Gauge& outdated = metrics.AddGauge(
-      "mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded");
-  kube::Gauge& stopped =
-      metrics.AddGauge("mto_ppo_shard_upgrade_stopped",
-                       "Namespaces whose upgraded shard does not run, which stops the upgrade");
-  leader_options.on_upgrade = [&](const UpgradeProgress& progress) {
-    outdated.Set(progress.outdated);
-    stopped.Set(static_cast<double>(progress.failed.size()));
-  };
   kube::Leadership leadership(app, client, std::move(lease));
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
     return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);

@@ -28,7 +28,6 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
-using namespace std::chrono_literals;
 
 // The shard removes the local gate alone; the cluster gate is the cluster's controller's.
 std::optional<std::vector<std::string>> ChooseGatesOfShard(const Pod& pod, TeardownPhase phase) {
@@ -77,22 +76,6 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
   timing_.resync = std::min(timing_.resync, often);
 }
 
-void ShardReconciler::Know(const std::vector<kube::core::Secret>& authorities) {
-  kube::Duration within = std::min<kube::Duration>(kFirstCheck, timing_.resync);
-  // Spread, so that the checks cause no burst either.
-  kube::Duration step = within / static_cast<int64_t>(authorities.size() + 1);
-  kube::TimePoint due = clock_.Now();
-  for (const kube::core::Secret& authority : authorities) {
-    due += step;
-    auto label = authority.metadata().labels().find(std::string(kShardNamespaceLabel));
-    if (label == authority.metadata().labels().end()) continue;
-    const std::string& ns = label->second;
-    if (authority.metadata().name() != ShardAuthorityName(ns)) continue;
-    std::string bundle = CaBundleOf(authority, clock_.WallNow());
-    if (!bundle.empty()) bundles_[ns] = {.ca_pem = std::move(bundle), .due = due};
-  }
-}
-
 Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   std::string ns = request.key.name;
   ConfigList configs = configs_.In(ns);
@@ -115,17 +98,18 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     }
   }
   if (configs.empty() || view.none)
-    co_return co_await Deprovision(std::move(ns), std::move(configs), std::move(view));
+    co_return co_await Deprovision(std::move(ns), std::move(configs), std::move(view), request.log);
   teardown_.Cancel(ns);
   std::string log_verbosity = cluster->spec.log_verbosity;
-  co_return co_await Provision(std::move(ns), std::move(configs), std::move(log_verbosity));
+  co_return co_await Provision(std::move(ns), std::move(configs), std::move(log_verbosity),
+                               request.log);
 }
 
 Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
-                                          std::string log_verbosity) {
+                                          std::string log_verbosity, const std::string& log) {
   Attempt attempt;
   ShardView& view = attempt.view;
-  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, attempt);
+  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, attempt, log);
   if (!applied && applied.error().HasCause("NamespaceTerminating")) {
     upgrades_.Forget(ns);
     co_return Outcome::Done();  // the namespace is being deleted: its PodPlacementConfigs go next
@@ -143,22 +127,21 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
   // A shard that could not be looked at may be one that has to stop the upgrade.
   if (found || !seen.rolling_out) upgrades_.See(ns, seen);
   if (!found) co_return found.error();
-  kube::Duration next = view.operands.complete() ? timing_.resync : timing_.recheck;
-  if (auto bundle = bundles_.find(ns); bundle != bundles_.end()) {
-    next = std::clamp<kube::Duration>(bundle->second.due - clock_.Now(), 0s, next);
-    if (std::exchange(bundle->second.renewed, false))
-      Record(configs, kCertificateRenewed,
-             "the certificate of the namespace's webhook was renewed");
-  }
+  auto bundle = bundles_.find(ns);
+  bool pending = bundle != bundles_.end() && bundle->second.pending;
+  if (bundle != bundles_.end() && std::exchange(bundle->second.renewed, false))
+    Record(configs, kCertificateRenewed, "the certificate of the namespace's webhook was renewed");
+  bool settled = view.operands.complete() && !pending;
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
-  co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(next));
+  co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
-Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, ShardView view) {
+Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, ShardView view,
+                                            const std::string& log) {
   upgrades_.Forget(ns);
-  TeardownScope scope = Scope(ns);
+  TeardownScope scope = Scope(ns, log);
   bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
   if (outcome && *outcome == Outcome::Done()) {
@@ -175,19 +158,21 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
 }
 
 Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs,
-                                    const std::string& log_verbosity, Attempt& attempt) {
+                                    const std::string& log_verbosity, Attempt& attempt,
+                                    const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
   DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
-  Result<std::string> ca_bundle = co_await CaBundle(ns, /*refresh=*/!health.webhook.available);
+  bool refresh = !health.webhook.available;
+  Result<std::string> ca_bundle = co_await CaBundle(ns, refresh, log);
   if (!ca_bundle) co_return ca_bundle.error();
   bool wait = seen.outdated && !upgrades_.TakeTurn(ns);
   attempt.view.waits_for_upgrade = wait;
   for (DesiredObject& object : objects) {
     if (wait && IsDeployment(object)) continue;
-    Result<> applied = co_await store_.Ensure(std::move(object));
+    Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (!applied) co_return applied.error();
   }
   seen.refused = false;
@@ -196,7 +181,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
       ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
-  Result<> applied = co_await store_.Ensure(std::move(configuration));
+  Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
@@ -219,12 +204,15 @@ ShardSeen ShardReconciler::MarkTemplates(DesiredObjects& objects, const OperandH
   return seen;
 }
 
-Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
+Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const std::string& log) {
   auto known = bundles_.find(ns);
-  if (!refresh && known != bundles_.end() && clock_.Now() < known->second.due)
-    co_return known->second.ca_pem;
+  if (!refresh && known != bundles_.end()) {
+    kube::Duration good_for = known->second.pending ? timing_.recheck : timing_.resync;
+    if (clock_.Now() < known->second.checked + good_for) co_return known->second.ca_pem;
+  }
   std::string webhook(api::kShardWebhookName);
   CertificateRequest request{
+      .log = log,
       .authority = {options_.ns, ShardAuthorityName(ns)},
       .serving = {ns, webhook},
       .dns_names = {ServiceDnsName(webhook, ns)},
@@ -236,8 +224,7 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh) {
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
-  kube::TimePoint due = clock_.Now() + (issued->pending ? timing_.recheck : timing_.resync);
-  bundles_[ns] = {issued->ca_bundle_pem, due, issued->renewed};
+  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending, issued->renewed};
   co_return issued->ca_bundle_pem;
 }
 
@@ -265,13 +252,13 @@ void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
     events_.Record(kube::ReferenceTo(*cluster), /*warning=*/false, reason, message);
 }
 
-TeardownScope ShardReconciler::Scope(const std::string& ns) const {
+TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& log) const {
   OperandNames names = NamesIn(ns);
   std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
   // The shard created its Lease, and without its Role cannot create it again.
   objects.push_back({kube::kLeases, {ns, names.controller}});
   objects.push_back({kube::kSecrets, {ns, names.webhook}});
-  return {.name = "namespace=" + ns + " shard",
+  return {.log = log,
           .ns = ns,
           .webhook_configuration = names.webhook_configuration,
           .controller_available = Observe(store_, names).controller.available,

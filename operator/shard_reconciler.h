@@ -21,7 +21,6 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
-#include "kube/types/core.pb.h"
 #include "operator/config_store.h"
 #include "operator/namespaces.h"
 #include "operator/objects/desired_object.h"
@@ -42,9 +41,6 @@ struct ShardTiming {
   std::chrono::milliseconds resync{3'600'000};
 };
 
-// How long after its start an operator has checked the certificates of all shards that run.
-inline constexpr std::chrono::minutes kFirstCheck{5};
-
 class ShardReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` outlives this.
@@ -52,20 +48,16 @@ class ShardReconciler final : public kube::Reconciler {
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
                   UpgradeQueue& upgrades, kube::EventRecorder& events, ShardTiming timing = {});
 
-  // Before the first reconcile: the Secrets of all authorities, as they were just read. Spares a
-  // new leader two reads for each namespace; the serving certificates are checked within
-  // kFirstCheck.
-  void Know(const std::vector<kube::core::Secret>& authorities);
-
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
+  // Below, `log` is Request::log.
   struct Bundle {
     std::string ca_pem;
-    // When to read the Secrets next: soon if a new serving certificate waits until the API server
-    // trusts its authority (certificates.h).
-    kube::TimePoint due;
+    kube::TimePoint checked;
+    // A new serving certificate waits until the API server trusts its authority (certificates.h).
+    bool pending = false;
     // It has replaced another one; the events about it are not recorded yet.
     bool renewed = false;
   };
@@ -80,21 +72,23 @@ class ShardReconciler final : public kube::Reconciler {
   };
 
   kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs,
-                                       std::string log_verbosity);
+                                       std::string log_verbosity, const std::string& log);
   // `view` says why `configs` have no shard.
-  kube::Async<kube::Outcome> Deprovision(std::string ns, ConfigList configs, ShardView view);
+  kube::Async<kube::Outcome> Deprovision(std::string ns, ConfigList configs, ShardView view,
+                                         const std::string& log);
   // `attempt` is valid after an error, too.
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
-                           const std::string& log_verbosity, Attempt& attempt);
+                           const std::string& log_verbosity, Attempt& attempt,
+                           const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
   // in the cluster show it.
   static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
-  // The CA bundle of the webhook of `ns`. Reads the Secrets if that is due, or `refresh`.
-  kube::Async<std::string> CaBundle(std::string ns, bool refresh);
+  // The CA bundle of the webhook of `ns`. Reads the Secrets once in `resync`, or now if `refresh`.
+  kube::Async<std::string> CaBundle(std::string ns, bool refresh, const std::string& log);
   kube::Async<> WriteStatuses(ConfigList configs, ShardView view);
   // About each of `configs`; without any, about the ClusterPodPlacementConfig.
   void Record(const ConfigList& configs, std::string_view reason, const std::string& message);
-  TeardownScope Scope(const std::string& ns) const;
+  TeardownScope Scope(const std::string& ns, const std::string& log) const;
 
   kube::Client& client_;
   kube::Clock& clock_;

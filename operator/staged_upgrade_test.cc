@@ -66,7 +66,7 @@ TEST_F(StagedUpgradeTest, TheClusterIsFirstThenSomeNamespacesAtATime) {
     std::string now = With("2");
     EXPECT_EQ(now.size(), round < 2 ? upgraded.size() + 4 : 10u) << now;
     EXPECT_EQ(State(), "False Upgrading");
-    EXPECT_EQ(h_.upgrade.outdated, 5 - static_cast<int>(now.size() / 2));
+    EXPECT_EQ(h_.Metric("mto_ppo_shards_outdated"), 5 - static_cast<int>(now.size() / 2));
     for (const std::string& ns : namespaces_) {
       bool had_its_turn = now.find(ns) != std::string::npos;
       EXPECT_EQ(h_.Condition(ns, "a", "Progressing") == "True UpgradeWaiting", !had_its_turn);
@@ -78,8 +78,8 @@ TEST_F(StagedUpgradeTest, TheClusterIsFirstThenSomeNamespacesAtATime) {
   h_.Pass(5s);
   for (const std::string& ns : namespaces_)
     EXPECT_EQ(h_.Condition(ns, "a", "Progressing"), "False AsExpected") << ns;
-  EXPECT_EQ(h_.upgrade.shards, 5);
-  EXPECT_EQ(h_.upgrade.outdated, 0);
+  EXPECT_EQ(h_.Metric("mto_ppo_shards"), 5);
+  EXPECT_EQ(h_.Metric("mto_ppo_shards_outdated"), 0);
   EXPECT_EQ(h_.Events("ShardUpgradeBegun", "cluster"), 1);
   EXPECT_EQ(h_.Events("ShardUpgradeFinished", "cluster"), 1);
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 0);
@@ -98,7 +98,7 @@ TEST_F(StagedUpgradeTest, AShardThatDoesNotRunStopsTheUpgradeAlsoForANewOperator
   h_.Pass(60s);
   EXPECT_EQ(With("2"), stopped_at);
   EXPECT_LE(stopped_at.size(), 6u) << "one more may have had its turn before";
-  EXPECT_EQ(h_.upgrade.failed.size(), 1u);
+  EXPECT_EQ(h_.Metric("mto_ppo_shard_upgrade_stopped"), 1);
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 1);
 
   h_.StopOperator();

@@ -142,10 +142,11 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
                               std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);
   if (!secret) co_return secret.error().Prefix("read authority " + request.authority.ToString());
-  if (!CaBundleOf(*secret, clock.WallNow()).empty()) co_return secret;
-
   KeyPair current = PairOf(*secret);
   bool usable = IsPair(current);
+  if (usable && Outlives(current.certificate_pem, clock.WallNow(), kAuthorityRenewal))
+    co_return secret;
+
   std::string previous = SignerIn(current.certificate_pem + DataOf(*secret, kPreviousKey), in_use);
   if (previous.empty() && usable) previous = current.certificate_pem;
   if (previous.empty() && !in_use.empty()) {
@@ -165,7 +166,7 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
   data[kPrivateKeyKey] = made->private_key_pem;
   Result<> written = co_await WriteSecret(client, *secret);
   if (!written) co_return written.error().Prefix("write authority " + request.authority.ToString());
-  LOG(INFO) << "authority=" << request.authority.ToString() << " created";
+  LOG(INFO) << request.log << " authority=" << request.authority.ToString() << " created";
   co_return secret;
 }
 
@@ -184,14 +185,6 @@ Async<bool> MaySign(kube::Client& client, const Clock& clock, const CertificateR
 
 std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
 
-std::string CaBundleOf(const Secret& authority, WallTime now) {
-  KeyPair current = PairOf(authority);
-  if (!IsPair(current) || !Outlives(current.certificate_pem, now, kAuthorityRenewal)) return "";
-  std::string previous = DataOf(authority, kPreviousKey);
-  if (Outlives(previous, now, std::chrono::hours(0))) current.certificate_pem += previous;
-  return current.certificate_pem;
-}
-
 Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
                                            CertificateRequest request) {
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
@@ -206,7 +199,9 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   Result<Secret> authority = co_await EnsureAuthority(client, clock, request, in_use);
   if (!authority) co_return authority.error();
   KeyPair signer = PairOf(*authority);
-  issued.ca_bundle_pem = CaBundleOf(*authority, clock.WallNow());
+  issued.ca_bundle_pem = signer.certificate_pem;
+  std::string previous = DataOf(*authority, kPreviousKey);
+  if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
   bool published =
       !request.publish_authorities || DataOf(*secret, kAuthoritiesKey) == issued.ca_bundle_pem;
   bool fresh = serves &&
@@ -238,7 +233,7 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   }
   Result<> written = co_await WriteSecret(client, std::move(*secret));
   if (!written) co_return written.error().Prefix("write certificate " + request.serving.ToString());
-  LOG(INFO) << "certificate=" << request.serving.ToString()
+  LOG(INFO) << request.log << " certificate=" << request.serving.ToString()
             << (fresh || (issued.pending && serves) ? " has new authorities"
                 : issued.pending                    ? " restored"
                                                     : " issued");

@@ -62,6 +62,7 @@ OwnCertificate::OwnCertificate(kube::Client& client, kube::Clock& clock, std::st
 
 Async<> OwnCertificate::Refresh() {
   CertificateRequest request{
+      .log = "own webhooks:",
       .authority = {ns_, "multiarch-tuning-operator-ca"},
       .serving = {ns_, std::string(api::kOperatorServiceName)},
       .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_),

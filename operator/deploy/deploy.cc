@@ -125,6 +125,8 @@ Async<> Deploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
     if (resource->kind == "Service") {
       Result<bool> removed = co_await RemoveForeign(client, *resource, kube::KeyOf(object));
       if (!removed) co_return removed.error();
+      if (*removed)
+        std::cout << "deleted " << Describe(object) << " of another operator" << std::endl;
     }
     kube::ApplyOptions as_deployer{.field_manager = "pod-placement-deploy"};
     Unstructured owned = ns ? OwnedBy(*ns, *resource, object) : object;

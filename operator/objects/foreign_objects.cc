@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/foreign_objects.h"
 
-#include <glog/logging.h>
-
 #include <string>
 
 #include "kube/client/typed.h"
@@ -60,7 +58,6 @@ Async<bool> RemoveForeign(kube::Client& client, kube::Resource resource, kube::O
   Result<> deleted =
       co_await kube::DeleteObject(client, resource, std::move(key), std::move(as_seen));
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
-  LOG(INFO) << "deleted " << name << ", which another operator created";
   co_return true;
 }
 

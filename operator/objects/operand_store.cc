@@ -122,7 +122,7 @@ Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::str
   co_return true;
 }
 
-Async<> OperandStore::Ensure(DesiredObject object) {
+Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   ObjectKey key = object.Key();
   std::string hash = OwnedHashOf(object.body);
   Result<bool> right = co_await IsAsDesired(object.resource, key, hash);
@@ -144,22 +144,27 @@ Async<> OperandStore::Ensure(DesiredObject object) {
   } else {
     applied_[id] = {hash, VersionOf(stored), clock_.Now()};
   }
-  VLOG(1) << "applied " << name;
+  VLOG(1) << log << " applied " << name;
   co_return Ok();
 }
 
-Async<> OperandStore::Remove(Resource resource, ObjectKey key) {
+Async<> OperandStore::Remove(Resource resource, ObjectKey key, const std::string& log) {
   applied_.erase(std::make_pair(std::string(resource.plural), key));
   std::string name = std::string(resource.kind) + " " + key.ToString();
   Result<> deleted = co_await kube::DeleteObject(client_, resource, std::move(key));
   if (!deleted && !IsNotFound(deleted)) co_return deleted.error().Prefix("delete " + name);
-  VLOG(1) << "deleted " << name;
+  VLOG(1) << log << " deleted " << name;
   co_return Ok();
 }
 
-Async<bool> OperandStore::RemoveForeign(ObjectId object) {
+Async<bool> OperandStore::RemoveForeign(ObjectId object, const std::string& log) {
   if (Get(object.resource, object.key)) co_return false;
-  co_return co_await operator_::RemoveForeign(client_, object.resource, std::move(object.key));
+  std::string name = std::string(object.resource.kind) + " " + object.key.ToString();
+  Result<bool> removed =
+      co_await operator_::RemoveForeign(client_, object.resource, std::move(object.key));
+  LOG_IF(INFO, removed && *removed)
+      << log << " deleted " << name << ", which another operator created";
+  co_return removed;
 }
 
 }  // namespace operator_

@@ -43,13 +43,14 @@ class OperandStore {
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
-  // Applies `object` where needed. Errors: the API server's.
-  kube::Async<> Ensure(DesiredObject object);
+  // Applies `object` where needed. Errors: the API server's. `log`, here and below: the start of
+  // log lines, Request::log.
+  kube::Async<> Ensure(DesiredObject object, const std::string& log);
   // An object that does not exist is no error.
-  kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key);
+  kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key, const std::string& log);
   // Deletes the object if another operator created it (foreign_objects.h). Makes no call for an
   // object that the watch shows: those are the operator's own. Returns: whether it was foreign.
-  kube::Async<bool> RemoveForeign(ObjectId object);
+  kube::Async<bool> RemoveForeign(ObjectId object, const std::string& log);
 
  private:
   using Informer = kube::Informer<kube::Unstructured>;

@@ -52,7 +52,7 @@ class OperandStoreTest : public testing::Test {
   // How many calls it costs.
   int Ensure(DesiredObject object) {
     int before = api_.CountCalls("PATCH");
-    EXPECT_THAT(kube::Run(io_, store_->Ensure(std::move(object))), kube::IsOk());
+    EXPECT_THAT(kube::Run(io_, store_->Ensure(std::move(object), "log")), kube::IsOk());
     kube::Drain(io_);
     return api_.CountCalls("PATCH") - before;
   }
@@ -186,12 +186,12 @@ TEST_F(OperandStoreTest, KindsThatAreNotWatchedAreReadEveryHour) {
 }
 
 TEST_F(OperandStoreTest, DeletingAMissingObjectIsNoError) {
-  EXPECT_THAT(kube::Run(io_, store_->Remove(kube::kRoles, {"ns", "none"})), kube::IsOk());
+  EXPECT_THAT(kube::Run(io_, store_->Remove(kube::kRoles, {"ns", "none"}, "log")), kube::IsOk());
 }
 
 TEST_F(OperandStoreTest, ErrorsNameTheObject) {
   api_.FailNext(kube::Error::FromHttpStatus(403, "Forbidden", "exceeded quota"), "PATCH");
-  EXPECT_THAT(kube::Run(io_, store_->Ensure(Role("get"))),
+  EXPECT_THAT(kube::Run(io_, store_->Ensure(Role("get"), "log")),
               kube::FailsWith(kube::Code::kPermissionDenied, testing::HasSubstr("Role ns/r")));
 }
 

@@ -13,8 +13,20 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
   metrics.AddComputedGauge("mto_ppo_operand_unavailable",
                            "1 for each operand whose Deployment has no available replica",
                            [this] { return Unavailable(); });
-  metrics.AddComputedGauge("mto_ppo_shards", "Namespaces with a shard",
-                           [this] { return Shards(); });
+  // A gauge with one series, while this replica leads.
+  auto add = [&](const char* name, const char* help, auto value) {
+    metrics.AddComputedGauge(name, help, [this, value]() -> kube::Metrics::Series {
+      if (store_ == nullptr) return {};
+      return {{{}, static_cast<double>(value())}};
+    });
+  };
+  add("mto_ppo_shards", "Namespaces with a shard",
+      [this] { return store_->ShardNamespaces().size(); });
+  add("mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded",
+      [this] { return upgrade_().outdated; });
+  add("mto_ppo_shard_upgrade_stopped",
+      "Namespaces whose upgraded shard does not run, which stops the upgrade",
+      [this] { return upgrade_().failed.size(); });
 }
 
 kube::Metrics::Series OperandMetrics::Unavailable() const {
@@ -31,11 +43,6 @@ kube::Metrics::Series OperandMetrics::Unavailable() const {
       look_at(ns, operand);
   }
   return series;
-}
-
-kube::Metrics::Series OperandMetrics::Shards() const {
-  if (store_ == nullptr) return {};
-  return {{{}, static_cast<double>(store_->ShardNamespaces().size())}};
 }
 
 }  // namespace operator_

@@ -13,6 +13,7 @@
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/operand_store.h"
+#include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
 namespace {
@@ -54,7 +55,8 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
 
   OperandMetrics of_operands(metrics_, "ops");
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
-  of_operands.Follow(&store);
+  UpgradeProgress upgrade;
+  of_operands.Follow(store, [&] { return upgrade; });
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
                               "operand_namespace=\"ops\"} 1\n"));
@@ -68,8 +70,17 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   EXPECT_EQ(series, 2u) << text;
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards 2\n"));
 
-  of_operands.Follow(nullptr);
-  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("mto_ppo_operand_unavailable{")));
+  upgrade = {.outdated = 3, .failed = {{"shop", {}}}};
+  text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_shard_upgrade_stopped 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_outdated 3\n"));
+
+  of_operands.Stop();
+  text = metrics_.Render();
+  for (const char* series : {"\nmto_ppo_operand_unavailable{", "\nmto_ppo_shards ",
+                             "\nmto_ppo_shards_outdated ", "\nmto_ppo_shard_upgrade_stopped "}) {
+    EXPECT_THAT(text, Not(HasSubstr(series)));
+  }
   EXPECT_TRUE(kube::Run(io_, tasks.Stop(clock_, 10s)).has_value());
 }
 

@@ -77,6 +77,7 @@ Async<bool> OwnNamespaceTeardown::Pass(bool ungate) {
 }
 
 Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
+  const std::string log = "teardown:";
   UngateRound round;
   bool complete = false;
   while (!complete) {
@@ -87,7 +88,7 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
     };
     std::string everywhere;
     Result<bool> step =
-        co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round);
+        co_await UngateStep(client_, clock_, std::move(everywhere), std::move(choose), round, log);
     if (!step) co_return step.error();
     complete = *step;
   }

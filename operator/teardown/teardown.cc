@@ -51,11 +51,11 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
     if (!left) co_return left.error();
     if (!*left) co_return Outcome::Done();
     kube::ObjectKey configuration{"", scope.webhook_configuration};
-    Result<> removed =
-        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration));
+    Result<> removed = co_await store_.Remove(kube::kMutatingWebhookConfigurations,
+                                              std::move(configuration), scope.log);
     if (!removed) co_return removed.error();
     Begin(scope.ns);
-    LOG(INFO) << scope.name << ": teardown begins";
+    LOG(INFO) << scope.log << " teardown begins";
   }
 
   State& state = running_[scope.ns];
@@ -67,7 +67,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
   if (state.last.gated > 0) {
     bool give_up = waited >= timing_.drain + timing_.give_up && state.attempts >= timing_.attempts;
     if (!give_up) co_return Outcome::After(timing_.poll);
-    ReportGatedPods(state);
+    ReportGatedPods(scope, state);
   }
   if (waited < timing_.settle) {
     state.waits_for = "the API server may still call the webhook";
@@ -77,7 +77,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
   Result<> removed = co_await RemoveObjects(scope);
   if (!removed) co_return removed.error();
   running_.erase(scope.ns);
-  LOG(INFO) << scope.name << ": teardown is complete";
+  LOG(INFO) << scope.log << " teardown is complete";
   co_return Outcome::Done();
 }
 
@@ -106,8 +106,8 @@ Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {
   }
   std::string ns = scope.ns;
   ChooseGates choose = state.choose;
-  Result<bool> complete =
-      co_await UngateStep(client_, clock_, std::move(ns), std::move(choose), state.round);
+  Result<bool> complete = co_await UngateStep(client_, clock_, std::move(ns), std::move(choose),
+                                              state.round, scope.log);
   if (!complete) co_return complete.error();
   if (!*complete) co_return false;
   state.last = std::exchange(state.round, UngateRound());
@@ -115,8 +115,9 @@ Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {
   co_return true;
 }
 
-void Teardown::ReportGatedPods(const State& state) {
-  LOG(WARNING) << "the teardown continues although pods are gated: " << Describe(state.last);
+void Teardown::ReportGatedPods(const TeardownScope& scope, const State& state) {
+  LOG(WARNING) << scope.log
+               << " the teardown continues although pods are gated: " << Describe(state.last);
   std::string reason = state.last.error ? state.last.error->message() : "";
   for (const kube::core::ObjectReference& pod : state.last.failed_pods) {
     events_.Record(pod, /*warning=*/true, api::kReasonGateRemovalFailed,
@@ -127,11 +128,11 @@ void Teardown::ReportGatedPods(const State& state) {
 Async<> Teardown::RemoveObjects(const TeardownScope& scope) {
   Result<> all = Ok();
   for (const ObjectId& object : scope.objects) {
-    Result<> removed = co_await store_.Remove(object.resource, object.key);
+    Result<> removed = co_await store_.Remove(object.resource, object.key, scope.log);
     if (!removed) all = removed;
   }
   if (!all) co_return all.error();
-  co_return co_await store_.Remove(kube::kSecrets, scope.authority);
+  co_return co_await store_.Remove(kube::kSecrets, scope.authority, scope.log);
 }
 
 }  // namespace operator_

@@ -52,8 +52,8 @@ enum class TeardownPhase {
 };
 
 struct TeardownScope {
-  // For log lines: "namespace=shop shard".
-  std::string name;
+  // The start of log lines, Request::log.
+  std::string log;
   // Whose pods are looked at; empty: those of all namespaces.
   std::string ns;
   std::string webhook_configuration;
@@ -104,7 +104,7 @@ class Teardown {
   // One step of a round. Returns: whether the round is complete.
   kube::Async<bool> UngatePods(const TeardownScope& scope, State& state);
   // Logs the pods that the last round left gated, and records events for the first of them.
-  void ReportGatedPods(const State& state);
+  void ReportGatedPods(const TeardownScope& scope, const State& state);
   // An object that cannot be deleted does not keep the others. Errors: the last of them.
   kube::Async<> RemoveObjects(const TeardownScope& scope);
 

@@ -86,7 +86,7 @@ std::optional<std::vector<std::string>> BothGates(const Pod& pod) {
 }
 
 Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns, ChooseGates choose,
-                       UngateRound& round) {
+                       UngateRound& round, const std::string& log) {
   kube::TimePoint end = clock.Now() + kMaxTime;
   size_t writes = 0;
   // A page is bounded in bytes, and one pod is decoded at a time: tenants may create pods of the
@@ -122,7 +122,7 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
         continue;
       }
       ++round.ungated;
-      LOG_IF(INFO, *written) << "pod=" << key << " ungated";
+      LOG_IF(INFO, *written) << log << " pod=" << key << " ungated";
     }
     round.page = pages.continue_token();
     if (round.page.empty()) co_return true;
@@ -131,6 +131,7 @@ Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
 
 Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int rounds,
                              kube::Duration interval, kube::TimePoint deadline) {
+  const std::string log = "teardown:";
   while (true) {
     UngateRound round;
     bool complete = false;
@@ -138,7 +139,7 @@ Async<UngateRound> UngateAll(kube::Client& client, kube::Clock& clock, int round
       std::string everywhere;
       ChooseGates both = BothGates;
       Result<bool> step =
-          co_await UngateStep(client, clock, std::move(everywhere), std::move(both), round);
+          co_await UngateStep(client, clock, std::move(everywhere), std::move(both), round, log);
       if (!step) co_return step.error();
       complete = *step || clock.Now() >= deadline;
     }

@@ -2,7 +2,7 @@
 // Ungate: removes gates from pods when a shard or the cluster's controller cannot.
 //
 //   UngateRound round;                        // kept from one call to the next
-//   Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round);
+//   Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round, log);
 //   if (complete && *complete) ...            // every gated pod was visited once
 //
 // Pods are listed live, a page at a time: a cache could miss a pod that was created a moment ago,
@@ -56,9 +56,10 @@ std::optional<std::vector<std::string>> BothGates(const kube::core::Pod& pod);
 
 // Continues `round` over the pods of `ns` (empty: of all namespaces), for at most 5 s and 250
 // writes. A write removes gates and sets their labels, nothing else. Returns: whether the round is
-// complete. Errors: those of listing pods; the next call continues where this one ended.
+// complete. `log`: the start of log lines, Request::log. Errors: those of listing pods; the next
+// call continues where this one ended.
 kube::Async<bool> UngateStep(kube::Client& client, kube::Clock& clock, std::string ns,
-                             ChooseGates choose, UngateRound& round);
+                             ChooseGates choose, UngateRound& round, const std::string& log);
 
 // Removes both gates from all pods, in at most `rounds` rounds with `interval` between them, until
 // a round finds no gated pod; none begins after `deadline`. For programs that have nothing else to

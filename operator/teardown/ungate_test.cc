@@ -36,7 +36,7 @@ class UngateTest : public testing::Test {
     UngateRound round;
     steps_ = 0;
     for (bool complete = false; !complete && steps_ < 100; ++steps_) {
-      kube::Result<bool> step = kube::Run(io_, UngateStep(api_, clock_, ns, choose, round));
+      kube::Result<bool> step = kube::Run(io_, UngateStep(api_, clock_, ns, choose, round, "log"));
       EXPECT_THAT(step, kube::IsOk());
       complete = step && *step;
     }
@@ -170,10 +170,10 @@ TEST_F(UngateTest, ARoundWhoseListHasExpiredIsComplete) {
     api_.Create<Pod>(MakePod("p" + std::to_string(1000 + i)).Phase("Pending").Gate(kLocal));
   UngateRound round;
   ChooseGates choose = Choose(kLocal, {kLocal});
-  EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round)));
-  EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round)));
+  EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
+  EXPECT_FALSE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
   api_.ExpireWatches();
-  EXPECT_TRUE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round)));
+  EXPECT_TRUE(*kube::Run(io_, UngateStep(api_, clock_, "", choose, round, "log")));
   EXPECT_EQ(Drop({kLocal}).gated, 600u - round.gated);
 }
 

@@ -10,19 +10,23 @@
 #pragma once
 
 #include <boost/asio/io_context.hpp>
+#include <cstdlib>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "api/names.h"
 #include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
 #include "operator/leader.h"
+#include "operator/status/operand_metrics.h"
 
 namespace operator_ {
 
@@ -48,7 +52,7 @@ class Harness {
                         .controller_image = "r.io/controller:" + tag,
                         .architectures = {"amd64"}};
     options.shard_upgrades = shard_upgrades;
-    options.on_upgrade = [this](const UpgradeProgress& progress) { upgrade = progress; };
+    options.operand_metrics = &operand_metrics_;
     leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
@@ -94,6 +98,11 @@ class Harness {
   void SetNamespaceSelector(const kube::Json& selector) {
     kube::Json config = *api.GetJson(kClusterConfigs, {"", "cluster"});
     config["spec"]["namespaceSelector"] = selector;
+    api.UpdateJson(kClusterConfigs, config);
+  }
+  void SetLogVerbosity(const std::string& verbosity) {
+    kube::Json config = *api.GetJson(kClusterConfigs, {"", "cluster"});
+    config["spec"]["logVerbosity"] = verbosity;
     api.UpdateJson(kClusterConfigs, config);
   }
   void CreateClusterConfig() {
@@ -221,6 +230,13 @@ class Harness {
       count += event.reason() == reason && event.involved_object().name() == about;
     return count;
   }
+  // A metric of the operator that leads, without labels; nullopt if it has no series.
+  std::optional<double> Metric(const std::string& name) {
+    std::string text = metrics_.Render();
+    size_t at = text.find("\n" + name + " ");
+    if (at == std::string::npos) return std::nullopt;
+    return std::strtod(text.c_str() + at + name.size() + 2, nullptr);
+  }
   // The position of the first call that contains `text`, or -1.
   int CallIndex(std::string_view text) {
     for (size_t i = 0; i < api.calls().size(); ++i) {
@@ -244,8 +260,6 @@ class Harness {
   kube::FakeApiServer api{clock};
   // Of the operators that are started from now on.
   int shard_upgrades = 4;
-  // As the operator last reported it.
-  UpgradeProgress upgrade;
 
  private:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {
@@ -268,6 +282,8 @@ class Harness {
     return "none";
   }
 
+  kube::Metrics metrics_;
+  OperandMetrics operand_metrics_{metrics_, "ops"};
   OwnCertificate certificate_{api, clock, "ops", "/nonexistent"};
   std::unique_ptr<kube::TaskGroup> tasks_;
   std::unique_ptr<Leader> leader_;

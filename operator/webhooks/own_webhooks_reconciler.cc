@@ -71,13 +71,13 @@ boost::asio::awaitable<void> OwnWebhooksReconciler::WatchBundle() {
   }
 }
 
-Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request) {
+Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request request) {
   DesiredObject validation{kube::kValidatingWebhookConfigurations,
                            ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
   ObjectId id = validation.Id();
-  Result<bool> foreign = co_await store_.RemoveForeign(std::move(id));
+  Result<bool> foreign = co_await store_.RemoveForeign(std::move(id), request.log);
   if (!foreign) co_return foreign.error();
-  Result<> applied = co_await store_.Ensure(std::move(validation));
+  Result<> applied = co_await store_.Ensure(std::move(validation), request.log);
   if (!applied) co_return applied.error();
   Result<> patched = co_await PatchConversion();
   if (!patched) co_return patched.error();

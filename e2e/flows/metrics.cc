@@ -7,6 +7,7 @@
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/monitoring/metrics_reader.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "kube/http/pool.h"
@@ -17,47 +18,22 @@ namespace {
 using namespace std::chrono_literals;
 using kube::Result;
 
-constexpr const char* kReader = "multiarch-tuning-operator-metrics-reader";
-
 class MetricsFlow : public FlowFixture {
  protected:
   void TearDown() override {
-    (void)scene().Delete(kClusterRoleBindings, BindingName());
+    reader_.reset();
     FlowFixture::TearDown();
   }
 
-  std::string BindingName() { return "metrics-reader-" + scene().ns(); }
-
-  // A token of a new ServiceAccount.
-  std::string TokenOf(const std::string& account) {
-    Json service_account = {
-        {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
-    auto created = scene().Create(kServiceAccounts, service_account);
-    EXPECT_TRUE(created) << created.error();
-    kube::ApiRequest request{
-        .method = kube::Method::kPost,
-        .target = kServiceAccounts.Path(scene().ns(), account, "token"),
-        .content_type = std::string(kube::kJson),
-        .body = R"({"apiVersion":"authentication.k8s.io/v1","kind":"TokenRequest","spec":{}})"};
-    auto answer = cluster().Run(cluster().client().Call(std::move(request)));
-    EXPECT_TRUE(answer) << answer.error();
-    return answer ? kube::StringAt(*kube::ParseJson(answer->body), "status.token") : "";
-  }
-
-  // A token of a ServiceAccount that may read metrics.
+  // Of a ServiceAccount that may read metrics.
   std::string ReaderToken() {
-    std::string token = TokenOf("reader");
-    Json binding = {
-        {"apiVersion", "rbac.authorization.k8s.io/v1"},
-        {"kind", "ClusterRoleBinding"},
-        {"metadata", {{"name", BindingName()}}},
-        {"roleRef",
-         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", kReader}}}};
-    binding["subjects"] = Json::array(
-        {{{"kind", "ServiceAccount"}, {"name", "reader"}, {"namespace", scene().ns()}}});
-    auto created = scene().Create(kClusterRoleBindings, binding);
-    EXPECT_TRUE(created) << created.error();
-    return token;
+    if (reader_ == nullptr) {
+      auto made = MetricsReader::Make(scene());
+      EXPECT_TRUE(made) << made.error();
+      if (!made) return "";
+      reader_ = std::move(*made);
+    }
+    return reader_->token();
   }
 
   // What `process` answers to GET /metrics. In the operator's namespace over TLS, with the
@@ -100,10 +76,9 @@ class MetricsFlow : public FlowFixture {
   // Each metric of the processes of `program` in `ns`, summed over all labels; histograms as
   // _count.
   std::map<std::string, double> Read(const std::string& program, const std::string& ns) {
-    if (token_.empty()) token_ = ReaderToken();
     std::map<std::string, double> sums;
     for (PodProcess* process : ProcessesOf(program, ns)) {
-      auto answer = Get(*process, token_);
+      auto answer = Get(*process, ReaderToken());
       EXPECT_TRUE(answer) << process->name() << ": " << answer.error();
       if (!answer) continue;
       EXPECT_EQ(answer->status, 200) << answer->body;
@@ -118,7 +93,7 @@ class MetricsFlow : public FlowFixture {
   }
 
  private:
-  std::string token_;
+  std::unique_ptr<MetricsReader> reader_;
 };
 
 TEST_F(MetricsFlow, EachProgramCountsItsWork) {
@@ -173,7 +148,8 @@ TEST_F(MetricsFlow, EachProgramCountsItsWork) {
 
 TEST_F(MetricsFlow, TheApiServerDecidesWhoReadsMetricsOfTheCluster) {
   std::string reader = ReaderToken();
-  std::string other = TokenOf("other");
+  Result<std::string> other = NewToken(scene(), "other");
+  ASSERT_TRUE(other) << other.error();
   for (const char* program : {"operator", "cluster-controller", "webhook"}) {
     SCOPED_TRACE(program);
     auto processes = ProcessesOf(program, cluster().operator_namespace());
@@ -181,7 +157,7 @@ TEST_F(MetricsFlow, TheApiServerDecidesWhoReadsMetricsOfTheCluster) {
     for (PodProcess* process : processes) {
       for (const auto& [token, status] :
            {std::pair(std::string(), 401), std::pair(std::string("wrong"), 401),
-            std::pair(other, 403), std::pair(reader, 200)}) {
+            std::pair(*other, 403), std::pair(reader, 200)}) {
         auto answer = Get(*process, token);
         ASSERT_TRUE(answer) << answer.error();
         EXPECT_EQ(answer->status, status) << answer->body;

@@ -1,0 +1,207 @@
+// SPDX-License-Identifier: Apache-2.0
+// A real Prometheus, installed as the option `monitoring` says: it scrapes every program, the alert
+// about a broken shard fires and ends, and alerts and dashboard use metrics that exist.
+#include <cstring>
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/framework/flow_fixture.h"
+#include "e2e/monitoring/metrics_reader.h"
+#include "e2e/monitoring/prometheus.h"
+#include "e2e/monitoring/promql.h"
+
+namespace e2e {
+namespace {
+
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+using Names = std::set<std::string>;
+
+class AlertsFlow : public FlowFixture {
+ protected:
+  void TearDown() override {
+    prometheus_.reset();
+    reader_.reset();
+    FlowFixture::TearDown();
+  }
+
+  void StartPrometheus() {
+    auto reader = MetricsReader::Make(scene());
+    ASSERT_TRUE(reader) << reader.error();
+    reader_ = std::move(*reader);
+    auto started =
+        Prometheus::Start(cluster(), testing::TempDir() + "/prometheus", reader_->token());
+    ASSERT_TRUE(started) << started.error();
+    prometheus_ = std::move(*started);
+  }
+
+  // The processes of the operator's namespace and of the scene's.
+  Names RunningPods() {
+    Names pods;
+    for (const char* program : {"operator", "cluster-controller", "webhook", "shard"}) {
+      for (const std::string& ns : {cluster().operator_namespace(), scene().ns()}) {
+        for (PodProcess* process : TheProcessCluster().kubelet().OfProgram(program, ns))
+          pods.insert(process->name());
+      }
+    }
+    return pods;
+  }
+  Condition AllProgramsAnswer() {
+    return {.name = "Prometheus reads the metrics of every program",
+            .holds = [this](Scene&) -> Result<> {
+              Result<> updated = prometheus_->UpdateTargets();
+              if (!updated) return updated.error();
+              Names missing = RunningPods();
+              Result<Json> up = prometheus_->Query("up == 1");
+              if (!up) return up.error();
+              for (const Json& series : *up) missing.erase(kube::StringAt(series, "metric.pod"));
+              if (missing.empty()) return Ok();
+              return Error::NotFound("not those of " + *missing.begin() + ": " +
+                                     prometheus_->LogTail());
+            }};
+  }
+
+  // Of the alerts about programs that do not work, these fire: "PodPlacementControllerDown ", or
+  // with the namespace at the end.
+  Condition FiringAre(const Names& wanted) {
+    return {.name = "alerts fire: " + Json(wanted).dump(),
+            .holds = [this, wanted](Scene&) -> Result<> {
+              Result<> updated = prometheus_->UpdateTargets();
+              if (!updated) return updated.error();
+              Result<Json> data = prometheus_->Get("alerts");
+              if (!data) return data.error();
+              Names firing;
+              for (const Json& alert : data->at("alerts")) {
+                std::string name = kube::StringAt(alert, "labels.alertname");
+                if (kube::StringAt(alert, "state") == "firing" && name.ends_with("Down"))
+                  firing.insert(name + " " + kube::StringAt(alert, "labels.namespace"));
+              }
+              if (firing == wanted) return Ok();
+              return Error::NotFound("firing: " + Json(firing).dump());
+            }};
+  }
+
+  // The expressions of all alerts; an Error if one of them cannot be evaluated.
+  Result<Names> Rules() {
+    Result<Json> data = prometheus_->Get("rules");
+    if (!data) return data.error();
+    Names expressions;
+    for (const Json& group : data->at("groups")) {
+      for (const Json& rule : group.at("rules")) {
+        if (rule.at("health") != "ok") return Error::Invalid(rule.dump());
+        expressions.insert(rule.at("query").get<std::string>());
+      }
+    }
+    return expressions;
+  }
+
+  // The expressions of all panels.
+  Names PanelExpressions() {
+    Names expressions;
+    for (const kube::Unstructured& object : prometheus_->manifests()) {
+      const Json* text = kube::Find(object.body(), "data");
+      if (object.metadata().name() != "multiarch-tuning-operator-dashboard" || text == nullptr)
+        continue;
+      Json dashboard = *kube::ParseJson(text->at("pod-placement.json").get<std::string>());
+      for (const Json& panel : dashboard.at("panels")) {
+        for (const Json& target : panel.value("targets", Json::array())) {
+          // Grafana's.
+          static const std::regex kVariable(R"(\$__rate_interval)");
+          std::string expression = target.at("expr");
+          expressions.insert(std::regex_replace(expression, kVariable, "1m"));
+        }
+      }
+    }
+    return expressions;
+  }
+  Condition EveryPanelShowsData() {
+    return {.name = "every panel of the dashboard shows data", .holds = [this](Scene&) -> Result<> {
+              for (const std::string& expression : PanelExpressions()) {
+                // Empty while nothing is wrong.
+                if (expression.find("==") != std::string::npos) continue;
+                Result<Json> series = prometheus_->Query(expression);
+                if (!series) return series.error();
+                if (series->empty()) return Error::NotFound("no data: " + expression);
+              }
+              return Ok();
+            }};
+  }
+
+  // The metrics that Prometheus has read, of histograms all their series.
+  Names MetricNames() {
+    Result<Json> data = prometheus_->Get("label/__name__/values");
+    EXPECT_TRUE(data) << data.error();
+    return data ? data->get<Names>() : Names();
+  }
+
+  static Names DocumentedMetrics() {
+    std::ifstream in("docs/reference.md");
+    std::stringstream text;
+    text << in.rdbuf();
+    std::string reference = text.str();
+    static const std::regex kMetric("mto_ppo_[a-z_]+");
+    Names names;
+    for (std::sregex_iterator match(reference.begin(), reference.end(), kMetric), end; match != end;
+         ++match)
+      names.insert(match->str());
+    return names;
+  }
+
+  std::unique_ptr<MetricsReader> reader_;
+  std::unique_ptr<Prometheus> prometheus_;
+};
+
+// "x_seconds_bucket" -> "x_seconds"
+std::string WithoutSuffix(std::string name) {
+  for (const char* suffix : {"_bucket", "_count", "_sum"}) {
+    if (name.ends_with(suffix)) name.resize(name.size() - std::strlen(suffix));
+  }
+  return name;
+}
+
+TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
+  if (!Prometheus::Installed())
+    GTEST_SKIP() << "prometheus is not installed (e2e/cluster/packages.txt)";
+  ASSERT_NO_FATAL_FAILURE(StartPrometheus());
+  Flow flow(scene(), "a shard is broken and repaired");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Await(AllProgramsAnswer())
+      .Await(FiringAre({}));
+
+  auto broken = Scene::Make(cluster(), "broken", Json::object());
+  ASSERT_TRUE(broken) << broken.error();
+  const std::string ns = (*broken)->ns();
+  TheProcessCluster().kubelet().FailImagePulls("shard", ns, true);
+  Flow(**broken, "a shard without an image").Do(Create(MakeConfig("only").Prefer("arm64", 10)));
+  flow.Await(FiringAre({"PodPlacementShardControllerDown " + ns})).Await(EveryPanelShowsData());
+  if (flow.failed()) return;
+
+  Names existing = MetricNames();
+  Result<Names> rules = Rules();
+  ASSERT_TRUE(rules) << rules.error();
+  for (const Names& expressions : {*rules, PanelExpressions()}) {
+    EXPECT_GE(expressions.size(), 10u);
+    for (const std::string& expression : expressions) {
+      Names used = MetricsIn(expression);
+      EXPECT_FALSE(used.empty()) << expression;
+      for (const std::string& name : used)
+        EXPECT_TRUE(existing.contains(name)) << name << " does not exist: " << expression;
+    }
+  }
+  Names ours;
+  for (const std::string& name : existing) {
+    if (name.starts_with("mto_ppo_")) ours.insert(WithoutSuffix(name));
+  }
+  EXPECT_EQ(ours, DocumentedMetrics()) << "docs/reference.md";
+
+  TheProcessCluster().kubelet().FailImagePulls("shard", ns, false);
+  flow.Await(FiringAre({}));
+}
+
+}  // namespace
+}  // namespace e2e

@@ -24,10 +24,11 @@ bool IsLabelName(std::string_view name) {
          });
 }
 
-// RFC 1123: dot-separated labels of lower-case letters, digits and inner '-'.
-bool IsDnsName(std::string_view name) {
-  constexpr size_t kMaxDnsName = 253;
-  if (name.size() > kMaxDnsName) return false;
+}  // namespace
+
+bool IsDnsSubdomain(std::string_view name) {
+  constexpr size_t kMaxName = 253;
+  if (name.size() > kMaxName) return false;
   while (true) {
     std::string_view label = name.substr(0, name.find('.'));
     auto plain = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9'); };
@@ -39,12 +40,10 @@ bool IsDnsName(std::string_view name) {
   }
 }
 
-}  // namespace
-
 bool IsLabelKey(std::string_view key) {
   size_t slash = key.find('/');
   if (slash == std::string_view::npos) return IsLabelName(key);
-  return IsDnsName(key.substr(0, slash)) && IsLabelName(key.substr(slash + 1));
+  return IsDnsSubdomain(key.substr(0, slash)) && IsLabelName(key.substr(slash + 1));
 }
 
 bool IsLabelValue(std::string_view value) { return value.empty() || IsLabelName(value); }

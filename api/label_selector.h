@@ -32,5 +32,8 @@ void ValidateLabelSelector(const kube::meta::LabelSelector& selector, const std:
 bool IsLabelKey(std::string_view key);
 // Empty, or at most 63 of [A-Za-z0-9._-], of which the first and the last are alphanumeric.
 bool IsLabelValue(std::string_view value);
+// RFC 1123, as the names of most objects: at most 253 characters, dot-separated labels of
+// lower-case letters, digits and inner '-'.
+bool IsDnsSubdomain(std::string_view name);
 
 }  // namespace api

@@ -38,6 +38,7 @@ ALLOWED = {
     "kube": {"third_party"},
     "api": {"kube"},
     "placement": {"kube", "api"},
+    "policy": {"kube", "api", "placement"},
     "watches": {"kube", "api"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement"},

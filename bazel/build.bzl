@@ -58,6 +58,24 @@ def placement_cc_binary(name, srcs = [], deps = [], copts = [], **kwargs):
         **kwargs
     )
 
+def placement_cc_program(name, srcs, deps, visibility):
+    """A program that is shipped.
+
+    NAME_main is all of it but the link, which e2e/old_release repeats with another version.
+    """
+    placement_cc_library(
+        name = name + "_main",
+        srcs = srcs,
+        visibility = ["//e2e/old_release:__pkg__"],
+        deps = deps,
+        alwayslink = True,
+    )
+    placement_cc_binary(
+        name = name,
+        visibility = visibility,
+        deps = [name + "_main"],
+    )
+
 def placement_cc_test(name, srcs = [], deps = [], size = "small", copts = [], **kwargs):
     """A GoogleTest suite with its own main()."""
     native.cc_test(

@@ -5,7 +5,6 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
-#include "kube/base/log_verbosity.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/webhook_configurations.h"
@@ -41,7 +40,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
-      upgrades_(options_.shard_upgrades),
+      upgrades_(clock, options_.upgrades),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, upgrades_,
                         events_, options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, upgrades_, events_,
@@ -130,7 +129,6 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
-  kube::SetLogVerbosity(config ? config->spec.log_verbosity : "");
   std::string settings = config ? config->spec.log_verbosity : "";
   if (config && config->spec.namespace_selector) {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);

@@ -4,7 +4,7 @@
 //
 // An event in a namespace enqueues that namespace alone. All namespaces are enqueued at the start,
 // and when a change of the ClusterPodPlacementConfig concerns the shards (created, deleted, its log
-// verbosity, its namespaceSelector). The process itself follows that log verbosity.
+// verbosity, its namespaceSelector).
 #pragma once
 
 #include <string>
@@ -40,8 +40,8 @@ struct LeaderOptions {
   ClusterTiming cluster_timing;
   // For changes of operands and namespaces.
   PacerOptions changes;
-  // Namespaces whose shards are upgraded at the same time; 0 for all, without a stop.
-  int shard_upgrades = 4;
+  // Which shards are upgraded when.
+  UpgradeOptions upgrades;
   // How long the progress of an upgrade waits to be written into the status.
   std::chrono::milliseconds upgrade_report{5'000};
   // For metrics; may be null.

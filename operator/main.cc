@@ -7,6 +7,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <string>
 #include <utility>
 #include <vector>
@@ -81,8 +82,8 @@ DEFINE_validator(certificate_validity, [](const char*, const std::string& value)
   return parsed && *parsed >= std::chrono::minutes(1) && *parsed <= std::chrono::hours(10 * 8760);
 });
 DEFINE_int32(shard_upgrades, 4,
-             "Namespaces whose shards are upgraded at the same time. An upgrade stops while one of "
-             "them does not run. 0: all at once, without a stop.");
+             "Namespaces whose shards are upgraded at the same time. An upgrade stops when half of "
+             "the last ones fail. 0: all at once, without a stop.");
 DEFINE_string(address, ":9443", "Address of the operator's own webhooks, host:port, with TLS.");
 DEFINE_string(cert_dir, "/tmp/webhook-certs",
               "Folder for the webhooks' certificate, for this process alone.");
@@ -208,7 +209,8 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                            .name = std::string(kManagedBy),
                            .on_change = kube::LeaderMetric(metrics, std::string(kManagedBy))};
   LeaderOptions leader_options{.operands = std::move(operands),
-                               .shard_upgrades = FLAGS_shard_upgrades,
+                               .upgrades = {.at_a_time = FLAGS_shard_upgrades,
+                                            .order_seed = std::to_string(std::random_device()())},
                                .shard_observer = &shard_metrics,
                                .cluster_observer = &cluster_metrics,
                                .operand_metrics = &operand_metrics};

@@ -122,10 +122,11 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
     Record(configs, kShardUpgraded,
            "the Deployments of the namespace's controller and webhook were updated");
   } else {
+    seen.runs = view.operands.controller.complete && view.operands.webhook.complete;
     seen.problem = view.operands.problem;
   }
-  // A shard that could not be looked at may be one that has to stop the upgrade.
-  if (found || !seen.rolling_out) upgrades_.See(ns, seen);
+  // Also without an answer to why it does not run: the upgrade waits for no single namespace.
+  upgrades_.See(ns, seen);
   if (!found) co_return found.error();
   auto bundle = bundles_.find(ns);
   bool pending = bundle != bundles_.end() && bundle->second.pending;

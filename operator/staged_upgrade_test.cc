@@ -2,6 +2,8 @@
 // The upgrade of many shards by a new operator (upgrade_queue.h), against a fake API server.
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "api/names.h"
 #include "operator/testing/harness.h"
 
@@ -42,6 +44,24 @@ class StagedUpgradeTest : public testing::Test {
     std::optional<Json> deployment = h_.api.GetJson(kube::kDeployments, key);
     if (!deployment) return "none";
     return (*deployment)["spec"]["template"]["spec"]["containers"][0]["image"];
+  }
+  // Two upgraded namespaces fail, which stops the upgrade. Returns: the namespaces as With().
+  std::string StopUpgrade(const std::string& tag) {
+    h_.MissDeadline("a", api::kShardControllerName);
+    h_.MissDeadline("b", api::kShardWebhookName);
+    EXPECT_TRUE(h_.Await([&] { return State() == "False UpgradeStopped"; })) << State();
+    std::string stopped_at = With(tag);
+    EXPECT_LE(stopped_at.size(), 6u) << "one more may have had its turn before";
+    return stopped_at;
+  }
+  // The pods of all upgraded shards run, but for those of `but`.
+  void RollOutUpgraded(const std::string& tag, const std::set<std::string>& but = {}) {
+    for (int round = 0; round < 5; ++round) {
+      for (const std::string& ns : namespaces_) {
+        if (!but.contains(ns) && ImageIn(ns) == "r.io/shard:" + tag) h_.RollOutShard(ns);
+      }
+      h_.Pass(15s);
+    }
   }
   std::string State() { return h_.ClusterCondition("ShardsUpToDate"); }
 
@@ -85,20 +105,16 @@ TEST_F(StagedUpgradeTest, TheClusterIsFirstThenSomeNamespacesAtATime) {
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 0);
 }
 
-TEST_F(StagedUpgradeTest, AShardThatDoesNotRunStopsTheUpgradeAlsoForANewOperator) {
+TEST_F(StagedUpgradeTest, TwoShardsThatDoNotRunStopTheUpgradeAlsoForANewOperator) {
   Replace("2");
   ASSERT_EQ(With("2"), "a b ");
-  h_.RollOutShard("b");
-  h_.MissDeadline("a", api::kShardControllerName);
-  ASSERT_TRUE(h_.Await([&] { return State() == "False UpgradeStopped"; })) << State();
+  std::string stopped_at = StopUpgrade("2");
   EXPECT_NE(h_.ClusterMessage("ShardsUpToDate").find("namespace a: ProgressDeadlineExceeded"),
             std::string::npos)
       << h_.ClusterMessage("ShardsUpToDate");
-  std::string stopped_at = With("2");
   h_.Pass(60s);
   EXPECT_EQ(With("2"), stopped_at);
-  EXPECT_LE(stopped_at.size(), 6u) << "one more may have had its turn before";
-  EXPECT_EQ(h_.Metric("mto_ppo_shard_upgrade_stopped"), 1);
+  EXPECT_EQ(h_.Metric("mto_ppo_shard_upgrade_stopped"), 2);
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 1);
 
   h_.StopOperator();
@@ -116,10 +132,7 @@ TEST_F(StagedUpgradeTest, AShardThatDoesNotRunStopsTheUpgradeAlsoForANewOperator
 
 TEST_F(StagedUpgradeTest, ItContinuesWithoutTheNamespaceThatStoppedIt) {
   Replace("2");
-  h_.RollOutShard("b");
-  h_.MissDeadline("a", api::kShardWebhookName);
-  ASSERT_TRUE(h_.Await([&] { return State() == "False UpgradeStopped"; })) << State();
-  std::string stopped_at = With("2");
+  std::string stopped_at = StopUpgrade("2");
   h_.DeleteConfig("a", "a");
   EXPECT_TRUE(h_.Await([&] { return With("2").find("d") != std::string::npos; })) << stopped_at;
 }
@@ -127,9 +140,7 @@ TEST_F(StagedUpgradeTest, ItContinuesWithoutTheNamespaceThatStoppedIt) {
 // Nothing but new templates of running shards waits.
 TEST_F(StagedUpgradeTest, WhileItIsStoppedEverythingElseIsApplied) {
   Replace("2");
-  h_.RollOutShard("b");
-  h_.MissDeadline("a", api::kShardControllerName);
-  ASSERT_TRUE(h_.Await([&] { return State() == "False UpgradeStopped"; })) << State();
+  StopUpgrade("2");
   h_.api.DeleteJson(kube::kRoles, {"e", std::string(api::kShardControllerName)});
   EXPECT_TRUE(h_.Await([&] {
     return h_.Exists(kube::kRoles, {"e", std::string(api::kShardControllerName)});
@@ -143,16 +154,9 @@ TEST_F(StagedUpgradeTest, WhileItIsStoppedEverythingElseIsApplied) {
 
 TEST_F(StagedUpgradeTest, ANewerOperatorRepairsAStoppedUpgrade) {
   Replace("2");
-  h_.MissDeadline("a", api::kShardControllerName);
-  h_.MissDeadline("b", api::kShardControllerName);
-  ASSERT_TRUE(h_.Await([&] { return State() == "False UpgradeStopped"; })) << State();
+  StopUpgrade("2");
   Replace("3");
-  for (int round = 0; round < 5 && With("3").size() < 10; ++round) {
-    for (const std::string& ns : namespaces_) {
-      if (ImageIn(ns) == "r.io/shard:3") h_.RollOutShard(ns);
-    }
-    h_.Pass(15s);
-  }
+  RollOutUpgraded("3");
   EXPECT_EQ(With("3"), "a b c d e ");
 }
 
@@ -163,12 +167,7 @@ TEST_F(StagedUpgradeTest, AShardThatWasBrokenBeforeStopsNothing) {
   Replace("2");
   h_.MissDeadline("a", api::kShardControllerName);
   h_.Pass(15s);
-  for (int round = 0; round < 5; ++round) {
-    for (const std::string& ns : namespaces_) {
-      if (ns != "a" && ImageIn(ns) == "r.io/shard:2") h_.RollOutShard(ns);
-    }
-    h_.Pass(15s);
-  }
+  RollOutUpgraded("2", {"a"});
   EXPECT_EQ(With("2"), "a b c d e ");
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 0);
 }
@@ -177,15 +176,60 @@ TEST_F(StagedUpgradeTest, ARefusedUpgradeKeepsNoOtherShardFromItsTurn) {
   h_.api.FailNext(kube::Error::FromHttpStatus(403, "Forbidden", "no, says the policy"),
                   "PATCH /apis/apps/v1/namespaces/a/", 1000000);
   Replace("2");
-  for (int round = 0; round < 4; ++round) {
-    for (const std::string& ns : namespaces_) {
-      if (ImageIn(ns) == "r.io/shard:2") h_.RollOutShard(ns);
-    }
-    h_.Pass(15s);
-  }
+  RollOutUpgraded("2");
   EXPECT_EQ(With("2"), "b c d e ");
+  EXPECT_EQ(State(), "True UpgradedWithFailures");
   EXPECT_LT(h_.api.CountCalls("PATCH /apis/apps/v1/namespaces/a/"), 40);
   EXPECT_EQ(h_.Condition("a", "a", "Degraded"), "True Forbidden");
+}
+
+// Its owner can make its shard fail in every way: one alone stops nothing, and those that have no
+// room for a pod do not, however many they are.
+TEST_F(StagedUpgradeTest, NamespacesThatFailByTheirOwnFaultStopNothing) {
+  struct Row {
+    const char* reason;
+    std::set<std::string> failing;
+  };
+  int tag = 2;
+  for (const Row& row :
+       {Row{"ProgressDeadlineExceeded", {"a"}}, Row{"QuotaExceeded", {"a", "b"}}}) {
+    std::string version = std::to_string(tag++);
+    Replace(version);
+    for (const std::string& ns : row.failing) {
+      row.failing.size() == 1 ? h_.MissDeadline(ns, api::kShardControllerName)
+                              : h_.ExceedQuota(ns, api::kShardControllerName);
+    }
+    h_.Pass(15s);
+    RollOutUpgraded(version, row.failing);
+    EXPECT_EQ(With(version), "a b c d e ") << row.reason;
+    EXPECT_EQ(State(), "True UpgradedWithFailures");
+    EXPECT_NE(h_.ClusterMessage("ShardsUpToDate").find("namespace a: " + std::string(row.reason)),
+              std::string::npos)
+        << h_.ClusterMessage("ShardsUpToDate");
+    EXPECT_EQ(h_.Condition("a", "a", "Degraded"), "True " + std::string(row.reason));
+    for (const std::string& ns : namespaces_) h_.RollOutShard(ns);
+    h_.Pass(15s);
+    EXPECT_EQ(State(), "True AsExpected");
+  }
+  EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 0);
+}
+
+// They neither run nor fail, as their owners delete their pods again and again.
+TEST_F(StagedUpgradeTest, ATurnThatDoesNotEndIsTakenAway) {
+  Replace("2");
+  h_.RollOut("a", api::kShardControllerName, /*runs=*/false);
+  h_.RollOut("b", api::kShardControllerName, /*runs=*/false);
+  h_.Pass(60s);
+  EXPECT_EQ(With("2"), "a b ");
+  EXPECT_EQ(State(), "False Upgrading");
+  h_.Pass(180s);
+  EXPECT_NE(h_.ClusterMessage("ShardsUpToDate").find("namespace a: UpgradeTimeout"),
+            std::string::npos)
+      << h_.ClusterMessage("ShardsUpToDate");
+  EXPECT_EQ(h_.Metric("mto_ppo_shards_upgrade_failed"), 2);
+  h_.RollOutShard("b");
+  RollOutUpgraded("2", {"a"});
+  EXPECT_EQ(With("2"), "a b c d e ");
 }
 
 // Progress costs the cluster's config a write now and then, not one for each namespace.

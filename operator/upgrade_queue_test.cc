@@ -3,6 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
+#include "kube/testing/fake_clock.h"
+
 namespace operator_ {
 namespace {
 
@@ -10,7 +14,9 @@ const ShardSeen kOutdated{.outdated = true};
 const ShardSeen kRollingOut{.rolling_out = true, .ran_before = true};
 const ShardSeen kPullFails{
     .rolling_out = true, .ran_before = true, .problem = Problem{"ImagePullBackOff", "pod p"}};
-const ShardSeen kDone{.ran_before = true};
+const ShardSeen kQuota{
+    .rolling_out = true, .ran_before = true, .problem = Problem{"QuotaExceeded", "no room"}};
+const ShardSeen kDone{.ran_before = true, .runs = true};
 
 class UpgradeQueueTest : public testing::Test {
  protected:
@@ -24,6 +30,11 @@ class UpgradeQueueTest : public testing::Test {
     queue_.SeeCluster(true);
     called_.clear();
   }
+  // As soon as it has its turn.
+  void Upgrade(const std::string& ns, const ShardSeen& seen) {
+    ASSERT_TRUE(queue_.TakeTurn(ns)) << ns;
+    queue_.See(ns, seen);
+  }
   // Those of the five that get a turn now.
   std::string Turns() {
     std::string turns;
@@ -34,7 +45,8 @@ class UpgradeQueueTest : public testing::Test {
   }
   std::string Called() { return std::exchange(called_, ""); }
 
-  UpgradeQueue queue_{2};
+  kube::FakeClock clock_;
+  UpgradeQueue queue_{clock_, {.at_a_time = 2}};
   std::string called_;
   int reports_ = 0;
 };
@@ -56,44 +68,152 @@ TEST_F(UpgradeQueueTest, SomeAtATime) {
   EXPECT_EQ(Turns(), "a b ");  // their own turns last
   queue_.See("b", kDone);
   EXPECT_EQ(Called(), "c ");
-  EXPECT_TRUE(queue_.TakeTurn("d"));
-  EXPECT_FALSE(queue_.TakeTurn("c"));
+  EXPECT_FALSE(queue_.TakeTurn("d")) << "c is before";
+  EXPECT_TRUE(queue_.TakeTurn("c"));
+  EXPECT_FALSE(queue_.TakeTurn("d"));
   UpgradeProgress progress = queue_.progress();
   EXPECT_EQ(progress.shards, 5);
   EXPECT_EQ(progress.outdated, 2);
   EXPECT_EQ(progress.rolling_out, 2);
 }
 
-TEST_F(UpgradeQueueTest, AShardThatDoesNotRunStopsTheUpgradeUntilItRuns) {
+TEST_F(UpgradeQueueTest, TwoNamespacesThatFailStopTheUpgradeUntilOneRuns) {
   StartUpgrade();
-  ASSERT_TRUE(queue_.TakeTurn("a"));
-  queue_.See("a", kPullFails);
+  Upgrade("a", kPullFails);
+  EXPECT_FALSE(queue_.progress().stopped);
+  Upgrade("b", kPullFails);
   EXPECT_EQ(Turns(), "");
+  EXPECT_TRUE(queue_.progress().stopped);
   EXPECT_EQ(queue_.progress().failed,
-            (std::map<std::string, Problem>{{"a", {"ImagePullBackOff", "pod p"}}}));
+            (std::map<std::string, Problem>{{"a", {"ImagePullBackOff", "pod p"}},
+                                            {"b", {"ImagePullBackOff", "pod p"}}}));
+  Called();
   // Between two crashes.
   queue_.See("a", kRollingOut);
   EXPECT_EQ(Turns(), "");
   EXPECT_EQ(Called(), "");
   queue_.See("a", kDone);
-  EXPECT_EQ(Called(), "b c ");
-  EXPECT_TRUE(queue_.progress().failed.empty());
+  EXPECT_EQ(Called(), "c d ");
+  EXPECT_FALSE(queue_.progress().stopped);
+}
+
+TEST_F(UpgradeQueueTest, OneNamespaceAloneStopsNothing) {
+  StartUpgrade();
+  Upgrade("a", kPullFails);
+  for (const char* ns : {"b", "c", "d", "e"}) Upgrade(ns, kDone);
+  EXPECT_FALSE(queue_.progress().stopped);
+  EXPECT_EQ(queue_.progress().outdated, 0);
+  EXPECT_EQ(queue_.progress().failed.size(), 1u);
+}
+
+TEST_F(UpgradeQueueTest, WhatTheNamespacesCauseStopsNothing) {
+  StartUpgrade();
+  for (const char* ns : {"a", "b", "c", "d"}) Upgrade(ns, kQuota);
+  EXPECT_TRUE(queue_.TakeTurn("e"));
+  EXPECT_EQ(queue_.progress().failed.size(), 4u);
+  EXPECT_FALSE(queue_.progress().stopped);
+}
+
+TEST_F(UpgradeQueueTest, LessThanHalfOfTheLastTurnsStopNothing) {
+  StartUpgrade();
+  for (const char* ns : {"a", "b", "c"}) Upgrade(ns, kDone);
+  Upgrade("d", kPullFails);
+  Upgrade("e", kPullFails);
+  queue_.See("f", kOutdated);
+  EXPECT_TRUE(queue_.TakeTurn("f"));
+}
+
+// As when the registry fails after a hundred shards.
+TEST_F(UpgradeQueueTest, OnlyTheLastTurnsCount) {
+  StartUpgrade();
+  for (int i = 0; i < 100; ++i) {
+    std::string ns = "later-" + std::to_string(100 + i);
+    queue_.See(ns, kOutdated);
+  }
+  int failed = 0;
+  int succeeded = 0;
+  for (const char* ns : {"a", "b", "c", "d", "e"}) Upgrade(ns, kDone);
+  for (int i = 0; i < 100; ++i) {
+    std::string ns = "later-" + std::to_string(100 + i);
+    if (!queue_.TakeTurn(ns)) continue;
+    bool fails = i >= 50;
+    queue_.See(ns, fails ? kPullFails : kDone);
+    ++(fails ? failed : succeeded);
+  }
+  EXPECT_EQ(succeeded, 50);
+  EXPECT_EQ(failed, 8);
+  EXPECT_TRUE(queue_.progress().stopped);
+}
+
+// Such as one whose owner deletes its pods again and again, which the Deployment does not tell.
+TEST_F(UpgradeQueueTest, ATurnHasAnEnd) {
+  StartUpgrade();
+  Upgrade("a", kRollingOut);
+  Upgrade("b", kRollingOut);
+  clock_.Advance(std::chrono::seconds(170));
+  queue_.See("a", kRollingOut);
+  EXPECT_EQ(Turns(), "a b ");
+  clock_.Advance(std::chrono::seconds(20));
+  queue_.See("a", kRollingOut);
+  EXPECT_EQ(queue_.progress().failed.at("a").reason, "UpgradeTimeout");
+  EXPECT_TRUE(queue_.TakeTurn("c"));
+}
+
+// Its pods are replaced once more, for whatever reason.
+TEST_F(UpgradeQueueTest, AShardThatHadItsTurnTakesNoOther) {
+  StartUpgrade();
+  Upgrade("a", kDone);
+  Upgrade("b", kDone);
+  queue_.See("a", kRollingOut);
+  queue_.See("b", kRollingOut);
+  Called();
+  queue_.See("c", kOutdated);
+  EXPECT_EQ(queue_.progress().rolling_out, 0);
+  EXPECT_EQ(Called(), "c d ");
+}
+
+// Its owner changes the operator's mark on the Deployment again and again.
+TEST_F(UpgradeQueueTest, AShardThatIsOutdatedAgainWaitsBehindAllOthers) {
+  StartUpgrade();
+  for (const char* ns : {"a", "b"}) Upgrade(ns, kDone);
+  for (const char* ns : {"a", "b"}) queue_.See(ns, kOutdated);
+  EXPECT_EQ(Turns(), "c d ");
+}
+
+TEST_F(UpgradeQueueTest, TheOrderIsThatOfTheSeed) {
+  std::set<std::string> firsts;
+  for (int seed = 0; seed < 20; ++seed) {
+    UpgradeQueue queue(clock_, {.at_a_time = 1, .order_seed = std::to_string(seed)});
+    for (const char* ns : {"a", "b", "c", "d", "e"}) queue.See(ns, kOutdated);
+    std::string first;
+    queue.OnTurn([&](const std::string& ns) { first = ns; });
+    queue.SeeCluster(true);
+    firsts.insert(first);
+  }
+  EXPECT_GT(firsts.size(), 2u);
 }
 
 TEST_F(UpgradeQueueTest, AShardThatIsRemovedStopsNothing) {
   StartUpgrade();
-  queue_.See("a", kPullFails);
+  Upgrade("a", kPullFails);
+  Upgrade("b", kPullFails);
+  Called();
   queue_.Forget("a");
-  EXPECT_EQ(Called(), "b c ");
+  EXPECT_EQ(Called(), "c d ");
   EXPECT_EQ(queue_.progress().shards, 4);
 }
 
 // A newer operator repairs what the last one broke.
 TEST_F(UpgradeQueueTest, AFailedShardWithAnotherTemplateWaitsForATurn) {
   StartUpgrade();
-  queue_.See("a", kPullFails);
+  Upgrade("a", kPullFails);
   queue_.See("a", kOutdated);
-  EXPECT_EQ(Turns(), "a b ");
+  EXPECT_EQ(Turns(), "b c ");
+  for (const char* ns : {"b", "c", "d", "e"}) {
+    EXPECT_TRUE(queue_.TakeTurn(ns)) << ns;
+    queue_.See(ns, kDone);
+  }
+  EXPECT_TRUE(queue_.TakeTurn("a"));
 }
 
 TEST_F(UpgradeQueueTest, AShardThatWasBrokenBeforeStopsNothing) {
@@ -114,18 +234,21 @@ TEST_F(UpgradeQueueTest, EveryShardIsSeenBeforeTheFirstTurn) {
   queue_.See("a", kOutdated);
   EXPECT_FALSE(queue_.TakeTurn("a"));
   queue_.See("b", kPullFails);
-  queue_.Forget("c");
-  EXPECT_EQ(Called(), "");
   EXPECT_FALSE(queue_.TakeTurn("a"));
+  queue_.See("c", kPullFails);
+  EXPECT_EQ(Called(), "");
+  EXPECT_FALSE(queue_.TakeTurn("a")) << "two have failed";
 }
 
 // Its namespace refuses the Deployment: it is not called in a loop, and nobody waits for it.
 TEST_F(UpgradeQueueTest, ARefusedShardIsNotCalled) {
   StartUpgrade();
   ASSERT_TRUE(queue_.TakeTurn("a"));
-  queue_.See("a", {.outdated = true, .refused = true});
+  queue_.See("a", {.outdated = true, .problem = Problem{"AdmissionDenied", "no"}, .refused = true});
   EXPECT_EQ(Called(), "b c ");
   EXPECT_EQ(queue_.progress().outdated, 5);
+  EXPECT_EQ(queue_.progress().refused, 1);
+  EXPECT_EQ(queue_.progress().failed.at("a").reason, "AdmissionDenied");
   EXPECT_TRUE(queue_.TakeTurn("a"));
 }
 
@@ -139,10 +262,12 @@ TEST_F(UpgradeQueueTest, ProgressIsReportedWhenItChanges) {
 }
 
 TEST(UnlimitedUpgradeQueueTest, UpgradesAllAtOnceWithoutAStop) {
-  UpgradeQueue queue(0);
-  queue.See("a", kPullFails);
-  queue.See("b", kOutdated);
-  EXPECT_TRUE(queue.TakeTurn("b"));
+  kube::FakeClock clock;
+  UpgradeQueue queue(clock, {.at_a_time = 0});
+  for (const char* ns : {"a", "b", "c"}) queue.See(ns, kPullFails);
+  queue.See("d", kOutdated);
+  EXPECT_TRUE(queue.TakeTurn("d"));
+  EXPECT_FALSE(queue.progress().stopped);
 }
 
 }  // namespace

@@ -36,6 +36,21 @@ TEST_F(AnnouncementsTest, RoundTrip) {
   EXPECT_THAT(AnnouncementsOn(lease_), ElementsAre(first, second));
 }
 
+// The operator and the controllers may be of different releases
+// (docs/decisions/releases-together.md): as release 0.1.0 wrote it.
+TEST_F(AnnouncementsTest, TheFormatIsThatOfEarlierReleases) {
+  const std::string key = "announced.multiarch.openshift.io/705ab4f5-6393-11e8-b7cc-42010a800002";
+  const std::string value = "3 1790000000 arm64-first";
+  Announcement read{.uid = "705ab4f5-6393-11e8-b7cc-42010a800002",
+                    .name = "arm64-first",
+                    .generation = 3,
+                    .since_epoch = 1790000000s};
+  EXPECT_EQ(AnnotationKey(read.uid), key);
+  EXPECT_EQ(AnnotationValue(read), value);
+  Put(key, value);
+  EXPECT_THAT(AnnouncementsOn(lease_), ElementsAre(read));
+}
+
 TEST_F(AnnouncementsTest, OfOneConfigOnlyTheNewestIsKept) {
   Put({.uid = "u1", .name = "a", .generation = 1, .since_epoch = 100s});
   Announcement newer{.uid = "u1", .name = "a", .generation = 2, .since_epoch = 101s};

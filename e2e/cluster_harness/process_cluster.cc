@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/cluster_harness/process_cluster.h"
 
+#include <cstdlib>
 #include <fstream>
+#include <sstream>
 
 #include "api/names.h"
 #include "e2e/cluster_harness/nodes.h"
@@ -9,6 +11,7 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
+#include "kube/codec/yaml.h"
 #include "operator/deploy/deploy.h"
 #include "operator/deploy/manifests.h"
 #include "operator/deploy/undeploy.h"
@@ -24,17 +27,40 @@ using kube::Result;
 namespace {
 
 // The image of a program. It is never pulled: the process kubelet uses its name only.
-std::string ImageOf(const std::string& program) {
-  return "integration.test/pod-placement/" + program + ":test";
+std::string ImageOf(const std::string& program, Release release) {
+  return "integration.test/pod-placement/" + program + ":" + ProcessCluster::TagOf(release);
+}
+
+constexpr const char* kPrograms[] = {"operator", "webhook", "shard", "cluster-controller"};
+
+// "" for that of this source tree.
+std::string OldPrograms() {
+  const char* folder = std::getenv("OLD_PROGRAMS");
+  return folder == nullptr ? "" : folder;
 }
 
 std::map<std::string, std::string> Programs() {
   std::map<std::string, std::string> programs;
   // Paths in the runfiles, which are the working directory of a test.
-  for (const char* name : {"operator", "webhook", "shard", "cluster-controller"}) {
-    programs[name] = std::string(name) + "/" + name;
+  std::string old = OldPrograms().empty() ? "e2e/old_release" : OldPrograms();
+  for (const char* program : kPrograms) {
+    std::string name = program;
+    programs[name] = name + "/" + name;
+    programs[name + ":" + ProcessCluster::TagOf(Release::kOld)] = old + "/" + name;
   }
   return programs;
+}
+
+Result<std::vector<kube::Unstructured>> ReadManifests(const std::string& file) {
+  std::ifstream in(file);
+  std::stringstream text;
+  text << in.rdbuf();
+  if (!in) return Error::NotFound("cannot read " + file);
+  Result<std::vector<Json>> documents = kube::ParseYamlDocuments(text.str());
+  if (!documents) return documents.error().Prefix(file);
+  std::vector<kube::Unstructured> objects;
+  for (Json& document : *documents) objects.emplace_back(std::move(document));
+  return objects;
 }
 
 }  // namespace
@@ -107,14 +133,16 @@ Result<> ProcessCluster::CreateNodes() {
   return Ok();
 }
 
-Result<std::vector<kube::Unstructured>> ProcessCluster::Manifests() const {
+Result<std::vector<kube::Unstructured>> ProcessCluster::Manifests(Release release) const {
+  if (release == Release::kOld && !OldPrograms().empty())
+    return ReadManifests(OldPrograms() + "/install.yaml");
   operator_::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
-  for (const auto& [name, path] : Programs()) manifests.images[name] = ImageOf(name);
+  for (const char* name : kPrograms) manifests.images[name] = ImageOf(name, release);
   return operator_::LoadManifests(manifests);
 }
 
-Result<> ProcessCluster::DeployOperator() {
-  auto objects = Manifests();
+Result<> ProcessCluster::DeployOperator(Release release) {
+  auto objects = Manifests(release);
   if (!objects) return objects.error();
   operator_::DeployOptions options{.timeout = timeout()};
   return Run(operator_::Deploy(client(), clock(), std::move(*objects), options));

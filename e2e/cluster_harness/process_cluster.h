@@ -17,6 +17,8 @@
 
 namespace e2e {
 
+enum class Release { kNew, kOld };
+
 class ProcessCluster : public Cluster {
  public:
   // Starts control plane, registry and process kubelet, and creates nodes. Data and logs are in
@@ -27,8 +29,13 @@ class ProcessCluster : public Cluster {
   kube::Result<> Crash(kube::ObjectKey pod) override;
   std::string Describe(const std::string& ns) override;
 
-  // Deploys the operator from its manifests and waits until it is ready.
-  kube::Result<> DeployOperator();
+  // Deploys the operator from its manifests and waits until it is ready. The old release is what
+  // OLD_PROGRAMS names: a folder with the four programs and their manifests, install.yaml, with the
+  // images integration.test/pod-placement/PROGRAM:old. Without OLD_PROGRAMS, it is this release
+  // with another version (e2e/old_release).
+  kube::Result<> DeployOperator(Release release = Release::kNew);
+  // The tag of its images.
+  static std::string TagOf(Release release) { return release == Release::kNew ? "test" : "old"; }
   // What `bazel run //operator:undeploy` does.
   kube::Result<> UndeployOperator();
   // Deletes the objects of the manifests, in their order, and waits for none of them.
@@ -50,7 +57,7 @@ class ProcessCluster : public Cluster {
                  Options options, std::unique_ptr<ControlPlane> plane,
                  std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
-  kube::Result<std::vector<kube::Unstructured>> Manifests() const;
+  kube::Result<std::vector<kube::Unstructured>> Manifests(Release release = Release::kNew) const;
   // Adds every role and binding from now on to the audit.
   void FollowRoles();
 

@@ -20,6 +20,9 @@ std::string ProgramOfImage(const std::string& image) {
   return image.substr(name, image.find_first_of(":@", name) - name);
 }
 
+// "registry:5000/pod-placement/shard:0123" -> "shard:0123"
+std::string NameAndTag(const std::string& image) { return image.substr(image.rfind('/') + 1); }
+
 std::string ImageOf(const Json& pod) {
   const Json* containers = kube::Find(pod, "spec.containers");
   return containers == nullptr || containers->empty() ? ""
@@ -94,8 +97,10 @@ void ProcessKubelet::OnOperandPod(const std::string& type, const std::string& ui
       return;
     }
     pulling_.erase(uid);
+    auto other_release = options_.programs.find(NameAndTag(ImageOf(pod)));
     PodProcess::Options options{
-        .program = options_.programs.at(program),
+        .program = other_release == options_.programs.end() ? options_.programs.at(program)
+                                                            : other_release->second,
         .program_name = program,
         .ip = NextAddress(),
         .folder = options_.folder + "/" + ns + "_" + kube::StringAt(pod, "metadata.name")};

@@ -20,7 +20,8 @@ namespace e2e {
 class ProcessKubelet {
  public:
   struct Options {
-    // Program by the last part of the image's repository: "shard" -> "shard/shard".
+    // Program by the last part of the image's repository, with a tag for another release of it:
+    // "shard" -> "shard/shard", "shard:old" -> "old_release/shard".
     std::map<std::string, std::string> programs;
     std::string folder;
   };

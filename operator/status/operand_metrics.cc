@@ -24,9 +24,14 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
       [this] { return store_->ShardNamespaces().size(); });
   add("mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded",
       [this] { return upgrade_().outdated; });
-  add("mto_ppo_shard_upgrade_stopped",
-      "Namespaces whose upgraded shard does not run, which stops the upgrade",
+  add("mto_ppo_shards_upgrade_failed",
+      "Namespaces whose shard could not be upgraded, or does not run since its upgrade",
       [this] { return upgrade_().failed.size(); });
+  add("mto_ppo_shard_upgrade_stopped",
+      "The same while so many failed that the upgrade is stopped, else 0", [this] {
+        UpgradeProgress progress = upgrade_();
+        return progress.stopped ? progress.failed.size() : 0;
+      });
 }
 
 kube::Metrics::Series OperandMetrics::Unavailable() const {

@@ -72,6 +72,10 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
 
   upgrade = {.outdated = 3, .failed = {{"shop", {}}}};
   text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_upgrade_failed 1\n"));
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_shard_upgrade_stopped 0\n"));
+  upgrade.stopped = true;
+  text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shard_upgrade_stopped 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_outdated 3\n"));
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/remedies.h"
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <utility>
@@ -32,7 +33,7 @@ constexpr std::string_view kCrashRemedy = "read the log of the container: kubect
 constexpr std::string_view kDescribeRemedy =
     "kubectl describe shows the events of the Deployment's ReplicaSets and pods";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedies = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 20> kRemedies = {{
     {"QuotaExceeded",
      "raise the ResourceQuota: a shard needs two pods, and a third one during an upgrade"},
     {"LimitRange",
@@ -59,10 +60,18 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 19> kRemedie
      "add a node of one of the operator's --operand-architectures with enough room, or remove the "
      "taint that the message names"},
     {"ProgressDeadlineExceeded", kDescribeRemedy},
+    {"UpgradeTimeout",
+     "check that nobody changes the Deployments or deletes their pods again and again"},
     {"MinimumReplicasUnavailable", "check the node of the pod; a new pod is created elsewhere"},
     {"InvalidReference", "correct the field or the object that it names"},
     {"InvalidSpec", "correct the fields that the message names"},
 }};
+
+// All operands meet the strictest Pod Security Standard, so a refused one is a wrong template.
+constexpr std::array<std::string_view, 11> kOfVersion = {
+    "CrashLoopBackOff",  "CreateContainerConfigError", "CreateContainerError", "ErrImageNeverPull",
+    "ErrImagePull",      "ImagePullBackOff",           "InvalidImageName",     "PodSecurity",
+    "RunContainerError", "ProgressDeadlineExceeded",   "UpgradeTimeout"};
 
 // The text between `before` and `after`; nullopt if either is missing.
 std::optional<std::string> Between(const std::string& text, std::string_view before,
@@ -108,6 +117,10 @@ std::string_view RemedyFor(std::string_view reason) {
     if (known == reason) return remedy;
   }
   return kDescribeRemedy;
+}
+
+bool MayBeTheVersion(std::string_view reason) {
+  return std::find(kOfVersion.begin(), kOfVersion.end(), reason) != kOfVersion.end();
 }
 
 std::string WithRemedy(const Problem& problem) {

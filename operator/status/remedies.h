@@ -18,6 +18,11 @@ Problem Classify(Problem problem);
 // What to do about a problem with this reason; general advice for unknown reasons.
 std::string_view RemedyFor(std::string_view reason);
 
+// True if a shard with this problem may fail because of its version: its image, its program or its
+// pod template. False for what the namespace or its nodes cause: quota, admission, no room. The
+// owner of a namespace can cause both.
+bool MayBeTheVersion(std::string_view reason);
+
 // The problem's message with its remedy.
 std::string WithRemedy(const Problem& problem);
 

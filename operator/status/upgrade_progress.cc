@@ -15,8 +15,9 @@ std::string Describe(const std::map<std::string, Problem>& failed) {
   std::string text;
   int named = 0;
   for (const auto& [ns, problem] : failed) {
-    if (named++ == kMaxNamed) return text + " and other namespaces; ";
-    text += "namespace " + ns + ": " + problem.reason + ": " + WithRemedy(problem) + "; ";
+    if (named == kMaxNamed) return text + "; and other namespaces";
+    text += (named++ == 0 ? "namespace " : "; namespace ") + ns + ": " + problem.reason + ": " +
+            WithRemedy(problem);
   }
   return text;
 }
@@ -29,29 +30,41 @@ api::Condition UpgradeCondition(const UpgradeProgress& progress,
     return condition.type == kShardsUpToDate && condition.status == "False";
   });
   int failed = static_cast<int>(progress.failed.size());
-  bool unfinished = in_progress && progress.rolling_out + failed > 0;
+  int waiting = progress.outdated - progress.refused;
+  bool unfinished = in_progress && (progress.rolling_out > 0 || progress.stopped);
   api::Condition condition{.type = std::string(kShardsUpToDate), .status = "False"};
-  if (progress.outdated == 0 && !unfinished) {
+  if (waiting == 0 && !unfinished) {
     condition.status = "True";
-    condition.reason = "AsExpected";
-    condition.message = "the shards of all namespaces are up to date";
+    condition.reason = failed == 0 ? "AsExpected" : kUpgradedWithFailures;
+    condition.message = failed == 0 ? "the shards of all namespaces are up to date"
+                                    : std::to_string(failed) +
+                                          " namespaces have a shard that does not run or could "
+                                          "not be upgraded: " +
+                                          Describe(progress.failed);
     return condition;
   }
   int upgraded = progress.shards - progress.outdated - progress.rolling_out - failed;
+  upgraded += progress.refused;  // they are in `outdated` as well
   condition.message = std::to_string(upgraded) + " of " + std::to_string(progress.shards) +
                       " namespaces are upgraded";
-  if (failed > 0) {
+  if (progress.stopped) {
     condition.reason = kUpgradeStopped;
     condition.message += "; " + Describe(progress.failed) +
-                         "the upgrade continues when these shards run, or when the "
-                         "PodPlacementConfigs of these namespaces are deleted";
-  } else if (!progress.cluster_current && progress.outdated > 0) {
+                         "; the upgrade continues when shards of these namespaces run, or when "
+                         "their PodPlacementConfigs are deleted";
+    return condition;
+  }
+  if (!progress.cluster_current && waiting > 0) {
     condition.reason = kWaitingForCluster;
     condition.message += "; the operands in the operator's namespace are upgraded first";
   } else {
     condition.reason = kUpgrading;
     if (progress.rolling_out > 0)
       condition.message += ", " + std::to_string(progress.rolling_out) + " are being upgraded";
+  }
+  if (failed > 0) {
+    condition.message += "; " + std::to_string(failed) +
+                         " failed, which stops no other: " + Describe(progress.failed);
   }
   return condition;
 }

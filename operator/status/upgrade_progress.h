@@ -18,14 +18,20 @@ inline constexpr std::string_view kShardsUpToDate = "ShardsUpToDate";
 inline constexpr std::string_view kWaitingForCluster = "WaitingForCluster";
 inline constexpr std::string_view kUpgrading = "Upgrading";
 inline constexpr std::string_view kUpgradeStopped = "UpgradeStopped";
+inline constexpr std::string_view kUpgradedWithFailures = "UpgradedWithFailures";
 
 struct UpgradeProgress {
   int shards = 0;
   // Those with an older pod template, and those with the new one that do not run yet.
   int outdated = 0;
   int rolling_out = 0;
-  // The shards that stop the upgrade, by namespace.
+  // The shards that do not run since their upgrade, and those of `outdated` that could not be
+  // upgraded, by namespace.
   std::map<std::string, Problem> failed;
+  // How many of `failed` could not be upgraded.
+  int refused = 0;
+  // So many failed that no other shard is upgraded.
+  bool stopped = false;
   // False after a start, until every shard was looked at.
   bool known = true;
   // False while the upgrade waits for the operands of the cluster.
@@ -34,8 +40,9 @@ struct UpgradeProgress {
   bool operator==(const UpgradeProgress&) const = default;
 };
 
-// The condition kShardsUpToDate without its generation; `before`: the current conditions. A shard
-// whose pod is replaced later, when no upgrade is in progress, does not make it False.
+// The condition kShardsUpToDate without its generation; `before`: the current conditions. It is
+// True when no shard waits for a turn or has one. Shards that failed do not keep it False unless
+// they stop the upgrade, nor does a shard whose pod is replaced when no upgrade is in progress.
 api::Condition UpgradeCondition(const UpgradeProgress& progress,
                                 const std::vector<api::Condition>& before);
 

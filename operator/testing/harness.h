@@ -51,7 +51,7 @@ class Harness {
                         .shard_image = "r.io/shard:" + tag,
                         .controller_image = "r.io/controller:" + tag,
                         .architectures = {"amd64"}};
-    options.shard_upgrades = shard_upgrades;
+    options.upgrades.at_a_time = shard_upgrades;
     options.operand_metrics = &operand_metrics_;
     leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
@@ -150,6 +150,16 @@ class Harness {
                                                   {"status", "False"},
                                                   {"reason", "ProgressDeadlineExceeded"},
                                                   {"message", "too slow"}});
+    api.UpdateJson(kube::kDeployments, deployment);
+  }
+  // Sets the status of a Deployment whose new pods the namespace has no room for.
+  void ExceedQuota(const std::string& ns, std::string_view name) {
+    RollOut(ns, name, /*runs=*/false);
+    kube::Json deployment = *api.GetJson(kube::kDeployments, {ns, std::string(name)});
+    deployment["status"]["conditions"].push_back({{"type", "ReplicaFailure"},
+                                                  {"status", "True"},
+                                                  {"reason", "FailedCreate"},
+                                                  {"message", "exceeded quota: small"}});
     api.UpdateJson(kube::kDeployments, deployment);
   }
   void RollOutShard(const std::string& ns) {

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0
+// What programs of different releases read from each other in a pod; see
+// docs/decisions/releases-together.md. The texts are those of release 0.1.0, written out: they
+// must not follow a change of api/names.h. In each row, this release reads what an old one wrote,
+// and writes what an old one reads.
+#include <gtest/gtest.h>
+
+#include <map>
+#include <string>
+
+#include "api/names.h"
+#include "kube/testing/make_pod.h"
+#include "placement/matching_configs.h"
+#include "placement/release.h"
+
+namespace placement {
+namespace {
+
+using kube::MakePod;
+using kube::core::Pod;
+
+constexpr char kClusterGate[] = "multiarch.openshift.io/scheduling-gate";
+constexpr char kLocalGate[] = "multiarch.openshift.io/local-scheduling-gate";
+constexpr char kSources[] = "multiarch.openshift.io/preferred-affinity-sources";
+constexpr char kPreferred[] = "multiarch.openshift.io/preferred-node-affinity";
+
+api::PodPlacementConfig Config(const char* name, int32_t priority, const char* architecture,
+                               int32_t weight) {
+  api::PodPlacementConfig config;
+  config.mutable_metadata()->set_name(name);
+  config.mutable_metadata()->set_namespace_("ns");
+  config.spec.priority = priority;
+  config.spec.plugins = api::Plugins{
+      .node_affinity_scoring = api::NodeAffinityScoring{
+          .enabled = true, .platforms = {{.architecture = architecture, .weight = weight}}}};
+  return config;
+}
+
+// As both webhooks leave a pod.
+MakePod Created() {
+  return std::move(MakePod("web")
+                       .Image("r.io/app:1")
+                       .Gate(kClusterGate)
+                       .Gate(kLocalGate)
+                       .Label(kClusterGate, "gated")
+                       .Label(kLocalGate, "gated")
+                       .Label("multiarch.openshift.io/node-affinity", "not-set")
+                       .Label(kPreferred, "not-set")
+                       .Annotation("multiarch.openshift.io/local-configs", "high,low"));
+}
+// As the shard leaves it, with preferences of "high" and "low".
+MakePod ReleasedByShard() {
+  return std::move(
+      MakePod("web")
+          .Image("r.io/app:1")
+          .Gate(kClusterGate)
+          .Label(kClusterGate, "gated")
+          .Label(kLocalGate, "removed")
+          .Label("multiarch.openshift.io/node-affinity", "not-set")
+          .Label(kPreferred, "set")
+          .Annotation("multiarch.openshift.io/local-configs", "high,low")
+          .Annotation(kSources,
+                      "arm64:75:PodPlacementConfig-high,arm64:5:PodPlacementConfig-low:skipped")
+          .Prefers(75, "kubernetes.io/arch", {"arm64"}));
+}
+
+// A pod as text, for comparison: protobuf maps have no order.
+std::string Text(const Pod& pod) {
+  std::string text;
+  for (const auto& gate : pod.spec().scheduling_gates()) text += "gate " + gate.name() + "\n";
+  for (const auto* map : {&pod.metadata().labels(), &pod.metadata().annotations()}) {
+    for (const auto& [key, value] : std::map<std::string, std::string>(map->begin(), map->end()))
+      text += key + ": " + value + "\n";
+  }
+  const auto& affinity = pod.spec().affinity().node_affinity();
+  for (const auto& term : affinity.preferred_during_scheduling_ignored_during_execution()) {
+    text += "prefers " + std::to_string(term.weight());
+    for (const auto& expression : term.preference().match_expressions())
+      text += " " + expression.key() + " " + expression.values(0);
+    text += "\n";
+  }
+  for (const auto& term :
+       affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
+    text += "requires";
+    for (const auto& expression : term.match_expressions()) {
+      text += " " + expression.key();
+      for (const std::string& value : expression.values()) text += " " + value;
+    }
+    text += "\n";
+  }
+  return text;
+}
+
+// The names of objects and labels that programs look for.
+TEST(NamesTest, AreThoseOfEarlierReleases) {
+  EXPECT_EQ(api::kShardControllerName, "pod-placement-shard-controller");  // the Lease, too
+  EXPECT_EQ(api::kShardWebhookName, "pod-placement-shard-web-hook");
+  EXPECT_EQ(api::ShardWebhookConfigurationName("shop"), "pod-placement-shard-shop");
+  EXPECT_EQ(api::kControllerName, "pod-placement-controller");
+  EXPECT_EQ(api::kWebhookName, "pod-placement-web-hook");
+  EXPECT_EQ(api::kAnnouncementsName, "pod-placement-announcements");
+  EXPECT_EQ(api::kOperandLabel, "multiarch.openshift.io/operand");
+  EXPECT_EQ(api::kLocalGatePathPrefix, "/local/");
+  EXPECT_EQ(api::kClusterGatePath, "/add-pod-scheduling-gate");
+  EXPECT_EQ(api::kClusterPreferencesPath, "/add-pod-scheduling-gate/with-preferences");
+}
+
+class ContractTest : public testing::Test {
+ protected:
+  const api::PodPlacementConfig high_ = Config("high", 9, "arm64", 75);
+  const api::PodPlacementConfig low_ = Config("low", 1, "arm64", 5);
+  const MatchingConfigs both_{&high_, &low_};
+};
+
+TEST_F(ContractTest, TheShardReadsWhatTheWebhookWrote) {
+  EXPECT_EQ(GatingConfigs(Created()), (std::vector<std::string>{"high", "low"}));
+}
+
+TEST_F(ContractTest, TheShardWritesWhatTheClusterControllerReads) {
+  Pod pod = Created();
+  EXPECT_TRUE(ReleaseLocal(pod, both_).released);
+  EXPECT_EQ(Text(pod), Text(ReleasedByShard()));
+}
+
+// I1.
+TEST_F(ContractTest, TheClusterControllerWaitsForAnotherReleasesGate) {
+  Pod pod = Created();
+  EXPECT_FALSE(
+      ReleaseCluster(pod, {.configs = both_, .architectures = ArchitectureSet{"arm64"}}).released);
+  EXPECT_EQ(Text(pod), Text(Created()));
+}
+
+// I4: what another release's shard has set is neither lost nor doubled, nor taken for the user's.
+TEST_F(ContractTest, TheClusterControllerKeepsWhatAnotherReleasesShardSet) {
+  Pod pod = ReleasedByShard();
+  EXPECT_TRUE(
+      ReleaseCluster(pod, {.configs = both_, .architectures = ArchitectureSet{"amd64", "arm64"}})
+          .released);
+  EXPECT_EQ(Text(pod),
+            "multiarch.openshift.io/amd64: \n"
+            "multiarch.openshift.io/arm64: \n"
+            "multiarch.openshift.io/local-scheduling-gate: removed\n"
+            "multiarch.openshift.io/multi-arch: \n"
+            "multiarch.openshift.io/node-affinity: set\n"
+            "multiarch.openshift.io/preferred-node-affinity: set\n"
+            "multiarch.openshift.io/scheduling-gate: removed\n"
+            "multiarch.openshift.io/local-configs: high,low\n"
+            "multiarch.openshift.io/preferred-affinity-sources: "
+            "arm64:75:PodPlacementConfig-high,arm64:5:PodPlacementConfig-low:skipped\n"
+            "prefers 75 kubernetes.io/arch arm64\n"
+            "requires kubernetes.io/arch amd64 arm64\n");
+}
+
+}  // namespace
+}  // namespace placement

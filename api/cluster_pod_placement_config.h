@@ -57,6 +57,36 @@ struct ClusterPlugins {
   }
 };
 
+inline constexpr std::array<std::string_view, 3> kCertificateProviders = {"Operator", "CertManager",
+                                                                          "ServiceCA"};
+
+// An issuer of cert-manager.
+struct IssuerReference {
+  std::string name;
+  std::string kind = "Issuer";
+  std::string group = "cert-manager.io";
+
+  bool operator==(const IssuerReference&) const = default;
+  static void Fields(auto& issuer, auto& field) {
+    field("name", issuer.name, kRequired);
+    field("kind", issuer.kind);
+    field("group", issuer.group);
+  }
+};
+
+// Who issues the certificates of the cluster's components.
+struct Certificates {
+  std::string provider{kCertificateProviders[0]};
+  // For CertManager, and for no other.
+  std::optional<IssuerReference> issuer;
+
+  bool operator==(const Certificates&) const = default;
+  static void Fields(auto& certificates, auto& field) {
+    field("provider", certificates.provider, OneOf{kCertificateProviders}, kRequired);
+    field("issuerRef", certificates.issuer);
+  }
+};
+
 struct ClusterPodPlacementConfigSpec {
   std::string log_verbosity{kLogVerbosities[0]};
   // Absent and empty both select every namespace.
@@ -69,6 +99,9 @@ struct ClusterPodPlacementConfigSpec {
   std::string global_pull_secret;    // a dockerconfigjson or dockercfg Secret; applies to every pod
   std::string ca_bundle_config_map;  // PEM bundles under any key; trusted for every registry
   std::string registries_config_map;  // keys registries.conf and policy.json
+
+  // Absent: the operator issues them.
+  std::optional<Certificates> certificates;
 
   // How long a shard may be unavailable until the cluster controller does its work.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
@@ -84,6 +117,7 @@ struct ClusterPodPlacementConfigSpec {
     field("globalPullSecretRef", spec.global_pull_secret, ObjectName{});
     field("caBundleConfigMapRef", spec.ca_bundle_config_map, ObjectName{});
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});
+    field("certificates", spec.certificates);
     field("shardTakeoverAfter", spec.shard_takeover_after, kClusterConfigPeriods);
     field("inspectionRetryPeriod", spec.inspection_retry_period, kClusterConfigPeriods);
   }

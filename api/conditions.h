@@ -30,6 +30,10 @@ inline constexpr std::string_view kMutatingWebhookConfigurationNotAvailable =
 inline constexpr std::string_view kExecFormatErrorMonitorSupported =
     "ExecFormatErrorMonitorSupported";
 
+// Of the ClusterPodPlacementConfig, only while a provider is to issue certificates. Its reasons
+// begin with the provider.
+inline constexpr std::string_view kCertificatesProvided = "CertificatesProvided";
+
 inline constexpr std::array<std::string_view, 3> kConditionStatuses = {"True", "False", "Unknown"};
 
 struct Condition {

@@ -84,9 +84,10 @@ class ProcessClusterEnvironment : public testing::Environment {
   void CompareRights() {
     auto audit = TheProcessCluster().ReadAudit();
     ASSERT_TRUE(audit) << audit.error();
-    // With the component for OpenShift, which this cluster is not.
-    auto shipped = operator_::LoadManifests(
-        {.ns = TheCluster().operator_namespace(), .images = {}, .components = {"openshift"}});
+    // With the components for OpenShift, which this cluster is not, and for cert-manager.
+    auto shipped = operator_::LoadManifests({.ns = TheCluster().operator_namespace(),
+                                             .images = {},
+                                             .components = {"cert-manager", "openshift"}});
     ASSERT_TRUE(shipped) << shipped.error();
     for (const kube::Unstructured& object : *shipped) {
       audit->AddRole(object.body());

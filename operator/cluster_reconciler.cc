@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "api/names.h"
+#include "kube/client/typed.h"
 #include "kube/types/kinds.h"
-#include "operator/certificates/certificates.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
@@ -64,6 +64,14 @@ std::string FirstOf(const ConfigStore& configs) {
   return text;
 }
 
+// True if cert-manager may have been asked for certificates.
+bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
+  return std::any_of(status.conditions.begin(), status.conditions.end(), [](const auto& condition) {
+    return condition.type == api::kCertificatesProvided &&
+           condition.reason.starts_with(kCertManager);
+  });
+}
+
 // Objects in the operator's namespace that others write.
 bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
   const api::ClusterPodPlacementConfigSpec& spec = config.spec;
@@ -89,6 +97,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
+      provider_(client, clock, store, options_),
       outage_(client, clock, store, options_.ns, timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
@@ -116,7 +125,7 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
 Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisioning,
                                             const std::string& log) {
   ClusterView view{.deprovisioning = std::move(deprovisioning)};
-  Result<> applied = co_await ApplyOperands(config, view.operands, log);
+  Result<> applied = co_await ApplyOperands(config, view, log);
   Result<> found = co_await FindProblem(client_, names_, applied, view.operands);
   if (!found) co_return found.error();
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
@@ -130,6 +139,10 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
   if (outage_.ungating()) co_return Outcome::After(kNextStep);
+  if (view.certificates) {
+    settled = settled && view.certificates->message.empty();
+    if (settled) co_return Outcome::After(std::min(timing_.resync, timing_.provider_check));
+  }
   co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
 }
 
@@ -138,6 +151,10 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     // The deletion of the last PodPlacementConfig starts the next reconcile.
     std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
     co_return co_await Provision(std::move(config), std::move(reason), log);
+  }
+  if (UsesCertManager(config.status) && !teardown_.IsRunning(kEverywhere)) {
+    Result<> withdrawn = co_await provider_.WithdrawFromCertManager(log);
+    if (!withdrawn) co_return withdrawn.error();
   }
   // A config of another operator, deleted before this operator replaced the operands: its gated
   // pods must not wait for ever.
@@ -195,8 +212,9 @@ bool ClusterReconciler::MarkTemplates(DesiredObjects& objects, const OperandHeal
   return current;
 }
 
-Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& health,
+Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view,
                                          const std::string& log) {
+  OperandHealth& health = view.operands;
   health = Observe(store_, names_);
 
   // First, as an operand that cannot be applied must not delay it.
@@ -206,11 +224,16 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
 
   Result<bool> foreign = co_await RemoveForeignOperands(log);
   if (!foreign) co_return foreign.error();
-  Result<std::string> ca_bundle = co_await EnsureWebhookCertificate(log);
+  Result<ProviderState> provider = co_await AskProvider(config, log);
+  if (!provider) co_return provider.error();
+  Result<std::string> ca_bundle = co_await EnsureCertificates(config, *provider, view, log);
   if (!ca_bundle) co_return ca_bundle.error();
-  Result<> of_metrics = co_await EnsureMetricsCertificate(log);
-  if (!of_metrics) co_return of_metrics.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  bool by_service_ca = config.spec.certificates && config.spec.certificates->provider == kServiceCa;
+  for (DesiredObject& object : objects) {
+    if (by_service_ca && object.resource.kind == kube::kServices.kind)
+      RequestFromServiceCa(object.body);
+  }
   bool current = MarkTemplates(objects, health);
   upgrades_.SeeCluster(current && health.controller.complete && health.webhook.complete);
   for (DesiredObject& object : objects) {
@@ -232,39 +255,65 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, OperandHealth& he
   co_return Ok();
 }
 
-Async<std::string> ClusterReconciler::EnsureWebhookCertificate(const std::string& log) {
-  CertificateRequest request{
-      .log = log,
-      .authority = {options_.ns, kAuthorityName},
-      .serving = {options_.ns, names_.webhook},
-      .dns_names = {ServiceDnsName(names_.webhook, options_.ns), names_.webhook},
-      .validity = options_.certificate_validity,
-      .labels = {},
-      .bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}},
-      .publish_authorities = true,
+Async<ProviderState> ClusterReconciler::AskProvider(const Config& config, const std::string& log) {
+  const std::optional<api::Certificates>& certificates = config.spec.certificates;
+  bool by_cert_manager = certificates && certificates->provider == kCertManager;
+  if (!by_cert_manager && UsesCertManager(config.status)) {
+    Result<> withdrawn = co_await provider_.WithdrawFromCertManager(log);
+    if (!withdrawn) co_return withdrawn.error();
+  }
+  if (!ByProvider(certificates)) co_return ProviderState();
+  co_return co_await provider_.Provide(*certificates, log);
+}
+
+Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
+                                                         const ProviderState& provider,
+                                                         ClusterView& view,
+                                                         const std::string& log) {
+  auto request_for = [&](const std::string& name) {
+    CertificateRequest request{.log = log,
+                               .authority = {options_.ns, kAuthorityName},
+                               .serving = {options_.ns, name},
+                               .dns_names = ServingNames(name, options_.ns),
+                               .validity = options_.certificate_validity,
+                               .labels = {},
+                               .publish_authorities = true,
+                               .by_provider = ByProvider(config.spec.certificates)};
+    auto provided = provider.usable.find(name);
+    if (provided != provider.usable.end()) request.provided = provided->second;
+    return request;
   };
+  CertificateRequest of_webhook = request_for(names_.webhook);
+  of_webhook.bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}};
   Result<IssuedCertificate> issued =
-      co_await EnsureCertificate(client_, clock_, std::move(request));
+      co_await EnsureCertificate(client_, clock_, std::move(of_webhook));
   if (!issued) co_return issued.error();
   certificate_pending_ = issued->pending;
   certificate_renewed_ = certificate_renewed_ || issued->renewed;
-  co_return issued->ca_bundle_pem;
-}
+  // For its metrics; the webhook has one certificate for both.
+  CertificateRequest of_controller = request_for(names_.controller);
+  Result<IssuedCertificate> for_metrics =
+      co_await EnsureCertificate(client_, clock_, std::move(of_controller));
+  if (!for_metrics) co_return for_metrics.error();
+  if (!ByProvider(config.spec.certificates)) co_return issued->ca_bundle_pem;
 
-Async<> ClusterReconciler::EnsureMetricsCertificate(const std::string& log) {
-  CertificateRequest request{
-      .log = log,
-      .authority = {options_.ns, kAuthorityName},
-      .serving = {options_.ns, names_.controller},
-      .dns_names = {ServiceDnsName(names_.controller, options_.ns), names_.controller},
-      .validity = options_.certificate_validity,
-      .labels = {},
-      .publish_authorities = true,
-  };
-  Result<IssuedCertificate> issued =
-      co_await EnsureCertificate(client_, clock_, std::move(request));
-  if (!issued) co_return issued.error();
-  co_return Ok();
+  // That of the operator's own webhooks is the other one's work (own_certificate.h).
+  kube::ObjectKey own{options_.ns, std::string(api::kOperatorServiceName)};
+  Result<kube::core::Secret> served = co_await kube::Get<kube::core::Secret>(client_, own);
+  if (!served && !IsNotFound(served))
+    co_return served.error().Prefix("read Secret " + own.ToString());
+  auto provided = provider.usable.find(own.name);
+  bool in_use = issued->provided && for_metrics->provided && provided != provider.usable.end() &&
+                served && served->data().contains("tls.crt") &&
+                served->data().at("tls.crt") == provided->second.serving.certificate_pem;
+  view.certificates = provider.problem;
+  if (!provider.problem && !in_use) {
+    view.certificates = Problem{config.spec.certificates->provider + "Pending",
+                                "the certificates are used once the API server trusts them"};
+  } else if (!provider.problem) {
+    view.certificates = Problem{config.spec.certificates->provider + "Ready", ""};
+  }
+  co_return issued->ca_bundle_pem;
 }
 
 Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret, const std::string& log) {

@@ -19,6 +19,8 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
+#include "operator/certificates/certificates.h"
+#include "operator/certificates/provider.h"
 #include "operator/config_store.h"
 #include "operator/controller_outage.h"
 #include "operator/named_objects.h"
@@ -38,6 +40,8 @@ struct ClusterTiming {
   // Between two reconciles while something is not rolled out, or not watched.
   std::chrono::milliseconds recheck{10'000};
   std::chrono::milliseconds resync{3'600'000};
+  // The same while a provider renews the certificates.
+  std::chrono::milliseconds provider_check{300'000};
 };
 
 class ClusterReconciler final : public kube::Reconciler {
@@ -58,16 +62,17 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Provision(Config config, std::string deprovisioning,
                                        const std::string& log);
   kube::Async<kube::Outcome> Delete(Config config, const std::string& log);
-  // `health` is valid after an error, too.
-  kube::Async<> ApplyOperands(const Config& config, OperandHealth& health, const std::string& log);
+  // `view` is valid after an error, too.
+  kube::Async<> ApplyOperands(const Config& config, ClusterView& view, const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: whether all of them are in
   // the cluster with these templates.
   static bool MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
-  // Returns: the CA bundle of the webhook.
-  kube::Async<std::string> EnsureWebhookCertificate(const std::string& log);
-  // For the controller's metrics; the webhook has one certificate for both.
-  kube::Async<> EnsureMetricsCertificate(const std::string& log);
+  // Asks the provider of `config`, if it has one.
+  kube::Async<ProviderState> AskProvider(const Config& config, const std::string& log);
+  // Returns: the CA bundle of the webhook. Sets view.certificates.
+  kube::Async<std::string> EnsureCertificates(const Config& config, const ProviderState& provider,
+                                              ClusterView& view, const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
@@ -84,6 +89,7 @@ class ClusterReconciler final : public kube::Reconciler {
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   ClusterTiming timing_;
+  CertificateProvider provider_;
   // A new serving certificate waits until the API server trusts its authority (certificates.h).
   bool certificate_pending_ = false;
   // It has replaced another one; the event about it is not recorded yet.

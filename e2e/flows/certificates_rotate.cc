@@ -5,11 +5,11 @@
 #include <iostream>
 #include <map>
 #include <set>
-#include <sstream>
 #include <string>
 #include <vector>
 
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/flows/admission_load.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
@@ -22,8 +22,6 @@ using kube::Ok;
 using kube::Result;
 
 constexpr char kOperator[] = "multiarch-tuning-operator";
-constexpr Resource kOlderClusterConfigs{api::kGroup, "v1alpha1", "clusterpodplacementconfigs",
-                                        "ClusterPodPlacementConfig", false};
 // Renewed after a minute.
 constexpr char kValidity[] = "90s";
 
@@ -76,6 +74,28 @@ class RotationFlow : public FlowFixture {
             }};
   }
 
+  // For the pods of the scene, with a Service that does not exist.
+  Json NoWebhook() {
+    Json rule = {{"operations", {"CREATE"}},
+                 {"apiGroups", {""}},
+                 {"apiVersions", {"v1"}},
+                 {"resources", {"pods"}}};
+    Json service = {{"namespace", scene().ns()}, {"name", "none"}};
+    Json selector = {{"matchLabels", {{"kubernetes.io/metadata.name", scene().ns()}}}};
+    Json webhook = {{"name", "none." + scene().ns() + ".example.com"},
+                    {"clientConfig", {{"service", std::move(service)}}},
+                    {"rules", Json::array({std::move(rule)})},
+                    {"namespaceSelector", std::move(selector)},
+                    {"failurePolicy", "Ignore"},
+                    {"sideEffects", "None"},
+                    {"admissionReviewVersions", {"v1"}}};
+    Json configuration = {{"apiVersion", "admissionregistration.k8s.io/v1"},
+                          {"kind", "MutatingWebhookConfiguration"},
+                          {"metadata", {{"name", scene().ns()}}}};
+    configuration["webhooks"] = Json::array({std::move(webhook)});
+    return configuration;
+  }
+
   kube::ObjectKey OperatorKey() { return {cluster().operator_namespace(), kOperator}; }
 
   // The Secrets of all serving certificates, and those of their authorities.
@@ -100,45 +120,6 @@ class RotationFlow : public FlowFixture {
     }
     return read;
   }
-
-  // The calls of our webhooks that failed, by the API server's own count: ignored ones, refusals
-  // without the webhook's answer, and failed conversions.
-  std::map<std::string, double> FailedCalls() {
-    kube::ApiRequest request{.target = "/metrics", .accept = "*/*"};
-    auto answer = cluster().Run(cluster().client().Call(std::move(request)));
-    EXPECT_TRUE(answer) << answer.error();
-    std::map<std::string, double> failed;
-    std::istringstream lines(answer ? answer->body : "");
-    bool is_metrics = false;
-    for (std::string line; std::getline(lines, line);) {
-      auto has = [&](const std::string& text) { return line.find(text) != std::string::npos; };
-      is_metrics = is_metrics || line.starts_with("apiserver_request_total{");
-      bool ours = has("." + scene().ns() + ".") || has("\"pod-placement-") || has("\"validate-");
-      bool ignored = line.starts_with("apiserver_admission_webhook_fail_open_count{") && ours;
-      bool refused = line.starts_with("apiserver_admission_webhook_rejection_count{") && ours &&
-                     !has("error_type=\"no_error\"");
-      bool unconverted = line.starts_with("apiserver_crd_conversion_webhook_request_total{") &&
-                         has("result=\"failure\"");
-      if (ignored || refused || unconverted)
-        failed[line.substr(0, line.rfind(' '))] =
-            std::strtod(line.c_str() + line.rfind(' '), nullptr);
-    }
-    EXPECT_TRUE(is_metrics) << "the API server shows no metrics";
-    return failed;
-  }
-
-  // One write or read for each webhook: of the cluster and of the namespace, validating,
-  // converting.
-  void CallEachWebhook(int number) {
-    std::string name = "p" + std::to_string(number);
-    auto pod = scene().Create(kPods, MakePod(name).Image(Image("demo/multi:1")).Build());
-    ASSERT_TRUE(pod) << pod.error();
-    auto config = scene().Patch(kConfigs, "only",
-                                {{"metadata", {{"annotations", {{"example.com/number", name}}}}}});
-    ASSERT_TRUE(config) << config.error();
-    auto converted = scene().Get(kOlderClusterConfigs, std::string(api::kClusterConfigName));
-    ASSERT_TRUE(converted) << converted.error();
-  }
 };
 
 TEST_F(RotationFlow, UnderLoadNoAdmissionCallFails) {
@@ -157,13 +138,12 @@ TEST_F(RotationFlow, UnderLoadNoAdmissionCallFails) {
   for (const auto& [key, pem] : Read(Certificates())) seen[key] = {pem};
   ASSERT_EQ(authorities.size(), Authorities().size());
   ASSERT_EQ(seen.size(), Certificates().size());
-  std::map<std::string, double> failed_before = FailedCalls();
+  AdmissionLoad load(scene());
   for (const auto& [key, pem] : authorities) {
     auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kSecrets, key));
     ASSERT_TRUE(deleted) << deleted.error();
   }
 
-  int number = 0;
   auto rotated = [&](size_t times) {
     return std::all_of(seen.begin(), seen.end(),
                        [&](const auto& entry) { return entry.second.size() > times; });
@@ -172,29 +152,31 @@ TEST_F(RotationFlow, UnderLoadNoAdmissionCallFails) {
   // Until some time after the last certificate was replaced, when its program serves it.
   kube::TimePoint end = deadline;
   while (cluster().clock().Now() < end && !HasFatalFailure()) {
-    CallEachWebhook(++number);
+    Result<> called = load.CallEachWebhook();
+    ASSERT_TRUE(called) << called.error();
     cluster().Pause(100ms);
-    if (number % 10 != 0 || end < deadline) continue;
+    if (load.pods() % 10 != 0 || end < deadline) continue;
     for (const auto& [key, pem] : Read(Certificates())) seen[key].insert(pem);
     if (rotated(kRotations)) end = cluster().clock().Now() + 10s;
   }
-  EXPECT_EQ(FailedCalls(), failed_before);
   for (const auto& [key, pems] : seen) {
     std::cout << key.ToString() << ": " << pems.size() << " certificates" << std::endl;
     EXPECT_GT(pems.size(), kRotations) << key.ToString();
   }
   std::map<kube::ObjectKey, std::string> renewed = Read(Authorities());
   for (const auto& [key, pem] : authorities) EXPECT_NE(renewed[key], pem) << key.ToString();
-  std::cout << number << " pods were created" << std::endl;
-  flow.Await(AllUngated(number));
-  int checked = 0;
-  for (const PodHistory* pod : scene().pods().All()) {
-    if (IsOperand(pod->last())) continue;
-    ++checked;
-    EXPECT_TRUE(HasGate(pod->events.front().pod, api::kLocalGate)) << pod->name;
-    EXPECT_TRUE(HasGate(pod->events.front().pod, api::kClusterGate)) << pod->name;
-  }
-  EXPECT_EQ(checked, number);
+  std::cout << load.pods() << " pods were created" << std::endl;
+  flow.Await(AllUngated(load.pods()));
+  Result<> checked = load.CheckCalls();
+  EXPECT_TRUE(checked) << checked.error();
+
+  // The check notices a webhook that does not answer.
+  flow.Do(Create(kMutatingWebhookConfigurations, NoWebhook()));
+  cluster().Pause(2s);  // for the API server's watch
+  Result<> called = load.CallEachWebhook();
+  EXPECT_TRUE(called) << called.error();
+  flow.Await(AllUngated(load.pods())).Do(Delete(kMutatingWebhookConfigurations, scene().ns()));
+  EXPECT_FALSE(load.CheckCalls());
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <boost/asio/ip/address.hpp>
 #include <cctype>
+#include <memory>
 
 namespace kube {
 namespace {
@@ -23,6 +24,7 @@ using namespace std::chrono_literals;
 
 constexpr auto kClockSkew = 5min;
 constexpr size_t kMaxCommonName = 64;
+constexpr size_t kMaxCertificates = 100;
 
 // BoringSSL's error queue is per thread: later callers must not see errors of this file.
 struct ErrorQueueGuard {
@@ -36,6 +38,17 @@ Owned<X509> ReadCertificate(std::string_view pem) {
   Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
   return Owned<X509>(bio == nullptr ? nullptr
                                     : PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+}
+
+std::vector<Owned<X509>> ReadCertificates(std::string_view pem) {
+  std::vector<Owned<X509>> certificates;
+  Owned<BIO> bio(BIO_new_mem_buf(pem.data(), static_cast<int>(pem.size())));
+  while (bio != nullptr && certificates.size() < kMaxCertificates) {
+    Owned<X509> next(PEM_read_bio_X509(bio.get(), nullptr, nullptr, nullptr));
+    if (next == nullptr) break;
+    certificates.push_back(std::move(next));
+  }
+  return certificates;
 }
 
 Owned<EVP_PKEY> ReadPrivateKey(std::string_view pem) {
@@ -240,6 +253,44 @@ bool SignedBy(std::string_view pem, std::string_view ca_pem) {
   Owned<EVP_PKEY> key(X509_get_pubkey(issuer.get()));
   return key != nullptr && X509_check_issued(issuer.get(), certificate.get()) == X509_V_OK &&
          X509_verify(certificate.get(), key.get()) == 1;
+}
+
+bool IsTrusted(std::string_view pem, std::string_view authorities_pem, const std::string& dns_name,
+               WallTime now) {
+  ErrorQueueGuard guard;
+  std::vector<Owned<X509>> chain = ReadCertificates(pem);
+  std::vector<Owned<X509>> authorities = ReadCertificates(authorities_pem);
+  Owned<X509_STORE> store(X509_STORE_new());
+  if (chain.empty() || store == nullptr) return false;
+  for (const Owned<X509>& authority : authorities)
+    X509_STORE_add_cert(store.get(), authority.get());
+
+  std::unique_ptr<STACK_OF(X509), void (*)(STACK_OF(X509)*)> intermediates(
+      sk_X509_new_null(), [](STACK_OF(X509) * stack) { sk_X509_free(stack); });
+  std::unique_ptr<X509_STORE_CTX, void (*)(X509_STORE_CTX*)> context(X509_STORE_CTX_new(),
+                                                                     X509_STORE_CTX_free);
+  if (intermediates == nullptr || context == nullptr) return false;
+  for (size_t i = 1; i < chain.size(); ++i) sk_X509_push(intermediates.get(), chain[i].get());
+  if (X509_STORE_CTX_init(context.get(), store.get(), chain[0].get(), intermediates.get()) != 1 ||
+      X509_STORE_CTX_set_purpose(context.get(), X509_PURPOSE_SSL_SERVER) != 1)
+    return false;
+  X509_VERIFY_PARAM* rules = X509_STORE_CTX_get0_param(context.get());
+  // A trusted certificate need not be self-signed.
+  X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_PARTIAL_CHAIN);
+  X509_VERIFY_PARAM_set_time(rules, std::chrono::system_clock::to_time_t(now));
+  return X509_VERIFY_PARAM_set1_host(rules, dns_name.c_str(), dns_name.size()) == 1 &&
+         X509_verify_cert(context.get()) == 1;
+}
+
+std::vector<std::string> CertificatesIn(std::string_view pem) {
+  ErrorQueueGuard guard;
+  std::vector<std::string> each;
+  for (const Owned<X509>& certificate : ReadCertificates(pem)) {
+    Owned<BIO> bio(BIO_new(BIO_s_mem()));
+    if (bio != nullptr && PEM_write_bio_X509(bio.get(), certificate.get()) == 1)
+      each.push_back(Contents(bio.get()));
+  }
+  return each;
 }
 
 bool IsPair(const KeyPair& pair) {

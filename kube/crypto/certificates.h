@@ -42,6 +42,14 @@ Result<std::vector<std::string>> DnsNames(std::string_view pem);
 // periods.
 bool SignedBy(std::string_view pem, std::string_view ca_pem);
 
+// True if a client that trusts the certificates in `authorities_pem` accepts the chain in `pem` at
+// `now` from a server of this name, as the API server does.
+bool IsTrusted(std::string_view pem, std::string_view authorities_pem, const std::string& dns_name,
+               WallTime now);
+
+// Each certificate in `pem` as PEM of its own, without anything between; at most 100.
+std::vector<std::string> CertificatesIn(std::string_view pem);
+
 // True if the private key matches the first certificate.
 bool IsPair(const KeyPair& pair);
 

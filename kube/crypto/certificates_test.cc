@@ -84,5 +84,21 @@ TEST_F(CertificatesTest, MalformedInputIsAnErrorWithoutTheKey) {
   EXPECT_FALSE(IsPair({"", ""}));
 }
 
+TEST_F(CertificatesTest, TrustDependsOnAuthorityNameAndTime) {
+  KeyPair other = *NewCertificateAuthority("test-ca", 24h, clock_);
+  std::string serving = NewServingCertificate(ca_, {"webhook.ns.svc"}, 1h, clock_)->certificate_pem;
+  std::string both = other.certificate_pem + "# a comment\n" + ca_.certificate_pem;
+  WallTime now = clock_.WallNow();
+  EXPECT_TRUE(IsTrusted(serving, ca_.certificate_pem, "webhook.ns.svc", now));
+  EXPECT_TRUE(IsTrusted(serving, both, "webhook.ns.svc", now));
+  EXPECT_FALSE(IsTrusted(serving, other.certificate_pem, "webhook.ns.svc", now));
+  EXPECT_FALSE(IsTrusted(serving, "", "webhook.ns.svc", now));
+  EXPECT_FALSE(IsTrusted(serving, both, "webhook.other.svc", now));
+  EXPECT_FALSE(IsTrusted(serving, both, "webhook.ns.svc", now + 2h));
+  EXPECT_FALSE(IsTrusted("nonsense", both, "webhook.ns.svc", now));
+  EXPECT_THAT(CertificatesIn(both), ElementsAre(other.certificate_pem, ca_.certificate_pem));
+  EXPECT_THAT(CertificatesIn(ca_.private_key_pem), ElementsAre());
+}
+
 }  // namespace
 }  // namespace kube

@@ -30,6 +30,9 @@ constexpr char kPrivateKeyKey[] = "tls.key";
 constexpr char kAuthoritiesKey[] = "ca.crt";
 // The authority before the current one, without its key.
 constexpr char kPreviousKey[] = "previous.crt";
+// On a serving certificate's Secret with authorities: when either was last changed.
+constexpr char kChangedAnnotation[] = "multiarch.openshift.io/certificate-changed";
+constexpr size_t kMaxAuthorities = 16;
 
 std::string DataOf(const Secret& secret, const char* key) {
   auto found = secret.data().find(key);
@@ -46,17 +49,51 @@ bool Outlives(const std::string& pem, WallTime now, std::chrono::seconds margin)
   return end && *end > now + margin;
 }
 
-// True if `serving` fits `request` and is valid for longer than `margin`, whatever authority signed
-// it.
+// The name of the Service for the API server.
+const std::string& NameOf(const CertificateRequest& request) { return request.dns_names.front(); }
+
+// True if `serving` has the name for the API server and is valid for longer than `margin`, whatever
+// authority signed it.
 bool Serves(const KeyPair& serving, const CertificateRequest& request, WallTime now,
             std::chrono::seconds margin) {
   if (!IsPair(serving) || !Outlives(serving.certificate_pem, now, margin)) return false;
   Result<std::vector<std::string>> names = kube::DnsNames(serving.certificate_pem);
+  return names && std::find(names->begin(), names->end(), NameOf(request)) != names->end();
+}
+
+// True if the names of the certificate are those of `request`.
+bool HasNames(const std::string& pem, const CertificateRequest& request) {
+  Result<std::vector<std::string>> names = kube::DnsNames(pem);
   if (!names) return false;
   std::vector<std::string> wanted = request.dns_names;
   std::sort(wanted.begin(), wanted.end());
   std::sort(names->begin(), names->end());
   return *names == wanted;
+}
+
+WallTime ChangedAt(const Secret& secret) {
+  auto annotation = secret.metadata().annotations().find(kChangedAnnotation);
+  if (annotation == secret.metadata().annotations().end()) return WallTime();
+  Result<WallTime> changed = kube::ParseTime(annotation->second);
+  return changed ? *changed : WallTime();
+}
+
+// Adds to `bundle` the authorities of the provider, and the published ones that clients need: for
+// the certificate in use, and for one that pods may still serve after a change.
+void AddAuthorities(const CertificateRequest& request, const Secret& secret,
+                    const std::string& in_use, WallTime now, std::string& bundle) {
+  auto add = [&](const std::string& pem) {
+    bool full = kube::CertificatesIn(bundle).size() >= kMaxAuthorities;
+    if (!full && bundle.find(pem) == std::string::npos && Outlives(pem, now, std::chrono::hours(0)))
+      bundle += pem;
+  };
+  if (request.provided) {
+    for (const std::string& pem : kube::CertificatesIn(request.provided->authorities_pem)) add(pem);
+  }
+  bool changed = now < ChangedAt(secret) + kTrustedAfterChange;
+  bool needed = !in_use.empty() && !kube::IsTrusted(in_use, bundle, NameOf(request), now);
+  if (!changed && !needed) return;
+  for (const std::string& pem : kube::CertificatesIn(DataOf(secret, kAuthoritiesKey))) add(pem);
 }
 
 // The CA bundles of a webhook, one for each entry that names it. Empty: the API server does not
@@ -181,6 +218,21 @@ Async<bool> MaySign(kube::Client& client, const Clock& clock, const CertificateR
   co_return settled&& AllTrust(*bundles, authority_pem);
 }
 
+// True if the API server trusts the provider's certificate now. `changed`: when its authorities
+// were published, at the latest.
+Async<bool> MayUse(kube::Client& client, const Clock& clock, const CertificateRequest& request,
+                   WallTime changed) {
+  Result<Bundles> bundles = co_await ReadBundles(client, request);
+  if (!bundles) co_return bundles.error();
+  if (bundles->empty()) co_return true;
+  WallTime now = clock.WallNow();
+  const std::string& pem = request.provided->serving.certificate_pem;
+  if (now < changed + kAuthoritySettles) co_return false;
+  co_return std::all_of(bundles->begin(), bundles->end(), [&](const std::string& bundle) {
+    return kube::IsTrusted(pem, bundle, NameOf(request), now);
+  });
+}
+
 }  // namespace
 
 std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
@@ -190,9 +242,10 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
   if (!secret) co_return secret.error().Prefix("read certificate " + request.serving.ToString());
   IssuedCertificate issued{.ca_bundle_pem = {}, .serving = PairOf(*secret)};
-  bool serves = Serves(issued.serving, request, clock.WallNow(), std::chrono::hours(0));
-  bool lost = !serves && request.served &&
-              Serves(*request.served, request, clock.WallNow(), std::chrono::hours(0));
+  const WallTime now = clock.WallNow();
+  bool serves = Serves(issued.serving, request, now, std::chrono::hours(0));
+  bool lost =
+      !serves && request.served && Serves(*request.served, request, now, std::chrono::hours(0));
   if (lost) issued.serving = *request.served;
   std::string in_use = serves || lost ? issued.serving.certificate_pem : "";
 
@@ -201,23 +254,42 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   KeyPair signer = PairOf(*authority);
   issued.ca_bundle_pem = signer.certificate_pem;
   std::string previous = DataOf(*authority, kPreviousKey);
-  if (Outlives(previous, clock.WallNow(), std::chrono::hours(0))) issued.ca_bundle_pem += previous;
+  if (Outlives(previous, now, std::chrono::hours(0))) issued.ca_bundle_pem += previous;
+  bool by_own = kube::IsTrusted(in_use, issued.ca_bundle_pem, NameOf(request), now);
+  AddAuthorities(request, *secret, in_use, now, issued.ca_bundle_pem);
+  bool trusted = kube::IsTrusted(in_use, issued.ca_bundle_pem, NameOf(request), now);
   bool published =
       !request.publish_authorities || DataOf(*secret, kAuthoritiesKey) == issued.ca_bundle_pem;
-  bool fresh = serves &&
-               Serves(issued.serving, request, clock.WallNow(), RenewalOf(request.validity)) &&
-               kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem);
+  bool fresh = false;
+  if (request.provided) {
+    fresh = serves && issued.serving.certificate_pem == request.provided->serving.certificate_pem;
+    issued.provided = fresh;
+  } else if (request.by_provider && trusted && !by_own) {
+    fresh = serves && Serves(issued.serving, request, now, kProvidedRenewal);
+  } else {
+    fresh = serves && HasNames(issued.serving.certificate_pem, request) &&
+            Serves(issued.serving, request, now, RenewalOf(request.validity)) &&
+            kube::SignedBy(issued.serving.certificate_pem, signer.certificate_pem);
+  }
   if (fresh && published) co_return issued;
 
-  // A trusted certificate stays in use until the API server trusts the new authority.
-  std::string signer_of_used = SignerIn(issued.ca_bundle_pem, in_use);
-  if (!fresh && !signer_of_used.empty()) {
-    Result<bool> may_sign = co_await MaySign(client, clock, request, signer.certificate_pem);
-    if (!may_sign) co_return may_sign.error();
-    issued.pending = !*may_sign;
+  // A trusted certificate stays in use until the API server trusts the next one.
+  if (!fresh && trusted) {
+    Result<bool> may = true;
+    if (request.provided) {
+      may = co_await MayUse(client, clock, request, ChangedAt(*secret));
+    } else {
+      may = co_await MaySign(client, clock, request, signer.certificate_pem);
+    }
+    if (!may) co_return may.error();
+    issued.pending = !*may;
     if (issued.pending && serves && published) co_return issued;
   }
-  if (!fresh && !issued.pending) {
+  if (!fresh && !issued.pending && request.provided) {
+    issued.serving = request.provided->serving;
+    issued.provided = true;
+    issued.renewed = !secret->metadata().resource_version().empty();
+  } else if (!fresh && !issued.pending) {
     Result<KeyPair> made =
         kube::NewServingCertificate(signer, request.dns_names, request.validity, clock);
     if (!made) co_return made.error().Prefix("issue certificate " + request.serving.ToString());
@@ -226,8 +298,11 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   }
   (*secret->mutable_data())[kCertificateKey] = issued.serving.certificate_pem;
   (*secret->mutable_data())[kPrivateKeyKey] = issued.serving.private_key_pem;
-  if (request.publish_authorities)
+  if (request.publish_authorities) {
     (*secret->mutable_data())[kAuthoritiesKey] = issued.ca_bundle_pem;
+    (*secret->mutable_metadata()->mutable_annotations())[kChangedAnnotation] =
+        kube::FormatTime(now);
+  }
   if (request.serving_owner && secret->metadata().owner_references().empty()) {
     *secret->mutable_metadata()->add_owner_references() = *request.serving_owner;
   }

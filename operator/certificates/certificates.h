@@ -36,6 +36,18 @@ inline constexpr std::chrono::hours kAuthorityRenewal{365 * 24};  // before its 
 // this age.
 inline constexpr std::chrono::seconds kAuthoritySettles{10};
 
+// A provider's certificate that ends so soon is not used any more.
+inline constexpr std::chrono::minutes kProvidedRenewal{10};
+// How long the authorities before a change stay trusted, also if nothing in use needs them:
+// kubelets bring a new certificate to the pods with a delay.
+inline constexpr std::chrono::hours kTrustedAfterChange{1};
+
+// A certificate from somebody else (provider.h), with the authorities that clients have to trust.
+struct Provided {
+  kube::KeyPair serving;
+  std::string authorities_pem;
+};
+
 // A cluster-scoped object with the CA bundle of a webhook: a webhook configuration, or a CRD with a
 // conversion webhook.
 struct BundleLocation {
@@ -65,6 +77,11 @@ struct CertificateRequest {
   // Whether the serving certificate's Secret also has the authorities, as ca.crt, for clients other
   // than the API server.
   bool publish_authorities = false;
+  // A provider is to issue the serving certificate; needs publish_authorities. Own authorities stay
+  // trusted, and own certificates are used until `provided` is there. If it is lost again, it stays
+  // in use as long as it is valid.
+  bool by_provider = false;
+  std::optional<Provided> provided = std::nullopt;
   // The pair that this process serves, for the case that both Secrets are lost.
   std::optional<kube::KeyPair> served = std::nullopt;
 };
@@ -73,7 +90,9 @@ struct IssuedCertificate {
   // The authorities that clients have to trust, for a caBundle.
   std::string ca_bundle_pem;
   kube::KeyPair serving;
-  // A previous authority issued the serving certificate: publish the bundle, and call again soon.
+  // The serving certificate is that of the provider.
+  bool provided = false;
+  // Another one is due, once the API server trusts it: publish the bundle, and call again soon.
   bool pending = false;
   // The serving certificate has replaced another one.
   bool renewed = false;

@@ -12,7 +12,9 @@
 #include <cstring>
 
 #include "api/names.h"
+#include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "operator/certificates/provider.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/webhook_configurations.h"
@@ -65,8 +67,7 @@ Async<> OwnCertificate::Refresh() {
       .log = "own webhooks:",
       .authority = {ns_, "multiarch-tuning-operator-ca"},
       .serving = {ns_, std::string(api::kOperatorServiceName)},
-      .dns_names = {ServiceDnsName(std::string(api::kOperatorServiceName), ns_),
-                    std::string(kManagedBy)},
+      .dns_names = ServingNames(api::kOperatorServiceName, ns_),
       .validity = validity_,
       .labels = {},
       .bundles = {{kube::kValidatingWebhookConfigurations,
@@ -75,6 +76,18 @@ Async<> OwnCertificate::Refresh() {
       .publish_authorities = true,
   };
   if (!served_.certificate_pem.empty()) request.served = served_;
+  // Reading it may need this replica's webhook, so a failure keeps what is known.
+  kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
+  auto config = co_await kube::Get<api::ClusterPodPlacementConfig>(client_, key);
+  if (config) certificates_ = config->spec.certificates;
+  if (IsNotFound(config)) certificates_.reset();
+  request.by_provider = ByProvider(certificates_);
+  if (request.by_provider) {
+    Result<ProvidedCertificate> provided = co_await ReadProvided(
+        client_, clock_, *certificates_, ns_, std::string(api::kOperatorServiceName));
+    if (!provided) co_return provided.error();
+    request.provided = provided->usable();
+  }
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();

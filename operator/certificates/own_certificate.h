@@ -2,11 +2,14 @@
 // OwnCertificate: the certificate of the operator's own webhooks, copied from its Secret into the
 // files that the server reads. Every replica has one; the first replica creates the Secret. The API
 // server trusts a new authority before the Secret holds a certificate of it (certificates.h), so
-// all replicas can follow the Secret. Thread: the client's.
+// all replicas can follow the Secret. Each replica looks at the ClusterPodPlacementConfig for
+// another provider of the certificate. Thread: the client's.
 #pragma once
 
+#include <optional>
 #include <string>
 
+#include "api/cluster_pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/notifier.h"
@@ -42,6 +45,8 @@ class OwnCertificate {
   std::string ns_;
   std::string directory_;
   std::chrono::seconds validity_;
+  // As of the last look at the ClusterPodPlacementConfig.
+  std::optional<api::Certificates> certificates_;
   std::string ca_bundle_pem_;
   kube::Notifier new_bundle_;
   // The content of the files.

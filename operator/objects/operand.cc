@@ -250,4 +250,10 @@ std::string ServiceDnsName(const std::string& name, const std::string& ns) {
   return name + "." + ns + ".svc";
 }
 
+std::vector<std::string> ServingNames(std::string_view service, const std::string& ns) {
+  bool of_operator = service == api::kOperatorServiceName;
+  return {ServiceDnsName(std::string(service), ns),
+          std::string(of_operator ? kManagedBy : service)};
+}
+
 }  // namespace operator_

@@ -70,4 +70,8 @@ kube::Json OperandDisruptionBudget(const Operand& operand);
 // "pod-placement-web-hook.ns.svc": the name that the API server expects in the certificate.
 std::string ServiceDnsName(const std::string& name, const std::string& ns);
 
+// The names in the certificate of a Service of the cluster's components: that for the API server,
+// and one without namespace, for the ServiceMonitors.
+std::vector<std::string> ServingNames(std::string_view service, const std::string& ns);
+
 }  // namespace operator_

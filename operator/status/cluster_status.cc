@@ -71,6 +71,16 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
     api::Condition shards = UpgradeCondition(*view.upgrade, status.conditions);
     set(kShardsUpToDate, shards.status == "True", shards.reason, shards.message);
   }
+  if (view.certificates) {
+    bool in_use = view.certificates->message.empty();
+    set(api::kCertificatesProvided, in_use, view.certificates->reason,
+        in_use ? "the cluster's components serve the provider's certificates"
+               : view.certificates->message);
+  } else if (!config.spec.certificates || config.spec.certificates->provider == "Operator") {
+    std::erase_if(status.conditions, [](const api::Condition& condition) {
+      return condition.type == api::kCertificatesProvided;
+    });
+  }
   if (config.WantsExecFormatErrorMonitor()) {
     set(api::kExecFormatErrorMonitorSupported, false, "NotSupported",
         std::string(api::kExecFormatErrorMonitorUnsupported));

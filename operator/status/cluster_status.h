@@ -16,6 +16,9 @@ struct ClusterView {
   OperandHealth operands;
   // The problem of the objects that the config names.
   std::optional<Problem> named_objects;
+  // How the provider of certificates does, if there is one: with a reason, and a message unless its
+  // certificates are in use.
+  std::optional<Problem> certificates;
   // The shards; nullopt keeps the condition as it is.
   std::optional<UpgradeProgress> upgrade;
   // What the deletion waits for, as a line; empty while the config is not being deleted.

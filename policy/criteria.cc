@@ -217,15 +217,14 @@ Json ReadPodTerm(JsonReader reader) {
 
   std::vector<std::string> match = LabelKeys(reader, "matchLabelKeys");
   std::vector<std::string> mismatch = LabelKeys(reader, "mismatchLabelKeys");
-  for (const auto& [name, keys] :
-       {std::pair("matchLabelKeys", &match), std::pair("mismatchLabelKeys", &mismatch)}) {
-    if (!keys->empty() && !label_selector) reader.Problem(name, "needs a labelSelector");
-    for (const std::string& key : *keys) {
-      if (label_selector && HasKey(*label_selector, key))
-        reader.Problem(name, Quoted(key) + " is in labelSelector as well");
-    }
+  if (!label_selector) {
+    if (!match.empty()) reader.Problem("matchLabelKeys", "needs a labelSelector");
+    if (!mismatch.empty()) reader.Problem("mismatchLabelKeys", "needs a labelSelector");
   }
   for (const std::string& key : match) {
+    // The API server accepts this for mismatchLabelKeys.
+    if (label_selector && HasKey(*label_selector, key))
+      reader.Problem("matchLabelKeys", Quoted(key) + " is in labelSelector as well");
     if (std::find(mismatch.begin(), mismatch.end(), key) != mismatch.end())
       reader.Problem("matchLabelKeys", Quoted(key) + " is in mismatchLabelKeys as well");
   }

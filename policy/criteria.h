@@ -20,7 +20,7 @@ namespace policy {
 // Limits of the CRDs, far above what a user writes.
 inline constexpr size_t kMaxEntries = 100;      // of a map or a list
 inline constexpr size_t kMaxNodeValues = 1000;  // of one requirement on nodes
-inline constexpr size_t kMaxLabelKeys = 16;     // matchLabelKeys, mismatchLabelKeys
+inline constexpr size_t kMaxLabelKeys = 5;      // matchLabelKeys; bounds the cost of a CEL rule
 
 // A part of a pod spec: as the policy has it, without unknown fields, and its CanonicalText().
 struct Part {

@@ -87,6 +87,8 @@ std::vector<WrongSpec> WrongSpecs() {
        "matchLabelKeys", "in labelSelector as well"},
       {PodTermSpec(R"({"topologyKey": "a", "matchLabelKeys": ["k"]})"), "matchLabelKeys",
        "needs a labelSelector"},
+      {PodTermSpec(R"({"topologyKey": "a", "mismatchLabelKeys": ["k"]})"), "mismatchLabelKeys",
+       "needs a labelSelector"},
       {PodTermSpec(R"({"topologyKey": "a", "labelSelector": {}, "matchLabelKeys": ["k"],
            "mismatchLabelKeys": ["k"]})"),
        "matchLabelKeys", "in mismatchLabelKeys as well"},
@@ -113,6 +115,8 @@ std::vector<std::string> RightSpecs() {
                {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1, "preference":
                {"matchExpressions": [{"key": "a", "operator": "In", "values": ["b c"]}]}}]}}})"),
       PodTermSpec(R"({"topologyKey": "a", "labelSelector": {}, "mismatchLabelKeys": ["k"]})"),
+      PodTermSpec(R"({"topologyKey": "a", "labelSelector": {"matchLabels": {"k": "v"}},
+          "mismatchLabelKeys": ["k"]})"),
       TolerationSpec(R"({"operator": "Exists"})"),
       TolerationSpec(R"({"key": "k", "operator": "", "value": "", "effect": ""})"),
       TolerationSpec(R"({"key": "k", "effect": "NoExecute", "tolerationSeconds": -1})"),

@@ -56,12 +56,19 @@ class AlertsFlow : public FlowFixture {
               Result<> updated = prometheus_->UpdateTargets();
               if (!updated) return updated.error();
               Names missing = RunningPods();
-              Result<Json> up = prometheus_->Query("up == 1");
-              if (!up) return up.error();
-              for (const Json& series : *up) missing.erase(kube::StringAt(series, "metric.pod"));
+              Result<Json> data = prometheus_->Get("targets?state=active");
+              if (!data) return data.error();
+              std::string errors;
+              for (const Json& target : data->at("activeTargets")) {
+                std::string pod = kube::StringAt(target, "labels.pod");
+                if (target.at("health") == "up") {
+                  missing.erase(pod);
+                } else if (missing.contains(pod)) {
+                  errors += "\n" + pod + ": " + kube::StringAt(target, "lastError");
+                }
+              }
               if (missing.empty()) return Ok();
-              return Error::NotFound("not those of " + *missing.begin() + ": " +
-                                     prometheus_->LogTail());
+              return Error::NotFound("not those of " + Json(missing).dump() + errors);
             }};
   }
 

@@ -19,6 +19,10 @@
 #include "placement/gating.h"
 #include "placement/ignored.h"
 #include "placement/release.h"
+#include "policy/merge.h"
+#include "policy/scheduling_policy.h"
+#include "policy/target.h"
+#include "policy/warnings.h"
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
@@ -199,6 +203,47 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   CHECK(Bytes(pod) == Bytes(before));
 }
 
+// A policy, a pod spec and the labels of the pod: merging twice equals merging once, and changes
+// only the fields that it may.
+void FuzzSchedulingPolicy(const std::string& input) {
+  Result<Json> json = kube::ParseJson(input);
+  if (!json || !json->is_object()) return;
+  std::vector<policy::SchedulingPolicy> policies;
+  for (auto [name, scope] : {std::pair("cluster", policy::Scope::kCluster),
+                             std::pair("namespaced", policy::Scope::kNamespace)}) {
+    const Json* one = kube::Find(*json, name);
+    if (one == nullptr) continue;
+    auto parsed = policy::SchedulingPolicy::FromJson(*one, scope);
+    if (!parsed) continue;
+    for (const std::string& warning : policy::WarningsFor(*parsed)) CHECK_LE(warning.size(), 256u);
+    (void)policy::CrossNamespaceTerms(parsed->criteria);
+    if (parsed->problems.empty()) policies.push_back(std::move(*parsed));
+  }
+  std::vector<const policy::SchedulingPolicy*> pointers;
+  for (const policy::SchedulingPolicy& one : policies) pointers.push_back(&one);
+
+  policy::Request request{
+      .group = "apps", .resource = "deployments", .operation = "CREATE", .object = &*json};
+  policy::Target target = policy::FindTarget(request, {}, {});
+  if (!target) return;
+  (void)policy::PodLabels(*json, target);
+  auto merged = policy::Merge(*target.spec, target.SpecPointer(), pointers);
+  if (!merged) return;
+  Json once = Patched(*json, merged->patch);
+  const Json& spec = *kube::Find(once, target.spec_path);
+  auto again = policy::Merge(spec, target.SpecPointer(), pointers);
+  CHECK(again) << again.error();
+  CHECK_EQ(again->patch, "") << once;
+  Json before = *target.spec;
+  Json after = spec;
+  for (const char* field :
+       {"affinity", "nodeName", "nodeSelector", "schedulerName", "tolerations"}) {
+    before.erase(field);
+    after.erase(field);
+  }
+  CHECK(before == after);
+}
+
 // A protobuf pod, released by the shard and by the cluster controller.
 void FuzzPod(const std::string& input) {
   Result<Pod> pod = kube::DecodeBare<Pod>(input);
@@ -248,6 +293,7 @@ std::vector<FuzzTarget> ApiTargets() {
       {"config", FuzzConfig},
       {"frames", FuzzFrames},
       {"pod", FuzzPod},
+      {"scheduling-policy", FuzzSchedulingPolicy},
       {"watch-event", FuzzWatchEvent},
       {"yaml", FuzzYaml},
   };

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <deque>
+#include <set>
 
 #include "kube/base/base64.h"
 #include "kube/testing/fake_api_server.h"
@@ -76,7 +77,7 @@ class ProvidedCertificatesTest : public testing::Test {
       if (pods_serve_.size() > 12) pods_serve_.pop_front();
       for (const std::string& before : {trusted_, last.ca_bundle_pem}) {
         if (before.empty()) continue;
-        for (const std::string& pem : pods_serve_)
+        for (const std::string& pem : std::set(pods_serve_.begin(), pods_serve_.end()))
           EXPECT_TRUE(kube::IsTrusted(pem, before, kName, clock_.WallNow())) << i;
       }
       Publish(last.ca_bundle_pem);

@@ -105,11 +105,10 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (options_.operand_metrics != nullptr)
     options_.operand_metrics->Follow(store_, [this] { return upgrades_.progress(); });
 
-  // Incomplete teardowns continue, whatever operator began them.
   while (true) {
-    Result<> enqueued = co_await EnqueueAuthorities();
-    if (enqueued) break;
-    LOG(WARNING) << enqueued.error();
+    Result<> read = co_await ReadAuthorities();
+    if (read) break;
+    LOG(WARNING) << read.error();
     Result<> slept = co_await clock_.Sleep(kRetryEvery);
     if (!slept) co_return;
   }
@@ -152,12 +151,13 @@ void Leader::EnqueueAllShards() {
   for (std::string& ns : configs_.Namespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
 }
 
-Async<> Leader::EnqueueAuthorities() {
+Async<> Leader::ReadAuthorities() {
   kube::ListOptions options{.ns = options_.operands.ns,
                             .label_selector = std::string(kShardNamespaceLabel)};
   Result<kube::TypedList<kube::core::Secret>> secrets =
       co_await kube::List<kube::core::Secret>(client_, std::move(options));
   if (!secrets) co_return secrets.error().Prefix("list the authorities");
+  shard_reconciler_.Know(secrets->items);
   for (const kube::core::Secret& secret : secrets->items) {
     auto ns = secret.metadata().labels().find(std::string(kShardNamespaceLabel));
     if (ns != secret.metadata().labels().end()) shards_.Enqueue(ShardKey(ns->second));

@@ -64,8 +64,8 @@ class Leader final : public kube::Term {
   void OnCluster();
   void OnUpgrade();
   void EnqueueAllShards();
-  // The namespaces with an authority: their teardown may not be complete.
-  kube::Async<> EnqueueAuthorities();
+  // Enqueues the namespaces with an authority: a teardown continues, whatever operator began it.
+  kube::Async<> ReadAuthorities();
 
   kube::Client& client_;
   kube::Clock& clock_;

@@ -28,6 +28,7 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
+using namespace std::chrono_literals;
 
 // The shard removes the local gate alone; the cluster gate is the cluster's controller's.
 std::optional<std::vector<std::string>> ChooseGatesOfShard(const Pod& pod, TeardownPhase phase) {
@@ -74,6 +75,22 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
   // A certificate is looked at some times between its renewal and its end.
   std::chrono::milliseconds often = RenewalOf(options_.certificate_validity) / 4;
   timing_.resync = std::min(timing_.resync, often);
+}
+
+void ShardReconciler::Know(const std::vector<kube::core::Secret>& authorities) {
+  kube::Duration within = std::min<kube::Duration>(kFirstCheck, timing_.resync);
+  // Spread, so that the checks cause no burst either.
+  kube::Duration step = within / static_cast<int64_t>(authorities.size() + 1);
+  kube::TimePoint due = clock_.Now();
+  for (const kube::core::Secret& authority : authorities) {
+    due += step;
+    auto label = authority.metadata().labels().find(std::string(kShardNamespaceLabel));
+    if (label == authority.metadata().labels().end()) continue;
+    const std::string& ns = label->second;
+    if (authority.metadata().name() != ShardAuthorityName(ns)) continue;
+    std::string bundle = CaBundleOf(authority, clock_.WallNow());
+    if (!bundle.empty()) bundles_[ns] = {.ca_pem = std::move(bundle), .due = due};
+  }
 }
 
 Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
@@ -128,15 +145,17 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
   // Also without an answer to why it does not run: the upgrade waits for no single namespace.
   upgrades_.See(ns, seen);
   if (!found) co_return found.error();
-  auto bundle = bundles_.find(ns);
-  bool pending = bundle != bundles_.end() && bundle->second.pending;
-  if (bundle != bundles_.end() && std::exchange(bundle->second.renewed, false))
-    Record(configs, kCertificateRenewed, "the certificate of the namespace's webhook was renewed");
-  bool settled = view.operands.complete() && !pending;
+  kube::Duration next = view.operands.complete() ? timing_.resync : timing_.recheck;
+  if (auto bundle = bundles_.find(ns); bundle != bundles_.end()) {
+    next = std::clamp<kube::Duration>(bundle->second.due - clock_.Now(), 0s, next);
+    if (std::exchange(bundle->second.renewed, false))
+      Record(configs, kCertificateRenewed,
+             "the certificate of the namespace's webhook was renewed");
+  }
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
-  co_return Outcome::After(settled ? timing_.resync : timing_.recheck);
+  co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(next));
 }
 
 Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, ShardView view,
@@ -207,10 +226,8 @@ ShardSeen ShardReconciler::MarkTemplates(DesiredObjects& objects, const OperandH
 
 Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const std::string& log) {
   auto known = bundles_.find(ns);
-  if (!refresh && known != bundles_.end()) {
-    kube::Duration good_for = known->second.pending ? timing_.recheck : timing_.resync;
-    if (clock_.Now() < known->second.checked + good_for) co_return known->second.ca_pem;
-  }
+  if (!refresh && known != bundles_.end() && clock_.Now() < known->second.due)
+    co_return known->second.ca_pem;
   std::string webhook(api::kShardWebhookName);
   CertificateRequest request{
       .log = log,
@@ -225,7 +242,8 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));
   if (!issued) co_return issued.error();
-  bundles_[ns] = {issued->ca_bundle_pem, clock_.Now(), issued->pending, issued->renewed};
+  kube::TimePoint due = clock_.Now() + (issued->pending ? timing_.recheck : timing_.resync);
+  bundles_[ns] = {issued->ca_bundle_pem, due, issued->renewed};
   co_return issued->ca_bundle_pem;
 }
 

@@ -21,6 +21,7 @@
 #include "kube/client/client.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
+#include "kube/types/core.pb.h"
 #include "operator/config_store.h"
 #include "operator/namespaces.h"
 #include "operator/objects/desired_object.h"
@@ -41,12 +42,20 @@ struct ShardTiming {
   std::chrono::milliseconds resync{3'600'000};
 };
 
+// How long after its start an operator has checked the certificates of all shards that run.
+inline constexpr std::chrono::minutes kFirstCheck{5};
+
 class ShardReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` outlives this.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
                   UpgradeQueue& upgrades, kube::EventRecorder& events, ShardTiming timing = {});
+
+  // Before the first reconcile: the Secrets of all authorities, as they were just read. Spares a
+  // new leader two reads for each namespace; the serving certificates are checked within
+  // kFirstCheck.
+  void Know(const std::vector<kube::core::Secret>& authorities);
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -55,9 +64,9 @@ class ShardReconciler final : public kube::Reconciler {
   // Below, `log` is Request::log.
   struct Bundle {
     std::string ca_pem;
-    kube::TimePoint checked;
-    // A new serving certificate waits until the API server trusts its authority (certificates.h).
-    bool pending = false;
+    // When to read the Secrets next: soon if a new serving certificate waits until the API server
+    // trusts its authority (certificates.h).
+    kube::TimePoint due;
     // It has replaced another one; the events about it are not recorded yet.
     bool renewed = false;
   };
@@ -83,7 +92,7 @@ class ShardReconciler final : public kube::Reconciler {
   // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
   // in the cluster show it.
   static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
-  // The CA bundle of the webhook of `ns`. Reads the Secrets once in `resync`, or now if `refresh`.
+  // The CA bundle of the webhook of `ns`. Reads the Secrets if that is due, or `refresh`.
   kube::Async<std::string> CaBundle(std::string ns, bool refresh, const std::string& log);
   kube::Async<> WriteStatuses(ConfigList configs, ShardView view);
   // About each of `configs`; without any, about the ClusterPodPlacementConfig.

@@ -179,11 +179,10 @@ Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const Certific
                               std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);
   if (!secret) co_return secret.error().Prefix("read authority " + request.authority.ToString());
+  if (!CaBundleOf(*secret, clock.WallNow()).empty()) co_return secret;
+
   KeyPair current = PairOf(*secret);
   bool usable = IsPair(current);
-  if (usable && Outlives(current.certificate_pem, clock.WallNow(), kAuthorityRenewal))
-    co_return secret;
-
   std::string previous = SignerIn(current.certificate_pem + DataOf(*secret, kPreviousKey), in_use);
   if (previous.empty() && usable) previous = current.certificate_pem;
   if (previous.empty() && !in_use.empty()) {
@@ -237,6 +236,14 @@ Async<bool> MayUse(kube::Client& client, const Clock& clock, const CertificateRe
 
 std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
 
+std::string CaBundleOf(const Secret& authority, WallTime now) {
+  KeyPair current = PairOf(authority);
+  if (!IsPair(current) || !Outlives(current.certificate_pem, now, kAuthorityRenewal)) return "";
+  std::string previous = DataOf(authority, kPreviousKey);
+  if (Outlives(previous, now, std::chrono::hours(0))) current.certificate_pem += previous;
+  return current.certificate_pem;
+}
+
 Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
                                            CertificateRequest request) {
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
@@ -252,9 +259,7 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
   Result<Secret> authority = co_await EnsureAuthority(client, clock, request, in_use);
   if (!authority) co_return authority.error();
   KeyPair signer = PairOf(*authority);
-  issued.ca_bundle_pem = signer.certificate_pem;
-  std::string previous = DataOf(*authority, kPreviousKey);
-  if (Outlives(previous, now, std::chrono::hours(0))) issued.ca_bundle_pem += previous;
+  issued.ca_bundle_pem = CaBundleOf(*authority, now);
   bool by_own = kube::IsTrusted(in_use, issued.ca_bundle_pem, NameOf(request), now);
   AddAuthorities(request, *secret, in_use, now, issued.ca_bundle_pem);
   bool trusted = kube::IsTrusted(in_use, issued.ca_bundle_pem, NameOf(request), now);

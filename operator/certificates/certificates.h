@@ -25,6 +25,7 @@
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
 #include "kube/crypto/certificates.h"
+#include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
 #include "operator/objects/options.h"
 
@@ -103,6 +104,10 @@ std::string ShardAuthorityName(const std::string& ns);
 
 // How long before its end a serving certificate with this validity is renewed.
 inline std::chrono::seconds RenewalOf(std::chrono::seconds validity) { return validity / 3; }
+
+// The authorities that clients have to trust: that in the Secret `authority` and, while it is
+// valid, the previous one. "" if EnsureCertificate() would replace the authority.
+std::string CaBundleOf(const kube::core::Secret& authority, kube::WallTime now);
 
 // Issues or renews the authority and the certificate of `request` where that is due. Errors: the
 // API server's; kConflict and kAlreadyExists if another operator was faster: call again.

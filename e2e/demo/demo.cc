@@ -181,7 +181,7 @@ class StepPrinter {
     for (const std::string& step :
          StepsBetween(before, pod.events[index].pod, node_architectures_)) {
       std::cout << "  +" << std::fixed << std::setprecision(3) << age.count() << "s  " << std::left
-                << std::setw(28) << pod.name << step << std::endl;
+                << std::setw(32) << pod.name << step << std::endl;
     }
   }
 
@@ -197,14 +197,14 @@ bool PrintVerdicts(Scene& scene) {
     if (!IsOperand(pod->last())) pods.push_back(pod->last());
   }
   bool all_good = true;
-  std::cout << std::left << std::setw(28) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26)
+  std::cout << std::left << std::setw(32) << "POD" << std::setw(30) << "REQUIRES" << std::setw(26)
             << "PREFERS" << std::setw(10) << "NODE"
             << "VERDICT" << std::endl;
   for (const Json& pod : pods) {
     std::string landed = architectures[NodeOf(pod)];
     Verdict verdict = VerdictOn(pod, pods, architectures);
     all_good = all_good && verdict.good;
-    std::cout << std::setw(28) << kube::StringAt(pod, "metadata.name") << std::setw(30)
+    std::cout << std::setw(32) << kube::StringAt(pod, "metadata.name") << std::setw(30)
               << RequirementText(pod) << std::setw(26) << PreferencesText(pod) << std::setw(10)
               << (landed.empty() ? "none" : landed) << verdict.text << std::endl;
   }

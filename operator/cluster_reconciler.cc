@@ -101,9 +101,8 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       outage_(client, clock, store, options_.ns, timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
-  // A certificate is looked at some times between its renewal and its end.
-  std::chrono::milliseconds often = RenewalOf(options_.certificate_validity) / 4;
-  timing_.resync = std::min(timing_.resync, often);
+  timing_.resync = std::min<std::chrono::milliseconds>(
+      timing_.resync, CheckPeriodOf(options_.certificate_validity));
 }
 
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {

@@ -72,9 +72,8 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
       events_(events),
       timing_(timing),
       teardown_(client, clock, store, events, timing.teardown) {
-  // A certificate is looked at some times between its renewal and its end.
-  std::chrono::milliseconds often = RenewalOf(options_.certificate_validity) / 4;
-  timing_.resync = std::min(timing_.resync, often);
+  timing_.resync = std::min<std::chrono::milliseconds>(
+      timing_.resync, CheckPeriodOf(options_.certificate_validity));
 }
 
 void ShardReconciler::Know(const std::vector<kube::core::Secret>& authorities) {

@@ -50,6 +50,15 @@ std::string OptionalEnum(JsonReader& reader, std::string_view name,
   return reader.String(name).empty() ? "" : reader.Enum(name, allowed);
 }
 
+// Calls `read` with a reader of each item. Returns the list; nullptr where absent or refused.
+const Json* ReadItems(JsonReader& reader, std::string_view name, auto read,
+                      api::Presence presence = api::kOptional) {
+  const Json* list = reader.Array(name, kMaxEntries, presence);
+  for (size_t i = 0; list != nullptr && i < list->size(); ++i)
+    read(JsonReader((*list)[i], reader.PathOf(At(name, i)), reader.problems()));
+  return list;
+}
+
 std::vector<std::string> Strings(JsonReader& reader, std::string_view name, size_t max) {
   std::vector<std::string> strings;
   const Json* list = reader.Array(name, max);
@@ -145,16 +154,9 @@ RequiredTerm ReadNodeTerm(JsonReader reader, bool required) {
     if (std::none_of(parts.begin(), parts.end(), same))
       parts.push_back({std::move(json), std::move(canonical)});
   };
-  const Json* list = reader.Array("matchExpressions", kMaxEntries);
-  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-    JsonReader item((*list)[i], reader.PathOf(At("matchExpressions", i)), reader.problems());
-    add(term.expressions, ReadExpression(item, required));
-  }
-  list = reader.Array("matchFields", kMaxEntries);
-  for (size_t i = 0; list != nullptr && i < list->size(); ++i) {
-    JsonReader item((*list)[i], reader.PathOf(At("matchFields", i)), reader.problems());
-    add(term.fields, ReadField(item));
-  }
+  ReadItems(reader, "matchExpressions",
+            [&](JsonReader item) { add(term.expressions, ReadExpression(item, required)); });
+  ReadItems(reader, "matchFields", [&](JsonReader item) { add(term.fields, ReadField(item)); });
   return term;
 }
 
@@ -170,29 +172,18 @@ std::vector<RequiredTerm> ReadRequiredTerms(JsonReader node_affinity) {
   const Json* required = node_affinity.Object(kRequired);
   if (required == nullptr) return terms;
   JsonReader selector(*required, node_affinity.PathOf(kRequired), node_affinity.problems());
-  const Json* list = selector.Array("nodeSelectorTerms", kMaxEntries, api::kRequired);
-  if (list == nullptr) return terms;
-  for (size_t i = 0; i < list->size(); ++i) {
-    JsonReader item((*list)[i], selector.PathOf(At("nodeSelectorTerms", i)), selector.problems());
+  auto read = [&](JsonReader item) {
     RequiredTerm term = ReadNodeTerm(item, true);
     if (!term.expressions.empty() || !term.fields.empty()) terms.push_back(std::move(term));
-  }
-  if (terms.empty()) {
+  };
+  const Json* list = ReadItems(selector, "nodeSelectorTerms", read, api::kRequired);
+  if (list != nullptr && terms.empty()) {
     selector.Problem("nodeSelectorTerms",
                      list->empty() ? "must have at least one term"
                                    : "must have a term with a requirement: empty terms match no "
                                      "node");
   }
   return terms;
-}
-
-// nullopt where absent.
-std::optional<kube::meta::LabelSelector> ReadSelector(JsonReader& reader, const char* name) {
-  const Json* json = reader.Object(name);
-  if (json == nullptr) return std::nullopt;
-  auto selector = api::LabelSelectorFromJson(*json, reader.PathOf(name), reader.problems());
-  api::ValidateLabelSelector(selector, reader.PathOf(name), reader.problems());
-  return selector;
 }
 
 bool HasKey(const kube::meta::LabelSelector& selector, const std::string& key) {
@@ -263,13 +254,11 @@ void ReadAffinity(JsonReader& spec, Criteria& criteria) {
     const Json* kind = affinity.Object(list.affinity);
     if (kind == nullptr) continue;
     JsonReader reader(*kind, affinity.PathOf(list.affinity), spec.problems());
-    const Json* terms = reader.Array(list.list, kMaxEntries);
-    for (size_t i = 0; terms != nullptr && i < terms->size(); ++i) {
-      JsonReader item((*terms)[i], reader.PathOf(At(list.list, i)), spec.problems());
+    ReadItems(reader, list.list, [&](JsonReader item) {
       Json term = ReadAffinityTerm(list, item);
       std::string canonical = CanonicalText(term);
       criteria.affinity_terms[which].push_back({std::move(term), std::move(canonical)});
-    }
+    });
   }
 }
 
@@ -301,6 +290,14 @@ Toleration ReadToleration(JsonReader reader) {
 }
 
 }  // namespace
+
+std::optional<kube::meta::LabelSelector> ReadSelector(JsonReader& reader, std::string_view name) {
+  const Json* json = reader.Object(name);
+  if (json == nullptr) return std::nullopt;
+  auto selector = api::LabelSelectorFromJson(*json, reader.PathOf(name), reader.problems());
+  api::ValidateLabelSelector(selector, reader.PathOf(name), reader.problems());
+  return selector;
+}
 
 Toleration TolerationFrom(const Json& json) {
   Toleration toleration{.json = json};
@@ -341,11 +338,8 @@ Criteria CriteriaFromJson(const Json& json, const std::string& path, FieldErrors
   if (criteria.scheduler_name.size() > kMaxName)
     spec.Problem("schedulerName", "must have at most 253 characters");
   ReadAffinity(spec, criteria);
-  const Json* tolerations = spec.Array("tolerations", kMaxEntries);
-  for (size_t i = 0; tolerations != nullptr && i < tolerations->size(); ++i) {
-    JsonReader item((*tolerations)[i], spec.PathOf(At("tolerations", i)), problems);
-    criteria.tolerations.push_back(ReadToleration(item));
-  }
+  ReadItems(spec, "tolerations",
+            [&](JsonReader item) { criteria.tolerations.push_back(ReadToleration(item)); });
   return criteria;
 }
 

@@ -10,9 +10,12 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/field_error.h"
+#include "api/json_reader.h"
+#include "kube/types/meta.pb.h"
 #include "kube/types/unstructured.h"
 
 namespace policy {
@@ -60,6 +63,10 @@ inline constexpr std::array<AffinityList, 5> kAffinityLists = {{
     {"podAntiAffinity", kRequired},
     {"podAntiAffinity", kPreferred, true},
 }};
+
+// A label selector, checked; nullopt where absent.
+std::optional<kube::meta::LabelSelector> ReadSelector(api::JsonReader& reader,
+                                                      std::string_view name);
 
 struct Criteria {
   std::map<std::string, std::string> node_selector;

@@ -5,23 +5,10 @@
 
 #include "api/json_fields.h"
 #include "api/json_reader.h"
-#include "api/label_selector.h"
 
 namespace policy {
-namespace {
 
 using kube::Json;
-
-std::optional<kube::meta::LabelSelector> ReadSelector(api::JsonReader& spec,
-                                                      std::string_view name) {
-  const Json* json = spec.Object(name);
-  if (json == nullptr) return std::nullopt;
-  auto selector = api::LabelSelectorFromJson(*json, spec.PathOf(name), spec.problems());
-  api::ValidateLabelSelector(selector, spec.PathOf(name), spec.problems());
-  return selector;
-}
-
-}  // namespace
 
 kube::Result<SchedulingPolicy> SchedulingPolicy::FromJson(const Json& json, Scope scope) {
   static const Json kEmpty = Json::object();

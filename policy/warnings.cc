@@ -110,6 +110,17 @@ std::string PathOf(const AffinityList& list, size_t index) {
          std::to_string(index) + "]";
 }
 
+// Calls `look` with each (anti-)affinity term on pods, its list and its path.
+void EachPodTerm(const Criteria& criteria, auto look) {
+  for (size_t which = 0; which < kAffinityLists.size(); ++which) {
+    const AffinityList& list = kAffinityLists[which];
+    if (!list.of_pods) continue;
+    const std::vector<Part>& terms = criteria.affinity_terms[which];
+    for (size_t i = 0; i < terms.size(); ++i)
+      look(PodTermOf(list, terms[i]), list, PathOf(list, i));
+  }
+}
+
 class Collector {
  public:
   void Add(std::string warning) {
@@ -189,26 +200,22 @@ bool IsNegative(const Json& selector) {
 }
 
 void WarnOfPodAffinity(const Criteria& criteria, Collector& warnings) {
-  for (size_t which = 0; which < kAffinityLists.size(); ++which) {
-    const AffinityList& list = kAffinityLists[which];
-    if (!list.of_pods) continue;
-    const std::vector<Part>& terms = criteria.affinity_terms[which];
-    for (size_t i = 0; i < terms.size(); ++i) {
-      const Json* selector = kube::Find(PodTermOf(list, terms[i]), "namespaceSelector");
-      if (selector == nullptr) continue;
-      if (IsNegative(*selector)) {
-        warnings.Add(PathOf(list, i) +
-                     ".namespaceSelector: NotIn and DoesNotExist may select every namespace "
-                     "(kubernetes#141526); use In");
-      }
-      bool anti_affinity = std::string_view(list.affinity) == "podAntiAffinity";
-      if (selector->empty() && anti_affinity && !list.weighted) {
-        warnings.Add(PathOf(list, i) +
-                     " is required anti-affinity to pods of all namespaces: it can keep pods of "
-                     "others from whole topology domains");
-      }
+  auto look = [&](const Json& term, const AffinityList& list, const std::string& path) {
+    const Json* selector = kube::Find(term, "namespaceSelector");
+    if (selector == nullptr) return;
+    if (IsNegative(*selector)) {
+      warnings.Add(path +
+                   ".namespaceSelector: NotIn and DoesNotExist may select every namespace "
+                   "(kubernetes#141526); use In");
     }
-  }
+    bool anti_affinity = std::string_view(list.affinity) == "podAntiAffinity";
+    if (selector->empty() && anti_affinity && !list.weighted) {
+      warnings.Add(path +
+                   " is required anti-affinity to pods of all namespaces: it can keep pods of "
+                   "others from whole topology domains");
+    }
+  };
+  EachPodTerm(criteria, look);
 }
 
 }  // namespace
@@ -226,16 +233,9 @@ std::vector<std::string> WarningsFor(const SchedulingPolicy& policy) {
 
 std::vector<std::string> CrossNamespaceTerms(const Criteria& criteria) {
   std::vector<std::string> paths;
-  for (size_t which = 0; which < kAffinityLists.size(); ++which) {
-    const AffinityList& list = kAffinityLists[which];
-    if (!list.of_pods) continue;
-    const std::vector<Part>& terms = criteria.affinity_terms[which];
-    for (size_t i = 0; i < terms.size(); ++i) {
-      const Json& term = PodTermOf(list, terms[i]);
-      if (term.contains("namespaces") || term.contains("namespaceSelector"))
-        paths.push_back(PathOf(list, i));
-    }
-  }
+  EachPodTerm(criteria, [&](const Json& term, const AffinityList&, const std::string& path) {
+    if (term.contains("namespaces") || term.contains("namespaceSelector")) paths.push_back(path);
+  });
   return paths;
 }
 

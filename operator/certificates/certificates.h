@@ -105,6 +105,12 @@ std::string ShardAuthorityName(const std::string& ns);
 // How long before its end a serving certificate with this validity is renewed.
 inline std::chrono::seconds RenewalOf(std::chrono::seconds validity) { return validity / 3; }
 
+// At least how often to call EnsureCertificate(): some times between the renewal of a serving
+// certificate and its end.
+inline std::chrono::seconds CheckPeriodOf(std::chrono::seconds validity) {
+  return RenewalOf(validity) / 4;
+}
+
 // The authorities that clients have to trust: that in the Secret `authority` and, while it is
 // valid, the previous one. "" if EnsureCertificate() would replace the authority.
 std::string CaBundleOf(const kube::core::Secret& authority, kube::WallTime now);

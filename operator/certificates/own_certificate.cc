@@ -106,8 +106,7 @@ Async<> OwnCertificate::Refresh() {
 
 boost::asio::awaitable<void> OwnCertificate::Run() {
   co_await kube::IgnoreCancellation();
-  const kube::Duration often = RenewalOf(validity_) / 4;
-  const kube::Duration refresh_every = std::min<kube::Duration>(kRefreshEvery, often);
+  const auto refresh_every = std::min<kube::Duration>(kRefreshEvery, CheckPeriodOf(validity_));
   while (true) {
     Result<> slept = co_await clock_.Sleep(refresh_every);
     if (!slept) co_return;

@@ -12,6 +12,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
+#include "operator/status/condition_of.h"
 
 namespace operator_ {
 namespace {
@@ -177,13 +178,8 @@ Async<std::string> CertificateProvider::CertManagerSays(std::string_view service
   Result<kube::Unstructured> found =
       co_await kube::GetObject(client_, kCertManagerCertificates, key);
   if (!found) co_return std::string();
-  const Json* conditions = kube::Find(found->body(), "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) co_return std::string();
-  for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") == "Ready")
-      co_return kube::StringAt(condition, "message");
-  }
-  co_return std::string();
+  const Json* ready = ConditionOf(found->body(), "Ready");
+  co_return ready == nullptr ? std::string() : kube::StringAt(*ready, "message");
 }
 
 Async<> CertificateProvider::WithdrawFromCertManager(const std::string& log) {

@@ -8,6 +8,7 @@
 #include "kube/types/kinds.h"
 #include "operator/deploy/manifests.h"
 #include "operator/objects/foreign_objects.h"
+#include "operator/status/condition_of.h"
 
 namespace operator_ {
 namespace {
@@ -28,13 +29,8 @@ constexpr auto kPollEvery = 500ms;
 constexpr auto kReportEvery = 10s;
 
 bool ConditionTrue(const Unstructured& object, std::string_view type) {
-  const Json* conditions = kube::Find(object.body(), "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") == type)
-      return kube::StringAt(condition, "status") == "True";
-  }
-  return false;
+  const Json* condition = ConditionOf(object.body(), type);
+  return condition != nullptr && kube::StringAt(*condition, "status") == "True";
 }
 
 // Whether the stored `object` is established, rolled out, or of a kind without such a state.

@@ -5,21 +5,13 @@
 #include <array>
 
 #include "operator/objects/metadata.h"
+#include "operator/status/condition_of.h"
 #include "operator/status/remedies.h"
 
 namespace operator_ {
 namespace {
 
 using kube::Json;
-
-const Json* ConditionOf(const Json& object, std::string_view type) {
-  const Json* conditions = kube::Find(object, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return nullptr;
-  for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") == type) return &condition;
-  }
-  return nullptr;
-}
 
 Problem ProblemFrom(const Json& condition) {
   return Classify({kube::StringAt(condition, "reason"), kube::StringAt(condition, "message")});

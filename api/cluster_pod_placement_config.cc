@@ -23,6 +23,17 @@ std::span<const Platform> ClusterPodPlacementConfig::Preferences() const {
   return scoring.platforms;
 }
 
+const ArchitectureTolerations* ClusterPodPlacementConfig::Tolerations() const {
+  if (!spec.plugins || !spec.plugins->architecture_tolerations) return nullptr;
+  return &*spec.plugins->architecture_tolerations;
+}
+
+const SchedulingPolicies* ClusterPodPlacementConfig::Policies() const {
+  if (!spec.plugins || !spec.plugins->scheduling_policies) return nullptr;
+  const SchedulingPolicies& policies = *spec.plugins->scheduling_policies;
+  return policies.enabled ? &policies : nullptr;
+}
+
 bool ClusterPodPlacementConfig::WantsExecFormatErrorMonitor() const {
   return spec.plugins && spec.plugins->exec_format_error_monitor &&
          spec.plugins->exec_format_error_monitor->enabled;

@@ -14,10 +14,12 @@
 #include <string_view>
 #include <vector>
 
+#include "api/architecture_tolerations.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
 #include "api/fields.h"
 #include "api/node_affinity_scoring.h"
+#include "api/scheduling_policies.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
 #include "kube/types/resource.h"
@@ -48,11 +50,15 @@ struct ExecFormatErrorMonitor {
 
 struct ClusterPlugins {
   std::optional<NodeAffinityScoring> node_affinity_scoring;
+  std::optional<ArchitectureTolerations> architecture_tolerations;
+  std::optional<SchedulingPolicies> scheduling_policies;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
 
   bool operator==(const ClusterPlugins&) const = default;
   static void Fields(auto& plugins, auto& field) {
     field("nodeAffinityScoring", plugins.node_affinity_scoring);
+    field("architectureTolerations", plugins.architecture_tolerations);
+    field("schedulingPolicies", plugins.scheduling_policies);
     field("execFormatErrorMonitor", plugins.exec_format_error_monitor);
   }
 };
@@ -141,6 +147,10 @@ class ClusterPodPlacementConfig {
 
   // The preferences to apply: none if the plugin is absent or disabled; without the refused ones.
   std::span<const Platform> Preferences() const;
+  // The plugin architectureTolerations; nullptr if it is absent.
+  const ArchitectureTolerations* Tolerations() const;
+  // The plugin schedulingPolicies; nullptr if it is absent or disabled.
+  const SchedulingPolicies* Policies() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
 

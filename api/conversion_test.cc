@@ -68,6 +68,8 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
   whole["spec"]["shardTakeoverAfter"] = "40s";
   whole["spec"]["inspectionRetryPeriod"] = "2m";
   whole["spec"]["plugins"]["execFormatErrorMonitor"] = {{"enabled", true}};
+  whole["spec"]["plugins"]["architectureTolerations"] = {{"enabled", true}, {"key", "a/b"}};
+  whole["spec"]["plugins"]["schedulingPolicies"] = {{"enabled", true}};
   auto alpha = ConvertClusterPodPlacementConfig(whole, kAlpha);
   ASSERT_TRUE(alpha) << alpha.error();
   auto beta = ConvertClusterPodPlacementConfig(*alpha, kBeta);

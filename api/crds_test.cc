@@ -94,6 +94,15 @@ class FieldSchema {
                {"properties", {{"name", {{"type", "string"}}}}},
                {"required", {"name"}}});
   }
+  void operator()(std::string_view name, const std::string&, LabelKey) {
+    Add(name, {{"type", "string"}});
+  }
+  void operator()(std::string_view name, const std::vector<std::string>&, SomeOf allowed) {
+    Json item = {{"type", "string"}, {"enum", Json::array()}};
+    for (std::string_view value : allowed.values) item["enum"].push_back(std::string(value));
+    Add(name,
+        {{"type", "array"}, {"minItems", 1}, {"maxItems", allowed.values.size()}, {"items", item}});
+  }
   void operator()(std::string_view name, std::chrono::seconds, Period) {
     Add(name, {{"type", "string"}});
   }

@@ -39,6 +39,14 @@ struct OneOf {
   bool or_empty = false;
 };
 
+// Of a std::string: the key of a label or taint.
+struct LabelKey {};
+
+// Of a std::vector<std::string>: at least one of the values, each once.
+struct SomeOf {
+  std::span<const std::string_view> values;
+};
+
 // Of a std::string: the API has an object with this string as its only field, `name`. "" if absent.
 struct ObjectName {};
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/json_fields.h"
 
+#include <algorithm>
+
 #include "api/label_selector.h"
 #include "api/period.h"
 
@@ -41,6 +43,38 @@ void JsonFieldReader::operator()(std::string_view name, std::string& value, Obje
   if (object == nullptr) return;
   JsonReader reference(*object, reader_.PathOf(name), reader_.problems());
   value = reference.String("name", kRequired);
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::string& value, LabelKey) {
+  std::string text = reader_.String(name);
+  if (text.empty()) return;
+  if (IsLabelKey(text)) {
+    value = std::move(text);
+  } else {
+    reader_.Problem(name, "must be the key of a label");
+  }
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>& values,
+                                 SomeOf allowed) {
+  const Json* list = reader_.Array(name, allowed.values.size());
+  if (list == nullptr) return;
+  std::vector<std::string> read;
+  if (list->empty()) reader_.Problem(name, "must have at least one item");
+  for (const Json& item : *list) {
+    std::string text = item.is_string() ? item.get<std::string>() : "";
+    bool known =
+        std::find(allowed.values.begin(), allowed.values.end(), text) != allowed.values.end();
+    if (!known || std::find(read.begin(), read.end(), text) != read.end()) {
+      std::string choices;
+      for (std::string_view choice : allowed.values)
+        choices += (choices.empty() ? "" : ", ") + std::string(choice);
+      reader_.Problem(name, "must be some of " + choices + ", each once");
+      return;
+    }
+    read.push_back(std::move(text));
+  }
+  if (!read.empty()) values = std::move(read);
 }
 
 void JsonFieldReader::operator()(std::string_view name, std::chrono::seconds& value,
@@ -112,6 +146,15 @@ void JsonFieldWriter::operator()(std::string_view name, const std::string& value
 
 void JsonFieldWriter::operator()(std::string_view name, const std::string& value, ObjectName) {
   if (!value.empty()) Put(name, {{"name", value}});
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, LabelKey) {
+  Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,
+                                 SomeOf) {
+  if (!values.empty()) Put(name, values);
 }
 
 void JsonFieldWriter::operator()(std::string_view name, std::chrono::seconds value, Period) {

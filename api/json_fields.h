@@ -33,6 +33,8 @@ class JsonFieldReader {
   void operator()(std::string_view name, std::string& value, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, OneOf allowed, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, ObjectName);
+  void operator()(std::string_view name, std::string& value, LabelKey);
+  void operator()(std::string_view name, std::vector<std::string>& values, SomeOf allowed);
   void operator()(std::string_view name, std::chrono::seconds& value, Period period);
   void operator()(std::string_view name, std::optional<kube::meta::LabelSelector>& value);
 
@@ -76,6 +78,8 @@ class JsonFieldWriter {
   void operator()(std::string_view name, const std::string& value, Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, OneOf, Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, ObjectName);
+  void operator()(std::string_view name, const std::string& value, LabelKey);
+  void operator()(std::string_view name, const std::vector<std::string>& values, SomeOf);
   void operator()(std::string_view name, std::chrono::seconds value, Period);
   void operator()(std::string_view name, const std::optional<kube::meta::LabelSelector>& value);
 

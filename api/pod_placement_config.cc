@@ -22,6 +22,11 @@ std::span<const Platform> PodPlacementConfig::Preferences() const {
   return scoring.platforms;
 }
 
+const ArchitectureTolerations* PodPlacementConfig::Tolerations() const {
+  if (!problems.empty() || !spec.plugins || !spec.plugins->architecture_tolerations) return nullptr;
+  return &*spec.plugins->architecture_tolerations;
+}
+
 Json SpecToJson(const PodPlacementConfigSpec& spec) { return WriteFields(spec); }
 
 Json StatusToJson(const PodPlacementConfigStatus& status) { return WriteFields(status); }

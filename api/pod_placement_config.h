@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "api/architecture_tolerations.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
 #include "api/fields.h"
@@ -27,10 +28,12 @@ namespace api {
 
 struct Plugins {
   std::optional<NodeAffinityScoring> node_affinity_scoring;
+  std::optional<ArchitectureTolerations> architecture_tolerations;
 
   bool operator==(const Plugins&) const = default;
   static void Fields(auto& plugins, auto& field) {
     field("nodeAffinityScoring", plugins.node_affinity_scoring);
+    field("architectureTolerations", plugins.architecture_tolerations);
   }
 };
 
@@ -93,6 +96,8 @@ class PodPlacementConfig {
 
   // The preferences to apply: none if the plugin is absent or disabled, or the config has problems.
   std::span<const Platform> Preferences() const;
+  // The plugin architectureTolerations; nullptr if it is absent, or the config has problems.
+  const ArchitectureTolerations* Tolerations() const;
 
   PodPlacementConfigSpec spec;
   PodPlacementConfigStatus status;

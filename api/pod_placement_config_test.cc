@@ -53,6 +53,34 @@ TEST(PodPlacementConfigTest, ADisabledPluginPrefersNothing) {
   EXPECT_THAT(config.Preferences(), IsEmpty());
 }
 
+TEST(PodPlacementConfigTest, ArchitectureTolerations) {
+  auto tolerations = [](const std::string& fields) {
+    return Read(
+        (R"({"spec": {"plugins": {"architectureTolerations": {)" + fields + "}}}}").c_str());
+  };
+  EXPECT_EQ(Read(R"({"spec": {"plugins": {}}})").Tolerations(), nullptr);
+  PodPlacementConfig config = tolerations(R"("enabled": true)");
+  ASSERT_NE(config.Tolerations(), nullptr);
+  EXPECT_THAT(config.Tolerations()->effects, ElementsAre("NoSchedule"));
+  EXPECT_EQ(config.Tolerations()->key, "kubernetes.io/arch");
+  config =
+      tolerations(R"("enabled": false, "effects": ["NoExecute", "NoSchedule"], "key": "a.b/c")");
+  ASSERT_NE(config.Tolerations(), nullptr);
+  EXPECT_THAT(config.Tolerations()->effects, ElementsAre("NoExecute", "NoSchedule"));
+  EXPECT_EQ(config.Tolerations()->key, "a.b/c");
+
+  for (const char* refused :
+       {R"("effects": ["NoSchedule"])", R"("enabled": true, "effects": [])",
+        R"("enabled": true, "effects": ["Other"])", R"("enabled": true, "effects": [1])",
+        R"("enabled": true, "effects": ["NoExecute", "NoExecute"])",
+        R"("enabled": true, "effects": "NoExecute")", R"("enabled": true, "key": "a b")",
+        R"("enabled": true, "key": "A/b")", R"("enabled": true, "key": 1)"}) {
+    config = tolerations(refused);
+    EXPECT_EQ(config.problems.size(), 1u) << refused;
+    EXPECT_EQ(config.Tolerations(), nullptr) << refused;
+  }
+}
+
 TEST(PodPlacementConfigTest, OnlyJsonThatIsNoObjectIsRefused) {
   for (const char* text : {"[]", "null", "1", "\"x\""}) {
     EXPECT_TRUE(

@@ -45,6 +45,10 @@ inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
 inline constexpr std::string_view kInspectErrorAnnotation =
     "multiarch.openshift.io/image-inspect-error";
+// By the shard, for the cluster controller: the name of the PodPlacementConfig whose plugin
+// architectureTolerations decides for the pod.
+inline constexpr std::string_view kLocalTolerationsAnnotation =
+    "multiarch.openshift.io/local-tolerations";
 
 // A Lease in each namespace where PodPlacementConfigs are being written, and the prefix of its
 // annotations, one for each config (see watches/announcements.h).

@@ -233,15 +233,14 @@ class Merger {
 
 }  // namespace
 
-Result<MergeResult> Merge(const Json& spec, std::string_view path,
-                          std::span<const SchedulingPolicy* const> policies) {
-  Result<Json> merged = SchedulingFields(spec);
-  if (!merged) return merged.error();
+Result<Merged> MergedSpec(const Json& spec, std::span<const SchedulingPolicy* const> policies) {
+  Result<Json> fields = SchedulingFields(spec);
+  if (!fields) return fields.error();
   const Json* gates = kube::Find(spec, "schedulingGates");
   bool gated = gates != nullptr && gates->is_array() && !gates->empty();
 
-  MergeResult result;
-  Merger merger(*merged, gated);
+  Merged result{.spec = std::move(*fields)};
+  Merger merger(result.spec, gated);
   // Once, unless a policy was skipped for too many terms: a later policy may have made equal terms
   // of several, and merging the result would then not skip it. Each round with a change adds the
   // terms of at least one policy for good.
@@ -252,11 +251,16 @@ Result<MergeResult> Merge(const Json& spec, std::string_view path,
     result.warnings = merger.TakeWarnings();
     if (result.warnings.empty()) break;
   }
-
-  kube::JsonPatch patch;
-  AddDifference(spec, *merged, std::string(path), patch);
-  result.patch = std::move(patch).Take();
   return result;
+}
+
+Result<MergeResult> Merge(const Json& spec, std::string_view path,
+                          std::span<const SchedulingPolicy* const> policies) {
+  Result<Merged> merged = MergedSpec(spec, policies);
+  if (!merged) return merged.error();
+  kube::JsonPatch patch;
+  AddDifference(spec, merged->spec, std::string(path), patch);
+  return MergeResult{.patch = std::move(patch).Take(), .warnings = std::move(merged->warnings)};
 }
 
 }  // namespace policy

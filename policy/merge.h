@@ -20,18 +20,28 @@ namespace policy {
 // A pod's required node affinity has at most this many terms after merging.
 inline constexpr size_t kMaxRequiredTerms = 256;
 
-struct MergeResult {
-  // The smallest JSON Patch (RFC 6902) of the object, "" for no change. Fields that are not merged
-  // are not in it.
-  std::string patch;
+struct Merged {
+  // The fields that merging may change, with the policies merged in; null and [] are as absent.
+  kube::Json spec;
   // The criteria that were skipped, for the user.
   std::vector<std::string> warnings;
 };
 
-// Merges `policies`, in their order (Precedes()), into the pod spec `spec`, which is at `path`
-// ("/spec/template/spec") in its object. A spec with a node name was bound by its author, or by an
-// earlier merging: it gets tolerations only, because a kubelet fails bound pods that do not fit.
+// Merges `policies`, in their order (Precedes()), into the pod spec `spec`. A spec with a node name
+// was bound by its author, or by an earlier merging: it gets tolerations only, because a kubelet
+// fails bound pods that do not fit.
 // Errors: kInvalid if a field of `spec` has the wrong type.
+kube::Result<Merged> MergedSpec(const kube::Json& spec,
+                                std::span<const SchedulingPolicy* const> policies);
+
+struct MergeResult {
+  // The smallest JSON Patch (RFC 6902) of the object, "" for no change. Fields that are not merged
+  // are not in it.
+  std::string patch;
+  std::vector<std::string> warnings;
+};
+
+// MergedSpec() as a patch; `spec` is at `path` ("/spec/template/spec") in its object.
 kube::Result<MergeResult> Merge(const kube::Json& spec, std::string_view path,
                                 std::span<const SchedulingPolicy* const> policies);
 

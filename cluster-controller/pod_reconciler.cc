@@ -12,6 +12,7 @@
 #include "kube/base/one_line.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
+#include "kube/types/object_name.h"
 #include "placement/gate.h"
 #include "placement/ignored.h"
 #include "placement/matching_configs.h"
@@ -34,6 +35,8 @@ constexpr std::chrono::milliseconds kRecheckAfter = 30s;
 // A write that fails with a conflict is decided again. It is an event only after this number of
 // consecutive conflicts.
 constexpr int kReportedConflicts = 4;
+// After a refused write, the pod is decided again without tolerations.
+constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
 // After the failed inspection with number `attempt`.
 std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
@@ -100,7 +103,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   bool being_deleted = cluster.metadata().has_deletion_timestamp();
   int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
   kube::TimePoint now = parts_.clock.Now();
+  bool tolerations_refused = false;
   if (KnownPod* known = parts_.known.Find(key)) {
+    tolerations_refused = known->tolerations_refused;
     if (now < known->next_attempt && !being_deleted) {
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now);
       VLOG(1) << log << " inspects its images again in " << wait.count() << " ms";
@@ -135,12 +140,15 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     }
   }
 
-  // The configs of the namespace, for a pod that no shard has processed.
+  // The configs of the namespace, for a pod that no shard has processed. For other pods, the shard
+  // has set the preferences, and names the config that decides about tolerations.
   std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
-  if (take_over || !ShardIsDone(pod)) {
+  std::string tolerations_of(placement::AnnotationOf(pod, api::kLocalTolerationsAnnotation));
+  if (take_over || !ShardIsDone(pod) || !tolerations_of.empty()) {
     std::string ns = pod.metadata().namespace_();
-    std::vector<std::string> gating = placement::GatingConfigs(pod);
-    auto read = co_await parts_.configs.Read(std::move(ns), std::move(gating));
+    std::vector<std::string> expected = placement::GatingConfigs(pod);
+    if (kube::IsObjectName(tolerations_of)) expected.push_back(std::move(tolerations_of));
+    auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
     if (!read) co_return read.error();
     configs = std::move(*read);
   }
@@ -149,6 +157,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   if (configs != nullptr) decision.configs = placement::ConfigsFor(pod, *configs);
   decision.take_over_shard = take_over;
   decision.cluster_platforms = cluster.Preferences();
+  decision.cluster_tolerations = cluster.Tolerations();
+  decision.without_tolerations = tolerations_refused;
   decision.fallback_architecture = cluster.spec.fallback_architecture;
   placement::Release release = placement::HasGate(pod, api::kClusterGate)
                                    ? placement::ReleaseCluster(pod, decision)
@@ -244,10 +254,19 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   kube::ObjectKey key = kube::KeyOf(pod);
   Result<> written = co_await kube::Replace(parts_.client, pod);
   if (!written && kube::IsRefusal(written.error())) {
-    // The API server will always refuse the pod with these changes, so only the gates are removed.
+    // The API server will always refuse the pod with these changes.
     VLOG(1) << log
-            << " refused, only the gates are removed: " << kube::OneLine(written.error().message());
+            << (release.tolerations ? " refused, decides again without tolerations: "
+                                    : " refused, only the gates are removed: ")
+            << kube::OneLine(written.error().message());
     RecordFailedRemoval(pod, written.error());
+    KnownPod* refused = parts_.known.Find(key);
+    if (release.tolerations && refused != nullptr) {
+      // A policy may allow only certain tolerations. The requirement is not lost with them.
+      refused->tolerations_refused = true;
+      EndProcessing(key);
+      co_return Outcome::After(kDecideAgainAfter);
+    }
     std::optional<Pod> bare = parts_.pods.Get(key);
     if (!bare) co_return Outcome::Done();
     release = placement::ReleaseBare(*bare, api::kClusterGate);

@@ -108,7 +108,10 @@ class PodReconcilerTest : public testing::Test {
   }
   void CreateConfig(const std::string& name, const std::string& architecture) {
     kube::Json platforms = {{{"architecture", architecture}, {"weight", 50}}};
-    kube::Json plugins = {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}};
+    CreateConfigWith(name,
+                     {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}});
+  }
+  void CreateConfigWith(const std::string& name, const kube::Json& plugins) {
     api_.CreateJson(kube::ResourceOf<api::PodPlacementConfig>::value,
                     {{"apiVersion", "multiarch.openshift.io/v1beta1"},
                      {"kind", "PodPlacementConfig"},
@@ -136,6 +139,17 @@ class PodReconcilerTest : public testing::Test {
     ns.mutable_metadata()->set_name(name);
     (*ns.mutable_metadata()->mutable_labels())["team"] = team;
     api_.Create(ns);
+  }
+
+  static kube::Json Tolerations(bool enabled) {
+    return {{"architectureTolerations", {{"enabled", enabled}}}};
+  }
+  // The values of the tolerations.
+  std::vector<std::string> Tolerated() {
+    std::vector<std::string> values;
+    Pod web = Web();
+    for (const auto& toleration : web.spec().tolerations()) values.push_back(toleration.value());
+    return values;
   }
 
   // With the operator's finalizer.
@@ -223,6 +237,58 @@ TEST_F(PodReconcilerTest, APodThatItsShardProcessedNeedsNoConfigs) {
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_EQ(api_.CountCalls("GET"), 0);
+}
+
+TEST_F(PodReconcilerTest, TheClusterConfigAddsTolerationsInTheSameWrite) {
+  CreateClusterConfig({{"plugins", Tolerations(true)}});
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_THAT(Tolerated(), testing::ElementsAre("amd64", "arm64"));
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonTolerationsSet));
+}
+
+// No local gate: such a config has no entry in the shard's webhook configuration.
+TEST_F(PodReconcilerTest, AConfigWithTolerationsAloneDecidesForPodsOfItsNamespace) {
+  CreateClusterConfig({{"plugins", Tolerations(true)}});
+  CreateConfigWith("off", Tolerations(false));
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_THAT(Tolerated(), testing::IsEmpty());
+}
+
+// As FreshConfigs: also a config that the watch does not have yet.
+TEST_F(PodReconcilerTest, AfterTheShardTheConfigThatItNamesDecidesAboutTolerations) {
+  CreateConfigWith("tolerates", Tolerations(true));
+  api_.Create<Pod>(GatedPod()
+                       .Label(api::kLocalGateLabel, api::kRemoved)
+                       .Annotation(api::kLocalTolerationsAnnotation, "tolerates"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_THAT(Tolerated(), testing::ElementsAre("amd64", "arm64"));
+}
+
+TEST_F(PodReconcilerTest, ATakeoverAddsTolerations) {
+  CreateConfigWith("tolerates", Tolerations(true));
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  ASSERT_THAT(Reconcile(), IsOk());
+  clock_.Advance(30s);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_THAT(Tolerated(), testing::ElementsAre("amd64", "arm64"));
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+}
+
+TEST_F(PodReconcilerTest, APodWithAFallbackArchitectureGetsNoTolerations) {
+  CreateClusterConfig({{"fallbackArchitecture", "arm64"}, {"plugins", Tolerations(true)}});
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
+  api_.Create<Pod>(GatedPod().Label(api::kInspectErrorCountLabel, "5"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  clock_.Advance(5s);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
+  EXPECT_THAT(Tolerated(), testing::IsEmpty());
 }
 
 TEST_F(PodReconcilerTest, AFailedInspectionIsRecordedOnThePodAndRetriedLater) {
@@ -368,6 +434,32 @@ TEST_F(PodReconcilerTest, AConflictIsAnErrorAndThePodStaysGated) {
 TEST_F(PodReconcilerTest, APodThatTheApiServerRefusesIsReleasedWithoutChanges) {
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Invalid("spec: Forbidden"), "PUT");
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), ArchitectureSet{});
+}
+
+// Such as by the admission plugin PodTolerationRestriction.
+TEST_F(PodReconcilerTest, RefusedTolerationsDoNotCostTheRequirement) {
+  CreateClusterConfig({{"plugins", Tolerations(true)}});
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::Invalid("pod tolerations conflict with its namespace whitelist"), "PUT");
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  ASSERT_TRUE(outcome->delay().has_value());
+  EXPECT_TRUE(Gated());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+  EXPECT_THAT(Tolerated(), testing::IsEmpty());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonGateRemovalFailed));
+}
+
+TEST_F(PodReconcilerTest, APodRefusedWithoutTolerationsTooIsReleasedWithoutChanges) {
+  CreateClusterConfig({{"plugins", Tolerations(true)}});
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::Invalid("spec: Forbidden"), "PUT", 2);
+  EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), ArchitectureSet{});

@@ -8,6 +8,7 @@
 #include "placement/pod_metadata.h"
 #include "placement/preference.h"
 #include "placement/requirement.h"
+#include "placement/tolerations.h"
 
 namespace placement {
 namespace {
@@ -70,7 +71,24 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
   }
 }
 
-// Sets the requirement from the result of the inspection.
+// Adds the tolerations for the architectures that the pod's images support.
+void AddTolerations(Pod& pod, const ClusterDecision& decision, const ArchitectureSet& supported,
+                    Release& release) {
+  const api::PodPlacementConfig* config = ConfigForTolerations(decision.configs);
+  const api::ArchitectureTolerations* plugin =
+      config == nullptr ? decision.cluster_tolerations : config->Tolerations();
+  if (plugin == nullptr || decision.without_tolerations) return;
+  std::vector<std::string> added = ApplyTolerations(pod, *plugin, supported);
+  if (added.empty()) return;
+  release.tolerations = true;
+  std::string source =
+      config == nullptr ? std::string(kClusterSource) : SourceOf(config->metadata().name());
+  release.events.push_back({api::kReasonTolerationsSet, "Added the tolerations of " + source +
+                                                            " for taints with the key " +
+                                                            plugin->key + ": " + ListOf(added)});
+}
+
+// Sets requirement and tolerations from the result of the inspection.
 void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release) {
   if (decision.architectures || !NeedsRequirement(pod)) {
     ArchitectureSet architectures = OnlyNames(decision.architectures.value_or(ArchitectureSet()));
@@ -78,6 +96,7 @@ void ApplyInspection(Pod& pod, const ClusterDecision& decision, Release& release
     RequirementResult result = ApplyRequirement(pod, architectures);
     AddRequirementEvent(result, api::kReasonPredicateSet,
                         "Required one of the architectures: " + Join(architectures), release);
+    if (result == RequirementResult::kSet) AddTolerations(pod, decision, architectures, release);
     return;
   }
   if (decision.inspection_tries > 0)
@@ -103,6 +122,9 @@ Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs) {
   if (!HasGate(pod, api::kLocalGate)) return release;
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
   AddPreferencesEvents(preferences, release);
+  const api::PodPlacementConfig* tolerations = ConfigForTolerations(configs);
+  if (tolerations != nullptr && HasGate(pod, api::kClusterGate))
+    SetAnnotation(pod, api::kLocalTolerationsAnnotation, tolerations->metadata().name());
   DropGate(pod, api::kLocalGate);
   AddGateRemovedEvent(api::kLocalGate, release);
   release.released = true;

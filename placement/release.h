@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/architecture_tolerations.h"
 #include "api/platform.h"
 #include "kube/types/core.pb.h"
 #include "placement/architecture.h"
@@ -33,10 +34,14 @@ struct Release {
   // True: the pod was changed and must be written. False: the pod does not have the gate and is
   // unchanged.
   bool released = false;
+  // Tolerations were added.
+  bool tolerations = false;
   std::vector<PodEvent> events;
 };
 
-// By the shard: sets the preferences of `configs` and drops the local gate.
+// By the shard: sets the preferences of `configs` and drops the local gate. If one of them decides
+// about the pod's tolerations, its name is in the annotation local-tolerations: the cluster
+// controller, which knows the images, need not read the configs for other pods.
 Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
 // The input of ReleaseCluster().
@@ -45,6 +50,10 @@ struct ClusterDecision {
   MatchingConfigs configs;
   // ClusterPodPlacementConfig::Preferences().
   std::span<const api::Platform> cluster_platforms;
+  // ClusterPodPlacementConfig::Tolerations(): decides if none of `configs` does. Not owned.
+  const api::ArchitectureTolerations* cluster_tolerations = nullptr;
+  // The API server has refused the pod with tolerations: adds none.
+  bool without_tolerations = false;
   // Common to all images; empty if they have none in common; nullopt if all attempts to inspect
   // them failed. Ignored if the pod takes no requirement (NeedsRequirement() in requirement.h): its
   // images need no inspection.
@@ -59,8 +68,9 @@ struct ClusterDecision {
   bool take_over_shard = false;
 };
 
-// By the cluster controller: sets requirement, preferences, labels and annotations, and drops the
-// cluster gate.
+// By the cluster controller: sets requirement, preferences, tolerations, labels and annotations,
+// and drops the cluster gate. Tolerations come only with a requirement from inspected images: never
+// with the fallback architecture, and not if the user constrains the architecture everywhere.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
 
 // By the cluster controller in place of an unavailable shard, for a pod without the cluster gate.

@@ -63,6 +63,25 @@ std::string Required(const Pod& pod) {
   return text;
 }
 
+// "VALUE:EFFECT " of each toleration with the key of architectures.
+std::string Tolerated(const Pod& pod) {
+  std::string text;
+  for (const auto& toleration : pod.spec().tolerations()) {
+    if (toleration.key() == api::kArchLabel)
+      text += toleration.value() + ":" + toleration.effect() + " ";
+  }
+  return text;
+}
+
+const api::ArchitectureTolerations kOn{.enabled = true};
+const api::ArchitectureTolerations kOff{.enabled = false};
+
+api::PodPlacementConfig WithTolerations(api::PodPlacementConfig config,
+                                        const api::ArchitectureTolerations& tolerations) {
+  config.spec.plugins->architecture_tolerations = tolerations;
+  return config;
+}
+
 TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
   Pod pod = Gated();
   auto high = Config("high", {{"arm64", 75}}), low = Config("low", {{"arm64", 5}, {"amd64", 25}});
@@ -271,6 +290,7 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   ClusterDecision decision{.configs = {&config},
                            .cluster_platforms = platforms,
+                           .cluster_tolerations = &kOn,
                            .architectures = ArchitectureSet{"amd64", "arm64"}};
   Pod pod = ClusterGated().Requires("zone", "In", {"a"});
   ReleaseCluster(pod, decision);
@@ -281,9 +301,133 @@ TEST(ReleaseTest, ASecondReleaseChangesNothing) {
   EXPECT_THAT(Reasons(again), ElementsAre(api::kReasonGateRemoved));
   EXPECT_EQ(Required(pod), Required(once));
   EXPECT_EQ(Preferences(pod), Preferences(once));
+  EXPECT_EQ(Tolerated(pod), Tolerated(once));
   EXPECT_EQ(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation),
             AnnotationOf(once, api::kPreferredAffinitySourcesAnnotation));
   EXPECT_EQ(pod.metadata().labels().size(), once.metadata().labels().size());
+}
+
+TEST(ReleaseTest, TolerationsComeWithTheRequirement) {
+  Pod pod = ClusterGated();
+  Release release = ReleaseCluster(
+      pod, {.cluster_tolerations = &kOn, .architectures = ArchitectureSet{"amd64", "arm64"}});
+  EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
+  EXPECT_TRUE(release.tolerations);
+  EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
+  EXPECT_FALSE(HasGate(pod, api::kClusterGate));
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonTolerationsSet,
+                                            api::kReasonGateRemoved));
+  EXPECT_EQ(release.events[1].message,
+            "Added the tolerations of ClusterPodPlacementConfig for taints with the key "
+            "kubernetes.io/arch: amd64:NoSchedule, arm64:NoSchedule");
+}
+
+TEST(ReleaseTest, WithoutThePluginThereAreNoTolerations) {
+  const api::ArchitectureTolerations* none = nullptr;
+  for (const api::ArchitectureTolerations* plugin : {&kOff, none}) {
+    Pod pod = ClusterGated();
+    Release release = ReleaseCluster(
+        pod, {.cluster_tolerations = plugin, .architectures = ArchitectureSet{"arm64"}});
+    EXPECT_EQ(pod.spec().tolerations_size(), 0);
+    EXPECT_FALSE(release.tolerations);
+    EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved));
+  }
+}
+
+TEST(ReleaseTest, TheFirstConfigWithThePluginDecidesAboutTolerations) {
+  auto prefers = Config("a", {{"arm64", 75}});
+  auto off = WithTolerations(Config("b", {}), kOff);
+  auto on = WithTolerations(Config("c", {}), {.enabled = true, .effects = {"NoExecute"}});
+  auto tolerated = [](MatchingConfigs configs, const api::ArchitectureTolerations* cluster) {
+    Pod pod = ClusterGated();
+    ReleaseCluster(pod, {.configs = std::move(configs),
+                         .cluster_tolerations = cluster,
+                         .architectures = ArchitectureSet{"arm64"}});
+    return Tolerated(pod);
+  };
+  EXPECT_EQ(tolerated({&prefers}, &kOn), "arm64:NoSchedule ");
+  EXPECT_EQ(tolerated({&prefers, &off, &on}, &kOn), "") << "disabled by a config";
+  EXPECT_EQ(tolerated({&prefers, &on, &off}, &kOff), "arm64:NoExecute ");
+  EXPECT_EQ(tolerated({&on}, nullptr), "arm64:NoExecute ");
+}
+
+// The images of such pods are not inspected, or do not decide.
+TEST(ReleaseTest, WithoutARequirementFromImagesThereAreNoTolerations) {
+  struct {
+    const char* name;
+    Pod pod;
+    ClusterDecision decision;
+  } rows[] = {
+      {"no architecture in common", ClusterGated(), {.architectures = ArchitectureSet{}}},
+      {"fallback architecture",
+       ClusterGated(),
+       {.inspection_error = "503", .fallback_architecture = "arm64"}},
+      {"no fallback architecture", ClusterGated(), {.inspection_error = "503"}},
+      {"an architecture in the node selector",
+       ClusterGated().NodeSelector("kubernetes.io/arch", "arm64"),
+       {.architectures = ArchitectureSet{"arm64"}}},
+      {"an architecture in each term",
+       ClusterGated().Requires("kubernetes.io/arch", "In", {"arm64"}),
+       {.architectures = ArchitectureSet{"arm64"}}},
+      {"a requirement from an earlier release",
+       ClusterGated()
+           .Label(api::kNodeAffinityLabel, api::kSet)
+           .Requires("kubernetes.io/arch", "In", {"arm64"}),
+       {.architectures = ArchitectureSet{"arm64"}}},
+  };
+  for (auto& row : rows) {
+    row.decision.cluster_tolerations = &kOn;
+    Release release = ReleaseCluster(row.pod, row.decision);
+    EXPECT_TRUE(release.released) << row.name;
+    EXPECT_EQ(row.pod.spec().tolerations_size(), 0) << row.name;
+    EXPECT_THAT(Reasons(release), ::testing::Not(::testing::Contains(api::kReasonTolerationsSet)))
+        << row.name;
+  }
+  for (auto release : {ReleaseIgnored, ReleaseBare}) {
+    Pod pod = ClusterGated();
+    release(pod, api::kClusterGate);
+    EXPECT_EQ(pod.spec().tolerations_size(), 0);
+  }
+}
+
+// The user's s390x term stays, and nodes of s390x keep repelling the pod: its images do not run
+// there.
+TEST(ReleaseTest, ATermOfTheUserAddsNoToleration) {
+  Pod pod =
+      ClusterGated().Requires("kubernetes.io/arch", "In", {"s390x"}).Requires("zone", "In", {"a"});
+  ReleaseCluster(pod,
+                 {.cluster_tolerations = &kOn, .architectures = ArchitectureSet{"amd64", "arm64"}});
+  EXPECT_EQ(Required(pod),
+            "kubernetes.io/arch In s390x;zone In a;kubernetes.io/arch In amd64 arm64;");
+  EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
+}
+
+TEST(ReleaseTest, TheShardNamesTheConfigThatDecidesAboutTolerations) {
+  auto prefers = Config("a", {{"arm64", 75}});
+  auto tolerates = WithTolerations(Config("b", {}), kOff);
+  Pod pod = Gated();
+  ReleaseLocal(pod, {&prefers, &tolerates});
+  EXPECT_EQ(AnnotationOf(pod, api::kLocalTolerationsAnnotation), "b");
+  EXPECT_EQ(pod.spec().tolerations_size(), 0) << "the shard does not know the images";
+
+  Pod without = Gated();
+  ReleaseLocal(without, {&prefers});
+  EXPECT_EQ(AnnotationOf(without, api::kLocalTolerationsAnnotation), "");
+
+  Pod local = MakePod("web").Gate(api::kLocalGate);
+  ReleaseLocal(local, {&tolerates});
+  EXPECT_EQ(AnnotationOf(local, api::kLocalTolerationsAnnotation), "")
+      << "without the cluster gate, the images are not inspected";
+}
+
+TEST(ReleaseTest, ATakeoverAddsTolerations) {
+  auto config = WithTolerations(Config("a", {{"arm64", 75}}), kOn);
+  Pod pod = Gated();
+  ReleaseCluster(
+      pod,
+      {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}, .take_over_shard = true});
+  EXPECT_EQ(Tolerated(pod), "arm64:NoSchedule ");
+  EXPECT_EQ(Preferences(pod), 1);
 }
 
 // An unknown field, number 1000, of a newer API.
@@ -312,13 +456,17 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
   ASSERT_TRUE(add_unknown(pod.mutable_spec()->mutable_containers(0)));
   ASSERT_TRUE(add_unknown(
       pod.mutable_spec()->mutable_scheduling_gates(0)));  // the gate "other", which stays
-  constexpr int kPlaces = 10;
+  ASSERT_TRUE(add_unknown(pod.mutable_spec()->add_tolerations()));
+  constexpr int kPlaces = 11;
 
   auto config = Config("a", {{"arm64", 75}});
   Pod read;
   ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
   ReleaseLocal(read, {&config});
-  ReleaseCluster(read, {.configs = {&config}, .architectures = ArchitectureSet{"arm64"}});
+  ReleaseCluster(read, {.configs = {&config},
+                        .cluster_tolerations = &kOn,
+                        .architectures = ArchitectureSet{"arm64"}});
+  EXPECT_EQ(Tolerated(read), "arm64:NoSchedule ");
   std::string written = read.SerializeAsString();
   int found = 0;
   for (size_t at = written.find(kUnknown); at != std::string::npos;

@@ -44,7 +44,8 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
 
 // One entry for each of `configs` that is in force (api::InForce) and prefers an architecture; the
 // API server calls them in that order. A config whose plugin is disabled, or whose spec is invalid,
-// has no entry: its pods would wait without need.
+// has no entry: its pods would wait without need. Nor has one with other plugins alone, which the
+// cluster's controller applies.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const std::vector<const api::PodPlacementConfig*>& configs,
                                      const std::string& ca_bundle_pem,

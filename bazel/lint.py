@@ -41,7 +41,7 @@ ALLOWED = {
     "policy": {"kube", "api", "placement"},
     "watches": {"kube", "api"},
     "inspection": {"kube", "api", "placement"},
-    "webhook": {"kube", "api", "placement"},
+    "webhook": {"kube", "api", "placement", "policy"},
     "shard": {"kube", "api", "placement", "watches"},
     "cluster-controller": {"kube", "api", "placement", "watches", "inspection"},
     "operator": {"kube", "api", "placement", "watches", "inspection"},

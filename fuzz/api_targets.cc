@@ -23,6 +23,7 @@
 #include "policy/scheduling_policy.h"
 #include "policy/target.h"
 #include "policy/warnings.h"
+#include "policy/webhook/policy_review.h"
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
@@ -244,6 +245,56 @@ void FuzzSchedulingPolicy(const std::string& input) {
   CHECK(before == after);
 }
 
+// An AdmissionReview as the policy webhook reads it: the reduced object decides as the whole one.
+void FuzzPolicyReview(const std::string& input) {
+  static auto& reader = *new policy::PolicyReviewReader;
+  static auto& whole_reader = *new policy::PolicyReviewReader(/*whole_templates=*/true);
+  static const auto& only = *new auto([] {
+    Json json = {{"metadata", {{"name", "only"}, {"namespace", "shop"}}}};
+    json["spec"] = *kube::ParseJson(R"({"podSelector": {}, "nodeSelector": {"k": "v"},
+        "schedulerName": "s", "tolerations": [{"key": "k", "operator": "Exists"}],
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
+            "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}}})");
+    return *policy::SchedulingPolicy::FromJson(json, policy::Scope::kNamespace);
+  }());
+  (void)reader.Read(input);
+  // The API server does not send JSON with duplicate keys.
+  Result<Json> json = kube::ParseJson(input);
+  if (!json) return;
+  std::string text = json->dump(-1, ' ', false, Json::error_handler_t::replace);
+  json = kube::ParseJson(text);
+  CHECK(json) << text;
+  Result<policy::PolicyReview> review = reader.Read(text);
+  Result<policy::PolicyReview> whole_review = whole_reader.Read(text);
+  CHECK_EQ(review.has_value(), whole_review.has_value());
+  if (!review) return;
+
+  policy::Request request = review->ToRequest();
+  policy::Target target = policy::FindTarget(request, {}, {});
+  const Json* object = kube::Find(*json, "request.object");
+  const bool present = object != nullptr && object->is_object();
+  request.object = present ? object : nullptr;
+  policy::Target whole = policy::FindTarget(request, {}, {});
+  CHECK_EQ(target.left_unchanged, whole.left_unchanged);
+  policy::TargetOptions changed{.only_changed_templates = true};
+  policy::Request whole_request = whole_review->ToRequest();
+  policy::Target from_whole = policy::FindTarget(whole_request, {}, changed);
+  const Json* old_object = kube::Find(*json, "request.oldObject");
+  if (old_object != nullptr && old_object->is_object()) request.old_object = old_object;
+  CHECK_EQ(from_whole.left_unchanged, policy::FindTarget(request, {}, changed).left_unchanged);
+  if (!target) return;
+
+  CHECK_EQ(policy::PodLabels(review->object, target).size(),
+           policy::PodLabels(*object, whole).size());
+  std::vector<const policy::SchedulingPolicy*> policies = {&only};
+  auto merged = policy::Merge(*target.spec, target.SpecPointer(), policies);
+  auto expected = policy::Merge(*whole.spec, whole.SpecPointer(), policies);
+  CHECK_EQ(merged.has_value(), expected.has_value());
+  if (!merged) return;
+  CHECK_EQ(merged->patch, expected->patch);
+  (void)Patched(*object, merged->patch);
+}
+
 // A protobuf pod, released by the shard and by the cluster controller.
 void FuzzPod(const std::string& input) {
   Result<Pod> pod = kube::DecodeBare<Pod>(input);
@@ -293,6 +344,7 @@ std::vector<FuzzTarget> ApiTargets() {
       {"config", FuzzConfig},
       {"frames", FuzzFrames},
       {"pod", FuzzPod},
+      {"policy-review", FuzzPolicyReview},
       {"scheduling-policy", FuzzSchedulingPolicy},
       {"watch-event", FuzzWatchEvent},
       {"yaml", FuzzYaml},

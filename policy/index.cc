@@ -65,22 +65,40 @@ void Index::Select(Namespace& ns, const SchedulingPolicy* policy) {
   policies.insert(std::upper_bound(policies.begin(), policies.end(), policy, by_name), policy);
 }
 
+void Index::Select(Selected& selected, const SchedulingPolicy& policy,
+                   const placement::Labels& labels) {
+  ++selected.compared;
+  if (Matches(policy.pod_selector, labels)) selected.policies.push_back(&policy);
+}
+
+void Index::SelectOwn(Selected& selected, const std::string& ns,
+                      const placement::Labels& labels) const {
+  auto own = policies_.find(ns);
+  if (own == policies_.end()) return;
+  for (const auto& [name, policy] : own->second) Select(selected, *policy, labels);
+}
+
 kube::Result<Index::Selected> Index::For(const std::string& ns,
                                          const placement::Labels& labels) const {
   Selected selected;
-  auto add = [&](const SchedulingPolicy* policy) {
-    ++selected.compared;
-    if (Matches(policy->pod_selector, labels)) selected.policies.push_back(policy);
-  };
   auto known = namespaces_.find(ns);
   if (known != namespaces_.end()) {
-    for (const SchedulingPolicy* policy : known->second.cluster_policies) add(policy);
+    for (const SchedulingPolicy* policy : known->second.cluster_policies)
+      Select(selected, *policy, labels);
   } else if (!cluster_policies_.empty()) {
     return kube::Error::NotFound("the labels of namespace " + ns + " are not known");
   }
-  if (auto own = policies_.find(ns); own != policies_.end()) {
-    for (const auto& [name, policy] : own->second) add(policy.get());
+  SelectOwn(selected, ns, labels);
+  return selected;
+}
+
+Index::Selected Index::ForUnknown(const std::string& ns, const placement::Labels& namespace_labels,
+                                  const placement::Labels& labels) const {
+  Selected selected;
+  for (const auto& [name, policy] : cluster_policies_) {
+    if (Matches(policy->namespace_selector, namespace_labels)) Select(selected, *policy, labels);
   }
+  SelectOwn(selected, ns, labels);
   return selected;
 }
 

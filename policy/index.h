@@ -44,6 +44,9 @@ class Index {
   // The policies that select pods with `labels` in namespace `ns`. Errors: kNotFound if the labels
   // of the namespace are unknown and a cluster policy may select it.
   kube::Result<Selected> For(const std::string& ns, const placement::Labels& labels) const;
+  // The same for a namespace that is not in the index, which has `namespace_labels`.
+  Selected ForUnknown(const std::string& ns, const placement::Labels& namespace_labels,
+                      const placement::Labels& labels) const;
 
   // nullptr if the namespace is unknown.
   const placement::Labels* LabelsOf(const std::string& ns) const;
@@ -59,6 +62,10 @@ class Index {
     std::vector<const SchedulingPolicy*> cluster_policies;
   };
 
+  // Adds `policy` to `selected` if it selects pods with `labels`.
+  static void Select(Selected& selected, const SchedulingPolicy& policy,
+                     const placement::Labels& labels);
+  void SelectOwn(Selected& selected, const std::string& ns, const placement::Labels& labels) const;
   // Adds the cluster policy to the namespace if it selects it.
   static void Select(Namespace& ns, const SchedulingPolicy* policy);
 

@@ -6,6 +6,7 @@
 // a pod comes from a template that was merged before.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,6 +34,10 @@ struct Merged {
 // Errors: kInvalid if a field of `spec` has the wrong type.
 kube::Result<Merged> MergedSpec(const kube::Json& spec,
                                 std::span<const SchedulingPolicy* const> policies);
+
+// The fields of a pod spec that Merge() reads.
+inline constexpr std::array<std::string_view, 6> kMergedFields = {
+    "affinity", "nodeName", "nodeSelector", "schedulerName", "schedulingGates", "tolerations"};
 
 struct MergeResult {
   // The smallest JSON Patch (RFC 6902) of the object, "" for no change. Fields that are not merged

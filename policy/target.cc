@@ -30,6 +30,14 @@ constexpr TargetKind kKinds[] = {
     {"batch", "cronjobs", "spec.jobTemplate.spec.template", true},
 };
 
+// nullptr for a resource without a pod spec.
+const TargetKind* FindKind(std::string_view group, std::string_view resource) {
+  auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const TargetKind& one) {
+    return one.group == group && one.resource == resource;
+  });
+  return kind == std::end(kKinds) ? nullptr : kind;
+}
+
 std::string Join(std::string_view path, std::string_view member) {
   return path.empty() ? std::string(member) : std::string(path) + "." + std::string(member);
 }
@@ -66,6 +74,12 @@ std::string Target::SpecPointer() const {
   return pointer;
 }
 
+std::optional<std::string_view> PodPathOf(std::string_view group, std::string_view resource) {
+  const TargetKind* kind = FindKind(group, resource);
+  if (kind == nullptr) return std::nullopt;
+  return kind->pod;
+}
+
 bool IsExcludedNamespace(std::string_view ns, const placement::Labels& labels,
                          std::string_view operator_namespace) {
   if (ns.starts_with("kube-") || ns == operator_namespace) return true;
@@ -77,10 +91,8 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
                   const TargetOptions& options) {
   // The request.
   if (!request.subresource.empty()) return Unchanged("a subresource");
-  auto kind = std::find_if(std::begin(kKinds), std::end(kKinds), [&](const TargetKind& one) {
-    return one.group == request.group && one.resource == request.resource;
-  });
-  if (kind == std::end(kKinds)) return Unchanged("a kind without a pod spec");
+  const TargetKind* kind = FindKind(request.group, request.resource);
+  if (kind == nullptr) return Unchanged("a kind without a pod spec");
   bool update = request.operation == "UPDATE" && kind->update;
   if (request.operation != "CREATE" && !update) return Unchanged("an operation of no interest");
   if (IsExcludedNamespace(request.ns, namespace_labels, options.operator_namespace))

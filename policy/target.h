@@ -3,6 +3,7 @@
 // objects. Pure: the request and the labels of its namespace are the only input.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -44,6 +45,10 @@ struct Target {
   // The JSON Pointer of the pod spec: "/spec/template/spec".
   std::string SpecPointer() const;
 };
+
+// The dotted path of the pod, or of the pod template, in objects of a resource: "" for pods.
+// nullopt for a resource that has none.
+std::optional<std::string_view> PodPathOf(std::string_view group, std::string_view resource);
 
 // True for namespaces in which nothing is changed: kube-*, the operator's, and those labelled
 // role=kube-system.

@@ -44,7 +44,7 @@ ALLOWED = {
     "webhook": {"kube", "api", "placement", "policy"},
     "shard": {"kube", "api", "placement", "watches"},
     "cluster-controller": {"kube", "api", "placement", "watches", "inspection"},
-    "operator": {"kube", "api", "placement", "watches", "inspection"},
+    "operator": {"kube", "api", "placement", "policy", "watches", "inspection"},
     "examples": {"kube"},
 }
 

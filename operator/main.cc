@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // operator: runs the operands that the ClusterPodPlacementConfig and the PodPlacementConfigs ask
-// for. Every replica serves the webhooks of both kinds; the replica that holds the Lease does the
-// rest (leader.h).
+// for. Every replica serves the webhooks of both kinds, and those that validate scheduling
+// policies; the replica that holds the Lease does the rest (leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -40,6 +40,7 @@
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/own_namespace_teardown.h"
 #include "operator/webhooks/config_webhooks.h"
+#include "operator/webhooks/policy_webhooks.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"
@@ -181,6 +182,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)},
                       failures);
   ConfigWebhooks webhooks(client, app.clock(), announcer);
+  PolicyWebhooks policy_webhooks(client, app.clock(), FLAGS_namespace);
   std::unique_ptr<kube::MetricsServer> metrics_server;
   if (prepared) {
     auto protected_metrics = kube::MetricsServer::New(app.executor(), app.clock(), client, metrics,
@@ -194,6 +196,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     if (!made) co_return made.error().Prefix("--address");
     server = std::move(*made);
     webhooks.AddTo(*server);
+    policy_webhooks.AddTo(*server);
     kube::AddCertificateMetric(metrics, "mto_ppo_certificate_end_timestamp_seconds", *server);
     app.tasks().Spawn("certificate", certificate.Run());
     app.tasks().Spawn("webhooks", server->Run());

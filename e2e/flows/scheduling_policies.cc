@@ -1,90 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
-// The API server's view of scheduling policies, which no program serves yet: the CRDs refuse what
-// the code refuses, the code refuses what would refuse a pod, and the API server accepts every pod
-// that policies were merged into.
-#include <fstream>
+// The API server's view of scheduling policies: the CRDs refuse what the code refuses, the code
+// refuses what would refuse a pod, and the API server accepts every pod that policies were merged
+// into.
 #include <random>
-#include <sstream>
 
-#include "e2e/framework/flow_fixture.h"
-#include "kube/client/typed.h"
-#include "kube/codec/yaml.h"
-#include "kube/types/kinds.h"
+#include "e2e/flows/policy_flow.h"
 #include "policy/merge.h"
-#include "policy/scheduling_policy.h"
 #include "policy/testing/specs.h"
 #include "policy/testing/words.h"
 
 namespace e2e {
 namespace {
 
-using kube::Error;
-using kube::Ok;
 using kube::Result;
 using policy::kClusterPodSchedulingPolicies;
 using policy::kPodSchedulingPolicies;
 
-constexpr const Resource* kKinds[] = {&kPodSchedulingPolicies, &kClusterPodSchedulingPolicies};
-
-Result<Json> LoadCrd(const Resource& kind) {
-  std::ifstream file("policy/crds/" + std::string(kind.plural) + ".yaml");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto documents = kube::ParseYamlDocuments(text.str());
-  if (!documents) return documents.error();
-  if (documents->size() != 1) return Error::NotFound("CRD of " + std::string(kind.plural));
-  return documents->front();
-}
-
-// Whether the kind can be listed.
-Condition IsServed(const Resource& kind, bool served) {
-  return {.name = std::string(kind.plural) + (served ? " are served" : " are not served"),
-          .holds = [kind, served](Scene& scene) -> Result<> {
-            Result<std::vector<Json>> list = scene.List(kind);
-            if (list.has_value() == served) return Ok();
-            return list ? Error::Internal("they are") : list.error();
-          }};
-}
-
-class SchedulingPoliciesFlow : public FlowFixture {
+class SchedulingPoliciesFlow : public PolicyFlow {
  protected:
-  void SetUp() override {
-    FlowFixture::SetUp();
-    // Without the operator's gate, and without its work on the pods.
-    Flow flow(scene(), "scheduling policies are installed");
-    flow.Do(Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, "no"}}}}}}));
-    for (const Resource* kind : kKinds) {
-      Result<Json> crd = LoadCrd(*kind);
-      ASSERT_TRUE(crd) << crd.error();
-      flow.Do(Create(kube::kCustomResourceDefinitions, *crd)).Await(IsServed(*kind, true));
-    }
-  }
-  void TearDown() override {
-    Flow flow(scene(), "scheduling policies are removed");
-    for (const Resource* kind : kKinds) {
-      flow.Do(Delete(kube::kCustomResourceDefinitions,
-                     std::string(kind->plural) + "." + std::string(kind->group)))
-          .Await(IsServed(*kind, false));
-    }
-    FlowFixture::TearDown();
-  }
-
-  Result<> DryRun(const Resource& kind, const Json& object) {
-    std::string ns = kind.namespaced ? scene().ns() : "";
-    kube::ApiRequest request{.method = kube::Method::kPost,
-                             .target = kind.Path(ns) + "?dryRun=All",
-                             .content_type = std::string(kube::kJson),
-                             .body = object.dump()};
-    auto answer = cluster().Run(cluster().client().Call(std::move(request)));
-    if (!answer) return answer.error();
-    return Ok();
-  }
-
-  Json Policy(const std::string& spec) {
-    Json policy = policy::PolicyJson("C-p");
-    policy["spec"] = Json::parse(spec);
-    return policy;
-  }
   Json PodWith(const Json& scheduling) {
     // The label of a matchLabelKeys in the table: the API server refuses it only for such a pod.
     Json pod = MakePod("p").Image("none").Label("k", "v").Build();
@@ -93,10 +26,20 @@ class SchedulingPoliciesFlow : public FlowFixture {
   }
 };
 
-TEST_F(SchedulingPoliciesFlow, WrongPoliciesAreRefusedWithoutAProgram) {
+TEST_F(SchedulingPoliciesFlow, WrongPoliciesAreRefusedWithAndWithoutTheWebhook) {
+  Result<Resource> without_webhook = ServeWithoutWebhook(kClusterPodSchedulingPolicies);
+  ASSERT_TRUE(without_webhook) << without_webhook.error();
   for (const policy::WrongSpec& wrong : policy::WrongSpecs()) {
-    bool refused = kube::FailedWith(DryRun(kClusterPodSchedulingPolicies, Policy(wrong.spec)),
-                                    kube::Code::kInvalid);
+    Json policy = ClusterPolicy(wrong.spec);
+    Result<> created = DryRun(kClusterPodSchedulingPolicies, policy);
+    EXPECT_TRUE(kube::FailedWith(created, kube::Code::kInvalid)) << "policy " << wrong.spec;
+    if (!created && !wrong.by_crd) {
+      EXPECT_NE(created.error().message().find("validate-clusterpodschedulingpolicy"),
+                std::string::npos);
+      EXPECT_NE(created.error().message().find(wrong.field), std::string::npos);
+      EXPECT_NE(created.error().message().find(wrong.message), std::string::npos);
+    }
+    bool refused = kube::FailedWith(DryRun(*without_webhook, policy), kube::Code::kInvalid);
     EXPECT_EQ(refused, wrong.by_crd) << "policy " << wrong.spec;
     if (!wrong.in_pod) continue;
     EXPECT_TRUE(
@@ -104,7 +47,7 @@ TEST_F(SchedulingPoliciesFlow, WrongPoliciesAreRefusedWithoutAProgram) {
         << "pod " << wrong.spec;
   }
   for (const std::string& right : policy::RightSpecs()) {
-    Result<> created = DryRun(kClusterPodSchedulingPolicies, Policy(right));
+    Result<> created = DryRun(kClusterPodSchedulingPolicies, ClusterPolicy(right));
     EXPECT_TRUE(created) << right << ": " << created.error();
     created = DryRun(kPods, PodWith(Json::parse(right)));
     EXPECT_TRUE(created) << "pod " << right << ": " << created.error();
@@ -112,7 +55,7 @@ TEST_F(SchedulingPoliciesFlow, WrongPoliciesAreRefusedWithoutAProgram) {
 }
 
 TEST_F(SchedulingPoliciesFlow, UnknownFieldsArePrunedAndEverythingIsOptional) {
-  Json policy = Policy(R"({"foo": "bar", "podSelector": {}})");
+  Json policy = ClusterPolicy(R"({"foo": "bar", "podSelector": {}})");
   Flow(scene(), "a policy with an unknown field").Do(Create(kClusterPodSchedulingPolicies, policy));
   auto stored = scene().Get(kClusterPodSchedulingPolicies, "p");
   ASSERT_TRUE(stored) << stored.error();

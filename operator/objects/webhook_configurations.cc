@@ -8,6 +8,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
+#include "policy/scheduling_policy.h"
 
 namespace operator_ {
 namespace {
@@ -96,13 +97,16 @@ Json NamespaceIn(const char* op, std::vector<std::string> namespaces) {
           {"values", Json(std::move(namespaces))}};
 }
 
-Json ValidatingWebhook(const char* name, std::string_view path, const char* plural, Json operations,
-                       const std::string& ca_bundle_pem, const OperandOptions& options) {
+// `side_effects`: of allowed writes; the announcement of a PodPlacementConfig
+// (announcements/announcer.h).
+Json ValidatingWebhook(const char* name, std::string_view path, const kube::Resource& resource,
+                       Json operations, const char* side_effects, const std::string& ca_bundle_pem,
+                       const OperandOptions& options) {
   std::string self = "system:serviceaccount:" + options.ns + ":" + std::string(kManagedBy);
   Json rule = {{"operations", std::move(operations)},
-               {"apiGroups", Json::array({std::string(api::kGroup)})},
-               {"apiVersions", Json::array({"v1beta1"})},
-               {"resources", Json::array({plural})},
+               {"apiGroups", Json::array({std::string(resource.group)})},
+               {"apiVersions", Json::array({std::string(resource.version)})},
+               {"resources", Json::array({std::string(resource.plural)})},
                {"scope", "*"}};
   return {{"name", name},
           {"clientConfig",
@@ -113,8 +117,7 @@ Json ValidatingWebhook(const char* name, std::string_view path, const char* plur
                {Condition("not-by-the-operator", "request.userInfo.username != '" + self + "'")})},
           {"matchPolicy", "Equivalent"},
           {"failurePolicy", "Fail"},
-          // Allowed writes are announced (announcements/announcer.h).
-          {"sideEffects", "NoneOnDryRun"},
+          {"sideEffects", side_effects},
           {"timeoutSeconds", 10},
           {"admissionReviewVersions", Json::array({"v1"})}};
 }
@@ -205,13 +208,21 @@ Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
                                     const OperandOptions& options) {
   Json object = NewClusterScoped(kube::kValidatingWebhookConfigurations,
                                  kValidatingWebhookConfigurationName, options);
-  object["webhooks"] = Json::array(
-      {ValidatingWebhook("validate-podplacementconfig.multiarch.openshift.io",
-                         api::kValidateConfigPath, "podplacementconfigs",
-                         Json::array({"CREATE", "UPDATE"}), ca_bundle_pem, options),
-       ValidatingWebhook("validate-clusterpodplacementconfig.multiarch.openshift.io",
-                         api::kValidateClusterConfigPath, "clusterpodplacementconfigs",
-                         Json::array({"CREATE", "UPDATE", "DELETE"}), ca_bundle_pem, options)});
+  auto entry = [&](const char* name, std::string_view path, const kube::Resource& resource,
+                   Json operations, const char* side_effects) {
+    object["webhooks"].push_back(ValidatingWebhook(name, path, resource, std::move(operations),
+                                                   side_effects, ca_bundle_pem, options));
+  };
+  const Json writes = Json::array({"CREATE", "UPDATE"});
+  entry("validate-podplacementconfig.multiarch.openshift.io", api::kValidateConfigPath,
+        kube::ResourceOf<api::PodPlacementConfig>::value, writes, "NoneOnDryRun");
+  entry("validate-clusterpodplacementconfig.multiarch.openshift.io",
+        api::kValidateClusterConfigPath, kube::ResourceOf<api::ClusterPodPlacementConfig>::value,
+        Json::array({"CREATE", "UPDATE", "DELETE"}), "NoneOnDryRun");
+  entry("validate-podschedulingpolicy.kupid.gardener.cloud", api::kValidatePolicyPath,
+        policy::kPodSchedulingPolicies, writes, "None");
+  entry("validate-clusterpodschedulingpolicy.kupid.gardener.cloud", api::kValidateClusterPolicyPath,
+        policy::kClusterPodSchedulingPolicies, writes, "None");
   return object;
 }
 

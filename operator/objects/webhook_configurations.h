@@ -54,9 +54,9 @@ kube::Json ShardWebhookConfiguration(const std::string& ns,
 // The name of the entry of PodPlacementConfig ns/name: a DNS name, at most 253 characters.
 std::string ShardWebhookEntryName(const std::string& ns, const std::string& name);
 
-// Validation of both kinds by the operator. Deletions of PodPlacementConfigs are not validated, so
-// the deletion of a namespace never waits for an operator that does not run. Nor are the operator's
-// own writes.
+// Validation by the operator of its two kinds and of both kinds of scheduling policies. Deletions
+// are not validated, except that of the ClusterPodPlacementConfig, so the deletion of a namespace
+// never waits for an operator that does not run. Nor are the operator's own writes.
 kube::Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
                                           const OperandOptions& options);
 

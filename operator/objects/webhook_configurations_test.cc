@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/webhook_configurations.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <map>
 #include <set>
 
 namespace operator_ {
@@ -143,7 +145,7 @@ TEST(ReservedNamespaceTest, IsTheSystemsOrTheOperators) {
 }
 
 // I7
-TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfPodPlacementConfigs) {
+TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfNamespacedObjects) {
   Json object = ValidatingWebhookConfiguration("PEM", kOptions);
   for (const Json& webhook : object["webhooks"]) {
     const Json& rule = webhook["rules"][0];
@@ -152,6 +154,38 @@ TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfPodPlacementC
                                           : Json::array({"CREATE", "UPDATE"}));
     EXPECT_EQ(webhook["failurePolicy"], "Fail");
   }
+}
+
+TEST(ValidatingWebhookConfigurationTest, ValidatesFourKinds) {
+  Json object = ValidatingWebhookConfiguration("PEM", kOptions);
+  std::map<std::string, std::string> paths;
+  std::set<std::string> names;
+  for (const Json& webhook : object["webhooks"]) {
+    const Json& rule = webhook["rules"][0];
+    // Neither the status nor another subresource.
+    ASSERT_EQ(rule["resources"].size(), 1u);
+    std::string kind = rule["resources"][0].get<std::string>() + "." +
+                       rule["apiVersions"][0].get<std::string>() + "." +
+                       rule["apiGroups"][0].get<std::string>();
+    paths[kind] = webhook["clientConfig"]["service"]["path"];
+    names.insert(webhook["name"].get<std::string>());
+    // A write of a policy changes nothing else.
+    bool policies = rule["apiGroups"][0] == "kupid.gardener.cloud";
+    EXPECT_EQ(webhook["sideEffects"], policies ? "None" : "NoneOnDryRun") << kind;
+    EXPECT_THAT(webhook["matchConditions"].dump(), testing::HasSubstr("not-by-the-operator"));
+  }
+  EXPECT_THAT(
+      paths,
+      testing::ElementsAre(
+          testing::Pair("clusterpodplacementconfigs.v1beta1.multiarch.openshift.io",
+                        "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig"),
+          testing::Pair("clusterpodschedulingpolicies.v1alpha1.kupid.gardener.cloud",
+                        "/validate-kupid-gardener-cloud-v1alpha1-clusterpodschedulingpolicy"),
+          testing::Pair("podplacementconfigs.v1beta1.multiarch.openshift.io",
+                        "/validate-multiarch-openshift-io-v1beta1-podplacementconfig"),
+          testing::Pair("podschedulingpolicies.v1alpha1.kupid.gardener.cloud",
+                        "/validate-kupid-gardener-cloud-v1alpha1-podschedulingpolicy")));
+  EXPECT_EQ(names.size(), paths.size());
 }
 
 }  // namespace

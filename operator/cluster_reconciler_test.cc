@@ -294,6 +294,8 @@ TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConf
   h_.DeleteConfig("shop", "a");
   Json off = *h_.api.GetJson(Harness::kConfigs, {"db", "a"});
   off["spec"]["plugins"]["nodeAffinityScoring"]["enabled"] = false;
+  // Pods that require their architecture get no tolerations.
+  off["spec"]["plugins"]["architectureTolerations"]["enabled"] = true;
   h_.api.UpdateJson(Harness::kConfigs, off);
   ASSERT_TRUE(h_.Await([&] { return namespaces() == Json::array({"shop"}); }));
   h_.DeleteConfig("shop", "b");

@@ -128,38 +128,48 @@ start_kwok() {
       --node-ip "$HOST_ADDRESS" --node-lease-duration-seconds 40 --server-address 127.0.0.1:10247
 }
 
-# Without a taint: as in a real cluster with several architectures, only affinity decides.
+# fake_node NAME ARCHITECTURE [SPEC] - without taints, only affinity decides.
 fake_node() {
   cat <<YAML
 ---
 apiVersion: v1
 kind: Node
 metadata:
-  name: fake-$1
+  name: $1
   annotations:
     kwok.x-k8s.io/node: fake
     node.alpha.kubernetes.io/ttl: "0"
   labels:
-    kubernetes.io/arch: $1
-    kubernetes.io/hostname: fake-$1
+    kubernetes.io/arch: $2
+    kubernetes.io/hostname: $1
     kubernetes.io/os: linux
     type: kwok
+spec: {${3-}}
 status:
   allocatable: {cpu: "32", memory: 256Gi, pods: "1000"}
   capacity: {cpu: "32", memory: 256Gi, pods: "1000"}
   nodeInfo:
-    architecture: $1
+    architecture: $2
     operatingSystem: linux
     kubeletVersion: fake
 YAML
 }
 
-add_fake_nodes() {
+# One of each fake architecture, and a node pool as managed clusters have it.
+fake_nodes() {
   local architecture
+  for architecture in "${FAKE_ARCHITECTURES[@]}"; do
+    fake_node "fake-$architecture" "$architecture"
+  done
+  fake_node "$TAINTED_NODE" arm64 \
+    'taints: [{key: kubernetes.io/arch, value: arm64, effect: NoSchedule}]'
+}
+
+add_fake_nodes() {
   start_kwok
-  for architecture in "${FAKE_ARCHITECTURES[@]}"; do fake_node "$architecture"; done |
-    kubectl apply -f -
-  kubectl wait --for condition=Ready node "${FAKE_ARCHITECTURES[@]/#/fake-}" --timeout 60s
+  fake_nodes | kubectl apply -f -
+  kubectl wait --for condition=Ready node "${FAKE_ARCHITECTURES[@]/#/fake-}" "$TAINTED_NODE" \
+    --timeout 60s
 }
 
 # ---
@@ -172,7 +182,8 @@ real_node_is_well() {
 
 fake_nodes_are_well() {
   process_runs kwok &&
-    kubectl --request-timeout 5s get node "${FAKE_ARCHITECTURES[@]/#/fake-}" >/dev/null 2>&1
+    kubectl --request-timeout 5s get node "${FAKE_ARCHITECTURES[@]/#/fake-}" "$TAINTED_NODE" \
+      >/dev/null 2>&1
 }
 
 create_real_node() {

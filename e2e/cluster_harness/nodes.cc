@@ -7,10 +7,7 @@ namespace e2e {
 
 using kube::Json;
 
-namespace {
-
-Json MakeNode(const std::string& architecture) {
-  std::string name = "node-" + architecture;
+Json MakeNode(const std::string& name, const std::string& architecture) {
   Json room = {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "5000"}, {"ephemeral-storage", "1Ti"}};
   Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "MadeByHand"}};
   Json node = {{"apiVersion", "v1"}, {"kind", "Node"}, {"metadata", {{"name", name}}}};
@@ -32,12 +29,10 @@ Json MakeNode(const std::string& architecture) {
   return node;
 }
 
-}  // namespace
-
 std::vector<Json> NodesOfEveryArchitecture() {
   std::vector<Json> nodes;
   for (const char* architecture : {kOwnArchitecture, "arm64", "ppc64le", "s390x"}) {
-    nodes.push_back(MakeNode(architecture));
+    nodes.push_back(MakeNode(std::string("node-") + architecture, architecture));
   }
   return nodes;
 }

@@ -12,6 +12,9 @@ namespace e2e {
 // The architecture of the node for the operator's programs.
 inline constexpr const char* kOwnArchitecture = "amd64";
 
+// A node `name` of `architecture`.
+kube::Json MakeNode(const std::string& name, const std::string& architecture);
+
 // "node-amd64" and so on.
 std::vector<kube::Json> NodesOfEveryArchitecture();
 

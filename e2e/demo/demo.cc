@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The demo of `make demo`: creates two configs and six Deployments with images (in REGISTRY) of
 // different architectures on the cluster of KUBECONFIG, where the operator is deployed, and prints
-// the steps of each pod. OWN_IMAGE names an index of the operator's own image in REGISTRY, and adds
-// a Deployment of it. Exits with 1 if a pod is on a node that its image does not support, or if an
-// invariant was violated.
+// the steps of each pod. If the cluster has a node with an architecture taint, a Deployment for
+// that node is added, whose pod must tolerate the taint. OWN_IMAGE names an index of the operator's
+// own image in REGISTRY, and adds a Deployment of it. Exits with 1 if a pod is on a node that its
+// image does not support, or if an invariant was violated.
 #include <algorithm>
 #include <cstdlib>
 #include <iomanip>
@@ -37,9 +38,12 @@ struct Workload {
   const char* tier;
   const char* image;
   int replicas;
+  // The only one for its pods; "" for any.
+  std::string node = "";
 };
 
-std::vector<Workload> Workloads() {
+// `tainted_node`: as TaintedNodeOf().
+std::vector<Workload> Workloads(const std::string& tainted_node) {
   std::vector<Workload> workloads = {
       {"shop", "web", "demo/multi:1", 2},      {"search", "web", "demo/arm64-amd64:1", 2},
       {"reports", "batch", "demo/multi:1", 2}, {"ledger", "batch", "demo/ppc64le-s390x:1", 2},
@@ -48,14 +52,16 @@ std::vector<Workload> Workloads() {
   // One replica: it is preferred on arm64, a node of kwok, and needs no certificates there.
   if (const char* own = std::getenv("OWN_IMAGE"))
     workloads.push_back({"own-webhook", "web", own, 1});
+  if (!tainted_node.empty())
+    workloads.push_back({"arm-pool", "web", "demo/multi:1", 1, tainted_node});
   return workloads;
 }
 
 void Title(const std::string& text) { std::cout << "\n== " << text << std::endl; }
 
-int PodsInAll() {
+int PodsOf(const std::vector<Workload>& workloads) {
   int pods = 0;
-  for (const Workload& workload : Workloads()) pods += workload.replicas;
+  for (const Workload& workload : workloads) pods += workload.replicas;
   return pods;
 }
 
@@ -121,7 +127,11 @@ Result<> Await(Scene& scene, const Condition& condition) {
 
 Result<> CreateConfigs(Scene& scene) {
   for (const ConfigBuilder& config :
-       {MakeConfig("prefer-arm64").Priority(100).ForLabel("tier", "web").Prefer("arm64", 100),
+       {MakeConfig("prefer-arm64")
+            .Priority(100)
+            .ForLabel("tier", "web")
+            .Prefer("arm64", 100)
+            .Set("/spec/plugins/architectureTolerations/enabled", true),
         MakeConfig("prefer-ppc64le").Priority(10).Prefer("ppc64le", 10)}) {
     Result<Json> created = scene.Create(kConfigs, config.Build());
     if (!created) return created.error();
@@ -133,10 +143,11 @@ Result<> CreateConfigs(Scene& scene) {
   return Await(scene, ShardReady());
 }
 
-Result<> CreateWorkloads(Scene& scene) {
-  for (const Workload& workload : Workloads()) {
+Result<> CreateWorkloads(Scene& scene, const std::vector<Workload>& workloads) {
+  for (const Workload& workload : workloads) {
     PodBuilder pod =
         MakePod("").Label("tier", workload.tier).Image(scene.cluster().Image(workload.image));
+    if (!workload.node.empty()) pod.NodeSelector("kubernetes.io/hostname", workload.node);
     Result<Json> created = scene.Create(
         kDeployments, MakeDeployment(workload.name, pod).Replicas(workload.replicas).Build());
     if (!created) return created.error();
@@ -251,16 +262,21 @@ Result<bool> RunDemo(Cluster& cluster) {
   if (!done) return done.error();
 
   Title("nodes");
+  Result<std::vector<Json>> nodes = scene.List(kNodes);
+  if (!nodes) return nodes.error();
+  std::string tainted = TaintedNodeOf(*nodes);
   for (const auto& [node, architecture] : NodeArchitectures(scene)) {
-    std::cout << "  " << std::left << std::setw(36) << node << architecture << std::endl;
+    std::cout << "  " << std::left << std::setw(36) << node << architecture
+              << (node == tainted ? ", with a taint of its architecture" : "") << std::endl;
   }
+  std::vector<Workload> workloads = Workloads(tainted);
 
   Title("steps of each pod, in seconds since its creation");
-  done = CreateWorkloads(scene);
+  done = CreateWorkloads(scene, workloads);
   if (!done) return done.error();
   StepPrinter steps(NodeArchitectures(scene));
   auto deadline = cluster.clock().Now() + cluster.timeout();
-  while (steps.PrintNew(scene.pods()) < PodsInAll() && cluster.clock().Now() < deadline)
+  while (steps.PrintNew(scene.pods()) < PodsOf(workloads) && cluster.clock().Now() < deadline)
     cluster.Pause(20ms);
 
   Title("nodes of the pods");

@@ -66,6 +66,30 @@ std::string RequirementText(const Json& pod) {
   return terms.empty() ? "-" : Join(terms.front(), "|");
 }
 
+std::string TolerationsText(const Json& pod) {
+  const std::string start = std::string(api::kArchLabel) + "=";
+  std::vector<std::string> values;
+  for (const std::string& toleration : TolerationsOf(pod)) {
+    if (!toleration.starts_with(start)) continue;
+    size_t end = toleration.rfind(':');
+    values.push_back(toleration.substr(start.size(), end - start.size()));
+  }
+  return Join(values, "|");
+}
+
+std::string TaintedNodeOf(const std::vector<Json>& nodes) {
+  for (const Json& node : nodes) {
+    const Json* taints = kube::Find(node, "spec.taints");
+    for (const Json& taint : taints == nullptr ? Json::array() : *taints) {
+      if (kube::StringAt(taint, "key") == api::kArchLabel &&
+          kube::StringAt(taint, "effect") == "NoSchedule") {
+        return kube::StringAt(node, "metadata.name");
+      }
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> StepsBetween(
     const Json& before, const Json& after,
     const std::map<std::string, std::string>& node_architectures) {
@@ -83,7 +107,10 @@ std::vector<std::string> StepsBetween(
         PreferencesText(before) == PreferencesText(after)
             ? ""
             : "; prefers " + PreferencesText(after) + " (" + SourcesText(after) + ")";
-    steps.push_back("controller: requires " + RequirementText(after) + preferences +
+    std::string tolerations = TolerationsText(before) == TolerationsText(after)
+                                  ? ""
+                                  : "; tolerates taints of " + TolerationsText(after);
+    steps.push_back("controller: requires " + RequirementText(after) + preferences + tolerations +
                     "; cluster gate removed");
   }
   if (NodeOf(before).empty() && !NodeOf(after).empty()) {

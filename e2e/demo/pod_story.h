@@ -36,5 +36,10 @@ Verdict VerdictOn(const Json& pod, const std::vector<Json>& pods,
 std::string PreferencesText(const Json& pod);
 // "amd64|arm64"; "-" for none.
 std::string RequirementText(const Json& pod);
+// The values of the tolerated architecture taints, "amd64|arm64"; "-" for none.
+std::string TolerationsText(const Json& pod);
+
+// The node with the taint kubernetes.io/arch=ARCHITECTURE:NoSchedule; "" for none.
+std::string TaintedNodeOf(const std::vector<Json>& nodes);
 
 }  // namespace e2e

@@ -57,6 +57,39 @@ TEST(PodStoryTest, ShowsEachStepOnce) {
   EXPECT_THAT(StepsBetween(bound, bound, {}), IsEmpty());
 }
 
+TEST(PodStoryTest, ShowsTheTolerationsThatWereAdded) {
+  auto toleration = [](const char* key, const char* value) {
+    return Json{{"key", key}, {"operator", "Equal"}, {"value", value}, {"effect", "NoSchedule"}};
+  };
+  Json gated = MakePod("web")
+                   .Set("/spec/schedulingGates", Gates({api::kClusterGate}))
+                   .Set("/spec/tolerations", Json::array({toleration("gpu", "a")}))
+                   .Build();
+  Json released = gated;
+  released["spec"].erase("schedulingGates");
+  EXPECT_THAT(StepsBetween(gated, released, {}),
+              ElementsAre("controller: requires -; cluster gate removed"));
+  for (const char* architecture : {"amd64", "arm64"})
+    released["spec"]["tolerations"].push_back(toleration("kubernetes.io/arch", architecture));
+  EXPECT_THAT(
+      StepsBetween(gated, released, {}),
+      ElementsAre("controller: requires -; tolerates taints of amd64|arm64; cluster gate removed"));
+}
+
+TEST(PodStoryTest, FindsTheTaintedNode) {
+  auto node = [](const char* name, const char* key, const char* effect) {
+    Json taint = {{"key", key}, {"value", "arm64"}, {"effect", effect}};
+    return Json{{"metadata", {{"name", name}}}, {"spec", {{"taints", Json::array({taint})}}}};
+  };
+  EXPECT_EQ(TaintedNodeOf({}), "");
+  EXPECT_EQ(TaintedNodeOf({Json{{"metadata", {{"name", "n1"}}}}, node("n2", "gpu", "NoSchedule"),
+                           node("n3", "kubernetes.io/arch", "NoExecute")}),
+            "");
+  EXPECT_EQ(TaintedNodeOf(
+                {node("n2", "gpu", "NoSchedule"), node("n4", "kubernetes.io/arch", "NoSchedule")}),
+            "n4");
+}
+
 TEST(PodStoryTest, PrefersOnlySupportedArchitectures) {
   Json pod = MakePod("web")
                  .Require(std::string(api::kArchLabel), {"amd64", "arm64"})

@@ -125,9 +125,21 @@ std::vector<std::vector<std::string>> RequirementsOf(const Json& pod) {
   return terms;
 }
 
+std::vector<std::string> TolerationsOf(const Json& pod) {
+  std::vector<std::string> tolerations;
+  for (const Json& toleration : ArrayAt(pod, "spec.tolerations")) {
+    if (kube::StringAt(toleration, "operator", "Equal") != "Equal") continue;
+    tolerations.push_back(kube::StringAt(toleration, "key") + "=" +
+                          kube::StringAt(toleration, "value") + ":" +
+                          kube::StringAt(toleration, "effect"));
+  }
+  return tolerations;
+}
+
 Json OperatorFieldsIn(const Json& pod) {
   const Json* affinity = kube::Find(pod, "spec.affinity");
   return {{"affinity", affinity == nullptr ? Json() : *affinity},
+          {"tolerations", ArrayAt(pod, "spec.tolerations")},
           {"labels", EntriesOfOurGroup(pod, "metadata.labels")},
           {"annotations", EntriesOfOurGroup(pod, "metadata.annotations")}};
 }

@@ -63,8 +63,10 @@ std::string NodeOf(const Json& pod);
 std::map<std::string, int> PreferencesOf(const Json& pod);
 // The architectures of each required term; empty for a term without the architecture label.
 std::vector<std::vector<std::string>> RequirementsOf(const Json& pod);
-// The fields that the operator may set, except the gates: affinity, and labels and annotations of
-// its API group.
+// "KEY=VALUE:EFFECT" of each toleration of one value.
+std::vector<std::string> TolerationsOf(const Json& pod);
+// The fields that the operator may set, except the gates: affinity, tolerations, and labels and
+// annotations of its API group.
 Json OperatorFieldsIn(const Json& pod);
 
 }  // namespace e2e

@@ -27,13 +27,15 @@ Result<> GateRemovedWithItsDecision(const Json& before, const Json& after) {
                             Between(before, after));
     }
   }
-  const Json* affinity_before = kube::Find(before, "spec.affinity");
-  const Json* affinity_after = kube::Find(after, "spec.affinity");
-  bool changed = (affinity_before == nullptr) != (affinity_after == nullptr) ||
-                 (affinity_before != nullptr && *affinity_before != *affinity_after);
-  if (changed && !dropped)
-    return Error::Invalid("affinity changed without a gate being removed, " +
-                          Between(before, after));
+  for (const char* field : {"spec.affinity", "spec.tolerations"}) {
+    const Json* field_before = kube::Find(before, field);
+    const Json* field_after = kube::Find(after, field);
+    bool changed = (field_before == nullptr) != (field_after == nullptr) ||
+                   (field_before != nullptr && *field_before != *field_after);
+    if (changed && !dropped)
+      return Error::Invalid(std::string(field) + " changed without a gate being removed, " +
+                            Between(before, after));
+  }
   if (dropped && !IsGated(after) && LabelOf(after, std::string(api::kNodeAffinityLabel)).empty()) {
     return Error::Invalid("was ungated before its requirement was decided, " +
                           Between(before, after));

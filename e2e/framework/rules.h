@@ -8,8 +8,8 @@ namespace e2e {
 
 // I1: the cluster gate was removed while the pod had the local gate.
 PodRule ClusterGateRemovedBeforeLocal();
-// I2: a write changed preferences or requirement without removing a gate, or removed a gate without
-// setting its label.
+// I2: a write changed preferences, requirement or tolerations without removing a gate, or removed a
+// gate without setting its label.
 PodRule GateRemovedWithoutItsDecision();
 // The first event of the pod has no cluster gate.
 PodRule CreatedWithoutClusterGate();

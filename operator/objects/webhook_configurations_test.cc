@@ -55,7 +55,14 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
 TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
   api::PodPlacementConfig off = Config("off", 1, nullptr, /*enabled=*/false);
   api::PodPlacementConfig broken = Config("broken", 999);
-  Json object = ShardWebhookConfiguration("shop", {&off, &broken}, "PEM", kOptions);
+  // The cluster's controller reads these itself.
+  api::PodPlacementConfig tolerates = Config("tolerates", 2);
+  tolerates.spec.plugins =
+      api::Plugins{.architecture_tolerations = api::ArchitectureTolerations{.enabled = true}};
+  api::PodPlacementConfig nothing = Config("nothing", 3);
+  nothing.spec.plugins = api::Plugins{};
+  Json object =
+      ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, "PEM", kOptions);
   EXPECT_EQ(object["webhooks"], Json::array());
 }
 

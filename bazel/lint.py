@@ -43,7 +43,7 @@ ALLOWED = {
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement", "policy"},
     "shard": {"kube", "api", "placement", "watches"},
-    "cluster-controller": {"kube", "api", "placement", "watches", "inspection"},
+    "cluster-controller": {"kube", "api", "placement", "policy", "watches", "inspection"},
     "operator": {"kube", "api", "placement", "policy", "watches", "inspection"},
     "examples": {"kube"},
 }

@@ -31,13 +31,14 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
       configs_(parts_.client, parts_.clock, {}),
+      policies_(parts_.client, parts_.clock, options.ns),
       namespaces_(parts_.client),
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
                      secrets_, parts_.shards, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_,
-                   inspector_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
+                   inspector_, policies_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
                    large_pods_, cluster_configs_}),
       controller_(
           {.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}},
@@ -53,8 +54,9 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
-  cluster_configs_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig& config) {
+  cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
+    policies_.Follow(type == EventType::kDeleted ? nullptr : &config);
     // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -76,6 +78,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("deployments", deployments_.Run());
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
+  tasks.Spawn("policies", policies_.Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
   tasks.Spawn("openshift", openshift_.Run(parts_.clock, inspection::kOpenShiftInterval,
                                           [this] { system_config_.Apply(); }));

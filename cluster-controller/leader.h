@@ -10,6 +10,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
+#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
@@ -91,6 +92,7 @@ class Leader final : public kube::Term {
   InspectionQueue queue_;
   PodInspector inspector_;
   watches::FreshConfigs configs_;
+  MissedPolicies policies_;
   NamespaceSelection namespaces_;
   OpenShiftObjects openshift_;
   SystemConfig system_config_;

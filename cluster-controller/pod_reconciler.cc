@@ -38,6 +38,9 @@ constexpr int kReportedConflicts = 4;
 // After a refused write, the pod is decided again without tolerations.
 constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
+// Between two looks whether the scheduling policies are listed, after the start of the process.
+constexpr std::chrono::milliseconds kPoliciesListed = 100ms;
+
 // After the failed inspection with number `attempt`.
 std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
   const auto& parts = inspection::kBackoffParts;
@@ -116,6 +119,14 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   }
   attempt = std::min(attempt + 1, inspection::kMaxAttempts);
 
+  // What the pod's admission missed of its scheduling policies. It comes first: a policy may say on
+  // which architectures the pod runs.
+  if (parts_.policies.WaitLeft() > kube::Duration::zero())
+    co_return Outcome::After(kPoliciesListed);
+  Pod stored = pod;
+  std::vector<placement::PodEvent> events;
+  parts_.policies.AddTo(pod, events);
+
   // The images. While they are not known yet, the pod occupies no worker.
   placement::ClusterDecision decision;
   if (placement::HasGate(pod, api::kClusterGate) && placement::NeedsRequirement(pod)) {
@@ -125,8 +136,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
       co_return Outcome::After(inspection::kResultOverdue);
     }
     if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
-      Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
-                                                     cluster.spec.inspection_retry_period, log);
+      Result<Outcome> later =
+          co_await RecordFailure(std::move(stored), architectures.error(), attempt,
+                                 cluster.spec.inspection_retry_period, log);
       co_return later;
     }
     if (architectures) {
@@ -163,6 +175,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   placement::Release release = placement::HasGate(pod, api::kClusterGate)
                                    ? placement::ReleaseCluster(pod, decision)
                                    : placement::TakeOverLocal(pod, decision.configs);
+
+  release.events.insert(release.events.begin(), events.begin(), events.end());
 
   Result<Outcome> written = co_await Write(std::move(pod), std::move(release), log);
   co_return written;

@@ -20,6 +20,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/known_pods.h"
+#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
@@ -48,6 +49,7 @@ struct PodReconcilerParts {
   kube::EventRecorder& events;
   watches::FreshConfigs& configs;
   PodInspector& inspector;
+  const MissedPolicies& policies;
   ShardWatch& shards;
   NamespaceSelection& namespaces;
   KnownPods& known;

@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
+#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
@@ -23,6 +24,7 @@
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
+#include "policy/scheduling_policy.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -60,6 +62,7 @@ class PodReconcilerTest : public testing::Test {
  protected:
   PodReconcilerTest() {
     tasks_.Spawn("configs", configs_.Run());
+    tasks_.Spawn("policies", policies_.Run());
     images_.SetDefault(ArchitectureSet{"amd64", "arm64"});
   }
   ~PodReconcilerTest() override {
@@ -120,9 +123,13 @@ class PodReconcilerTest : public testing::Test {
   }
 
   PodReconcilerParts Parts() {
-    return {"operator-ns",      api_,       clock_,          tasks_,      events_,
-            configs_,           inspector_, shards_,         namespaces_, known_,
-            placement_metrics_, pods_,      cluster_configs_};
+    return {"operator-ns", api_,
+            clock_,        tasks_,
+            events_,       configs_,
+            inspector_,    policies_,
+            shards_,       namespaces_,
+            known_,        placement_metrics_,
+            pods_,         cluster_configs_};
   }
   std::vector<std::string> Events() {
     kube::TaskGroup tasks(io_.get_executor());
@@ -174,6 +181,7 @@ class PodReconcilerTest : public testing::Test {
   PlacementMetrics placement_metrics_{metrics_};
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PodInspector inspector_{queue_, secrets_, placement_metrics_, clock_};
+  MissedPolicies policies_{api_, clock_, "operator-ns"};
   ShardWatch shards_{clock_, 30s};
   NamespaceSelection namespaces_{api_};
   KnownPods known_{clock_};
@@ -669,6 +677,31 @@ TEST_F(PodReconcilerTest, ADeletedPodIsForgotten) {
   api_.Delete<Pod>({"ns", "web"});
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(known_.size(), 0u);
+}
+
+TEST_F(PodReconcilerTest, MissedPoliciesAreAddedInTheSameWriteAndDecideTheArchitecture) {
+  CreateNamespace("ns", "a");
+  kube::Json term = kube::Json::parse(R"({"matchExpressions": [
+      {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]})");
+  kube::Json policy = {{"metadata", {{"name", "arm"}, {"namespace", "ns"}}}};
+  policy["spec"]["podSelector"] = kube::Json::object();
+  policy["spec"]["schedulerName"] = "other";
+  policy["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
+      {"nodeSelectorTerms", kube::Json::array({term})}};
+  api_.CreateJson(policy::kPodSchedulingPolicies, policy);
+  CreateClusterConfig({{"plugins", {{"schedulingPolicies", {{"enabled", true}}}}}});
+  auto config = cluster_configs_.Get({"", "cluster"});
+  policies_.Follow(&*config);
+  api_.Create<Pod>(GatedPod());
+  EXPECT_NE(*Reconcile(), Outcome::Done()) << "the policies are not listed yet";
+  kube::Drain(io_);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kClusterGate));
+  EXPECT_EQ(Required(), std::set<std::string>({"arm64"}));
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  std::vector<std::string> events = Events();
+  for (std::string_view reason : {api::kReasonPoliciesAdded, api::kReasonPoliciesMissed})
+    EXPECT_EQ(std::count(events.begin(), events.end(), reason), 1) << reason;
 }
 
 TEST_F(PodReconcilerTest, TheGateIsAnEventOnce) {

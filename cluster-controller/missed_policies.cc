@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "cluster-controller/missed_policies.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "api/names.h"
+#include "policy/index.h"
+#include "policy/make_up.h"
+#include "policy/target.h"
+
+namespace cluster_controller {
+namespace {
+
+using kube::core::Pod;
+
+std::string Joined(const std::vector<std::string>& items) {
+  std::string text;
+  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
+  return text;
+}
+
+// The names of at most three policies: a message of an event is short.
+std::string Describe(const std::vector<const policy::SchedulingPolicy*>& policies) {
+  constexpr size_t kShown = 3;
+  std::vector<std::string> names;
+  for (size_t i = 0; i < std::min(policies.size(), kShown); ++i)
+    names.push_back(policies[i]->Describe());
+  std::string text = Joined(names);
+  if (policies.size() > kShown)
+    text += " and " + std::to_string(policies.size() - kShown) + " more";
+  return text;
+}
+
+}  // namespace
+
+MissedPolicies::MissedPolicies(kube::Client& client, kube::Clock& clock,
+                               std::string operator_namespace)
+    : clock_(clock), operator_namespace_(std::move(operator_namespace)), watch_(client, clock) {}
+
+void MissedPolicies::Follow(const api::ClusterPodPlacementConfig* config) {
+  enabled_ = config != nullptr && config->Policies() != nullptr &&
+             !config->metadata().has_deletion_timestamp();
+  if (!enabled_ || listing_since_) return;
+  listing_since_ = clock_.Now();
+  watch_.List();
+}
+
+kube::Duration MissedPolicies::WaitLeft() const {
+  if (!enabled_ || watch_.synced()) return kube::Duration::zero();
+  return std::max(kube::Duration::zero(), *listing_since_ + kListWithin - clock_.Now());
+}
+
+void MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const {
+  if (!enabled_ || watch_.index().empty()) return;
+  const std::string& ns = pod.metadata().namespace_();
+  const placement::Labels* namespace_labels = watch_.index().LabelsOf(ns);
+  if (namespace_labels == nullptr ||
+      policy::IsExcludedNamespace(ns, *namespace_labels, operator_namespace_)) {
+    return;
+  }
+  kube::Result<policy::Index::Selected> selected = watch_.index().For(ns, pod.metadata().labels());
+  if (!selected) return;
+  policy::MadeUp made_up = policy::MakeUp(pod, selected->policies);
+  if (!made_up.added.empty()) {
+    events.push_back({api::kReasonPoliciesAdded,
+                      "The pod was created without its scheduling policies: added " +
+                          Joined(made_up.added) + " of " + Describe(selected->policies)});
+  }
+  if (!made_up.missed.empty()) {
+    events.push_back({api::kReasonPoliciesMissed,
+                      "The pod was created without its scheduling policies, and cannot be "
+                      "changed any more in " +
+                          Joined(made_up.missed) + " of " + Describe(selected->policies),
+                      true});
+  }
+}
+
+}  // namespace cluster_controller

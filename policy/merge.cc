@@ -9,6 +9,7 @@
 
 #include "kube/admission/json_patch.h"
 #include "policy/canonical.h"
+#include "policy/merge_cost.h"
 #include "policy/required_terms.h"
 #include "policy/spec_patch.h"
 
@@ -104,14 +105,15 @@ class Merger {
   Merger(Json& spec, bool gated)
       : spec_(spec), gated_(gated), bound_(!kube::StringAt(spec, "nodeName").empty()) {}
 
-  void Add(const SchedulingPolicy& policy) {
+  // `compare`: also what has to be compared with all that the spec has of it.
+  void Add(const SchedulingPolicy& policy, bool compare) {
     const Criteria& criteria = policy.criteria;
-    AddTolerations(criteria);
+    if (compare) AddTolerations(criteria);
     if (bound_) return;
     AddNodeSelector(criteria);
     AddNodeName(policy);
     AddSchedulerName(criteria);
-    AddRequiredTerms(policy);
+    if (compare) AddRequiredTerms(policy);
     for (size_t which = 0; which < kAffinityLists.size(); ++which)
       AddAffinityTerms(which, criteria.affinity_terms[which]);
   }
@@ -244,12 +246,25 @@ Result<Merged> MergedSpec(const Json& spec, std::span<const SchedulingPolicy* co
   // Once, unless a policy was skipped for too many terms: a later policy may have made equal terms
   // of several, and merging the result would then not skip it. Each round with a change adds the
   // terms of at least one policy for good.
+  size_t comparisons = 0;
+  size_t skipped = 0;
   bool changed = true;
-  while (changed) {
-    for (const SchedulingPolicy* policy : policies) merger.Add(*policy);
+  while (changed && skipped == 0) {
+    for (const SchedulingPolicy* policy : policies) {
+      if (comparisons <= kMaxComparisons)
+        comparisons += ComparisonsFor(result.spec, policy->criteria);
+      bool compare = comparisons <= kMaxComparisons;
+      merger.Add(*policy, compare);
+      if (!compare) ++skipped;
+    }
     changed = merger.TakeChanged();
     result.warnings = merger.TakeWarnings();
     if (result.warnings.empty()) break;
+  }
+  if (skipped > 0) {
+    result.warnings.push_back("required node affinity and tolerations of the last " +
+                              std::to_string(skipped) +
+                              " scheduling policies are skipped: the pod has too many of them");
   }
   return result;
 }

@@ -18,9 +18,6 @@
 
 namespace policy {
 
-// A pod's required node affinity has at most this many terms after merging.
-inline constexpr size_t kMaxRequiredTerms = 256;
-
 struct Merged {
   // The fields that merging may change, with the policies merged in; null and [] are as absent.
   kube::Json spec;
@@ -31,6 +28,7 @@ struct Merged {
 // Merges `policies`, in their order (Precedes()), into the pod spec `spec`. A spec with a node name
 // was bound by its author, or by an earlier merging: it gets tolerations only, because a kubelet
 // fails bound pods that do not fit.
+// Beyond a limit of work (merge_cost.h), required node affinity and tolerations are skipped.
 // Errors: kInvalid if a field of `spec` has the wrong type.
 kube::Result<Merged> MergedSpec(const kube::Json& spec,
                                 std::span<const SchedulingPolicy* const> policies);

@@ -12,6 +12,9 @@
 
 namespace policy {
 
+// A pod's required node affinity has at most this many terms after merging.
+inline constexpr size_t kMaxRequiredTerms = 256;
+
 enum class TermsResult { kUnchanged, kChanged, kTooMany };
 
 // Makes `terms`, a pod's nodeSelectorTerms, as strict as the policy's `required`, which has at

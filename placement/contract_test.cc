@@ -122,6 +122,15 @@ TEST_F(ContractTest, TheShardWritesWhatTheClusterControllerReads) {
   EXPECT_EQ(Text(pod), Text(ReleasedByShard()));
 }
 
+TEST_F(ContractTest, TheShardNamesTheConfigOfTheTolerations) {
+  api::PodPlacementConfig low = low_;
+  low.spec.plugins->architecture_tolerations = api::ArchitectureTolerations{.enabled = true};
+  Pod pod = Created();
+  EXPECT_TRUE(ReleaseLocal(pod, {&high_, &low}).released);
+  EXPECT_EQ(Text(pod),
+            Text(ReleasedByShard().Annotation("multiarch.openshift.io/local-tolerations", "low")));
+}
+
 // I1.
 TEST_F(ContractTest, TheClusterControllerWaitsForAnotherReleasesGate) {
   Pod pod = Created();

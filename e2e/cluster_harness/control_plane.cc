@@ -4,8 +4,6 @@
 #include <cstdio>
 #include <fstream>
 
-#include "kube/types/unstructured.h"
-
 namespace e2e {
 
 using kube::Error;
@@ -163,7 +161,7 @@ Result<> ControlPlane::WriteAuditPolicy() {
   return WriteFile(options_.folder + "/audit-policy.json", policy.dump(2));
 }
 
-Result<> ControlPlane::StartApiServer() {
+Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admission) {
   const std::string& folder = options_.folder;
   std::vector<std::string> args = {
       "--etcd-servers=" + std::string(kEtcd),
@@ -193,6 +191,15 @@ Result<> ControlPlane::StartApiServer() {
     // In megabytes; a complete run of the integration tier needs a tenth.
     args.push_back("--audit-log-maxsize=500");
     args.push_back("--audit-log-maxbackup=1");
+  }
+  if (!admission.empty()) {
+    Json configuration = {{"apiVersion", "apiserver.config.k8s.io/v1"},
+                          {"kind", "AdmissionConfiguration"}};
+    for (const auto& [plugin, of_plugin] : admission)
+      configuration["plugins"].push_back({{"name", plugin}, {"configuration", of_plugin}});
+    Result<> written = WriteFile(folder + "/admission.json", configuration.dump(2));
+    if (!written) return written;
+    args.push_back("--admission-control-config-file=" + folder + "/admission.json");
   }
   return StartProgram("kube-apiserver", std::move(args));
 }

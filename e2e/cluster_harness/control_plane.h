@@ -15,6 +15,7 @@
 
 #include "e2e/cluster_harness/child_process.h"
 #include "kube/base/error.h"
+#include "kube/types/unstructured.h"
 
 namespace e2e {
 
@@ -52,9 +53,10 @@ class ControlPlane {
   // By program name, such as "kube-apiserver".
   std::map<std::string, pid_t> Pids() const;
 
-  // Kills the API server; starts it again with the same data.
+  // Kills the API server; starts it again with the same data. `admission`: configurations of
+  // admission plugins, by their names.
   kube::Result<> KillApiServer();
-  kube::Result<> StartApiServer();
+  kube::Result<> StartApiServer(const std::map<std::string, kube::Json>& admission = {});
   // Stops the API server: connections stay open, and no request is answered. Thaw continues it.
   kube::Result<> FreezeApiServer() { return SignalApiServer(SIGSTOP); }
   kube::Result<> ThawApiServer() { return SignalApiServer(SIGCONT); }

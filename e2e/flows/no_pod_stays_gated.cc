@@ -97,48 +97,75 @@ TEST_F(NoPodStaysGatedFlow, WithTheLocalGateAlone) {
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }));
 }
 
-// If a policy refuses the write of the decision, the pod is ungated without the decision.
-TEST_F(NoPodStaysGatedFlow, WhenAPolicyRefusesTheWrite) {
+// Pods of the scene must satisfy `expression`, as `probe` does not.
+void RefusePods(Scene& scene, const std::string& expression, const std::string& message,
+                const PodBuilder& probe) {
   Json policy = {{"apiVersion", "admissionregistration.k8s.io/v1"},
                  {"kind", "ValidatingAdmissionPolicy"}};
-  policy["metadata"]["name"] = scene().ns();
+  policy["metadata"]["name"] = scene.ns();
   Json rule = {{"apiGroups", {""}}, {"apiVersions", {"v1"}}, {"resources", {"pods"}}};
   rule["operations"] = Json::array({"CREATE", "UPDATE"});
   policy["spec"]["matchConstraints"]["resourceRules"] = Json::array({rule});
-  Json validation = {
-      {"expression", "!has(object.metadata.labels) || !('" + std::string(api::kMultiArchLabel) +
-                         "' in object.metadata.labels)"},
-      {"message", "no such label here"},
-      {"reason", "Forbidden"}};
-  policy["spec"]["validations"] = Json::array({validation});
+  policy["spec"]["validations"] =
+      Json::array({{{"expression", expression}, {"message", message}, {"reason", "Forbidden"}}});
   Json binding = {{"apiVersion", "admissionregistration.k8s.io/v1"},
                   {"kind", "ValidatingAdmissionPolicyBinding"}};
-  binding["metadata"]["name"] = scene().ns();
-  binding["spec"]["policyName"] = scene().ns();
+  binding["metadata"]["name"] = scene.ns();
+  binding["spec"]["policyName"] = scene.ns();
   binding["spec"]["validationActions"] = Json::array({"Deny"});
   binding["spec"]["matchResources"]["namespaceSelector"]["matchLabels"]
-         ["kubernetes.io/metadata.name"] = scene().ns();
+         ["kubernetes.io/metadata.name"] = scene.ns();
 
   auto probes = std::make_shared<int>(0);
-  Condition in_force{
-      "the policy is in force",
-      [probes](Scene& scene) -> Result<> {
-        std::string name = "probe-" + std::to_string((*probes)++);
-        Json probe =
-            MakePod(name).Image("probe:1").Label(std::string(api::kMultiArchLabel), "").Build();
-        if (scene.Create(kPods, probe)) return Error::NotFound("a refusal");
-        return Ok();
-      },
-      ""};
-  Flow(scene(), "a policy refuses the write")
+  Condition in_force{"the policy is in force",
+                     [probes, probe](Scene& scene) -> Result<> {
+                       Json pod = probe.Build();
+                       pod["metadata"]["name"] = "probe-" + std::to_string((*probes)++);
+                       if (scene.Create(kPods, pod)) return Error::NotFound("a refusal");
+                       return Ok();
+                     },
+                     ""};
+  Flow(scene, "a policy refuses pods")
       .Do(Create(kPolicies, policy))
       .Do(Create(kPolicyBindings, binding))
-      .Await(in_force)
+      .Await(in_force);
+}
+
+// If a policy refuses the write of the decision, the pod is ungated without the decision.
+TEST_F(NoPodStaysGatedFlow, WhenAPolicyRefusesTheWrite) {
+  const std::string label(api::kMultiArchLabel);
+  RefusePods(scene(),
+             "!has(object.metadata.labels) || !('" + label + "' in object.metadata.labels)",
+             "no such label here", MakePod("").Image("probe:1").Label(label, ""));
+  Flow(scene(), "a policy refuses the write")
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
       .Await(Ungated("web"))
       .Await(EventAbout("web", std::string(api::kReasonGateRemovalFailed), {"no such label here"}))
       .Check(OfPod("web", "has no requirement",
                    [](const Json& pod) { return RequirementsOf(pod).empty(); }));
+}
+
+// If only the tolerations are refused, the pod keeps its requirement.
+TEST_F(NoPodStaysGatedFlow, WhenAPolicyRefusesTolerations) {
+  auto used = UseClusterConfig(
+      DefaultClusterConfig().Set("/spec/plugins/architectureTolerations/enabled", true));
+  ASSERT_TRUE(used) << used.error();
+  const std::string key(api::kArchLabel);
+  Json toleration = {{"key", key}, {"operator", "Exists"}};
+  RefusePods(scene(),
+             "!has(object.spec.tolerations) || "
+             "!object.spec.tolerations.exists(t, has(t.key) && t.key == '" +
+                 key + "')",
+             "no such toleration here",
+             MakePod("").Image("probe:1").Set("/spec/tolerations", Json::array({toleration})));
+  Flow(scene(), "a policy refuses tolerations")
+      .Do(Create(MakePod("web").Image(Image("demo/arm64-amd64:1"))))
+      .Await(Requires("web", {"amd64", "arm64"}))
+      .Check(OfPod("web", "has no tolerations of architectures",
+                   [](const Json& pod) { return TolerationsOf(pod).empty(); }))
+      .Await(EventAbout("web", std::string(api::kReasonGateRemovalFailed),
+                        {"no such toleration here"}))
+      .Never(GateRemovedWithoutItsDecision());
 }
 
 }  // namespace

@@ -41,6 +41,8 @@ const std::vector<UnusedRight> kUnusedHere = {
     {"pod-placement-controller: use securitycontextconstraints.security.openshift.io", "the same"},
     {"multiarch-tuning-operator: watch secrets",
      "granted to the controller, for the Secret of globalPullSecretRef"},
+    {"pod-placement-policy-web-hook: get namespaces",
+     "used for a namespace that is newer than the watch"},
     {"pod-placement-controller: list secrets global-pull",
      "for API servers without streaming lists"},
     {"pod-placement-controller: list secrets pull-secret", "on OpenShift alone"},

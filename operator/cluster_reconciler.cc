@@ -14,6 +14,7 @@
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/policies/policy_objects.h"
 #include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
@@ -28,8 +29,6 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
-
-constexpr char kAuthorityName[] = "pod-placement-ca";
 
 // Pods of all namespaces are the cluster's.
 constexpr char kEverywhere[] = "";
@@ -170,6 +169,12 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     if (!written) co_return written.error();
     co_return *outcome;
   }
+  if (PolicyObjectsLeft(store_, options_)) {
+    ClusterView view{.deprovisioning = "the webhook of scheduling policies is being removed"};
+    Result<> written = co_await WriteStatus(config, view);
+    if (!written) co_return written.error();
+    co_return Outcome::After(timing_.recheck);
+  }
   Result<> removed = co_await RemoveFinalizers(client_, config.metadata());
   if (!removed) co_return removed.error();
   std::string others = ForeignFinalizers(config.metadata());
@@ -271,7 +276,7 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                                          const std::string& log) {
   auto request_for = [&](const std::string& name) {
     CertificateRequest request{.log = log,
-                               .authority = {options_.ns, kAuthorityName},
+                               .authority = {options_.ns, std::string(kClusterAuthorityName)},
                                .serving = {options_.ns, name},
                                .dns_names = ServingNames(name, options_.ns),
                                .validity = options_.certificate_validity,
@@ -361,7 +366,7 @@ TeardownScope ClusterReconciler::Scope(const std::string& log) const {
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),
-          .authority = {options_.ns, kAuthorityName}};
+          .authority = {options_.ns, std::string(kClusterAuthorityName)}};
 }
 
 }  // namespace operator_

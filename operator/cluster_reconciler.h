@@ -5,9 +5,9 @@
 // With the config: certificate, controller, webhook; the webhook configuration once both are
 // available, so that no pod is gated before. A long outage of the controller is handled by
 // controller_outage.h. A config that is being deleted: nothing is removed while PodPlacementConfigs
-// exist; then the operands are torn down (teardown/teardown.h), and at last the finalizers are
-// removed. The teardown is the same where somebody removed the finalizers and the config is already
-// deleted.
+// exist; then the operands are torn down (teardown/teardown.h), and at last, when the webhook of
+// scheduling policies is removed, too (policies/policy_reconciler.h), the finalizers are removed.
+// The teardown is the same where somebody removed the finalizers and the config is already deleted.
 #pragma once
 
 #include <chrono>

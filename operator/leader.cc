@@ -26,7 +26,16 @@ const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
 
 const ObjectKey kOwnWebhooksKey{"", "webhooks"};
 
+const ObjectKey kPolicyKey{"", "policies"};
+// Of the pacer; no namespace has this name.
+constexpr char kPolicyPace[] = "/policies";
+
 ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
+
+bool IsOfPolicies(const kube::Unstructured& object) {
+  const std::string& name = object.metadata().name();
+  return name == api::kPolicyWebhookName || name == api::kPolicyWebhookConfigurationName;
+}
 
 }  // namespace
 
@@ -37,6 +46,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       options_(std::move(options)),
       configs_(client, clock),
       namespaces_(client, clock),
+      policies_(client, clock, options_.operands.ns),
       store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
@@ -45,12 +55,16 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
                         events_, options_.shard_timing),
       cluster_reconciler_(client, clock, options_.operands, configs_, store_, upgrades_, events_,
                           options_.cluster_timing),
+      policy_reconciler_(
+          client, clock, options_.operands, [this] { return configs_.Policies(); }, policies_,
+          store_),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate),
       announcement_cleaner_(client, clock),
       shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_,
               clock, options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
+      policy_({.name = "policies", .workers = 1, .queue = kRetries}, policy_reconciler_, clock),
       own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
                     own_webhooks_reconciler_, clock),
       announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
@@ -70,10 +84,17 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   });
   upgrades_.OnTurn([this](const std::string& ns) { shards_.Enqueue(ShardKey(ns)); });
   upgrades_.OnProgress([this] { OnUpgrade(); });
+  policies_.OnChange([this] { policy_.EnqueueAfter(kPolicyKey, pacer_.Delay(kPolicyPace)); });
+  // The deletion of the ClusterPodPlacementConfig waits for that.
+  policy_reconciler_.OnRemoved([this] { cluster_.Enqueue(kClusterKey); });
   own_webhooks_reconciler_.OnChange([this] { own_webhooks_.Enqueue(kOwnWebhooksKey); });
   store_.OnChange([this](const kube::Unstructured& object) {
     if (object.metadata().name() == kValidatingWebhookConfigurationName) {
       own_webhooks_.Enqueue(kOwnWebhooksKey);
+      return;
+    }
+    if (IsOfPolicies(object)) {
+      policy_.EnqueueAfter(kPolicyKey, pacer_.Delay(kPolicyPace));
       return;
     }
     std::string ns = ShardNamespaceOf(object);
@@ -91,6 +112,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
   namespaces_.Start(tasks);
+  policies_.Start(tasks);
   store_.Start(tasks);
   own_webhooks_reconciler_.Start(tasks);
   tasks.Spawn("events", events_.Run());
@@ -116,17 +138,20 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   upgrades_.Expect(store_.ShardNamespaces());
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
+  policy_.Enqueue(kPolicyKey);
   own_webhooks_.Enqueue(kOwnWebhooksKey);
   announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
+  tasks.Spawn(policy_.name(), policy_.Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
   tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
 }
 
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
+  policy_.Enqueue(kPolicyKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
   std::string settings = config ? config->spec.log_verbosity : "";
   if (config && config->spec.namespace_selector) {

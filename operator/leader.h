@@ -24,6 +24,8 @@
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/pacer.h"
+#include "operator/policies/policy_reconciler.h"
+#include "operator/policies/policy_store.h"
 #include "operator/shard_reconciler.h"
 #include "operator/status/operand_metrics.h"
 #include "operator/upgrade_queue.h"
@@ -72,16 +74,19 @@ class Leader final : public kube::Term {
   LeaderOptions options_;
   ConfigStore configs_;
   Namespaces namespaces_;
+  PolicyStore policies_;
   OperandStore store_;
   Pacer pacer_;
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
+  PolicyReconciler policy_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;
   AnnouncementCleaner announcement_cleaner_;
   kube::Controller shards_;
   kube::Controller cluster_;
+  kube::Controller policy_;
   kube::Controller own_webhooks_;
   kube::Controller announcements_;
   // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.

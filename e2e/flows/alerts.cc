@@ -8,10 +8,12 @@
 #include <sstream>
 
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/flows/policy_conditions.h"
 #include "e2e/framework/flow_fixture.h"
 #include "e2e/monitoring/metrics_reader.h"
 #include "e2e/monitoring/prometheus.h"
 #include "e2e/monitoring/promql.h"
+#include "policy/scheduling_policy.h"
 
 namespace e2e {
 namespace {
@@ -26,6 +28,9 @@ class AlertsFlow : public FlowFixture {
   void TearDown() override {
     prometheus_.reset();
     reader_.reset();
+    Result<> without = UseClusterConfig(DefaultClusterConfig());
+    EXPECT_TRUE(without) << without.error();
+    Flow(scene(), "the plugin is off").Await(PolicyWebhookRemoved());
     FlowFixture::TearDown();
   }
 
@@ -173,6 +178,13 @@ std::string WithoutSuffix(std::string name) {
 TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   if (!Prometheus::Installed())
     GTEST_SKIP() << "prometheus is not installed (e2e/cluster/packages.txt)";
+  // So the policy webhook runs, and has metrics.
+  Result<> used = UseClusterConfig(
+      DefaultClusterConfig().Set("/spec/plugins/schedulingPolicies/enabled", true));
+  ASSERT_TRUE(used) << used.error();
+  Flow(scene(), "a scheduling policy")
+      .Do(Create(policy::kPodSchedulingPolicies, MakePolicy("only", "one")))
+      .Await(PolicyReady("only"));
   ASSERT_NO_FATAL_FAILURE(StartPrometheus());
   Flow flow(scene(), "a shard is broken and repaired");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))

@@ -15,7 +15,6 @@ using kube::kCustomResourceDefinitions;
 using kube::Ok;
 using kube::Result;
 using policy::kClusterPodSchedulingPolicies;
-using policy::kPodSchedulingPolicies;
 
 namespace {
 
@@ -51,13 +50,6 @@ void PolicyFlow::SetUp() {
   FlowFixture::SetUp();
   Flow(scene(), "pods of the scene are not gated")
       .Do(Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, "no"}}}}}}));
-  for (const Resource* kind : {&kPodSchedulingPolicies, &kClusterPodSchedulingPolicies}) {
-    if (scene().Get(kCustomResourceDefinitions, CrdName(*kind))) continue;
-    Result<Json> crd = LoadCrd(*kind);
-    ASSERT_TRUE(crd) << crd.error();
-    Result<> served = Serve(*crd, *kind);
-    ASSERT_TRUE(served) << served.error();
-  }
 }
 
 void PolicyFlow::TearDown() {

@@ -29,7 +29,9 @@ SCENE = "pod-placement-install"
 GATES = ("multiarch.openshift.io/scheduling-gate", "multiarch.openshift.io/local-scheduling-gate")
 LABEL = "app.kubernetes.io/managed-by=multiarch-tuning-operator"
 CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
-        "podplacementconfigs.multiarch.openshift.io")
+        "podplacementconfigs.multiarch.openshift.io",
+        "podschedulingpolicies.kupid.gardener.cloud",
+        "clusterpodschedulingpolicies.kupid.gardener.cloud")
 ROOT = os.getcwd()
 PROGRAMS = ("operator", "webhook", "shard", "cluster-controller")
 # In an older version, operator/manifests has this flag and the CRD of the ClusterPodPlacementConfig
@@ -130,7 +132,7 @@ class Kustomize:
         self.trees = {}
         for version in ("older", "newer"):
             tree = self.trees[version] = f"{folder}/{version}"
-            for part in ("operator/manifests", "api/crds"):
+            for part in ("operator/manifests", "api/crds", "policy/crds"):
                 shutil.copytree(f"{ROOT}/{part}", f"{tree}/{part}")
             os.mkdir(f"{tree}/overlay")
             with open(f"{tree}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:

@@ -19,6 +19,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -42,6 +43,9 @@ inline constexpr std::chrono::minutes kProvidedRenewal{10};
 // How long the authorities before a change stay trusted, also if nothing in use needs them:
 // kubelets bring a new certificate to the pods with a delay.
 inline constexpr std::chrono::hours kTrustedAfterChange{1};
+
+// The Secret with the authority of the cluster's operands, in the operator's namespace.
+inline constexpr std::string_view kClusterAuthorityName = "pod-placement-ca";
 
 // A certificate from somebody else (provider.h), with the authorities that clients have to trust.
 struct Provided {

@@ -13,7 +13,7 @@ import tarfile
 import yaml
 
 CHART = "operator/helm/chart/"
-MANIFESTS = ("operator/manifests/", "api/crds/")
+MANIFESTS = ("operator/manifests/", "api/crds/", "policy/crds/")
 COMPONENTS = "operator/manifests/components/"
 
 

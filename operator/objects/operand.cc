@@ -31,7 +31,9 @@ std::string_view CertificateFolder(const Operand& operand) {
   return operand.webhook ? kCertificateDirectory : kMetricsCertificateDirectory;
 }
 
-bool CallsTheApi(const Operand& operand) { return !operand.webhook || operand.protected_metrics; }
+bool IsClient(const Operand& operand) { return !operand.webhook || operand.watches; }
+
+bool HasToken(const Operand& operand) { return IsClient(operand) || operand.protected_metrics; }
 
 Json Selector(const Operand& operand) { return {{std::string(kNameLabel), operand.name}}; }
 
@@ -106,8 +108,8 @@ Json ContainerOf(const Operand& operand) {
         {"readOnlyRootFilesystem", true},
         {"capabilities", {{"drop", {"ALL"}}}}}},
   };
-  // The identity in leader election.
-  if (!operand.webhook) {
+  // The identity in leader election, and the name of the Lease of a webhook's replica.
+  if (IsClient(operand)) {
     container["env"] = Json::array(
         {{{"name", "POD_NAME"},
           {"valueFrom", {{"fieldRef", {{"apiVersion", "v1"}, {"fieldPath", "metadata.name"}}}}}}});
@@ -133,7 +135,7 @@ Json ContainerOf(const Operand& operand) {
 Json PodSpec(const Operand& operand, const OperandOptions& options) {
   Json spec = {
       {"serviceAccountName", operand.name},
-      {"automountServiceAccountToken", CallsTheApi(operand)},
+      {"automountServiceAccountToken", HasToken(operand)},
       {"terminationGracePeriodSeconds", 30},
       {"affinity", Affinity(operand, options)},
       // No runAsUser: the image has a numeric user, and clusters that assign users to namespaces
@@ -207,7 +209,7 @@ Json OperandNetworkPolicy(const Operand& operand) {
   policy["spec"] = {{"podSelector", {{"matchLabels", Selector(operand)}}},
                     {"policyTypes", Json::array({"Ingress"})},
                     {"ingress", std::move(ingress)}};
-  if (!operand.webhook) {
+  if (IsClient(operand)) {
     policy["spec"]["policyTypes"].push_back("Egress");
     policy["spec"]["egress"] = Json::array({Json::object()});
   }

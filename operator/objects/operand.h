@@ -32,14 +32,17 @@ struct Operand {
   // The name of the Deployment, its ServiceAccount, its Service and, for a webhook, of the Secret
   // with its certificate.
   std::string name;
-  // The value of api::kOperandLabel: "webhook", "shard" or "cluster-controller".
+  // The value of api::kOperandLabel: "webhook", "policy-webhook", "shard" or "cluster-controller".
   std::string binary;
   std::string image;
   std::vector<std::string> args;
   int replicas = 1;
   // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls for
-  // that.
+  // that, unless it `watches`.
   bool webhook = false;
+  // A webhook that watches objects of the API: it knows its pod's name, and may connect to any
+  // address.
+  bool watches = false;
   // Serves its metrics on port 8443, with the certificate of Secret `name`, to clients that the API
   // server allows to read them; it needs the right to ask for that. Other operands serve them on
   // port 8080, like health. An operand that makes no API calls gets no token.
@@ -60,8 +63,9 @@ kube::Json OperandServiceAccount(const Operand& operand);
 kube::Json OperandService(const Operand& operand);
 // Admits any client to the webhook's port, as the addresses of API servers are not known, and
 // monitoring namespaces to the metrics. Probes come from the pod's node, which a NetworkPolicy
-// always admits. A controller may connect to any address, also in a namespace that denies that by
-// default: the addresses and ports of API servers and registries are not known either.
+// always admits. A controller, or a webhook that watches, may connect to any address, also in a
+// namespace that denies that by default: the addresses and ports of API servers and registries are
+// not known either.
 kube::Json OperandNetworkPolicy(const Operand& operand);
 kube::Json OperandDeployment(const Operand& operand, const OperandOptions& options);
 // Keeps at least one replica while nodes are drained.

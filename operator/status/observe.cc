@@ -71,11 +71,19 @@ Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,
   }
   bool webhook = health.controller.available;
   std::string name = webhook ? names.webhook : names.controller;
-  Result<std::optional<Problem>> pods =
-      co_await PodProblem(client, std::move(names.ns), std::move(name));
-  if (!pods) co_return pods.error();
-  health.problem = RootCause(webhook ? health.webhook : health.controller, *pods);
+  const Rollout& rollout = webhook ? health.webhook : health.controller;
+  Result<std::optional<Problem>> problem =
+      co_await FindProblemOf(client, std::move(names.ns), std::move(name), rollout);
+  if (!problem) co_return problem.error();
+  health.problem = *problem;
   co_return Ok();
+}
+
+Async<std::optional<Problem>> FindProblemOf(kube::Client& client, std::string ns, std::string name,
+                                            const Rollout& rollout) {
+  Result<std::optional<Problem>> pods = co_await PodProblem(client, std::move(ns), std::move(name));
+  if (!pods) co_return pods.error();
+  co_return RootCause(rollout, *pods);
 }
 
 }  // namespace operator_

@@ -2,6 +2,7 @@
 // How the operands of a scope (a namespace's shard, or the cluster's) are, as the cluster shows it.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -31,5 +32,10 @@ OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 // (ProblemOf()); those of listing pods.
 kube::Async<> FindProblem(kube::Client& client, OperandNames names, kube::Result<> applied,
                           OperandHealth& health);
+
+// Why the pods of Deployment ns/name do not run; nullopt if no reason is known. Errors: those of
+// listing pods.
+kube::Async<std::optional<Problem>> FindProblemOf(kube::Client& client, std::string ns,
+                                                  std::string name, const Rollout& rollout);
 
 }  // namespace operator_

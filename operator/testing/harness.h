@@ -53,7 +53,7 @@ class Harness {
                         .architectures = {"amd64"}};
     options.upgrades.at_a_time = shard_upgrades;
     options.operand_metrics = &operand_metrics_;
-    leader_ = std::make_unique<Leader>(api, clock, options, certificate_);
+    leader_ = std::make_unique<Leader>(*client, clock, options, certificate_);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
   }
@@ -268,10 +268,12 @@ class Harness {
   // How far the clock of the Deployment controller is ahead of the operator's.
   std::chrono::minutes controller_manager_ahead{0};
   kube::FakeApiServer api{clock};
+  // By which the operators that are started from now on call `api`.
+  kube::Client* client = &api;
   // Of the operators that are started from now on.
   int shard_upgrades = 4;
 
- private:
+ protected:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {
     if (!object) return "deleted";
     const kube::Json* conditions = kube::Find(*object, "status.conditions");
@@ -292,6 +294,7 @@ class Harness {
     return "none";
   }
 
+ private:
   kube::Metrics metrics_;
   OperandMetrics operand_metrics_{metrics_, "ops"};
   OwnCertificate certificate_{api, clock, "ops", "/nonexistent"};

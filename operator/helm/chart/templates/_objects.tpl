@@ -1,7 +1,7 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
 {{- /*
-The chart has the same files as `kubectl apply -k`: operator/manifests and api/crds. These templates
-read them as kustomize does, as far as operator/manifests/README.md allows. Templates cannot return
+The chart has the same files as `kubectl apply -k`: operator/manifests, api/crds and policy/crds. These
+templates read them as kustomize does, as far as operator/manifests/README.md allows. Templates cannot return
 objects, so each one changes the dict that it gets.
 */ -}}
 

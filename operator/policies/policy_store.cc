@@ -1,0 +1,242 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/policies/policy_store.h"
+
+#include <limits>
+#include <utility>
+
+#include "api/label_selector.h"
+#include "policy/index.h"
+#include "policy/webhook/policy_watch.h"
+#include "policy/webhook/replica.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using kube::ObjectKey;
+using kube::Result;
+using kube::Unstructured;
+using policy::SchedulingPolicy;
+using policy::Scope;
+
+// Of a trimmed policy.
+constexpr char kProblems[] = "problems";
+constexpr char kSelects[] = "selects";
+constexpr char kSelector[] = "selector";
+constexpr char kBytes[] = "bytes";
+
+// Of a condition's message: an author gets the first problems.
+constexpr size_t kMaxProblems = 1024;
+
+bool CanSelect(SchedulingPolicy policy) {
+  policy::Index index;
+  index.Put(std::move(policy));
+  return !index.empty();
+}
+
+// As encoded by the webhook (policy/webhook/policy_watch.h).
+size_t BytesOf(const Json& policy) {
+  Json counted = Json::object();
+  for (const char* name : {"name", "namespace", "generation", "resourceVersion"}) {
+    if (const Json* value = kube::Find(policy, std::string("metadata.") + name))
+      counted["metadata"][name] = *value;
+  }
+  if (const Json* spec = kube::Find(policy, "spec")) counted["spec"] = *spec;
+  return Json::to_cbor(counted).size();
+}
+
+std::string Shortened(std::string text) {
+  if (text.size() <= kMaxProblems) return text;
+  size_t end = kMaxProblems;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+bool WasInForce(const SchedulingPolicy& policy) {
+  for (const api::Condition& condition : policy.status.conditions) {
+    if (condition.type != policy::kReady) continue;
+    return condition.status == "True" && condition.observed_generation == policy.generation;
+  }
+  return false;
+}
+
+}  // namespace
+
+const kube::Resource& ResourceOfPolicy(const ObjectKey& policy) {
+  return ScopeOf(policy) == Scope::kCluster ? policy::kClusterPodSchedulingPolicies
+                                            : policy::kPodSchedulingPolicies;
+}
+
+PolicyStore::PolicyStore(kube::Client& client, kube::Clock& clock, std::string operator_namespace)
+    : operator_namespace_(std::move(operator_namespace)),
+      policies_(client, clock,
+                {.trim = [](Unstructured& object) { Trim(Scope::kNamespace, object); },
+                 .resource = policy::kPodSchedulingPolicies}),
+      cluster_policies_(client, clock,
+                        {.trim = [](Unstructured& object) { Trim(Scope::kCluster, object); },
+                         .resource = policy::kClusterPodSchedulingPolicies}) {
+  for (Informer* informer : {&policies_, &cluster_policies_}) {
+    informer->OnEvent([this, informer](kube::EventType type, const Unstructured& object) {
+      type == kube::EventType::kDeleted ? Remove(kube::KeyOf(object))
+                                        : Put(object, informer->synced());
+      Changed();
+    });
+  }
+}
+
+void PolicyStore::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("watch-podschedulingpolicies", policies_.Run());
+  tasks.Spawn("watch-clusterpodschedulingpolicies", cluster_policies_.Run());
+  tasks.Spawn("policies-synced", AwaitSync());
+}
+
+boost::asio::awaitable<void> PolicyStore::AwaitSync() {
+  co_await kube::IgnoreCancellation();
+  Result<> synced = co_await policies_.WaitForSync();
+  if (!synced) co_return;
+  synced = co_await cluster_policies_.WaitForSync();
+  if (synced) Changed();
+}
+
+// A policy may be large; what decides about it is found out once for each of its versions.
+void PolicyStore::Trim(Scope scope, Unstructured& object) {
+  Json kept = {{"metadata", Json::object()}};
+  for (const char* name : {"name", "namespace", "uid", "resourceVersion", "generation"}) {
+    if (const Json* value = kube::Find(object.body(), std::string("metadata.") + name))
+      kept["metadata"][name] = *value;
+  }
+  if (const Json* status = kube::Find(object.body(), "status")) kept["status"] = *status;
+  kept[kBytes] = BytesOf(object.body());
+  Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), scope);
+  if (!policy) {
+    kept[kProblems] = policy.error().message();
+  } else {
+    if (!policy->problems.empty()) kept[kProblems] = Shortened(Describe(policy->problems));
+    if (policy->namespace_selector) {
+      std::string selector = api::LabelSelectorToJson(*policy->namespace_selector)
+                                 .dump(-1, ' ', false, Json::error_handler_t::replace);
+      if (selector.size() <= kMaxCoveredSelector) kept[kSelector] = std::move(selector);
+    }
+    kept[kSelects] = CanSelect(std::move(*policy));
+  }
+  object = Unstructured(std::move(kept));
+}
+
+void PolicyStore::Put(const Unstructured& object, bool synced) {
+  ObjectKey key = kube::KeyOf(object);
+  Entry& entry = entries_[key];
+  SetDue(key);
+  const kube::meta::ObjectMeta& metadata = object.metadata();
+  if (entry.uid == metadata.uid() && entry.generation == metadata.generation() &&
+      entry.change != 0) {
+    return;
+  }
+  if (entry.selects) Count(key, entry, /*add=*/false);
+  entry.uid = metadata.uid();
+  entry.generation = metadata.generation();
+  entry.version = policy::VersionNumber(metadata.resource_version());
+  // Not a number: no replica can have it.
+  if (entry.version == 0) entry.version = std::numeric_limits<uint64_t>::max();
+  entry.change = ++changes_;
+  entry.reserved = key.ns == operator_namespace_ || key.ns.starts_with("kube-");
+  Discharge(key.ns, entry);
+  Charge(key.ns, static_cast<size_t>(kube::IntAt(object.body(), kBytes)), entry);
+  entry.selects = !entry.reserved && !entry.too_large && kube::BoolAt(object.body(), kSelects);
+  entry.selector = entry.selects ? kube::StringAt(object.body(), kSelector) : "";
+  entry.in_force = false;
+  waiting_.erase(key);
+  if (!entry.selects) return;
+  Count(key, entry, /*add=*/true);
+  // Another operator has set it in force, and only the operator may write the status.
+  Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), ScopeOf(key));
+  entry.in_force = !synced && policy && WasInForce(*policy);
+  if (!entry.in_force) waiting_.insert(key);
+}
+
+void PolicyStore::Remove(const ObjectKey& policy) {
+  auto found = entries_.find(policy);
+  if (found == entries_.end()) return;
+  if (found->second.selects) Count(policy, found->second, /*add=*/false);
+  Discharge(policy.ns, found->second);
+  entries_.erase(found);
+  waiting_.erase(policy);
+}
+
+void PolicyStore::Count(const ObjectKey& policy, const Entry& entry, bool add) {
+  bool of_cluster = ScopeOf(policy) == Scope::kCluster;
+  std::map<std::string, size_t>& counts = of_cluster ? targets_.selectors : targets_.namespaces;
+  const std::string& target = of_cluster ? entry.selector : policy.ns;
+  size_t& count = counts[target];
+  add ? ++count : --count;
+  if (count == 0) counts.erase(target);
+}
+
+void PolicyStore::Charge(const std::string& ns, size_t bytes, Entry& entry) {
+  entry.too_large = false;
+  if (ns.empty()) return;
+  size_t& of_namespace = bytes_[ns];
+  constexpr kube::CacheBudget kBudget = policy::kPolicyBudget;
+  entry.too_large = bytes > kBudget.object || of_namespace + bytes > kBudget.one_namespace ||
+                    all_bytes_ + bytes > kBudget.total;
+  entry.bytes = entry.too_large ? 0 : bytes;
+  of_namespace += entry.bytes;
+  all_bytes_ += entry.bytes;
+}
+
+void PolicyStore::Discharge(const std::string& ns, Entry& entry) {
+  auto found = bytes_.find(ns);
+  if (found == bytes_.end()) return;
+  found->second -= entry.bytes;
+  all_bytes_ -= entry.bytes;
+  entry.bytes = 0;
+  if (found->second == 0) bytes_.erase(found);
+}
+
+const PolicyStore::Entry* PolicyStore::Find(const ObjectKey& policy) const {
+  auto found = entries_.find(policy);
+  return found == entries_.end() ? nullptr : &found->second;
+}
+
+void PolicyStore::SetInForce(const ObjectKey& policy) {
+  auto found = entries_.find(policy);
+  if (found == entries_.end()) return;
+  found->second.in_force = true;
+  waiting_.erase(policy);
+  SetDue(policy);
+}
+
+void PolicyStore::ForgetInForce() {
+  for (auto& [key, entry] : entries_) {
+    if (!std::exchange(entry.in_force, false)) continue;
+    waiting_.insert(key);
+    SetDue(key);
+  }
+}
+
+void PolicyStore::SetAllDue() {
+  for (const auto& [key, entry] : entries_) SetDue(key);
+}
+
+std::optional<ObjectKey> PolicyStore::TakeDue() {
+  if (due_.empty()) return std::nullopt;
+  auto ns = due_.upper_bound(last_taken_);
+  if (ns == due_.end()) ns = due_.begin();
+  last_taken_ = ns->first;
+  auto name = ns->second.begin();
+  ObjectKey policy{ns->first, *name};
+  ns->second.erase(name);
+  if (ns->second.empty()) due_.erase(ns);
+  return policy;
+}
+
+std::optional<PolicyStore::Details> PolicyStore::Read(const ObjectKey& policy) const {
+  Scope scope = ScopeOf(policy);
+  std::optional<Unstructured> object =
+      (scope == Scope::kCluster ? cluster_policies_ : policies_).Get(policy);
+  if (!object) return std::nullopt;
+  Result<SchedulingPolicy> parsed = SchedulingPolicy::FromJson(object->body(), scope);
+  if (!parsed) return std::nullopt;
+  return Details{std::move(*parsed), kube::StringAt(object->body(), kProblems)};
+}
+
+}  // namespace operator_

@@ -70,6 +70,9 @@ DEFINE_string(node_files, "",
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
+DEFINE_bool(network_policies, true,
+            "Whether the operands have NetworkPolicies. Without, existing ones are removed, and "
+            "whatever else applies to pods of their namespaces decides who reaches them.");
 DEFINE_bool(
     delete_configs, false,
     "Only deletes all PodPlacementConfigs and the ClusterPodPlacementConfig, and waits until "
@@ -134,6 +137,7 @@ Result<OperandOptions> OptionsFromFlags() {
   Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
   if (!files) return files.error();
   options.node_files = std::move(*files);
+  options.network_policies = FLAGS_network_policies;
   options.proxy_environment = ProxyEnvironment();
   options.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(
       *kube::ParseDuration(FLAGS_certificate_validity));

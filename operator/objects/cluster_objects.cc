@@ -62,8 +62,8 @@ DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOpt
       {kube::kDeployments, OperandDeployment(webhook, options)},
       {kube::kServices, OperandService(controller)},
       {kube::kServices, OperandService(webhook)},
-      {kube::kNetworkPolicies, OperandNetworkPolicy(controller)},
-      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(controller), options.network_policies},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook), options.network_policies},
   };
 }
 

@@ -17,6 +17,8 @@ struct ObjectId {
 struct DesiredObject {
   kube::Resource resource;
   kube::Json body;
+  // False: an option leaves it out; one that exists is removed.
+  bool wanted = true;
 
   kube::ObjectKey Key() const {
     return {kube::StringAt(body, "metadata.namespace"), kube::StringAt(body, "metadata.name")};

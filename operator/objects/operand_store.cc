@@ -124,6 +124,10 @@ Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::str
 
 Async<> OperandStore::Ensure(DesiredObject object, const std::string& log) {
   ObjectKey key = object.Key();
+  if (!object.wanted) {
+    if (!Get(object.resource, key)) co_return Ok();
+    co_return co_await Remove(object.resource, std::move(key), log);
+  }
   std::string hash = OwnedHashOf(object.body);
   Result<bool> right = co_await IsAsDesired(object.resource, key, hash);
   if (!right) co_return right.error();

@@ -43,8 +43,8 @@ class OperandStore {
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
 
-  // Applies `object` where needed. Errors: the API server's. `log`, here and below: the start of
-  // log lines, Request::log.
+  // Applies `object` where needed, or removes it if it is not wanted. Errors: the API server's.
+  // `log`, here and below: the start of log lines, Request::log.
   kube::Async<> Ensure(DesiredObject object, const std::string& log);
   // An object that does not exist is no error.
   kube::Async<> Remove(kube::Resource resource, kube::ObjectKey key, const std::string& log);

@@ -71,6 +71,18 @@ TEST_F(OperandStoreTest, WritesOnlyMissingOrDifferentObjects) {
   EXPECT_EQ((*api_.GetJson(kube::kRoles, {"ns", "r"}))["rules"][0]["verbs"], Json::array({"list"}));
 }
 
+TEST_F(OperandStoreTest, AnObjectThatIsNotWantedIsRemovedOnce) {
+  DesiredObject unwanted = Role("get");
+  unwanted.wanted = false;
+  EXPECT_EQ(Ensure(unwanted), 0);
+  EXPECT_EQ(api_.CountCalls("DELETE"), 0);
+  Ensure(Role("get"));
+  EXPECT_EQ(Ensure(unwanted), 0);
+  EXPECT_FALSE(api_.GetJson(kube::kRoles, {"ns", "r"}));
+  Ensure(unwanted);
+  EXPECT_EQ(api_.CountCalls("DELETE"), 1);
+}
+
 // No annotation on the object can prevent this: its namespace's owner may write all of it.
 TEST_F(OperandStoreTest, AChangeDuringAnEarlierTermIsMended) {
   Ensure(Role("get"));

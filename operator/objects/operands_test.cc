@@ -46,6 +46,23 @@ TEST(ShardObjectsTest, AllObjectsAreLabelledAndInTheNamespace) {
   }
 }
 
+TEST(OperandObjectsTest, OnlyNetworkPoliciesCanBeUnwanted) {
+  for (bool with : {true, false}) {
+    OperandOptions options = kOptions;
+    options.network_policies = with;
+    for (const DesiredObjects& objects :
+         {ShardObjects("shop", "Normal", options), ClusterObjects("Normal", options)}) {
+      int policies = 0;
+      for (const DesiredObject& object : objects) {
+        bool policy = object.resource.kind == kube::kNetworkPolicies.kind;
+        EXPECT_EQ(object.wanted, with || !policy) << object.body;
+        policies += policy;
+      }
+      EXPECT_EQ(policies, 2);
+    }
+  }
+}
+
 TEST(ClusterObjectsTest, TheGlobalPullSecretIsTheOnlyOneInItsNamespaceThatIsWatched) {
   DesiredObjects rights = GlobalPullSecretRights("all", kOptions);
   Json rule = {{"apiGroups", {""}},

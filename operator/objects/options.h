@@ -30,6 +30,9 @@ struct OperandOptions {
   // Names of pull secrets for them; each namespace with a shard needs a Secret of that name.
   std::vector<std::string> image_pull_secrets;
 
+  // Whether the operands have NetworkPolicies.
+  bool network_policies = true;
+
   // The operator's proxy environment, HTTP_PROXY and so on, for the operand that calls registries.
   std::vector<std::pair<std::string, std::string>> proxy_environment;
 

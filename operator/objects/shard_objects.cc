@@ -80,8 +80,8 @@ DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbos
       {kube::kDeployments, OperandDeployment(controller, options)},
       {kube::kDeployments, OperandDeployment(webhook, options)},
       {kube::kServices, OperandService(webhook)},
-      {kube::kNetworkPolicies, OperandNetworkPolicy(controller)},
-      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(controller), options.network_policies},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook), options.network_policies},
   };
   for (DesiredObject& object : objects) {
     SetLabel(object.body, kShardNamespaceLabel, ns);

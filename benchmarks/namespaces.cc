@@ -11,12 +11,12 @@
 #include <string>
 #include <vector>
 
+#include "benchmarks/create_many.h"
 #include "benchmarks/start_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/cluster_harness/request_log.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
-#include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 
 DEFINE_int32(namespaces, 1000, "Namespaces with one PodPlacementConfig each.");
@@ -35,14 +35,12 @@ using e2e::Json;
 using e2e::PodProcess;
 using e2e::ProcessCluster;
 using e2e::ProcessCost;
-using kube::Async;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
 
 // Its ServiceAccount.
 constexpr std::string_view kOperator = "multiarch-tuning-operator";
-constexpr int kCreators = 16;
 // An operator with fewer requests than this in two windows has caught up; some of them are due to
 // time alone. Leases do not count, nor do reads of Secrets: it spreads those over some minutes.
 constexpr auto kQuietWindow = 1s;
@@ -52,47 +50,6 @@ double Seconds(kube::Duration time) { return std::chrono::duration<double>(time)
 double MiB(long kb) { return static_cast<double>(kb) / 1024; }
 
 std::string NameOf(int number) { return "scale-" + std::to_string(number); }
-
-// Creates what `make` returns for 0 .. count-1, by several callers at a time.
-class Creator {
- public:
-  using Make = Json (*)(int number);
-
-  Creator(ProcessCluster& cluster, kube::Resource resource, Make make)
-      : cluster_(cluster), resource_(resource), make_(make) {}
-
-  Result<> Run(int count) {
-    count_ = count;
-    kube::TaskGroup tasks(cluster_.io().get_executor());
-    for (int i = 0; i < kCreators; ++i) tasks.Spawn("creator", Create());
-    auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);
-    while (created_ < count && error_) {
-      if (cluster_.clock().Now() > deadline) error_ = Error::DeadlineExceeded("creating objects");
-      cluster_.Pause(10ms);
-    }
-    Result<> stopped = cluster_.Run(tasks.Stop(cluster_.clock(), 5s));
-    return error_ ? stopped : error_;
-  }
-
- private:
-  boost::asio::awaitable<void> Create() {
-    co_await kube::IgnoreCancellation();
-    while (next_ < count_ && error_) {
-      kube::Unstructured object(make_(next_++));
-      auto created = co_await kube::CreateObject(cluster_.client(), resource_, std::move(object));
-      if (!created) error_ = created.error();
-      ++created_;
-    }
-  }
-
-  ProcessCluster& cluster_;
-  kube::Resource resource_;
-  Make make_;
-  int count_ = 0;
-  int next_ = 0;
-  int created_ = 0;
-  Result<> error_ = Ok();
-};
 
 Json NamespaceNumber(int number) {
   return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", NameOf(number)}}}};
@@ -139,12 +96,13 @@ class Benchmark {
  private:
   // The namespaces, then a PodPlacementConfig in each, then waits until all are available.
   Result<> CreateAll() {
+    const auto timeout = std::chrono::seconds(FLAGS_timeout);
     Result<> namespaces =
-        Creator(cluster_, e2e::kNamespaces, NamespaceNumber).Run(FLAGS_namespaces);
+        CreateMany(cluster_, e2e::kNamespaces, FLAGS_namespaces, NamespaceNumber, timeout);
     if (!namespaces) return namespaces.error().Prefix("create the namespaces");
     requests_.Skip();
     kube::TimePoint start = cluster_.clock().Now();
-    Result<> configs = Creator(cluster_, e2e::kConfigs, ConfigNumber).Run(FLAGS_namespaces);
+    Result<> configs = CreateMany(cluster_, e2e::kConfigs, FLAGS_namespaces, ConfigNumber, timeout);
     if (!configs) return configs.error().Prefix("create the PodPlacementConfigs");
     std::printf("%d PodPlacementConfigs created in        %6.1f s\n", FLAGS_namespaces,
                 Seconds(cluster_.clock().Now() - start));

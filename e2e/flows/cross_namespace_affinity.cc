@@ -12,6 +12,7 @@ namespace {
 using kube::Error;
 using kube::Ok;
 using kube::Result;
+using policy::kClusterPodSchedulingPolicies;
 
 constexpr const char* kArm = "node-arm64";
 
@@ -96,20 +97,31 @@ class CrossNamespaceAffinityFlow : public PolicyFlow {
     return terms == nullptr ? Json() : *terms;
   }
 
-  // A quota of pods with cross-namespace affinity, once it is in force.
+  // A quota of pods with cross-namespace affinity, at most 0 or one more than there are. Returns
+  // when admission applies it: for some time, the API server admits pods by the quotas that the
+  // namespace had before.
   void MakeQuota(const std::string& pods) {
     Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", "kep"}}}};
-    quota["spec"]["hard"]["pods"] = pods;
+    quota["spec"]["hard"]["pods"] = "0";
     quota["spec"]["scopeSelector"]["matchExpressions"] =
         Json::array({{{"scopeName", "CrossNamespacePodAffinity"}, {"operator", "Exists"}}});
-    Flow(scene(), "a quota of " + pods + " pods")
-        .Do(Create(kResourceQuotas, quota))
-        .Await({"the quota is in force", [](Scene& scene) -> Result<> {
-                  auto found = scene.Get(kResourceQuotas, "kep");
-                  if (!found) return found.error();
-                  if (kube::Find(*found, "status.used.pods") != nullptr) return Ok();
-                  return Error::NotFound("its status");
-                }});
+    Flow flow(scene(), "a quota of " + pods + " pods");
+    flow.Do(Create(kResourceQuotas, quota)).Await(NewPodsExceedTheQuota(true));
+    if (pods == "0") return;
+    flow.Do(Change(kResourceQuotas, "kep", {{"spec", {{"hard", {{"pods", pods}}}}}}))
+        .Await(NewPodsExceedTheQuota(false));
+  }
+  Condition NewPodsExceedTheQuota(bool exceed) {
+    Json term = ApartFromDatabases(kEverywhere);
+    Json pod = WithPolicy(MakePod("probe").Image("none"), Required(term));
+    return {.name = exceed ? "the quota refuses pods" : "the quota admits a pod",
+            .holds = [this, pod, exceed](Scene&) -> Result<> {
+              Result<> created = DryRun(kPods, pod);
+              bool refused = !created && created.error().message().find("exceeded quota: kep") !=
+                                             std::string::npos;
+              if (exceed ? refused : created.has_value()) return Ok();
+              return created ? Error::NotFound("a pod is admitted") : created.error();
+            }};
   }
 
   // With these configurations of admission plugins, until TearDown().
@@ -220,6 +232,49 @@ TEST_F(CrossNamespaceAffinityFlow, TermsAreTheSameAfterBothGates) {
   ASSERT_NE(pod, nullptr);
   EXPECT_TRUE(HasGate(pod->events.front().pod, api::kLocalGate));
   for (const PodEvent& event : pod->events) EXPECT_EQ(TermsOf(event.pod).dump(), terms.dump());
+}
+
+// The same through the webhook.
+TEST_F(CrossNamespaceAffinityFlow, AServedPolicyKeepsPodsApartAndCountsForTheQuota) {
+  auto other = OtherNamespace("other");
+  ASSERT_TRUE(other);
+  Json anti_affinity = Required(ApartFromDatabases(kEverywhere));
+  Json policy = ClusterPolicy("{}");
+  policy["spec"]["podSelector"]["matchLabels"]["app"] = "db";
+  policy["spec"]["namespaceSelector"]["matchExpressions"] =
+      Json::array({{{"key", "kubernetes.io/metadata.name"},
+                    {"operator", "In"},
+                    {"values", {scene().ns(), other->ns()}}}});
+  policy["spec"]["affinity"]["podAntiAffinity"] = anti_affinity;
+  EnablePolicies();
+  Flow(scene(), "the first pod")
+      .Do(Create(kClusterPodSchedulingPolicies, policy))
+      .Await(HasStatusCondition(kClusterPodSchedulingPolicies, "p", "Ready", "True"))
+      .Do(Create(Database("first", kArm)))
+      .Await(RunsOn("first", kArm));
+  Flow(*other, "a pod of another namespace")
+      .Do(Create(Database("second", kArm)))
+      .Await(KeptApart("second"))
+      .Do(Create(MakePod("web").Image("none").NodeSelector("kubernetes.io/hostname", kArm)))
+      .Await(RunsOn("web", kArm));
+  MakeQuota("0");
+  Flow(scene(), "a quota without room")
+      .Refused(Create(Database("third", kArm)), {"exceeded quota: kep", "used: pods=1"})
+      .Do(Create(MakePod("web").Image("none")));
+
+  GatePods();
+  Flow(*other, "the other namespace is gated")
+      .Do(Change(kNamespaces, other->ns(), {{"metadata", {{"labels", {{kSceneLabel, "true"}}}}}}))
+      .Do(Create(MakeConfig("arm64-first").Prefer("arm64", 70)))
+      .Await(ShardReady())
+      .Do(Create(MakePod("gated").Image(Image("demo/multi:1")).Label("app", "db")))
+      .Await(Prefers("gated", {{"arm64", 70}}));
+  const PodHistory* pod = other->pods().Find("gated");
+  ASSERT_NE(pod, nullptr);
+  for (std::string_view gate : {api::kLocalGate, api::kClusterGate})
+    EXPECT_TRUE(HasGate(pod->events.front().pod, gate)) << gate;
+  for (const PodEvent& event : pod->events)
+    EXPECT_EQ(TermsOf(event.pod).dump(), anti_affinity.dump());
 }
 
 TEST_F(CrossNamespaceAffinityFlow, PodsCountForTheQuota) {

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "e2e/flows/policy_conditions.h"
 #include "kube/client/typed.h"
 #include "kube/codec/yaml.h"
 #include "kube/types/kinds.h"
@@ -44,6 +45,11 @@ Condition IsServed(const Resource& kind, bool served) {
           }};
 }
 
+Step ChangePlugin(const Json& plugin) {
+  return Change(kClusterConfigs, std::string(api::kClusterConfigName),
+                {{"spec", {{"plugins", {{"schedulingPolicies", plugin}}}}}});
+}
+
 }  // namespace
 
 void PolicyFlow::SetUp() {
@@ -57,6 +63,7 @@ void PolicyFlow::TearDown() {
   auto policies = scene().List(kClusterPodSchedulingPolicies);
   for (const Json& policy : policies ? *policies : std::vector<Json>())
     flow.Do(Delete(kClusterPodSchedulingPolicies, kube::StringAt(policy, "metadata.name")));
+  if (enabled_) flow.Do(ChangePlugin(nullptr)).Await(PolicyWebhookRemoved());
   for (const Resource& kind : created_)
     flow.Do(Delete(kCustomResourceDefinitions, CrdName(kind))).Await(IsServed(kind, false));
   FlowFixture::TearDown();
@@ -66,6 +73,11 @@ void PolicyFlow::GatePods() {
   Flow(scene(), "pods of the scene are gated")
       .Do(Change(kNamespaces, scene().ns(), {{"metadata", {{"labels", {{kSceneLabel, "true"}}}}}}))
       .Await(ClusterConfigReady());
+}
+
+void PolicyFlow::EnablePolicies() {
+  enabled_ = true;
+  Flow(scene(), "policies are enabled").Do(ChangePlugin({{"enabled", true}}));
 }
 
 Result<> PolicyFlow::Serve(const Json& crd, const Resource& kind) {

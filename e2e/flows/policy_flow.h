@@ -17,6 +17,8 @@ class PolicyFlow : public FlowFixture {
   void TearDown() override;
 
   void GatePods();
+  // The plugin schedulingPolicies, until TearDown().
+  void EnablePolicies();
 
   // Creates `object` without storing it.
   kube::Result<> DryRun(const Resource& kind, const Json& object);
@@ -29,6 +31,7 @@ class PolicyFlow : public FlowFixture {
   kube::Result<> Serve(const Json& crd, const Resource& kind);
 
   std::vector<Resource> created_;  // CRDs of this test
+  bool enabled_ = false;
 };
 
 }  // namespace e2e

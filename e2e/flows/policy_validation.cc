@@ -55,12 +55,6 @@ class PolicyValidationFlow : public PolicyFlow {
     }
     return warnings;
   }
-  void EnablePolicies() {
-    Json plugins = {{"schedulingPolicies", {{"enabled", true}}}};
-    Flow(scene(), "policies are enabled")
-        .Do(Change(kClusterConfigs, std::string(api::kClusterConfigName),
-                   {{"spec", {{"plugins", plugins}}}}));
-  }
   void MakeQuota(const std::string& name, const std::string& pods) {
     Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}, {"metadata", {{"name", name}}}};
     quota["spec"]["hard"]["pods"] = pods;

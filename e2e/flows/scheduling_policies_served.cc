@@ -4,6 +4,7 @@
 // last policy, and with the plugin.
 #include <vector>
 
+#include "api/names.h"
 #include "e2e/flows/policy_conditions.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/base/task_group.h"
@@ -177,6 +178,27 @@ TEST_F(PoliciesServedFlow, TheWebhookIsRemovedWithTheLastPolicyAndWithThePlugin)
   UsePlugin(false);
   flow.Await(HasStatusCondition(kPodSchedulingPolicies, "second", "Ready", "False", "Disabled"))
       .Await(PolicyWebhookRemoved());
+}
+
+// A pod waits behind the gate for its image while the policy is created.
+TEST_F(PoliciesServedFlow, AGatedPodGetsWhatItsAdmissionMissed) {
+  Json policy = MakePolicy("late", "one");
+  policy["spec"]["schedulerName"] = "other";
+  policy["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+        ["nodeSelectorTerms"] = Json::parse(R"([{"matchExpressions": [
+            {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}])");
+  Flow(scene(), "a policy is created after the pod")
+      .Do(Create(MakePod("web")
+                     .Label("app", "web")
+                     .Require("kubernetes.io/hostname", {"a", "b"})
+                     .Image(Image("demo/missing:1"))))
+      .Await(ClusterGated("web"))
+      .Do(Create(kPodSchedulingPolicies, policy))
+      .Await(Ungated("web"))
+      .Check(HasMarkAt(kPods, "web", "spec", "one"))
+      .Await(EventAbout("web", std::string(api::kReasonPoliciesAdded),
+                        {"spec.tolerations", "spec.affinity.nodeAffinity", "late"}))
+      .Await(EventAbout("web", std::string(api::kReasonPoliciesMissed), {"spec.schedulerName"}));
 }
 
 // A replica that was killed leaves its Lease behind; the others are not waited for.

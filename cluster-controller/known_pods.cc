@@ -24,7 +24,7 @@ KnownPod* KnownPods::Find(const kube::ObjectKey& key) {
 void KnownPods::BeginTerm() {
   for (auto& [key, known] : pods_) {
     known.processing_since = {};
-    known.tolerations_refused = false;
+    known.additions_refused = false;
     known.prefetching = false;
     known.released = false;
   }

@@ -26,9 +26,9 @@ struct KnownPod {
   // Consecutive writes that failed with a conflict.
   int conflicts = 0;
 
-  // In this term: the API server refused the pod with the tolerations of a config; the images are
+  // In this term: the API server refused the pod with Release::additions; the images are
   // prefetched; the pod was released, and is still in the cache.
-  bool tolerations_refused = false;
+  bool additions_refused = false;
   bool prefetching = false;
   bool released = false;
 };

@@ -51,16 +51,16 @@ kube::Duration MissedPolicies::WaitLeft() const {
   return std::max(kube::Duration::zero(), *listing_since_ + kListWithin - clock_.Now());
 }
 
-void MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const {
-  if (!enabled_ || watch_.index().empty()) return;
+bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const {
+  if (!enabled_ || watch_.index().empty()) return false;
   const std::string& ns = pod.metadata().namespace_();
   const placement::Labels* namespace_labels = watch_.index().LabelsOf(ns);
   if (namespace_labels == nullptr ||
       policy::IsExcludedNamespace(ns, *namespace_labels, operator_namespace_)) {
-    return;
+    return false;
   }
   kube::Result<policy::Index::Selected> selected = watch_.index().For(ns, pod.metadata().labels());
-  if (!selected) return;
+  if (!selected) return false;
   policy::MadeUp made_up = policy::MakeUp(pod, selected->policies);
   if (!made_up.added.empty()) {
     events.push_back({api::kReasonPoliciesAdded,
@@ -74,6 +74,7 @@ void MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
                           Joined(made_up.missed) + " of " + Describe(selected->policies),
                       true});
   }
+  return !made_up.added.empty();
 }
 
 }  // namespace cluster_controller

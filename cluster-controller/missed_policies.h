@@ -37,8 +37,8 @@ class MissedPolicies {
   // How long a pod waits for the policies; zero as soon as they are listed.
   kube::Duration WaitLeft() const;
   // Adds to `pod`, and appends what to tell its user to `events`. Without the plugin, or without
-  // policies, it does nothing.
-  void AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const;
+  // policies, it does nothing. Returns: whether the pod was changed.
+  bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const;
 
  private:
   kube::Clock& clock_;

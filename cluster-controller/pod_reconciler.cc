@@ -35,7 +35,7 @@ constexpr std::chrono::milliseconds kRecheckAfter = 30s;
 // A write that fails with a conflict is decided again. It is an event only after this number of
 // consecutive conflicts.
 constexpr int kReportedConflicts = 4;
-// After a refused write, the pod is decided again without tolerations.
+// After a refused write, the pod is decided again without additions.
 constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
 // Between two looks whether the scheduling policies are listed, after the start of the process.
@@ -106,9 +106,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   bool being_deleted = cluster.metadata().has_deletion_timestamp();
   int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
   kube::TimePoint now = parts_.clock.Now();
-  bool tolerations_refused = false;
+  bool additions_refused = false;
   if (KnownPod* known = parts_.known.Find(key)) {
-    tolerations_refused = known->tolerations_refused;
+    additions_refused = known->additions_refused;
     if (now < known->next_attempt && !being_deleted) {
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now);
       VLOG(1) << log << " inspects its images again in " << wait.count() << " ms";
@@ -125,7 +125,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     co_return Outcome::After(kPoliciesListed);
   Pod stored = pod;
   std::vector<placement::PodEvent> events;
-  parts_.policies.AddTo(pod, events);
+  bool policies_added = !additions_refused && parts_.policies.AddTo(pod, events);
 
   // The images. While they are not known yet, the pod occupies no worker.
   placement::ClusterDecision decision;
@@ -170,13 +170,14 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   decision.take_over_shard = take_over;
   decision.cluster_platforms = cluster.Preferences();
   decision.cluster_tolerations = cluster.Tolerations();
-  decision.without_tolerations = tolerations_refused;
+  decision.without_tolerations = additions_refused;
   decision.fallback_architecture = cluster.spec.fallback_architecture;
   placement::Release release = placement::HasGate(pod, api::kClusterGate)
                                    ? placement::ReleaseCluster(pod, decision)
                                    : placement::TakeOverLocal(pod, decision.configs);
 
   release.events.insert(release.events.begin(), events.begin(), events.end());
+  release.additions = release.additions || policies_added;
 
   Result<Outcome> written = co_await Write(std::move(pod), std::move(release), log);
   co_return written;
@@ -270,14 +271,15 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   if (!written && kube::IsRefusal(written.error())) {
     // The API server will always refuse the pod with these changes.
     VLOG(1) << log
-            << (release.tolerations ? " refused, decides again without tolerations: "
-                                    : " refused, only the gates are removed: ")
+            << (release.additions ? " refused, decides again without tolerations and policies: "
+                                  : " refused, only the gates are removed: ")
             << kube::OneLine(written.error().message());
     RecordFailedRemoval(pod, written.error());
     KnownPod* refused = parts_.known.Find(key);
-    if (release.tolerations && refused != nullptr) {
-      // A policy may allow only certain tolerations. The requirement is not lost with them.
-      refused->tolerations_refused = true;
+    if (release.additions && refused != nullptr) {
+      // An admission policy may allow only certain tolerations. The requirement is not lost with
+      // them.
+      refused->additions_refused = true;
       EndProcessing(key);
       co_return Outcome::After(kDecideAgainAfter);
     }

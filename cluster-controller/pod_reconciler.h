@@ -10,8 +10,8 @@
 //   images not readable   five attempts over inspectionRetryPeriod, recorded on the pod; then the
 //                         fallback (I3), or at once if the ClusterPodPlacementConfig is being
 //                         deleted
-//   write refused         removes the gates without the tolerations, if there are any, and else
-//                         without the other changes (I3)
+//   write refused         removes the gates without tolerations and missed policies, if there are
+//                         any, and else without the other changes (I3)
 //   ignored pod           removes the gates at once, and sets nothing
 #pragma once
 
@@ -89,7 +89,7 @@ class PodReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> RecordFailure(kube::core::Pod pod, kube::Error error, int attempt,
                                            std::chrono::milliseconds retry_period,
                                            const std::string& log);
-  // Writes the pod. If the API server refuses it, the next pass adds no tolerations; without any,
+  // Writes the pod. If the API server refuses it, the next pass makes no additions; without any,
   // removes only the gates.
   kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release,
                                    const std::string& log);

@@ -704,6 +704,27 @@ TEST_F(PodReconcilerTest, MissedPoliciesAreAddedInTheSameWriteAndDecideTheArchit
     EXPECT_EQ(std::count(events.begin(), events.end(), reason), 1) << reason;
 }
 
+// A policy that fits no pod of its namespace costs neither the requirement nor the gate.
+TEST_F(PodReconcilerTest, RefusedCriteriaOfPoliciesDoNotCostTheRequirement) {
+  CreateNamespace("ns", "a");
+  kube::Json policy = {{"metadata", {{"name", "odd"}, {"namespace", "ns"}}}};
+  policy["spec"]["podSelector"] = kube::Json::object();
+  policy["spec"]["nodeSelector"]["pool"] = "a";
+  api_.CreateJson(policy::kPodSchedulingPolicies, policy);
+  CreateClusterConfig({{"plugins", {{"schedulingPolicies", {{"enabled", true}}}}}});
+  auto config = cluster_configs_.Get({"", "cluster"});
+  policies_.Follow(&*config);
+  kube::Drain(io_);
+  api_.Create<Pod>(GatedPod());
+  api_.FailNext(Error::Invalid("not in this namespace"), "PUT");
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_TRUE(Gated());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+  EXPECT_TRUE(Web().spec().node_selector().empty());
+}
+
 TEST_F(PodReconcilerTest, TheGateIsAnEventOnce) {
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   EXPECT_THAT(Reconcile(), IsOk());

@@ -80,7 +80,7 @@ void AddTolerations(Pod& pod, const ClusterDecision& decision, const Architectur
   if (plugin == nullptr || decision.without_tolerations) return;
   std::vector<std::string> added = ApplyTolerations(pod, *plugin, supported);
   if (added.empty()) return;
-  release.tolerations = true;
+  release.additions = true;
   std::string source =
       config == nullptr ? std::string(kClusterSource) : SourceOf(config->metadata().name());
   release.events.push_back({api::kReasonTolerationsSet, "Added the tolerations of " + source +

@@ -34,8 +34,9 @@ struct Release {
   // True: the pod was changed and must be written. False: the pod does not have the gate and is
   // unchanged.
   bool released = false;
-  // Tolerations were added.
-  bool tolerations = false;
+  // More than placement needs was added: tolerations. If the API server refuses the pod, it may
+  // accept it without.
+  bool additions = false;
   std::vector<PodEvent> events;
 };
 

@@ -312,7 +312,7 @@ TEST(ReleaseTest, TolerationsComeWithTheRequirement) {
   Release release = ReleaseCluster(
       pod, {.cluster_tolerations = &kOn, .architectures = ArchitectureSet{"amd64", "arm64"}});
   EXPECT_EQ(Tolerated(pod), "amd64:NoSchedule arm64:NoSchedule ");
-  EXPECT_TRUE(release.tolerations);
+  EXPECT_TRUE(release.additions);
   EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64 arm64;");
   EXPECT_FALSE(HasGate(pod, api::kClusterGate));
   EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonTolerationsSet,
@@ -329,7 +329,7 @@ TEST(ReleaseTest, WithoutThePluginThereAreNoTolerations) {
     Release release = ReleaseCluster(
         pod, {.cluster_tolerations = plugin, .architectures = ArchitectureSet{"arm64"}});
     EXPECT_EQ(pod.spec().tolerations_size(), 0);
-    EXPECT_FALSE(release.tolerations);
+    EXPECT_FALSE(release.additions);
     EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved));
   }
 }

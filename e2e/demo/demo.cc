@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The demo of `make demo`: creates two configs and six Deployments with images (in REGISTRY) of
 // different architectures on the cluster of KUBECONFIG, where the operator is deployed, and prints
-// the steps of each pod. If the cluster has a node with an architecture taint, a Deployment for
-// that node is added, whose pod must tolerate the taint. OWN_IMAGE names an index of the operator's
-// own image in REGISTRY, and adds a Deployment of it. Exits with 1 if a pod is on a node that its
-// image does not support, or if an invariant was violated.
+// the steps of each pod. If the cluster has a node with an architecture taint and the plugin for
+// scheduling policies, a Deployment is added: a PodSchedulingPolicy sends its pod to that node, and
+// it must tolerate the taint.
+// OWN_IMAGE names an index of the operator's own image in REGISTRY, and adds a Deployment of it.
+// Exits with 1 if a pod is on a node that its image does not support or that its policy does not
+// want, or if an invariant was violated.
 #include <algorithm>
 #include <cstdlib>
 #include <iomanip>
@@ -20,6 +22,7 @@
 #include "e2e/framework/rules.h"
 #include "e2e/framework/scene.h"
 #include "kube/client/typed.h"
+#include "policy/scheduling_policy.h"
 
 namespace e2e {
 namespace {
@@ -32,18 +35,20 @@ using kube::Result;
 
 constexpr const char* kNamespace = "demo";
 constexpr const char* kRegistriesName = "demo-registries";
+// The value of the label `pool`, and the name of the policy for pods with it.
+constexpr const char* kPool = "tainted-arm64";
 
 struct Workload {
   const char* name;
   const char* tier;
   const char* image;
   int replicas;
-  // The only one for its pods; "" for any.
-  std::string node = "";
+  // Its pods belong to kPool.
+  bool pool = false;
 };
 
-// `tainted_node`: as TaintedNodeOf().
-std::vector<Workload> Workloads(const std::string& tainted_node) {
+// `pool`: with the one of kPool.
+std::vector<Workload> Workloads(bool pool) {
   std::vector<Workload> workloads = {
       {"shop", "web", "demo/multi:1", 2},      {"search", "web", "demo/arm64-amd64:1", 2},
       {"reports", "batch", "demo/multi:1", 2}, {"ledger", "batch", "demo/ppc64le-s390x:1", 2},
@@ -52,8 +57,7 @@ std::vector<Workload> Workloads(const std::string& tainted_node) {
   // One replica: it is preferred on arm64, a node of kwok, and needs no certificates there.
   if (const char* own = std::getenv("OWN_IMAGE"))
     workloads.push_back({"own-webhook", "web", own, 1});
-  if (!tainted_node.empty())
-    workloads.push_back({"arm-pool", "web", "demo/multi:1", 1, tainted_node});
+  if (pool) workloads.push_back({"arm-pool", "web", "demo/multi:1", 1, /*pool=*/true});
   return workloads;
 }
 
@@ -85,12 +89,14 @@ Result<> DeleteEarlierDemo(Cluster& cluster) {
   return Ok();
 }
 
-// Creates the ClusterPodPlacementConfig unless it exists: an existing one is not changed.
-Result<> EnsureClusterConfig(Scene& scene) {
+// Creates the ClusterPodPlacementConfig unless it exists: an existing one is not changed. Returns:
+// whether it has the plugin for scheduling policies.
+Result<bool> EnsureClusterConfig(Scene& scene) {
+  constexpr char kEnabled[] = "spec.plugins.schedulingPolicies.enabled";
   Result<Json> found = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
   if (found) {
     std::cout << "ClusterPodPlacementConfig cluster: exists" << std::endl;
-    return Ok();
+    return kube::BoolAt(*found, kEnabled);
   }
   Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
   registries["metadata"] = {{"name", kRegistriesName},
@@ -101,12 +107,14 @@ Result<> EnsureClusterConfig(Scene& scene) {
                                                        kube::Unstructured(std::move(registries)),
                                                        {std::string(api::kFieldManager)}));
   if (!applied) return applied.error();
-  Json config =
-      MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", kRegistriesName).Build();
+  Json config = MakeClusterConfig()
+                    .Set("/spec/registriesConfigMapRef/name", kRegistriesName)
+                    .Set("/spec/plugins/schedulingPolicies/enabled", true)
+                    .Build();
   Result<Json> created = scene.Create(kClusterConfigs, config);
   if (!created) return created.error();
   std::cout << "ClusterPodPlacementConfig cluster: created" << std::endl;
-  return Ok();
+  return true;
 }
 
 Result<> Await(Scene& scene, const Condition& condition) {
@@ -143,11 +151,25 @@ Result<> CreateConfigs(Scene& scene) {
   return Await(scene, ShardReady());
 }
 
+// Pods with the label of the pool run on `node`.
+Result<> CreatePolicy(Scene& scene, const std::string& node) {
+  const kube::Resource& kind = policy::kPodSchedulingPolicies;
+  Json policy = {{"apiVersion", kind.ApiVersion()}, {"kind", std::string(kind.kind)}};
+  policy["metadata"]["name"] = kPool;
+  policy["spec"]["podSelector"]["matchLabels"]["pool"] = kPool;
+  policy["spec"]["nodeSelector"]["kubernetes.io/hostname"] = node;
+  Result<Json> created = scene.Create(kind, policy);
+  if (!created) return created.error();
+  std::cout << "PodSchedulingPolicy " << kPool << ": pods with the label pool=" << kPool
+            << " run on node " << node << std::endl;
+  return Await(scene, HasStatusCondition(kind, kPool, std::string(policy::kReady), "True"));
+}
+
 Result<> CreateWorkloads(Scene& scene, const std::vector<Workload>& workloads) {
   for (const Workload& workload : workloads) {
     PodBuilder pod =
         MakePod("").Label("tier", workload.tier).Image(scene.cluster().Image(workload.image));
-    if (!workload.node.empty()) pod.NodeSelector("kubernetes.io/hostname", workload.node);
+    if (workload.pool) pod.Label("pool", kPool);
     Result<Json> created = scene.Create(
         kDeployments, MakeDeployment(workload.name, pod).Replicas(workload.replicas).Build());
     if (!created) return created.error();
@@ -200,8 +222,9 @@ class StepPrinter {
   std::map<std::string, size_t> printed_;  // by uid
 };
 
-// Prints the table. True if every pod is on a supported node and no invariant was violated.
-bool PrintVerdicts(Scene& scene) {
+// Prints the table. True if every pod is on a supported node, those of the pool are on `pool_node`,
+// and no invariant was violated.
+bool PrintVerdicts(Scene& scene, const std::string& pool_node) {
   std::map<std::string, std::string> architectures = NodeArchitectures(scene);
   std::vector<Json> pods;
   for (const PodHistory* pod : scene.pods().All()) {
@@ -214,6 +237,8 @@ bool PrintVerdicts(Scene& scene) {
   for (const Json& pod : pods) {
     std::string landed = architectures[NodeOf(pod)];
     Verdict verdict = VerdictOn(pod, pods, architectures);
+    if (LabelOf(pod, "pool") == kPool && NodeOf(pod) != pool_node)
+      verdict = {.good = false, .text = "WRONG: not on the node of its policy"};
     all_good = all_good && verdict.good;
     std::cout << std::setw(32) << kube::StringAt(pod, "metadata.name") << std::setw(30)
               << RequirementText(pod) << std::setw(26) << PreferencesText(pod) << std::setw(10)
@@ -256,20 +281,24 @@ Result<bool> RunDemo(Cluster& cluster) {
   scene.KeepNamespace();
 
   Title("configuration");
-  Result<> done = EnsureClusterConfig(scene);
-  if (done) done = Await(scene, ClusterConfigReady());
+  Result<bool> policies = EnsureClusterConfig(scene);
+  if (!policies) return policies.error();
+  Result<> done = Await(scene, ClusterConfigReady());
   if (done) done = CreateConfigs(scene);
   if (!done) return done.error();
 
   Title("nodes");
   Result<std::vector<Json>> nodes = scene.List(kNodes);
   if (!nodes) return nodes.error();
-  std::string tainted = TaintedNodeOf(*nodes);
+  const std::string tainted = TaintedNodeOf(*nodes);
   for (const auto& [node, architecture] : NodeArchitectures(scene)) {
     std::cout << "  " << std::left << std::setw(36) << node << architecture
               << (node == tainted ? ", with a taint of its architecture" : "") << std::endl;
   }
-  std::vector<Workload> workloads = Workloads(tainted);
+  const bool pool = *policies && !tainted.empty();
+  if (pool) done = CreatePolicy(scene, tainted);
+  if (!done) return done.error();
+  std::vector<Workload> workloads = Workloads(pool);
 
   Title("steps of each pod, in seconds since its creation");
   done = CreateWorkloads(scene, workloads);
@@ -280,7 +309,7 @@ Result<bool> RunDemo(Cluster& cluster) {
     cluster.Pause(20ms);
 
   Title("nodes of the pods");
-  bool good = PrintVerdicts(scene);
+  bool good = PrintVerdicts(scene, tainted);
   if (!good) std::cout << "\n" << scene.Describe("") << std::endl;
   PrintHints();
   return good;

@@ -142,7 +142,7 @@ DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const Operan
       {kube::kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
       {kube::kDeployments, OperandDeployment(webhook, options)},
       {kube::kServices, OperandService(webhook)},
-      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook), options.network_policies},
   };
 }
 

@@ -73,6 +73,15 @@ Json Find(const DesiredObjects& objects, std::string_view kind) {
   return nullptr;
 }
 
+TEST(PolicyObjectsTest, AnOptionLeavesTheNetworkPolicyOut) {
+  for (bool with : {true, false}) {
+    OperandOptions options = kOptions;
+    options.network_policies = with;
+    for (const DesiredObject& object : PolicyObjects({}, options))
+      EXPECT_EQ(object.wanted, with || object.resource.kind != "NetworkPolicy") << object.body;
+  }
+}
+
 TEST(PolicyObjectsTest, TheWebhookIsAnApiClientOfTheCluster) {
   DesiredObjects objects = PolicyObjects({.enabled = true}, kOptions);
   EXPECT_EQ(objects.front().resource.kind, "ServiceAccount");

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kube/base/clock.h"
+#include "kube/base/utf8.h"
 
 namespace api {
 namespace {
@@ -22,19 +23,12 @@ bool IsReason(std::string_view reason) {
          });
 }
 
-// Cuts to at most `size` bytes and between characters: half a character would be invalid UTF-8.
-void Truncate(std::string& text, size_t size) {
-  if (text.size() <= size) return;
-  while (size > 0 && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80) --size;
-  text.resize(size);
-}
-
 }  // namespace
 
 bool SetCondition(std::vector<Condition>& conditions, Condition condition,
                   std::chrono::system_clock::time_point now) {
   if (!IsReason(condition.reason)) condition.reason = "Unknown";
-  Truncate(condition.message, kMaxMessage);
+  condition.message.resize(kube::CutUtf8(condition.message, kMaxMessage).size());
   auto at = std::find_if(conditions.begin(), conditions.end(), [&](const Condition& existing) {
     return existing.type == condition.type;
   });

@@ -97,6 +97,12 @@ class FieldSchema {
   void operator()(std::string_view name, const std::string&, LabelKey) {
     Add(name, {{"type", "string"}});
   }
+  void operator()(std::string_view name, const std::string&, DnsLabel) {
+    Add(name, {{"type", "string"}, {"maxLength", 63}}, kRequired);
+  }
+  void operator()(std::string_view name, const std::string&, MaxSize max) {
+    Add(name, {{"type", "string"}, {"maxLength", max.bytes}}, kRequired);
+  }
   void operator()(std::string_view name, const std::vector<std::string>&, SomeOf allowed) {
     Json item = {{"type", "string"}, {"enum", Json::array()}};
     for (std::string_view value : allowed.values) item["enum"].push_back(std::string(value));
@@ -178,8 +184,13 @@ void ExpectSame(const Json& crd, const Json& code, const std::string& path) {
   if (code.contains("unique")) {
     std::string rule = UniqueRule(code["unique"].get<std::string>());
     const Json* rules = Find(crd, "x-kubernetes-validations");
-    ASSERT_NE(rules, nullptr) << path << " has no rule " << rule;
-    EXPECT_EQ(rules->at(0)["rule"], rule) << path;
+    const Json* keys = Find(crd, "x-kubernetes-list-map-keys");
+    ASSERT_TRUE(rules != nullptr || keys != nullptr) << path << " has no rule " << rule;
+    if (keys != nullptr) {
+      EXPECT_EQ(*keys, Json::array({code["unique"]})) << path;
+    } else {
+      EXPECT_EQ(rules->at(0)["rule"], rule) << path;
+    }
   }
   Json properties = crd.value("properties", Json::object());
   Json fields = code.value("properties", Json::object());

@@ -42,6 +42,14 @@ struct OneOf {
 // Of a std::string: the key of a label or taint.
 struct LabelKey {};
 
+// Of a std::string: a DNS label, at most 63 lower-case letters, digits and inner '-'.
+struct DnsLabel {};
+
+// Of a std::string that must not be empty: its largest size in bytes.
+struct MaxSize {
+  size_t bytes;
+};
+
 // Of a std::vector<std::string>: at least one of the values, each once.
 struct SomeOf {
   std::span<const std::string_view> values;

@@ -5,6 +5,7 @@
 
 #include "api/label_selector.h"
 #include "api/period.h"
+#include "kube/base/join.h"
 
 namespace api {
 
@@ -55,6 +56,26 @@ void JsonFieldReader::operator()(std::string_view name, std::string& value, Labe
   }
 }
 
+void JsonFieldReader::operator()(std::string_view name, std::string& value, DnsLabel) {
+  constexpr size_t kMaxLabel = 63;
+  std::string text = reader_.String(name, kRequired);
+  if (text.empty()) return;
+  if (text.size() <= kMaxLabel && text.find('.') == std::string::npos && IsDnsSubdomain(text)) {
+    value = std::move(text);
+  } else {
+    reader_.Problem(name, "must have at most 63 lower-case letters, digits and inner '-'");
+  }
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::string& value, MaxSize max) {
+  std::string text = reader_.String(name, kRequired);
+  if (text.size() <= max.bytes) {
+    value = std::move(text);
+  } else {
+    reader_.Problem(name, "must have at most " + std::to_string(max.bytes) + " bytes");
+  }
+}
+
 void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>& values,
                                  SomeOf allowed) {
   const Json* list = reader_.Array(name, allowed.values.size());
@@ -66,10 +87,7 @@ void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>
     bool known =
         std::find(allowed.values.begin(), allowed.values.end(), text) != allowed.values.end();
     if (!known || std::find(read.begin(), read.end(), text) != read.end()) {
-      std::string choices;
-      for (std::string_view choice : allowed.values)
-        choices += (choices.empty() ? "" : ", ") + std::string(choice);
-      reader_.Problem(name, "must be some of " + choices + ", each once");
+      reader_.Problem(name, "must be some of " + kube::Join(allowed.values) + ", each once");
       return;
     }
     read.push_back(std::move(text));
@@ -149,6 +167,14 @@ void JsonFieldWriter::operator()(std::string_view name, const std::string& value
 }
 
 void JsonFieldWriter::operator()(std::string_view name, const std::string& value, LabelKey) {
+  Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, DnsLabel) {
+  Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, MaxSize) {
   Put(name, value);
 }
 

@@ -34,6 +34,8 @@ class JsonFieldReader {
   void operator()(std::string_view name, std::string& value, OneOf allowed, Presence = kOptional);
   void operator()(std::string_view name, std::string& value, ObjectName);
   void operator()(std::string_view name, std::string& value, LabelKey);
+  void operator()(std::string_view name, std::string& value, DnsLabel);
+  void operator()(std::string_view name, std::string& value, MaxSize);
   void operator()(std::string_view name, std::vector<std::string>& values, SomeOf allowed);
   void operator()(std::string_view name, std::chrono::seconds& value, Period period);
   void operator()(std::string_view name, std::optional<kube::meta::LabelSelector>& value);
@@ -79,6 +81,8 @@ class JsonFieldWriter {
   void operator()(std::string_view name, const std::string& value, OneOf, Presence = kOptional);
   void operator()(std::string_view name, const std::string& value, ObjectName);
   void operator()(std::string_view name, const std::string& value, LabelKey);
+  void operator()(std::string_view name, const std::string& value, DnsLabel);
+  void operator()(std::string_view name, const std::string& value, MaxSize);
   void operator()(std::string_view name, const std::vector<std::string>& values, SomeOf);
   void operator()(std::string_view name, std::chrono::seconds value, Period);
   void operator()(std::string_view name, const std::optional<kube::meta::LabelSelector>& value);

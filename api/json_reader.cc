@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "kube/base/join.h"
+
 namespace api {
 
 using kube::Json;
@@ -76,10 +78,7 @@ std::string JsonReader::Enum(std::string_view name, std::span<const std::string_
   std::string text = String(name, presence);
   if (problems_.size() != before || (text.empty() && Value(name, kOptional) == nullptr)) return "";
   if (std::find(allowed.begin(), allowed.end(), text) != allowed.end()) return text;
-  std::string choices;
-  for (std::string_view choice : allowed)
-    choices += (choices.empty() ? "" : ", ") + std::string(choice);
-  Problem(name, "must be one of " + choices);
+  Problem(name, "must be one of " + kube::Join(allowed));
   return "";
 }
 

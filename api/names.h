@@ -40,6 +40,8 @@ inline constexpr std::string_view kNotSet = "not-set";
 inline constexpr std::string_view kSet = "set";
 
 // Pod annotations.
+// By the local webhook: the names of the PodPlacementConfigs that gated the pod, and CONFIG/RULE
+// for each of their rules that matched, comma separated.
 inline constexpr std::string_view kLocalConfigsAnnotation = "multiarch.openshift.io/local-configs";
 inline constexpr std::string_view kPreferredAffinitySourcesAnnotation =
     "multiarch.openshift.io/preferred-affinity-sources";
@@ -95,6 +97,7 @@ inline constexpr std::string_view kReasonPreferredDuplicates =
 inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredicateSet";
 inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
 inline constexpr std::string_view kReasonTolerationsSet = "ArchAwareTolerationsSet";
+inline constexpr std::string_view kReasonRulesNotEvaluated = "ArchAwareRulesNotEvaluated";
 inline constexpr std::string_view kReasonPoliciesAdded = "SchedulingPoliciesAdded";
 inline constexpr std::string_view kReasonPoliciesMissed = "SchedulingPoliciesMissed";
 
@@ -125,7 +128,8 @@ inline constexpr std::string_view kPolicyProbeAnnotation = "multiarch.openshift.
 // name.
 inline constexpr std::string_view kShardControllerName = "pod-placement-shard-controller";
 inline constexpr std::string_view kShardWebhookName = "pod-placement-shard-web-hook";
-// Cluster-scoped, so the namespace is part of the name: "pod-placement-shard-NAMESPACE".
+// Cluster-scoped, so the namespace is part of the name: "pod-placement-shard-NAMESPACE". The
+// namespace's ValidatingAdmissionPolicy of rules and its binding have the same name.
 inline std::string ShardWebhookConfigurationName(std::string_view ns) {
   return "pod-placement-shard-" + std::string(ns);
 }
@@ -136,7 +140,8 @@ inline std::string ShardWebhookConfigurationName(std::string_view ns) {
 inline constexpr std::string_view kClusterGatePath = "/add-pod-scheduling-gate";
 inline constexpr std::string_view kClusterPreferencesPath =
     "/add-pod-scheduling-gate/with-preferences";
-// Path of a shard's webhook, followed by the name of the PodPlacementConfig.
+// Path of a shard's webhook, followed by CONFIG, the name of the PodPlacementConfig, or
+// CONFIG/RULE.
 inline constexpr std::string_view kLocalGatePathPrefix = "/local/";
 // Paths of the operator's webhooks.
 inline constexpr std::string_view kValidateConfigPath =

@@ -22,6 +22,11 @@ std::span<const Platform> PodPlacementConfig::Preferences() const {
   return scoring.platforms;
 }
 
+std::span<const CelRule> PodPlacementConfig::Rules() const {
+  if (!problems.empty()) return {};
+  return spec.cel_rules;
+}
+
 const ArchitectureTolerations* PodPlacementConfig::Tolerations() const {
   if (!problems.empty() || !spec.plugins || !spec.plugins->architecture_tolerations) return nullptr;
   return &*spec.plugins->architecture_tolerations;

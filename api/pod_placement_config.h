@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "api/architecture_tolerations.h"
+#include "api/cel_rule.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
 #include "api/fields.h"
@@ -44,11 +45,14 @@ struct PodPlacementConfigSpec {
   int32_t priority = 0;
   // nullopt only with problems.
   std::optional<Plugins> plugins;
+  // For the pods of `label_selector`. In their order, and before the plugin nodeAffinityScoring.
+  std::vector<CelRule> cel_rules;
 
   static void Fields(auto& spec, auto& field) {
     field("labelSelector", spec.label_selector);
     field("priority", spec.priority, Range{.low = 0, .high = 255});
     field("plugins", spec.plugins, kRequired);
+    field("celRules", spec.cel_rules, Items{.max = kMaxCelRules, .unique = "name"});
   }
 };
 
@@ -96,6 +100,10 @@ class PodPlacementConfig {
 
   // The preferences to apply: none if the plugin is absent or disabled, or the config has problems.
   std::span<const Platform> Preferences() const;
+  // The rules in their order: none if the config has problems.
+  std::span<const CelRule> Rules() const;
+  // The config may give preferences to a pod: by the plugin or by a rule.
+  bool MayPrefer() const { return !Preferences().empty() || !Rules().empty(); }
   // The plugin architectureTolerations; nullptr if it is absent, or the config has problems.
   const ArchitectureTolerations* Tolerations() const;
 

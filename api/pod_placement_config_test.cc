@@ -24,7 +24,9 @@ constexpr const char* kWhole = R"({
     "labelSelector": {"matchLabels": {"app": "web"}, "matchExpressions": [{"key": "tier", "operator": "In", "values": ["x"]}]},
     "priority": 100,
     "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [
-      {"architecture": "arm64", "weight": 75}, {"architecture": "amd64", "weight": 25}]}}},
+      {"architecture": "arm64", "weight": 75}, {"architecture": "amd64", "weight": 25}]}},
+    "celRules": [{"name": "large", "expression": "size(object.spec.containers) > 4",
+                  "platforms": [{"architecture": "s390x", "weight": 5}]}]},
   "status": {
     "observedGeneration": 3,
     "conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 3,
@@ -39,6 +41,34 @@ TEST(PodPlacementConfigTest, ReadsAndWritesAllFields) {
   EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"arm64", 75}, Platform{"amd64", 25}));
   EXPECT_EQ(config.status.controllers.at(0).ready_replicas, 1);
   EXPECT_EQ(config.ToJson(), Json::parse(kWhole));
+}
+
+TEST(PodPlacementConfigTest, Rules) {
+  PodPlacementConfig config = Read(kWhole);
+  ASSERT_EQ(config.Rules().size(), 1u);
+  EXPECT_EQ(config.Rules()[0].name, "large");
+  EXPECT_THAT(config.Rules()[0].platforms, ElementsAre(Platform{"s390x", 5}));
+  const std::string platforms = R"("platforms": [{"architecture": "arm64", "weight": 5}])";
+  auto with = [&](const std::string& rules) {
+    return Read((R"({"spec": {"plugins": {}, "celRules": [)" + rules + "]}}").c_str());
+  };
+  EXPECT_TRUE(with(R"({"name": "a", "expression": "true", )" + platforms + "}").MayPrefer());
+  EXPECT_FALSE(with("").MayPrefer());
+  EXPECT_TRUE(config.MayPrefer());
+  // Of a config with a problem, no rule counts.
+  std::string rule = R"({"name": "a", "expression": "true", )" + platforms + "}";
+  for (const std::string& wrong :
+       {R"({"name": "A", "expression": "true", )" + platforms + "}",
+        R"({"name": "a.b", "expression": "true", )" + platforms + "}",
+        R"({"expression": "true", )" + platforms + "}", R"({"name": "b", )" + platforms + "}",
+        R"({"name": "b", "expression": ")" + std::string(kMaxCelExpression + 1, 'x') + "\", " +
+            platforms + "}",
+        std::string(R"({"name": "b", "expression": "true"})"), rule}) {
+    PodPlacementConfig refused = with(rule + "," + wrong);
+    EXPECT_EQ(refused.problems.size(), 1u) << wrong;
+    EXPECT_THAT(refused.Rules(), IsEmpty()) << wrong;
+    EXPECT_FALSE(refused.MayPrefer()) << wrong;
+  }
 }
 
 TEST(PodPlacementConfigTest, PriorityIsZeroByDefault) {

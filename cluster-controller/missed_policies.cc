@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/names.h"
+#include "kube/base/join.h"
 #include "policy/index.h"
 #include "policy/make_up.h"
 #include "policy/target.h"
@@ -14,22 +15,12 @@ namespace {
 
 using kube::core::Pod;
 
-std::string Joined(const std::vector<std::string>& items) {
-  std::string text;
-  for (const std::string& item : items) text += (text.empty() ? "" : ", ") + item;
-  return text;
-}
-
-// The names of at most three policies: a message of an event is short.
+// The names of some policies: a message of an event is short.
 std::string Describe(const std::vector<const policy::SchedulingPolicy*>& policies) {
   constexpr size_t kShown = 3;
   std::vector<std::string> names;
-  for (size_t i = 0; i < std::min(policies.size(), kShown); ++i)
-    names.push_back(policies[i]->Describe());
-  std::string text = Joined(names);
-  if (policies.size() > kShown)
-    text += " and " + std::to_string(policies.size() - kShown) + " more";
-  return text;
+  for (const policy::SchedulingPolicy* policy : policies) names.push_back(policy->Describe());
+  return kube::Join(names, kShown);
 }
 
 }  // namespace
@@ -65,13 +56,13 @@ bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
   if (!made_up.added.empty()) {
     events.push_back({api::kReasonPoliciesAdded,
                       "The pod was created without its scheduling policies: added " +
-                          Joined(made_up.added) + " of " + Describe(selected->policies)});
+                          kube::Join(made_up.added) + " of " + Describe(selected->policies)});
   }
   if (!made_up.missed.empty()) {
     events.push_back({api::kReasonPoliciesMissed,
                       "The pod was created without its scheduling policies, and cannot be "
                       "changed any more in " +
-                          Joined(made_up.missed) + " of " + Describe(selected->policies),
+                          kube::Join(made_up.missed) + " of " + Describe(selected->policies),
                       true});
   }
   return !made_up.added.empty();

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/names.h"
+#include "kube/base/join.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
 #include "placement/preference.h"
@@ -15,14 +16,10 @@ namespace {
 
 using kube::core::Pod;
 
-// At most kShown of `items`: the API server limits the length of event messages.
+// The API server limits the length of event messages.
 std::string ListOf(const std::vector<std::string>& items) {
   constexpr size_t kShown = 8;
-  std::string text;
-  for (size_t i = 0; i < std::min(items.size(), kShown); ++i)
-    text += (i == 0 ? "" : ", ") + items[i];
-  if (items.size() > kShown) text += " and " + std::to_string(items.size() - kShown) + " more";
-  return text;
+  return kube::Join(items, kShown);
 }
 
 void AddPreferencesEvents(const PreferenceResult& preferences, Release& release) {

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "kube/base/utf8.h"
 #include "placement/pod_metadata.h"
 
 namespace placement {
@@ -103,14 +104,9 @@ RequirementResult ApplyFallback(Pod& pod, std::string_view architecture) {
 
 void ApplyInspectionError(Pod& pod, std::string_view message, int tries) {
   constexpr size_t kMaxMessage = 256;
-  size_t size = std::min(message.size(), kMaxMessage);
-  // Do not cut inside a UTF-8 character.
-  while (size > 0 && size < message.size() &&
-         (static_cast<unsigned char>(message[size]) & 0xC0) == 0x80)
-    --size;
   SetLabel(pod, api::kInspectErrorLabel, "");
   SetLabel(pod, api::kInspectErrorCountLabel, std::to_string(tries));
-  SetAnnotation(pod, api::kInspectErrorAnnotation, message.substr(0, size));
+  SetAnnotation(pod, api::kInspectErrorAnnotation, kube::CutUtf8(message, kMaxMessage));
 }
 
 void ClearInspectionError(Pod& pod) {

@@ -14,12 +14,12 @@ bool Matches(const std::optional<kube::meta::LabelSelector>& selector,
   return matches && *matches;
 }
 
+}  // namespace
+
 bool CanSelect(const SchedulingPolicy& policy) {
   return policy.problems.empty() && policy.pod_selector && !policy.criteria.empty() &&
          (!policy.of_cluster() || policy.namespace_selector);
 }
-
-}  // namespace
 
 void Index::Put(SchedulingPolicy policy) {
   Remove(policy.scope, policy.ns, policy.name);

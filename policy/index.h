@@ -25,6 +25,9 @@
 
 namespace policy {
 
+// False if the policy has problems, no criteria, or lacks a selector.
+bool CanSelect(const SchedulingPolicy& policy);
+
 class Index {
  public:
   // Adds the policy, or replaces the one of its scope, namespace and name.

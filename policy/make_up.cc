@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "policy/canonical.h"
+#include "policy/json_lists.h"
 #include "policy/merge.h"
 #include "policy/pod_json.h"
 
@@ -19,18 +20,6 @@ constexpr char kNodeAffinity[] = "nodeAffinity";
 constexpr char kTerms[] = "nodeSelectorTerms";
 constexpr char kExpressions[] = "matchExpressions";
 constexpr char kFields[] = "matchFields";
-
-const Json& ListAt(const Json& json, const std::string& path) {
-  static const Json kNone = Json::array();
-  const Json* list = kube::Find(json, path);
-  return list != nullptr && list->is_array() ? *list : kNone;
-}
-
-std::set<std::string> TextsOf(const Json& list) {
-  std::set<std::string> texts;
-  for (const Json& item : list) texts.insert(CanonicalText(item));
-  return texts;
-}
 
 // Adds the messages of `after` whose texts `before` does not have.
 template <class List>

@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+#include "policy/json_lists.h"
+
 namespace policy {
 namespace {
 
@@ -12,12 +14,6 @@ using kube::Json;
 
 // Reading a term, a requirement or a value costs as much as so many comparisons.
 constexpr size_t kReading = 10;
-
-const Json& ListAt(const Json& parent, std::string_view path) {
-  static const Json kNone = Json::array();
-  const Json* found = kube::Find(parent, path);
-  return found != nullptr && found->is_array() ? *found : kNone;
-}
 
 // Node selector terms with their requirements and values.
 size_t SizeOf(const Json& terms) {

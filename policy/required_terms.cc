@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "policy/canonical.h"
+#include "policy/json_lists.h"
 
 namespace policy {
 namespace {
@@ -25,17 +26,10 @@ struct PodTerm {
   bool Matches() const { return !expressions.empty() || !fields.empty(); }
 };
 
-std::set<std::string> TextsOf(const Json& term, const char* list) {
-  std::set<std::string> texts;
-  const Json* requirements = kube::Find(term, list);
-  if (requirements == nullptr || !requirements->is_array()) return texts;
-  for (const Json& requirement : *requirements) texts.insert(CanonicalText(requirement));
-  return texts;
-}
-
 PodTerm PodTermFrom(const Json& json) {
-  return {
-      .json = json, .expressions = TextsOf(json, kExpressions), .fields = TextsOf(json, kFields)};
+  return {.json = json,
+          .expressions = TextsOf(ListAt(json, kExpressions)),
+          .fields = TextsOf(ListAt(json, kFields))};
 }
 
 bool HasAll(const std::set<std::string>& texts, const std::vector<Part>& parts) {
@@ -59,10 +53,8 @@ void Prepend(const std::vector<Part>& parts, const char* list, Json& term,
     merged.push_back(part.json);
     added.insert(part.canonical);
   }
-  if (const Json* own = kube::Find(term, list); own != nullptr && own->is_array()) {
-    for (const Json& requirement : *own) {
-      if (!added.contains(CanonicalText(requirement))) merged.push_back(requirement);
-    }
+  for (const Json& requirement : ListAt(term, list)) {
+    if (!added.contains(CanonicalText(requirement))) merged.push_back(requirement);
   }
   term[list] = std::move(merged);
   texts.merge(added);

@@ -9,6 +9,7 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
+#include "kube/base/utf8.h"
 
 namespace policy {
 namespace {
@@ -18,11 +19,7 @@ using Values = std::set<std::string>;
 
 std::string Cut(std::string text) {
   constexpr size_t kMaxWarning = 256;
-  size_t size = std::min(text.size(), kMaxWarning);
-  // Do not cut inside a UTF-8 character.
-  while (size > 0 && size < text.size() && (static_cast<unsigned char>(text[size]) & 0xC0) == 0x80)
-    --size;
-  text.resize(size);
+  text.resize(kube::CutUtf8(text, kMaxWarning).size());
   return text;
 }
 

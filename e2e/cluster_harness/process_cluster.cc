@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "e2e/cluster_harness/process_cluster.h"
 
+#include <algorithm>
 #include <cstdlib>
 #include <fstream>
 #include <sstream>
@@ -110,6 +111,21 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
   cluster->tasks_.Spawn("process-kubelet", cluster->kubelet_->Run());
   if (audit) cluster->FollowRoles();
   return cluster;
+}
+
+Result<> ProcessCluster::KillApiServer() {
+  auto deadline = clock().Now() + timeout();
+  while (true) {
+    auto namespaces = Run(kube::ListObjects(client(), kNamespaces, kube::ListOptions()));
+    if (!namespaces) return namespaces.error();
+    auto deleted = std::find_if(
+        namespaces->items.begin(), namespaces->items.end(),
+        [](const kube::Unstructured& ns) { return ns.metadata().has_deletion_timestamp(); });
+    if (deleted == namespaces->items.end()) return plane_->KillApiServer();
+    if (clock().Now() > deadline)
+      return Error::DeadlineExceeded("namespace " + deleted->metadata().name() + " still exists");
+    Pause(100ms);
+  }
 }
 
 Result<> ProcessCluster::AwaitApiServer() {

@@ -49,6 +49,9 @@ class ProcessCluster : public Cluster {
   // The requests of the operator's programs so far and the rights of their roles. Needs
   // ControlPlaneOptions::audit.
   kube::Result<RbacAudit> ReadAudit();
+  // Kills the API server when no namespace is being deleted: while a new API server does not serve
+  // custom resources yet, the namespace controller would leave those of a deleted namespace behind.
+  kube::Result<> KillApiServer();
   // Waits until /readyz succeeds.
   kube::Result<> AwaitApiServer();
 

@@ -128,7 +128,7 @@ class CrossNamespaceAffinityFlow : public PolicyFlow {
   Result<> RestartApiServer(const std::map<std::string, Json>& admission) {
     restarted_ = true;
     ControlPlane& plane = TheProcessCluster().control_plane();
-    Result<> done = plane.KillApiServer();
+    Result<> done = TheProcessCluster().KillApiServer();
     if (done) done = plane.StartApiServer(admission);
     if (done) done = TheProcessCluster().AwaitApiServer();
     return done;

@@ -176,7 +176,8 @@ TEST_F(ProcessFailuresFlow, TheApiServerMayBeDown) {
   std::map<std::string, int> restarts = Restarts();
 
   ControlPlane& plane = TheProcessCluster().control_plane();
-  ASSERT_TRUE(plane.KillApiServer());
+  Result<> killed = TheProcessCluster().KillApiServer();
+  ASSERT_TRUE(killed) << killed.error();
   cluster().Pause(3s);
   ASSERT_TRUE(plane.StartApiServer());
   auto back = TheProcessCluster().AwaitApiServer();

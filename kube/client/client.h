@@ -12,6 +12,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -54,6 +55,8 @@ struct ApiResponse {
   int status = 0;
   std::string content_type;
   std::string body;
+  // What the API server and its admission policies say to the user, in their order.
+  std::vector<std::string> warnings = {};
 };
 
 // The frames of one watch: protobuf frames without their length prefix, or one JSON document each.

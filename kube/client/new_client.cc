@@ -42,6 +42,18 @@ std::optional<std::chrono::seconds> RetryAfter(const HttpResponse& response) {
   return std::min(std::chrono::seconds(seconds), kMaxRetryAfter);
 }
 
+// The text of `299 - "text"` (RFC 7234, 5.5); "" for another format.
+std::string WarningText(std::string_view header) {
+  size_t begin = header.find('"');
+  std::string text;
+  if (begin == std::string_view::npos) return text;
+  for (size_t i = begin + 1; i < header.size() && header[i] != '"'; ++i) {
+    if (header[i] == '\\' && i + 1 < header.size()) ++i;
+    text += header[i];
+  }
+  return text;
+}
+
 Error ToError(const HttpResponse& response, std::string_view body) {
   Error error = DecodeStatus(response.status, response.Header("Content-Type"), body);
   std::optional<std::chrono::seconds> wait = RetryAfter(response);
@@ -203,7 +215,11 @@ Async<ApiResponse> HttpClient::Call(ApiRequest request) {
     if (!response) co_return response.error().Prefix(Describe(request));
     if (response->status >= 200 && response->status < 300) {
       std::string content_type(response->Header("Content-Type"));
-      co_return ApiResponse{response->status, std::move(content_type), std::move(response->body)};
+      std::vector<std::string> warnings;
+      for (std::string_view header : response->Headers("Warning"))
+        warnings.push_back(WarningText(header));
+      co_return ApiResponse{response->status, std::move(content_type), std::move(response->body),
+                            std::move(warnings)};
     }
 
     Error error = ToError(*response, response->body);

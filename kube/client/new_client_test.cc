@@ -148,6 +148,16 @@ class NewClientTest : public testing::Test {
   }
 };
 
+TEST_F(NewClientTest, ReturnsWarnings) {
+  Serve({{.body = "{}",
+          .fields = "Warning: 299 - \"it says \\\"no\\\" \\\\o/\"\r\n"
+                    "Warning: 299 - without quotes\r\n"
+                    "Warning: 299 - \"open\r\n"}});
+  Result<ApiResponse> response = Get();
+  ASSERT_THAT(response, IsOk());
+  EXPECT_THAT(response->warnings, ElementsAre("it says \"no\" \\o/", "", "open"));
+}
+
 TEST_F(NewClientTest, SendsHeadersAndCredentials) {
   Serve({{.status = 201, .body = "{}"}});
   config_.server += "k8s/clusters/c-1/";

@@ -36,6 +36,12 @@ inline constexpr Resource kMutatingWebhookConfigurations{"admissionregistration.
 inline constexpr Resource kValidatingWebhookConfigurations{"admissionregistration.k8s.io", "v1",
                                                            "validatingwebhookconfigurations",
                                                            "ValidatingWebhookConfiguration", false};
+inline constexpr Resource kValidatingAdmissionPolicies{"admissionregistration.k8s.io", "v1",
+                                                       "validatingadmissionpolicies",
+                                                       "ValidatingAdmissionPolicy", false};
+inline constexpr Resource kValidatingAdmissionPolicyBindings{
+    "admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings",
+    "ValidatingAdmissionPolicyBinding", false};
 inline constexpr Resource kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
 inline constexpr Resource kSubjectAccessReviews{

@@ -5,7 +5,9 @@
 #include <utility>
 
 #include "api/label_selector.h"
+#include "kube/base/utf8.h"
 #include "policy/index.h"
+#include "policy/target.h"
 #include "policy/webhook/policy_watch.h"
 #include "policy/webhook/replica.h"
 
@@ -28,28 +30,9 @@ constexpr char kBytes[] = "bytes";
 // Of a condition's message: an author gets the first problems.
 constexpr size_t kMaxProblems = 1024;
 
-bool CanSelect(SchedulingPolicy policy) {
-  policy::Index index;
-  index.Put(std::move(policy));
-  return !index.empty();
-}
-
-// As encoded by the webhook (policy/webhook/policy_watch.h).
-size_t BytesOf(const Json& policy) {
-  Json counted = Json::object();
-  for (const char* name : {"name", "namespace", "generation", "resourceVersion"}) {
-    if (const Json* value = kube::Find(policy, std::string("metadata.") + name))
-      counted["metadata"][name] = *value;
-  }
-  if (const Json* spec = kube::Find(policy, "spec")) counted["spec"] = *spec;
-  return Json::to_cbor(counted).size();
-}
-
-std::string Shortened(std::string text) {
+std::string Shortened(const std::string& text) {
   if (text.size() <= kMaxProblems) return text;
-  size_t end = kMaxProblems;
-  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xC0) == 0x80) --end;
-  return text.substr(0, end) + "...";
+  return std::string(kube::CutUtf8(text, kMaxProblems)) + "...";
 }
 
 bool WasInForce(const SchedulingPolicy& policy) {
@@ -106,7 +89,7 @@ void PolicyStore::Trim(Scope scope, Unstructured& object) {
       kept["metadata"][name] = *value;
   }
   if (const Json* status = kube::Find(object.body(), "status")) kept["status"] = *status;
-  kept[kBytes] = BytesOf(object.body());
+  kept[kBytes] = Json::to_cbor(policy::AppliedPart(object.body())).size();
   Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), scope);
   if (!policy) {
     kept[kProblems] = policy.error().message();
@@ -117,7 +100,7 @@ void PolicyStore::Trim(Scope scope, Unstructured& object) {
                                  .dump(-1, ' ', false, Json::error_handler_t::replace);
       if (selector.size() <= kMaxCoveredSelector) kept[kSelector] = std::move(selector);
     }
-    kept[kSelects] = CanSelect(std::move(*policy));
+    kept[kSelects] = policy::CanSelect(*policy);
   }
   object = Unstructured(std::move(kept));
 }
@@ -138,7 +121,7 @@ void PolicyStore::Put(const Unstructured& object, bool synced) {
   // Not a number: no replica can have it.
   if (entry.version == 0) entry.version = std::numeric_limits<uint64_t>::max();
   entry.change = ++changes_;
-  entry.reserved = key.ns == operator_namespace_ || key.ns.starts_with("kube-");
+  entry.reserved = policy::IsExcludedNamespace(key.ns, {}, operator_namespace_);
   Discharge(key.ns, entry);
   Charge(key.ns, static_cast<size_t>(kube::IntAt(object.body(), kBytes)), entry);
   entry.selects = !entry.reserved && !entry.too_large && kube::BoolAt(object.body(), kSelects);
@@ -147,9 +130,11 @@ void PolicyStore::Put(const Unstructured& object, bool synced) {
   waiting_.erase(key);
   if (!entry.selects) return;
   Count(key, entry, /*add=*/true);
-  // Another operator has set it in force, and only the operator may write the status.
-  Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), ScopeOf(key));
-  entry.in_force = !synced && policy && WasInForce(*policy);
+  if (!synced) {
+    // Another operator has set it in force, and only the operator may write the status.
+    Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), ScopeOf(key));
+    entry.in_force = policy && WasInForce(*policy);
+  }
   if (!entry.in_force) waiting_.insert(key);
 }
 

@@ -9,6 +9,7 @@
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "placement/selector.h"
+#include "policy/index.h"
 #include "policy/target.h"
 #include "policy/warnings.h"
 
@@ -137,8 +138,8 @@ Async<std::vector<std::string>> QuotaWarnings(kube::Client& client, kube::Clock&
                                               const std::string& operator_namespace,
                                               kube::TimePoint deadline) {
   std::vector<std::string> warnings;
-  bool selects = policy.pod_selector && (!policy.of_cluster() || policy.namespace_selector);
-  if (!selects || policy::CrossNamespaceTerms(policy.criteria).empty()) co_return warnings;
+  if (!policy::CanSelect(policy) || policy::CrossNamespaceTerms(policy.criteria).empty())
+    co_return warnings;
 
   std::vector<FullQuota> full;
   Result<> complete = co_await FindFullQuotas(client, clock, policy.ns, deadline, full);

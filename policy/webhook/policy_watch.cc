@@ -26,17 +26,6 @@ using kube::meta::ObjectMeta;
 
 constexpr kube::Duration kStopWithin = 5s;
 
-// Of a policy only these count: most bytes of a stored object are managed fields and status.
-void TrimPolicy(Unstructured& policy) {
-  Json trimmed = Json::object();
-  for (const char* field : {"name", "namespace", "generation", "resourceVersion"}) {
-    const Json* value = kube::Find(policy.body(), std::string("metadata.") + field);
-    if (value != nullptr) trimmed["metadata"][field] = *value;
-  }
-  if (const Json* spec = kube::Find(policy.body(), "spec")) trimmed["spec"] = *spec;
-  policy = Unstructured(std::move(trimmed));
-}
-
 // A policy without spec, which selects nothing.
 std::string PolicyStub(std::string_view packed) {
   Json policy = Json::from_cbor(packed, /*strict=*/true, /*allow_exceptions=*/false);
@@ -48,7 +37,7 @@ std::string PolicyStub(std::string_view packed) {
 
 kube::InformerOptions<Unstructured> PolicyOptions(Scope scope) {
   kube::InformerOptions<Unstructured> options;
-  options.trim = TrimPolicy;
+  options.trim = [](Unstructured& policy) { policy = Unstructured(AppliedPart(policy.body())); };
   options.resource =
       scope == Scope::kCluster ? kClusterPodSchedulingPolicies : kPodSchedulingPolicies;
   if (scope == Scope::kNamespace) {
@@ -80,6 +69,16 @@ Result<std::optional<std::string>> PackNamespace(std::string_view message) {
 }
 
 }  // namespace
+
+Json AppliedPart(const Json& policy) {
+  Json part = Json::object();
+  for (const char* field : {"name", "namespace", "generation", "resourceVersion"}) {
+    const Json* value = kube::Find(policy, std::string("metadata.") + field);
+    if (value != nullptr) part["metadata"][field] = *value;
+  }
+  if (const Json* spec = kube::Find(policy, "spec")) part["spec"] = *spec;
+  return part;
+}
 
 PolicyWatch::Kind::Kind(kube::Client& client, kube::Clock& clock, Scope of)
     : scope(of), informer(client, clock, PolicyOptions(of)) {}

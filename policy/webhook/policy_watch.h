@@ -31,6 +31,10 @@ namespace policy {
 inline constexpr kube::CacheBudget kPolicyBudget{
     .object = 64 * 1024, .one_namespace = 256 * 1024, .total = 4 * 1024 * 1024};
 
+// What a replica needs of a policy and what counts, as CBOR, for kPolicyBudget: most bytes of a
+// stored object are managed fields and status.
+kube::Json AppliedPart(const kube::Json& policy);
+
 class PolicyWatch {
  public:
   // `client` and `clock` outlive the watch.

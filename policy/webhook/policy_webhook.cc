@@ -14,6 +14,7 @@
 #include "kube/base/error.h"
 #include "kube/base/json_text.h"
 #include "kube/base/one_line.h"
+#include "kube/base/utf8.h"
 #include "kube/types/object_name.h"
 #include "policy/merge.h"
 
@@ -55,13 +56,8 @@ AdmissionResponse AnswerProbe(const PolicyReview& review, std::string_view probe
   return AdmissionResponse::Patched(std::move(patch).Take());
 }
 
-// Bounded, at the end of a UTF-8 character.
-std::string CutWarning(std::string warning) {
-  if (warning.size() <= kMaxWarning) return warning;
-  size_t end = kMaxWarning;
-  while (end > 0 && (static_cast<unsigned char>(warning[end]) & 0xc0) == 0x80) --end;
-  warning.resize(end);
-  return warning;
+std::string Bounded(const std::string& warning) {
+  return std::string(kube::CutUtf8(warning, kMaxWarning));
 }
 
 }  // namespace
@@ -170,7 +166,7 @@ AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target
   Result<MergeResult> merged = Merge(*target.spec, target.SpecPointer(), selected.policies);
   if (!merged) {
     return AdmissionResponse::Allowed().Warn(
-        CutWarning("scheduling policies are not applied: " + merged.error().message()));
+        Bounded("scheduling policies are not applied: " + merged.error().message()));
   }
   counters_.skipped_criteria.Increment(static_cast<double>(merged->warnings.size()));
   VLOG(1) << "uid=" << kube::OneLine(review.uid) << " object=" << kube::OneLine(review.ns) << "/"
@@ -185,7 +181,7 @@ AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target
   }
   AdmissionResponse response = AdmissionResponse::Patched(std::move(merged->patch));
   for (size_t i = 0; i < std::min(warnings.size(), kMaxWarnings); ++i)
-    response = std::move(response).Warn(CutWarning(std::move(warnings[i])));
+    response = std::move(response).Warn(Bounded(warnings[i]));
   return response;
 }
 

@@ -40,10 +40,13 @@ ALLOWED = {
     "placement": {"kube", "api"},
     "policy": {"kube", "api", "placement"},
     "watches": {"kube", "api"},
+    "rules": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement", "policy"},
-    "shard": {"kube", "api", "placement", "watches"},
-    "cluster-controller": {"kube", "api", "placement", "policy", "watches", "inspection"},
+    "shard": {"kube", "api", "placement", "rules", "watches"},
+    "cluster-controller": {
+        "kube", "api", "placement", "policy", "rules", "watches", "inspection"
+    },
     "operator": {"kube", "api", "placement", "policy", "watches", "inspection"},
     "examples": {"kube"},
 }

@@ -33,6 +33,7 @@
 #include "kube/types/apps.pb.h"
 #include "kube/types/coordination.pb.h"
 #include "kube/types/core.pb.h"
+#include "rules/asker.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -92,6 +93,7 @@ class Leader final : public kube::Term {
   InspectionQueue queue_;
   PodInspector inspector_;
   watches::FreshConfigs configs_;
+  rules::Asker rules_;
   MissedPolicies policies_;
   NamespaceSelection namespaces_;
   OpenShiftObjects openshift_;

@@ -15,6 +15,7 @@
 #include "kube/types/object_name.h"
 #include "placement/gate.h"
 #include "placement/ignored.h"
+#include "placement/local_configs.h"
 #include "placement/matching_configs.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
@@ -152,8 +153,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     }
   }
 
-  // The configs of the namespace, for a pod that no shard has processed. For other pods, the shard
-  // has set the preferences, and names the config that decides about tolerations.
+  // The configs of the namespace and their rules, for a pod that no shard has processed. For other
+  // pods, the shard has set the preferences, and names the config that decides about tolerations.
   std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
   std::string tolerations_of(placement::AnnotationOf(pod, api::kLocalTolerationsAnnotation));
   if (take_over || !ShardIsDone(pod) || !tolerations_of.empty()) {
@@ -165,8 +166,18 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     configs = std::move(*read);
   }
 
-  // Decide: pure, no I/O.
   if (configs != nullptr) decision.configs = placement::ConfigsFor(pod, *configs);
+  if ((take_over || !ShardIsDone(pod)) && placement::HasOpenRules(decision.configs)) {
+    Result<std::chrono::milliseconds> wait = co_await parts_.rules.Ask(stored, decision.configs);
+    if (IsNotFound(wait)) co_return Outcome::After(kRecheckAfter);
+    if (!wait) co_return wait.error().Prefix("ask about the rules of PodPlacementConfigs");
+    if (*wait > 0ms) {
+      VLOG(1) << log << " waits " << wait->count() << " ms for rules to be evaluated";
+      co_return Outcome::After(*wait);
+    }
+  }
+
+  // Decide: pure, no I/O.
   decision.take_over_shard = take_over;
   decision.cluster_platforms = cluster.Preferences();
   decision.cluster_tolerations = cluster.Tolerations();

@@ -3,6 +3,7 @@
 //
 //   both gates            prefetches the images; writes nothing (I1)
 //   cluster gate only     sets requirement, preferences and labels and removes the gate (I2)
+//   rules not evaluated   asks the API server, for pods that no shard has processed
 //   local gate only       waits for the shard; needs no images
 //   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
 //   gates
@@ -35,6 +36,7 @@
 #include "kube/types/core.pb.h"
 #include "kube/types/resource.h"
 #include "placement/release.h"
+#include "rules/asker.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -48,6 +50,7 @@ struct PodReconcilerParts {
   kube::TaskGroup& tasks;
   kube::EventRecorder& events;
   watches::FreshConfigs& configs;
+  rules::Asker& rules;
   PodInspector& inspector;
   const MissedPolicies& policies;
   ShardWatch& shards;

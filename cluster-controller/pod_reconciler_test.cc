@@ -25,6 +25,8 @@
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
 #include "policy/scheduling_policy.h"
+#include "rules/asker.h"
+#include "rules/testing/fake_rule_policy.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -123,13 +125,20 @@ class PodReconcilerTest : public testing::Test {
   }
 
   PodReconcilerParts Parts() {
-    return {"operator-ns", api_,
-            clock_,        tasks_,
-            events_,       configs_,
-            inspector_,    policies_,
-            shards_,       namespaces_,
-            known_,        placement_metrics_,
-            pods_,         cluster_configs_};
+    return {"operator-ns",   api_,      clock_,  tasks_,      events_, configs_,           rules_,
+            inspector_,      policies_, shards_, namespaces_, known_,  placement_metrics_, pods_,
+            cluster_configs_};
+  }
+  // The rule prefers `architecture` for pods of this kind (FakeRulePolicy).
+  api::PodPlacementConfig CreateConfigWithRule(const char* name, const char* kind,
+                                               const char* architecture, int priority = 0) {
+    api::PodPlacementConfig config;
+    config.mutable_metadata()->set_name(name);
+    config.mutable_metadata()->set_namespace_("ns");
+    config.spec.plugins = api::Plugins();
+    config.spec.priority = priority;
+    config.spec.cel_rules = {{kind, kind, {{architecture, 80}}}};
+    return api_.Create(config);
   }
   std::vector<std::string> Events() {
     kube::TaskGroup tasks(io_.get_executor());
@@ -175,6 +184,8 @@ class PodReconcilerTest : public testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   watches::FreshConfigs configs_{api_, clock_, {}};
+  rules::FakeRulePolicy client_{api_};
+  rules::Asker rules_{client_, clock_};
   FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
   kube::Metrics metrics_;
@@ -245,6 +256,54 @@ TEST_F(PodReconcilerTest, APodThatItsShardProcessedNeedsNoConfigs) {
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_EQ(api_.CountCalls("GET"), 0);
+}
+
+TEST_F(PodReconcilerTest, AsksAboutTheRulesOfAPodThatNoShardProcessed) {
+  client_.Enforce(CreateConfigWithRule("a", "large", "s390x"));
+  api_.Create<Pod>(GatedPod().Annotation("kind", "large"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Preferences(), 1);
+  EXPECT_EQ(client_.questions(), 1);
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+}
+
+TEST_F(PodReconcilerTest, DoesNotAskAboutRulesAfterTheShard) {
+  CreateConfigWithRule("a", "large", "s390x");
+  api_.Create<Pod>(GatedPod()
+                       .Label(api::kLocalGateLabel, api::kRemoved)
+                       .Annotation(api::kLocalTolerationsAnnotation, "a"));
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(client_.questions(), 0);
+}
+
+TEST_F(PodReconcilerTest, ATakeoverUsesTheRecordAndAsksAboutTheRest) {
+  CreateConfigWithRule("a", "large", "s390x");
+  client_.Enforce(CreateConfigWithRule("b", "large", "ppc64le", /*priority=*/1));
+  api_.Create<Pod>(GatedPod()
+                       .Gate(api::kLocalGate)
+                       .Annotation(api::kLocalConfigsAnnotation, "a/large")
+                       .Annotation("kind", "large"));
+  ASSERT_THAT(Reconcile(), IsOk());
+  clock_.Advance(30s);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Preferences(), 2);
+  EXPECT_EQ(client_.questions(), 1);
+}
+
+TEST_F(PodReconcilerTest, APodWaitsForItsRulesButNotForEver) {
+  CreateConfigWithRule("a", "large", "s390x");
+  api_.Create<Pod>(GatedPod().Annotation("kind", "large"));
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 100ms);
+  EXPECT_TRUE(Gated());
+  clock_.Advance(10s);
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_FALSE(Gated());
+  EXPECT_THAT(Events(), testing::Contains(api::kReasonRulesNotEvaluated));
 }
 
 TEST_F(PodReconcilerTest, TheClusterConfigAddsTolerationsInTheSameWrite) {

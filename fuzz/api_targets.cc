@@ -18,6 +18,7 @@
 #include "placement/gate.h"
 #include "placement/gating.h"
 #include "placement/ignored.h"
+#include "placement/local_configs.h"
 #include "placement/release.h"
 #include "policy/merge.h"
 #include "policy/scheduling_policy.h"
@@ -310,11 +311,16 @@ void FuzzPod(const std::string& input) {
         {"enabled", true},
         {"platforms", Json::array({{{"architecture", "arm64"}, {"weight", 7}}})}};
     json["spec"]["plugins"]["architectureTolerations"] = {{"enabled", true}};
+    json["spec"]["celRules"] =
+        Json::array({{{"name", "large"},
+                      {"expression", "true"},
+                      {"platforms", Json::array({{{"architecture", "s390x"}, {"weight", 1}}})}}});
     return std::vector{*api::PodPlacementConfig::FromJson(std::move(json))};
   }());
   static const std::vector<api::Platform> platforms = {{"amd64", 1}, {"arm64", 2}};
   placement::MatchingConfigs matching = placement::ConfigsFor(*pod, configs);
   (void)placement::GatingConfigs(*pod);
+  for (placement::MatchingConfig& one : matching) one.rules.set();
 
   CheckRelease(*pod, api::kLocalGate,
                [&](Pod& one) { return placement::ReleaseLocal(one, matching); });

@@ -10,6 +10,7 @@
 
 #include "api/names.h"
 #include "kube/testing/make_pod.h"
+#include "placement/local_configs.h"
 #include "placement/matching_configs.h"
 #include "placement/release.h"
 
@@ -114,6 +115,17 @@ class ContractTest : public testing::Test {
 
 TEST_F(ContractTest, TheShardReadsWhatTheWebhookWrote) {
   EXPECT_EQ(GatingConfigs(Created()), (std::vector<std::string>{"high", "low"}));
+}
+
+// Written out for release 0.2.0, the first with rules. Release 0.1.0 skips the entries with '/'.
+TEST_F(ContractTest, TheShardReadsTheRulesThatTheWebhookWrote) {
+  std::vector<api::PodPlacementConfig> all = {low_};
+  all[0].spec.cel_rules = {{"large", "true", {{"s390x", 80}}}};
+  Pod pod =
+      Created().Annotation("multiarch.openshift.io/local-configs", "low/large,other/rule,low");
+  EXPECT_TRUE(ReleaseLocal(pod, ConfigsFor(pod, all)).released);
+  EXPECT_EQ(pod.metadata().annotations().at(kSources),
+            "s390x:80:PodPlacementConfig-low/large,arm64:5:PodPlacementConfig-low");
 }
 
 TEST_F(ContractTest, TheShardWritesWhatTheClusterControllerReads) {

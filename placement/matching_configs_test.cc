@@ -29,7 +29,7 @@ api::PodPlacementConfig Config(const char* name, int priority, const char* selec
 
 std::vector<std::string> NamesOf(const MatchingConfigs& configs) {
   std::vector<std::string> names;
-  for (auto* config : configs) names.push_back(config->metadata().name());
+  for (const MatchingConfig& one : configs) names.push_back(one.config->metadata().name());
   return names;
 }
 
@@ -79,17 +79,65 @@ TEST(MatchingConfigsTest, ConfigsWithoutPreferencesAreNoSources) {
   EXPECT_THAT(SourcesOf({&off}), IsEmpty());
 }
 
-TEST(MatchingConfigsTest, ReadsTheConfigsThatGatedThePod) {
-  auto gating = [](std::string_view text) {
-    return GatingConfigs(MakePod("web").Annotation(api::kLocalConfigsAnnotation, text));
-  };
-  EXPECT_THAT(GatingConfigs(MakePod("web")), IsEmpty());
-  EXPECT_THAT(gating("a"), ElementsAre("a"));
-  EXPECT_THAT(gating("a,b.c-d,a,"), ElementsAre("a", "b.c-d"));
-  EXPECT_THAT(gating(",../../secrets,A b,?x=1," + std::string(254, 'a')), IsEmpty());
-  std::string many;
-  for (int i = 0; i < 1000; ++i) many += std::to_string(i) + ",";
-  EXPECT_EQ(gating(many).size(), 256u);
+// A config with rules of these names, and a pod with the local gate and this record.
+api::PodPlacementConfig WithRules(const char* name, int priority,
+                                  std::initializer_list<const char*> rules) {
+  api::PodPlacementConfig config = Config(name, priority);
+  for (const char* rule : rules) config.spec.cel_rules.push_back({rule, "true", {{"s390x", 5}}});
+  return config;
+}
+MakePod Recorded(std::string_view record) {
+  return std::move(
+      MakePod("web").Gate(api::kLocalGate).Annotation(api::kLocalConfigsAnnotation, record));
+}
+std::vector<std::string> NamesOf(const std::vector<PreferenceSource>& sources) {
+  std::vector<std::string> names;
+  for (const PreferenceSource& source : sources) names.push_back(source.name);
+  return names;
+}
+
+TEST(MatchingConfigsTest, RecordedRulesMatchAndTheOthersAreOpen) {
+  std::vector<api::PodPlacementConfig> all = {WithRules("a", 3, {"x", "y"}), Config("b", 2),
+                                              WithRules("c", 1, {"x"})};
+  MatchingConfigs configs = ConfigsFor(Recorded("a,a/y,b,c/x,gone/x,a/gone,b/x"), all);
+  ASSERT_EQ(configs.size(), 3u);
+  EXPECT_EQ(configs[0].rules, 0b10);
+  EXPECT_TRUE(configs[0].open) << "of x, nothing is known";
+  EXPECT_EQ(configs[1].rules, 0);
+  EXPECT_FALSE(configs[1].open) << "no rules";
+  EXPECT_EQ(configs[2].rules, 1);
+  EXPECT_FALSE(configs[2].open);
+  EXPECT_TRUE(HasOpenRules(configs));
+  EXPECT_FALSE(HasOpenRules(ConfigsFor(Recorded("a/x,a/y,c/x"), all)));
+}
+
+TEST(MatchingConfigsTest, TheRecordOfAPodWithoutTheLocalGateDoesNotCount) {
+  std::vector<api::PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
+  MatchingConfigs configs =
+      ConfigsFor(MakePod("web").Annotation(api::kLocalConfigsAnnotation, "a/x"), all);
+  ASSERT_EQ(configs.size(), 1u);
+  EXPECT_EQ(configs[0].rules, 0);
+  EXPECT_TRUE(configs[0].open);
+}
+
+TEST(MatchingConfigsTest, AnInvalidConfigHasNoRules) {
+  std::vector<api::PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
+  all[0].problems.push_back({"spec", "is wrong"});
+  EXPECT_FALSE(HasOpenRules(ConfigsFor(Recorded("a/x"), all)));
+}
+
+TEST(MatchingConfigsTest, MatchingRulesAreSourcesBeforeTheirConfig) {
+  std::vector<api::PodPlacementConfig> all = {WithRules("a", 9, {"x", "y", "z"}), Config("b", 2),
+                                              WithRules("c", 1, {"x"})};
+  all[2].spec.plugins->node_affinity_scoring->enabled = false;
+  api::Platform cluster[] = {{"amd64", 5}};
+  std::vector<PreferenceSource> sources =
+      SourcesOf(ConfigsFor(Recorded("c/x,a/z,a/x"), all), cluster);
+  EXPECT_THAT(NamesOf(sources), ElementsAre("PodPlacementConfig-a/x", "PodPlacementConfig-a/z",
+                                            "PodPlacementConfig-a", "PodPlacementConfig-b",
+                                            "PodPlacementConfig-c/x", "ClusterPodPlacementConfig"));
+  EXPECT_THAT(sources[0].platforms, ElementsAre(api::Platform{"s390x", 5}));
+  EXPECT_THAT(sources[2].platforms, ElementsAre(api::Platform{"arm64", 7}));
 }
 
 }  // namespace

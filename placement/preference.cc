@@ -17,6 +17,9 @@ using kube::core::PreferredSchedulingTerm;
 
 constexpr int32_t kMaxWeight = 100;
 constexpr size_t kMaxEntries = 256;
+// There is room for the preferences that are set: an entry that is not read makes the operator's
+// own preference look like the user's.
+constexpr size_t kMaxSkipped = kMaxEntries - api::kArchitectures.size();
 
 struct Entry {
   std::string architecture;
@@ -36,7 +39,7 @@ std::string_view NextField(std::string_view& text, char separator) {
 class SourceRecord {
  public:
   explicit SourceRecord(std::string_view text) {
-    while (!text.empty() && !full()) {
+    while (!text.empty() && entries_.size() < kMaxEntries) {
       std::string_view rest = NextField(text, ',');
       Entry entry;
       entry.architecture = NextField(rest, ':');
@@ -72,7 +75,7 @@ class SourceRecord {
 
   bool changed() const { return changed_; }
   // If many configs select one pod, only the first skipped preferences are recorded.
-  bool full() const { return entries_.size() >= kMaxEntries; }
+  bool full() const { return entries_.size() >= kMaxSkipped; }
 
   std::string ToString(bool with_skipped) const {
     std::string text;
@@ -117,9 +120,7 @@ void AddTerm(Pod& pod, const api::Platform& platform) {
 
 }  // namespace
 
-std::string SourceOf(std::string_view pod_placement_config_name) {
-  return "PodPlacementConfig-" + std::string(pod_placement_config_name);
-}
+std::string SourceOf(std::string_view name) { return "PodPlacementConfig-" + std::string(name); }
 
 PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> sources) {
   PreferenceResult result;

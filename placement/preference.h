@@ -18,8 +18,8 @@
 namespace placement {
 
 inline constexpr std::string_view kClusterSource = "ClusterPodPlacementConfig";
-// "PodPlacementConfig-NAME"
-std::string SourceOf(std::string_view pod_placement_config_name);
+// "PodPlacementConfig-NAME"; for a rule, `name` is CONFIG/RULE.
+std::string SourceOf(std::string_view name);
 
 // The preferences of one configuration.
 struct PreferenceSource {

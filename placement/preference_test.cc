@@ -206,8 +206,20 @@ TEST(PreferenceTest, TheAnnotationIsBoundedWithManySources) {
     sources.push_back({"PodPlacementConfig-" + std::to_string(i), {{"arm64", 1}}});
   Pod pod;
   PreferenceResult result = ApplyPreferences(pod, sources);
-  EXPECT_EQ(result.duplicates.size(), 255u);
+  EXPECT_EQ(result.duplicates.size(), 251u);
   EXPECT_LT(SourcesAnnotation(pod).size(), 16u * 1024);
+}
+
+TEST(PreferenceTest, ManySkippedEntriesLeaveRoomForThoseThatAreSet) {
+  std::vector<PreferenceSource> sources;
+  for (int i = 0; i < 300; ++i)
+    sources.push_back({"PodPlacementConfig-a/" + std::to_string(i), {{"arm64", 1}}});
+  sources.push_back({"PodPlacementConfig-b", {{"amd64", 2}}});
+  Pod pod;
+  EXPECT_FALSE(ApplyPreferences(pod, sources).user_preferences);
+  EXPECT_FALSE(
+      ApplyPreferences(pod, std::vector<PreferenceSource>{{"c", {{"s390x", 3}}}}).user_preferences);
+  EXPECT_EQ(TermsOf(pod).size(), 3u);
 }
 
 }  // namespace

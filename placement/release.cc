@@ -28,10 +28,25 @@ void AddPreferencesEvents(const PreferenceResult& preferences, Release& release)
                               "Added the architecture preferences of " + ListOf(preferences.set)});
   }
   if (preferences.duplicates.empty()) return;
-  release.events.push_back(
-      {api::kReasonPreferredDuplicates,
-       "Skipped because a higher-priority configuration already set this architecture: " +
-           ListOf(preferences.duplicates)});
+  release.events.push_back({api::kReasonPreferredDuplicates,
+                            "Skipped because a rule or configuration of higher priority already "
+                            "set this architecture: " +
+                                ListOf(preferences.duplicates)});
+}
+
+void AddRulesEvent(const MatchingConfigs& configs, Release& release) {
+  std::vector<std::string> sources;
+  const std::string* error = nullptr;
+  for (const MatchingConfig& matching : configs) {
+    if (matching.rules_error.empty()) continue;
+    sources.push_back(SourceOf(matching.config->metadata().name()));
+    if (error == nullptr) error = &matching.rules_error;
+  }
+  if (error == nullptr) return;
+  release.events.push_back({api::kReasonRulesNotEvaluated,
+                            "The pod may miss preferences, because rules were not evaluated, of " +
+                                ListOf(sources) + ": " + *error,
+                            true});
 }
 
 void AddGateRemovedEvent(std::string_view gate, Release& release) {
@@ -119,6 +134,7 @@ Release ReleaseLocal(Pod& pod, const MatchingConfigs& configs) {
   if (!HasGate(pod, api::kLocalGate)) return release;
   PreferenceResult preferences = ApplyPreferences(pod, SourcesOf(configs));
   AddPreferencesEvents(preferences, release);
+  AddRulesEvent(configs, release);
   const api::PodPlacementConfig* tolerations = ConfigForTolerations(configs);
   if (tolerations != nullptr && HasGate(pod, api::kClusterGate))
     SetAnnotation(pod, api::kLocalTolerationsAnnotation, tolerations->metadata().name());
@@ -138,6 +154,7 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
   PreferenceResult preferences =
       ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
   AddPreferencesEvents(preferences, release);
+  AddRulesEvent(decision.configs, release);
   if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {
     SetLabel(pod, api::kPreferredNodeAffinityLabel, api::kNotSet);
   }

@@ -476,5 +476,60 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
   EXPECT_FALSE(HasGate(read, api::kClusterGate));
 }
 
+// A config whose rules "large" and "small" prefer s390x and arm64.
+api::PodPlacementConfig WithRules(const char* name, std::vector<api::Platform> platforms) {
+  api::PodPlacementConfig config = Config(name, std::move(platforms));
+  config.spec.cel_rules = {{"large", "true", {{"s390x", 80}}}, {"small", "true", {{"arm64", 90}}}};
+  return config;
+}
+
+TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
+  api::PodPlacementConfig config = WithRules("a", {{"arm64", 5}});
+  MatchingConfig matching(&config);
+  matching.rules.set(1);
+  api::Platform cluster[] = {{"s390x", 1}};
+  // The same answer of the shard and of the cluster controller.
+  Pod by_shard = Gated(), by_cluster = Gated(), taken_over = MakePod("web").Gate(api::kLocalGate);
+  EXPECT_TRUE(ReleaseLocal(by_shard, {matching}).released);
+  EXPECT_TRUE(ReleaseCluster(by_cluster, {.configs = {matching},
+                                          .cluster_platforms = cluster,
+                                          .architectures = ArchitectureSet{"arm64"},
+                                          .take_over_shard = true})
+                  .released);
+  EXPECT_TRUE(TakeOverLocal(taken_over, {matching}).released);
+  std::string sources = "arm64:90:PodPlacementConfig-a/small,arm64:5:PodPlacementConfig-a:skipped";
+  EXPECT_EQ(AnnotationOf(by_shard, api::kPreferredAffinitySourcesAnnotation), sources);
+  EXPECT_EQ(AnnotationOf(taken_over, api::kPreferredAffinitySourcesAnnotation), sources);
+  EXPECT_EQ(AnnotationOf(by_cluster, api::kPreferredAffinitySourcesAnnotation),
+            sources + ",s390x:1:ClusterPodPlacementConfig");
+  // The cluster controller, after the shard, knows nothing of the rule and keeps what it set.
+  EXPECT_TRUE(ReleaseCluster(by_shard, {.configs = {&config},
+                                        .cluster_platforms = cluster,
+                                        .architectures = ArchitectureSet{"arm64"}})
+                  .released);
+  EXPECT_EQ(AnnotationOf(by_shard, api::kPreferredAffinitySourcesAnnotation),
+            sources + ",s390x:1:ClusterPodPlacementConfig");
+  EXPECT_EQ(Preferences(by_shard), 2);
+}
+
+TEST(ReleaseTest, RulesThatWereNotEvaluatedAreOneEvent) {
+  auto a = WithRules("a", {{"arm64", 5}}), b = WithRules("b", {});
+  MatchingConfigs configs = {&a, &b};
+  configs[0].open = true;
+  Pod pod = Gated();
+  EXPECT_THAT(Reasons(ReleaseLocal(pod, configs)),
+              ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved))
+      << "the shard has not asked";
+  configs[0].rules_error = "too late";
+  configs[1].rules_error = "refused";
+  pod = Gated();
+  Release release = ReleaseLocal(pod, configs);
+  EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonPredicateSet, api::kReasonRulesNotEvaluated,
+                                            api::kReasonGateRemoved));
+  EXPECT_TRUE(release.events[1].warning);
+  EXPECT_THAT(release.events[1].message,
+              HasSubstr("PodPlacementConfig-a, PodPlacementConfig-b: too late"));
+}
+
 }  // namespace
 }  // namespace placement

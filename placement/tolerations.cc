@@ -31,10 +31,10 @@ bool Tolerates(const Pod& pod, std::string_view key, std::string_view value,
 }  // namespace
 
 const api::PodPlacementConfig* ConfigForTolerations(const MatchingConfigs& configs) {
-  auto decides = std::find_if(
-      configs.begin(), configs.end(),
-      [](const api::PodPlacementConfig* config) { return config->Tolerations() != nullptr; });
-  return decides == configs.end() ? nullptr : *decides;
+  auto decides = std::find_if(configs.begin(), configs.end(), [](const MatchingConfig& matching) {
+    return matching.config->Tolerations() != nullptr;
+  });
+  return decides == configs.end() ? nullptr : decides->config;
 }
 
 std::vector<std::string> ApplyTolerations(Pod& pod, const api::ArchitectureTolerations& plugin,

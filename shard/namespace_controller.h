@@ -23,6 +23,7 @@
 #include "kube/controller/leadership.h"
 #include "kube/metrics/metrics.h"
 #include "kube/types/core.pb.h"
+#include "rules/asker.h"
 #include "shard/metrics.h"
 #include "shard/pod_reconciler.h"
 #include "shard/rights.h"
@@ -57,6 +58,7 @@ class NamespaceController {
   kube::EventMetrics event_metrics_;
   kube::Informer<kube::core::Pod> pods_;
   watches::FreshConfigs configs_;
+  rules::Asker rules_;
   kube::EventRecorder events_;
   kube::LargePods large_pods_;
   Rights rights_;

@@ -9,8 +9,8 @@
 #include "kube/client/typed.h"
 #include "placement/gate.h"
 #include "placement/ignored.h"
+#include "placement/local_configs.h"
 #include "placement/matching_configs.h"
-#include "placement/release.h"
 
 namespace shard {
 
@@ -21,6 +21,7 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
+using namespace std::chrono_literals;
 
 namespace {
 
@@ -35,16 +36,15 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   if (!pod || !placement::HasGate(*pod, api::kLocalGate)) co_return Outcome::Done();
 
   kube::Stopwatch gated_pod(deps_.metrics.time_to_process_gated_pod, deps_.clock);
-  Result<> released = co_await Release(*pod, request.log);
+  Result<Outcome> released = co_await Release(*pod, request.log);
   if (!released) {
     if (released.error().code() == Code::kPermissionDenied) deps_.rights.OnForbidden();
     if (released.error().code() != Code::kCancelled) RecordFailure(*pod, released.error());
-    co_return released.error();
   }
-  co_return Outcome::Done();
+  co_return released;
 }
 
-Async<> PodReconciler::Release(Pod& pod, const std::string& log) {
+Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
   bool refused = false;
   for (int attempt = 1;; ++attempt) {
     std::string ns = pod.metadata().namespace_();
@@ -53,29 +53,31 @@ Async<> PodReconciler::Release(Pod& pod, const std::string& log) {
         co_await deps_.configs.Read(std::move(ns), std::move(gating));
     if (!known) co_return known.error();
 
-    // Decide.
-    placement::Release release;
+    Result<Decision> decision = Decision{};
     if (refused) {
-      release = placement::ReleaseBare(pod, api::kLocalGate);
-    } else if (placement::IsIgnored(pod, /*operator_namespace=*/"")) {
-      release = placement::ReleaseIgnored(pod, api::kLocalGate);
+      decision->release = placement::ReleaseBare(pod, api::kLocalGate);
     } else {
-      release = placement::ReleaseLocal(pod, placement::ConfigsFor(pod, **known));
+      decision = co_await Decide(pod, **known);
     }
-    if (!release.released) co_return Ok();  // ungated since
+    if (decision && decision->wait > 0ms) {
+      VLOG(1) << log << " waits " << decision->wait.count() << " ms for rules to be evaluated";
+      co_return Outcome::After(decision->wait);
+    }
+    if (decision && !decision->release.released) co_return Outcome::Done();  // ungated since
 
     // Write, guarded by the resourceVersion of the pod that was read.
-    Result<> written = co_await kube::Replace(deps_.client, pod);
+    Result<> written = decision ? Ok() : Result<>(decision.error());
+    if (decision) written = co_await kube::Replace(deps_.client, pod);
     if (written) {
       deps_.metrics.processed_pods.Increment();
       kube::core::ObjectReference about = kube::ReferenceTo(pod);
-      for (placement::PodEvent& event : release.events) {
+      for (placement::PodEvent& event : decision->release.events) {
         VLOG(1) << log << " released: " << event.reason << ": " << kube::OneLine(event.message);
         deps_.events.Record(about, event.warning, event.reason, std::move(event.message));
       }
-      co_return Ok();
+      co_return Outcome::Done();
     }
-    if (kube::IsNotFound(written)) co_return Ok();  // deleted
+    if (kube::IsNotFound(written)) co_return Outcome::Done();  // deleted
 
     // If the API server or a policy refuses these changes for good, the next attempt only drops the
     // gate: no pod stays gated (I3).
@@ -88,10 +90,23 @@ Async<> PodReconciler::Release(Pod& pod, const std::string& log) {
     if (refused_now) RecordFailure(pod, written.error());
     refused |= refused_now;
     Result<Pod> live = co_await ReadLive(pod);
-    if (kube::IsNotFound(live)) co_return Ok();
+    if (kube::IsNotFound(live)) co_return Outcome::Done();
     if (!live) co_return live.error();
     pod = std::move(*live);
   }
+}
+
+Async<PodReconciler::Decision> PodReconciler::Decide(
+    Pod& pod, std::span<const api::PodPlacementConfig> configs) {
+  if (placement::IsIgnored(pod, /*operator_namespace=*/""))
+    co_return Decision{.release = placement::ReleaseIgnored(pod, api::kLocalGate)};
+  placement::MatchingConfigs matching = placement::ConfigsFor(pod, configs);
+  if (placement::HasOpenRules(matching)) {
+    Result<std::chrono::milliseconds> wait = co_await deps_.rules.Ask(pod, matching);
+    if (!wait) co_return wait.error();
+    if (*wait > 0ms) co_return Decision{.wait = *wait};
+  }
+  co_return Decision{.release = placement::ReleaseLocal(pod, matching)};
 }
 
 Async<Pod> PodReconciler::ReadLive(const Pod& pod) {

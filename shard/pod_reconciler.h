@@ -3,6 +3,11 @@
 // drops the local gate, in one write. placement/ decides; this class reads, writes and retries.
 #pragma once
 
+#include <chrono>
+#include <span>
+#include <string>
+
+#include "api/pod_placement_config.h"
 #include "kube/base/clock.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
@@ -10,6 +15,8 @@
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
+#include "placement/release.h"
+#include "rules/asker.h"
 #include "shard/metrics.h"
 #include "shard/rights.h"
 #include "watches/fresh_configs.h"
@@ -25,6 +32,7 @@ class PodReconciler final : public kube::Reconciler {
     // its managed fields if the body has none.
     const kube::PodReader& pods;
     watches::FreshConfigs& configs;
+    rules::Asker& rules;
     kube::EventRecorder& events;
     Rights& rights;
     ShardMetrics& metrics;
@@ -37,7 +45,15 @@ class PodReconciler final : public kube::Reconciler {
 
  private:
   // Decides and writes. On a conflict, reads `pod` again and starts over.
-  kube::Async<> Release(kube::core::Pod& pod, const std::string& log);
+  kube::Async<kube::Outcome> Release(kube::core::Pod& pod, const std::string& log);
+  struct Decision {
+    placement::Release release;
+    // Unless zero, nothing was decided: the rules of a config are not known yet.
+    std::chrono::milliseconds wait{0};
+  };
+  // Changes `pod`, unless it is to be decided again. Errors: of the questions about rules.
+  kube::Async<Decision> Decide(kube::core::Pod& pod,
+                               std::span<const api::PodPlacementConfig> configs);
   // Reads the pod from the API server. kNotFound if it was deleted.
   kube::Async<kube::core::Pod> ReadLive(const kube::core::Pod& pod);
   void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);

@@ -14,6 +14,8 @@
 #include "kube/testing/run.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
+#include "rules/asker.h"
+#include "rules/testing/fake_rule_policy.h"
 #include "shard/rights.h"
 #include "watches/fresh_configs.h"
 
@@ -64,6 +66,14 @@ class PodReconcilerTest : public ::testing::Test {
     config.spec.priority = priority;
     config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
                                            .enabled = true, .platforms = {{architecture, weight}}}};
+    return config;
+  }
+
+  PodPlacementConfig WithRules(const char* name) {
+    PodPlacementConfig config = Config(name, 1, "arm64", 1);
+    config.spec.plugins->node_affinity_scoring.reset();
+    config.spec.cel_rules = {{"large", "large", {{"s390x", 80}}},
+                             {"small", "small", {{"arm64", 90}}}};
     return config;
   }
 
@@ -121,10 +131,13 @@ class PodReconcilerTest : public ::testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
   Rights rights_{api_, clock_, "ns"};
+  rules::FakeRulePolicy client_{api_};
+  rules::Asker rules_{client_, clock_};
   PodReconciler reconciler_{{.client = api_,
                              .clock = clock_,
                              .pods = pods_,
                              .configs = configs_,
+                             .rules = rules_,
                              .events = events_,
                              .rights = rights_,
                              .metrics = shard_metrics_}};
@@ -296,6 +309,76 @@ TEST_F(PodReconcilerTest, AnOutageIsRetriedWithAnEvent) {
   EXPECT_THAT(Events(),
               ::testing::UnorderedElementsAre(api::kReasonGateRemovalFailed,
                                               api::kReasonPredicateSet, api::kReasonGateRemoved));
+}
+
+// --- Rules. "large" and "small" match pods of these kinds (FakeRulePolicy).
+
+TEST_F(PodReconcilerTest, RecordedRulesNeedNoQuestion) {
+  api_.Create(WithRules("a"));
+  api_.Create<Pod>(Gated().Annotation(api::kLocalConfigsAnnotation, "a/large,a/small"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(client_.questions(), 0);
+  EXPECT_EQ(Sources(), "s390x:80:PodPlacementConfig-a/large,arm64:90:PodPlacementConfig-a/small");
+}
+
+TEST_F(PodReconcilerTest, AsksAboutRulesThatAreNotRecorded) {
+  client_.Enforce(api_.Create(WithRules("a")));
+  api_.Create<Pod>(Gated().Annotation("kind", "small"));
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(client_.questions(), 1);
+  EXPECT_EQ(api_.CountCalls("PUT"), 1) << "the question is none";
+  EXPECT_EQ(Sources(), "arm64:90:PodPlacementConfig-a/small");
+}
+
+TEST_F(PodReconcilerTest, WaitsForTheAnswerAtMostTenSeconds) {
+  api_.Create(WithRules("a"));
+  api_.Create<Pod>(Gated().Annotation("kind", "small"));
+  kube::Duration waited{};
+  while (placement::HasGate(Web(), api::kLocalGate)) {
+    kube::Result<Outcome> outcome = Reconcile();
+    ASSERT_THAT(outcome, kube::IsOk());
+    kube::Duration wait = outcome->delay().value_or(0ms);
+    clock_.Advance(wait);
+    waited += wait;
+    ASSERT_LE(waited, 11s);
+  }
+  EXPECT_GE(waited, 10s);
+  EXPECT_EQ(Preferences(), 0);
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_THAT(Events(), ::testing::UnorderedElementsAre(api::kReasonRulesNotEvaluated,
+                                                        api::kReasonGateRemoved));
+}
+
+TEST_F(PodReconcilerTest, AConflictOfTheQuestionIsDecidedFromTheNewestPod) {
+  client_.Enforce(api_.Create(WithRules("a")));
+  Pod old_pod = api_.Create<Pod>(Gated().Annotation("kind", "small"));
+  pods_.Freeze(old_pod);
+  Pod newer = Gated().Annotation("kind", "large");
+  newer.mutable_metadata()->set_uid(old_pod.metadata().uid());
+  api_.Update<Pod>(newer);
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_EQ(Sources(), "s390x:80:PodPlacementConfig-a/large");
+  EXPECT_EQ(client_.questions(), 2);
+}
+
+TEST_F(PodReconcilerTest, ARefusedQuestionCostsOnlyTheRules) {
+  PodPlacementConfig config = WithRules("a");
+  config.spec.plugins = Config("a", 1, "arm64", 75).spec.plugins;
+  client_.Enforce(api_.Create(config));
+  api_.Create<Pod>(Gated().Annotation("kind", "small"));
+  api_.FailNext(Error::Invalid("webhook x does not support dry run"), "dryRun=All");
+  EXPECT_THAT(Reconcile(), kube::IsOk());
+  EXPECT_FALSE(placement::HasGate(Web(), api::kLocalGate));
+  EXPECT_EQ(Sources(), "arm64:75:PodPlacementConfig-a");
+  EXPECT_THAT(Events(), ::testing::Contains(api::kReasonRulesNotEvaluated));
+}
+
+TEST_F(PodReconcilerTest, APodThatIsDeletedWhileItsRulesAreAskedIsDone) {
+  client_.Enforce(api_.Create(WithRules("a")));
+  pods_.Freeze(api_.Create<Pod>(Gated()));
+  api_.Delete<Pod>({"ns", "web"});
+  EXPECT_THAT(Reconcile(), kube::IsOk());
 }
 
 }  // namespace

@@ -49,6 +49,10 @@ void AddGate(JsonPatch& patch, bool array_exists, std::string_view gate) {
   }
 }
 
+// The API server refuses a pod whose annotations have more than 256 KiB. What the list has no room
+// for is found out later, as if the webhook had not been called.
+constexpr size_t kMaxList = 64 * 1024;
+
 // Appends `name` to the comma-separated `list`, unless the list has it.
 std::string WithName(std::string_view list, std::string_view name) {
   for (std::string_view rest = list; !rest.empty();) {
@@ -56,6 +60,7 @@ std::string WithName(std::string_view list, std::string_view name) {
     if (rest.substr(0, comma) == name) return std::string(list);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
+  if (list.size() + 1 + name.size() > kMaxList) return std::string(list);
   return list.empty() ? std::string(name) : std::string(list) + "," + std::string(name);
 }
 
@@ -74,7 +79,7 @@ std::string ClusterPatch(const PodReview& review, GateDecision decision) {
   return std::move(patch).Take();
 }
 
-std::string LocalPatch(const PodReview& review, GateDecision decision, std::string_view config) {
+std::string LocalPatch(const PodReview& review, GateDecision decision, std::string_view entry) {
   if (decision == GateDecision::kOffLimits || decision == GateDecision::kIgnore) return "";
   JsonPatch patch;
   if (decision == GateDecision::kGate) AddGate(patch, review.has_gates, api::kLocalGate);
@@ -84,7 +89,7 @@ std::string LocalPatch(const PodReview& review, GateDecision decision, std::stri
   std::string_view before =
       decision == GateDecision::kGate ? std::string_view() : review.local_configs;
   Set(patch, "/metadata/annotations", review.has_annotations,
-      {{api::kLocalConfigsAnnotation, WithName(before, config), review.local_configs}});
+      {{api::kLocalConfigsAnnotation, WithName(before, entry), review.local_configs}});
   return std::move(patch).Take();
 }
 

@@ -15,10 +15,11 @@ namespace webhook {
 // change when they add a requirement or a preference.
 std::string ClusterPatch(const PodReview& review, placement::GateDecision decision);
 
-// Adds the local gate, the label `local-scheduling-gate: gated`, and `config` to the annotation
-// `local-configs`. The API server makes one call for each PodPlacementConfig that selects the pod;
-// each call has the pod with the patch of the one before.
+// Adds the local gate, the label `local-scheduling-gate: gated`, and `entry` (CONFIG or
+// CONFIG/RULE) to the annotation `local-configs`. The API server makes one call for each
+// PodPlacementConfig that selects the pod, and for each of its rules that matches; each call has
+// the pod with the patch of the one before.
 std::string LocalPatch(const PodReview& review, placement::GateDecision decision,
-                       std::string_view config);
+                       std::string_view entry);
 
 }  // namespace webhook

@@ -8,8 +8,8 @@
 #include "api/names.h"
 #include "kube/base/error.h"
 #include "kube/base/one_line.h"
-#include "kube/types/object_name.h"
 #include "placement/gating.h"
+#include "placement/local_configs.h"
 #include "webhook/gate_patch.h"
 
 namespace webhook {
@@ -60,13 +60,13 @@ kube::Async<kube::HttpReply> GateWebhook::AnswerLater(kube::HttpCall call) {
 
 kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
   kube::Stopwatch watch(response_time_, clock_);
-  std::string_view config;
+  std::string_view entry;
   if (!options_.shard_namespace.empty()) {
-    config = std::string_view(call.path).substr(
+    entry = std::string_view(call.path).substr(
         std::min(api::kLocalGatePathPrefix.size(), call.path.size()));
-    // The name goes into a comma-separated list.
-    if (!kube::IsObjectName(config))
-      return kube::FailureReply(404, "the path has no valid PodPlacementConfig name");
+    // It goes into a comma-separated list.
+    if (!placement::ParseLocalConfig(entry))
+      return kube::FailureReply(404, "the path has no valid name of a PodPlacementConfig or rule");
   }
   kube::Result<PodReview> review = reader_.Read(call.body);
   if (!review) {
@@ -74,7 +74,7 @@ kube::HttpReply GateWebhook::Answer(const kube::HttpCall& call) {
     return kube::FailureReply(400, review.error().message());
   }
   kube::HttpReply reply;
-  reply.body = WriteReview(review->uid, Decide(*review, call.path, config));
+  reply.body = WriteReview(review->uid, Decide(*review, call.path, entry));
   return reply;
 }
 
@@ -87,7 +87,7 @@ GateDecision GateWebhook::DecideGate(const placement::PodView& pod, std::string_
 }
 
 AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view path,
-                                      std::string_view config) {
+                                      std::string_view entry) {
   if (!review.creates_pod) return AdmissionResponse::Allowed();
   processed_.Increment();
   if (!review.readable) {
@@ -101,7 +101,7 @@ AdmissionResponse GateWebhook::Decide(const PodReview& review, std::string_view 
   VLOG(1) << "pod=" << kube::OneLine(review.pod.ns) << "/" << kube::OneLine(review.name)
           << " gate=" << (local ? "local" : "cluster") << " decision=" << DecisionName(decision);
   if (decision == GateDecision::kGate) gated_.Increment();
-  return AdmissionResponse::Patched(local ? LocalPatch(review, decision, config)
+  return AdmissionResponse::Patched(local ? LocalPatch(review, decision, entry)
                                           : ClusterPatch(review, decision));
 }
 

@@ -34,13 +34,13 @@ class GateWebhook {
   void AddTo(kube::HttpsServer& server);
 
   // 200 with an AdmissionReview; 400 if the body is not one, 404 if the path has no valid name of a
-  // PodPlacementConfig.
+  // PodPlacementConfig, or of one of its rules.
   kube::HttpReply Answer(const kube::HttpCall& call);
 
  private:
   placement::GateDecision DecideGate(const placement::PodView& pod, std::string_view path) const;
   kube::AdmissionResponse Decide(const PodReview& review, std::string_view path,
-                                 std::string_view config);
+                                 std::string_view entry);
   kube::Async<kube::HttpReply> AnswerLater(kube::HttpCall call);
 
   GateWebhookOptions options_;

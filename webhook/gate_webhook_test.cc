@@ -115,6 +115,37 @@ TEST_F(GateWebhookTest, EachConfigAddsItsNameOnce) {
   EXPECT_EQ(object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"], "a,b");
 }
 
+TEST_F(GateWebhookTest, EachRuleAddsItsConfigAndItsNameOnce) {
+  Json review = *kube::ParseJson(PlainPod());
+  Json& object = review["request"]["object"];
+  for (const char* path : {"/local/a", "/local/a/large", "/local/b/large", "/local/a/large"}) {
+    kube::HttpReply reply = shard_.Answer(Call(path, review.dump()));
+    ASSERT_EQ(reply.status, 200) << path;
+    std::string patch =
+        *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
+  }
+  EXPECT_EQ(object["spec"]["schedulingGates"].size(), 1u);
+  EXPECT_EQ(object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"],
+            "a,a/large,b/large");
+}
+
+// The API server would refuse the pod: the list and other annotations are at most 256 KiB.
+TEST_F(GateWebhookTest, ALongListIsNotAppendedTo) {
+  Json review = *kube::ParseJson(PlainPod());
+  Json& object = review["request"]["object"];
+  object["spec"]["schedulingGates"] = {{{"name", "multiarch.openshift.io/local-scheduling-gate"}}};
+  Json& list = object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"];
+  for (size_t size : {64 * 1024 - 8, 64 * 1024 - 7}) {
+    list = std::string(size, 'x');
+    kube::HttpReply reply = shard_.Answer(Call("/local/a/large", review.dump()));
+    std::string patch =
+        *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
+    EXPECT_EQ(patch.find("local-configs") != std::string::npos, size == 64 * 1024 - 8);
+    EXPECT_NE(patch.find("gated"), std::string::npos);
+  }
+}
+
 TEST_F(GateWebhookTest, BrokenReviewsAreBadRequests) {
   std::string deep(100'000, '[');
   std::string whole = PlainPod();
@@ -159,7 +190,8 @@ TEST_F(GateWebhookTest, EveryFlippedByteIsAnswered) {
 }
 
 TEST_F(GateWebhookTest, PathMustNameAConfig) {
-  for (const char* path : {"/local/", "/local/a/b", "/local/a,b", "/local/A", "/local/%61", "/x"}) {
+  for (const char* path : {"/local/", "/local/a/", "/local//b", "/local/a/b/c", "/local/a/b.c",
+                           "/local/a/B", "/local/a,b", "/local/A", "/local/%61", "/x"}) {
     EXPECT_EQ(shard_.Answer(Call(path, PlainPod())).status, 404) << path;
   }
   EXPECT_EQ(shard_.Answer(Call("/local/" + std::string(254, 'a'), PlainPod())).status, 404);

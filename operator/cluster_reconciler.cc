@@ -124,7 +124,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
                                             const std::string& log) {
   ClusterView view{.deprovisioning = std::move(deprovisioning)};
   Result<> applied = co_await ApplyOperands(config, view, log);
-  Result<> found = co_await FindProblem(client_, names_, applied, view.operands);
+  Result<> found =
+      co_await FindProblem(client_, names_, applied, /*list_pods=*/true, view.operands);
   if (!found) co_return found.error();
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
   view.named_objects = objects ? *objects : ProblemOf(objects.error());

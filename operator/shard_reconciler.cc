@@ -16,6 +16,7 @@
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/status/observe.h"
+#include "operator/status/rollout.h"
 #include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "placement/gate.h"
@@ -47,6 +48,13 @@ OperandNames NamesIn(const std::string& ns) {
 
 bool IsDeployment(const DesiredObject& object) {
   return object.resource.kind == kube::kDeployments.kind;
+}
+
+bool IsDegraded(const api::PodPlacementConfig& config) {
+  const std::vector<api::Condition>& conditions = config.status.conditions;
+  return std::any_of(conditions.begin(), conditions.end(), [](const api::Condition& condition) {
+    return condition.type == api::kDegraded && condition.status == "True";
+  });
 }
 
 std::vector<const api::PodPlacementConfig*> Pointers(
@@ -128,10 +136,12 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
   Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, attempt, log);
   if (!applied && applied.error().HasCause("NamespaceTerminating")) {
     upgrades_.Forget(ns);
+    unavailable_since_.erase(ns);
     co_return Outcome::Done();  // the namespace is being deleted: its PodPlacementConfigs go next
   }
   OperandNames names = NamesIn(ns);
-  Result<> found = co_await FindProblem(client_, std::move(names), applied, view.operands);
+  Result<> found =
+      co_await FindProblem(client_, std::move(names), applied, attempt.look_at_pods, view.operands);
   ShardSeen& seen = attempt.seen;
   if (attempt.upgraded) {
     seen = {.rolling_out = true, .ran_before = view.operands.available()};
@@ -160,6 +170,7 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
 Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, ShardView view,
                                             const std::string& log) {
   upgrades_.Forget(ns);
+  unavailable_since_.erase(ns);
   TeardownScope scope = Scope(ns, log);
   bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
@@ -184,15 +195,21 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
-  bool refresh = !health.webhook.available;
-  Result<std::string> ca_bundle = co_await CaBundle(ns, refresh, log);
+  Diagnose(ns, configs, attempt);
+  Result<std::string> ca_bundle = co_await CaBundle(ns, attempt.check_certificate, log);
   if (!ca_bundle) co_return ca_bundle.error();
   bool wait = seen.outdated && !upgrades_.TakeTurn(ns);
   attempt.view.waits_for_upgrade = wait;
   for (DesiredObject& object : objects) {
     if (wait && IsDeployment(object)) continue;
+    bool of_webhook = object.Key().name == api::kShardWebhookName;
+    Rollout& rollout = of_webhook ? health.webhook : health.controller;
+    std::optional<Rollout> desired;
+    if (IsDeployment(object) && !rollout.exists) desired = RolloutOf(&object.body);
     Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (!applied) co_return applied.error();
+    // The watch shows a new Deployment later; the first status has it already.
+    if (desired) rollout = std::move(*desired);
   }
   seen.refused = false;
   attempt.upgraded = seen.outdated && !wait;
@@ -223,20 +240,38 @@ ShardSeen ShardReconciler::MarkTemplates(DesiredObjects& objects, const OperandH
   return seen;
 }
 
+void ShardReconciler::Diagnose(const std::string& ns, const ConfigList& configs, Attempt& attempt) {
+  const OperandHealth& health = attempt.view.operands;
+  if (health.available()) {
+    unavailable_since_.erase(ns);
+    return;
+  }
+  auto [since, first] = unavailable_since_.try_emplace(ns, clock_.Now());
+  // A restarted operator does not take back what the status says.
+  bool degraded = std::any_of(configs.begin(), configs.end(), IsDegraded);
+  attempt.look_at_pods = degraded || clock_.Now() - since->second >= timing_.recheck;
+  attempt.check_certificate = !health.webhook.available && (first || attempt.look_at_pods);
+}
+
 Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const std::string& log) {
   auto known = bundles_.find(ns);
   if (!refresh && known != bundles_.end() && clock_.Now() < known->second.due)
     co_return known->second.ca_pem;
   std::string webhook(api::kShardWebhookName);
+  std::string configuration = api::ShardWebhookConfigurationName(ns);
+  kube::ObjectKey configuration_key{"", configuration};
+  bool is_new = known == bundles_.end() &&
+                !store_.Get(kube::kMutatingWebhookConfigurations, configuration_key);
   CertificateRequest request{
       .log = log,
       .authority = {options_.ns, ShardAuthorityName(ns)},
       .serving = {ns, webhook},
       .dns_names = {ServiceDnsName(webhook, ns)},
+      .expect_none = is_new,
       .validity = options_.certificate_validity,
       .labels = {{std::string(kShardNamespaceLabel), ns}},
       .serving_owner = OwnNamespace(options_),
-      .bundles = {{kube::kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(ns)}},
+      .bundles = {{kube::kMutatingWebhookConfigurations, configuration}},
   };
   Result<IssuedCertificate> issued =
       co_await EnsureCertificate(client_, clock_, std::move(request));

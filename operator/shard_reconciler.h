@@ -74,6 +74,10 @@ class ShardReconciler final : public kube::Reconciler {
   // One attempt to apply the shard's objects.
   struct Attempt {
     ShardView view;
+    // Whether the serving certificate may be why the webhook is not available.
+    bool check_certificate = false;
+    // Whether the pods may show why the shard is not available.
+    bool look_at_pods = false;
     // As before the attempt.
     ShardSeen seen;
     // Newer pod templates were applied.
@@ -92,6 +96,8 @@ class ShardReconciler final : public kube::Reconciler {
   // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
   // in the cluster show it.
   static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
+  // Sets what to look at in a shard that is not available: nothing while it starts.
+  void Diagnose(const std::string& ns, const ConfigList& configs, Attempt& attempt);
   // The CA bundle of the webhook of `ns`. Reads the Secrets if that is due, or `refresh`.
   kube::Async<std::string> CaBundle(std::string ns, bool refresh, const std::string& log);
   kube::Async<> WriteStatuses(ConfigList configs, ShardView view);
@@ -109,7 +115,10 @@ class ShardReconciler final : public kube::Reconciler {
   kube::EventRecorder& events_;
   ShardTiming timing_;
   Teardown teardown_;
-  std::map<std::string, Bundle> bundles_;  // by namespace
+  // Both by namespace.
+  std::map<std::string, Bundle> bundles_;
+  // Since when its shard is not available; without those that are.
+  std::map<std::string, kube::TimePoint> unavailable_since_;
 };
 
 }  // namespace operator_

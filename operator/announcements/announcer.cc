@@ -25,6 +25,8 @@ namespace {
 
 // Another process may create or delete the Lease in between, and a tenant may do so all the time.
 constexpr int kMaxAttempts = 5;
+// Namespaces whose last write is known.
+constexpr size_t kMaxWritten = 1024;
 
 std::chrono::seconds SecondsOf(kube::WallTime time) {
   return std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch());
@@ -43,7 +45,8 @@ Announcer::Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& 
       clock_(clock),
       tasks_(tasks),
       options_(std::move(options)),
-      failures_(failures) {}
+      failures_(failures),
+      written_(kMaxWritten) {}
 
 Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint deadline) {
   const kube::meta::ObjectMeta& metadata = config.metadata();
@@ -108,9 +111,16 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
   }
   const std::string patch = PatchOf(std::move(annotations));
   TimePoint deadline = clock_.Now() + options_.timeout;
+  // A Lease that exists is patched, any other is created: in most namespaces one write is enough.
+  bool exists = Exists(ns);
   for (int attempt = 1;; ++attempt) {
-    Result<Lease> written = co_await Patch(ns, patch, deadline);
-    if (IsNotFound(written)) written = co_await Create(ns, write, deadline);
+    Result<Lease> written = Error::NotFound("");
+    if (exists) {
+      written = co_await Patch(ns, patch, deadline);
+    } else {
+      written = co_await Create(ns, write, deadline);
+    }
+    if (written) written_.Put(ns, clock_.Now());
     if (written || attempt == kMaxAttempts || clock_.Now() >= deadline) co_return written;
     Code code = written.error().code();
     if (code == Code::kInvalid) {
@@ -119,10 +129,18 @@ Async<Lease> Announcer::WriteOnce(std::string ns, std::shared_ptr<Write> write) 
       kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
       Result<> removed = co_await kube::Delete<Lease>(client_, std::move(key));
       if (!removed && !IsNotFound(removed)) co_return removed.error();
-    } else if (code != Code::kConflict && code != Code::kAlreadyExists) {
+      exists = false;
+    } else if (code == Code::kAlreadyExists || (exists && code == Code::kNotFound)) {
+      exists = !exists;
+    } else if (code != Code::kConflict) {
       co_return written;
     }
   }
+}
+
+bool Announcer::Exists(const std::string& ns) {
+  const TimePoint* written = written_.Find(ns);
+  return written != nullptr && clock_.Now() - *written < watches::kAnnouncementKept;
 }
 
 Async<Lease> Announcer::Patch(std::string ns, std::string patch, TimePoint deadline) {

@@ -17,6 +17,7 @@
 #include "api/pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/lru_map.h"
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
@@ -56,6 +57,8 @@ class Announcer {
   boost::asio::awaitable<void> WriteAll(std::string ns);
   // Returns: the Lease as written.
   kube::Async<kube::coordination::Lease> WriteOnce(std::string ns, std::shared_ptr<Write> write);
+  // True if the Lease of `ns` exists, as far as this process knows.
+  bool Exists(const std::string& ns);
   kube::Async<kube::coordination::Lease> Patch(std::string ns, std::string patch,
                                                kube::TimePoint deadline);
   kube::Async<kube::coordination::Lease> Create(std::string ns, std::shared_ptr<Write> write,
@@ -68,6 +71,8 @@ class Announcer {
   kube::Counter& failures_;
   // By namespace with a write in flight: the next write, nullptr if there is none.
   std::map<std::string, std::shared_ptr<Write>> next_;
+  // By namespace: when its Lease was last written.
+  kube::LruMap<kube::TimePoint> written_;
 };
 
 }  // namespace operator_

@@ -99,6 +99,24 @@ TEST_F(AnnouncerTest, AnnouncementsOfOtherReplicasStay) {
   EXPECT_EQ(api_.CountCalls("PUT"), 0) << "a write that another one's makes conflict";
 }
 
+TEST_F(AnnouncerTest, TheFirstAnnouncementOfANamespaceIsOneWrite) {
+  EXPECT_THAT(Announce(Config("a")), IsOk());
+  EXPECT_THAT(api_.calls(), SizeIs(1));
+  // This process knows the Lease now.
+  EXPECT_THAT(Announce(Config("b")), IsOk());
+  EXPECT_THAT(api_.calls(), SizeIs(2));
+  // Its announcements were withdrawn.
+  api_.Delete<Lease>({"shop", std::string(api::kAnnouncementsName)});
+  EXPECT_THAT(Announce(Config("c")), IsOk());
+  EXPECT_THAT(api_.calls(), SizeIs(4));
+  // They have expired: it was removed, or another replica has written it since.
+  clock_.Advance(watches::kAnnouncementKept);
+  EXPECT_THAT(Announce(Config("d")), IsOk());
+  kube::Drain(io_);
+  EXPECT_EQ(api_.CountCalls("POST"), 3);
+  EXPECT_THAT(Announced(), SizeIs(2));
+}
+
 // As a release that sets up many namespaces does. With the leader's Lease as the place these
 // refused each other.
 TEST_F(AnnouncerTest, ManyAtOnceShareTheWritesOfTheirNamespace) {
@@ -142,6 +160,7 @@ TEST_F(AnnouncerTest, AnotherReplicaMayBeFaster) {
 }
 
 TEST_F(AnnouncerTest, ConflictsAreRetriedAndBounded) {
+  EXPECT_THAT(Announce(Config("first")), IsOk());
   api_.FailNext(kube::Error::Conflict("others write"), "PATCH", 3);
   EXPECT_THAT(Announce(Config("a")), IsOk());
   api_.FailNext(kube::Error::Conflict("others write"), "PATCH", 100);

@@ -146,10 +146,12 @@ Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& reque
   co_return bundles;
 }
 
-// The Secret at `key`, or a new one that does not exist yet.
+// The Secret at `key`, or a new one if it does not exist, or is not expected to.
 Async<Secret> ReadSecret(kube::Client& client, ObjectKey key, const CertificateRequest& request) {
-  Result<Secret> found = co_await kube::Get<Secret>(client, key);
-  if (found || !IsNotFound(found)) co_return found;
+  if (!request.expect_none) {
+    Result<Secret> found = co_await kube::Get<Secret>(client, key);
+    if (found || !IsNotFound(found)) co_return found;
+  }
   Secret fresh;
   fresh.mutable_metadata()->set_name(key.name);
   fresh.mutable_metadata()->set_namespace_(key.ns);
@@ -232,20 +234,9 @@ Async<bool> MayUse(kube::Client& client, const Clock& clock, const CertificateRe
   });
 }
 
-}  // namespace
-
-std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
-
-std::string CaBundleOf(const Secret& authority, WallTime now) {
-  KeyPair current = PairOf(authority);
-  if (!IsPair(current) || !Outlives(current.certificate_pem, now, kAuthorityRenewal)) return "";
-  std::string previous = DataOf(authority, kPreviousKey);
-  if (Outlives(previous, now, std::chrono::hours(0))) current.certificate_pem += previous;
-  return current.certificate_pem;
-}
-
-Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
-                                           CertificateRequest request) {
+// EnsureCertificate() for what `request` expects. Errors: also kAlreadyExists if a Secret exists
+// that was not expected.
+Async<IssuedCertificate> Issue(kube::Client& client, Clock& clock, CertificateRequest request) {
   Result<Secret> secret = co_await ReadSecret(client, request.serving, request);
   if (!secret) co_return secret.error().Prefix("read certificate " + request.serving.ToString());
   IssuedCertificate issued{.ca_bundle_pem = {}, .serving = PairOf(*secret)};
@@ -318,6 +309,28 @@ Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
                 : issued.pending                    ? " restored"
                                                     : " issued");
   co_return issued;
+}
+
+}  // namespace
+
+std::string ShardAuthorityName(const std::string& ns) { return "pod-placement-shard-ca-" + ns; }
+
+std::string CaBundleOf(const Secret& authority, WallTime now) {
+  KeyPair current = PairOf(authority);
+  if (!IsPair(current) || !Outlives(current.certificate_pem, now, kAuthorityRenewal)) return "";
+  std::string previous = DataOf(authority, kPreviousKey);
+  if (Outlives(previous, now, std::chrono::hours(0))) current.certificate_pem += previous;
+  return current.certificate_pem;
+}
+
+Async<IssuedCertificate> EnsureCertificate(kube::Client& client, Clock& clock,
+                                           CertificateRequest request) {
+  if (request.expect_none) {
+    Result<IssuedCertificate> issued = co_await Issue(client, clock, request);
+    if (issued || issued.error().code() != kube::Code::kAlreadyExists) co_return issued;
+    request.expect_none = false;
+  }
+  co_return co_await Issue(client, clock, std::move(request));
 }
 
 }  // namespace operator_

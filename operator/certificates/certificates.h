@@ -70,6 +70,8 @@ struct CertificateRequest {
   // The name of its Service for the API server. Those of the cluster's operands and of the operator
   // also have a name without namespace, for the ServiceMonitors.
   std::vector<std::string> dns_names;
+  // Neither Secret is expected to exist: both are created without a read before.
+  bool expect_none = false;
   // Of a new serving certificate.
   std::chrono::seconds validity = kServingValidity;
   // On both Secrets, in addition to kManagedByLabel.

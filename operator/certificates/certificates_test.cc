@@ -216,6 +216,28 @@ TEST_F(CertificatesTest, BundlesAreReadOnlyWhenNeeded) {
   EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
 }
 
+TEST_F(CertificatesTest, SecretsThatAreNotExpectedAreNotRead) {
+  CertificateRequest request = Request();
+  request.expect_none = true;
+  Result<IssuedCertificate> issued = kube::Run(io_, EnsureCertificate(api_, clock_, request));
+  ASSERT_THAT(issued, kube::IsOk());
+  EXPECT_THAT(api_.calls(), testing::SizeIs(2)) << "one create each";
+  EXPECT_EQ(Data(kServing, "tls.crt"), issued->serving.certificate_pem);
+  EXPECT_TRUE(kube::SignedBy(issued->serving.certificate_pem, issued->ca_bundle_pem));
+
+  // If they exist all the same, they stay.
+  Result<IssuedCertificate> again = kube::Run(io_, EnsureCertificate(api_, clock_, request));
+  ASSERT_THAT(again, kube::IsOk());
+  EXPECT_EQ(again->serving.certificate_pem, issued->serving.certificate_pem);
+  EXPECT_EQ(again->ca_bundle_pem, issued->ca_bundle_pem);
+  // So does an authority alone.
+  api_.Delete<Secret>(kServing);
+  again = kube::Run(io_, EnsureCertificate(api_, clock_, request));
+  ASSERT_THAT(again, kube::IsOk());
+  EXPECT_EQ(again->ca_bundle_pem, issued->ca_bundle_pem);
+  EXPECT_EQ(Data(kServing, "tls.crt"), again->serving.certificate_pem);
+}
+
 TEST_F(CertificatesTest, ADamagedCertificateIsReplaced) {
   Ensure();
   Secret broken = *api_.Get<Secret>(kServing);

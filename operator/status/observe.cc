@@ -57,7 +57,7 @@ OperandHealth Observe(const OperandStore& store, const OperandNames& names) {
               store.Get(kube::kMutatingWebhookConfigurations, configuration).has_value()};
 }
 
-Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,
+Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied, bool list_pods,
                     OperandHealth& health) {
   if (!applied) {
     health.problem = ProblemOf(applied.error());
@@ -72,6 +72,10 @@ Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied,
   bool webhook = health.controller.available;
   std::string name = webhook ? names.webhook : names.controller;
   const Rollout& rollout = webhook ? health.webhook : health.controller;
+  if (!list_pods) {
+    health.problem = rollout.problem;
+    co_return Ok();
+  }
   Result<std::optional<Problem>> problem =
       co_await FindProblemOf(client, std::move(names.ns), std::move(name), rollout);
   if (!problem) co_return problem.error();

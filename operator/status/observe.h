@@ -28,10 +28,10 @@ OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 
 // Sets `health.problem`: to the error in `applied` if there is one, else to the reason why the
 // controller or the webhook is not available, or does not get a new template. For that, the pods of
-// one that is not available are listed. Errors: the one in `applied` if it is not for a status
-// (ProblemOf()); those of listing pods.
+// one that is not available are listed, if `list_pods`. Errors: the one in `applied` if it is not
+// for a status (ProblemOf()); those of listing pods.
 kube::Async<> FindProblem(kube::Client& client, OperandNames names, kube::Result<> applied,
-                          OperandHealth& health);
+                          bool list_pods, OperandHealth& health);
 
 // Why the pods of Deployment ns/name do not run; nullopt if no reason is known. Errors: those of
 // listing pods.

@@ -48,10 +48,6 @@ void AddHealth(const Change& degraded, std::string_view degraded_reason,
 std::vector<StatusEvent> EventsOf(const api::PodPlacementConfigStatus& before,
                                   const api::PodPlacementConfigStatus& after) {
   std::vector<StatusEvent> events;
-  if (before.controllers.empty() && !after.controllers.empty()) {
-    events.push_back({false, kShardProvisioned,
-                      "the Deployments of the namespace's controller and webhook exist"});
-  }
   AddHealth(ChangeOf(api::kDegraded, before, after), kShardDegraded, kShardRecovered, events);
   Change available = ChangeOf(api::kAvailable, before, after);
   if (available.Became("True")) events.push_back({false, kShardAvailable, available.after.message});

@@ -13,7 +13,6 @@
 namespace operator_ {
 
 // The reasons of events of PodPlacementConfigs.
-inline constexpr std::string_view kShardProvisioned = "ShardProvisioned";
 inline constexpr std::string_view kShardAvailable = "ShardAvailable";
 inline constexpr std::string_view kShardDegraded = "ShardDegraded";
 inline constexpr std::string_view kShardRecovered = "ShardRecovered";

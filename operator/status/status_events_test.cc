@@ -41,9 +41,6 @@ TEST(StatusEventsTest, TheSameStatusIsNoEvent) {
 }
 
 TEST(StatusEventsTest, OfAShard) {
-  Shard provisioned;
-  provisioned.controllers.push_back({.name = "c"});
-  EXPECT_EQ(Reasons(Shard(), provisioned), "ShardProvisioned ");
   EXPECT_EQ(Reasons(Shard(), With<Shard>(api::kAvailable, "True", "AsExpected")),
             "ShardAvailable ");
   auto healthy = With<Shard>(api::kDegraded, "False", "AsExpected");

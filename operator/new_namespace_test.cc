@@ -1,0 +1,157 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the first PodPlacementConfig of a namespace costs the API server: one request for each
+// object of the shard, two for the status, and those that the comments name.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "api/names.h"
+#include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
+#include "kube/testing/matchers.h"
+#include "operator/announcements/announcer.h"
+#include "operator/testing/harness.h"
+#include "operator/webhooks/config_webhooks.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using kube::Result;
+using testing::ElementsAre;
+using testing::Pair;
+using namespace std::chrono_literals;
+
+// "create secrets", of "POST /api/v1/namespaces/shop/secrets".
+std::string KindOf(const std::string& call) {
+  std::istringstream words(call);
+  std::string method;
+  std::string target;
+  words >> method >> target;
+  std::istringstream path(target.substr(1, target.find('?') - 1));
+  std::vector<std::string> parts;
+  for (std::string part; std::getline(path, part, '/');) parts.push_back(part);
+  parts.erase(parts.begin(), parts.begin() + (parts[0] == "api" ? 2 : 3));
+  if (parts[0] == "namespaces" && parts.size() > 2) parts.erase(parts.begin(), parts.begin() + 2);
+
+  static const std::map<std::string, std::string> kVerbs = {{"POST", "create"},
+                                                            {"PUT", "update"},
+                                                            {"PATCH", "patch"},
+                                                            {"DELETE", "delete"},
+                                                            {"WATCH", "watch"}};
+  auto verb = kVerbs.find(method);
+  std::string kind = verb != kVerbs.end() ? verb->second : parts.size() > 1 ? "get" : "list";
+  kind += " " + parts[0];
+  if (parts.size() > 2) kind += "/" + parts[2];
+  return kind;
+}
+
+class NewNamespaceTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    h_.StartOperator();
+    ASSERT_TRUE(h_.BringUpCluster());
+    h_.SetNamespace("shop", {});
+    h_.Pass(30s);
+    begin_ = h_.api.calls().size();
+  }
+  ~NewNamespaceTest() override {
+    EXPECT_THAT(kube::Run(h_.io, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
+  // As the API server does, with the validating webhook. One that prefers architectures also
+  // changes the webhook configuration of the cluster, once for all namespaces of a moment, and has
+  // an entry in that of its namespace.
+  void CreateConfig(const std::string& name, int priority) {
+    Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
+                   {"kind", "PodPlacementConfig"},
+                   {"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", "uid-" + name}}}};
+    config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
+    kube::AdmissionRequest request;
+    request.operation = "CREATE";
+    request.ns = "shop";
+    request.object_json = config.dump();
+    Result<kube::AdmissionResponse> response =
+        kube::Run(h_.io, webhooks_.ValidateConfig(std::move(request)));
+    ASSERT_THAT(response, kube::IsOk());
+    ASSERT_TRUE(response->allowed()) << response->message();
+    h_.api.CreateJson(Harness::kConfigs, config);
+  }
+  // The requests since the last call.
+  std::map<std::string, int> Requests() {
+    std::map<std::string, int> requests;
+    for (; begin_ < h_.api.calls().size(); ++begin_) ++requests[KindOf(h_.api.calls()[begin_])];
+    return requests;
+  }
+  bool IsAvailable(const std::string& name) {
+    return h_.Condition("shop", name, "Available") == "True AsExpected";
+  }
+
+  Harness h_;
+  kube::Metrics metrics_;
+  kube::TaskGroup tasks_{h_.io.get_executor()};
+  Announcer announcer_{h_.api, h_.clock, tasks_, {}, metrics_.AddCounter("failures", "")};
+  ConfigWebhooks webhooks_{h_.api, h_.clock, announcer_};
+  size_t begin_ = 0;  // of the requests that were not counted yet
+};
+
+TEST_F(NewNamespaceTest, OneRequestForEachObject) {
+  CreateConfig("a", 1);
+  h_.Pass(2s);
+  // The pods start, and run.
+  for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
+    h_.RollOut("shop", name, /*runs=*/false);
+    h_.Pass(3s);
+  }
+  h_.RollOutShard("shop");
+  ASSERT_TRUE(h_.Await([&] { return IsAvailable("a"); }));
+  h_.Pass(60s);
+  EXPECT_THAT(
+      Requests(),
+      ElementsAre(Pair("create events", 1),   // ShardAvailable
+                  Pair("create leases", 1),   // the announcement
+                  Pair("create secrets", 2),  // the authority, the webhook's certificate
+                  // Read live by the validating webhook (webhooks/config_webhooks.h).
+                  Pair("get clusterpodplacementconfigs", 1),
+                  Pair("list podplacementconfigs", 1),  //
+                  Pair("patch configmaps", 1),          //
+                  Pair("patch deployments", 2),         //
+                  Pair("patch mutatingwebhookconfigurations", 1), Pair("patch networkpolicies", 2),
+                  // Progressing, then Available; one more if one program runs earlier.
+                  Pair("patch podplacementconfigs/status", 2), Pair("patch rolebindings", 1),  //
+                  Pair("patch roles", 1),                                                      //
+                  Pair("patch serviceaccounts", 2),                                            //
+                  Pair("patch services", 1)));
+}
+
+TEST_F(NewNamespaceTest, AFurtherConfigCostsItsAnnouncementAndItsStatus) {
+  CreateConfig("a", 1);
+  h_.Pass(2s);
+  h_.RollOutShard("shop");
+  ASSERT_TRUE(h_.Await([&] { return IsAvailable("a"); }));
+  h_.Pass(60s);
+  Requests();
+  CreateConfig("b", 2);
+  ASSERT_TRUE(h_.Await([&] { return IsAvailable("b"); }));
+  h_.Pass(60s);
+  EXPECT_THAT(Requests(), ElementsAre(Pair("create events", 1),                   //
+                                      Pair("get clusterpodplacementconfigs", 1),  //
+                                      Pair("list podplacementconfigs", 1),        //
+                                      Pair("patch leases", 1),                    //
+                                      Pair("patch podplacementconfigs/status", 1)));
+}
+
+// One that does not start is looked at: why its pods do not run, and whether it has a certificate.
+TEST_F(NewNamespaceTest, AShardThatDoesNotStartIsLookedAtSeldom) {
+  CreateConfig("a", 1);
+  h_.Pass(9s);
+  Requests();
+  h_.Pass(60s);
+  EXPECT_THAT(Requests(), ElementsAre(Pair("get secrets", 12), Pair("list pods", 6)));
+}
+
+}  // namespace
+}  // namespace operator_

@@ -355,6 +355,84 @@ TEST_F(PolicyReconcilerTest, CrdsThatComeLaterAreNoticed) {
   EXPECT_TRUE(h_.BringUpPolicies());
 }
 
+// About 50 KB: five of them fit into a namespace.
+Json LargeSpec() {
+  Json expressions = Json::array();
+  for (int key = 0; key < 10; ++key) {
+    Json values = Json::array();
+    for (int value = 0; value < 90; ++value)
+      values.push_back(std::string(50, 'v') + std::to_string(value));
+    expressions.push_back(
+        {{"key", "k" + std::to_string(key)}, {"operator", "NotIn"}, {"values", values}});
+  }
+  return {{"podSelector", {{"matchExpressions", expressions}}}, {"schedulerName", "s"}};
+}
+
+class FullNamespaceTest : public PolicyReconcilerTest {
+ protected:
+  // p5 is the oldest, p0 the youngest.
+  void SetUp() override {
+    PolicyReconcilerTest::SetUp();
+    ASSERT_TRUE(h_.BringUpPolicies());
+    for (int i = 5; i >= 0; --i) {
+      h_.PutPolicy("full", "p" + std::to_string(i), LargeSpec());
+      h_.Pass(1s);
+    }
+    ASSERT_TRUE(Settle() == "TRRRRR") << Settle();
+  }
+  // All replicas have seen everything. Returns: which policies are Ready, or TooLarge.
+  std::string Settle() {
+    for (int second = 0; second < 5; ++second) {
+      h_.Renew("one");
+      h_.Renew("two");
+      h_.Pass(1s);
+    }
+    return States();
+  }
+  std::string States() {
+    std::string states;
+    for (int i = 0; i < 6; ++i) {
+      std::string ready = h_.Ready("full", "p" + std::to_string(i));
+      if (ready == "deleted") continue;
+      states += ready == "True InForce" ? "R" : ready == "False TooLarge" ? "T" : "?";
+    }
+    return states;
+  }
+};
+
+// A list has the youngest first.
+TEST_F(FullNamespaceTest, ARestartedOperatorLeavesOutTheSame) {
+  int writes = h_.api.CountCalls("/status");
+  h_.StopOperator();
+  h_.StartOperator();
+  h_.Pass(1s);
+  EXPECT_EQ(Settle(), "TRRRRR");
+  EXPECT_EQ(h_.api.CountCalls("/status"), writes);
+}
+
+TEST_F(FullNamespaceTest, APolicyThatFitsAgainIsReadyWhenAllReplicasKnow) {
+  h_.DeletePolicy("full", "p5");
+  h_.Pass(3s);
+  EXPECT_EQ(States(), "?RRRR") << "the replicas may not have seen the deletion";
+  EXPECT_EQ(Settle(), "RRRRR");
+}
+
+TEST_F(FullNamespaceTest, APolicyThatFitsAgainWithoutAnOperatorIsReadyWhenAllReplicasKnow) {
+  h_.StopOperator();
+  h_.DeletePolicy("full", "p5");
+  h_.StartOperator();
+  h_.Pass(3s);
+  EXPECT_EQ(States(), "?RRRR");
+  EXPECT_EQ(Settle(), "RRRRR");
+}
+
+TEST_F(FullNamespaceTest, AnOlderPolicyThatGrowsDisplacesTheYoungest) {
+  h_.PutPolicy("full", "p4", {{"podSelector", Json::object()}, {"schedulerName", "s"}});
+  EXPECT_EQ(Settle(), "RRRRRR");
+  h_.PutPolicy("full", "p4", LargeSpec());
+  EXPECT_EQ(Settle(), "TRRRRR");
+}
+
 TEST_F(PolicyReconcilerTest, AStatusThatCannotBeWrittenStopsNoOther) {
   ASSERT_TRUE(h_.BringUpPolicies());
   h_.api.FailNext(Error::FromHttpStatus(422, "Invalid", "no, says a policy"),

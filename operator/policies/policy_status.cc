@@ -23,9 +23,9 @@ Verdict ReadyOf(const PolicyView& view, const PolicyServing& serving) {
             "nothing is changed in kube-* and in the operator's namespace"};
   }
   if (view.too_large) {
-    return {false, "TooLarge",
+    return {false, std::string(kTooLarge),
             "the policies of the namespace, or those of all namespaces, are too large together; "
-            "this one is not applied"};
+            "older ones come first, this one is not applied"};
   }
   if (!view.selects) {
     return {false, "SelectsNothing", "a selector is absent, or the policy has no criteria"};

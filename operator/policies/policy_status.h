@@ -4,11 +4,15 @@
 
 #include <cstddef>
 #include <string>
+#include <string_view>
 
 #include "kube/base/clock.h"
 #include "policy/scheduling_policy.h"
 
 namespace operator_ {
+
+// The reason of the condition Ready of a policy that is left out (policy/budget.h).
+inline constexpr std::string_view kTooLarge = "TooLarge";
 
 // What all policies have in common.
 struct PolicyServing {

@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/policies/policy_store.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
+#include "api/conditions.h"
 #include "api/label_selector.h"
 #include "kube/base/utf8.h"
+#include "operator/policies/policy_status.h"
 #include "policy/index.h"
 #include "policy/target.h"
-#include "policy/webhook/policy_watch.h"
 #include "policy/webhook/replica.h"
 
 namespace operator_ {
@@ -35,12 +37,21 @@ std::string Shortened(const std::string& text) {
   return std::string(kube::CutUtf8(text, kMaxProblems)) + "...";
 }
 
-bool WasInForce(const SchedulingPolicy& policy) {
-  for (const api::Condition& condition : policy.status.conditions) {
-    if (condition.type != policy::kReady) continue;
-    return condition.status == "True" && condition.observed_generation == policy.generation;
+// The version of a policy that no replica has.
+constexpr uint64_t kNobody = std::numeric_limits<uint64_t>::max();
+
+// The condition, if the policy has one.
+std::optional<api::Condition> ReadyOf(const Unstructured& policy) {
+  Result<SchedulingPolicy> read = SchedulingPolicy::FromJson(policy.body(), Scope::kNamespace);
+  if (!read) return std::nullopt;
+  for (api::Condition& condition : read->status.conditions) {
+    if (condition.type == policy::kReady) return std::move(condition);
   }
-  return false;
+  return std::nullopt;
+}
+
+bool WasTooLarge(const std::optional<api::Condition>& ready) {
+  return ready && ready->reason == kTooLarge;
 }
 
 }  // namespace
@@ -60,7 +71,7 @@ PolicyStore::PolicyStore(kube::Client& client, kube::Clock& clock, std::string o
                          .resource = policy::kClusterPodSchedulingPolicies}) {
   for (Informer* informer : {&policies_, &cluster_policies_}) {
     informer->OnEvent([this, informer](kube::EventType type, const Unstructured& object) {
-      type == kube::EventType::kDeleted ? Remove(kube::KeyOf(object))
+      type == kube::EventType::kDeleted ? Remove(kube::KeyOf(object), object)
                                         : Put(object, informer->synced());
       Changed();
     });
@@ -84,12 +95,13 @@ boost::asio::awaitable<void> PolicyStore::AwaitSync() {
 // A policy may be large; what decides about it is found out once for each of its versions.
 void PolicyStore::Trim(Scope scope, Unstructured& object) {
   Json kept = {{"metadata", Json::object()}};
-  for (const char* name : {"name", "namespace", "uid", "resourceVersion", "generation"}) {
+  for (const char* name :
+       {"name", "namespace", "uid", "creationTimestamp", "resourceVersion", "generation"}) {
     if (const Json* value = kube::Find(object.body(), std::string("metadata.") + name))
       kept["metadata"][name] = *value;
   }
   if (const Json* status = kube::Find(object.body(), "status")) kept["status"] = *status;
-  kept[kBytes] = Json::to_cbor(policy::AppliedPart(object.body())).size();
+  kept[kBytes] = policy::BudgetBytes(object.body());
   Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), scope);
   if (!policy) {
     kept[kProblems] = policy.error().message();
@@ -110,41 +122,72 @@ void PolicyStore::Put(const Unstructured& object, bool synced) {
   Entry& entry = entries_[key];
   SetDue(key);
   const kube::meta::ObjectMeta& metadata = object.metadata();
+  uint64_t version = policy::VersionNumber(metadata.resource_version());
+  if (!key.ns.empty()) received_ = std::max(received_, version);
+  // Not a number: no replica can have it.
+  if (version == 0) version = kNobody;
   if (entry.uid == metadata.uid() && entry.generation == metadata.generation() &&
       entry.change != 0) {
+    if (entry.version == kNobody && !WasTooLarge(ReadyOf(object))) entry.version = version;
     return;
   }
-  if (entry.selects) Count(key, entry, /*add=*/false);
   entry.uid = metadata.uid();
   entry.generation = metadata.generation();
-  entry.version = policy::VersionNumber(metadata.resource_version());
-  // Not a number: no replica can have it.
-  if (entry.version == 0) entry.version = std::numeric_limits<uint64_t>::max();
-  entry.change = ++changes_;
+  entry.version = version;
   entry.reserved = policy::IsExcludedNamespace(key.ns, {}, operator_namespace_);
-  Discharge(key.ns, entry);
-  Charge(key.ns, static_cast<size_t>(kube::IntAt(object.body(), kBytes)), entry);
-  entry.selects = !entry.reserved && !entry.too_large && kube::BoolAt(object.body(), kSelects);
-  entry.selector = entry.selects ? kube::StringAt(object.body(), kSelector) : "";
-  entry.in_force = false;
-  waiting_.erase(key);
-  if (!entry.selects) return;
-  Count(key, entry, /*add=*/true);
-  if (!synced) {
-    // Another operator has set it in force, and only the operator may write the status.
-    Result<SchedulingPolicy> policy = SchedulingPolicy::FromJson(object.body(), ScopeOf(key));
-    entry.in_force = policy && WasInForce(*policy);
+  entry.can_select = kube::BoolAt(object.body(), kSelects);
+  if (!key.ns.empty()) {
+    budget_.Put(key, kube::StringAt(object.body(), "metadata.creationTimestamp"),
+                static_cast<size_t>(kube::IntAt(object.body(), kBytes)));
   }
-  if (!entry.in_force) waiting_.insert(key);
+  Decide(key, object, synced);
+  DecideOthers(key, synced);
 }
 
-void PolicyStore::Remove(const ObjectKey& policy) {
+void PolicyStore::Remove(const ObjectKey& policy, const Unstructured& last) {
   auto found = entries_.find(policy);
   if (found == entries_.end()) return;
   if (found->second.selects) Count(policy, found->second, /*add=*/false);
-  Discharge(policy.ns, found->second);
   entries_.erase(found);
   waiting_.erase(policy);
+  if (policy.ns.empty()) return;
+  received_ = std::max(received_, policy::VersionNumber(last.metadata().resource_version()));
+  budget_.Remove(policy);
+  DecideOthers(policy, policies_.synced());
+}
+
+void PolicyStore::Decide(const ObjectKey& policy, const Unstructured& object, bool synced) {
+  Entry& entry = entries_.at(policy);
+  if (entry.selects) Count(policy, entry, /*add=*/false);
+  entry.change = ++changes_;
+  entry.too_large = !policy.ns.empty() && !budget_.Fits(policy);
+  entry.selects = entry.can_select && !entry.reserved && !entry.too_large;
+  entry.selector = entry.selects ? kube::StringAt(object.body(), kSelector) : "";
+  entry.in_force = false;
+  waiting_.erase(policy);
+  if (!entry.selects) return;
+  Count(policy, entry, /*add=*/true);
+  if (!synced) {
+    // Another operator has set it in force, and only the operator may write the status.
+    std::optional<api::Condition> ready = ReadyOf(object);
+    entry.in_force =
+        ready && ready->status == "True" && ready->observed_generation == entry.generation;
+    // There is room for it now, but its own version does not tell since when: the next one does,
+    // with which the operator writes the status.
+    if (WasTooLarge(ready)) entry.version = kNobody;
+  }
+  if (!entry.in_force) waiting_.insert(policy);
+}
+
+void PolicyStore::DecideOthers(const ObjectKey& policy, bool synced) {
+  for (const ObjectKey& other : budget_.TakeChanged()) {
+    if (other == policy) continue;
+    std::optional<Unstructured> object = policies_.Get(other);
+    if (!object) continue;
+    SetDue(other);
+    if (synced) entries_.at(other).version = WasTooLarge(ReadyOf(*object)) ? kNobody : received_;
+    Decide(other, *object, synced);
+  }
 }
 
 void PolicyStore::Count(const ObjectKey& policy, const Entry& entry, bool add) {
@@ -154,27 +197,6 @@ void PolicyStore::Count(const ObjectKey& policy, const Entry& entry, bool add) {
   size_t& count = counts[target];
   add ? ++count : --count;
   if (count == 0) counts.erase(target);
-}
-
-void PolicyStore::Charge(const std::string& ns, size_t bytes, Entry& entry) {
-  entry.too_large = false;
-  if (ns.empty()) return;
-  size_t& of_namespace = bytes_[ns];
-  constexpr kube::CacheBudget kBudget = policy::kPolicyBudget;
-  entry.too_large = bytes > kBudget.object || of_namespace + bytes > kBudget.one_namespace ||
-                    all_bytes_ + bytes > kBudget.total;
-  entry.bytes = entry.too_large ? 0 : bytes;
-  of_namespace += entry.bytes;
-  all_bytes_ += entry.bytes;
-}
-
-void PolicyStore::Discharge(const std::string& ns, Entry& entry) {
-  auto found = bytes_.find(ns);
-  if (found == bytes_.end()) return;
-  found->second -= entry.bytes;
-  all_bytes_ -= entry.bytes;
-  entry.bytes = 0;
-  if (found->second == 0) bytes_.erase(found);
 }
 
 const PolicyStore::Entry* PolicyStore::Find(const ObjectKey& policy) const {

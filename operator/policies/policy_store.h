@@ -23,6 +23,7 @@
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 #include "operator/policies/policy_coverage.h"
+#include "policy/budget.h"
 #include "policy/scheduling_policy.h"
 
 namespace operator_ {
@@ -38,19 +39,18 @@ class PolicyStore {
   struct Entry {
     std::string uid;
     int64_t generation = 0;
-    // The resourceVersion with which this generation was first seen; who has seen it has the
-    // generation.
+    // Who has seen the policies up to this resourceVersion applies the policy: that with which this
+    // generation was first seen, or with which there is room for it again.
     uint64_t version = 0;
     // Of changes(), when that was.
     uint64_t change = 0;
-    bool reserved = false;   // in a namespace in which nothing is changed
-    bool too_large = false;  // with the others: the webhook leaves it out
+    bool reserved = false;    // in a namespace in which nothing is changed
+    bool too_large = false;   // with the others: it is left out (policy/budget.h)
+    bool can_select = false;  // if it is neither
     bool selects = false;
     bool in_force = false;
     // Of a cluster policy that can select a pod: as in PolicyTargets.
     std::string selector;
-    // What counts of it for policy::kPolicyBudget.
-    size_t bytes = 0;
   };
 
   // `operator_namespace`: nothing is changed there.
@@ -96,13 +96,16 @@ class PolicyStore {
   using Informer = kube::Informer<kube::Unstructured>;
 
   static void Trim(policy::Scope scope, kube::Unstructured& object);
+  // `synced`, here and below: not of the first list.
   void Put(const kube::Unstructured& object, bool synced);
-  void Remove(const kube::ObjectKey& policy);
+  // `last`: its state with the version of the deletion, if that is known.
+  void Remove(const kube::ObjectKey& policy, const kube::Unstructured& last);
   // Counts the policy among targets(), or no longer.
   void Count(const kube::ObjectKey& policy, const Entry& entry, bool add);
-  // Sets the size of a policy, if there is room for it: the webhook has the same budget.
-  void Charge(const std::string& ns, size_t bytes, Entry& entry);
-  void Discharge(const std::string& ns, Entry& entry);
+  // Decides anew whether a policy can select a pod, and whether it is in force.
+  void Decide(const kube::ObjectKey& policy, const kube::Unstructured& object, bool synced);
+  // The same for those, but `policy`, for which there is room now, or no longer.
+  void DecideOthers(const kube::ObjectKey& policy, bool synced);
   boost::asio::awaitable<void> AwaitSync();
   void Changed() const {
     if (on_change_) on_change_();
@@ -114,8 +117,9 @@ class PolicyStore {
   std::function<void()> on_change_;
   std::unordered_map<kube::ObjectKey, Entry> entries_;
   PolicyTargets targets_;
-  std::map<std::string, size_t> bytes_;  // by namespace
-  size_t all_bytes_ = 0;
+  policy::Budget budget_;
+  // The highest version of a policy of a namespace that was received.
+  uint64_t received_ = 0;
   std::set<kube::ObjectKey> waiting_;
   uint64_t changes_ = 0;
   // Names by namespace, and the namespace that was taken last.

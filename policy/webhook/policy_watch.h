@@ -9,6 +9,7 @@
 // Thread: the client's.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,16 +26,6 @@
 
 namespace policy {
 
-// Limits of the policies of namespaces, as encoded in the cache: an owner of a namespace takes
-// neither the memory nor the CPU time of others. The index needs about ten times as much. A policy
-// beyond them is left out.
-inline constexpr kube::CacheBudget kPolicyBudget{
-    .object = 64 * 1024, .one_namespace = 256 * 1024, .total = 4 * 1024 * 1024};
-
-// What a replica needs of a policy and what counts, as CBOR, for kPolicyBudget: most bytes of a
-// stored object are managed fields and status.
-kube::Json AppliedPart(const kube::Json& policy);
-
 class PolicyWatch {
  public:
   // `client` and `clock` outlive the watch.
@@ -47,10 +38,10 @@ class PolicyWatch {
   // empty.
   void List();
 
-  // True when the last List() is complete.
+  // True when the last List() is complete: the index has all policies that are not left out.
   bool synced() const;
   const Index& index() const { return index_; }
-  // How many policies of the namespace, or of all if it is empty, exceed kPolicyBudget.
+  // How many policies of the namespace, or of all if it is empty, are left out (budget.h).
   size_t LeftOut(const std::string& ns) const;
 
   // Every policy of this version or an older one is in the index. Versions of a list have no order:
@@ -61,9 +52,10 @@ class PolicyWatch {
 
  private:
   struct Known {
+    std::string uid;
     int64_t generation = 0;
-    uint64_t version = 0;
-    bool left_out = false;
+    // The index has this generation.
+    bool indexed = false;
   };
   // The watch of one kind of policies.
   struct Kind {
@@ -72,16 +64,24 @@ class PolicyWatch {
     Scope scope;
     kube::Informer<kube::Unstructured> informer;
     std::unordered_map<kube::ObjectKey, Known> known;
+    // The highest version that was received, and the one that Seen() has returned last.
+    uint64_t received = 0;
     uint64_t seen = 0;
   };
   struct Watches;
 
   void OnPolicy(Kind& kind, kube::EventType type, const kube::Unstructured& object);
-  // Waits for the first list of a kind, or of the namespaces (nullptr).
-  kube::asio::awaitable<void> OnSync(kube::Async<> sync, Kind* kind);
-  // What is known is all up to its highest version.
-  static void CountSeen(Kind& kind);
-  void CountLeftOut(const std::string& ns, const Known* before, const Known* after);
+  // Puts a known policy into the index, or removes it if it is left out. `object`: nullptr for the
+  // cached one. A stub in the cache is read later.
+  void Apply(Kind& kind, const kube::ObjectKey& key, const kube::Unstructured* object);
+  void Put(Kind& kind, const kube::ObjectKey& key, const kube::Unstructured& object);
+  // Reads the policies that fit, but of which the cache has only a stub.
+  kube::asio::awaitable<void> ReadMissing();
+  // Waits for the first list of a kind.
+  kube::asio::awaitable<void> OnSync(kube::Async<> sync);
+  // Completes the list if nothing is missing any more.
+  void FinishList();
+  void CountSeen(Kind& kind) const;
 
   kube::Client& client_;
   kube::Clock& clock_;
@@ -89,8 +89,6 @@ class PolicyWatch {
   kube::Notifier wake_;
   bool list_ = false;
   Index index_;
-  std::unordered_map<std::string, size_t> left_out_;  // by namespace
-  size_t all_left_out_ = 0;
   // nullptr before the first List().
   std::unique_ptr<Watches> watches_;
 };

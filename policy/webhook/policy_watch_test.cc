@@ -232,6 +232,88 @@ std::string LargePolicy(const std::string& name) {
   return words + "]";
 }
 
+// p9 is the oldest. Five of them fit into a namespace.
+class FullNamespaceTest : public PolicyWatchTest {
+ protected:
+  FullNamespaceTest() {
+    List();
+    for (int i = 9; i >= 0; --i) {
+      Put(LargePolicy("p" + std::to_string(i)));
+      clock_.Advance(1s);
+    }
+  }
+  // Those of a list that decides what fits.
+  static constexpr char kOne[] = "fieldSelector";
+};
+
+TEST_F(FullNamespaceTest, TheOldestAreAppliedInWhateverOrderTheyArrive) {
+  EXPECT_THAT(Names(), ElementsAre("p5", "p6", "p7", "p8", "p9"));
+  EXPECT_EQ(api_.CountCalls(kOne), 0);
+  // A list has the youngest first.
+  List();
+  EXPECT_TRUE(watch_.synced());
+  EXPECT_THAT(Names(), ElementsAre("p5", "p6", "p7", "p8", "p9"));
+  EXPECT_EQ(watch_.LeftOut("shop"), 5u);
+  EXPECT_EQ(api_.CountCalls(kOne), 5) << "those that found the cache full";
+}
+
+// They may be Ready.
+TEST_F(FullNamespaceTest, AListIsCompleteWhenAllThatFitWereRead) {
+  client_.Hold(kOne);
+  List();
+  EXPECT_FALSE(watch_.synced());
+  client_.Release(4);
+  kube::Drain(io_);
+  EXPECT_FALSE(watch_.synced());
+  client_.Release();
+  kube::Drain(io_);
+  EXPECT_TRUE(watch_.synced());
+  EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
+}
+
+TEST_F(FullNamespaceTest, APolicyThatFitsAgainIsApplied) {
+  client_.Hold(kOne);
+  uint64_t before = watch_.Seen().policies;
+  int notified = notified_;
+  api_.DeleteJson(kPodSchedulingPolicies, {"shop", "p9"});
+  kube::Drain(io_);
+  EXPECT_THAT(Names(), ElementsAre("p5", "p6", "p7", "p8"));
+  EXPECT_EQ(watch_.Seen().policies, before) << "it is not applied yet";
+  client_.Release();
+  kube::Drain(io_);
+  EXPECT_THAT(Names(), ElementsAre("p4", "p5", "p6", "p7", "p8"));
+  EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
+  EXPECT_GT(notified_, notified);
+  EXPECT_EQ(watch_.LeftOut("shop"), 4u);
+
+  // One that shrinks makes room as well, and one that grows takes it.
+  Put("N-p8 k:v");
+  EXPECT_THAT(Names(), ElementsAre("p3", "p4", "p5", "p6", "p7", "p8"));
+  Put(LargePolicy("p8"));
+  EXPECT_THAT(Names(), ElementsAre("p4", "p5", "p6", "p7", "p8"));
+}
+
+TEST_F(FullNamespaceTest, AReadThatFailsIsRepeated) {
+  api_.FailNext(kube::Error::Unavailable("503"), kOne, 3);
+  api_.DeleteJson(kPodSchedulingPolicies, {"shop", "p9"});
+  for (int second = 0; second < 5; ++second) {
+    clock_.Advance(1s);
+    kube::Drain(io_);
+  }
+  EXPECT_THAT(Names(), ElementsAre("p4", "p5", "p6", "p7", "p8"));
+}
+
+TEST_F(FullNamespaceTest, WhatIsDeletedBeforeItIsReadIsNotAwaited) {
+  client_.Hold(kOne);
+  api_.DeleteJson(kPodSchedulingPolicies, {"shop", "p9"});
+  api_.DeleteJson(kPodSchedulingPolicies, {"shop", "p4"});
+  kube::Drain(io_);
+  client_.Release();
+  kube::Drain(io_);
+  EXPECT_THAT(Names(), ElementsAre("p3", "p5", "p6", "p7", "p8"));
+  EXPECT_EQ(watch_.Seen().policies, api_.resource_version());
+}
+
 TEST_F(PolicyWatchTest, LargePoliciesOfANamespaceDoNotDisplaceOthers) {
   List();
   for (int i = 0; i < 20; ++i) Put(LargePolicy("p" + std::to_string(i)));

@@ -74,11 +74,17 @@ kind_tier() {
   deploy_operator || return 0
   remove_leftovers || return 0
   bazel build //e2e:kind_test || return 0
+  local filter='*'
+  if [[ -n ${KUBECONFIG:-}${KIND_NODE_IMAGE:-} ]]; then
+    say "SKIPPED: flow of alerts (Prometheus runs on this machine, without a route to the pods)"
+    filter=-AlertsFlow.*
+  fi
   # The test needs its runfiles as the working directory.
   local here=$PWD
   (
     cd bazel-bin/e2e/kind_test.runfiles/pod_placement
-    GTEST_OUTPUT=xml:$results/kind.xml "$here/e2e/cluster/with-cluster.sh" ./e2e/kind_test
+    GTEST_OUTPUT=xml:$results/kind.xml GTEST_FILTER=$filter \
+      "$here/e2e/cluster/with-cluster.sh" ./e2e/kind_test
   ) || true
 }
 

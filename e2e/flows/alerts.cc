@@ -1,18 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
-// A real Prometheus, installed as the option `monitoring` says: it scrapes every program, the alert
-// about a broken shard fires and ends, and alerts and dashboard use metrics that exist.
+// A real Prometheus, configured as the option `monitoring` says: it scrapes every program, alerts
+// about a shard that cannot run fire and end, and alerts and dashboard use metrics that exist.
+// Prometheus is a process of this machine, which needs a route to the cluster's pods.
 #include <cstring>
 #include <fstream>
 #include <regex>
 #include <set>
 #include <sstream>
 
-#include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/flows/policy_conditions.h"
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/quota.h"
 #include "e2e/monitoring/metrics_reader.h"
 #include "e2e/monitoring/prometheus.h"
 #include "e2e/monitoring/promql.h"
+#include "kube/client/typed.h"
 #include "policy/scheduling_policy.h"
 
 namespace e2e {
@@ -38,42 +40,65 @@ class AlertsFlow : public FlowFixture {
     auto reader = MetricsReader::Make(scene());
     ASSERT_TRUE(reader) << reader.error();
     reader_ = std::move(*reader);
-    auto started =
-        Prometheus::Start(cluster(), testing::TempDir() + "/prometheus", reader_->token());
+    std::string folder = testing::TempDir() + "/prometheus-" + scene().ns();
+    auto started = Prometheus::Start(cluster(), std::move(folder), reader_->token());
     ASSERT_TRUE(started) << started.error();
     prometheus_ = std::move(*started);
   }
 
-  // The processes of the operator's namespace and of the scene's.
-  Names RunningPods() {
-    Names pods;
-    for (const char* program : {"operator", "cluster-controller", "webhook", "shard"}) {
-      for (const std::string& ns : {cluster().operator_namespace(), scene().ns()}) {
-        for (PodProcess* process : TheProcessCluster().kubelet().OfProgram(program, ns))
-          pods.insert(process->name());
+  // The jobs of all programs.
+  static Names Jobs() {
+    Names jobs = {"multiarch-tuning-operator"};
+    for (std::string_view operand :
+         {api::kControllerName, api::kWebhookName, api::kPolicyWebhookName,
+          api::kShardControllerName, api::kShardWebhookName}) {
+      jobs.emplace(operand);
+    }
+    return jobs;
+  }
+  // The pods of the programs in the operator's namespace and in the scene's.
+  Result<Names> RunningPods() {
+    Names names;
+    for (const std::string& ns : {cluster().operator_namespace(), scene().ns()}) {
+      kube::ListOptions options{.ns = ns, .label_selector = std::string(api::kOperandLabel)};
+      auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, std::move(options)));
+      if (!pods) return pods.error();
+      for (const kube::Unstructured& pod : pods->items) {
+        if (kube::StringAt(pod.body(), "status.phase") == "Running" &&
+            !pod.metadata().has_deletion_timestamp())
+          names.insert(pod.metadata().name());
       }
     }
-    return pods;
+    return names;
+  }
+  // Over TLS from all programs but the shards (docs/operations.md).
+  bool ReadsAsConfigured(const Json& target) {
+    bool of_cluster = kube::StringAt(target, "labels.namespace") == cluster().operator_namespace();
+    return target.at("health") == "up" &&
+           kube::StringAt(target, "scrapeUrl").starts_with("https:") == of_cluster;
   }
   Condition AllProgramsAnswer() {
     return {.name = "Prometheus reads the metrics of every program",
             .holds = [this](Scene&) -> Result<> {
               Result<> updated = prometheus_->UpdateTargets();
               if (!updated) return updated.error();
-              Names missing = RunningPods();
+              Result<Names> missing = RunningPods();
+              if (!missing) return missing.error();
+              missing->merge(Jobs());
               Result<Json> data = prometheus_->Get("targets?state=active");
               if (!data) return data.error();
               std::string errors;
               for (const Json& target : data->at("activeTargets")) {
                 std::string pod = kube::StringAt(target, "labels.pod");
-                if (target.at("health") == "up") {
-                  missing.erase(pod);
-                } else if (missing.contains(pod)) {
+                if (ReadsAsConfigured(target)) {
+                  missing->erase(pod);
+                  missing->erase(kube::StringAt(target, "labels.job"));
+                } else if (missing->contains(pod)) {
                   errors += "\n" + pod + ": " + kube::StringAt(target, "lastError");
                 }
               }
-              if (missing.empty()) return Ok();
-              return Error::NotFound("not those of " + Json(missing).dump() + errors);
+              if (missing->empty()) return Ok();
+              return Error::NotFound("not those of " + Json(*missing).dump() + errors);
             }};
   }
 
@@ -186,7 +211,7 @@ TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
       .Do(Create(policy::kPodSchedulingPolicies, MakePolicy("only", "one")))
       .Await(PolicyReady("only"));
   ASSERT_NO_FATAL_FAILURE(StartPrometheus());
-  Flow flow(scene(), "a shard is broken and repaired");
+  Flow flow(scene(), "a shard cannot run, and then runs");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
       .Await(AllProgramsAnswer())
@@ -195,9 +220,13 @@ TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   auto broken = Scene::Make(cluster(), "broken", Json::object());
   ASSERT_TRUE(broken) << broken.error();
   const std::string ns = (*broken)->ns();
-  TheProcessCluster().kubelet().FailImagePulls("shard", ns, true);
-  Flow(**broken, "a shard without an image").Do(Create(MakeConfig("only").Prefer("arm64", 10)));
-  flow.Await(FiringAre({"PodPlacementShardControllerDown " + ns})).Await(EveryPanelShowsData());
+  Flow no_room(**broken, "a quota that leaves a shard no room");
+  no_room.Do(Create(kResourceQuotas, MakeQuota({{"pods", "0"}})))
+      .Await(QuotaInForce())
+      .Do(Create(MakeConfig("only").Prefer("arm64", 10)));
+  flow.Await(FiringAre(
+                 {"PodPlacementShardControllerDown " + ns, "PodPlacementShardWebhookDown " + ns}))
+      .Await(EveryPanelShowsData());
   if (flow.failed()) return;
 
   Names existing = MetricNames();
@@ -218,7 +247,7 @@ TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   }
   EXPECT_EQ(ours, DocumentedMetrics()) << "docs/reference.md";
 
-  TheProcessCluster().kubelet().FailImagePulls("shard", ns, false);
+  no_room.Do(Delete(kResourceQuotas, kQuotaName));
   flow.Await(FiringAre({}));
 }
 

@@ -3,6 +3,7 @@
 // says so in the status, its pods get their preferences nevertheless, and it recovers when there is
 // room.
 #include "e2e/framework/flow_fixture.h"
+#include "e2e/framework/quota.h"
 
 namespace e2e {
 namespace {
@@ -14,12 +15,6 @@ constexpr Resource kLimitRanges{"", "v1", "limitranges", "LimitRange"};
 
 class NamespaceLimitsFlow : public FlowFixture {
  protected:
-  Json Quota(const Json& hard) {
-    Json quota = {{"apiVersion", "v1"}, {"kind", "ResourceQuota"}};
-    quota["metadata"]["name"] = "limits";
-    quota["spec"]["hard"] = hard;
-    return quota;
-  }
   // `limits` applies to each container.
   Json LimitRange(Json limits) {
     Json range = {{"apiVersion", "v1"}, {"kind", "LimitRange"}};
@@ -27,15 +22,6 @@ class NamespaceLimitsFlow : public FlowFixture {
     limits["type"] = "Container";
     range["spec"]["limits"] = Json::array({std::move(limits)});
     return range;
-  }
-  // The quota controller has seen the quota.
-  Condition QuotaInForce() {
-    return {"the quota is in force", [](Scene& scene) -> Result<> {
-              auto quota = scene.Get(kResourceQuotas, "limits");
-              if (!quota) return quota.error();
-              if (kube::Find(*quota, "status.hard") != nullptr) return Ok();
-              return kube::Error::NotFound("its status");
-            }};
   }
   // The same as ShardReady(), and the status names no problem.
   void AwaitHealthy(Flow& flow) {
@@ -45,14 +31,14 @@ class NamespaceLimitsFlow : public FlowFixture {
 
 TEST_F(NamespaceLimitsFlow, AQuotaWithoutRoomIsReported) {
   Flow flow(scene(), "a quota without room");
-  flow.Do(Create(kResourceQuotas, Quota({{"requests.cpu", "5m"}})))
+  flow.Do(Create(kResourceQuotas, MakeQuota({{"requests.cpu", "5m"}})))
       .Await(QuotaInForce())
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(HasStatusCondition(kConfigs, "only", "Degraded", "True", "exceeded quota: limits"))
       .Check(HasStatusCondition(kConfigs, "only", "Available", "False"))
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
       .Await(Prefers("web", {{"arm64", 10}}))
-      .Do(Change(kResourceQuotas, "limits", {{"spec", {{"hard", {{"requests.cpu", "1"}}}}}}));
+      .Do(Change(kResourceQuotas, kQuotaName, {{"spec", {{"hard", {{"requests.cpu", "1"}}}}}}));
   AwaitHealthy(flow);
   flow.Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
       .Await(Prefers("later", {{"arm64", 10}}))
@@ -64,11 +50,11 @@ TEST_F(NamespaceLimitsFlow, AQuotaOfObjectsIsReported) {
   for (const char* counted : {"secrets", "services", "pods"}) {
     Flow flow(scene(), std::string("a quota of ") + counted);
     // A namespace has no other objects of these kinds.
-    flow.Do(Create(kResourceQuotas, Quota({{counted, "0"}})))
+    flow.Do(Create(kResourceQuotas, MakeQuota({{counted, "0"}})))
         .Await(QuotaInForce())
         .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
         .Await(HasStatusCondition(kConfigs, "only", "Degraded", "True", "exceeded quota: limits"))
-        .Do(Delete(kResourceQuotas, "limits"));
+        .Do(Delete(kResourceQuotas, kQuotaName));
     AwaitHealthy(flow);
     flow.Do(Delete(kConfigs, "only")).Await(ShardRemoved());
     if (flow.failed()) return;

@@ -90,6 +90,12 @@ Result<std::unique_ptr<Prometheus>> Prometheus::Start(Cluster& cluster, std::str
   return server;
 }
 
+Prometheus::~Prometheus() {
+  process_.reset();
+  std::error_code ignored;
+  std::filesystem::remove_all(folder_, ignored);
+}
+
 Result<> Prometheus::WriteConfiguration(const std::string& token) {
   Write(folder_ + "/token", token);
   Json config = {{"global", {{"scrape_interval", "2s"}, {"evaluation_interval", "1s"}}},

@@ -24,6 +24,8 @@ class Prometheus {
   // until the server is ready.
   static kube::Result<std::unique_ptr<Prometheus>> Start(Cluster& cluster, std::string folder,
                                                          const std::string& token);
+  // Stops the server and deletes its files.
+  ~Prometheus();
 
   // From now on, the server scrapes the pods of this moment.
   kube::Result<> UpdateTargets();

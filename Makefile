@@ -6,12 +6,14 @@
 # KUBECONFIG           the cluster to use; without it a kind cluster is created
 # KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
+# FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
 
 CLUSTER := e2e/cluster
+FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
-.PHONY: clean-cache
+.PHONY: clean-cache test-upgrade
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -40,6 +42,9 @@ images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for
 
 test: setup ## Run all tests: unit tests, integration tier, kind tier, fuzzing
 	@e2e/test.sh
+
+test-upgrade: setup ## Upgrade a real older version on kind; builds the revision FROM
+	@e2e/install/test_upgrade.sh "$(FROM)"
 
 test-arch: setup-cross ## Run unit tests for arm64, ppc64le and s390x, under qemu-user
 	@bazel/test_architectures.sh

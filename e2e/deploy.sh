@@ -11,14 +11,15 @@ loaded_tags_file() {
   printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
 }
 
-# load_images - loads the images on the kind node that it does not have.
+# load_images [TREE] - loads the images of a built tree (this one) on the kind node, if it does not
+# have them.
 load_images() {
-  local image archive tag loaded
+  local image archive tag loaded tree=${1:-$PWD}
   loaded=$(loaded_tags_file)
   touch "$loaded"
   for image in "${IMAGES[@]}"; do
-    archive=$PWD/bazel-bin/$image/image.tar
-    tag=$image:$(sed -n 's/^TAG=//p' "bazel-bin/$image/image.ref")
+    archive=$tree/bazel-bin/$image/image.tar
+    tag=$image:$(sed -n 's/^TAG=//p' "$tree/bazel-bin/$image/image.ref")
     if grep -qxF "$tag" "$loaded"; then continue; fi
     e2e/cluster/load-image.sh "$archive"
     printf '%s\n' "$tag" >>"$loaded"

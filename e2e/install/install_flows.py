@@ -4,16 +4,18 @@
 
 e2e/test.sh runs it on the kind cluster, at the root of the repository, with the images on the
 nodes and everything built. The cluster must have no operator, and has none afterwards. Each upgrade
-starts from an older version: the same images, with an older CRD and fewer flags. While a version is
-upgraded or uninstalled, a gated pod waits for a registry that does not answer.
+starts from an older version: a built tree of one (e2e/install/test_upgrade.sh), or the same images,
+with an older CRD and fewer flags. While a version is upgraded or uninstalled, a gated pod waits for
+a registry that does not answer; during the upgrade, more pods are created.
 
-  install_flows.py [--xml FILE] [PATH...]    PATH: kustomize, helm, deploy, olm
+  install_flows.py [--xml FILE] [--older TREE] [PATH...]    PATH: kustomize, helm, deploy, olm
 """
 
 import argparse
 import json
 import os
 import shutil
+import string
 import subprocess
 import sys
 import tarfile
@@ -24,142 +26,130 @@ import xml.etree.ElementTree
 
 import yaml
 
-NAMESPACE = "openshift-multiarch-tuning-operator"
-SCENE = "pod-placement-install"
-GATES = ("multiarch.openshift.io/scheduling-gate", "multiarch.openshift.io/local-scheduling-gate")
-LABEL = "app.kubernetes.io/managed-by=multiarch-tuning-operator"
+import scene
+from cluster import get, kubectl, objects, run, wait_for, wait_for_none
+from scene import NAMESPACE, SCENE
+
+OPERANDS = "multiarch.openshift.io/operand"  # a label of every pod of a program
 CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
         "podplacementconfigs.multiarch.openshift.io",
         "podschedulingpolicies.kupid.gardener.cloud",
         "clusterpodschedulingpolicies.kupid.gardener.cloud")
 ROOT = os.getcwd()
+CHART = "multiarch-tuning-operator"
 PROGRAMS = ("operator", "webhook", "shard", "cluster-controller")
-# In an older version, operator/manifests has this flag and the CRD of the ClusterPodPlacementConfig
-# has this short name.
+# In an older version that is made of this one, operator/manifests has this flag and the CRD of the
+# ClusterPodPlacementConfig has this short name.
 OLDER_FLAG = "--log-verbosity=Debug"
 OLDER_SHORT_NAME = "oldcppc"
 
-# The address is reserved for documentation: nothing answers, and the pod stays gated.
-CONFIGS = f"""
-apiVersion: multiarch.openshift.io/v1beta1
-kind: ClusterPodPlacementConfig
-metadata: {{name: cluster}}
-spec:
-  inspectionRetryPeriod: 1h
-  namespaceSelector: {{matchLabels: {{kubernetes.io/metadata.name: {SCENE}}}}}
-"""
-SHARD = f"""
-apiVersion: v1
-kind: Namespace
-metadata: {{name: {SCENE}, labels: {{pod-placement-e2e: "true"}}}}
----
-apiVersion: multiarch.openshift.io/v1beta1
-kind: PodPlacementConfig
-metadata: {{name: prefer, namespace: {SCENE}}}
-spec:
-  plugins:
-    nodeAffinityScoring: {{enabled: true, platforms: [{{architecture: arm64, weight: 10}}]}}
-"""
-POD = f"""
-apiVersion: v1
-kind: Pod
-metadata: {{name: gated, namespace: {SCENE}}}
-spec:
-  containers: [{{name: app, image: "192.0.2.1:5000/app:1"}}]
-"""
 
+class Versions:
+    """The trees of both versions, each with its bazel-bin."""
 
-def run(*command, text="", check=True):
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
-    if check and done.returncode != 0:
-        raise AssertionError(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
-    return done.stdout
+    def __init__(self, older):
+        self.made = older is None  # the older version is made of this one
+        self.trees = {"older": older or ROOT, "newer": ROOT}
 
+    def paths(self):
+        """Those that both versions have."""
+        return [name for name, path in PATHS.items()
+                if os.path.exists(f"{self.trees['older']}/{path.FOLDER}")]
 
-def kubectl(*arguments, **kwargs):
-    return run("kubectl", *arguments, **kwargs)
+    def images(self, version):
+        """The images on the nodes, by their names in the manifests: name and tag."""
+        result = {}
+        for program in PROGRAMS:
+            ref = f"{self.trees[version]}/bazel-bin/{program}/image.ref"
+            with open(ref, encoding="utf-8") as file:
+                fields = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+            result[f'localhost/{fields["NAME"]}'] = fields["TAG"]
+        return result
 
+    def references(self, version):
+        return {f"{name}:{tag}" for name, tag in self.images(version).items()}
 
-def get(*arguments):
-    return json.loads(kubectl("get", "--output=json", *arguments))
-
-
-def wait_for(what, holds, seconds=120):
-    deadline = time.monotonic() + seconds
-    while True:
-        found = holds()
-        if found:
-            return found
-        if time.monotonic() > deadline:
-            raise AssertionError(f"not within {seconds} s: {what}")
-        time.sleep(0.5)
-
-
-def gates_of_the_pod():
-    pod = get("pod", "gated", f"--namespace={SCENE}")
-    return [gate["name"] for gate in pod["spec"].get("schedulingGates", [])]
-
-
-def images():
-    """The images on the nodes, by their names in the manifests: name and tag."""
-    result = {}
-    for program in PROGRAMS:
-        with open(f"{ROOT}/bazel-bin/{program}/image.ref", encoding="utf-8") as file:
-            fields = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-        result[f'localhost/{fields["NAME"]}'] = fields["TAG"]
-    return result
-
-
-def make_older(tree):
-    """Changes the manifests in a folder into those of an older version."""
-    for path, old, new in (
-            ("api/crds/clusterpodplacementconfigs.yaml", "shortNames: [cppc]",
-             f"shortNames: [{OLDER_SHORT_NAME}]"),
-            ("operator/manifests/base/operator.yaml", "- --cert-dir=",
-             f"- {OLDER_FLAG}\n        - --cert-dir=")):
-        with open(f"{tree}/{path}", encoding="utf-8") as file:
-            text = file.read()
-        assert old in text, f"{path}: no {old}"
-        os.chmod(f"{tree}/{path}", 0o644)  # Bazel's files are read-only
-        with open(f"{tree}/{path}", "w", encoding="utf-8") as file:
-            file.write(text.replace(old, new))
+    def make_older(self, tree):
+        """Changes the manifests in a folder into those of an older version."""
+        if not self.made:
+            return
+        for path, old, new in (
+                ("api/crds/clusterpodplacementconfigs.yaml", "shortNames: [cppc]",
+                 f"shortNames: [{OLDER_SHORT_NAME}]"),
+                ("operator/manifests/base/operator.yaml", "- --cert-dir=",
+                 f"- {OLDER_FLAG}\n        - --cert-dir=")):
+            with open(f"{tree}/{path}", encoding="utf-8") as file:
+                text = file.read()
+            assert old in text, f"{path}: no {old}"
+            os.chmod(f"{tree}/{path}", 0o644)  # Bazel's files are read-only
+            with open(f"{tree}/{path}", "w", encoding="utf-8") as file:
+                file.write(text.replace(old, new))
 
 
 class Kustomize:
     """kubectl apply --kustomize with an overlay that names the images."""
 
-    def __init__(self, folder):
-        self.trees = {}
-        for version in ("older", "newer"):
-            tree = self.trees[version] = f"{folder}/{version}"
+    FOLDER = "operator/manifests"
+
+    def __init__(self, folder, versions):
+        self.sources, self.flags = {}, ["--server-side", "--force-conflicts"]
+        for version, root in versions.trees.items():
+            tree = f"{folder}/{version}"
+            os.makedirs(f"{tree}/overlay")
+            if not os.path.exists(f"{root}/operator/manifests/base"):
+                self.sources[version] = f"--filename={tree}/install.yaml"
+                with open(f"{tree}/install.yaml", "w", encoding="utf-8") as file:
+                    file.write(self.text_of_0_1_0(root, versions.images(version)))
+                # As its README says, and docs/operations.md for the upgrade.
+                self.flags.append("--field-manager=pod-placement-deploy")
+                continue
+            self.sources[version] = f"--kustomize={tree}/overlay"
             for part in ("operator/manifests", "api/crds", "policy/crds"):
-                shutil.copytree(f"{ROOT}/{part}", f"{tree}/{part}")
-            os.mkdir(f"{tree}/overlay")
+                if os.path.exists(f"{root}/{part}"):
+                    shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
             with open(f"{tree}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
                 yaml.safe_dump({"resources": ["../operator/manifests/base"],
                                 "images": [{"name": name, "newTag": tag}
-                                           for name, tag in images().items()]}, file)
-        make_older(self.trees["older"])
+                                           for name, tag in versions.images(version).items()]},
+                               file)
+        versions.make_older(f"{folder}/older")
+
+    @staticmethod
+    def text_of_0_1_0(root, images):
+        """Version 0.1.0 has no kustomization: its README fills in variables."""
+        values = {"NAMESPACE": NAMESPACE, "ARCHITECTURE": "amd64"}
+        for name, tag in images.items():
+            variable = name.rsplit("/", 1)[1].removeprefix("cluster-").upper()
+            values[f"{variable}_IMAGE"] = f"{name}:{tag}"
+        texts = []
+        for path in ("operator/manifests/namespace.yaml", "api/crds/podplacementconfigs.yaml",
+                     "api/crds/clusterpodplacementconfigs.yaml", "operator/manifests/rbac.yaml",
+                     "operator/manifests/operator.yaml"):
+            with open(f"{root}/{path}", encoding="utf-8") as file:
+                texts.append(string.Template(file.read()).safe_substitute(values))
+        return "\n---\n".join(texts)
 
     def install(self, version):
-        kubectl("apply", "--server-side", "--force-conflicts",
-                f"--kustomize={self.trees[version]}/overlay")
+        kubectl("apply", *self.flags, self.sources[version])
 
     def uninstall(self):
         kubectl("delete", "podplacementconfigs", "--all", "--all-namespaces")
         kubectl("delete", "clusterpodplacementconfig", "cluster", "--timeout=120s")
-        kubectl("delete", f"--kustomize={self.trees['newer']}/overlay", "--timeout=120s")
+        kubectl("delete", self.sources["newer"], "--timeout=120s")
 
 
 class Helm:
     """helm install, upgrade and uninstall; nothing else."""
 
-    def __init__(self, folder):
-        self.charts = {"newer": f"{ROOT}/bazel-bin/operator/helm/multiarch-tuning-operator.tgz"}
-        with tarfile.open(self.charts["newer"]) as tar:
-            tar.extractall(folder)
-        self.charts["older"] = f"{folder}/multiarch-tuning-operator"
-        make_older(self.charts["older"])
+    FOLDER = "operator/helm"
+
+    def __init__(self, folder, versions):
+        self.charts = {}
+        for version, root in versions.trees.items():
+            with tarfile.open(f"{root}/bazel-bin/operator/helm/{CHART}.tgz") as tar:
+                tar.extractall(f"{folder}/{version}")
+            self.charts[version] = f"{folder}/{version}/{CHART}"
+        versions.make_older(self.charts["older"])
         self.installed = False
 
     def install(self, version):
@@ -172,6 +162,7 @@ class Helm:
     def uninstall(self):
         run("helm", "uninstall", "placement", f"--namespace={NAMESPACE}", "--wait",
             "--timeout=300s")
+        self.installed = False
         for crd in CRDS:
             get("crd", crd)  # kept
         kubectl("delete", "crd", *CRDS)
@@ -181,11 +172,15 @@ class Helm:
 class Deploy:
     """The deploy tool."""
 
-    def __init__(self, folder):
-        self.folders = {"newer": f"{ROOT}/bazel-bin/operator/deploy/deploy.runfiles/pod_placement",
-                        "older": f"{folder}/older"}
-        shutil.copytree(self.folders["newer"], self.folders["older"])
-        make_older(self.folders["older"])
+    FOLDER = "operator/deploy"
+
+    def __init__(self, folder, versions):
+        self.folders = {version: f"{root}/bazel-bin/operator/deploy/deploy.runfiles/pod_placement"
+                        for version, root in versions.trees.items()}
+        if versions.made:
+            self.folders["older"] = f"{folder}/older"
+            shutil.copytree(self.folders["newer"], self.folders["older"])
+            versions.make_older(self.folders["older"])
 
     def install(self, version):
         tool = "operator/deploy/deploy"
@@ -200,11 +195,18 @@ class Deploy:
 class Olm:
     """The objects that OLM creates from the bundle. OLM itself is not on the cluster."""
 
-    def __init__(self, folder):
-        self.folders = {"newer": f"{folder}/newer", "older": f"{folder}/older"}
-        for target in self.folders.values():
-            with tarfile.open(f"{ROOT}/bazel-bin/operator/olm/bundle.tgz") as tar:
-                tar.extractall(target)
+    FOLDER = "operator/olm"
+
+    def __init__(self, folder, versions):
+        self.versions = versions
+        self.folders = {version: f"{folder}/{version}" for version in versions.trees}
+        for version, root in versions.trees.items():
+            with tarfile.open(f"{root}/bazel-bin/operator/olm/bundle.tgz") as tar:
+                tar.extractall(self.folders[version])
+        if versions.made:
+            self.make_older()
+
+    def make_older(self):
         crd = f"{self.folders['older']}/manifests/{CRDS[0]}.customresourcedefinition.yaml"
         with open(crd, encoding="utf-8") as file:
             text = file.read()
@@ -226,8 +228,7 @@ class Olm:
                 item["metadata"]["namespace"] = NAMESPACE
         return manifests + self.objects_of_csv(csv, version)
 
-    @staticmethod
-    def objects_of_csv(csv, version):
+    def objects_of_csv(self, csv, version):
         install = csv["spec"]["install"]["spec"]
         rbac = "rbac.authorization.k8s.io"
         accounts, result = set(), []
@@ -249,7 +250,7 @@ class Olm:
                            "metadata": {"name": account, "namespace": NAMESPACE}})
         for deployment in install["deployments"]:
             spec = deployment["spec"]
-            if version == "older":
+            if version == "older" and self.versions.made:
                 spec["template"]["spec"]["containers"][0]["args"].append(OLDER_FLAG)
             result.append({"apiVersion": "apps/v1", "kind": "Deployment", "spec": spec,
                            "metadata": {"name": deployment["name"], "namespace": NAMESPACE,
@@ -282,66 +283,67 @@ def undeploy():
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-def await_operator(version):
+def await_operator(version, versions):
+    """The version has been installed, and all programs are of it."""
     kubectl("rollout", "status", f"--namespace={NAMESPACE}", "--timeout=180s",
             "deployment/multiarch-tuning-operator")
-    deployment = get("deployment", "multiarch-tuning-operator", f"--namespace={NAMESPACE}")
-    args = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
-    assert (OLDER_FLAG in args) == (version == "older"), args
-    wanted = OLDER_SHORT_NAME if version == "older" else "cppc"
-    short_names = get("crd", CRDS[0])["spec"]["names"]["shortNames"]
-    assert short_names == [wanted], short_names
+    if versions.made:
+        deployment = get("deployment", "multiarch-tuning-operator", f"--namespace={NAMESPACE}")
+        args = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+        assert (OLDER_FLAG in args) == (version == "older"), args
+        wanted = OLDER_SHORT_NAME if version == "older" else "cppc"
+        short_names = get("crd", CRDS[0])["spec"]["names"]["shortNames"]
+        assert short_names == [wanted], short_names
+    references = versions.references(version)
+    wait_for(f"all programs are of the {version} version", lambda: all(
+        container["image"] in references
+        for pod in get("pods", "--all-namespaces", f"--selector={OPERANDS}")["items"]
+        for container in pod["spec"]["containers"]), 180)
 
 
-def await_configs():
-    kubectl("wait", "--for=condition=Available", "--timeout=180s",
-            "clusterpodplacementconfig/cluster")
-    kubectl("wait", "--for=condition=Available", "--timeout=180s", f"--namespace={SCENE}",
-            "podplacementconfig/prefer")
+def await_nothing_left(before):
+    # Objects of the cluster are owned by the namespace and deleted soon after it.
+    wait_for_none("objects that are left", lambda: sorted(objects() - before))
 
 
-def create_gated_pod():
-    """Webhooks are called a moment after their configuration is written."""
-    def gated():
-        kubectl("delete", "pod", "gated", f"--namespace={SCENE}", "--ignore-not-found",
-                "--grace-period=0", "--force", "--wait=true")
-        kubectl("create", "--filename=-", text=POD)
-        return gates_of_the_pod()
-
-    wait_for("a pod is gated", gated)
-
-
-def assert_nothing_is_left():
-    assert gates_of_the_pod() == [], "the pod is still gated"
-    wait_for("the operator's namespace is gone", lambda: not kubectl(
-        "get", "namespace", NAMESPACE, "--ignore-not-found", "--output=name"))
-    for kinds in ("mutatingwebhookconfigurations,validatingwebhookconfigurations,clusterroles,"
-                  "clusterrolebindings", "deployments,services,roles,rolebindings,secrets"):
-        # Objects of the cluster are owned by the namespace and deleted soon after it.
-        wait_for(f"no {kinds} of the operator", lambda kinds=kinds: not kubectl(
-            "get", kinds, f"--selector={LABEL}", "--all-namespaces", "--output=name"))
+def objects_of_new_installation(installer, versions, before):
+    """All objects after the newer version was installed, which is uninstalled again."""
+    installer.install("newer")
+    await_operator("newer", versions)
+    scene.create_configs()
+    result = objects()
+    installer.uninstall()
+    await_nothing_left(before)
+    return result
 
 
-def flow(path):
+def flow(path, versions):
     with tempfile.TemporaryDirectory() as folder:
-        installer = PATHS[path](folder)
+        installer = PATHS[path](folder, versions)
+        scene.create_namespace()
+        before = objects()
+        if not versions.made:
+            wanted = objects_of_new_installation(installer, versions, before)
+
         installer.install("older")
-        await_operator("older")
-        kubectl("apply", "--filename=-", text=CONFIGS)
-        kubectl("apply", "--filename=-", text=SHARD)
-        await_configs()
-        create_gated_pod()
+        await_operator("older", versions)
+        scene.create_configs()
+        scene.create_gated_pod()
         print(f"{path}: installed", flush=True)
 
-        installer.install("newer")
-        await_operator("newer")
-        await_configs()
-        assert gates_of_the_pod(), "the upgrade has released a pod"
-        create_gated_pod()
+        with scene.pods_created_meanwhile():
+            installer.install("newer")
+            await_operator("newer", versions)
+            scene.await_configs()
+        assert scene.gates_of_the_pod(), "the upgrade has released a pod"
+        scene.create_gated_pod()
+        if not versions.made:
+            wait_for_none("differences to a new installation", lambda: sorted(objects() ^ wanted))
         print(f"{path}: upgraded", flush=True)
 
         installer.uninstall()
-        assert_nothing_is_left()
+        assert scene.gates_of_the_pod() == [], "the pod is still gated"
+        await_nothing_left(before)
         print(f"{path}: uninstalled", flush=True)
 
 
@@ -353,16 +355,18 @@ def clean_up():
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--xml", help="the results in JUnit's format")
+    parser.add_argument("--older", metavar="TREE", help="a tree of an older version, built")
     parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(PATHS))
     args = parser.parse_args()
+    versions = Versions(args.older)
     suite = xml.etree.ElementTree.Element("testsuite", name="install")
     failed = False
-    for path in args.paths or PATHS:
+    for path in args.paths or versions.paths():
         case = xml.etree.ElementTree.SubElement(suite, "testcase", classname="install", name=path)
         start = time.monotonic()
         try:
             clean_up()
-            flow(path)
+            flow(path, versions)
         except (AssertionError, subprocess.SubprocessError, OSError) as error:
             failed = True
             traceback.print_exc()

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The cluster of KUBECONFIG, by kubectl."""
+
+import json
+import subprocess
+import time
+
+# Their names are generated or follow from other objects: "pods", "events.events.k8s.io".
+GENERATED = ("pods", "replicasets", "endpointslices", "endpoints", "ipaddresses", "events")
+
+
+def run(*command, text="", check=True):
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+    if check and done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
+    return done.stdout
+
+
+def kubectl(*arguments, **kwargs):
+    return run("kubectl", *arguments, **kwargs)
+
+
+def get(*arguments):
+    return json.loads(kubectl("get", "--output=json", *arguments))
+
+
+def wait_for(what, holds, seconds=120):
+    """Waits until `holds()` is true, and returns it."""
+    deadline = time.monotonic() + seconds
+    while True:
+        found = holds()
+        if found:
+            return found
+        if time.monotonic() > deadline:
+            raise AssertionError(f"not within {seconds} s: {what}")
+        time.sleep(0.5)
+
+
+def wait_for_none(what, find, seconds=120):
+    """Waits until `find()` returns nothing."""
+    found = []
+
+    def none():
+        found[:] = find()
+        return not found
+
+    try:
+        wait_for(f"no {what}", none, seconds)
+    except AssertionError as error:
+        raise AssertionError(f"{error}: {found}") from error
+
+
+def objects():
+    """"KIND NAMESPACE/NAME" of every object of the cluster, but those with generated names."""
+    kinds = kubectl("api-resources", "--verbs=list,delete", "--output=name").split()
+    kinds = [kind for kind in kinds if kind.split(".")[0] not in GENERATED]
+    line = r'{.kind} {.metadata.namespace}/{.metadata.name}{"\n"}'
+    lines = kubectl("get", ",".join(kinds), "--all-namespaces",
+                    f"--output=jsonpath={{range .items[*]}}{line}{{end}}").splitlines()
+    # Helm writes one for each revision.
+    return {name for name in lines if "/sh.helm.release." not in name}

@@ -25,7 +25,7 @@ ConfigStore::ConfigStore(kube::Client& client, kube::Clock& clock)
       }
       if (on_deleted_) on_deleted_(ns, config.metadata().uid());
     } else {
-      names_[ns][config.metadata().name()] = !config.Preferences().empty();
+      names_[ns][config.metadata().name()] = config.MayPrefer();
     }
     if (on_namespace_) on_namespace_(ns);
     if (on_preferring_ && Prefers(ns) != preferred) on_preferring_();

@@ -54,7 +54,7 @@ class ConfigStore {
   std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
   // The namespaces with at least one PodPlacementConfig.
   std::vector<std::string> Namespaces() const;
-  // Those in which at least one prefers an architecture; sorted.
+  // Those in which at least one may prefer an architecture; sorted.
   std::vector<std::string> PreferringNamespaces() const;
   bool Has(const std::string& ns) const { return names_.contains(ns); }
   // True if no namespace has a PodPlacementConfig.
@@ -65,7 +65,7 @@ class ConfigStore {
 
   kube::Informer<api::PodPlacementConfig> configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
-  // By namespace and name: whether the config prefers an architecture.
+  // By namespace and name: whether the config may prefer an architecture.
   std::map<std::string, std::map<std::string, bool>> names_;
   std::function<void(const std::string&)> on_namespace_;
   std::function<void(const std::string&, const std::string&)> on_deleted_;

@@ -12,6 +12,7 @@
 #include "operator/certificates/certificates.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
+#include "operator/objects/rule_policy.h"
 #include "operator/objects/shard_objects.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
@@ -79,7 +80,8 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
-      teardown_(client, clock, store, events, timing.teardown) {
+      teardown_(client, clock, store, events, timing.teardown),
+      rule_checks_(client) {
   timing_.resync = std::min<std::chrono::milliseconds>(
       timing_.resync, CheckPeriodOf(options_.certificate_validity));
 }
@@ -171,6 +173,7 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
                                             const std::string& log) {
   upgrades_.Forget(ns);
   unavailable_since_.erase(ns);
+  rule_checks_.Forget(ns);
   TeardownScope scope = Scope(ns, log);
   bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
@@ -195,6 +198,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
+  Result<> rules = co_await ApplyRules(ns, configs, attempt.view, log);
   Diagnose(ns, configs, attempt);
   Result<std::string> ca_bundle = co_await CaBundle(ns, attempt.check_certificate, log);
   if (!ca_bundle) co_return ca_bundle.error();
@@ -213,13 +217,30 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   }
   seen.refused = false;
   attempt.upgraded = seen.outdated && !wait;
+  // The webhook configuration needs to know them.
+  if (!rules) co_return rules.error();
   if (!health.available() && !health.webhook_configured) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
-      ShardWebhookConfiguration(ns, Pointers(configs), *ca_bundle, options_)};
+      ShardWebhookConfiguration(ns, Pointers(configs), attempt.view.left_out_rules, *ca_bundle,
+                                options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
+  co_return Ok();
+}
+
+Async<> ShardReconciler::ApplyRules(const std::string& ns, const ConfigList& configs,
+                                    ShardView& view, const std::string& log) {
+  api::PodPlacementConfigs in_force = api::InForce(Pointers(configs));
+  Result<LeftOutRulesOf> left_out = co_await rule_checks_.LeftOut(ns, in_force);
+  if (!left_out) co_return left_out.error();
+  view.left_out_rules = std::move(*left_out);
+  DesiredObjects policy = RulePolicy(ns, in_force, view.left_out_rules, options_);
+  for (DesiredObject& object : policy) {
+    Result<> applied = co_await store_.Ensure(std::move(object), log);
+    if (!applied) co_return applied.error();
+  }
   co_return Ok();
 }
 
@@ -311,6 +332,10 @@ TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& l
   // The shard created its Lease, and without its Role cannot create it again.
   objects.push_back({kube::kLeases, {ns, names.controller}});
   objects.push_back({kube::kSecrets, {ns, names.webhook}});
+  for (ObjectId& object : InOrderOfRemoval(RulePolicy(ns, {}, {}, options_))) {
+    // Most namespaces have no rules.
+    if (store_.Get(object.resource, object.key)) objects.push_back(std::move(object));
+  }
   return {.log = log,
           .ns = ns,
           .webhook_configuration = names.webhook_configuration,

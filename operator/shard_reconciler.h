@@ -4,10 +4,11 @@
 //
 // With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace:
 // certificate, permissions, controller, webhook; the webhook configuration once both are available,
-// so that no pod waits for a shard that never ran. A change that restarts the pods of an existing
-// shard waits for its turn (upgrade_queue.h); everything else is applied at once. Without: the
-// shard is torn down (teardown/teardown.h); pods that the teardown leaves gated are released by the
-// cluster's controller. A namespace that is being deleted, or is deleted, loses its
+// so that no pod waits for a shard that never ran; with rules, the policy that evaluates them
+// (objects/rule_policy.h), whether the shard runs or not. A change that restarts the pods of an
+// existing shard waits for its turn (upgrade_queue.h); everything else is applied at once. Without:
+// the shard is torn down (teardown/teardown.h); pods that the teardown leaves gated are released by
+// the cluster's controller. A namespace that is being deleted, or is deleted, loses its
 // PodPlacementConfigs and is torn down the same way; no object of the operator blocks its deletion.
 #pragma once
 
@@ -27,6 +28,7 @@
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/rules/rule_check.h"
 #include "operator/status/shard_status.h"
 #include "operator/teardown/teardown.h"
 #include "operator/upgrade_queue.h"
@@ -93,6 +95,9 @@ class ShardReconciler final : public kube::Reconciler {
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
                            const std::string& log_verbosity, Attempt& attempt,
                            const std::string& log);
+  // Writes or removes the policy that evaluates rules. Sets ShardView::left_out_rules.
+  kube::Async<> ApplyRules(const std::string& ns, const ConfigList& configs, ShardView& view,
+                           const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
   // in the cluster show it.
   static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
@@ -115,6 +120,7 @@ class ShardReconciler final : public kube::Reconciler {
   kube::EventRecorder& events_;
   ShardTiming timing_;
   Teardown teardown_;
+  RuleChecks rule_checks_;
   // Both by namespace.
   std::map<std::string, Bundle> bundles_;
   // Since when its shard is not available; without those that are.

@@ -35,6 +35,8 @@ constexpr Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementCo
 // last the permissions.
 constexpr Resource kOperands[] = {kube::kValidatingWebhookConfigurations,
                                   kube::kMutatingWebhookConfigurations,
+                                  kube::kValidatingAdmissionPolicyBindings,
+                                  kube::kValidatingAdmissionPolicies,
                                   kube::kPodDisruptionBudgets,
                                   kube::kDeployments,
                                   kube::kLeases,

@@ -51,6 +51,9 @@ class UndeployTest : public testing::Test {
     Json webhook = {{"metadata", {{"name", "pod-placement"}}}};
     webhook["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "multiarch-tuning-operator";
     api_.CreateJson(kube::kMutatingWebhookConfigurations, webhook);
+    // Of rules.
+    api_.CreateJson(kube::kValidatingAdmissionPolicies, webhook);
+    api_.CreateJson(kube::kValidatingAdmissionPolicyBindings, webhook);
   }
   void CreateGated(const std::string& name) {
     api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
@@ -60,7 +63,9 @@ class UndeployTest : public testing::Test {
   }
   bool OperatorIsRemoved() {
     return !api_.GetJson(kube::kNamespaces, {"", "ops"}) &&
-           !api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"});
+           !api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"}) &&
+           !api_.GetJson(kube::kValidatingAdmissionPolicies, {"", "pod-placement"}) &&
+           !api_.GetJson(kube::kValidatingAdmissionPolicyBindings, {"", "pod-placement"});
   }
   Result<> Run() {
     UndeployOptions options{.timeout = 30s};

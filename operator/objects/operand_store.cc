@@ -35,7 +35,9 @@ constexpr Resource kWatched[] = {kube::kDeployments,
                                  kube::kNetworkPolicies,
                                  kube::kConfigMaps,
                                  kube::kMutatingWebhookConfigurations,
-                                 kube::kValidatingWebhookConfigurations};
+                                 kube::kValidatingWebhookConfigurations,
+                                 kube::kValidatingAdmissionPolicies,
+                                 kube::kValidatingAdmissionPolicyBindings};
 
 // Of a trimmed object.
 std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }

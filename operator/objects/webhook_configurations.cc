@@ -8,6 +8,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
+#include "operator/rules/restricted.h"
 #include "policy/scheduling_policy.h"
 
 namespace operator_ {
@@ -170,32 +171,47 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
   return object;
 }
 
-std::string ShardWebhookEntryName(const std::string& ns, const std::string& name) {
+std::string ShardWebhookEntryName(const std::string& ns, const std::string& name,
+                                  const std::string& rule) {
   constexpr size_t kMaxName = 253;
-  std::string suffix = "." + ns + "." + std::string(api::kGroup);
-  if (name.size() + suffix.size() <= kMaxName) return name + suffix;
-  std::string shortened = name.substr(0, 100);
+  // No shard is in a namespace kube-*, so this is never the entry of a config "RULE.NAME".
+  std::string kind = rule.empty() ? "." : ".kube-rules.";
+  std::string suffix = "." + ns + kind + std::string(api::kGroup);
+  std::string full = rule.empty() ? name : rule + "." + name;
+  if (full.size() + suffix.size() <= kMaxName) return full + suffix;
+  std::string shortened = full.substr(0, 100);
   while (!shortened.empty() && (shortened.back() == '.' || shortened.back() == '-'))
     shortened.pop_back();
-  return shortened + "-" + HashOf(name) + suffix;
+  return shortened + "-" + HashOf(full) + suffix;
 }
 
 Json ShardWebhookConfiguration(const std::string& ns,
                                const std::vector<const api::PodPlacementConfig*>& configs,
-                               const std::string& ca_bundle_pem, const OperandOptions& options) {
+                               const LeftOutRulesOf& left_out, const std::string& ca_bundle_pem,
+                               const OperandOptions& options) {
+  auto entry = [&](const api::PodPlacementConfig& config, const std::string& rule) {
+    const std::string& name = config.metadata().name();
+    std::string path = std::string(api::kLocalGatePathPrefix) + name;
+    if (!rule.empty()) path += "/" + rule;
+    Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name, rule),
+                                 ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem));
+    webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
+    webhook["objectSelector"] = config.spec.label_selector
+                                    ? api::LabelSelectorToJson(*config.spec.label_selector)
+                                    : Json::object();
+    return webhook;
+  };
   Json webhooks = Json::array();
   for (const api::PodPlacementConfig* config : api::InForce(configs)) {
-    if (config->Preferences().empty()) continue;
-    const std::string& name = config->metadata().name();
-    Json webhook =
-        GatingWebhook(ShardWebhookEntryName(ns, name),
-                      ClientConfig(ns, api::kShardWebhookName,
-                                   std::string(api::kLocalGatePathPrefix) + name, ca_bundle_pem));
-    webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
-    webhook["objectSelector"] = config->spec.label_selector
-                                    ? api::LabelSelectorToJson(*config->spec.label_selector)
-                                    : Json::object();
-    webhooks.push_back(std::move(webhook));
+    if (!config->Preferences().empty()) webhooks.push_back(entry(*config, ""));
+    for (size_t i = 0; i < config->Rules().size(); ++i) {
+      if (IsLeftOut(left_out, config->metadata().name(), i)) continue;
+      const api::CelRule& rule = config->Rules()[i];
+      // The entry ignores failures: an expression that fails for a pod does not select it.
+      Json webhook = entry(*config, rule.name);
+      webhook["matchConditions"].push_back(Condition("rule", Restricted(rule.expression)));
+      webhooks.push_back(std::move(webhook));
+    }
   }
   Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::ShardWebhookConfigurationName(ns), options);

@@ -13,6 +13,7 @@
 #include "api/pod_placement_config.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
+#include "operator/rules/left_out_rules.h"
 
 namespace operator_ {
 
@@ -42,17 +43,21 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
                                        const std::string& ca_bundle_pem,
                                        const OperandOptions& options);
 
-// One entry for each of `configs` that is in force (api::InForce) and prefers an architecture; the
-// API server calls them in that order. A config whose plugin is disabled, or whose spec is invalid,
-// has no entry: its pods would wait without need. Nor has one with other plugins alone, which the
-// cluster's controller applies.
+// For each of `configs` that is in force (api::InForce), one entry if its plugin prefers an
+// architecture, and one for each rule that is not in `left_out`, for the pods that the rule
+// matches; the API server calls them in that order. A config whose plugin is disabled, or whose
+// spec is invalid, has no entry: its pods would wait without need. Nor has one with other plugins
+// alone, which the cluster's controller applies.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const std::vector<const api::PodPlacementConfig*>& configs,
+                                     const LeftOutRulesOf& left_out,
                                      const std::string& ca_bundle_pem,
                                      const OperandOptions& options);
 
-// The name of the entry of PodPlacementConfig ns/name: a DNS name, at most 253 characters.
-std::string ShardWebhookEntryName(const std::string& ns, const std::string& name);
+// The name of the entry of PodPlacementConfig ns/name, or of its rule: a DNS name, at most 253
+// characters. Of all entries of a namespace, no two have the same one.
+std::string ShardWebhookEntryName(const std::string& ns, const std::string& name,
+                                  const std::string& rule = "");
 
 // Validation by the operator of its two kinds and of both kinds of scheduling policies. Deletions
 // are not validated, except that of the ClusterPodPlacementConfig, so the deletion of a namespace

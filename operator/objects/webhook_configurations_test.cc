@@ -35,7 +35,7 @@ std::set<std::string> ConditionNames(const Json& webhook) {
 TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
   api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
   api::PodPlacementConfig b = Config("b", 1);
-  Json object = ShardWebhookConfiguration("shop", {&a, &b}, "PEM", kOptions);
+  Json object = ShardWebhookConfiguration("shop", {&a, &b}, {}, "PEM", kOptions);
   EXPECT_EQ(object["metadata"]["name"], "pod-placement-shard-shop");
   ASSERT_EQ(object["webhooks"].size(), 2u);
   Json first = object["webhooks"][0];
@@ -62,13 +62,55 @@ TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
   api::PodPlacementConfig nothing = Config("nothing", 3);
   nothing.spec.plugins = api::Plugins{};
   Json object =
-      ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, "PEM", kOptions);
+      ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, {}, "PEM", kOptions);
   EXPECT_EQ(object["webhooks"], Json::array());
+}
+
+TEST(ShardWebhookConfigurationTest, ARuleHasAnEntryForThePodsThatItMatches) {
+  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  a.spec.cel_rules = {{"large", "object.x // x", {}}, {"left-out", "?", {}}, {"small", "true", {}}};
+  // Its plugin prefers nothing.
+  api::PodPlacementConfig b = Config("b", 1, nullptr, /*enabled=*/false);
+  b.spec.cel_rules = {{"large", "true", {}}};
+  LeftOutRulesOf left_out;
+  left_out["a"][1] = {};
+  Json webhooks =
+      ShardWebhookConfiguration("shop", {&a, &b}, left_out, "PEM", kOptions)["webhooks"];
+  std::vector<std::string> paths;
+  std::set<std::string> names;
+  for (const Json& webhook : webhooks) {
+    paths.push_back(webhook["clientConfig"]["service"]["path"]);
+    names.insert(webhook["name"].get<std::string>());
+  }
+  EXPECT_THAT(paths, testing::ElementsAre("/local/a", "/local/a/large", "/local/a/small",
+                                          "/local/b/large"));
+  EXPECT_EQ(names.size(), paths.size());
+  EXPECT_EQ(webhooks[1]["objectSelector"], webhooks[0]["objectSelector"]);
+  EXPECT_EQ(webhooks[1]["failurePolicy"], "Ignore");
+  std::set<std::string> conditions = ConditionNames(webhooks[0]);
+  conditions.insert("rule");
+  EXPECT_EQ(ConditionNames(webhooks[1]), conditions);
+  EXPECT_EQ(webhooks[1]["matchConditions"].back()["expression"],
+            "[0].all(request, [0].all(oldObject, [0].all(authorizer, [0].all(namespaceObject, (\n"
+            "object.x // x\n)))))");
+}
+
+// The API server refuses a configuration in which two entries have one name.
+TEST(ShardWebhookConfigurationTest, NoConfigHasTheEntryNameOfARule) {
+  EXPECT_NE(ShardWebhookEntryName("shop", "a", "b"), ShardWebhookEntryName("shop", "b.a"));
+  EXPECT_NE(ShardWebhookEntryName("shop", "a", "b"), ShardWebhookEntryName("shop", "b.a.shop"));
+  EXPECT_NE(ShardWebhookEntryName("shop", "a", "b"),
+            ShardWebhookEntryName("shop", "b.a.shop.kube-rules"));
+  std::string longest(253, 'a');
+  EXPECT_LE(ShardWebhookEntryName(std::string(63, 'n'), longest, std::string(63, 'r')).size(),
+            253u);
+  EXPECT_NE(ShardWebhookEntryName("shop", longest, "a"),
+            ShardWebhookEntryName("shop", longest, "b"));
 }
 
 TEST(ShardWebhookConfigurationTest, IsOwnedByTheOperatorsNamespace) {
   Json owners =
-      ShardWebhookConfiguration("shop", {}, "PEM", kOptions)["metadata"]["ownerReferences"];
+      ShardWebhookConfiguration("shop", {}, {}, "PEM", kOptions)["metadata"]["ownerReferences"];
   ASSERT_EQ(owners.size(), 1u);
   EXPECT_EQ(owners[0]["kind"], "Namespace");
   EXPECT_EQ(owners[0]["uid"], "uid-of-ops");
@@ -85,7 +127,7 @@ TEST(ShardWebhookConfigurationTest, EntryNamesAreUniqueAndWithinTheApisLimit) {
 // I8, and what the API server can decide without a call
 TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   api::PodPlacementConfig config = Config("a", 1);
-  Json shard = ShardWebhookConfiguration("shop", {&config}, "PEM", kOptions)["webhooks"][0];
+  Json shard = ShardWebhookConfiguration("shop", {&config}, {}, "PEM", kOptions)["webhooks"][0];
   std::set<std::string> common = {"not-an-operand", "not-bound-to-a-node",
                                   "not-for-the-control-plane", "not-of-a-daemonset"};
   EXPECT_EQ(ConditionNames(shard), common);

@@ -74,7 +74,7 @@ TEST(RemediesTest, EveryReasonHasARemedy) {
   for (const char* reason :
        {"QuotaExceeded", "LimitRange", "PodSecurity", "AdmissionDenied", "AdmissionWebhookFailed",
         "RightsMissing", "ImagePullBackOff", "ErrImagePull", "CrashLoopBackOff", "Unschedulable",
-        "MinimumReplicasUnavailable", "InvalidReference", "InvalidSpec"}) {
+        "MinimumReplicasUnavailable", "InvalidReference", "InvalidSpec", "RulesNotApplied"}) {
     EXPECT_NE(RemedyFor(reason), RemedyFor("Unknown")) << reason;
   }
   EXPECT_EQ(WithRemedy({"InvalidImageName", "pod p: x"}),

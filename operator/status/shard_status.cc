@@ -85,6 +85,11 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
   }
   if (shard.operands.problem)
     return {true, shard.operands.problem->reason, WithRemedy(*shard.operands.problem)};
+  auto left_out = shard.left_out_rules.find(config.metadata().name());
+  if (left_out != shard.left_out_rules.end()) {
+    return {true, "RulesNotApplied",
+            WithRemedy({"RulesNotApplied", api::Describe(ErrorsOf(left_out->second))})};
+  }
   return {false, "AsExpected", "no problem is known"};
 }
 

@@ -8,6 +8,7 @@
 
 #include "api/pod_placement_config.h"
 #include "kube/base/clock.h"
+#include "operator/rules/left_out_rules.h"
 #include "operator/status/rollout.h"
 
 namespace operator_ {
@@ -28,6 +29,7 @@ struct ShardView {
   OperandHealth operands;
   // The shard has an older pod template, and waits for its turn (upgrade_queue.h).
   bool waits_for_upgrade = false;
+  LeftOutRulesOf left_out_rules;
 };
 
 // The new status of `config`, based on its current one: an unchanged condition keeps its transition

@@ -101,6 +101,19 @@ TEST(ShardStatusTest, DegradedNamesTheCause) {
             "True InvalidSpec");
 }
 
+TEST(ShardStatusTest, RulesThatAreNotAppliedAreNamedAtTheirConfig) {
+  ShardView view = Running();
+  view.left_out_rules["b"][0] = {"spec.celRules[0].expression", "no"};
+  EXPECT_EQ(Reason(ShardStatus(Config(), view, nullptr, kNow), api::kDegraded), "False AsExpected");
+  view.left_out_rules["a"][2] = {"spec.celRules[2].expression", "compilation failed"};
+  api::PodPlacementConfigStatus status = ShardStatus(Config(), view, nullptr, kNow);
+  EXPECT_EQ(Reason(status, api::kAvailable), "True AsExpected");
+  EXPECT_EQ(Reason(status, api::kDegraded), "True RulesNotApplied");
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kDegraded)->message,
+            "spec.celRules[2].expression: compilation failed. Remedy: correct or remove the rules "
+            "that the message names");
+}
+
 TEST(ShardStatusTest, TheSameStateIsTheSameStatus) {
   api::PodPlacementConfig config = Config();
   config.status = ShardStatus(config, Running(), nullptr, kNow);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/webhooks/config_webhooks.h"
 
+#include <algorithm>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
@@ -10,6 +11,7 @@
 #include "api/validation.h"
 #include "kube/client/typed.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/rules/rule_check.h"
 
 namespace operator_ {
 namespace {
@@ -64,6 +66,37 @@ api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs
   return pointers;
 }
 
+// Why the rules of `config` that `old_rules` does not have are refused. `existing` is as for
+// api::ValidateCreate(). Makes no call if there are none.
+Async<api::FieldErrors> ValidateRules(kube::Client& client, const PodPlacementConfig& config,
+                                      const std::vector<api::CelRule>& old_rules,
+                                      const std::vector<PodPlacementConfig>& existing) {
+  std::vector<api::CelRule> rules(config.Rules().begin(), config.Rules().end());
+  size_t of_namespace = rules.size();
+  for (const PodPlacementConfig& other : existing) {
+    if (other.metadata().name() != config.metadata().name())
+      of_namespace += other.spec.cel_rules.size();
+  }
+  api::FieldErrors errors;
+  if (rules.size() > old_rules.size() && of_namespace > kMaxNamespaceRules) {
+    errors.push_back({"spec.celRules", "the PodPlacementConfigs of a namespace may have " +
+                                           std::to_string(kMaxNamespaceRules) + " rules together"});
+    co_return errors;
+  }
+  auto is_old = [&](const api::CelRule& rule) {
+    return std::any_of(old_rules.begin(), old_rules.end(), [&](const api::CelRule& old_rule) {
+      return old_rule.expression == rule.expression;
+    });
+  };
+  if (std::all_of(rules.begin(), rules.end(), is_old)) co_return errors;
+  Result<LeftOutRules> refused = co_await CheckRules(client, rules);
+  if (!refused) co_return refused.error();
+  for (const auto& [index, error] : *refused) {
+    if (!is_old(rules[index])) errors.push_back(error);
+  }
+  co_return errors;
+}
+
 Async<bool> ClusterConfigExists(kube::Client& client) {
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   Result<ClusterPodPlacementConfig> config =
@@ -111,6 +144,12 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
       co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
     api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
     if (!errors.empty()) co_return Answer(errors);
+    if (!config->metadata().has_deletion_timestamp()) {
+      Result<api::FieldErrors> refused =
+          co_await ValidateRules(client_, *config, old_config->spec.cel_rules, *existing);
+      if (!refused) co_return refused.error();
+      if (!refused->empty()) co_return Answer(*refused);
+    }
     bool changes =
         !request.dry_run && old_config->metadata().generation() != config->metadata().generation();
     Result<AdmissionResponse> allowed = co_await Allow(changes, *config, received);
@@ -121,6 +160,10 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
     co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
   api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
+  const std::vector<api::CelRule> none;
+  Result<api::FieldErrors> refused = co_await ValidateRules(client_, *config, none, *existing);
+  if (!refused) co_return refused.error();
+  if (!refused->empty()) co_return Answer(*refused);
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   co_return allowed;
 }

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConfigWebhooks: validates creation, update and deletion of the operator's two kinds, and converts
-// the ClusterPodPlacementConfig between its versions. The rules are in api/validation.h. The
-// objects that they need are read live, two requests for each new PodPlacementConfig: such writes
-// are rare, and with a cache two creates in a row could both pass, or one after the deletion of the
-// ClusterPodPlacementConfig. A PodPlacementConfig that may be stored is announced first
-// (announcements/announcer.h); a failed announcement refuses no write. Thread: the client's.
+// the ClusterPodPlacementConfig between its versions. What is refused is in api/validation.h; about
+// expressions, the API server is asked (rules/rule_check.h). The objects that are needed are read
+// live, two requests for each new PodPlacementConfig: such writes are rare, and with a cache two
+// creates in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. A
+// PodPlacementConfig that may be stored is announced first (announcements/announcer.h); a failed
+// announcement refuses no write. Thread: the client's.
 #pragma once
 
 #include <string>

@@ -14,6 +14,7 @@
 #include "kube/testing/run.h"
 #include "kube/types/coordination.pb.h"
 #include "operator/announcements/announcer.h"
+#include "operator/testing/rules.h"
 #include "watches/announcements.h"
 
 namespace operator_ {
@@ -40,6 +41,17 @@ class ConfigWebhooksTest : public testing::Test {
                    {"kind", "PodPlacementConfig"},
                    {"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", "uid-" + name}}}};
     config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
+    return config;
+  }
+  // As Config(), with a rule for each expression.
+  static Json WithRules(const std::vector<std::string>& expressions) {
+    Json config = Config("a", 1);
+    for (const std::string& expression : expressions) {
+      Json rule = {{"name", "r" + std::to_string(config["spec"]["celRules"].size())},
+                   {"expression", expression}};
+      rule["platforms"] = Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}});
+      config["spec"]["celRules"].push_back(rule);
+    }
     return config;
   }
   static Json ClusterConfig(const std::string& name = "cluster") {
@@ -83,7 +95,8 @@ class ConfigWebhooksTest : public testing::Test {
   kube::Metrics metrics_;
   kube::TaskGroup tasks_{io_.get_executor()};
   Announcer announcer_{api_, clock_, tasks_, {}, metrics_.AddCounter("failures", "")};
-  ConfigWebhooks webhooks_{api_, clock_, announcer_};
+  CelClient cel_{api_};
+  ConfigWebhooks webhooks_{cel_, clock_, announcer_};
 };
 
 TEST_F(ConfigWebhooksTest, NoConfigWithoutAClusterConfig) {
@@ -114,6 +127,64 @@ TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
   EXPECT_TRUE(Ask("CREATE", elsewhere).allowed());
   EXPECT_FALSE(Ask("UPDATE", Config("b", 1), Config("b", 2)).allowed());
   EXPECT_TRUE(Ask("UPDATE", Config("a", 1), Config("a", 1)).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  EXPECT_TRUE(Ask("CREATE", WithRules({"one", "two"})).allowed());
+  for (const char* operation : {"CREATE", "UPDATE"}) {
+    AdmissionResponse response = Ask(operation, WithRules({"one", "broken", "request"}),
+                                     operation[0] == 'U' ? Config("a", 1) : Json());
+    EXPECT_FALSE(response.allowed());
+    EXPECT_EQ(response.code(), 422);
+    EXPECT_EQ(response.message(),
+              "spec.celRules[1].expression: compilation failed: alone; "
+              "spec.celRules[2].expression: must use only the variable object, not request, "
+              "oldObject, namespaceObject or authorizer: compilation failed: restricted");
+  }
+  EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
+}
+
+TEST_F(ConfigWebhooksTest, OnlyNewExpressionsAreChecked) {
+  // Admitted by an older API server.
+  Json stored = WithRules({"broken", "one"});
+  Json changed = stored;
+  changed["spec"]["priority"] = 9;
+  EXPECT_TRUE(Ask("UPDATE", changed, stored).allowed());
+  EXPECT_TRUE(Ask("UPDATE", WithRules({"broken"}), stored).allowed());
+  EXPECT_EQ(cel_.dry_runs, 0);
+  EXPECT_TRUE(Ask("UPDATE", WithRules({"two", "broken"}), stored).allowed());
+  EXPECT_EQ(cel_.dry_runs, 1);
+  EXPECT_FALSE(Ask("UPDATE", WithRules({"broken twice"}), stored).allowed());
+
+  Json deleted = WithRules({"broken twice"});
+  deleted["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
+  EXPECT_TRUE(Ask("UPDATE", deleted, stored).allowed());
+}
+
+TEST_F(ConfigWebhooksTest, AnExpressionThatCannotBeCheckedIsNotAdmitted) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  cel_.fail = true;
+  EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+  EXPECT_THAT(
+      kube::Run(io_, webhooks_.ValidateConfig(Request("CREATE", WithRules({"one"}), nullptr))),
+      kube::FailsWith(kube::Code::kDeadlineExceeded));
+}
+
+TEST_F(ConfigWebhooksTest, TheRulesOfANamespaceAreLimited) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  const std::vector<std::string> eight(8, "one");
+  for (int i = 0; i < 16; ++i) {
+    Json other = WithRules(eight);
+    other["metadata"]["name"] = "other-" + std::to_string(i);
+    other["spec"]["priority"] = 100 + i;
+    EXPECT_TRUE(Ask("CREATE", other).allowed());
+    api_.CreateJson(kConfigs, other);
+  }
+  EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+  EXPECT_THAT(Ask("CREATE", WithRules({"one"})).message(), HasSubstr("128 rules together"));
+  EXPECT_FALSE(Ask("UPDATE", WithRules({"one"}), Config("a", 1)).allowed());
+  EXPECT_TRUE(Ask("UPDATE", WithRules({"two"}), WithRules({"one"})).allowed());
 }
 
 TEST_F(ConfigWebhooksTest, AnAllowedWriteIsAnnounced) {

@@ -98,6 +98,13 @@ Json LabelsFor(const Json& selector) {
   return labels;
 }
 
+// The webhook entries of a config: one of its own, and one for each rule.
+size_t EntriesOf(const Json& config) {
+  const Json* rules = kube::Find(config, "spec.celRules");
+  if (rules == nullptr || rules->empty()) return 1;
+  return rules->size() + (kube::Find(config, "spec.plugins.nodeAffinityScoring") != nullptr);
+}
+
 Result<> IsGone(Scene& scene, const Resource& resource, const std::string& name) {
   Result<Json> found = scene.Get(resource, name);
   if (IsNotFound(found)) return Ok();
@@ -276,12 +283,16 @@ Condition ShardReady() {
               Result<> rolled_out = DeploymentIsRolledOut(scene, scene.ns(), name);
               if (!rolled_out) return rolled_out;
             }
-            Result<> complete = WebhooksAreComplete(
-                scene, api::ShardWebhookConfigurationName(scene.ns()), configs->size());
+            size_t entries = 0;
+            for (const Json& config : *configs) entries += EntriesOf(config);
+            Result<> complete =
+                WebhooksAreComplete(scene, api::ShardWebhookConfigurationName(scene.ns()), entries);
             if (!complete) return complete;
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
               if (!available) return available;
+              // Only the rules' entries: which pods they gate is up to the expressions.
+              if (kube::Find(config, "spec.plugins.nodeAffinityScoring") == nullptr) continue;
               const Json* selector = kube::Find(config, "spec.labelSelector");
               Json labels = selector == nullptr ? Json::object() : LabelsFor(*selector);
               Result<> in_force = NewPodsAreGated(scene, api::kLocalGate, labels);

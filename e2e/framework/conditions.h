@@ -43,8 +43,8 @@ Condition HasStatusCondition(const kube::Resource& resource, const std::string& 
                              const std::string& text = "");
 // All its replicas are updated and ready.
 Condition RolledOut(const std::string& deployment);
-// The shard of the scene's namespace is ready: two Deployments, one webhook entry for each config,
-// and the API server calls the webhook.
+// The shard of the scene's namespace is ready: two Deployments, all webhook entries of the configs
+// and their rules, and the API server calls the webhook for pods of each config.
 Condition ShardReady();
 // No object of the shard is left in the scene's namespace, nor its webhook configuration.
 Condition ShardRemoved();

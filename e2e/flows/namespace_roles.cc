@@ -77,6 +77,15 @@ class NamespaceRolesFlow : public FlowFixture {
     return Eventually<kube::Unstructured>(
         [&] { return kube::CreateObject(client, kConfigs, Config(name)); });
   }
+  // Adds a rule to the config.
+  kube::Async<kube::Unstructured> AddRule(kube::Client& client, const std::string& name) {
+    Json rule = {{"name", "any"}, {"expression", "true"}};
+    rule["platforms"] = Json::array({{{"architecture", "arm64"}, {"weight", 5}}});
+    Json patch;
+    patch["spec"]["celRules"] = Json::array({rule});
+    kube::ObjectKey key{scene().ns(), name};
+    return kube::PatchObject(client, kConfigs, key, kube::kMergePatch, std::move(patch));
+  }
   template <class T>
   void ExpectRefused(const Result<T>& result, const std::string& what) {
     EXPECT_TRUE(FailedWith(result, kube::Code::kPermissionDenied)) << what;
@@ -127,6 +136,32 @@ TEST_F(NamespaceRolesFlow, AdminsAndEditorsWriteConfigs) {
         cluster().Run(kube::ListObjects(*user, kConfigs, kube::ListOptions{.ns = "default"}));
     EXPECT_TRUE(FailedWith(elsewhere, kube::Code::kPermissionDenied));
   }
+}
+
+// An expression can cost the API server seconds of CPU for each pod.
+TEST_F(NamespaceRolesFlow, RulesNeedARightThatAdminsOfANamespaceDoNotHave) {
+  std::unique_ptr<kube::Client> user = ClientOf("admin");
+  ASSERT_NE(user, nullptr);
+  auto created = Create(*user, "mine");
+  ASSERT_TRUE(created) << created.error();
+  auto refused = cluster().Run(AddRule(*user, "mine"));
+  ASSERT_TRUE(FailedWith(refused, kube::Code::kPermissionDenied));
+  EXPECT_NE(refused.error().message().find("podplacementconfigs-celrules"), std::string::npos)
+      << refused.error();
+
+  Json binding = {{"apiVersion", "rbac.authorization.k8s.io/v1"},
+                  {"kind", "RoleBinding"},
+                  {"metadata", {{"name", "rules"}}},
+                  {"roleRef",
+                   {{"apiGroup", "rbac.authorization.k8s.io"},
+                    {"kind", "ClusterRole"},
+                    {"name", "podplacementconfigs-celrules"}}}};
+  binding["subjects"] = Json::array(
+      {{{"kind", "ServiceAccount"}, {"name", "user-admin"}, {"namespace", scene().ns()}}});
+  auto bound = scene().Create(kRoleBindings, binding);
+  ASSERT_TRUE(bound) << bound.error();
+  auto changed = Eventually<kube::Unstructured>([&] { return AddRule(*user, "mine"); });
+  EXPECT_TRUE(changed) << changed.error();
 }
 
 // "No rights beyond your namespace", but to read the ClusterPodPlacementConfig.

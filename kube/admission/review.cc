@@ -70,6 +70,7 @@ Result<AdmissionRequest> ParseReview(std::string_view body) {
   out.kind = StringAt(*request, "kind.kind");
   out.subresource = StringAt(*request, "subResource");
   out.user = StringAt(*request, "userInfo.username");
+  out.user_json = ObjectAt(*request, "userInfo");
   out.dry_run = BoolAt(*request, "dryRun");
   out.object_json = ObjectAt(*request, "object");
   out.old_object_json = ObjectAt(*request, "oldObject");

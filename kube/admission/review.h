@@ -30,6 +30,8 @@ struct AdmissionRequest {
   std::string kind;
   std::string subresource;
   std::string user;
+  // request.userInfo as JSON; empty if absent.
+  std::string user_json;
   bool dry_run = false;
   // JSON; empty if the operation has none (object: DELETE, old object: CREATE).
   std::string object_json;

@@ -36,6 +36,7 @@ TEST(ParseReviewTest, ReadsTheRequest) {
   EXPECT_EQ(request->group, "shop.example.com");
   EXPECT_EQ(request->kind, "Widget");
   EXPECT_EQ(request->user, "ann");
+  EXPECT_EQ(request->user_json, R"({"username":"ann"})");
   EXPECT_TRUE(request->dry_run);
   EXPECT_EQ(request->object_json, R"({"spec":{"priority":1}})");
   EXPECT_EQ(request->old_object_json, "");

@@ -9,6 +9,7 @@
 
 #include "kube/base/ascii.h"
 #include "kube/base/notifier.h"
+#include "kube/client/access_review.h"
 #include "kube/codec/content_type.h"
 #include "kube/types/kinds.h"
 
@@ -41,12 +42,8 @@ std::string HashOf(const std::string& token) {
 
 // The spec of a SubjectAccessReview for the user of a TokenReview's status.
 Json AccessOf(const Json& user) {
-  Json spec = {{"user", StringAt(user, "username")},
-               {"nonResourceAttributes", {{"path", "/metrics"}, {"verb", "get"}}}};
-  for (const char* field : {"uid", "groups", "extra"}) {
-    const Json* value = Find(user, field);
-    if (value != nullptr) spec[field] = *value;
-  }
+  Json spec = SubjectOf(user);
+  spec["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
   return spec;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // CelClient: a fake API server that compiles expressions of rules as much as tests need: it refuses
-// "broken", and, when restricted, "request". Dry runs store nothing.
+// "broken", and, when restricted, "request". Dry runs store nothing. It answers
+// SubjectAccessReviews.
 #pragma once
 
 #include <memory>
@@ -20,6 +21,13 @@ class CelClient final : public kube::Client {
   explicit CelClient(kube::FakeApiServer& api) : api_(api) {}
 
   kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
+    if (request.target.ends_with("/subjectaccessreviews")) {
+      ++access_reviews;
+      asked = kube::Json::parse(request.body)["spec"];
+      kube::Json answer = {{"status", {{"allowed", may_use_rules}}}};
+      co_return kube::ApiResponse{
+          .status = 201, .content_type = std::string(kube::kJson), .body = answer.dump()};
+    }
     if (request.target.find("dryRun=All") == std::string::npos)
       co_return co_await api_.Call(std::move(request));
     ++dry_runs;
@@ -55,6 +63,9 @@ class CelClient final : public kube::Client {
     return api_.Watch(std::move(request));
   }
 
+  bool may_use_rules = true;
+  kube::Json asked;  // the spec of the last SubjectAccessReview
+  int access_reviews = 0;
   bool fail = false;
   int dry_runs = 0;
 

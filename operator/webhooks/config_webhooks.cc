@@ -9,6 +9,7 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
+#include "kube/client/access_review.h"
 #include "kube/client/typed.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/rules/rule_check.h"
@@ -29,6 +30,8 @@ using kube::Result;
 // The API server waits ten seconds for an answer. An announcement that begins within this time ends
 // one second before that.
 constexpr std::chrono::seconds kAnnounceWithin{5};
+// For the question what a user may do.
+constexpr std::chrono::seconds kAskWithin{2};
 
 template <class T>
 Result<T> Read(const std::string& text, const AdmissionRequest& request) {
@@ -97,6 +100,41 @@ Async<api::FieldErrors> ValidateRules(kube::Client& client, const PodPlacementCo
   co_return errors;
 }
 
+// Whether `config` has a rule that the stored config does not have with that expression.
+bool AddsRules(const PodPlacementConfig& config, const std::vector<api::CelRule>& old_rules) {
+  return std::any_of(
+      config.spec.cel_rules.begin(), config.spec.cel_rules.end(), [&](const api::CelRule& rule) {
+        return std::none_of(old_rules.begin(), old_rules.end(), [&](const api::CelRule& old_rule) {
+          return old_rule.name == rule.name && old_rule.expression == rule.expression;
+        });
+      });
+}
+
+// Whether the user of `request` may add rules: an expression can cost the API server seconds of
+// CPU for each pod, so not everybody who may write configs may do it.
+Async<bool> MayUseRules(kube::Client& client, AdmissionRequest request) {
+  Result<Json> user = kube::ParseJson(request.user_json);
+  if (!user) co_return user.error().Prefix("userInfo");
+  Json attributes = {{"namespace", request.ns},
+                     {"verb", "use"},
+                     {"group", std::string(api::kGroup)},
+                     {"resource", std::string(kCelRulesResource)}};
+  Json who = std::move(*user);
+  Result<bool> may =
+      co_await kube::MayAccess(client, std::move(who), std::move(attributes), kAskWithin);
+  co_return may;
+}
+
+AdmissionResponse MayNotUseRules(const AdmissionRequest& request) {
+  return AdmissionResponse::Denied(
+      403, "Forbidden",
+      "spec.celRules: " + request.user + " may not use celRules." + std::string(api::kGroup) +
+          " in namespace " + request.ns +
+          ": an expression can cost the API server much time for each pod. A cluster "
+          "administrator can bind the ClusterRole " +
+          std::string(kCelRulesClusterRole) + " to the user in this namespace");
+}
+
 Async<bool> ClusterConfigExists(kube::Client& client) {
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   Result<ClusterPodPlacementConfig> config =
@@ -145,10 +183,9 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
     api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
     if (!errors.empty()) co_return Answer(errors);
     if (!config->metadata().has_deletion_timestamp()) {
-      Result<api::FieldErrors> refused =
-          co_await ValidateRules(client_, *config, old_config->spec.cel_rules, *existing);
-      if (!refused) co_return refused.error();
-      if (!refused->empty()) co_return Answer(*refused);
+      Result<AdmissionResponse> rules =
+          co_await DecideRules(request, *config, old_config->spec.cel_rules, *existing);
+      if (!rules || !rules->allowed()) co_return rules;
     }
     bool changes =
         !request.dry_run && old_config->metadata().generation() != config->metadata().generation();
@@ -161,11 +198,23 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
   const std::vector<api::CelRule> none;
-  Result<api::FieldErrors> refused = co_await ValidateRules(client_, *config, none, *existing);
-  if (!refused) co_return refused.error();
-  if (!refused->empty()) co_return Answer(*refused);
+  Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, *existing);
+  if (!rules || !rules->allowed()) co_return rules;
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   co_return allowed;
+}
+
+Async<AdmissionResponse> ConfigWebhooks::DecideRules(
+    const AdmissionRequest& request, const PodPlacementConfig& config,
+    const std::vector<api::CelRule>& old_rules, const std::vector<PodPlacementConfig>& existing) {
+  if (AddsRules(config, old_rules)) {
+    Result<bool> may = co_await MayUseRules(client_, request);
+    if (!may) co_return may.error();
+    if (!*may) co_return MayNotUseRules(request);
+  }
+  Result<api::FieldErrors> refused = co_await ValidateRules(client_, config, old_rules, existing);
+  if (!refused) co_return refused.error();
+  co_return Answer(*refused);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::Allow(bool changes, const PodPlacementConfig& config,

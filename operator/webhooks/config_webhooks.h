@@ -9,6 +9,8 @@
 #pragma once
 
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "kube/admission/response.h"
 #include "kube/admission/review.h"
@@ -20,6 +22,11 @@
 #include "operator/announcements/announcer.h"
 
 namespace operator_ {
+
+// Who adds a rule (api/cel_rule.h) needs the verb `use` for this resource of api::kGroup, of which
+// there are no objects. The ClusterRole has that right; nobody has it unless it is bound.
+inline constexpr std::string_view kCelRulesResource = "celrules";
+inline constexpr std::string_view kCelRulesClusterRole = "podplacementconfigs-celrules";
 
 class ConfigWebhooks {
  public:
@@ -35,6 +42,12 @@ class ConfigWebhooks {
   kube::Async<kube::AdmissionResponse> ValidateClusterConfig(kube::AdmissionRequest request);
 
  private:
+  // Whether the user may add the rules that `config` has and `old_rules` does not, and whether the
+  // API server accepts their expressions. Makes no call if there are none.
+  kube::Async<kube::AdmissionResponse> DecideRules(
+      const kube::AdmissionRequest& request, const api::PodPlacementConfig& config,
+      const std::vector<api::CelRule>& old_rules,
+      const std::vector<api::PodPlacementConfig>& existing);
   // Allows the write of `config`, also if the announcement fails. `changes`: the write will change
   // the stored spec, so it is announced; not so a dry run. `received`: when the request arrived.
   kube::Async<kube::AdmissionResponse> Allow(bool changes, const api::PodPlacementConfig& config,

@@ -64,6 +64,8 @@ class ConfigWebhooksTest : public testing::Test {
                                   const Json& old_object) {
     AdmissionRequest request;
     request.operation = operation;
+    request.user = "ann";
+    request.user_json = R"({"username":"ann","groups":["dev"],"extra":{"a":["b"]},"uid":"u"})";
     request.ns = kube::StringAt(object.is_null() ? old_object : object, "metadata.namespace");
     request.object_json = object.is_null() ? "" : object.dump();
     request.old_object_json = old_object.is_null() ? "" : old_object.dump();
@@ -143,6 +145,37 @@ TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
               "oldObject, namespaceObject or authorizer: compilation failed: restricted");
   }
   EXPECT_EQ(api_.CountCalls("mutatingwebhookconfigurations"), 0);
+}
+
+TEST_F(ConfigWebhooksTest, WhoAddsARuleNeedsTheRight) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  EXPECT_TRUE(Ask("CREATE", WithRules({"one"})).allowed());
+  EXPECT_EQ(cel_.asked, Json::parse(R"({"user": "ann", "groups": ["dev"], "extra": {"a": ["b"]},
+      "uid": "u", "resourceAttributes": {"namespace": "shop", "verb": "use",
+      "group": "multiarch.openshift.io", "resource": "celrules"}})"));
+
+  cel_.may_use_rules = false;
+  int reviews = cel_.access_reviews;
+  AdmissionResponse response = Ask("CREATE", WithRules({"one"}));
+  EXPECT_FALSE(response.allowed());
+  EXPECT_EQ(response.code(), 403);
+  EXPECT_THAT(response.message(),
+              HasSubstr("ann may not use celRules.multiarch.openshift.io in namespace shop"));
+  EXPECT_THAT(response.message(), HasSubstr("ClusterRole podplacementconfigs-celrules"));
+  EXPECT_FALSE(Ask("UPDATE", WithRules({"one"}), Config("a", 1)).allowed());
+  EXPECT_FALSE(Ask("UPDATE", WithRules({"two"}), WithRules({"one"})).allowed());
+  EXPECT_FALSE(Ask("UPDATE", WithRules({"one", "one"}), WithRules({"one"})).allowed());
+  EXPECT_EQ(cel_.access_reviews, reviews + 4);
+
+  // Everything else needs no further right.
+  EXPECT_TRUE(Ask("CREATE", Config("a", 1)).allowed());
+  EXPECT_TRUE(Ask("UPDATE", WithRules({"one"}), WithRules({"one", "two"})).allowed());
+  EXPECT_TRUE(Ask("UPDATE", Config("a", 1), WithRules({"one"})).allowed());
+  Json changed = WithRules({"one"});
+  changed["spec"]["celRules"][0]["platforms"][0]["weight"] = 9;
+  changed["spec"]["priority"] = 7;
+  EXPECT_TRUE(Ask("UPDATE", changed, WithRules({"one"})).allowed());
+  EXPECT_EQ(cel_.access_reviews, reviews + 4);
 }
 
 TEST_F(ConfigWebhooksTest, OnlyNewExpressionsAreChecked) {

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "kube/client/access_review.h"
+
+#include <string>
+#include <utility>
+
+#include "kube/types/kinds.h"
+
+namespace kube {
+
+Json SubjectOf(const Json& user) {
+  Json subject = {{"user", StringAt(user, "username")}};
+  for (const char* field : {"uid", "groups", "extra"}) {
+    const Json* value = Find(user, field);
+    if (value != nullptr) subject[field] = *value;
+  }
+  return subject;
+}
+
+Async<bool> MayAccess(Client& client, Json user, Json attributes,
+                      std::chrono::milliseconds timeout) {
+  Json spec = SubjectOf(user);
+  spec["resourceAttributes"] = std::move(attributes);
+  Json review = {{"apiVersion", kSubjectAccessReviews.ApiVersion()},
+                 {"kind", std::string(kSubjectAccessReviews.kind)},
+                 {"spec", std::move(spec)}};
+  ApiRequest request{.method = Method::kPost,
+                     .target = kSubjectAccessReviews.Path(),
+                     .content_type = std::string(kJson),
+                     .body = review.dump(-1, ' ', false, Json::error_handler_t::replace),
+                     .timeout = timeout};
+  Result<ApiResponse> response = co_await client.Call(std::move(request));
+  if (!response) co_return response.error().Prefix("SubjectAccessReview");
+  Result<Json> answer = ParseJson(response->body);
+  if (!answer) co_return answer.error().Prefix("SubjectAccessReview");
+  co_return BoolAt(*answer, "status.allowed");
+}
+
+}  // namespace kube

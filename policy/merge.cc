@@ -35,25 +35,30 @@ bool IsAutomatic(const Toleration& toleration) {
              std::end(kAutomaticTolerations);
 }
 
+Error WrongType(const char* name, const Json& member) {
+  return Error::Invalid(std::string("pod spec: ") + name +
+                        " has the wrong type: " + member.type_name());
+}
+
 // Copies the member `name`, unless it is absent.
 Result<> Copy(const Json& from, const char* name, Json::value_t type, Json& to) {
-  const Json* member = kube::Find(from, name);
-  if (member == nullptr || member->is_null()) return kube::Ok();
-  if (member->type() != type) {
-    return Error::Invalid(std::string("pod spec: ") + name +
-                          " has the wrong type: " + member->type_name());
-  }
+  auto member = from.find(name);
+  if (member == from.end() || member->is_null()) return kube::Ok();
+  if (member->type() != type) return WrongType(name, *member);
   to[name] = *member;
   return kube::Ok();
 }
 
 // Drops members that are null. kInvalid if one of `names` has another type than `type`.
 Result<> CheckMembers(Json& object, std::initializer_list<const char*> names, Json::value_t type) {
-  Json checked = Json::object();
   for (const char* name : names) {
-    Result<> copied = Copy(object, name, type, checked);
-    if (!copied) return copied.error();
-    if (!checked.contains(name)) object.erase(name);
+    auto member = object.find(name);
+    if (member == object.end()) continue;
+    if (member->is_null()) {
+      object.erase(member);
+    } else if (member->type() != type) {
+      return WrongType(name, *member);
+    }
   }
   return kube::Ok();
 }
@@ -271,6 +276,8 @@ Result<Merged> MergedSpec(const Json& spec, std::span<const SchedulingPolicy* co
 
 Result<MergeResult> Merge(const Json& spec, std::string_view path,
                           std::span<const SchedulingPolicy* const> policies) {
+  // Most pods.
+  if (policies.empty()) return MergeResult();
   Result<Merged> merged = MergedSpec(spec, policies);
   if (!merged) return merged.error();
   kube::JsonPatch patch;

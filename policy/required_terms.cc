@@ -91,11 +91,12 @@ TermsResult RequireTerms(Json& terms, const std::vector<RequiredTerm>& required,
     if (seen.emplace(std::move(term.expressions), std::move(term.fields)).second)
       result.push_back(std::move(term.json));
   };
-  for (const PodTerm& term : pod_terms) {
+  for (PodTerm& term : pod_terms) {
     if (term.Matches() && Satisfies(term, required)) {
-      add(term);
+      add(std::move(term));
     } else {
-      for (const RequiredTerm& one : required) add(And(term, one));
+      for (const RequiredTerm& one : required)
+        add(And(&one == &required.back() ? std::move(term) : term, one));
     }
     if (result.size() > limit) return TermsResult::kTooMany;
   }

@@ -14,7 +14,6 @@ std::string Text(const Json& json) {
 
 void AddDifference(const Json& before, const Json& after, const std::string& path,
                    kube::JsonPatch& patch) {
-  if (before == after) return;
   if (before.is_object() && after.is_object()) {
     for (const auto& [name, value] : after.items()) {
       std::string at = path + "/" + kube::PointerToken(name);
@@ -30,7 +29,7 @@ void AddDifference(const Json& before, const Json& after, const std::string& pat
       if (after[i] != before[i]) patch.Replace(path + "/" + std::to_string(i), Text(after[i]));
     }
     for (size_t i = before.size(); i < after.size(); ++i) patch.Add(path + "/-", Text(after[i]));
-  } else {
+  } else if (before != after) {
     patch.Replace(path, Text(after));
   }
 }

@@ -188,7 +188,8 @@ TEST_F(LargeInputsFlow, StayBelowTheControllersLimitAndDelayNoOtherPod) {
       // While the backlog of the other namespace is not done.
       .Do(Create(MakePod("modest").Image(Image("demo/multi:1"))))
       .Await(Requires("modest", {"amd64", "arm64", "ppc64le", "s390x"}), 5s)
-      .Await(Gated(0))
+      // One large pod of a namespace at a time: a slow machine needs minutes.
+      .Await(Gated(0), 240s)
       .Await(ClusterConfigReady());
   ExpectWithinLimit("cluster-controller");
   ExpectWithinLimit("webhook");

@@ -20,18 +20,18 @@ int ValueOf(char c) {
 }  // namespace
 
 std::string Base64Encode(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (size_t i = 0; i < bytes.size(); i += 3) {
+  std::string text((bytes.size() + 2) / 3 * 4, '=');
+  char* out = text.data();
+  for (size_t i = 0; i < bytes.size(); i += 3, out += 4) {
     size_t left = bytes.size() - i;
     auto at = [&](size_t k) {
       return k < left ? static_cast<uint32_t>(static_cast<unsigned char>(bytes[i + k])) : 0u;
     };
     uint32_t group = at(0) << 16 | at(1) << 8 | at(2);
-    text += kAlphabet[group >> 18];
-    text += kAlphabet[group >> 12 & 63];
-    text += left > 1 ? kAlphabet[group >> 6 & 63] : '=';
-    text += left > 2 ? kAlphabet[group & 63] : '=';
+    out[0] = kAlphabet[group >> 18];
+    out[1] = kAlphabet[group >> 12 & 63];
+    if (left > 1) out[2] = kAlphabet[group >> 6 & 63];
+    if (left > 2) out[3] = kAlphabet[group & 63];
   }
   return text;
 }

@@ -18,24 +18,28 @@ using kube::Result;
 
 class NamespaceRolesFlow : public FlowFixture {
  protected:
+  // Gives a ServiceAccount the ClusterRole in the scene's namespace.
+  void Bind(const std::string& account, const std::string& role) {
+    Json binding = {
+        {"apiVersion", "rbac.authorization.k8s.io/v1"},
+        {"kind", "RoleBinding"},
+        {"metadata", {{"name", account + "-" + role}}},
+        {"roleRef",
+         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}}};
+    binding["subjects"] =
+        Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", scene().ns()}}});
+    auto created = scene().Create(kRoleBindings, binding);
+    EXPECT_TRUE(created) << created.error();
+  }
   // A client for a ServiceAccount with the ClusterRole `role` in the scene's namespace; without
   // any right if `role` is empty.
   std::unique_ptr<kube::Client> ClientOf(const std::string& role) {
     std::string account = "user-" + (role.empty() ? "nobody" : role);
     Json service_account = {
         {"apiVersion", "v1"}, {"kind", "ServiceAccount"}, {"metadata", {{"name", account}}}};
-    Json binding = {
-        {"apiVersion", "rbac.authorization.k8s.io/v1"},
-        {"kind", "RoleBinding"},
-        {"metadata", {{"name", account}}},
-        {"roleRef",
-         {{"apiGroup", "rbac.authorization.k8s.io"}, {"kind", "ClusterRole"}, {"name", role}}}};
-    binding["subjects"] =
-        Json::array({{{"kind", "ServiceAccount"}, {"name", account}, {"namespace", scene().ns()}}});
     auto created = scene().Create(kServiceAccounts, service_account);
     EXPECT_TRUE(created) << created.error();
-    if (!role.empty()) created = scene().Create(kRoleBindings, binding);
-    EXPECT_TRUE(created) << created.error();
+    if (!role.empty()) Bind(account, role);
 
     kube::ApiRequest request{
         .method = kube::Method::kPost,
@@ -149,17 +153,7 @@ TEST_F(NamespaceRolesFlow, RulesNeedARightThatAdminsOfANamespaceDoNotHave) {
   EXPECT_NE(refused.error().message().find("podplacementconfigs-celrules"), std::string::npos)
       << refused.error();
 
-  Json binding = {{"apiVersion", "rbac.authorization.k8s.io/v1"},
-                  {"kind", "RoleBinding"},
-                  {"metadata", {{"name", "rules"}}},
-                  {"roleRef",
-                   {{"apiGroup", "rbac.authorization.k8s.io"},
-                    {"kind", "ClusterRole"},
-                    {"name", "podplacementconfigs-celrules"}}}};
-  binding["subjects"] = Json::array(
-      {{{"kind", "ServiceAccount"}, {"name", "user-admin"}, {"namespace", scene().ns()}}});
-  auto bound = scene().Create(kRoleBindings, binding);
-  ASSERT_TRUE(bound) << bound.error();
+  Bind("user-admin", "podplacementconfigs-celrules");
   auto changed = Eventually<kube::Unstructured>([&] { return AddRule(*user, "mine"); });
   EXPECT_TRUE(changed) << changed.error();
 }

@@ -17,21 +17,27 @@ Json SubjectOf(const Json& user) {
   return subject;
 }
 
-Async<bool> MayAccess(Client& client, Json user, Json attributes,
-                      std::chrono::milliseconds timeout) {
-  Json spec = SubjectOf(user);
-  spec["resourceAttributes"] = std::move(attributes);
-  Json review = {{"apiVersion", kSubjectAccessReviews.ApiVersion()},
-                 {"kind", std::string(kSubjectAccessReviews.kind)},
+Async<Json> PostReview(Client& client, Resource resource, Json spec,
+                       std::chrono::milliseconds timeout) {
+  Json review = {{"apiVersion", resource.ApiVersion()},
+                 {"kind", std::string(resource.kind)},
                  {"spec", std::move(spec)}};
   ApiRequest request{.method = Method::kPost,
-                     .target = kSubjectAccessReviews.Path(),
+                     .target = resource.Path(),
                      .content_type = std::string(kJson),
                      .body = review.dump(-1, ' ', false, Json::error_handler_t::replace),
                      .timeout = timeout};
   Result<ApiResponse> response = co_await client.Call(std::move(request));
-  if (!response) co_return response.error().Prefix("SubjectAccessReview");
-  Result<Json> answer = ParseJson(response->body);
+  if (!response) co_return response.error();
+  co_return ParseJson(response->body);
+}
+
+Async<bool> MayAccess(Client& client, Json user, Json attributes,
+                      std::chrono::milliseconds timeout) {
+  Json spec = SubjectOf(user);
+  spec["resourceAttributes"] = std::move(attributes);
+  Result<Json> answer =
+      co_await PostReview(client, kSubjectAccessReviews, std::move(spec), timeout);
   if (!answer) co_return answer.error().Prefix("SubjectAccessReview");
   co_return BoolAt(*answer, "status.allowed");
 }

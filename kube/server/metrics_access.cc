@@ -10,7 +10,6 @@
 #include "kube/base/ascii.h"
 #include "kube/base/notifier.h"
 #include "kube/client/access_review.h"
-#include "kube/codec/content_type.h"
 #include "kube/types/kinds.h"
 
 namespace kube {
@@ -165,19 +164,10 @@ asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Ask(std::string token) {
 }
 
 Async<Json> MetricsAccess::Post(Resource resource, Json spec, TimePoint deadline) {
-  Json review = {{"apiVersion", resource.ApiVersion()},
-                 {"kind", std::string(resource.kind)},
-                 {"spec", std::move(spec)}};
   auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock_.Now());
   if (left.count() <= 0) co_return Error::DeadlineExceeded("no time left");
-  ApiRequest request{.method = Method::kPost,
-                     .target = resource.Path(),
-                     .content_type = std::string(kJson),
-                     .body = review.dump(-1, ' ', false, Json::error_handler_t::replace),
-                     .timeout = left};
-  Result<ApiResponse> response = co_await client_.Call(std::move(request));
-  if (!response) co_return response.error();
-  co_return ParseJson(response->body);
+  Result<Json> review = co_await PostReview(client_, resource, std::move(spec), left);
+  co_return review;
 }
 
 void MetricsAccess::Remember(const std::string& hash, const Verdict& verdict) {

@@ -7,6 +7,7 @@
 #include "api/rule_question.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/namespace_in.h"
 #include "operator/rules/restricted.h"
 
 namespace operator_ {
@@ -33,8 +34,7 @@ void AddValidations(const api::PodPlacementConfig& config, const LeftOutRulesOf&
 
 // With the API's defaults, so that what is stored equals what was applied.
 Json UpdatesOfPodsIn(const std::string& ns) {
-  Json in = {
-      {"key", "kubernetes.io/metadata.name"}, {"operator", "In"}, {"values", Json::array({ns})}};
+  Json in = NamespaceIn("In", Json::array({ns}));
   Json rule = {{"apiGroups", Json::array({""})},
                {"apiVersions", Json::array({"v1"})},
                {"operations", Json::array({"UPDATE"})},

@@ -8,6 +8,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/namespace_in.h"
 #include "operator/rules/restricted.h"
 #include "policy/scheduling_policy.h"
 
@@ -15,8 +16,6 @@ namespace operator_ {
 namespace {
 
 using kube::Json;
-
-constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
 
 Json Condition(const char* name, std::string expression) {
   return {{"name", name}, {"expression", expression}};
@@ -92,12 +91,6 @@ Json NewClusterScoped(const kube::Resource& resource, std::string_view name,
   return object;
 }
 
-Json NamespaceIn(const char* op, std::vector<std::string> namespaces) {
-  return {{"key", std::string(kNamespaceNameLabel)},
-          {"operator", op},
-          {"values", Json(std::move(namespaces))}};
-}
-
 // `side_effects`: of allowed writes; the announcement of a PodPlacementConfig
 // (announcements/announcer.h).
 Json ValidatingWebhook(const char* name, std::string_view path, const kube::Resource& resource,
@@ -138,8 +131,8 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
     Json selector = Json::object();
     if (config.spec.namespace_selector)
       selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
-    selector["matchExpressions"].push_back(
-        NamespaceIn("NotIn", {options.ns, "kube-node-lease", "kube-public", "kube-system"}));
+    selector["matchExpressions"].push_back(NamespaceIn(
+        "NotIn", Json::array({options.ns, "kube-node-lease", "kube-public", "kube-system"})));
     webhook["namespaceSelector"] = std::move(selector);
     webhook["objectSelector"] = Json::object();
     webhook["matchConditions"].push_back(
@@ -195,7 +188,8 @@ Json ShardWebhookConfiguration(const std::string& ns,
     if (!rule.empty()) path += "/" + rule;
     Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name, rule),
                                  ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem));
-    webhook["namespaceSelector"]["matchExpressions"] = Json::array({NamespaceIn("In", {ns})});
+    webhook["namespaceSelector"]["matchExpressions"] =
+        Json::array({NamespaceIn("In", Json::array({ns}))});
     webhook["objectSelector"] = config.spec.label_selector
                                     ? api::LabelSelectorToJson(*config.spec.label_selector)
                                     : Json::object();

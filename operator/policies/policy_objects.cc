@@ -10,6 +10,7 @@
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
+#include "operator/objects/namespace_in.h"
 #include "operator/objects/operand.h"
 #include "policy/webhook/replica.h"
 
@@ -19,7 +20,6 @@ namespace {
 using kube::Json;
 
 constexpr int kReplicas = 2;
-constexpr std::string_view kNamespaceNameLabel = "kubernetes.io/metadata.name";
 
 Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
   Operand webhook{.ns = options.ns,
@@ -93,7 +93,7 @@ Json NamespaceSelector(Json selector, const std::set<std::string>& without,
                        const OperandOptions& options) {
   std::set<std::string> excluded = without;
   excluded.insert({options.ns, "kube-node-lease", "kube-public", "kube-system"});
-  selector["matchExpressions"].push_back(Expression(kNamespaceNameLabel, "NotIn", excluded));
+  selector["matchExpressions"].push_back(NamespaceIn("NotIn", excluded));
   selector["matchExpressions"].push_back(Expression("role", "NotIn", Json::array({"kube-system"})));
   return selector;
 }
@@ -123,7 +123,7 @@ Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
       Webhook("probe", std::string(api::kPolicyProbePathPrefix) + hash, ca_bundle_pem, options);
   webhook["rules"] = Json::array({Rule(Json::array({"CREATE"}), "apps", {"deployments"})});
   webhook["namespaceSelector"]["matchExpressions"] =
-      Json::array({Expression(kNamespaceNameLabel, "In", Json::array({options.ns}))});
+      Json::array({NamespaceIn("In", Json::array({options.ns}))});
   webhook["objectSelector"]["matchExpressions"] =
       Json::array({{{"key", std::string(api::kPolicyProbeLabel)}, {"operator", "Exists"}}});
   webhook["matchConditions"] = Json::array({Condition(
@@ -170,8 +170,7 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
   Json webhooks = Json::array();
   if (!coverage.namespaces.empty()) {
     Json selector;
-    selector["matchExpressions"] =
-        Json::array({Expression(kNamespaceNameLabel, "In", coverage.namespaces)});
+    selector["matchExpressions"] = Json::array({NamespaceIn("In", coverage.namespaces)});
     webhooks.push_back(entry("namespaces", std::move(selector), {}));
   }
   if (coverage.everywhere || !coverage.selector.empty()) {

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "api/names.h"
+#include "kube/base/utf8.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "operator/rules/restricted.h"
@@ -78,10 +79,7 @@ std::string WordsAbout(std::string_view message, size_t condition) {
     if (words.starts_with(": ")) words.remove_prefix(2);
   }
   words = words.substr(0, words.find(", " + std::string(kConditionField)));
-  size_t size = std::min(words.size(), kMaxWords);
-  // Not within a character of several bytes.
-  while (size > 0 && size < words.size() && (words[size] & 0xc0) == 0x80) --size;
-  return std::string(words.substr(0, size));
+  return std::string(kube::CutUtf8(words, kMaxWords));
 }
 
 // nullopt if `error` is not about expressions alone.
@@ -104,6 +102,11 @@ std::optional<LeftOutRules> RefusedBy(const kube::Error& error, size_t rules) {
 }
 
 }  // namespace
+
+api::FieldError TooManyRules(std::string field) {
+  return {std::move(field), "the PodPlacementConfigs of a namespace may have " +
+                                std::to_string(kMaxNamespaceRules) + " rules together"};
+}
 
 Async<LeftOutRules> CheckRules(kube::Client& client, std::vector<api::CelRule> rules) {
   LeftOutRules left_out;
@@ -147,9 +150,7 @@ Async<LeftOutRulesOf> RuleChecks::LeftOut(const std::string& ns,
     LeftOutRules unused = checked.refused;
     for (size_t i = 0; i < config->Rules().size(); ++i) {
       if (unused.contains(i) || ++applied <= kMaxNamespaceRules) continue;
-      unused[i] = {"spec.celRules[" + std::to_string(i) + "]",
-                   "the PodPlacementConfigs of a namespace may have " +
-                       std::to_string(kMaxNamespaceRules) + " rules together"};
+      unused[i] = TooManyRules("spec.celRules[" + std::to_string(i) + "]");
     }
     if (!unused.empty()) left_out[config->metadata().name()] = std::move(unused);
   }

@@ -23,6 +23,8 @@ namespace operator_ {
 // The rules of a namespace that are applied. With as many configs as can be in force, and
 // expressions of any size, the webhook configuration stays below etcd's limit of 1.5 MiB.
 inline constexpr size_t kMaxNamespaceRules = 128;
+// What is said of more rules; `field`: of the config.
+api::FieldError TooManyRules(std::string field);
 
 // The rules that cannot be used, with what the API server says. One call, of at most three seconds;
 // none without rules. Errors: the API server's, other than about expressions.

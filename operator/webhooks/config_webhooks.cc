@@ -82,8 +82,7 @@ Async<api::FieldErrors> ValidateRules(kube::Client& client, const PodPlacementCo
   }
   api::FieldErrors errors;
   if (rules.size() > old_rules.size() && of_namespace > kMaxNamespaceRules) {
-    errors.push_back({"spec.celRules", "the PodPlacementConfigs of a namespace may have " +
-                                           std::to_string(kMaxNamespaceRules) + " rules together"});
+    errors.push_back(TooManyRules("spec.celRules"));
     co_return errors;
   }
   auto is_old = [&](const api::CelRule& rule) {
@@ -207,11 +206,10 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
 Async<AdmissionResponse> ConfigWebhooks::DecideRules(
     const AdmissionRequest& request, const PodPlacementConfig& config,
     const std::vector<api::CelRule>& old_rules, const std::vector<PodPlacementConfig>& existing) {
-  if (AddsRules(config, old_rules)) {
-    Result<bool> may = co_await MayUseRules(client_, request);
-    if (!may) co_return may.error();
-    if (!*may) co_return MayNotUseRules(request);
-  }
+  if (!AddsRules(config, old_rules)) co_return AdmissionResponse::Allowed();
+  Result<bool> may = co_await MayUseRules(client_, request);
+  if (!may) co_return may.error();
+  if (!*may) co_return MayNotUseRules(request);
   Result<api::FieldErrors> refused = co_await ValidateRules(client_, config, old_rules, existing);
   if (!refused) co_return refused.error();
   co_return Answer(*refused);

@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "kube/types/unstructured.h"
+
+namespace operator_ {
+
+// A requirement of a namespaceSelector on the name of the namespace. `op`: In or NotIn.
+inline kube::Json NamespaceIn(const char* op, kube::Json names) {
+  return {{"key", "kubernetes.io/metadata.name"}, {"operator", op}, {"values", std::move(names)}};
+}
+
+}  // namespace operator_

@@ -93,6 +93,12 @@ struct Certificates {
   }
 };
 
+// What adds the gates to new pods.
+inline constexpr std::string_view kGatingByWebhook = "Webhook";
+// MutatingAdmissionPolicies: the API server itself, without a call.
+inline constexpr std::string_view kGatingByPolicy = "Policy";
+inline constexpr std::array<std::string_view, 2> kGatings = {kGatingByWebhook, kGatingByPolicy};
+
 struct ClusterPodPlacementConfigSpec {
   std::string log_verbosity{kLogVerbosities[0]};
   // Absent and empty both select every namespace.
@@ -109,6 +115,8 @@ struct ClusterPodPlacementConfigSpec {
   // Absent: the operator issues them.
   std::optional<Certificates> certificates;
 
+  std::string gating{kGatingByWebhook};
+
   // How long a shard may be unavailable until the cluster controller does its work.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
   // From the first failed inspection of a pod's images to the last attempt.
@@ -124,6 +132,7 @@ struct ClusterPodPlacementConfigSpec {
     field("caBundleConfigMapRef", spec.ca_bundle_config_map, ObjectName{});
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});
     field("certificates", spec.certificates);
+    field("gating", spec.gating, OneOf{kGatings});
     field("shardTakeoverAfter", spec.shard_takeover_after, kClusterConfigPeriods);
     field("inspectionRetryPeriod", spec.inspection_retry_period, kClusterConfigPeriods);
   }

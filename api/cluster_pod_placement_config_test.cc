@@ -28,13 +28,14 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
                   "execFormatErrorMonitor": {"enabled": false}},
       "fallbackArchitecture": "amd64",
       "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
-      "registriesConfigMapRef": {"name": "registries"}, "shardTakeoverAfter": "90s",
-      "inspectionRetryPeriod": "300s"},
+      "registriesConfigMapRef": {"name": "registries"}, "gating": "Policy",
+      "shardTakeoverAfter": "90s", "inspectionRetryPeriod": "300s"},
     "status": {"conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "",
                                "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})";
   ClusterPodPlacementConfig config = Read(whole);
   EXPECT_THAT(config.problems, IsEmpty());
   EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"s390x", 1}));
+  EXPECT_EQ(config.spec.gating, kGatingByPolicy);
   EXPECT_EQ(config.spec.shard_takeover_after, 90s);
   EXPECT_EQ(config.spec.inspection_retry_period, 300s);
   EXPECT_EQ(config.ToJson(), Json::parse(whole));
@@ -49,6 +50,7 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
     EXPECT_EQ(config.spec.shard_takeover_after, 30s);
     EXPECT_EQ(config.spec.inspection_retry_period, 60s);
     EXPECT_EQ(config.spec.fallback_architecture, "");
+    EXPECT_EQ(config.spec.gating, kGatingByWebhook);
     EXPECT_THAT(config.Preferences(), IsEmpty());
   }
 }
@@ -56,13 +58,14 @@ TEST(ClusterPodPlacementConfigTest, HasDefaults) {
 TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault) {
   ClusterPodPlacementConfig config =
       Read(R"({"spec": {"logVerbosity": "Loud", "fallbackArchitecture": "vax",
-      "globalPullSecretRef": {}, "shardTakeoverAfter": "1d",
+      "globalPullSecretRef": {}, "gating": "Magic", "shardTakeoverAfter": "1d",
       "inspectionRetryPeriod": "1s"}})");
   EXPECT_EQ(
       Describe(config.problems),
       "spec.logVerbosity: must be one of Normal, Debug, Trace, TraceAll; "
       "spec.fallbackArchitecture: must be one of arm64, amd64, ppc64le, s390x; "
       "spec.globalPullSecretRef.name: is required; "
+      "spec.gating: must be one of Webhook, Policy; "
       "spec.shardTakeoverAfter: must be a duration from 5s to 1h, for example 30s or 1m30s; "
       "spec.inspectionRetryPeriod: must be a duration from 5s to 1h, for example 30s or 1m30s");
   EXPECT_EQ(config.spec.log_verbosity, "Normal");

@@ -65,6 +65,7 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
        {"globalPullSecretRef", "caBundleConfigMapRef", "registriesConfigMapRef"}) {
     whole["spec"][field] = {{"name", "a"}};
   }
+  whole["spec"]["gating"] = "Policy";
   whole["spec"]["shardTakeoverAfter"] = "40s";
   whole["spec"]["inspectionRetryPeriod"] = "2m";
   whole["spec"]["plugins"]["execFormatErrorMonitor"] = {{"enabled", true}};

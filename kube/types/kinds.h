@@ -42,6 +42,12 @@ inline constexpr Resource kValidatingAdmissionPolicies{"admissionregistration.k8
 inline constexpr Resource kValidatingAdmissionPolicyBindings{
     "admissionregistration.k8s.io", "v1", "validatingadmissionpolicybindings",
     "ValidatingAdmissionPolicyBinding", false};
+inline constexpr Resource kMutatingAdmissionPolicies{"admissionregistration.k8s.io", "v1",
+                                                     "mutatingadmissionpolicies",
+                                                     "MutatingAdmissionPolicy", false};
+inline constexpr Resource kMutatingAdmissionPolicyBindings{
+    "admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings",
+    "MutatingAdmissionPolicyBinding", false};
 inline constexpr Resource kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
 inline constexpr Resource kSubjectAccessReviews{

@@ -4,6 +4,7 @@
 // CONFIG/RULE for each rule that matched it. A user can write it as well.
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,6 +13,10 @@
 #include "kube/types/core.pb.h"
 
 namespace placement {
+
+// Bytes of the record. The API server refuses a pod whose annotations have more than 256 KiB; what
+// the record has no room for is found out later, as if it had not been evaluated at the creation.
+inline constexpr size_t kMaxLocalConfigsSize = 64 * 1024;
 
 // One entry of the record. The views belong to its text.
 struct LocalConfig {

@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
 #include "kube/base/json_text.h"
+#include "placement/local_configs.h"
 
 namespace webhook {
 namespace {
@@ -49,10 +50,6 @@ void AddGate(JsonPatch& patch, bool array_exists, std::string_view gate) {
   }
 }
 
-// The API server refuses a pod whose annotations have more than 256 KiB. What the list has no room
-// for is found out later, as if the webhook had not been called.
-constexpr size_t kMaxList = 64 * 1024;
-
 // Appends `name` to the comma-separated `list`, unless the list has it.
 std::string WithName(std::string_view list, std::string_view name) {
   for (std::string_view rest = list; !rest.empty();) {
@@ -60,7 +57,7 @@ std::string WithName(std::string_view list, std::string_view name) {
     if (rest.substr(0, comma) == name) return std::string(list);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
   }
-  if (list.size() + 1 + name.size() > kMaxList) return std::string(list);
+  if (list.size() + 1 + name.size() > placement::kMaxLocalConfigsSize) return std::string(list);
   return list.empty() ? std::string(name) : std::string(list) + "," + std::string(name);
 }
 

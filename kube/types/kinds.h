@@ -45,9 +45,9 @@ inline constexpr Resource kValidatingAdmissionPolicyBindings{
 inline constexpr Resource kMutatingAdmissionPolicies{"admissionregistration.k8s.io", "v1",
                                                      "mutatingadmissionpolicies",
                                                      "MutatingAdmissionPolicy", false};
-inline constexpr Resource kMutatingAdmissionPolicyBindings{
-    "admissionregistration.k8s.io", "v1", "mutatingadmissionpolicybindings",
-    "MutatingAdmissionPolicyBinding", false};
+inline constexpr Resource kMutatingAdmissionPolicyBindings{"admissionregistration.k8s.io", "v1",
+                                                           "mutatingadmissionpolicybindings",
+                                                           "MutatingAdmissionPolicyBinding", false};
 inline constexpr Resource kCustomResourceDefinitions{
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", false};
 inline constexpr Resource kSubjectAccessReviews{

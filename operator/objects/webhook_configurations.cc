@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/webhook_configurations.h"
 
-#include "api/label_selector.h"
 #include "api/names.h"
 #include "api/validation.h"
 #include "kube/base/base64.h"
@@ -9,7 +8,7 @@
 #include "operator/objects/hash.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/namespace_in.h"
-#include "operator/rules/restricted.h"
+#include "operator/objects/pod_conditions.h"
 #include "policy/scheduling_policy.h"
 
 namespace operator_ {
@@ -17,57 +16,11 @@ namespace {
 
 using kube::Json;
 
-Json Condition(const char* name, std::string expression) {
-  return {{"name", name}, {"expression", expression}};
-}
-
-// Conditions that every pod has to meet to be gated.
-Json PodMatchConditions() {
-  std::string operand_label(api::kOperandLabel);
-  Json conditions = Json::array();
-  conditions.push_back(
-      Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
-  conditions.push_back(
-      Condition("not-of-a-daemonset",
-                "!has(object.metadata.ownerReferences) || "
-                "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
-                "has(o.controller) && o.controller)"));
-  conditions.push_back(
-      Condition("not-for-the-control-plane",
-                "!has(object.spec.nodeSelector) || !('" + std::string(api::kControlPlaneNodeLabel) +
-                    "' in object.spec.nodeSelector || '" + std::string(api::kMasterNodeLabel) +
-                    "' in object.spec.nodeSelector)"));
-  conditions.push_back(Condition(
-      "not-an-operand",
-      "!has(object.metadata.labels) || !('" + operand_label + "' in object.metadata.labels)"));
-  return conditions;
-}
-
-// CEL: true if the pod's nodeSelector, or each of its required terms, has the architecture's key.
-std::string RequiresArchitecture() {
-  std::string key = "'" + std::string(api::kArchLabel) + "'";
-  std::string affinity = "object.spec.affinity";
-  std::string required = affinity + ".nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
-  std::string terms = required + ".nodeSelectorTerms";
-  return "(has(object.spec.nodeSelector) && " + key + " in object.spec.nodeSelector || has(" +
-         affinity + ") && has(" + affinity + ".nodeAffinity) && has(" + required + ") && size(" +
-         terms + ") > 0 && " + terms +
-         ".all(t, has(t.matchExpressions) && t.matchExpressions.exists(e, e.key == " + key + ")))";
-}
-
 Json ClientConfig(const std::string& ns, std::string_view service, const std::string& path,
                   const std::string& ca_bundle_pem) {
   return {{"service",
            {{"namespace", ns}, {"name", std::string(service)}, {"path", path}, {"port", 443}}},
           {"caBundle", kube::Base64Encode(ca_bundle_pem)}};
-}
-
-Json PodRule() {
-  return {{"operations", Json::array({"CREATE"})},
-          {"apiGroups", Json::array({""})},
-          {"apiVersions", Json::array({"v1"})},
-          {"resources", Json::array({"pods"})},
-          {"scope", "Namespaced"}};
 }
 
 // A webhook that gates pods. A failure of it never blocks the creation of a pod.
@@ -128,15 +81,9 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
   auto entry = [&](const char* name, std::string_view path) {
     Json webhook = GatingWebhook(
         name, ClientConfig(options.ns, api::kWebhookName, std::string(path), ca_bundle_pem));
-    Json selector = Json::object();
-    if (config.spec.namespace_selector)
-      selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
-    selector["matchExpressions"].push_back(NamespaceIn(
-        "NotIn", Json::array({options.ns, "kube-node-lease", "kube-public", "kube-system"})));
-    webhook["namespaceSelector"] = std::move(selector);
+    webhook["namespaceSelector"] = ClusterNamespaceSelector(config, options);
     webhook["objectSelector"] = Json::object();
-    webhook["matchConditions"].push_back(
-        Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"));
+    webhook["matchConditions"].push_back(NotInAReservedNamespace());
     return webhook;
   };
   constexpr char kName[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
@@ -190,9 +137,7 @@ Json ShardWebhookConfiguration(const std::string& ns,
                                  ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem));
     webhook["namespaceSelector"]["matchExpressions"] =
         Json::array({NamespaceIn("In", Json::array({ns}))});
-    webhook["objectSelector"] = config.spec.label_selector
-                                    ? api::LabelSelectorToJson(*config.spec.label_selector)
-                                    : Json::object();
+    webhook["objectSelector"] = PodSelector(config);
     return webhook;
   };
   Json webhooks = Json::array();
@@ -201,9 +146,8 @@ Json ShardWebhookConfiguration(const std::string& ns,
     for (size_t i = 0; i < config->Rules().size(); ++i) {
       if (IsLeftOut(left_out, config->metadata().name(), i)) continue;
       const api::CelRule& rule = config->Rules()[i];
-      // The entry ignores failures: an expression that fails for a pod does not select it.
       Json webhook = entry(*config, rule.name);
-      webhook["matchConditions"].push_back(Condition("rule", Restricted(rule.expression)));
+      webhook["matchConditions"].push_back(RuleCondition(rule.expression));
       webhooks.push_back(std::move(webhook));
     }
   }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // WebhookConfigurations: which requests the API server sends to which webhook.
 //
-// matchConditions (CEL) repeat the rules of placement/gating.h that the API server can evaluate
-// itself, so it makes no call for pods that are never gated. The webhook applies the same rules to
-// the requests that it gets.
+// matchConditions (pod_conditions.h) repeat the rules of placement/gating.h that the API server can
+// evaluate itself, so it makes no call for pods that are never gated. The webhook applies the same
+// rules to the requests that it gets.
 #pragma once
 
 #include <string>

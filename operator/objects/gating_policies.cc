@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/gating_policies.h"
+
+#include <utility>
+
+#include "api/names.h"
+#include "api/validation.h"
+#include "kube/admission/json_patch.h"
+#include "kube/types/kinds.h"
+#include "operator/objects/metadata.h"
+#include "operator/objects/namespace_in.h"
+#include "operator/objects/pod_conditions.h"
+#include "operator/objects/webhook_configurations.h"
+#include "placement/local_configs.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+// --- CEL. A JSONPatch adds values that are strings, or maps and lists of them; never an
+// Object.spec.x{}: in a list, it makes the API server panic (Kubernetes 1.36), which closes the
+// connection of the user who creates the pod.
+
+// A string of the operator's own: no quote, no backslash.
+std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
+
+std::string Add(const std::string& path, const std::string& value) {
+  return "JSONPatch{op: 'add', path: " + Quoted(path) + ", value: " + value + "}";
+}
+
+std::string HasGate(std::string_view gate) {
+  return "(has(object.spec.schedulingGates) && object.spec.schedulingGates.exists(g, g.name == " +
+         Quoted(gate) + "))";
+}
+
+// A list of patches that adds `gate`.
+std::string AddGate(std::string_view gate) {
+  std::string item = "{'name': " + Quoted(gate) + "}";
+  return "(has(object.spec.schedulingGates) ? [" + Add("/spec/schedulingGates/-", item) + "] : [" +
+         Add("/spec/schedulingGates", "[" + item + "]") + "])";
+}
+
+struct Entry {
+  std::string_view key;
+  std::string value;  // CEL
+};
+
+// A list of patches that sets `entries` in the map object.metadata.FIELD, which may be absent.
+std::string Set(const std::string& field, const std::vector<Entry>& entries) {
+  std::string path = "/metadata/" + field;
+  std::string map;
+  std::string patches;
+  for (const Entry& entry : entries) {
+    if (!map.empty()) {
+      map += ", ";
+      patches += ", ";
+    }
+    map += Quoted(entry.key) + ": " + entry.value;
+    patches += Add(path + "/" + kube::PointerToken(entry.key), entry.value);
+  }
+  return "(has(object.metadata." + field + ") ? [" + patches + "] : [" +
+         Add(path, "{" + map + "}") + "])";
+}
+
+Json Variable(const char* name, std::string expression) {
+  return {{"name", name}, {"expression", std::move(expression)}};
+}
+
+// The gate, unless the pod has it or is `ignored` (CEL), and the labels of the cluster gate.
+Json ClusterGateSpec(const std::string& ignored, Json conditions) {
+  std::string not_set = Quoted(api::kNotSet);
+  std::string label = "variables.ignored ? " + not_set + " : " + Quoted(api::kGated);
+  std::string patches =
+      "(variables.gated || variables.ignored ? [] : " + AddGate(api::kClusterGate) + ") + " +
+      Set("labels", {{api::kClusterGateLabel, label},
+                     {api::kNodeAffinityLabel, not_set},
+                     {api::kPreferredNodeAffinityLabel, not_set}});
+  return {{"matchConditions", std::move(conditions)},
+          {"variables", Json::array({Variable("gated", HasGate(api::kClusterGate)),
+                                     Variable("ignored", "!variables.gated && " + ignored)})},
+          {"mutations", patches}};
+}
+
+// The user's own requirement and preference take precedence: no configuration would add anything.
+std::string ConstrainsArchitecture() {
+  return RequiresArchitecture() + " && " + PrefersArchitecture();
+}
+
+// The gate, unless the pod has it, its label, and `entry` in the annotation.
+Json LocalGateSpec(const std::string& entry) {
+  std::string key = Quoted(api::kLocalConfigsAnnotation);
+  Json conditions = PodMatchConditions();
+  conditions.push_back(
+      Condition("not-constrained-by-the-user",
+                "!(" + ConstrainsArchitecture() + ") || " + HasGate(api::kLocalGate)));
+  // A pod with the annotation but without the gate is a copy of another pod: its list starts empty.
+  std::string before = "variables.gated && has(object.metadata.annotations) && " + key +
+                       " in object.metadata.annotations ? object.metadata.annotations[" + key +
+                       "] : ''";
+  // Nor is anything added to a list that is full.
+  size_t full = placement::kMaxLocalConfigsSize - 1 - entry.size();
+  std::string listed = "size(bytes(variables.before)) > " + std::to_string(full) + " || " +
+                       Quoted(entry) + " in variables.before.split(',')";
+  std::string list = "variables.before == '' ? " + Quoted(entry) + " : " + listed +
+                     " ? variables.before : variables.before + " + Quoted("," + entry);
+  std::string patches = "(variables.gated ? [] : " + AddGate(api::kLocalGate) + ") + " +
+                        Set("labels", {{api::kLocalGateLabel, Quoted(api::kGated)}}) + " + " +
+                        Set("annotations", {{api::kLocalConfigsAnnotation, "variables.list"}});
+  return {{"matchConditions", std::move(conditions)},
+          {"variables", Json::array({Variable("gated", HasGate(api::kLocalGate)),
+                                     Variable("before", before), Variable("list", list)})},
+          {"mutations", patches}};
+}
+
+// --- Objects, with the API's defaults, so that what is stored equals what was applied.
+
+Json Matching(Json namespace_selector, Json object_selector) {
+  return {{"matchPolicy", "Equivalent"},
+          {"namespaceSelector", std::move(namespace_selector)},
+          {"objectSelector", std::move(object_selector)}};
+}
+
+Json Named(const kube::Resource& resource, std::string_view name, const OperandOptions& options) {
+  Json object = NewObject(resource, "", name);
+  OwnByNamespace(object, options);
+  return object;
+}
+
+// `spec`: matchConditions, variables, and a list of JSON patches (CEL) as `mutations`. A failure of
+// it never blocks the creation of a pod.
+void AddPolicy(DesiredObjects& objects, std::string_view name, Json rule, Json spec, Json matching,
+               const OperandOptions& options, bool wanted = true) {
+  spec["matchConstraints"] = Matching(Json::object(), Json::object());
+  spec["matchConstraints"]["resourceRules"] = Json::array({std::move(rule)});
+  spec["failurePolicy"] = "Ignore";
+  spec["reinvocationPolicy"] = "Never";
+  spec["mutations"] = Json::array(
+      {{{"patchType", "JSONPatch"}, {"jsonPatch", {{"expression", spec["mutations"]}}}}});
+  Json policy = Named(kube::kMutatingAdmissionPolicies, name, options);
+  policy["spec"] = std::move(spec);
+  Json binding = Named(kube::kMutatingAdmissionPolicyBindings, name, options);
+  binding["spec"] = {{"policyName", std::string(name)}, {"matchResources", std::move(matching)}};
+  objects.push_back({kube::kMutatingAdmissionPolicies, std::move(policy), wanted});
+  objects.push_back({kube::kMutatingAdmissionPolicyBindings, std::move(binding), wanted});
+}
+
+Json NamespaceIs(const std::string& ns) {
+  return {{"matchExpressions", Json::array({NamespaceIn("In", Json::array({ns}))})}};
+}
+
+}  // namespace
+
+DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& config,
+                                     const std::vector<std::string>& preferring_namespaces,
+                                     const OperandOptions& options) {
+  bool preferences = !config.Preferences().empty();
+  Json selector = ClusterNamespaceSelector(config, options);
+  Json conditions = PodMatchConditions();
+  conditions.push_back(NotInAReservedNamespace());
+
+  DesiredObjects objects;
+  Json first = conditions;
+  if (!preferences)
+    first.push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
+  AddPolicy(objects, kClusterGatePolicyName, PodRule(),
+            ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first)),
+            Matching(selector, Json::object()), options);
+
+  conditions.push_back(Condition("architecture-required", RequiresArchitecture()));
+  selector["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
+  AddPolicy(objects, kPreferencesGatePolicyName, PodRule(),
+            ClusterGateSpec(PrefersArchitecture(), std::move(conditions)),
+            Matching(std::move(selector), Json::object()), options,
+            !preferences && !preferring_namespaces.empty());
+  return objects;
+}
+
+DesiredObjects ShardGatingPolicies(const std::string& ns,
+                                   const std::vector<const api::PodPlacementConfig*>& configs,
+                                   const LeftOutRulesOf& left_out, const OperandOptions& options) {
+  DesiredObjects objects;
+  auto add = [&](const api::PodPlacementConfig& config, const api::CelRule* rule) {
+    const std::string& name = config.metadata().name();
+    std::string entry = rule == nullptr ? name : name + "/" + rule->name;
+    // It becomes a part of an expression.
+    if (!placement::ParseLocalConfig(entry)) return;
+    Json spec = LocalGateSpec(entry);
+    if (rule != nullptr) spec["matchConditions"].push_back(RuleCondition(rule->expression));
+    AddPolicy(objects, ShardWebhookEntryName(ns, name, rule == nullptr ? "" : rule->name),
+              PodRule(), std::move(spec), Matching(NamespaceIs(ns), PodSelector(config)), options);
+  };
+  for (const api::PodPlacementConfig* config : api::InForce(configs)) {
+    if (!config->Preferences().empty()) add(*config, nullptr);
+    for (size_t i = 0; i < config->Rules().size(); ++i) {
+      if (!IsLeftOut(left_out, config->metadata().name(), i)) add(*config, &config->Rules()[i]);
+    }
+  }
+  for (DesiredObject& object : objects) SetLabel(object.body, kShardNamespaceLabel, ns);
+  return objects;
+}
+
+DesiredObjects GatingProbe(const std::string& hash, const OperandOptions& options) {
+  Json rule = {{"operations", Json::array({"CREATE"})},
+               {"apiGroups", Json::array({"apps"})},
+               {"apiVersions", Json::array({"v1"})},
+               {"resources", Json::array({"deployments"})},
+               {"scope", "Namespaced"}};
+  Json spec = {{"mutations", Set("annotations", {{kGatingProbeAnnotation, Quoted(hash)}})}};
+  Json labelled = {{"matchLabels", {{std::string(kGatingProbeLabel), hash}}}};
+  DesiredObjects objects;
+  AddPolicy(objects, kGatingProbeName, std::move(rule), std::move(spec),
+            Matching(NamespaceIs(options.ns), std::move(labelled)), options);
+  return objects;
+}
+
+}  // namespace operator_

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+// GatingPolicies: MutatingAdmissionPolicies with which the API server itself gates new pods, in
+// place of the webhook configurations (webhook_configurations.h). They set what
+// webhook/gate_patch.h sets; e2e/flows/gating_policies.cc has one table of pods for both. What
+// differs:
+// - The API server evaluates policies before it calls any mutating webhook, and in no certain
+// order.
+//   They do not see what webhooks of others add to the pod (what a PodPlacementConfig misses by it,
+//   the cluster's controller finds later, I4), and the entries of `local-configs` have no order.
+// - Selectors see the pod as the user sent it, without the labels of the gates.
+//
+// A policy has the rules and the expressions, its binding the selectors: the API server parses
+// selectors again for each request, but those of a binding only if the policy matches. So writes
+// other than creations of pods do not pay for the number of PodPlacementConfigs.
+//
+// API servers learn of policies with a delay of about a second. GatingProbe() shows what one knows.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/cluster_pod_placement_config.h"
+#include "api/pod_placement_config.h"
+#include "operator/objects/desired_object.h"
+#include "operator/objects/options.h"
+#include "operator/rules/left_out_rules.h"
+
+namespace operator_ {
+
+// Each names a policy and its binding.
+inline constexpr std::string_view kClusterGatePolicyName =
+    "pod-placement-scheduling-gate.multiarch.openshift.io";
+inline constexpr std::string_view kPreferencesGatePolicyName =
+    "pod-placement-preferences-gate.multiarch.openshift.io";
+inline constexpr std::string_view kGatingProbeName =
+    "pod-placement-gating-probe.multiarch.openshift.io";
+// On the Deployment of a probe; the annotation is added by the policy.
+inline constexpr std::string_view kGatingProbeLabel = "multiarch.openshift.io/gating-probe";
+inline constexpr std::string_view kGatingProbeAnnotation = kGatingProbeLabel;
+
+// The cluster gate for the pods of the namespaces that `config` selects, without the reserved ones;
+// and a second policy for pods that already require an architecture, as the second entry of
+// ClusterWebhookConfiguration(). That one is not wanted without `preferring_namespaces`, or if
+// `config` has preferences itself, so the first is for all pods.
+DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& config,
+                                     const std::vector<std::string>& preferring_namespaces,
+                                     const OperandOptions& options);
+
+// The local gate: policies and bindings with the label kShardNamespaceLabel, for what has an entry
+// in ShardWebhookConfiguration(), and with the entry's name. All are wanted; what is stored with
+// that label and is not among them is no longer.
+DesiredObjects ShardGatingPolicies(const std::string& ns,
+                                   const std::vector<const api::PodPlacementConfig*>& configs,
+                                   const LeftOutRulesOf& left_out, const OperandOptions& options);
+
+// To be written after other policies and bindings: an API server that knows this one knows those,
+// too, or will at its next refresh a second later. That is so if a Deployment in the operator's
+// namespace with the label kGatingProbeLabel: `hash`, created by a dry run, comes back with the
+// annotation kGatingProbeAnnotation: `hash`. The binding has `hash` as well as the policy, as the
+// API server reads the two kinds independently. `hash`: of all that was written before (hash.h).
+DesiredObjects GatingProbe(const std::string& hash, const OperandOptions& options);
+
+}  // namespace operator_

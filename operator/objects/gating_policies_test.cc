@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: Apache-2.0
+// The shape of the objects. What they do to pods is tested on a real API server
+// (e2e/flows/gating_policies.cc).
+#include "operator/objects/gating_policies.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <map>
+#include <set>
+
+#include "kube/types/kinds.h"
+#include "kube/types/unstructured.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
+const Json kArm64 = Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}});
+
+api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr,
+                               bool enabled = true) {
+  Json json = {{"metadata", {{"name", name}, {"namespace", "shop"}}}};
+  json["spec"]["priority"] = priority;
+  if (!selector.is_null()) json["spec"]["labelSelector"] = selector;
+  json["spec"]["plugins"]["nodeAffinityScoring"] = {{"enabled", enabled}, {"platforms", kArm64}};
+  return *api::PodPlacementConfig::FromJson(json);
+}
+
+api::ClusterPodPlacementConfig ClusterConfig(bool preferences, Json selector = nullptr) {
+  Json json = {{"metadata", {{"name", "cluster"}}}};
+  if (!selector.is_null()) json["spec"]["namespaceSelector"] = selector;
+  if (preferences)
+    json["spec"]["plugins"]["nodeAffinityScoring"] = {{"enabled", true}, {"platforms", kArm64}};
+  return *api::ClusterPodPlacementConfig::FromJson(json);
+}
+
+std::string NameOf(const DesiredObject& object) { return object.Key().name; }
+
+std::string Mutation(const DesiredObject& policy) {
+  return policy.body["spec"]["mutations"][0]["jsonPatch"]["expression"];
+}
+
+std::map<std::string, std::string> Conditions(const DesiredObject& policy) {
+  std::map<std::string, std::string> conditions;
+  for (const Json& condition : policy.body["spec"]["matchConditions"])
+    conditions[condition["name"]] = condition["expression"];
+  return conditions;
+}
+
+std::set<std::string> ConditionNames(const DesiredObject& policy) {
+  std::set<std::string> names;
+  for (const auto& [name, expression] : Conditions(policy)) names.insert(name);
+  return names;
+}
+
+const std::set<std::string> kCommon = {"not-an-operand", "not-bound-to-a-node",
+                                       "not-for-the-control-plane", "not-of-a-daemonset"};
+
+std::set<std::string> And(std::set<std::string> names, std::initializer_list<std::string> more) {
+  names.insert(more);
+  return names;
+}
+
+// What holds for each pair of policy and binding.
+void ExpectPairs(const DesiredObjects& objects) {
+  ASSERT_EQ(objects.size() % 2, 0u);
+  for (size_t i = 0; i < objects.size(); i += 2) {
+    const DesiredObject& policy = objects[i];
+    const DesiredObject& binding = objects[i + 1];
+    EXPECT_EQ(policy.body["kind"], "MutatingAdmissionPolicy");
+    EXPECT_EQ(binding.body["kind"], "MutatingAdmissionPolicyBinding");
+    for (const DesiredObject* object : {&policy, &binding}) {
+      EXPECT_EQ(object->body["apiVersion"], "admissionregistration.k8s.io/v1");
+      EXPECT_EQ(object->body["metadata"]["ownerReferences"][0]["uid"], "uid-of-ops");
+      EXPECT_EQ(object->body["metadata"]["labels"]["app.kubernetes.io/managed-by"],
+                "multiarch-tuning-operator");
+      EXPECT_EQ(NameOf(*object), NameOf(policy));
+      EXPECT_EQ(object->wanted, policy.wanted);
+    }
+    EXPECT_EQ(binding.body["spec"]["policyName"], NameOf(policy));
+    const Json& spec = policy.body["spec"];
+    // A pod is created, whatever goes wrong.
+    EXPECT_EQ(spec["failurePolicy"], "Ignore");
+    EXPECT_EQ(spec["reinvocationPolicy"], "Never");
+    EXPECT_EQ(spec["mutations"].size(), 1u);
+    EXPECT_EQ(spec["mutations"][0]["patchType"], "JSONPatch");
+    // A list of Objects makes the API server panic.
+    EXPECT_THAT(spec.dump(), Not(HasSubstr("Object.")));
+    ASSERT_EQ(spec["matchConstraints"]["resourceRules"].size(), 1u);
+    const Json& rule = spec["matchConstraints"]["resourceRules"][0];
+    EXPECT_EQ(rule["operations"], Json::array({"CREATE"}));
+    // Selectors are parsed for every write to the cluster, unless they belong to the binding.
+    EXPECT_EQ(spec["matchConstraints"]["namespaceSelector"], Json::object());
+    EXPECT_EQ(spec["matchConstraints"]["objectSelector"], Json::object());
+    EXPECT_FALSE(binding.body["spec"]["matchResources"].contains("resourceRules"));
+  }
+}
+
+const Json& Selector(const DesiredObject& binding, const char* which) {
+  return binding.body["spec"]["matchResources"][which];
+}
+
+TEST(ClusterGatingPoliciesTest, PodsThatRequireTheirArchitectureAreNotGatedWithoutPreferences) {
+  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(false), {}, kOptions);
+  ExpectPairs(objects);
+  ASSERT_EQ(objects.size(), 4u);
+  EXPECT_TRUE(objects[0].wanted);
+  EXPECT_EQ(NameOf(objects[0]), kClusterGatePolicyName);
+  EXPECT_EQ(ConditionNames(objects[0]),
+            And(kCommon, {"not-in-a-reserved-namespace", "architecture-not-required"}));
+  EXPECT_EQ(objects[0].body["spec"]["matchConstraints"]["resourceRules"][0]["resources"],
+            Json::array({"pods"}));
+  EXPECT_FALSE(objects[2].wanted);
+  EXPECT_EQ(NameOf(objects[2]), kPreferencesGatePolicyName);
+}
+
+TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {
+  Json team = {{"matchLabels", {{"team", "a"}}}};
+  DesiredObjects objects =
+      ClusterGatingPolicies(ClusterConfig(false, team), {"db", "shop"}, kOptions);
+  ExpectPairs(objects);
+  ASSERT_EQ(objects.size(), 4u);
+  EXPECT_TRUE(objects[2].wanted);
+  EXPECT_EQ(ConditionNames(objects[2]),
+            And(kCommon, {"not-in-a-reserved-namespace", "architecture-required"}));
+  EXPECT_EQ(Conditions(objects[0])["architecture-not-required"],
+            "!" + Conditions(objects[2])["architecture-required"]);
+  const Json& selector = Selector(objects[3], "namespaceSelector");
+  EXPECT_EQ(selector["matchLabels"], team["matchLabels"]);
+  ASSERT_EQ(selector["matchExpressions"].size(), 2u);
+  EXPECT_EQ(selector["matchExpressions"][1]["operator"], "In");
+  EXPECT_EQ(selector["matchExpressions"][1]["values"], Json::array({"db", "shop"}));
+}
+
+TEST(ClusterGatingPoliciesTest, PreferencesOfTheClusterNeedOnePolicy) {
+  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(true), {"shop"}, kOptions);
+  ExpectPairs(objects);
+  EXPECT_TRUE(objects[0].wanted);
+  EXPECT_EQ(ConditionNames(objects[0]), And(kCommon, {"not-in-a-reserved-namespace"}));
+  EXPECT_FALSE(objects[2].wanted);
+}
+
+TEST(ClusterGatingPoliciesTest, AddsTheReservedNamespacesToTheConfigsSelector) {
+  Json team = {{"matchLabels", {{"team", "a"}}}};
+  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(false, team), {}, kOptions);
+  const Json& selector = Selector(objects[1], "namespaceSelector");
+  EXPECT_EQ(selector["matchLabels"], team["matchLabels"]);
+  ASSERT_EQ(selector["matchExpressions"].size(), 1u);
+  EXPECT_EQ(selector["matchExpressions"][0]["operator"], "NotIn");
+  EXPECT_EQ(selector["matchExpressions"][0]["values"],
+            Json::array({"ops", "kube-node-lease", "kube-public", "kube-system"}));
+  EXPECT_EQ(Selector(objects[1], "objectSelector"), Json::object());
+}
+
+TEST(ShardGatingPoliciesTest, HasAPolicyForEachConfigInForce) {
+  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig b = Config("b", 1);
+  api::PodPlacementConfig off = Config("off", 2, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig broken = Config("broken", 999);
+  DesiredObjects objects = ShardGatingPolicies("shop", {&b, &off, &broken, &a}, {}, kOptions);
+  ExpectPairs(objects);
+  ASSERT_EQ(objects.size(), 4u);
+  EXPECT_EQ(NameOf(objects[0]), "a.shop.multiarch.openshift.io");
+  EXPECT_EQ(NameOf(objects[2]), "b.shop.multiarch.openshift.io");
+  EXPECT_EQ(ConditionNames(objects[0]), And(kCommon, {"not-constrained-by-the-user"}));
+  EXPECT_EQ(Selector(objects[1], "objectSelector"), (Json{{"matchLabels", {{"app", "web"}}}}));
+  EXPECT_EQ(Selector(objects[3], "objectSelector"), Json::object());
+  for (const DesiredObject& object : objects) {
+    EXPECT_TRUE(object.wanted);
+    EXPECT_EQ(object.body["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"], "shop");
+  }
+  EXPECT_EQ(Selector(objects[3], "namespaceSelector")["matchExpressions"][0]["values"],
+            Json::array({"shop"}));
+}
+
+TEST(ShardGatingPoliciesTest, ARuleHasAPolicyForThePodsThatItMatches) {
+  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  a.spec.cel_rules = {{"large", "object.x // x", {}}, {"left-out", "?", {}}, {"small", "true", {}}};
+  // Its plugin prefers nothing.
+  api::PodPlacementConfig b = Config("b", 1, nullptr, /*enabled=*/false);
+  b.spec.cel_rules = {{"large", "true", {}}};
+  LeftOutRulesOf left_out;
+  left_out["a"][1] = {};
+  DesiredObjects objects = ShardGatingPolicies("shop", {&a, &b}, left_out, kOptions);
+  ExpectPairs(objects);
+  std::vector<std::string> entries;
+  std::set<std::string> names;
+  for (size_t i = 0; i < objects.size(); i += 2) {
+    std::string list = objects[i].body["spec"]["variables"][2]["expression"];
+    std::string prefix = "variables.before == '' ? '";
+    ASSERT_TRUE(list.starts_with(prefix));
+    entries.push_back(list.substr(prefix.size(), list.find('\'', prefix.size()) - prefix.size()));
+    names.insert(NameOf(objects[i]));
+  }
+  EXPECT_THAT(entries, ElementsAre("a", "a/large", "a/small", "b/large"));
+  EXPECT_EQ(names.size(), entries.size());
+  EXPECT_EQ(Selector(objects[3], "objectSelector"), Selector(objects[1], "objectSelector"));
+  EXPECT_EQ(ConditionNames(objects[2]), And(ConditionNames(objects[0]), {"rule"}));
+  EXPECT_EQ(Conditions(objects[2])["rule"],
+            "[0].all(request, [0].all(oldObject, [0].all(authorizer, [0].all(namespaceObject, (\n"
+            "object.x // x\n)))))");
+}
+
+TEST(ShardGatingPoliciesTest, NamesAreUniqueAndWithinTheApisLimit) {
+  std::string ns(63, 'n');
+  api::PodPlacementConfig a = Config(std::string(252, 'a') + "1", 1);
+  api::PodPlacementConfig b = Config(std::string(252, 'a') + "2", 2);
+  for (api::PodPlacementConfig* config : {&a, &b})
+    config->spec.cel_rules = {{std::string(63, 'r'), "true", {}}};
+  DesiredObjects objects = ShardGatingPolicies(ns, {&a, &b}, {}, kOptions);
+  ExpectPairs(objects);
+  std::set<std::string> names;
+  for (const DesiredObject& object : objects) {
+    EXPECT_LE(NameOf(object).size(), 253u);
+    names.insert(NameOf(object));
+  }
+  EXPECT_EQ(objects.size(), 8u);
+  EXPECT_EQ(names.size(), 4u);
+  // Of another namespace.
+  EXPECT_FALSE(names.contains(NameOf(ShardGatingPolicies("shop", {&a}, {}, kOptions)[0])));
+}
+
+// Names are parts of expressions.
+TEST(ShardGatingPoliciesTest, ANameThatIsNoneHasNoPolicy) {
+  api::PodPlacementConfig quote = Config("x' + 'y", 1);
+  api::PodPlacementConfig rule = Config("z", 2, nullptr, /*enabled=*/false);
+  rule.spec.cel_rules = {{"x' + 'y", "true", {}}};
+  EXPECT_EQ(ShardGatingPolicies("shop", {&quote, &rule}, {}, kOptions).size(), 0u);
+}
+
+TEST(GatingProbeTest, TellsTheContentFromBothObjects) {
+  DesiredObjects objects = GatingProbe("abc", kOptions);
+  ExpectPairs(objects);
+  ASSERT_EQ(objects.size(), 2u);
+  EXPECT_THAT(Mutation(objects[0]), HasSubstr("'abc'"));
+  EXPECT_EQ(Selector(objects[1], "objectSelector")["matchLabels"],
+            (Json{{"multiarch.openshift.io/gating-probe", "abc"}}));
+  EXPECT_EQ(Selector(objects[1], "namespaceSelector")["matchExpressions"][0]["values"],
+            Json::array({"ops"}));
+  EXPECT_EQ(objects[0].body["spec"]["matchConstraints"]["resourceRules"][0]["resources"],
+            Json::array({"deployments"}));
+}
+
+}  // namespace
+}  // namespace operator_

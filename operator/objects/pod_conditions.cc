@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/objects/pod_conditions.h"
+
+#include <utility>
+
+#include "api/label_selector.h"
+#include "api/names.h"
+#include "operator/objects/namespace_in.h"
+#include "operator/rules/restricted.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+const std::string kNodeAffinity = "object.spec.affinity.nodeAffinity";
+
+std::string Quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
+
+std::string HasNodeAffinity() { return "has(object.spec.affinity) && has(" + kNodeAffinity + ")"; }
+
+// True if the node selector term `term` has the architecture's key.
+std::string IsOnArchitecture(const std::string& term) {
+  return "has(" + term + ".matchExpressions) && " + term +
+         ".matchExpressions.exists(e, e.key == " + Quoted(api::kArchLabel) + ")";
+}
+
+}  // namespace
+
+Json Condition(const char* name, std::string expression) {
+  return {{"name", name}, {"expression", std::move(expression)}};
+}
+
+Json PodMatchConditions() {
+  Json conditions = Json::array();
+  conditions.push_back(
+      Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
+  conditions.push_back(
+      Condition("not-of-a-daemonset",
+                "!has(object.metadata.ownerReferences) || "
+                "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
+                "has(o.controller) && o.controller)"));
+  conditions.push_back(
+      Condition("not-for-the-control-plane",
+                "!has(object.spec.nodeSelector) || !(" + Quoted(api::kControlPlaneNodeLabel) +
+                    " in object.spec.nodeSelector || " + Quoted(api::kMasterNodeLabel) +
+                    " in object.spec.nodeSelector)"));
+  conditions.push_back(Condition("not-an-operand", "!has(object.metadata.labels) || !(" +
+                                                       Quoted(api::kOperandLabel) +
+                                                       " in object.metadata.labels)"));
+  return conditions;
+}
+
+Json NotInAReservedNamespace() {
+  return Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')");
+}
+
+Json RuleCondition(const std::string& expression) {
+  return Condition("rule", Restricted(expression));
+}
+
+std::string RequiresArchitecture() {
+  std::string required = kNodeAffinity + ".requiredDuringSchedulingIgnoredDuringExecution";
+  std::string terms = required + ".nodeSelectorTerms";
+  return "(has(object.spec.nodeSelector) && " + Quoted(api::kArchLabel) +
+         " in object.spec.nodeSelector || " + HasNodeAffinity() + " && has(" + required +
+         ") && size(" + terms + ") > 0 && " + terms + ".all(t, " + IsOnArchitecture("t") + "))";
+}
+
+std::string PrefersArchitecture() {
+  std::string preferred = kNodeAffinity + ".preferredDuringSchedulingIgnoredDuringExecution";
+  return "(" + HasNodeAffinity() + " && has(" + preferred + ") && " + preferred +
+         ".exists(p, has(p.preference) && " + IsOnArchitecture("p.preference") + "))";
+}
+
+Json PodRule() {
+  return {{"operations", Json::array({"CREATE"})},
+          {"apiGroups", Json::array({""})},
+          {"apiVersions", Json::array({"v1"})},
+          {"resources", Json::array({"pods"})},
+          {"scope", "Namespaced"}};
+}
+
+Json ClusterNamespaceSelector(const api::ClusterPodPlacementConfig& config,
+                              const OperandOptions& options) {
+  Json selector = Json::object();
+  if (config.spec.namespace_selector)
+    selector = api::LabelSelectorToJson(*config.spec.namespace_selector);
+  selector["matchExpressions"].push_back(NamespaceIn(
+      "NotIn", Json::array({options.ns, "kube-node-lease", "kube-public", "kube-system"})));
+  return selector;
+}
+
+Json PodSelector(const api::PodPlacementConfig& config) {
+  return config.spec.label_selector ? api::LabelSelectorToJson(*config.spec.label_selector)
+                                    : Json::object();
+}
+
+}  // namespace operator_

@@ -13,16 +13,28 @@ namespace {
 
 using kube::Json;
 
+// The time that the API server (1.36) needs to walk a list grows with the square of its size: 0.4 s
+// for 10,000 items, 5 s for 40,000, which a pod can have. So nothing is found in a longer list, and
+// its pod is gated: whoever removes the gate looks again.
+constexpr size_t kMaxWalked = 32;
+
+const std::string kOwners = "object.metadata.ownerReferences";
 const std::string kNodeAffinity = "object.spec.affinity.nodeAffinity";
 
 std::string Quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
 
 std::string HasNodeAffinity() { return "has(object.spec.affinity) && has(" + kNodeAffinity + ")"; }
 
+// True if `list` is short enough to be walked.
+std::string IsShort(const std::string& list) {
+  return "size(" + list + ") <= " + std::to_string(kMaxWalked);
+}
+
 // True if the node selector term `term` has the architecture's key.
 std::string IsOnArchitecture(const std::string& term) {
-  return "has(" + term + ".matchExpressions) && " + term +
-         ".matchExpressions.exists(e, e.key == " + Quoted(api::kArchLabel) + ")";
+  std::string expressions = term + ".matchExpressions";
+  return "has(" + expressions + ") && " + IsShort(expressions) + " && " + expressions +
+         ".exists(e, e.key == " + Quoted(api::kArchLabel) + ")";
 }
 
 }  // namespace
@@ -35,11 +47,10 @@ Json PodMatchConditions() {
   Json conditions = Json::array();
   conditions.push_back(
       Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
-  conditions.push_back(
-      Condition("not-of-a-daemonset",
-                "!has(object.metadata.ownerReferences) || "
-                "!object.metadata.ownerReferences.exists(o, o.kind == 'DaemonSet' && "
-                "has(o.controller) && o.controller)"));
+  conditions.push_back(Condition(
+      "not-of-a-daemonset", "!has(" + kOwners + ") || !(" + IsShort(kOwners) + " && " + kOwners +
+                                ".exists(o, o.kind == 'DaemonSet' && has(o.controller) && "
+                                "o.controller))"));
   conditions.push_back(
       Condition("not-for-the-control-plane",
                 "!has(object.spec.nodeSelector) || !(" + Quoted(api::kControlPlaneNodeLabel) +
@@ -64,13 +75,14 @@ std::string RequiresArchitecture() {
   std::string terms = required + ".nodeSelectorTerms";
   return "(has(object.spec.nodeSelector) && " + Quoted(api::kArchLabel) +
          " in object.spec.nodeSelector || " + HasNodeAffinity() + " && has(" + required +
-         ") && size(" + terms + ") > 0 && " + terms + ".all(t, " + IsOnArchitecture("t") + "))";
+         ") && size(" + terms + ") > 0 && " + IsShort(terms) + " && " + terms + ".all(t, " +
+         IsOnArchitecture("t") + "))";
 }
 
 std::string PrefersArchitecture() {
   std::string preferred = kNodeAffinity + ".preferredDuringSchedulingIgnoredDuringExecution";
-  return "(" + HasNodeAffinity() + " && has(" + preferred + ") && " + preferred +
-         ".exists(p, has(p.preference) && " + IsOnArchitecture("p.preference") + "))";
+  return "(" + HasNodeAffinity() + " && has(" + preferred + ") && " + IsShort(preferred) + " && " +
+         preferred + ".exists(p, has(p.preference) && " + IsOnArchitecture("p.preference") + "))";
 }
 
 Json PodRule() {

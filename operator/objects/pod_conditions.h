@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodConditions: which new pods are gated, in the API server's words: CEL and selectors. They are
 // those rules of placement/gating.h that need no webhook. Webhook configurations and gating
-// policies share them.
+// policies share them. A pod with a list of more than 32 owners, terms, or expressions of a term
+// may be gated without need.
 #pragma once
 
 #include <string>

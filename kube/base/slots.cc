@@ -28,8 +28,9 @@ void Slots::Release() {
 
 Async<Slots::Lease> Slots::Acquire(TimePoint deadline) {
   co_await IgnoreCancellation();
-  bool cancelled = co_await IsCancelled();
-  if (cancelled) co_return Error::Cancelled("wait for " + what_);
+  asio::cancellation_state state = co_await asio::this_coro::cancellation_state;
+  if (state.cancelled() != asio::cancellation_type::none)
+    co_return Error::Cancelled("wait for " + what_);
   if (busy_ < count_) {
     ++busy_;
     co_return NewLease();

@@ -81,8 +81,10 @@ bool Credentials::PluginIsDue() const {
   return !plugin_ || (plugin_->expires && clock_.WallNow() + kExpirySkew >= *plugin_->expires);
 }
 
+bool Credentials::FilesAreDue() const { return clock_.Now() - files_read_at_ >= kReadFilesEvery; }
+
 Async<> Credentials::Refresh(TimePoint deadline) {
-  if (clock_.Now() - files_read_at_ >= kReadFilesEvery) {
+  if (FilesAreDue()) {
     Result<void> read = ReadFiles();
     if (!read)
       LOG(WARNING) << "cannot read the credentials, keeping the old ones: " << read.error();

@@ -31,6 +31,8 @@ class Credentials {
   // Errors: the plugin's (returned for some seconds before the next run), kDeadlineExceeded,
   // kCancelled.
   Async<> Refresh(TimePoint deadline);
+  // False if Refresh() would have nothing to do, as for most calls.
+  bool RefreshIsDue() const { return FilesAreDue() || PluginIsDue(); }
 
   // Reports a 401 of the server. True if the next Refresh() may yield other credentials.
   bool Reject();
@@ -45,6 +47,7 @@ class Credentials {
   // Increments tls_version_ if certificates changed.
   Result<void> ReadFiles();
   Async<> RunPlugin(TimePoint deadline);
+  bool FilesAreDue() const;
   bool PluginIsDue() const;
   void SetToken(const std::string& token);
 

@@ -164,14 +164,18 @@ class HttpClient final : public Client {
   HttpRequest ToHttp(const ApiRequest& request, milliseconds timeout) const {
     HttpRequest http{
         .method = std::string(MethodName(request.method)),
-        .target = prefix_ + request.target,
-        .headers = {{"User-Agent", options_.user_agent}, {"Accept", request.accept}},
+        .target = "",
         .body = request.body,
         .timeout = timeout,
         .max_body_bytes = options_.max_body_bytes,
         .idle_timeout = timeout,
         // A repeated apply or merge patch has no further effect.
         .repeatable = request.content_type == kApplyPatch || request.content_type == kMergePatch};
+    http.target.reserve(prefix_.size() + request.target.size());
+    http.target.append(prefix_).append(request.target);
+    http.headers.reserve(4);
+    http.headers.emplace_back("User-Agent", options_.user_agent);
+    http.headers.emplace_back("Accept", request.accept);
     if (!request.content_type.empty())
       http.headers.emplace_back("Content-Type", request.content_type);
     if (!credentials_.authorization().empty())
@@ -205,8 +209,10 @@ class HttpClient final : public Client {
 Async<ApiResponse> HttpClient::Call(ApiRequest request) {
   RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
   while (true) {
-    Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
-    if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    if (credentials_.RefreshIsDue()) {
+      Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
+      if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    }
     HttpRequest http = ToHttp(request, retry.TimeLeft());
     std::shared_ptr<HttpPool> pool = CurrentPool();
     TimePoint begun = clock_.Now();
@@ -234,8 +240,10 @@ Async<ApiResponse> HttpClient::Call(ApiRequest request) {
 Async<std::unique_ptr<WatchStream>> HttpClient::Watch(ApiRequest request) {
   RetryPolicy retry(clock_, options_.max_attempts, clock_.Now() + request.timeout);
   while (true) {
-    Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
-    if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    if (credentials_.RefreshIsDue()) {
+      Result<> refreshed = co_await credentials_.Refresh(retry.deadline());
+      if (!refreshed) co_return refreshed.error().Prefix(Describe(request));
+    }
     HttpRequest http = ToHttp(request, retry.TimeLeft());
     std::shared_ptr<HttpPool> pool = CurrentPool();
     TimePoint begun = clock_.Now();

@@ -6,6 +6,7 @@
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
 #include <boost/asio/post.hpp>
@@ -14,6 +15,7 @@
 #include <cerrno>
 #include <cstring>
 #include <string>
+#include <string_view>
 
 namespace kube {
 namespace {
@@ -21,7 +23,7 @@ namespace {
 using asio::ip::tcp;
 using ErrorCode = ByteStream::ErrorCode;
 
-// A TLS record and its header.
+// A TLS record and its header. Most responses and watch events are smaller.
 constexpr size_t kRecord = 17 * 1024;
 // Yields to other coroutines after so many reads in a row that did not have to wait.
 constexpr int kMaxInOneGo = 16;
@@ -36,10 +38,15 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
 
   tcp::socket socket;
   bssl::UniquePtr<SSL> ssl;
-  // Below TLS: bytes received and not consumed yet, from `read_from` on.
-  std::string received;
-  size_t read_from = 0;
+  // True if a system call has just found nothing more to read: the next read waits first, because
+  // receiving would fail. The wait ends at once if bytes, a close or a reset arrived meanwhile.
+  bool drained = false;
   ErrorCode socket_error;
+  // Below TLS: bytes received and not consumed yet. They are in `landing` during a call of TLS, and
+  // are kept in `received` between calls.
+  std::string_view unread;
+  std::string received;
+  char* landing = nullptr;  // kRecord bytes
 
   asio::steady_timer timer;
   TimePoint deadline = TimePoint::max();
@@ -76,30 +83,32 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
-  // Waits until the socket is readable or writable.
-  asio::awaitable<ErrorCode> Await(tcp::socket::wait_type what) {
+  // Around a wait until the socket is readable or writable.
+  void BeginWait() {
     in_one_go = 0;
     ++waiting;
     SetTimer();
-    auto waited = co_await socket.async_wait(what, kTuple);
+  }
+  ErrorCode EndWait(ErrorCode waited) {
     --waiting;
-    co_return timed_out ? ErrorCode(asio::error::timed_out) : std::get<0>(waited);
+    if (timed_out) return asio::error::timed_out;
+    return waited;
   }
 
-  // Called before an operation that may complete without waiting.
-  asio::awaitable<ErrorCode> TakeTurn() {
+  // Called before an operation that may complete without waiting: why it must not begin.
+  ErrorCode Check() {
     if (!socket.is_open())
-      co_return timed_out ? asio::error::timed_out : asio::error::operation_aborted;
-    if (std::chrono::steady_clock::now() >= deadline) {
-      timed_out = true;
-      Close();
-      co_return asio::error::timed_out;
-    }
-    if (++in_one_go > kMaxInOneGo) {
-      in_one_go = 0;
-      co_await asio::post(socket.get_executor(), asio::use_awaitable);
-    }
-    co_return ErrorCode();
+      return timed_out ? asio::error::timed_out : asio::error::operation_aborted;
+    if (std::chrono::steady_clock::now() < deadline) return {};
+    timed_out = true;
+    Close();
+    return asio::error::timed_out;
+  }
+  // True if other coroutines must run before the next operation.
+  bool TookItsTurn() {
+    if (++in_one_go <= kMaxInOneGo) return false;
+    in_one_go = 0;
+    return true;
   }
 
   // Translates the `result` of an SSL call: no error if the call must be repeated after a wait, or
@@ -124,27 +133,47 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     return {ec, {}};
   }
 
-  // Reads socket bytes for TLS. BoringSSL asks for a record's header, then for its body; both are
-  // received with one system call.
+  // recv(2) that does not wait, with errno EAGAIN where it would have to.
+  ssize_t ReceiveSome(char* out, size_t size) {
+    ssize_t got = ::recv(socket.native_handle(), out, size, MSG_DONTWAIT);
+    if (got > 0) drained = static_cast<size_t>(got) < size;
+    if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) drained = true;
+    return got;
+  }
+
+  // Runs a call of TLS that may read from the socket. One system call receives all that is there;
+  // the buffer for it exists during the call only.
+  template <class Function>
+  int CallTls(Function function) {
+    std::array<char, kRecord> buffer;
+    landing = buffer.data();
+    int result = function(ssl.get());
+    landing = nullptr;
+    if (unread.empty()) {
+      if (!received.empty()) std::string().swap(received);
+    } else if (received.empty()) {
+      received = unread;
+      unread = received;
+    }
+    return result;
+  }
+
+  // Reads socket bytes for TLS, which asks for a record's header, then for its body.
   int Receive(char* out, int size) {
-    if (read_from == received.size()) {
-      std::array<char, kRecord> buffer;
-      ssize_t got = ::recv(socket.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    if (unread.empty()) {
+      if (drained || landing == nullptr) {
+        errno = EAGAIN;
+        return -1;
+      }
+      std::string().swap(received);
+      ssize_t got = ReceiveSome(landing, kRecord);
       socket_error = got < 0 ? LastErrno() : ErrorCode();
       if (got <= 0) return static_cast<int>(got);
-      size_t taken = std::min<size_t>(static_cast<size_t>(got), static_cast<size_t>(size));
-      std::memcpy(out, buffer.data(), taken);
-      received.assign(buffer.data() + taken, static_cast<size_t>(got) - taken);
-      read_from = 0;
-      return static_cast<int>(taken);
+      unread = std::string_view(landing, static_cast<size_t>(got));
     }
-    size_t taken = std::min<size_t>(received.size() - read_from, static_cast<size_t>(size));
-    std::memcpy(out, received.data() + read_from, taken);
-    read_from += taken;
-    if (read_from == received.size()) {
-      received = std::string();
-      read_from = 0;
-    }
+    size_t taken = std::min<size_t>(unread.size(), static_cast<size_t>(size));
+    std::memcpy(out, unread.data(), taken);
+    unread.remove_prefix(taken);
     return static_cast<int>(taken);
   }
 
@@ -203,11 +232,18 @@ void ByteStream::ExpireAfter(Duration left) {
 asio::awaitable<ErrorCode> ByteStream::Connect(tcp::endpoint endpoint) {
   co_await IgnoreCancellation();
   std::shared_ptr<State> state = state_;
-  ++state->waiting;
-  state->SetTimer();
+  state->BeginWait();
   auto connected = co_await state->socket.async_connect(endpoint, kTuple);
-  --state->waiting;
-  co_return state->timed_out ? ErrorCode(asio::error::timed_out) : std::get<0>(connected);
+  ErrorCode ec = state->EndWait(std::get<0>(connected));
+  // Asio asked epoll for the end of connecting, that is for writability, and would do so for as
+  // long as it knows the descriptor. Each wait for bytes would then be woken at once, because the
+  // socket is writable.
+  tcp::socket& socket = state->socket;
+  int descriptor = -1;
+  if (!ec) descriptor = socket.release(ec);
+  if (!ec) socket.assign(endpoint.protocol(), descriptor, ec);
+  if (ec && descriptor >= 0 && !socket.is_open()) ::close(descriptor);
+  co_return ec;
 }
 
 ssl_st* ByteStream::StartTls(ssl_ctx_st* context) {
@@ -235,13 +271,16 @@ asio::awaitable<ErrorCode> ByteStream::Handshake(Side side) {
     SSL_set_accept_state(state->ssl.get());
   }
   while (true) {
-    ErrorCode ec = co_await state->TakeTurn();
+    ErrorCode ec = state->Check();
     if (ec) co_return ec;
-    int result = SSL_do_handshake(state->ssl.get());
+    int result = state->CallTls(SSL_do_handshake);
     if (result == 1) co_return ErrorCode();
     auto [failed, what] = state->Explain(result);
     if (failed) co_return failed;
-    ec = co_await state->Await(what);
+    state->BeginWait();
+    auto waited = co_await state->socket.async_wait(what, kTuple);
+    state->drained = false;
+    ec = state->EndWait(std::get<0>(waited));
     if (ec) co_return ec;
   }
 }
@@ -251,23 +290,30 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::ReadSome(asio::mutable
   using Read = std::pair<ErrorCode, size_t>;
   std::shared_ptr<State> state = state_;
   while (true) {
-    ErrorCode ec = co_await state->TakeTurn();
+    ErrorCode ec = state->Check();
     if (ec) co_return Read(ec, 0);
+    if (state->TookItsTurn()) {
+      co_await asio::post(state->socket.get_executor(), asio::use_awaitable);
+      continue;
+    }
     tcp::socket::wait_type what = tcp::socket::wait_read;
     if (state->ssl != nullptr) {
-      int got = SSL_read(state->ssl.get(), buffer.data(), static_cast<int>(buffer.size()));
+      int got = state->CallTls(
+          [&](SSL* ssl) { return SSL_read(ssl, buffer.data(), static_cast<int>(buffer.size())); });
       if (got > 0) co_return Read(ErrorCode(), got);
       auto [failed, wanted] = state->Explain(got);
       if (failed) co_return Read(failed, 0);
       what = wanted;
-    } else {
-      ssize_t got =
-          ::recv(state->socket.native_handle(), buffer.data(), buffer.size(), MSG_DONTWAIT);
+    } else if (!state->drained) {
+      ssize_t got = state->ReceiveSome(static_cast<char*>(buffer.data()), buffer.size());
       if (got > 0) co_return Read(ErrorCode(), got);
       if (got == 0) co_return Read(asio::error::eof, 0);
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) co_return Read(LastErrno(), 0);
     }
-    ec = co_await state->Await(what);
+    state->BeginWait();
+    auto waited = co_await state->socket.async_wait(what, kTuple);
+    state->drained = false;
+    ec = state->EndWait(std::get<0>(waited));
     if (ec) co_return Read(ec, 0);
   }
 }
@@ -278,8 +324,12 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
   std::shared_ptr<State> state = state_;
   size_t done = 0;
   while (done < bytes.size()) {
-    ErrorCode ec = co_await state->TakeTurn();
+    ErrorCode ec = state->Check();
     if (ec) co_return Written(ec, done);
+    if (state->TookItsTurn()) {
+      co_await asio::post(state->socket.get_executor(), asio::use_awaitable);
+      continue;
+    }
     std::string_view rest = bytes.substr(done);
     tcp::socket::wait_type what = tcp::socket::wait_write;
     if (state->ssl != nullptr) {
@@ -302,7 +352,9 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
         co_return Written(LastErrno(), done);
     }
-    ec = co_await state->Await(what);
+    state->BeginWait();
+    auto waited = co_await state->socket.async_wait(what, kTuple);
+    ec = state->EndWait(std::get<0>(waited));
     if (ec) co_return Written(ec, done);
   }
   co_return Written(ErrorCode(), done);
@@ -317,11 +369,13 @@ void ByteStream::SendCloseNotify() {
 void ByteStream::Close() { state_->Close(); }
 
 bool ByteStream::Quiet() const {
-  if (state_->read_from != state_->received.size()) return false;
+  if (!state_->unread.empty()) return false;
   if (state_->ssl != nullptr && SSL_pending(state_->ssl.get()) > 0) return false;
   char byte;
   ssize_t got = ::recv(state_->socket.native_handle(), &byte, 1, MSG_PEEK | MSG_DONTWAIT);
-  return got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK);
+  if (got >= 0 || (errno != EAGAIN && errno != EWOULDBLOCK)) return false;
+  state_->drained = true;
+  return true;
 }
 
 tcp::socket& ByteStream::socket() { return state_->socket; }

@@ -10,7 +10,8 @@
 //
 // Why not Asio's streams: ssl::stream keeps 68 KB of buffers per connection and copies every byte
 // through two of them, and each read and write sets and cancels a timer. Here TLS reads and writes
-// the socket directly, an idle stream holds no buffer, and extending the deadline is free.
+// the socket directly, an idle stream holds no buffer, and extending the deadline is free. One
+// system call receives all that is there, and none is made that would find nothing.
 // Thread: the executor's. At most one read and one write in flight; both must end, or be destroyed
 // with their coroutines, before the stream is destroyed.
 #pragma once

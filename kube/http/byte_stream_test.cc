@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Deadlines and closing of a plain stream. TLS is tested in pool_test.cc and tls_test.cc (clients)
-// and in kube/server/https_server_test.cc (servers), each against Asio's TLS.
+// Deadlines and closing of a plain stream. byte_stream_tls_test.cc has TLS; pool_test.cc and
+// tls_test.cc (clients) and kube/server/https_server_test.cc (servers) have it against Asio's TLS.
 #include "kube/http/byte_stream.h"
 
 #include <gtest/gtest.h>
@@ -69,6 +69,26 @@ TEST_F(ByteStreamTest, ReadsReceivedBytesThenEof) {
   peer_.shutdown(tcp::socket::shutdown_send);
   EXPECT_EQ(Read().first, asio::error::eof);
   EXPECT_FALSE(stream_->Quiet());
+}
+
+TEST_F(ByteStreamTest, ACloseOrResetTogetherWithTheLastBytesIsNoticed) {
+  Send("hello");
+  peer_.close();
+  EXPECT_EQ(Read().second, "hello");
+  EXPECT_EQ(Read().first, asio::error::eof);
+
+  tcp::acceptor acceptor(io_, tcp::endpoint(asio::ip::address_v4::loopback(), 0));
+  peer_.connect(acceptor.local_endpoint());
+  stream_.emplace(acceptor.accept());
+  Send("hello");
+  EXPECT_EQ(Read().second, "hello");
+  Send("more");
+  Drain(io_);
+  peer_.set_option(asio::socket_base::linger(true, 0));
+  peer_.close();
+  std::pair<ErrorCode, std::string> read = Read();
+  if (!read.first) read = Read();
+  EXPECT_EQ(read.first, asio::error::connection_reset);
 }
 
 TEST_F(ByteStreamTest, APassedDeadlineFailsTheReadAndClosesTheStream) {

@@ -3,6 +3,7 @@
 
 #include <boost/asio/steady_timer.hpp>
 #include <boost/beast/core/string.hpp>
+#include <iterator>
 
 #include "kube/http/connection.h"
 #include "kube/http/request_writer.h"
@@ -13,13 +14,37 @@ namespace {
 
 namespace beast = boost::beast;
 
-// Header and body up to this size are sent with one write.
+// Header and body up to this size are sent with one write, if possible in one TLS record.
 constexpr size_t kJoinedBody = 16 * 1024;
 constexpr size_t kKeptBuffer = 32 * 1024;
+
+// A request as it is sent.
+struct Message {
+  // The header, and the body if it is small.
+  std::string head;
+  // The rest of the body; of the request.
+  std::string_view rest;
+
+  size_t size() const { return head.size() + rest.size(); }
+};
+
+Result<Message> ToMessage(const HttpRequest& request, const Origin& origin) {
+  bool joined = request.body.size() <= kJoinedBody;
+  Result<std::string> head = WriteRequestHeader(request, origin, joined ? request.body.size() : 0);
+  if (!head) return head.error();
+  Message message{std::move(*head), {}};
+  if (joined) {
+    message.head += request.body;
+  } else {
+    message.rest = request.body;
+  }
+  return message;
+}
 
 HttpResponse ToResponse(const beast::http::response_header<>& header) {
   HttpResponse response;
   response.status = static_cast<int>(header.result_int());
+  response.headers.reserve(static_cast<size_t>(std::distance(header.begin(), header.end())));
   for (auto& field : header) {
     response.headers.emplace_back(std::string(field.name_string()), std::string(field.value()));
   }
@@ -60,7 +85,8 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
     // frees it.
     if (connection->buffer().capacity() > kKeptBuffer) connection->buffer().shrink_to_fit();
     idle_.push_back({std::move(connection), clock_.Now()});
-    if (idle_.size() == 1) ScheduleReaper();
+    // A timer that is set stays set when calls use the connections: Reap() checks each again.
+    if (!reaper_is_set_) ScheduleReaper();
   }
 
   void Close() {
@@ -78,6 +104,7 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
   };
 
   void ScheduleReaper() {
+    reaper_is_set_ = true;
     reaper_.expires_after(idle_.front().since + timeout_ - clock_.Now());
     reaper_.async_wait([weak = weak_from_this()](boost::system::error_code ec) {
       std::shared_ptr<IdleConnections> self = weak.lock();
@@ -86,6 +113,7 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
   }
 
   void Reap() {
+    reaper_is_set_ = false;
     TimePoint now = clock_.Now();
     std::erase_if(idle_, [&](const Idle& idle) { return now - idle.since >= timeout_; });
     if (!idle_.empty()) ScheduleReaper();
@@ -94,6 +122,7 @@ class IdleConnections : public std::enable_shared_from_this<IdleConnections> {
   Clock& clock_;
   std::chrono::milliseconds timeout_;
   asio::steady_timer reaper_;
+  bool reaper_is_set_ = false;
   bool closed_ = false;
   std::vector<Idle> idle_;  // oldest first
 };
@@ -153,14 +182,13 @@ class Pool final : public HttpPool {
 
  private:
   Async<std::unique_ptr<Connection>> Open(const AddressFilter& may_connect, TimePoint deadline);
-  // Sends `request` and reads the header of its response.
-  Async<> Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
-                   const std::string& body);
+  // Sends `message` and reads the header of its response.
+  Async<> Exchange(Connection& connection, ResponseReader& reader, const Message& message);
   // One call on `connection`, which is kept for the next call if it is reusable. Sets `may_retry`
   // if a retry is safe: the connection broke before the first byte of the response, and nothing was
   // sent or the request is repeatable.
   Async<HttpResponse> CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                             const std::string& header, TimePoint deadline, bool& may_retry);
+                             const Message& message, TimePoint deadline, bool& may_retry);
 
   ResponseReader::Limits LimitsOf(const HttpRequest& request) const {
     return {.header_bytes = options_.max_header_bytes,
@@ -194,14 +222,11 @@ Async<std::unique_ptr<Connection>> Pool::Open(const AddressFilter& may_connect,
   co_return connection;
 }
 
-Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std::string& header,
-                       const std::string& body) {
-  bool joined = body.size() <= kJoinedBody;
-  std::string first = joined ? header + body : header;
-  Result<> written = co_await connection.Write(first);
-  if (written && !joined) written = co_await connection.Write(body);
+Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const Message& message) {
+  Result<> written = co_await connection.Write(message.head);
+  if (written && !message.rest.empty()) written = co_await connection.Write(message.rest);
   // A server that refuses a large body may respond and close before it has read all of it.
-  if (!written && (joined || written.error().code() != Code::kUnavailable))
+  if (!written && (message.rest.empty() || written.error().code() != Code::kUnavailable))
     co_return written.error();
   Result<> read = co_await reader.ReadHeader();
   if (!read && !written) co_return written.error();
@@ -209,13 +234,13 @@ Async<> Pool::Exchange(Connection& connection, ResponseReader& reader, const std
 }
 
 Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const HttpRequest& request,
-                                 const std::string& header, TimePoint deadline, bool& may_retry) {
+                                 const Message& message, TimePoint deadline, bool& may_retry) {
   connection->ExpireAfter(deadline - clock_.Now());
   ResponseReader::Limits limits = LimitsOf(request);
   limits.body_bytes = request.max_body_bytes;
   ResponseReader reader(*connection, limits);
   size_t sent_before = connection->bytes_sent();
-  Result<> exchanged = co_await Exchange(*connection, reader, header, request.body);
+  Result<> exchanged = co_await Exchange(*connection, reader, message);
   if (!exchanged) {
     bool nothing_sent = connection->bytes_sent() == sent_before;
     may_retry = exchanged.error().code() == Code::kUnavailable && !reader.begun() &&
@@ -224,7 +249,7 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
   }
   HttpResponse response = ToResponse(reader.header());
   response.peer = connection->peer();
-  while (true) {
+  while (!reader.ended()) {
     Result<std::string> piece = co_await reader.Next();
     if (!piece) co_return piece.error();
     if (piece->empty()) break;
@@ -242,7 +267,7 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
       response.body += *piece;
     }
   }
-  bool all_sent = connection->bytes_sent() - sent_before == header.size() + request.body.size();
+  bool all_sent = connection->bytes_sent() - sent_before == message.size();
   if (reader.reusable() && all_sent) idle_->Keep(std::move(connection));
   co_return response;
 }
@@ -250,8 +275,8 @@ Async<HttpResponse> Pool::CallOn(std::unique_ptr<Connection> connection, const H
 Async<HttpResponse> Pool::Call(HttpRequest request) {
   co_await IgnoreCancellation();
   TimePoint deadline = clock_.Now() + request.timeout;
-  Result<std::string> header = WriteRequestHeader(request, origin_);
-  if (!header) co_return header.error();
+  Result<Message> message = ToMessage(request, origin_);
+  if (!message) co_return message.error();
   Result<Slots::Lease> lease = co_await slots_->Acquire(deadline);
   if (!lease) co_return lease.error();
 
@@ -262,7 +287,7 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   if (kept != nullptr) {
     bool may_retry = false;
     Result<HttpResponse> response =
-        co_await CallOn(std::move(kept), request, *header, deadline, may_retry);
+        co_await CallOn(std::move(kept), request, *message, deadline, may_retry);
     if (response || !may_retry) co_return response;
   }
 
@@ -271,22 +296,21 @@ Async<HttpResponse> Pool::Call(HttpRequest request) {
   if (!opened) co_return opened.error();
   bool may_retry = false;
   Result<HttpResponse> response =
-      co_await CallOn(std::move(*opened), request, *header, deadline, may_retry);
+      co_await CallOn(std::move(*opened), request, *message, deadline, may_retry);
   co_return response;
 }
 
 Async<std::unique_ptr<HttpStream>> Pool::Stream(HttpRequest request) {
   co_await IgnoreCancellation();
   TimePoint deadline = clock_.Now() + request.timeout;
-  Result<std::string> header = WriteRequestHeader(request, origin_);
-  if (!header) co_return header.error();
+  Result<Message> message = ToMessage(request, origin_);
+  if (!message) co_return message.error();
   Result<std::unique_ptr<Connection>> opened = co_await Open(request.may_connect, deadline);
   if (!opened) co_return opened.error();
   auto stream =
       std::make_unique<BodyStream>(std::move(*opened), LimitsOf(request), request.idle_timeout);
   stream->connection().ExpireAfter(deadline - clock_.Now());
-  Result<> exchanged =
-      co_await Exchange(stream->connection(), stream->reader(), *header, request.body);
+  Result<> exchanged = co_await Exchange(stream->connection(), stream->reader(), *message);
   if (!exchanged) co_return exchanged.error();
   stream->KeepHeader();
   std::unique_ptr<HttpStream> result = std::move(stream);

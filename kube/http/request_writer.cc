@@ -7,6 +7,11 @@
 namespace kube {
 namespace {
 
+// What a header field has in addition to name and value; and the method, the version and the fields
+// that are added here.
+constexpr size_t kPerField = 4;
+constexpr size_t kFixedBytes = 400;
+
 bool IsTarget(std::string_view text) {
   for (char c : text) {
     if (c <= 0x20 || c >= 0x7f) return false;
@@ -16,7 +21,8 @@ bool IsTarget(std::string_view text) {
 
 }  // namespace
 
-Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin) {
+Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin,
+                                       size_t joined_body_bytes) {
   if (!IsToken(request.method)) return Error::Invalid("not an HTTP method");
   if (!IsTarget(request.target)) return Error::Invalid("not a request target");
   Url url{.scheme = origin.scheme,
@@ -26,12 +32,13 @@ Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin&
           .userinfo = ""};
   bool asks_proxy = origin.proxy && origin.scheme == "http";
 
+  std::string target = asks_proxy ? url.ToString() : request.target;
+  size_t size = target.size() + kFixedBytes + joined_body_bytes;
+  for (auto& [name, value] : request.headers) size += name.size() + value.size() + kPerField;
+
   std::string text;
-  text.reserve(512);
-  text.append(request.method)
-      .append(" ")
-      .append(asks_proxy ? url.ToString() : request.target)
-      .append(" HTTP/1.1\r\n");
+  text.reserve(size);
+  text.append(request.method).append(" ").append(target).append(" HTTP/1.1\r\n");
   auto add = [&](std::string_view name, std::string_view value) {
     text.append(name).append(": ").append(value).append("\r\n");
   };

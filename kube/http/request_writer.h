@@ -10,7 +10,8 @@
 namespace kube {
 
 // Request line and header fields, including the blank line. kInvalid for a method, target or field
-// that would inject another line.
-Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin);
+// that would inject another line. Leaves room for the caller to append `joined_body_bytes`.
+Result<std::string> WriteRequestHeader(const HttpRequest& request, const Origin& origin,
+                                       size_t joined_body_bytes);
 
 }  // namespace kube

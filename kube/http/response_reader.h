@@ -58,6 +58,8 @@ class ResponseReader {
   Async<> ReadHeader();
   // The next piece of the body, "" after the last.
   Async<std::string> Next();
+  // True if Next() would return "".
+  bool ended() const { return parser_->is_done() && parser_->get().body().empty(); }
 
   const boost::beast::http::response_header<>& header() const { return parser_->get().base(); }
   // True once a byte of the response was received.

@@ -3,10 +3,13 @@
 
 #include <glog/logging.h>
 
+#include <array>
+#include <boost/asio/buffer.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/status.hpp>
 #include <boost/beast/http/string_body.hpp>
+#include <utility>
 
 #include "kube/http/byte_stream.h"
 
@@ -21,6 +24,11 @@ using namespace std::chrono_literals;
 // Sizes of the read buffer: during a request (the size of a TLS record), and between requests.
 constexpr size_t kReadBytes = 16 * 1024;
 constexpr size_t kIdleBytes = 1024;
+// More than a header and a record of a body.
+constexpr size_t kMaxBuffer = 64 * 1024;
+// The read buffer of the request that ended last, for the next one on any connection: one that
+// waits for a request needs none.
+thread_local beast::flat_buffer spare_buffer(kMaxBuffer);
 // Bytes of a refused request that are read and discarded, for the client to receive the reply.
 constexpr size_t kMaxDiscardedBytes = 16 * 1024 * 1024;
 constexpr auto kDiscardTimeout = 2s;
@@ -244,14 +252,15 @@ class Session final : public HttpSession {
   // Waits for a request. False if the connection was closed or idle for too long.
   asio::awaitable<bool> WaitForRequest() {
     if (buffer_.size() > 0) co_return true;
+    if (spare_buffer.capacity() < buffer_.capacity()) std::swap(spare_buffer, buffer_);
     buffer_.shrink_to_fit();
     Enter(Phase::kIdle);
     stream_.ExpireAfter(context_.limits.idle_timeout);
-    auto space = buffer_.prepare(kIdleBytes);
-    auto read = co_await stream_.ReadSome(space);
+    auto read = co_await stream_.ReadSome(asio::buffer(first_bytes_));
     last_seen_ = context_.clock.Now();
-    buffer_.commit(read.second);
-    buffer_.reserve(kReadBytes);
+    std::swap(spare_buffer, buffer_);
+    auto space = buffer_.prepare(kReadBytes);
+    buffer_.commit(asio::buffer_copy(space, asio::buffer(first_bytes_, read.second)));
     co_return !read.first;
   }
 
@@ -282,7 +291,9 @@ class Session final : public HttpSession {
   std::shared_ptr<asio::ssl::context> tls_;
   ByteStream stream_;
   HttpSessionContext& context_;
-  beast::flat_buffer buffer_{64 * 1024};
+  beast::flat_buffer buffer_{kMaxBuffer};
+  // The start of a request.
+  std::array<char, kIdleBytes> first_bytes_;
 };
 
 }  // namespace

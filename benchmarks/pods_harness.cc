@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/pods_harness.h"
 
+#include <algorithm>
+
+#include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
+#include "benchmarks/create_many.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
@@ -21,35 +25,94 @@ namespace {
 constexpr char kSelected[] = "pod-placement-benchmark";
 constexpr char kRegistries[] = "benchmark-registries";
 constexpr char kImage[] = "demo/multi:1";
+// A new gating takes effect within a minute: the operator waits until no API server uses the old.
+constexpr auto kSwitchTimeout = 240s;
+// Events of one pod are sent within this time.
+constexpr auto kEventsOfOnePod = 2s;
+
+Json NamespaceObject(const std::string& ns, bool selected) {
+  Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}};
+  if (selected) object["metadata"]["labels"] = {{kSelected, "true"}};
+  return object;
+}
+
+bool IsAvailable(const kube::Unstructured& config) {
+  const Json* conditions = kube::Find(config.body(), "status.conditions");
+  if (conditions == nullptr || !conditions->is_array()) return false;
+  return std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
+    return kube::StringAt(condition, "type") == "Available" &&
+           kube::StringAt(condition, "status") == "True";
+  });
+}
 
 }  // namespace
 
 Result<> PodsHarness::Configure() {
+  for (auto [registry, latency] :
+       {std::pair(&fast_registry_, 0ms), std::pair(&slow_registry_, 100ms)}) {
+    auto started = RegistryProcess::Start(latency);
+    if (!started) return started.error();
+    *registry = std::move(*started);
+  }
   for (const char* ns : {kNoGates, kOneGate, kBothGates}) {
     Result<> created = CreateNamespace(ns, std::string(ns) != kNoGates);
     if (!created) return created.error().Prefix("create a namespace");
   }
   Result<> configured = CreateClusterConfig();
   if (!configured) return configured.error().Prefix("ClusterPodPlacementConfig");
-  Result<> gated = AwaitGates(kOneGate, {api::kClusterGate});
+  gating_ = api::kGatingByWebhook;
+  Result<> gated = AwaitGates(kOneGate, 1);
   if (!gated) return gated;
   Json config = e2e::MakeConfig("arm64-first")
                     .Namespace(kBothGates)
                     .Prefer("arm64", 75)
                     .Prefer("amd64", 25)
                     .Build();
-  auto created =
-      cluster_.Run(kube::CreateObject(*client_, e2e::kConfigs, kube::Unstructured(config)));
+  Result<> created = CreateConfigs({config});
   if (!created) return created.error().Prefix("PodPlacementConfig");
-  gated = AwaitGates(kBothGates, {api::kClusterGate, api::kLocalGate});
-  if (gated) cluster_.Pause(2s);
-  return gated;
+  gated = AwaitGates(kBothGates, 2);
+  if (!gated) return gated;
+  for (auto [ns, gates] : {std::pair(kOneGate, 1), std::pair(kBothGates, 2)}) {
+    Result<int> events = CountEventsOfOnePod(ns);
+    if (!events) return events.error().Prefix("events of one pod");
+    events_per_pod_[gates] = *events;
+  }
+  return Ok();
+}
+
+Result<> PodsHarness::SwitchTo(const std::string& gating) {
+  if (gating == gating_) return Ok();
+  Json patch = {{"spec", {{"gating", gating}}}};
+  auto patched = cluster_.Run(kube::PatchObject(*client_, e2e::kClusterConfigs,
+                                                {"", std::string(api::kClusterConfigName)},
+                                                kube::kMergePatch, std::move(patch)));
+  if (!patched) return patched.error().Prefix("spec.gating");
+  bool by_policy = gating == api::kGatingByPolicy;
+  for (auto deadline = cluster_.clock().Now() + kSwitchTimeout;; cluster_.Pause(250ms)) {
+    Result<bool> switched =
+        IsEmpty(by_policy ? e2e::kMutatingWebhookConfigurations : kube::kMutatingAdmissionPolicies);
+    if (!switched) return switched.error();
+    bool webhooks = !cluster_.kubelet().OfProgram("webhook", "").empty();
+    if (*switched && webhooks != by_policy) break;
+    if (cluster_.clock().Now() > deadline)
+      return Error::DeadlineExceeded("the operator does not switch to gating by " + gating);
+  }
+  gating_ = gating;
+  Result<> gated = AwaitGates(kOneGate, 1);
+  if (gated) gated = AwaitGates(kBothGates, 2);
+  return gated ? AwaitIdle() : gated;
+}
+
+Result<bool> PodsHarness::IsEmpty(kube::Resource resource) {
+  auto listed = cluster_.Run(kube::ListObjects(*client_, resource, {}));
+  if (!listed) return listed.error();
+  return listed->items.empty();
 }
 
 LoadOptions PodsHarness::Load(const std::string& ns) const {
-  return {.ns = ns,
+  return {.namespaces = {ns},
           .pods = options_.pods,
-          .image = cluster_.Image(kImage),
+          .images = {cluster_.Image(kImage)},
           .connections = options_.connections,
           .timeout = options_.timeout};
 }
@@ -58,12 +121,44 @@ Result<LoadResult> PodsHarness::Run(LoadOptions load) {
   return cluster_.Run(RunLoad(*client_, cluster_.clock(), std::move(load)));
 }
 
-Result<kube::Duration> PodsHarness::AwaitUngated(const std::string& ns) {
+Result<kube::Duration> PodsHarness::RemoveOwnGates(LoadOptions load) {
+  return cluster_.Run(benchmarks::RemoveOwnGates(*client_, cluster_.clock(), std::move(load)));
+}
+
+Result<Ungated> PodsHarness::AwaitUngated(const std::string& ns) {
   return cluster_.Run(benchmarks::AwaitUngated(*client_, cluster_.clock(), ns, options_.timeout));
 }
 
-Result<> PodsHarness::DeletePods(const std::string& ns) {
-  return cluster_.Run(benchmarks::DeletePods(*client_, cluster_.clock(), ns));
+Result<> PodsHarness::DeletePods(const std::vector<std::string>& namespaces) {
+  return cluster_.Run(benchmarks::DeletePods(*client_, cluster_.clock(), namespaces));
+}
+
+// A list of one event says how many there are.
+Result<int> PodsHarness::CountEvents() {
+  kube::ApiRequest request{.target = "/api/v1/events?limit=1"};
+  auto response = cluster_.Run(client_->Call(std::move(request)));
+  if (!response) return response.error().Prefix("count events");
+  Result<Json> list = kube::ParseJson(response->body);
+  if (!list) return list.error().Prefix("count events");
+  const Json* items = kube::Find(*list, "items");
+  int first = items == nullptr ? 0 : static_cast<int>(items->size());
+  return first + static_cast<int>(kube::IntAt(*list, "metadata.remainingItemCount"));
+}
+
+Result<int> PodsHarness::CountEventsOfOnePod(const std::string& ns) {
+  cluster_.Pause(kEventsOfOnePod);
+  Result<int> before = CountEvents();
+  if (!before) return before;
+  LoadOptions load = Load(ns);
+  load.pods = 1;
+  Result<LoadResult> run = Run(load);
+  if (!run) return run.error();
+  cluster_.Pause(kEventsOfOnePod);
+  Result<int> after = CountEvents();
+  if (!after) return after;
+  Result<> deleted = DeletePods({ns});
+  if (!deleted) return deleted.error();
+  return *after - *before;
 }
 
 Result<> PodsHarness::AwaitIdle() {
@@ -114,7 +209,9 @@ Costs PodsHarness::OperatorCosts() {
       ProcessCost& sum = costs[name];
       sum.cpu += cost->cpu;
       sum.system += cost->system;
+      sum.wakeups += cost->wakeups;
       sum.rss_kb = std::max(sum.rss_kb, cost->rss_kb);
+      sum.own_rss_kb = std::max(sum.own_rss_kb, cost->own_rss_kb);
       sum.peak_rss_kb = std::max(sum.peak_rss_kb, cost->peak_rss_kb);
     }
   }
@@ -131,13 +228,15 @@ Costs PodsHarness::ControlPlaneCosts() {
 }
 
 Result<> PodsHarness::CreateNamespace(const std::string& ns, bool selected) {
-  Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}};
-  if (selected) object["metadata"]["labels"] = {{kSelected, "true"}};
-  auto created = cluster_.Run(
-      kube::CreateObject(*client_, e2e::kNamespaces, kube::Unstructured(std::move(object))));
+  auto created = cluster_.Run(kube::CreateObject(
+      *client_, e2e::kNamespaces, kube::Unstructured(NamespaceObject(ns, selected))));
   if (!created) return created.error();
-  // Pods need their namespace's default service account.
-  for (auto deadline = cluster_.clock().Now() + 30s; cluster_.clock().Now() < deadline;
+  return AwaitServiceAccount(ns);
+}
+
+// Pods need their namespace's default service account.
+Result<> PodsHarness::AwaitServiceAccount(const std::string& ns) {
+  for (auto deadline = cluster_.clock().Now() + 60s; cluster_.clock().Now() < deadline;
        cluster_.Pause(20ms)) {
     auto account = cluster_.Run(kube::GetObject(*client_, e2e::kServiceAccounts, {ns, "default"}));
     if (account) return Ok();
@@ -145,11 +244,55 @@ Result<> PodsHarness::CreateNamespace(const std::string& ns, bool selected) {
   return Error::DeadlineExceeded("namespace " + ns + " is not usable");
 }
 
+Result<std::vector<std::string>> PodsHarness::CreateNamespaces(const std::string& prefix,
+                                                               int count) {
+  auto listed = cluster_.Run(kube::ListObjects(cluster_.client(), e2e::kNamespaces, {}));
+  if (!listed) return listed.error();
+  int there = static_cast<int>(
+      std::count_if(listed->items.begin(), listed->items.end(),
+                    [&](const auto& ns) { return ns.metadata().name().starts_with(prefix); }));
+  auto make = [&](int number) {
+    return NamespaceObject(prefix + std::to_string(there + number), true);
+  };
+  Result<> created =
+      CreateMany(cluster_, e2e::kNamespaces, std::max(0, count - there), make, options_.timeout);
+  if (!created) return created.error().Prefix("create the namespaces");
+  std::vector<std::string> names;
+  for (int i = 0; i < count; ++i) {
+    names.push_back(prefix + std::to_string(i));
+    Result<> usable = AwaitServiceAccount(names.back());
+    if (!usable) return usable.error();
+  }
+  return names;
+}
+
+Result<> PodsHarness::CreateConfigs(const std::vector<Json>& configs) {
+  Result<> created = CreateMany(
+      cluster_, e2e::kConfigs, static_cast<int>(configs.size()),
+      [&](int number) { return configs[number]; }, options_.timeout);
+  if (!created) return created.error().Prefix("create the PodPlacementConfigs");
+  for (auto deadline = cluster_.clock().Now() + options_.timeout;; cluster_.Pause(500ms)) {
+    auto listed = cluster_.Run(kube::ListObjects(cluster_.client(), e2e::kConfigs, {}));
+    if (!listed) return listed.error();
+    auto available = std::count_if(listed->items.begin(), listed->items.end(), IsAvailable);
+    if (available == static_cast<long>(listed->items.size())) return Ok();
+    if (cluster_.clock().Now() > deadline) {
+      return Error::DeadlineExceeded("of " + std::to_string(listed->items.size()) +
+                                     " PodPlacementConfigs " + std::to_string(available) +
+                                     " are available");
+    }
+  }
+}
+
 Result<> PodsHarness::CreateClusterConfig() {
   Json registries = {{"apiVersion", "v1"}, {"kind", "ConfigMap"}};
   registries["metadata"] = {{"name", kRegistries}, {"namespace", cluster_.operator_namespace()}};
   registries["data"]["registries.conf"] =
       "[[registry]]\nlocation = \"" + cluster_.registry() + "\"\ninsecure = true\n";
+  for (const RegistryProcess* registry : {fast_registry_.get(), slow_registry_.get()}) {
+    registries["data"]["registries.conf"].get_ref<std::string&>() +=
+        "[[registry]]\nlocation = \"" + registry->host() + "\"\ninsecure = true\n";
+  }
   auto created =
       cluster_.Run(kube::CreateObject(*client_, e2e::kConfigMaps, kube::Unstructured(registries)));
   if (!created) return created.error();
@@ -167,32 +310,38 @@ Result<> PodsHarness::CreateClusterConfig() {
   }
 }
 
-// Until a new pod of `ns` gets all `gates` and is ungated.
-Result<> PodsHarness::AwaitGates(const std::string& ns, std::vector<std::string_view> gates) {
+Result<> PodsHarness::CreateProbe(const std::string& ns, std::string& gates) {
+  Json pod = e2e::MakePod("probe")
+                 .Image(cluster_.Image(kImage))
+                 .Label("app", "load")
+                 .Namespace(ns)
+                 .Build();
+  pod["spec"]["schedulerName"] = "nobody";
+  pod["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}},
+                                               {"limits", {{"cpu", "1m"}, {"memory", "1Mi"}}}};
+  auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kPods, kube::Unstructured(pod)));
+  if (!created) return created.error();
+  gates = created->body().value("/spec/schedulingGates"_json_pointer, Json::array()).dump();
+  return Ok();
+}
+
+Result<> PodsHarness::AwaitGates(const std::string& ns, int gates) {
   std::string missing;
   for (auto deadline = cluster_.clock().Now() + 120s; cluster_.clock().Now() < deadline;
        cluster_.Pause(200ms)) {
-    Json pod = e2e::MakePod("probe")
-                   .Image(cluster_.Image(kImage))
-                   .Label("app", "load")
-                   .Namespace(ns)
-                   .Build();
-    pod["spec"]["schedulerName"] = "nobody";
-    pod["spec"]["containers"][0]["resources"] = {{"requests", {{"cpu", "1m"}, {"memory", "1Mi"}}},
-                                                 {"limits", {{"cpu", "1m"}, {"memory", "1Mi"}}}};
-    auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kPods, kube::Unstructured(pod)));
+    std::string found;
+    Result<> created = CreateProbe(ns, found);
     if (!created) {
       missing = created.error().message();
       continue;
     }
-    std::string found =
-        created->body().value("/spec/schedulingGates"_json_pointer, Json::array()).dump();
-    bool all = true;
-    for (std::string_view gate : gates) all = all && found.find(gate) != std::string::npos;
+    bool all = found.find(api::kClusterGate) != std::string::npos &&
+               (gates == 1 || found.find(api::kLocalGate) != std::string::npos);
     missing = "a new pod has the gates " + found;
-    auto ungated = cluster_.Run(benchmarks::AwaitUngated(*client_, cluster_.clock(), ns, 20s));
+    Result<Ungated> ungated =
+        cluster_.Run(benchmarks::AwaitUngated(*client_, cluster_.clock(), ns, 20s));
     if (!ungated) missing = ungated.error().message();
-    Result<> deleted = DeletePods(ns);
+    Result<> deleted = DeletePods({ns});
     if (!deleted) return deleted;
     if (all && ungated) return Ok();
   }

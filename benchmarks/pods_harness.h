@@ -3,15 +3,15 @@
 // operations that they have in common.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "benchmarks/load.h"
+#include "benchmarks/measurement.h"
+#include "benchmarks/registry_process.h"
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/cluster_harness/process_cost.h"
 
 namespace benchmarks {
 
@@ -24,15 +24,16 @@ struct PodsOptions {
   int pods = 0;
   // Concurrent calls.
   int connections = 0;
-  // New pods per second in the scenario with a steady rate.
+  // New pods per second in the scenarios with a steady rate, and for how long.
   int rate = 0;
+  std::chrono::seconds steady{};
+  // How long the processes are observed with nothing to do.
+  std::chrono::seconds rest{};
+  // Pods that wait for a registry that does not respond.
+  int waiting_pods = 0;
   // Of each scenario.
   std::chrono::seconds timeout{};
 };
-
-// By process, such as "cluster webhook" or "etcd". Of several replicas CPU is the sum, and memory
-// is that of the largest, because the budget is for one process.
-using Costs = std::map<std::string, e2e::ProcessCost>;
 
 class PodsHarness {
  public:
@@ -42,18 +43,40 @@ class PodsHarness {
 
   // Creates the namespaces and configs, and waits until new pods get their gates and lose them.
   kube::Result<> Configure();
+  // Sets spec.gating to `gating` and waits until nothing of the other kind is left.
+  kube::Result<> SwitchTo(const std::string& gating);
+  // The present one.
+  const std::string& gating() const { return gating_; }
 
   const PodsOptions& options() const { return options_; }
   e2e::ProcessCluster& cluster() { return cluster_; }
   // options().pods pods in `ns`.
   LoadOptions Load(const std::string& ns) const;
+  // Have kImagesOfRegistry images each. The slow one answers after 100 ms.
+  const RegistryProcess& fast_registry() const { return *fast_registry_; }
+  const RegistryProcess& slow_registry() const { return *slow_registry_; }
 
   kube::Result<LoadResult> Run(LoadOptions load);
-  // Waits until all pods of `ns` are ungated. Returns the time that this took.
-  kube::Result<kube::Duration> AwaitUngated(const std::string& ns);
-  kube::Result<> DeletePods(const std::string& ns);
-  // Waits until the operator's processes are idle: events are sent after pods were ungated.
+  // Removes the gates of the benchmark. Returns the time that this took.
+  kube::Result<kube::Duration> RemoveOwnGates(LoadOptions load);
+  // Waits until all pods of `ns` are ungated.
+  kube::Result<Ungated> AwaitUngated(const std::string& ns);
+  kube::Result<> DeletePods(const std::vector<std::string>& namespaces);
+  // Waits until the operator's processes are idle.
   kube::Result<> AwaitIdle();
+
+  // How many events one pod with so many gates has.
+  int EventsPerPod(int gates) const { return events_per_pod_[gates]; }
+  // The events in the cluster.
+  kube::Result<int> CountEvents();
+
+  // Creates the namespaces `prefix`0, `prefix`1, ..., up to `count`, and waits until they are
+  // usable. Those that exist stay. Returns their names.
+  kube::Result<std::vector<std::string>> CreateNamespaces(const std::string& prefix, int count);
+  // Creates the configs, and waits until all configs in the cluster are available.
+  kube::Result<> CreateConfigs(const std::vector<kube::Json>& configs);
+  // Waits until a new pod of `ns` gets all gates and is ungated.
+  kube::Result<> AwaitGates(const std::string& ns, int gates);
 
   // Stops all processes of `program` in the namespace `home` and lets no new one start.
   kube::Result<> StopProgram(const std::string& program, const std::string& home);
@@ -66,12 +89,19 @@ class PodsHarness {
 
  private:
   kube::Result<> CreateNamespace(const std::string& ns, bool selected);
+  kube::Result<> AwaitServiceAccount(const std::string& ns);
   kube::Result<> CreateClusterConfig();
-  kube::Result<> AwaitGates(const std::string& ns, std::vector<std::string_view> gates);
+  kube::Result<> CreateProbe(const std::string& ns, std::string& gates);
+  kube::Result<int> CountEventsOfOnePod(const std::string& ns);
+  kube::Result<bool> IsEmpty(kube::Resource resource);
 
   e2e::ProcessCluster& cluster_;
   std::unique_ptr<kube::Client> client_;
   PodsOptions options_;
+  std::string gating_;
+  std::unique_ptr<RegistryProcess> fast_registry_;
+  std::unique_ptr<RegistryProcess> slow_registry_;
+  int events_per_pod_[3] = {};
 };
 
 }  // namespace benchmarks

@@ -3,10 +3,12 @@
 
 #include <unistd.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
+#include <string_view>
 
 namespace e2e {
 namespace {
@@ -28,6 +30,15 @@ std::chrono::nanoseconds SystemTime(pid_t pid) {
   return std::chrono::nanoseconds(std::chrono::seconds(1)) / sysconf(_SC_CLK_TCK) * ticks;
 }
 
+// The number after `key` at the start of a line; 0 without such a line.
+long NumberIn(const std::string& path, std::string_view key) {
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    if (line.starts_with(key)) return std::strtol(line.c_str() + key.size(), nullptr, 10);
+  }
+  return 0;
+}
+
 }  // namespace
 
 kube::Result<ProcessCost> CostOf(pid_t pid) {
@@ -38,15 +49,14 @@ kube::Result<ProcessCost> CostOf(pid_t pid) {
     int64_t nanoseconds = 0;
     file >> nanoseconds;
     cost.cpu += std::chrono::nanoseconds(nanoseconds);
+    cost.wakeups += NumberIn(thread.path() / "status", "voluntary_ctxt_switches:");
   }
   if (ec) return kube::Error::NotFound("process " + std::to_string(pid) + ": " + ec.message());
   cost.system = SystemTime(pid);
-  std::ifstream status(FolderOf(pid) + "/status");
-  for (std::string line; std::getline(status, line);) {
-    if (line.starts_with("VmRSS:")) cost.rss_kb = std::strtol(line.c_str() + 6, nullptr, 10);
-    if (line.starts_with("RssAnon:")) cost.own_rss_kb = std::strtol(line.c_str() + 8, nullptr, 10);
-    if (line.starts_with("VmHWM:")) cost.peak_rss_kb = std::strtol(line.c_str() + 6, nullptr, 10);
-  }
+  std::string status = FolderOf(pid) + "/status";
+  cost.rss_kb = NumberIn(status, "VmRSS:");
+  cost.own_rss_kb = NumberIn(status, "RssAnon:");
+  cost.peak_rss_kb = NumberIn(status, "VmHWM:");
   return cost;
 }
 

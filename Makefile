@@ -6,6 +6,8 @@
 # KUBECONFIG           the cluster to use; without it a kind cluster is created
 # KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
+# BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000
+# RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
 
 CLUSTER := e2e/cluster
@@ -13,7 +15,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
-.PHONY: clean-cache test-upgrade
+.PHONY: clean-cache test-upgrade bench bench-setup bench-growth bench-soak bench-micro bench-page
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -57,6 +59,24 @@ unit: ## Run the tests that need no cluster
 
 fuzz: setup ## Fuzz all parsers of untrusted bytes, a minute each
 	@fuzz/fuzz.sh 60
+
+bench-setup: setup
+	@third_party/install.sh benchmarks/packages.txt
+
+bench: bench-setup ## Measure floor, webhook and policy in one run (15 minutes), and at rest
+	@benchmarks/bench.sh rounds rest -- $(BENCH)
+
+bench-growth: bench-setup ## Measure how cost grows with pods, namespaces, configs (30 minutes)
+	@benchmarks/bench.sh growth -- $(BENCH)
+
+bench-soak: bench-setup ## Measure the memory over 100,000 pods (20 minutes)
+	@benchmarks/bench.sh soak -- $(BENCH)
+
+bench-micro: bench-setup ## Measure the hot pure functions (5 minutes)
+	@benchmarks/bench.sh micro
+
+bench-page: bench-setup ## Write the results of the bench targets to docs/performance.md
+	@benchmarks/bench.sh page
 
 down: ## Delete the cluster and the registry
 	@$(CLUSTER)/kind-down.sh

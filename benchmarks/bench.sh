@@ -3,6 +3,7 @@
 #
 # bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, soak and micro
 # (README.md), and prints their tables. OPTIONs go to //benchmarks:pods.
+# bench.sh page - writes the results to docs/performance.md.
 #
 # RESULTS  the folder for the results (~/.cache/pod-placement/benchmarks)
 set -euo pipefail
@@ -51,13 +52,17 @@ main() {
   done
   [[ $# -eq 0 ]] || shift
   mkdir -p "$results"
+  if [[ ${suites[*]} == page ]]; then
+    python3 -B benchmarks/report.py "$results" --page docs/performance.md
+    return
+  fi
   local suite
   for suite in "${suites[@]}"; do
     say "$suite"
     if [[ $suite == micro ]]; then micro; else pods "$suite" "$@"; fi
   done
   say "results in $results"
-  python3 benchmarks/report.py "$results"
+  python3 -B benchmarks/report.py "$results"
 }
 
 main "$@"

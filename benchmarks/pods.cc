@@ -25,7 +25,7 @@ DEFINE_int32(rate, 50, "New pods per second in the scenarios with a steady rate.
 DEFINE_int32(steady_seconds, 10, "Duration of the scenarios with a steady rate.");
 DEFINE_int32(waiting_pods, 5000, "Pods that wait for a registry that does not respond.");
 DEFINE_string(gatings, "Webhook,Policy",
-              "Values of spec.gating in rounds and rest; growth and soak have the first.");
+              "Values of spec.gating in the rounds; the other suites have the first.");
 DEFINE_string(scenarios, "", "The names of the scenarios to run; all if empty.");
 DEFINE_string(suite, "rounds", "rounds, rest, growth or soak.");
 DEFINE_int32(rest_seconds, 60, "How long the processes are observed with nothing to do.");
@@ -65,7 +65,7 @@ class Benchmark {
     if (done) done = harness_.AwaitIdle();
     if (done) done = RecordMemory("idle");
     if (done) done = RunSuite();
-    if (!done) return done;
+    if (!done || FLAGS_suite != "rounds") return done;
     harness_.cluster().Pause(kUntilTrimmed);
     return RecordMemory("idle-again");
   }
@@ -90,23 +90,12 @@ class Benchmark {
     std::vector<std::string> gatings = kube::SplitAtCommas(FLAGS_gatings);
     if (gatings.empty()) return Error::Invalid("--gatings is empty");
     if (FLAGS_suite == "rounds") return RunRounds(gatings);
-    if (FLAGS_suite == "rest") return RunAtRest(gatings);
-    if (FLAGS_suite != "growth" && FLAGS_suite != "soak")
-      return Error::Invalid("--suite=" + FLAGS_suite);
     Result<> switched = harness_.SwitchTo(gatings.front());
     if (!switched) return switched;
-    return RunPoints(FLAGS_suite == "growth" ? Suite::kGrowth : Suite::kSoak);
-  }
-
-  Result<> RunAtRest(const std::vector<std::string>& gatings) {
-    for (const std::string& gating : gatings) {
-      Result<> done = harness_.SwitchTo(gating);
-      for (const Scenario& scenario : Scenarios()) {
-        if (done && Wanted(scenario, Suite::kRest)) done = RunOne(scenario, gating, {});
-      }
-      if (!done) return done;
-    }
-    return Ok();
+    if (FLAGS_suite == "rest") return RunOnce(Suite::kRest);
+    if (FLAGS_suite == "growth") return RunPoints(Suite::kGrowth);
+    if (FLAGS_suite == "soak") return RunPoints(Suite::kSoak);
+    return Error::Invalid("--suite=" + FLAGS_suite);
   }
 
   Result<> RunRounds(std::vector<std::string> gatings) {
@@ -118,8 +107,12 @@ class Benchmark {
       // A round begins with the gating of the one before: a switch takes a while.
       std::reverse(gatings.begin(), gatings.end());
     }
+    return RunOnce(Suite::kOnce);
+  }
+
+  Result<> RunOnce(Suite suite) {
     for (const Scenario& scenario : Scenarios()) {
-      if (!Wanted(scenario, Suite::kOnce)) continue;
+      if (!Wanted(scenario, suite)) continue;
       Result<> done = RunOne(scenario, harness_.gating(), {{"round", 1}});
       if (!done) return done;
     }

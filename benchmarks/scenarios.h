@@ -13,7 +13,7 @@ namespace benchmarks {
 enum class Suite {
   kRounds,  // in each round, with each gating
   kOnce,    // once
-  kRest,    // once with each gating
+  kRest,    // once, with nothing to do
   kGrowth,  // once for each point: how cost grows
   kSoak,    // once for each point, of the same processes: how memory grows
 };

@@ -6,9 +6,9 @@ report.py FOLDER                prints the tables of the results in FOLDER: roun
                                 growth.json, soak.json (of //benchmarks:pods) and micro/*.json (of
                                 Google Benchmark); what is absent is left out
 report.py FOLDER --page PAGE    writes the tables to PAGE, between the comments <!-- NAME --> and
-                                <!-- /NAME -->, and the plots to the folder named as PAGE without
-                                its suffix; text outside of the comments stays, and so does the
-                                content of comments without results
+                                <!-- /NAME -->, and the plots to the folder "performance" beside
+                                it; text outside of the comments stays, and so does the content of
+                                comments without results
 """
 
 import argparse
@@ -26,6 +26,8 @@ GATINGS = {FLOOR: "floor", "Webhook": "by webhook", "Policy": "by policy"}
 GATES = {1: "one gate", 2: "both gates"}
 PROGRAMS = ["cluster webhook", "local webhook", "shard", "cluster-controller", "operator"]
 API_SERVER = "kube-apiserver"
+# The folder of the plots, beside the page.
+PLOTS = "performance"
 
 
 class Results:
@@ -257,6 +259,10 @@ def curve(results, scenario, path):
     return series
 
 
+def picture(name, title):
+    return f"![{title}]({PLOTS}/{name}.svg)"
+
+
 def growth_table(results):
     parts = []
     for scenario, (what, _) in CURVES.items():
@@ -274,6 +280,7 @@ def growth_table(results):
                 number(max(v for v in memory if v)), number(max(v for v in peak if v))])
         if rows:
             gates = results.select(scenario=scenario)[0]["gates"]
+            parts.append(picture(scenario, f"Pods per second by {what}"))
             parts.append(f"{what[0].upper()}{what[1:]}, {GATES[gates]}:\n\n" + table(
                 [scenario, "floor, pods/s", "pods/s", "own CPU ms a pod",
                  "API server CPU ms a pod", "largest RSS MB", "largest peak MB"], rows))
@@ -287,7 +294,8 @@ def soak_table(results):
         rows.append([str(m["point"]), number(m["pods_per_second"])] + [
             f"{number(memory[p]['rss_mb'])}; {number(memory[p]['private_mb'])}"
             if p in memory else "" for p in PROGRAMS])
-    return table(["pods so far", "pods/s"] + [f"{p}, RSS; private MB" for p in PROGRAMS], rows)
+    return picture("soak", "RSS over 100,000 pods") + "\n\n" + table(
+        ["pods so far", "pods/s"] + [f"{p}, RSS; private MB" for p in PROGRAMS], rows)
 
 
 def micro_table(files):
@@ -316,7 +324,7 @@ def sections(suites, micro):
         results = suites["rounds"]
         parts["rounds-about"] = about(results) + (
             f" Medians of {results.about['options']['rounds']} rounds, with ranges.")
-        parts["rounds"] = rounds_table(results)
+        parts["rounds"] = picture("rounds", "Pods per second") + "\n\n" + rounds_table(results)
         parts["own-cpu"] = own_cpu_table(results)
         parts["events"] = events_table(results)
         parts["memory"] = memory_table(results)
@@ -415,11 +423,11 @@ def main():
     if not parts:
         sys.exit(f"no results in {arguments.folder}")
     if not arguments.page:
-        print("\n\n".join(parts.values()))
+        print(re.sub(r"!\[.*\n\n?", "", "\n\n".join(parts.values())))
         return
     with open(arguments.page, encoding="utf-8") as file:
         page = fill(file.read(), parts)
-    folder = os.path.splitext(arguments.page)[0]
+    folder = os.path.join(os.path.dirname(arguments.page), PLOTS)
     os.makedirs(folder, exist_ok=True)
     for script in scripts(suites, folder).values():
         plots.draw(script)

@@ -134,8 +134,8 @@ Result<> PodsHarness::DeletePods(const std::vector<std::string>& namespaces) {
 }
 
 // A list of one event says how many there are.
-Result<int> PodsHarness::CountEvents() {
-  kube::ApiRequest request{.target = "/api/v1/events?limit=1"};
+Result<int> PodsHarness::CountEvents(const std::string& ns) {
+  kube::ApiRequest request{.target = e2e::kEvents.Path(ns) + "?limit=1"};
   auto response = cluster_.Run(client_->Call(std::move(request)));
   if (!response) return response.error().Prefix("count events");
   Result<Json> list = kube::ParseJson(response->body);
@@ -147,14 +147,14 @@ Result<int> PodsHarness::CountEvents() {
 
 Result<int> PodsHarness::CountEventsOfOnePod(const std::string& ns) {
   cluster_.Pause(kEventsOfOnePod);
-  Result<int> before = CountEvents();
+  Result<int> before = CountEvents(ns);
   if (!before) return before;
   LoadOptions load = Load(ns);
   load.pods = 1;
   Result<LoadResult> run = Run(load);
   if (!run) return run.error();
   cluster_.Pause(kEventsOfOnePod);
-  Result<int> after = CountEvents();
+  Result<int> after = CountEvents(ns);
   if (!after) return after;
   Result<> deleted = DeletePods({ns});
   if (!deleted) return deleted.error();

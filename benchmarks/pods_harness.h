@@ -67,8 +67,8 @@ class PodsHarness {
 
   // How many events one pod with so many gates has.
   int EventsPerPod(int gates) const { return events_per_pod_[gates]; }
-  // The events in the cluster.
-  kube::Result<int> CountEvents();
+  // The events of `ns`, or of all namespaces if it is empty.
+  kube::Result<int> CountEvents(const std::string& ns);
 
   // Creates the namespaces `prefix`0, `prefix`1, ..., up to `count`, and waits until they are
   // usable. Those that exist stay. Returns their names.

@@ -32,16 +32,22 @@ LoadOptions LoadOf(const Run& run) {
   return load;
 }
 
-// Waits until `expected` events are there, or no more come. `before`: the events in the cluster
-// before the pods were created.
-Result<> AwaitEvents(PodsHarness& harness, int before, int expected, Measurement& measurement) {
+// Where the events of the pods are: in their namespace, or in all if there are several.
+std::string EventsNamespace(const LoadOptions& load) {
+  return load.namespaces.size() == 1 ? load.namespaces.front() : "";
+}
+
+// Waits until `expected` events of the pods are there, or no more come. `before`: the events before
+// the pods were created.
+Result<> AwaitEvents(PodsHarness& harness, const LoadOptions& load, int before, int expected,
+                     Measurement& measurement) {
   kube::Clock& clock = harness.cluster().clock();
   kube::TimePoint start = clock.Now();
   kube::TimePoint last = start;
   measurement.events_expected = expected;
   while (measurement.events < expected && clock.Now() < start + kMaxEventsTime &&
          clock.Now() < last + kNoMoreEvents) {
-    Result<int> events = harness.CountEvents();
+    Result<int> events = harness.CountEvents(EventsNamespace(load));
     if (!events) return events.error();
     if (*events - before > measurement.events) {
       measurement.events = *events - before;
@@ -90,7 +96,7 @@ void Count(const LoadOptions& load, const LoadResult& result, Measurement& measu
 // Creates the pods, waits until they are ungated and their events are sent, and deletes them.
 Result<Measurement> Measure(const Run& run, const LoadOptions& load) {
   PodsHarness& harness = run.harness;
-  Result<int> events = harness.CountEvents();
+  Result<int> events = harness.CountEvents(EventsNamespace(load));
   if (!events) return events.error();
   Measurement measurement;
   Meter meter(harness);
@@ -101,7 +107,7 @@ Result<Measurement> Measure(const Run& run, const LoadOptions& load) {
   if (!run.floor) {
     // How many a pod that is deleted has depends on the moment.
     int expected = load.delete_half ? 0 : load.pods * harness.EventsPerPod(run.gates);
-    Result<> sent = AwaitEvents(harness, *events, expected, measurement);
+    Result<> sent = AwaitEvents(harness, load, *events, expected, measurement);
     if (sent) sent = harness.AwaitIdle();
     if (!sent) return sent.error();
     meter.Idle(measurement);
@@ -150,7 +156,7 @@ Result<Measurement> BacklogOf(const Run& run, LoadOptions load) {
   std::string home = run.gates == 1 ? harness.cluster().operator_namespace() : ns;
   Result<> stopped = harness.StopProgram(program, home);
   if (!stopped) return stopped.error();
-  Result<int> events = harness.CountEvents();
+  Result<int> events = harness.CountEvents(EventsNamespace(load));
   if (!events) return events.error();
   Result<LoadResult> created = harness.Run(load);
   if (!created) return created.error();
@@ -168,7 +174,7 @@ Result<Measurement> BacklogOf(const Run& run, LoadOptions load) {
   measurement.pods_per_second = load.pods / Seconds(ungated->last - ungated->first);
   meter.Ungated(measurement);
   int expected = load.pods * harness.EventsPerPod(run.gates);
-  Result<> sent = AwaitEvents(harness, *events, expected, measurement);
+  Result<> sent = AwaitEvents(harness, load, *events, expected, measurement);
   if (sent) sent = harness.AwaitIdle();
   if (!sent) return sent.error();
   meter.Idle(measurement);

@@ -3,6 +3,7 @@
 // operations that they have in common.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "benchmarks/measurement.h"
 #include "benchmarks/registry_process.h"
 #include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
 
 namespace benchmarks {
 
@@ -93,6 +95,8 @@ class PodsHarness {
   kube::Result<> CreateClusterConfig();
   kube::Result<> CreateProbe(const std::string& ns, std::string& gates);
   kube::Result<int> CountEventsOfOnePod(const std::string& ns);
+  // By process: the name of its program and its cost.
+  std::map<pid_t, std::pair<std::string, e2e::ProcessCost>> OperatorProcesses();
   kube::Result<bool> IsEmpty(kube::Resource resource);
 
   e2e::ProcessCluster& cluster_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "webhook/gate_patch.h"
 
-#include <vector>
+#include <initializer_list>
 
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
@@ -23,14 +23,15 @@ struct Entry {
 
 // Sets `entries` in the map of strings at `path`, which may be absent.
 void Set(JsonPatch& patch, std::string_view path, bool map_exists,
-         const std::vector<Entry>& entries) {
+         std::initializer_list<Entry> entries) {
   std::string map;
+  if (!map_exists) map.reserve(256);
   for (const Entry& entry : entries) {
     if (map_exists) {
-      if (entry.value != entry.present) {
-        patch.Add(std::string(path) + "/" + kube::PointerToken(entry.key),
-                  kube::JsonString(entry.value));
-      }
+      if (entry.value == entry.present) continue;
+      std::string pointer = kube::PointerToken(entry.key);
+      pointer.insert(0, 1, '/').insert(0, path);
+      patch.Add(pointer, kube::JsonString(entry.value));
     } else {
       map += map.empty() ? "{" : ",";
       kube::AppendJsonString(map, entry.key);
@@ -38,16 +39,18 @@ void Set(JsonPatch& patch, std::string_view path, bool map_exists,
       kube::AppendJsonString(map, entry.value);
     }
   }
-  if (!map.empty()) patch.Add(path, map + "}");
+  if (map.empty()) return;
+  map += '}';
+  patch.Add(path, map);
 }
 
 void AddGate(JsonPatch& patch, bool array_exists, std::string_view gate) {
-  std::string item = R"({"name":)" + kube::JsonString(gate) + "}";
-  if (array_exists) {
-    patch.Add("/spec/schedulingGates/-", item);
-  } else {
-    patch.Add("/spec/schedulingGates", "[" + item + "]");
-  }
+  std::string item;
+  item.reserve(128);
+  item += array_exists ? R"({"name":)" : R"([{"name":)";
+  kube::AppendJsonString(item, gate);
+  item += array_exists ? "}" : "}]";
+  patch.Add(array_exists ? "/spec/schedulingGates/-" : "/spec/schedulingGates", item);
 }
 
 // Appends `name` to the comma-separated `list`, unless the list has it.

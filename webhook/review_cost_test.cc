@@ -100,7 +100,7 @@ TEST_F(ReviewCostTest, AReviewOnAKeptConnection) {
                                .waits = 1,
                                .registrations = 1,
                                .timers = 0,
-                               .allocations = 40}));
+                               .allocations = 22}));
   std::cout << "a review: " << review << "\n";
 }
 

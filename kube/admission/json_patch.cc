@@ -5,7 +5,15 @@
 
 namespace kube {
 
+namespace {
+
+// Most patches are smaller.
+constexpr size_t kReserved = 512;
+
+}  // namespace
+
 void JsonPatch::Append(std::string_view op, std::string_view path, std::string_view value) {
+  if (text_.empty()) text_.reserve(kReserved);
   text_ += text_.empty() ? R"([{"op":")" : R"(,{"op":")";
   text_ += op;
   text_ += R"(","path":)";
@@ -17,6 +25,7 @@ void JsonPatch::Append(std::string_view op, std::string_view path, std::string_v
 
 std::string PointerToken(std::string_view key) {
   std::string out;
+  out.reserve(key.size() + 8);
   for (char c : key) {
     if (c == '~') {
       out += "~0";

@@ -37,7 +37,9 @@ std::string WriteReview(std::string_view uid, const AdmissionResponse& response)
   AppendJsonString(out, uid);
   out += response.allowed() ? R"(,"allowed":true)" : R"(,"allowed":false)";
   if (!response.patch().empty()) {
-    out += R"(,"patchType":"JSONPatch","patch":")" + Base64Encode(response.patch()) + "\"";
+    out += R"(,"patchType":"JSONPatch","patch":")";
+    out += Base64Encode(response.patch());
+    out += '"';
   }
   if (!response.allowed()) {
     out += R"(,"status":{"status":"Failure","code":)" + std::to_string(response.code()) +

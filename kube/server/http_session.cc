@@ -42,11 +42,11 @@ std::string_view View(beast::string_view text) { return {text.data(), text.size(
 
 std::string Render(const HttpReply& reply, bool keep_alive) {
   std::string out;
-  out.reserve(160 + reply.body.size());
-  out += "HTTP/1.1 " + std::to_string(reply.status) + " ";
+  out.reserve(192 + reply.content_type.size() + reply.body.size());
+  out.append("HTTP/1.1 ").append(std::to_string(reply.status)).append(" ");
   out += View(http::obsolete_reason(http::int_to_status(static_cast<unsigned>(reply.status))));
-  out += "\r\nContent-Type: " + reply.content_type;
-  out += "\r\nContent-Length: " + std::to_string(reply.body.size());
+  out.append("\r\nContent-Type: ").append(reply.content_type);
+  out.append("\r\nContent-Length: ").append(std::to_string(reply.body.size()));
   out += keep_alive ? "\r\n\r\n" : "\r\nConnection: close\r\n\r\n";
   out += reply.body;
   return out;

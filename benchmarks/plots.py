@@ -60,6 +60,7 @@ def bar_plot(path, title, ylabel, groups, series):
         "set style histogram errorbars gap 1 linewidth 1",
         "set style fill solid noborder",
         "set boxwidth 0.9",
+        "set errorbars linecolor '#444444'",
     ]
     lines += blocks(
         [(*values, quoted(group)) for values, group in zip(rows, groups)]

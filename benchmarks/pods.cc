@@ -89,6 +89,12 @@ class Benchmark {
   Result<> RunSuite() {
     std::vector<std::string> gatings = kube::SplitAtCommas(FLAGS_gatings);
     if (gatings.empty()) return Error::Invalid("--gatings is empty");
+    for (const std::string& name : kube::SplitAtCommas(FLAGS_scenarios)) {
+      auto scenarios = Scenarios();
+      if (std::none_of(scenarios.begin(), scenarios.end(),
+                       [&](const Scenario& scenario) { return name == scenario.name; }))
+        return Error::Invalid("--scenarios: there is no " + name);
+    }
     if (FLAGS_suite == "rounds") return RunRounds(gatings);
     Result<> switched = harness_.SwitchTo(gatings.front());
     if (!switched) return switched;

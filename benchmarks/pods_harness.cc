@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "benchmarks/pods_harness.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 
 #include "api/cluster_pod_placement_config.h"
@@ -234,6 +236,9 @@ Costs PodsHarness::ControlPlaneCosts() {
     Result<ProcessCost> cost = CostOf(pid);
     if (cost) costs[name] = *cost;
   }
+  // This process shares the processors with them.
+  Result<ProcessCost> load = CostOf(getpid());
+  if (load) costs["load"] = *load;
   return costs;
 }
 

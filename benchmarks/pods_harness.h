@@ -87,6 +87,7 @@ class PodsHarness {
 
   // Of the operator's processes.
   Costs OperatorCosts();
+  // And "load": this process.
   Costs ControlPlaneCosts();
 
  private:

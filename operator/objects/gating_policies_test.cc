@@ -234,6 +234,25 @@ TEST(ShardGatingPoliciesTest, ANameThatIsNoneHasNoPolicy) {
   EXPECT_EQ(ShardGatingPolicies("shop", {&quote, &rule}, {}, kOptions).size(), 0u);
 }
 
+size_t CountOf(const std::string& part, const std::string& text) {
+  size_t count = 0;
+  for (size_t at = text.find(part); at != std::string::npos; at = text.find(part, at + 1)) ++count;
+  return count;
+}
+
+// The API server's time for them grows with the square of the list: minutes for a pod of 3 MB.
+TEST(GatingPoliciesTest, ListsAreOnlyWalkedIfTheyAreShort) {
+  api::PodPlacementConfig config = Config("a", 1);
+  for (const DesiredObjects& objects : {ClusterGatingPolicies(ClusterConfig(false), {}, kOptions),
+                                        ClusterGatingPolicies(ClusterConfig(true), {}, kOptions),
+                                        ShardGatingPolicies("shop", {&config}, {}, kOptions)}) {
+    std::string spec = objects[0].body["spec"].dump();
+    EXPECT_GT(CountOf(".exists(", spec), 1u);
+    EXPECT_EQ(CountOf(".exists(", spec) + CountOf(".all(", spec), CountOf(") <= 32 && ", spec))
+        << spec;
+  }
+}
+
 TEST(GatingProbeTest, TellsTheContentFromBothObjects) {
   DesiredObjects objects = GatingProbe("abc", kOptions);
   ExpectPairs(objects);

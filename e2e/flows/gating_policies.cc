@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0
+// Gating by policy (operator/objects/gating_policies.h) does to new pods what gating by webhook
+// does: one table of pods, each created by a dry run in a namespace that webhooks gate and in one
+// that policies gate. The policies are copies that the operator does not know, so that both are in
+// force at the same time.
+#include "operator/objects/gating_policies.h"
+
+#include <algorithm>
+#include <sstream>
+
+#include "e2e/flows/gating_cases.h"
+#include "e2e/framework/flow_fixture.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using kube::Code;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+constexpr char kByPolicies[] = "by-policies";
+const std::string kRecord(api::kLocalConfigsAnnotation);
+
+// A pod of a dry run without what differs between two namespaces, or between two creations. With
+// policies, neither the gates nor the entries of the record have an order.
+Json Comparable(Json pod) {
+  Json& metadata = pod["metadata"];
+  for (const char* field : {"namespace", "uid", "creationTimestamp", "managedFields"})
+    metadata.erase(field);
+  if (metadata.contains("generateName")) metadata.erase("name");
+  for (Json& condition : pod["status"]["conditions"]) condition.erase("lastTransitionTime");
+  if (pod["spec"].contains("schedulingGates")) {
+    Json& gates = pod["spec"]["schedulingGates"];
+    std::sort(gates.begin(), gates.end());
+  }
+  if (metadata.contains("annotations") && metadata["annotations"].contains(kRecord)) {
+    std::stringstream text(metadata["annotations"][kRecord].get<std::string>());
+    std::vector<std::string> entries;
+    for (std::string entry; std::getline(text, entry, ',');) entries.push_back(entry);
+    std::sort(entries.begin(), entries.end());
+    metadata["annotations"][kRecord] = entries;
+  }
+  return pod;
+}
+
+std::string GatesOf(const Json& pod) {
+  std::string gates;
+  if (HasGate(pod, api::kClusterGate)) gates += "c";
+  if (HasGate(pod, api::kLocalGate)) gates += "l";
+  return gates;
+}
+
+class GatingPoliciesFlow : public FlowFixture {
+ protected:
+  void TearDown() override {
+    for (auto object = created_.rbegin(); object != created_.rend(); ++object)
+      (void)scene().Delete(object->resource, object->key.name);
+    FlowFixture::TearDown();
+  }
+
+  // A namespace that no webhook gates.
+  std::unique_ptr<Scene> NamespaceForPolicies(const std::string& name) {
+    auto made = Scene::Make(cluster(), name, Json::object());
+    EXPECT_TRUE(made) << made.error();
+    if (!made) return nullptr;
+    Flow(**made, "no webhook selects it")
+        .Do(Change(kNamespaces, (*made)->ns(),
+                   {{"metadata", {{"labels", {{kSceneLabel, kByPolicies}}}}}}));
+    return std::move(*made);
+  }
+
+  operator_::OperandOptions Options() {
+    operator_::OperandOptions options;
+    options.ns = cluster().operator_namespace();
+    return options;
+  }
+
+  void Write(const operator_::DesiredObjects& objects) {
+    for (const operator_::DesiredObject& object : objects) {
+      if (!object.wanted) continue;
+      Json body = object.body;
+      std::string name = "e2e-" + object.Key().name;
+      body["metadata"] = {{"name", name}};
+      if (body["spec"].contains("policyName")) body["spec"]["policyName"] = name;
+      Result<Json> created = scene().Create(object.resource, body);
+      ASSERT_TRUE(created) << name << ": " << created.error();
+      created_.push_back({object.resource, {"", name}});
+      // Defaults that are written down cost no second write.
+      Json spec = (*created)["spec"];
+      EXPECT_EQ(spec, body["spec"]) << Json::diff(body["spec"], spec);
+    }
+  }
+
+  // Writes the policies and waits until the API server applies them. `configs`: of namespace `ns`.
+  void WritePolicies(const ClusterConfigBuilder& cluster_config,
+                     const std::vector<ConfigBuilder>& configs, const std::string& ns) {
+    auto config = api::ClusterPodPlacementConfig::FromJson(cluster_config.Build());
+    ASSERT_TRUE(config && config->problems.empty());
+    std::vector<api::PodPlacementConfig> parsed;
+    std::vector<const api::PodPlacementConfig*> all;
+    for (ConfigBuilder of_ns : configs)
+      parsed.push_back(*api::PodPlacementConfig::FromJson(of_ns.Namespace(ns).Build()));
+    for (const api::PodPlacementConfig& one : parsed) all.push_back(&one);
+    std::vector<std::string> preferring;
+    if (!configs.empty()) preferring.push_back(ns);
+    Write(operator_::ClusterGatingPolicies(*config, preferring, Options()));
+    Write(operator_::ShardGatingPolicies(ns, all, {}, Options()));
+    // The API server may still apply the probe of the test before.
+    std::string hash = scene().ns();
+    Write(operator_::GatingProbe(hash, Options()));
+    Flow(scene(), "policies").Await(ProbeIsAnswered(hash));
+  }
+
+  static Condition ProbeIsAnswered(const std::string& hash) {
+    return {"the API server applies the policies", [hash](Scene& scene) -> Result<> {
+              std::string key(operator_::kGatingProbeLabel);
+              Json probe = MakeDeployment("probe", MakePod("probe").Image("registry.example/a:1"))
+                               .Label(key, hash)
+                               .Build();
+              Result<Json> answer =
+                  DryRun(scene, kube::kDeployments, scene.cluster().operator_namespace(), probe);
+              if (!answer) return answer.error();
+              if (AnnotationOf(*answer, key) != hash) return Error::NotFound("the annotation");
+              return Ok();
+            }};
+  }
+
+  static Result<Json> DryRun(Scene& scene, const Resource& resource, const std::string& ns,
+                             const Json& object) {
+    kube::ApiRequest request{.method = kube::Method::kPost,
+                             .target = resource.Path(ns) + "?dryRun=All",
+                             .content_type = std::string(kube::kJson),
+                             .body = object.dump()};
+    auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
+    if (!answer) return answer.error();
+    return kube::ParseJson(answer->body);
+  }
+
+  // The pod as the API server would store it in `ns`; its refusal as a text.
+  Json Created(const std::string& ns, Json pod) {
+    // The volume of the token has a random name.
+    pod["spec"]["automountServiceAccountToken"] = false;
+    Result<Json> answer = DryRun(scene(), kPods, ns, pod);
+    if (answer) return Comparable(*answer);
+    // A panic in the API server, above all, closes the connection.
+    EXPECT_TRUE(answer.error().code() == Code::kInvalid ||
+                answer.error().code() == Code::kPermissionDenied)
+        << ns << ": " << answer.error();
+    return std::string(kube::CodeName(answer.error().code()));
+  }
+
+  // A pod that requires its architecture gets the cluster gate, or not.
+  Condition RequiringPodsAreGated(const std::string& ns, bool gated) {
+    return {"the webhook of pods that require an architecture",
+            [this, ns, gated](Scene&) -> Result<> {
+              Json pod = MakePod("a").Image("a:1").NodeSelector(kArch, "arm64").Build();
+              Json created = Created(ns, pod);
+              if (!created.is_object() || HasGate(created, api::kClusterGate) != gated)
+                return Error::NotFound(created.dump());
+              return Ok();
+            }};
+  }
+
+  // `cluster_config` selects the namespaces of webhooks.
+  void CompareAll(const ClusterConfigBuilder& cluster_config, bool preferences) {
+    auto used = UseClusterConfig(cluster_config);
+    ASSERT_TRUE(used) << used.error();
+    auto plain = Scene::Make(cluster(), "plain", Json::object());
+    ASSERT_TRUE(plain) << plain.error();
+    auto by_policies = NamespaceForPolicies("policies");
+    auto plain_by_policies = NamespaceForPolicies("plain-policies");
+    ASSERT_TRUE(by_policies && plain_by_policies);
+
+    Flow flow(scene(), "webhooks");
+    std::vector<ConfigBuilder> configs = GatingConfigs();
+    for (const ConfigBuilder& config : configs) flow.Do(Create(config));
+    flow.Await(ShardReady())
+        .Await(RequiringPodsAreGated(scene().ns(), true))
+        .Await(RequiringPodsAreGated((*plain)->ns(), preferences));
+    ClusterConfigBuilder selecting = cluster_config;
+    selecting.ForNamespaces(kSceneLabel, kByPolicies);
+    WritePolicies(selecting, configs, by_policies->ns());
+    if (HasFailure() || flow.failed()) return;
+
+    int gated = 0;
+    for (const GatingCase& one : GatingCases()) {
+      Json webhooks = Created(scene().ns(), one.pod);
+      Json policies = Created(by_policies->ns(), one.pod);
+      EXPECT_EQ(policies, webhooks) << one.name << ": " << Json::diff(webhooks, policies);
+      if (one.gates && !preferences) {
+        EXPECT_EQ(GatesOf(policies), *one.gates) << one.name;
+      }
+      gated += GatesOf(policies) == "cl";
+      webhooks = Created((*plain)->ns(), one.pod);
+      policies = Created(plain_by_policies->ns(), one.pod);
+      EXPECT_EQ(policies, webhooks)
+          << one.name << ", without configs: " << Json::diff(webhooks, policies);
+    }
+    EXPECT_GT(gated, 50);
+  }
+
+  static inline const std::string kArch{api::kArchLabel};
+
+ private:
+  std::vector<operator_::ObjectId> created_;
+};
+
+TEST_F(GatingPoliciesFlow, TheyDoWhatWebhooksDo) { CompareAll(DefaultClusterConfig(), false); }
+
+TEST_F(GatingPoliciesFlow, TheyDoWhatWebhooksDoWithPreferencesOfTheCluster) {
+  CompareAll(DefaultClusterConfig().Prefer("arm64", 5), true);
+}
+
+TEST_F(GatingPoliciesFlow, ReservedNamespacesAreNotGated) {
+  auto reserved = Scene::Open(cluster(), "kube-e2e-gating");
+  ASSERT_TRUE(reserved) << reserved.error();
+  auto other = NamespaceForPolicies("other");
+  ASSERT_TRUE(other);
+  WritePolicies(MakeClusterConfig().Prefer("arm64", 5), {}, other->ns());
+  Json pod = MakePod("a").Image("registry.example/web:1").Build();
+  // The quota of the operator's namespace wants them.
+  pod["spec"]["containers"][0]["resources"]["limits"] = {{"cpu", "1m"}, {"memory", "1Mi"}};
+  EXPECT_EQ(GatesOf(Created(other->ns(), pod)), "c");
+  for (const std::string& ns :
+       {std::string("kube-system"), (*reserved)->ns(), cluster().operator_namespace()}) {
+    Json created = Created(ns, pod);
+    ASSERT_TRUE(created.is_object()) << ns << ": " << created;
+    EXPECT_EQ(GatesOf(created), "") << ns;
+    EXPECT_FALSE(created["metadata"].contains("labels")) << ns;
+  }
+}
+
+// Nobody avoids a gate by long lists.
+TEST_F(GatingPoliciesFlow, LargePodsAreGated) {
+  auto by_policies = NamespaceForPolicies("policies");
+  ASSERT_TRUE(by_policies);
+  std::vector<ConfigBuilder> configs = {MakeConfig("prefs").Prefer("arm64", 5)};
+  WritePolicies(MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies), configs,
+                by_policies->ns());
+
+  Json expression = {{"key", "zone"}, {"operator", "Exists"}};
+  Json term = {{"matchExpressions", Json::array({expression})}};
+  Json long_term = {{"matchExpressions", Json(10'000, expression)}};
+  Json weighted = {{"weight", 1}, {"preference", long_term}};
+  Json owner = {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", "n"}, {"uid", "u"}};
+  Json variables = Json::array();
+  for (int i = 0; i < 2000; ++i)
+    variables.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(150, 'v')}});
+  auto pod = [] { return MakePod("a").Image("registry.example/web:1"); };
+  const std::string required =
+      "/spec/affinity/nodeAffinity/requiredDuringSchedulingIgnoredDuringExecution/"
+      "nodeSelectorTerms";
+  const std::string preferred =
+      "/spec/affinity/nodeAffinity/preferredDuringSchedulingIgnoredDuringExecution";
+  const std::pair<const char*, PodBuilder> rows[] = {
+      {"expressions", pod().Set(required, Json::array({long_term}))},
+      {"terms", pod().Set(required, Json(5000, term))},
+      {"preferred expressions",
+       pod().NodeSelector(kArch, "arm64").Set(preferred, Json::array({weighted}))},
+      {"owners", pod().Set("/metadata/ownerReferences", Json(5000, owner))},
+      {"variables", pod().Set("/spec/containers/0/env", variables)},
+  };
+  for (const auto& [name, large] : rows) {
+    Json created = Created(by_policies->ns(), large.Build());
+    ASSERT_TRUE(created.is_object()) << name << ": " << created;
+    EXPECT_EQ(GatesOf(created), "cl") << name;
+  }
+}
+
+}  // namespace
+}  // namespace e2e

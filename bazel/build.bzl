@@ -73,7 +73,10 @@ def placement_cc_program(name, srcs, deps, visibility):
     placement_cc_binary(
         name = name,
         visibility = visibility,
-        deps = [name + "_main"],
+        deps = [
+            name + "_main",
+            "//kube/base:aligned_alloc",
+        ],
     )
 
 def placement_cc_test(name, srcs = [], deps = [], size = "small", copts = [], **kwargs):

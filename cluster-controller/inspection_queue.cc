@@ -17,6 +17,11 @@ InspectionQueue::InspectionQueue(inspection::ImageInspector& images, kube::Clock
 
 std::optional<InspectionQueue::Result> InspectionQueue::Submit(const kube::ObjectKey& pod,
                                                                const ImageRequest& request) {
+  // The usual case: the image was inspected before, and nothing waits.
+  if (jobs_.empty()) {
+    std::optional<Result> cached = images_.Cached(request);
+    if (cached) return cached;
+  }
   std::string key = images_.SharingKey(request);
   auto found = jobs_.find(key);
   if (found != jobs_.end() && found->second->result) {

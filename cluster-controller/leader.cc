@@ -51,7 +51,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   large_pods_.Serve(reconciler_);
 
   // The events that enqueue pods.
-  pods_.OnChange([this](EventType, const ObjectKey& pod) { controller_.Enqueue(pod); });
+  pods_.OnChange([this](EventType type, const ObjectKey& pod) { OnPod(type, pod); });
   queue_.OnResult([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   large_pods_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -69,6 +69,16 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   deployments_.OnEvent([this](EventType type, const kube::apps::Deployment& deployment) {
     parts_.shards.OnDeployment(type, deployment);
   });
+}
+
+void Leader::OnPod(EventType type, const ObjectKey& pod) {
+  // Most pods leave the cache by our own write. A running reconcile needs what is known of its pod.
+  if (type != EventType::kDeleted || controller_.queue().working(pod)) {
+    controller_.Enqueue(pod);
+    return;
+  }
+  controller_.queue().Drop(pod);
+  reconciler_.Forget(pod);
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {

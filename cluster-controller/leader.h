@@ -78,6 +78,8 @@ class Leader final : public kube::Term {
   bool busy() { return controller_.queue().size() > 0; }
 
  private:
+  void OnPod(kube::EventType type, const kube::ObjectKey& pod);
+
   LeaderParts parts_;
 
   // Watches.

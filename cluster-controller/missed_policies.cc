@@ -43,7 +43,7 @@ kube::Duration MissedPolicies::WaitLeft() const {
 }
 
 bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const {
-  if (!enabled_ || watch_.index().empty()) return false;
+  if (!Any()) return false;
   const std::string& ns = pod.metadata().namespace_();
   const placement::Labels* namespace_labels = watch_.index().LabelsOf(ns);
   if (namespace_labels == nullptr ||

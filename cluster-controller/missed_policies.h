@@ -36,6 +36,8 @@ class MissedPolicies {
 
   // How long a pod waits for the policies; zero as soon as they are listed.
   kube::Duration WaitLeft() const;
+  // False if AddTo() would do nothing for any pod.
+  bool Any() const { return enabled_ && !watch_.index().empty(); }
   // Adds to `pod`, and appends what to tell its user to `events`. Without the plugin, or without
   // policies, it does nothing. Returns: whether the pod was changed.
   bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const;

@@ -62,9 +62,7 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   bool cluster_gate = pod && placement::HasGate(*pod, api::kClusterGate);
   bool local_gate = pod && placement::HasGate(*pod, api::kLocalGate);
   if (!cluster_gate && !local_gate) {
-    parts_.known.Forget(request.key);
-    parts_.inspector.Forget(request.key);
-    UpdateGatedMetric();
+    Forget(request.key);
     co_return Outcome::Done();  // deleted, or released by an earlier pass
   }
   KnownPod& known = Observe(*pod);
@@ -102,7 +100,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
   kube::ObjectKey key = kube::KeyOf(pod);
-  api::ClusterPodPlacementConfig cluster = ClusterConfig();
+  SharedConfig shared = ClusterConfig();
+  const api::ClusterPodPlacementConfig& cluster = *shared;
   // The deletion of the config waits for this pod.
   bool being_deleted = cluster.metadata().has_deletion_timestamp();
   int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
@@ -124,9 +123,13 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   // which architectures the pod runs.
   if (parts_.policies.WaitLeft() > kube::Duration::zero())
     co_return Outcome::After(kPoliciesListed);
-  Pod stored = pod;
+  std::optional<Pod> stored;  // as the API server has it, if `pod` may be another one
   std::vector<placement::PodEvent> events;
-  bool policies_added = !additions_refused && parts_.policies.AddTo(pod, events);
+  bool policies_added = false;
+  if (parts_.policies.Any() && !additions_refused) {
+    stored = pod;
+    policies_added = parts_.policies.AddTo(pod, events);
+  }
 
   // The images. While they are not known yet, the pod occupies no worker.
   placement::ClusterDecision decision;
@@ -137,8 +140,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
       co_return Outcome::After(inspection::kResultOverdue);
     }
     if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
+      if (stored) pod = std::move(*stored);
       Result<Outcome> later =
-          co_await RecordFailure(std::move(stored), architectures.error(), attempt,
+          co_await RecordFailure(std::move(pod), architectures.error(), attempt,
                                  cluster.spec.inspection_retry_period, log);
       co_return later;
     }
@@ -168,7 +172,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
 
   if (configs != nullptr) decision.configs = placement::ConfigsFor(pod, *configs);
   if ((take_over || !ShardIsDone(pod)) && placement::HasOpenRules(decision.configs)) {
-    Result<std::chrono::milliseconds> wait = co_await parts_.rules.Ask(stored, decision.configs);
+    const Pod& asked = stored ? *stored : pod;
+    Result<std::chrono::milliseconds> wait = co_await parts_.rules.Ask(asked, decision.configs);
     if (IsNotFound(wait)) co_return Outcome::After(kRecheckAfter);
     if (!wait) co_return wait.error().Prefix("ask about the rules of PodPlacementConfigs");
     if (*wait > 0ms) {
@@ -194,6 +199,12 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   co_return written;
 }
 
+void PodReconciler::Forget(const kube::ObjectKey& key) {
+  parts_.known.Forget(key);
+  parts_.inspector.Forget(key);
+  UpdateGatedMetric();
+}
+
 void PodReconciler::ForgetDeleted() {
   parts_.known.KeepOnly(parts_.pods);
   UpdateGatedMetric();
@@ -203,13 +214,21 @@ void PodReconciler::UpdateGatedMetric() {
   parts_.metrics.pods_gated.Set(static_cast<double>(parts_.known.size()));
 }
 
-api::ClusterPodPlacementConfig PodReconciler::ClusterConfig() const {
-  auto config = parts_.cluster_configs.Get({"", std::string(api::kClusterConfigName)});
-  return std::move(config).value_or(api::ClusterPodPlacementConfig());
+PodReconciler::SharedConfig PodReconciler::ClusterConfig() {
+  static const SharedConfig kDefault = std::make_shared<api::ClusterPodPlacementConfig>();
+  SharedConfig current = kDefault;
+  parts_.cluster_configs.ForEach([&](const api::ClusterPodPlacementConfig& config) {
+    const kube::meta::ObjectMeta& metadata = config.metadata();
+    if (metadata.name() != api::kClusterConfigName) return;
+    if (metadata.resource_version() != cluster_config_->metadata().resource_version())
+      cluster_config_ = std::make_shared<api::ClusterPodPlacementConfig>(config);
+    current = cluster_config_;
+  });
+  return current;
 }
 
 Async<bool> PodReconciler::IsExcluded(std::string ns) {
-  std::optional<kube::meta::LabelSelector> selector = ClusterConfig().spec.namespace_selector;
+  std::optional<kube::meta::LabelSelector> selector = ClusterConfig()->spec.namespace_selector;
   if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty()))
     co_return false;
   Result<bool> selected =
@@ -226,7 +245,7 @@ KnownPod& PodReconciler::Observe(const Pod& pod) {
   if (attempt > 0) {
     // Spread over time, so that a new leader does not retry all pods at once.
     std::chrono::milliseconds longest =
-        std::min(BackoffAfter(attempt, ClusterConfig().spec.inspection_retry_period) / 4,
+        std::min(BackoffAfter(attempt, ClusterConfig()->spec.inspection_retry_period) / 4,
                  inspection::kMaxNewLeaderBackoff);
     known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }

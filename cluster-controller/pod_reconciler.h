@@ -17,6 +17,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "api/cluster_pod_placement_config.h"
@@ -71,12 +72,16 @@ class PodReconciler final : public kube::Reconciler {
   // Errors: the API server's. A failed inspection is not an error, but an Outcome::After().
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
+  // To be called when the pod left the cache and no reconcile of it runs: a reconcile has nothing
+  // else to do then.
+  void Forget(const kube::ObjectKey& key);
   // To be called once all pods have synced: forgets the pods that were deleted between the terms.
   void ForgetDeleted();
 
  private:
-  // With the default of every field if there is none.
-  api::ClusterPodPlacementConfig ClusterConfig() const;
+  using SharedConfig = std::shared_ptr<const api::ClusterPodPlacementConfig>;
+  // With the default of every field if there is none. Copied once for each version of it.
+  SharedConfig ClusterConfig();
   KnownPod& Observe(const kube::core::Pod& pod);
   void UpdateGatedMetric();
   // Whether the ClusterPodPlacementConfig excludes the namespace.
@@ -102,6 +107,8 @@ class PodReconciler final : public kube::Reconciler {
 
   PodReconcilerParts parts_;
   kube::EventLimiter limiter_;
+  // As it was read last.
+  SharedConfig cluster_config_ = std::make_shared<api::ClusterPodPlacementConfig>();
 };
 
 }  // namespace cluster_controller

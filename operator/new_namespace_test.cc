@@ -5,13 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <map>
-#include <sstream>
 #include <string>
-#include <vector>
 
 #include "api/names.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
+#include "kube/testing/call_kind.h"
 #include "kube/testing/matchers.h"
 #include "operator/announcements/announcer.h"
 #include "operator/testing/harness.h"
@@ -25,30 +24,6 @@ using kube::Result;
 using testing::ElementsAre;
 using testing::Pair;
 using namespace std::chrono_literals;
-
-// "create secrets", of "POST /api/v1/namespaces/shop/secrets".
-std::string KindOf(const std::string& call) {
-  std::istringstream words(call);
-  std::string method;
-  std::string target;
-  words >> method >> target;
-  std::istringstream path(target.substr(1, target.find('?') - 1));
-  std::vector<std::string> parts;
-  for (std::string part; std::getline(path, part, '/');) parts.push_back(part);
-  parts.erase(parts.begin(), parts.begin() + (parts[0] == "api" ? 2 : 3));
-  if (parts[0] == "namespaces" && parts.size() > 2) parts.erase(parts.begin(), parts.begin() + 2);
-
-  static const std::map<std::string, std::string> kVerbs = {{"POST", "create"},
-                                                            {"PUT", "update"},
-                                                            {"PATCH", "patch"},
-                                                            {"DELETE", "delete"},
-                                                            {"WATCH", "watch"}};
-  auto verb = kVerbs.find(method);
-  std::string kind = verb != kVerbs.end() ? verb->second : parts.size() > 1 ? "get" : "list";
-  kind += " " + parts[0];
-  if (parts.size() > 2) kind += "/" + parts[2];
-  return kind;
-}
 
 class NewNamespaceTest : public testing::Test {
  protected:
@@ -82,9 +57,7 @@ class NewNamespaceTest : public testing::Test {
   }
   // The requests since the last call.
   std::map<std::string, int> Requests() {
-    std::map<std::string, int> requests;
-    for (; begin_ < h_.api.calls().size(); ++begin_) ++requests[KindOf(h_.api.calls()[begin_])];
-    return requests;
+    return kube::CountKinds(h_.api.calls(), begin_);
   }
   bool IsAvailable(const std::string& name) {
     return h_.Condition("shop", name, "Available") == "True AsExpected";
@@ -93,7 +66,8 @@ class NewNamespaceTest : public testing::Test {
   Harness h_;
   kube::Metrics metrics_;
   kube::TaskGroup tasks_{h_.io.get_executor()};
-  Announcer announcer_{h_.api, h_.clock, tasks_, {}, metrics_.AddCounter("failures", "")};
+  Announcer announcer_{
+      h_.api, h_.clock, tasks_, {.owner = {}, .ahead = 0ms}, metrics_.AddCounter("failures", "")};
   ConfigWebhooks webhooks_{h_.api, h_.clock, announcer_};
   size_t begin_ = 0;  // of the requests that were not counted yet
 };

@@ -88,7 +88,7 @@ Async<> Serve(App& app) {
   if (!client) co_return client.error();
 
   // Health and metrics.
-  NamespaceController controller(app, **client, metrics, FLAGS_namespace);
+  NamespaceController controller(**client, app.clock(), metrics, FLAGS_namespace);
   kube::HealthRegistry health;
   health.AddReadiness("work", [&controller] { return controller.Able(); });
   auto ops =

@@ -36,22 +36,22 @@ class Leading final : public kube::Term {
 
 }  // namespace
 
-NamespaceController::NamespaceController(kube::App& app, kube::Client& client,
+NamespaceController::NamespaceController(kube::Client& client, kube::Clock& clock,
                                          kube::Metrics& metrics, const std::string& ns)
     : metrics_(metrics),
-      controller_metrics_(metrics, app.clock(), kController, kWorkers),
+      controller_metrics_(metrics, clock, kController, kWorkers),
       event_metrics_(metrics, "mto_ppo_ctrl_"),
-      pods_(client, app.clock(), watches::GatedPods(ns, {api::kLocalGate})),
-      configs_(client, app.clock(), {.ns = ns}),
-      rules_(client, app.clock()),
-      events_(client, app.clock(),
+      pods_(client, clock, watches::GatedPods(ns, {api::kLocalGate})),
+      configs_(client, clock, {.ns = ns}),
+      rules_(client, clock),
+      events_(client, clock,
               {.component = std::string(api::kEventComponent),
                .busy = [this] { return controller_.queue().size() > 0; },
                .observer = &event_metrics_}),
       large_pods_(client, pods_, {.per_namespace = 1, .total = 1}),
-      rights_(client, app.clock(), ns),
+      rights_(client, clock, ns),
       reconciler_({.client = client,
-                   .clock = app.clock(),
+                   .clock = clock,
                    .pods = large_pods_,
                    .configs = configs_,
                    .rules = rules_,
@@ -59,7 +59,7 @@ NamespaceController::NamespaceController(kube::App& app, kube::Client& client,
                    .rights = rights_,
                    .metrics = metrics_}),
       controller_({.name = kController, .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}},
-                  large_pods_, app.clock(), &controller_metrics_) {
+                  large_pods_, clock, &controller_metrics_) {
   large_pods_.Serve(reconciler_);
   large_pods_.OnTurn([this](const kube::ObjectKey& pod) { controller_.Enqueue(pod); });
   pods_.OnChange([this](kube::EventType type, const kube::ObjectKey& pod) {

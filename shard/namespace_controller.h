@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-#include "kube/base/app.h"
+#include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
@@ -34,7 +34,7 @@ namespace shard {
 class NamespaceController {
  public:
   // All arguments outlive this.
-  NamespaceController(kube::App& app, kube::Client& client, kube::Metrics& metrics,
+  NamespaceController(kube::Client& client, kube::Clock& clock, kube::Metrics& metrics,
                       const std::string& ns);
 
   // Starts the watches and the events in `tasks`, and the controller in `workers`.

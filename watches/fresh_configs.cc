@@ -36,8 +36,7 @@ FreshConfigs::FreshConfigs(kube::Client& client, kube::Clock& clock, FreshConfig
 Async<FreshConfigs::Snapshot> FreshConfigs::Read(std::string ns, std::vector<std::string> names) {
   Result<> synced = co_await watch_.WaitForSync();
   if (!synced) co_return synced.error();
-  kube::SharedCall<Announced> read = ReadsOf(ns).announced;
-  Result<Announced> announced = co_await read.Call();
+  Result<Announced> announced = co_await Announcements(ns);
   if (!announced)
     co_return announced.error().Prefix("read the announcements of PodPlacementConfigs");
   if (!IsBehind(ns, names, **announced)) co_return WatchedIn(ns);
@@ -103,13 +102,29 @@ bool FreshConfigs::IsBehind(const std::string& ns, const std::vector<std::string
                                [&](const std::string& name) { return find(name) == nullptr; });
 }
 
+Async<FreshConfigs::Announced> FreshConfigs::Announcements(std::string ns) {
+  const Reads& reads = ReadsOf(ns);
+  if (reads.last != nullptr && clock_.Now() - reads.last_begun < kAnnouncementsReused)
+    co_return reads.last;
+  kube::SharedCall<Announced> read = reads.announced;
+  Result<Announced> announced = co_await read.Call();
+  co_return announced;
+}
+
 Async<FreshConfigs::Announced> FreshConfigs::ReadAnnouncements(std::string ns) {
   static const Announced kNothing = std::make_shared<const std::vector<Announcement>>();
-  kube::ObjectKey key{std::move(ns), std::string(api::kAnnouncementsName)};
+  kube::TimePoint begun = clock_.Now();
+  kube::ObjectKey key{ns, std::string(api::kAnnouncementsName)};
   Result<Lease> lease = co_await kube::Get<Lease>(client_, std::move(key));
-  if (IsNotFound(lease)) co_return kNothing;
-  if (!lease) co_return lease.error();
-  co_return std::make_shared<const std::vector<Announcement>>(AnnouncementsOn(lease->metadata()));
+  if (!lease && !IsNotFound(lease)) co_return lease.error();
+  Announced announced = kNothing;
+  if (lease)
+    announced =
+        std::make_shared<const std::vector<Announcement>>(AnnouncementsOn(lease->metadata()));
+  Reads& reads = ReadsOf(ns);
+  reads.last = announced;
+  reads.last_begun = begun;
+  co_return announced;
 }
 
 Async<FreshConfigs::Snapshot> FreshConfigs::List(std::string ns) {
@@ -132,6 +147,8 @@ FreshConfigs::Reads& FreshConfigs::ReadsOf(const std::string& ns) {
   if (found == reads_.end()) {
     Reads fresh{
         .announced = kube::SharedCall<Announced>([this, ns] { return ReadAnnouncements(ns); }),
+        .last = nullptr,
+        .last_begun = {},
         .list = kube::SharedCall<Snapshot>([this, ns] { return List(ns); }),
         .pending = {},
         .last_used = now};

@@ -4,9 +4,9 @@
 //
 // A pod may match a config that was written an instant before it (I4), and a watch does not show
 // how far behind it is. A list would, but for kinds that are seldom written a consistent list takes
-// the API server 100 ms. So each Read() first reads the announcements of the namespace (see
-// announcements.h), with one GET for concurrent calls. It lists the namespace only if the watch
-// does not have an announced config yet, or one that the pod names.
+// the API server 100 ms. So Read() first reads the announcements of the namespace (see
+// announcements.h): with one GET for concurrent calls and for those of the next 0.4 s. It lists the
+// namespace only if the watch does not have an announced config yet, or one that the pod names.
 //
 //   FreshConfigs configs(client, clock, {.ns = ns});
 //   tasks.Spawn("configs", configs.Run());
@@ -71,6 +71,8 @@ class FreshConfigs {
   // The calls and announcements of one namespace.
   struct Reads {
     kube::SharedCall<Announced> announced;
+    Announced last;            // of the last read that succeeded
+    kube::TimePoint last_begun;  // when that read began
     kube::SharedCall<Snapshot> list;
     std::unordered_map<std::string, Pending> pending;  // not yet in the watch's cache; by uid
     kube::TimePoint last_used;
@@ -81,6 +83,8 @@ class FreshConfigs {
   // True if there may be a write that the watch does not have.
   bool IsBehind(const std::string& ns, const std::vector<std::string>& names,
                 const std::vector<Announcement>& announced);
+  // The announcements of `ns` that calls before this one can depend on.
+  kube::Async<Announced> Announcements(std::string ns);
   kube::Async<Announced> ReadAnnouncements(std::string ns);
   kube::Async<Snapshot> List(std::string ns);
   Reads& ReadsOf(const std::string& ns);

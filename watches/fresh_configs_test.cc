@@ -23,8 +23,10 @@ using kube::Code;
 using kube::FailsWith;
 using kube::IsOk;
 using kube::coordination::Lease;
+using testing::Contains;
 using testing::ElementsAre;
 using testing::IsEmpty;
+using testing::Not;
 using namespace std::chrono_literals;
 
 const kube::ObjectKey kLease{"ns", std::string(api::kAnnouncementsName)};
@@ -45,8 +47,14 @@ class FreshConfigsTest : public testing::Test {
     config.mutable_metadata()->set_name(name);
     return api_.Create(config);
   }
+  // As the operator does before it lets a config be stored.
   void Announce(const std::string& name, const std::string& uid, int64_t generation,
                 const std::string& ns = "ns") {
+    WriteAnnouncement(name, uid, generation, ns);
+    clock_.Advance(kAnnouncedAhead);
+  }
+  void WriteAnnouncement(const std::string& name, const std::string& uid, int64_t generation,
+                         const std::string& ns = "ns") {
     Lease lease;
     lease.mutable_metadata()->set_namespace_(ns);
     lease.mutable_metadata()->set_name(kLease.name);
@@ -86,7 +94,51 @@ TEST_F(FreshConfigsTest, WithoutAnnouncementsTheWatchIsEnough) {
   api_.Delete<PodPlacementConfig>({"ns", "a"});
   EXPECT_THAT(Read(), IsEmpty());
   EXPECT_EQ(Lists(), 0);
+}
+
+TEST_F(FreshConfigsTest, OneReadOfTheAnnouncementsServesThePodsOfAMoment) {
+  for (int i = 0; i < 400; ++i) {
+    Read();
+    clock_.Advance(1ms);
+  }
+  EXPECT_EQ(api_.CountCalls("GET"), 1);
+  Read();
   EXPECT_EQ(api_.CountCalls("GET"), 2);
+}
+
+// Whenever the last read was: a config is stored so long after its announcement that the next pod
+// needs another read.
+TEST_F(FreshConfigsTest, AReadJustBeforeAnAnnouncementIsTooOldForTheConfigsPods) {
+  BreakWatch();
+  for (auto before : {0ms, 1ms, 399ms, 400ms}) {
+    clock_.Advance(1h);
+    Read();
+    clock_.Advance(before);
+    std::string name = "config-" + std::to_string(before.count());
+    WriteAnnouncement(name, "uid-of-" + name, 1);
+    EXPECT_THAT(Read(), Not(Contains(name)));
+    clock_.Advance(kAnnouncedAhead);
+    Create(name);
+    EXPECT_THAT(Read(), Contains(name)) << "read " << before.count() << " ms before";
+  }
+}
+
+TEST_F(FreshConfigsTest, AReadCountsFromItsBegin) {
+  bool passed = false;
+  api_.BeforeEach([&](const std::string& call) {
+    if (std::exchange(passed, true) || !call.starts_with("GET")) return;
+    clock_.Advance(kAnnouncementsReused);
+  });
+  Read();
+  Read();
+  EXPECT_EQ(api_.CountCalls("GET"), 2);
+}
+
+TEST_F(FreshConfigsTest, AFailedReadIsNotReused) {
+  api_.FailNext(kube::Error::Unavailable("503"), "leases");
+  EXPECT_THAT(kube::Run(io_, configs_.Read("ns", {})), FailsWith(Code::kUnavailable));
+  EXPECT_THAT(Read(), IsEmpty());
+  EXPECT_EQ(api_.CountCalls("leases"), 2);
 }
 
 TEST_F(FreshConfigsTest, AnAnnouncedConfigThatTheWatchDoesNotHaveIsRead) {

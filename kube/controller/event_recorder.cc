@@ -4,6 +4,7 @@
 #include <glog/logging.h>
 
 #include <algorithm>
+#include <array>
 #include <cinttypes>
 #include <cstdio>
 #include <functional>
@@ -24,6 +25,10 @@ constexpr size_t kMaxReason = 128;
 // A name has at most 253 bytes, including the suffix ".0123456789abcdef".
 constexpr size_t kMaxObjectName = 253 - 17;
 constexpr Duration kSendTimeout = 10s;
+// A sender ends after this number of events: the others, and pauses, have their turn.
+constexpr size_t kEventsPerTurn = 16;
+// While fewer events wait, one connection is enough.
+constexpr size_t kEventsPerSender = 8;
 // Upper bound of a Retry-After.
 constexpr Duration kMaxRetryAfter = 60s;
 
@@ -58,16 +63,27 @@ std::string Clean(std::string_view text, size_t max) {
   return out;
 }
 
-// Equal events, which are merged and counted, have equal signatures.
-std::string SignatureOf(const core::Event& event) {
+// The fields in which equal events agree. Equal events are merged and counted.
+std::array<std::string_view, 6> SignatureOf(const core::Event& event) {
   const core::ObjectReference& about = event.involved_object();
-  std::string signature;
-  for (const std::string* part : {&about.uid(), &about.kind(), &about.namespace_(), &about.name(),
-                                  &event.reason(), &event.message()}) {
-    signature += *part;
-    signature += '\0';
-  }
-  return signature;
+  return {about.uid(),  about.kind(),   about.namespace_(),
+          about.name(), event.reason(), event.message()};
+}
+
+size_t HashOf(const core::Event& event) {
+  size_t hash = 0;
+  for (std::string_view part : SignatureOf(event))
+    hash = hash * 31 + std::hash<std::string_view>()(part);
+  return hash;
+}
+
+// The body of a repeated event.
+std::string WithCount(const std::string& body, int32_t count, int64_t last_seconds) {
+  Result<core::Event> event = Decode<core::Event>(body);
+  if (!event) return body;
+  event->set_count(count);
+  event->mutable_last_timestamp()->set_seconds(last_seconds);
+  return Encode(*event);
 }
 
 // Errors after which the API server may accept the same event later.
@@ -85,11 +101,12 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning,
                            std::string_view reason, std::string message) {
   auto seconds =
       std::chrono::duration_cast<std::chrono::seconds>(clock_.WallNow().time_since_epoch()).count();
-  core::Event event;
+  core::Event& event = scratch_;
+  event.Clear();
   *event.mutable_involved_object() = about;
   event.set_reason(Clean(reason, kMaxReason));
   event.set_message(Clean(message, kMaxMessage));
-  size_t signature = std::hash<std::string>()(SignatureOf(event));
+  size_t signature = HashOf(event);
   if (CountRepeat(signature, event, seconds)) return;
 
   if (size() >= options_.capacity) {
@@ -98,18 +115,21 @@ void EventRecorder::Record(const core::ObjectReference& about, bool warning,
     Take(normals_, std::prev(normals_.end()));
   }
   // Events about cluster-scoped objects are in the namespace "default".
-  event.mutable_metadata()->set_namespace_(about.namespace_().empty() ? "default"
-                                                                      : about.namespace_());
+  std::string ns = about.namespace_().empty() ? "default" : about.namespace_();
+  event.mutable_metadata()->set_namespace_(ns);
   event.mutable_metadata()->set_name(NewName(about.name()));
   event.mutable_source()->set_component(options_.component);
   event.set_reporting_component(options_.component);
   event.mutable_first_timestamp()->set_seconds(seconds);
+  event.mutable_last_timestamp()->set_seconds(seconds);
+  event.set_count(1);
   event.set_type(warning ? kWarning : kNormal);
   last_urgent_ = clock_.Now();
   Queue& queue = warning ? warnings_ : normals_;
   Insert(queue, queue.end(),
          {.signature = signature,
-          .event = event.SerializeAsString(),
+          .ns = std::move(ns),
+          .body = Encode(event),
           .since = last_urgent_,
           .last_seconds = seconds});
   NotifyObserver();
@@ -120,10 +140,9 @@ bool EventRecorder::CountRepeat(size_t signature, const core::Event& event, int6
   auto found = by_signature_.find(signature);
   if (found == by_signature_.end()) return false;
   Waiting& waiting = *found->second.second;
-  core::Event other;
   // Pod names are untrusted and could be chosen to make hashes collide.
-  if (!other.ParseFromString(waiting.event) || SignatureOf(other) != SignatureOf(event))
-    return false;
+  Result<core::Event> other = Decode<core::Event>(waiting.body);
+  if (!other || SignatureOf(*other) != SignatureOf(event)) return false;
   ++waiting.count;
   waiting.last_seconds = seconds;
   return true;
@@ -177,14 +196,14 @@ asio::awaitable<void> EventRecorder::Run() {
   while (true) {
     bool cancelled = co_await IsCancelled();
     if (cancelled) break;
-    if (size() == 0 || in_flight_ >= MaxInFlight()) {
+    if (size() == 0 || senders_ >= MaxSenders()) {
       Result<> waited = co_await changed_.Wait();
       (void)waited;
     } else if (Duration delay = DelayOfOldest(); delay > Duration::zero()) {
       Result<> slept = co_await clock_.Sleep(delay);
       (void)slept;
     } else {
-      SendOldest(senders);
+      StartSender(senders);
     }
   }
 
@@ -197,18 +216,20 @@ asio::awaitable<void> EventRecorder::Run() {
     changed_.NotifyAll();
   });
   deadline.Set(executor, clock_.Now() + options_.flush);
+  flushing_ = true;
   uint64_t sent_before = sent_;
   backoff_ = Duration::zero();
   backoff_until_ = clock_.Now();
-  while (size() + in_flight_ > 0 && !late && backoff_ == Duration::zero()) {
+  while (size() + senders_ > 0 && !late && backoff_ == Duration::zero()) {
     size_t at_once = sent_ > sent_before ? options_.senders : 1;
-    if (size() > 0 && in_flight_ < at_once) {
-      SendOldest(senders);
+    if (size() > 0 && senders_ < at_once) {
+      StartSender(senders);
       continue;
     }
     Result<> waited = co_await changed_.Wait();
     if (!waited) break;
   }
+  flushing_ = false;
   Result<> stopped = kube::Error::DeadlineExceeded("");
   while (!stopped) stopped = co_await senders.Stop(clock_, kSendTimeout);
   LOG_IF(INFO, size() > 0) << size() << " events were not sent before the stop";
@@ -227,50 +248,69 @@ bool EventRecorder::IsQuiet() {
   return !busy && now - last_urgent_ >= options_.settle;
 }
 
-size_t EventRecorder::MaxInFlight() {
+size_t EventRecorder::MaxSenders() {
   // After an error, one event at a time until the server accepts it.
-  return backoff_ == Duration::zero() && IsQuiet() ? options_.senders : 1;
+  if (backoff_ != Duration::zero() || size() == 0) return 1;
+  if (IsQuiet()) return std::min(options_.senders, 1 + size() / kEventsPerSender);
+  return clock_.Now() - Oldest().front().since < 3 * options_.max_wait ? 1 : 2;
 }
 
 Duration EventRecorder::DelayOfOldest() {
   TimePoint now = clock_.Now();
   if (now < backoff_until_) return backoff_until_ - now;
   if (IsQuiet()) return Duration::zero();
-  if (now - Oldest().front().since < options_.max_wait) return options_.poll;
-  // During urgent work, events use one connection for at most half of the time.
-  return last_urgent_ == now ? std::max(next_turn_ - now, Duration::zero()) : Duration::zero();
+  Duration waited = now - Oldest().front().since;
+  // If there is urgent work now, it may end at any time; otherwise its last moment is known.
+  if (waited < options_.max_wait) {
+    Duration settled = last_urgent_ + options_.settle - now;
+    return std::min(std::max(settled, options_.poll), options_.max_wait - waited);
+  }
+  if (waited >= 2 * options_.max_wait) return Duration::zero();
+  return std::max(next_turn_ - now, Duration::zero());
 }
 
-void EventRecorder::SendOldest(TaskGroup& senders) {
+void EventRecorder::StartSender(TaskGroup& tasks) {
+  ++senders_;
+  tasks.Spawn("events", SendSome());
+}
+
+asio::awaitable<void> EventRecorder::SendSome() {
+  co_await IgnoreCancellation();
+  TimePoint begun = clock_.Now();
+  for (size_t sent = 0; sent < kEventsPerTurn && size() > 0; ++sent) {
+    bool due = flushing_ || sent == 0 || DelayOfOldest() == Duration::zero();
+    if (!due || senders_ > (flushing_ ? options_.senders : MaxSenders())) break;
+    Result<> accepted = co_await SendOldest();
+    if (!accepted) break;
+  }
+  --senders_;
+  // During urgent work, events use one connection for at most half of the time.
+  TimePoint now = clock_.Now();
+  next_turn_ = now + (now - begun);
+  changed_.NotifyAll();
+}
+
+Async<> EventRecorder::SendOldest() {
   bool warning = OldestIsWarning();
   Waiting waiting = Take(Oldest(), Oldest().begin());
   ++in_flight_;
-  senders.Spawn("event", Send(std::move(waiting), warning));
-}
-
-asio::awaitable<void> EventRecorder::Send(Waiting waiting, bool warning) {
-  co_await IgnoreCancellation();
-  core::Event event;
-  event.ParseFromString(waiting.event);
-  event.set_count(waiting.count);
-  event.mutable_last_timestamp()->set_seconds(waiting.last_seconds);
   ApiRequest request{.method = Method::kPost,
-                     .target = kEvents.Path(event.metadata().namespace_()),
+                     .target = kEvents.Path(waiting.ns),
                      .content_type = std::string(kProtobuf),
                      .accept = std::string(kProtobuf),
-                     .body = Encode(event),
+                     .body = waiting.body,
                      .timeout = std::chrono::ceil<std::chrono::milliseconds>(kSendTimeout)};
-  TimePoint sent_at = clock_.Now();
+  if (waiting.count > 1) request.body = WithCount(waiting.body, waiting.count, waiting.last_seconds);
   Result<ApiResponse> response = co_await client_.Call(std::move(request));
-  HandleResponse(std::move(waiting), warning, response, clock_.Now() - sent_at);
+  HandleResponse(std::move(waiting), warning, response);
+  if (!response) co_return response.error();
+  co_return Ok();
 }
 
 void EventRecorder::HandleResponse(Waiting waiting, bool warning,
-                                   const Result<ApiResponse>& response, Duration took) {
+                                   const Result<ApiResponse>& response) {
   TimePoint now = clock_.Now();
   --in_flight_;
-  next_turn_ = now + took;
-  changed_.NotifyAll();
   // AlreadyExists: an earlier attempt succeeded although its response was lost.
   if (response || response.error().code() == Code::kAlreadyExists) {
     ++sent_;

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventRecorder: writes core/v1 Events at low priority. An event costs the API server as much as
-// any write, so events wait in a bounded queue until there has been no urgent work for a moment;
-// then several are sent at a time. During continuous urgent work, events older than `max_wait` are
-// sent one at a time. While the API server is unavailable, events stay in the queue.
+// any write, and the API has no request that creates several (docs/decisions/events.md). So events
+// wait in a bounded queue until there has been no urgent work for a moment; then they are sent one
+// after the other on one connection, or on more the more of them wait. During continuous urgent
+// work, events older than `max_wait` are sent on one connection for half of the time, and for all of
+// it if they still fall behind. While the API server is unavailable, events stay in the queue.
 //
 //   EventRecorder events(client, clock, {.component = "pod-labeler", .busy = busy});
 //   tasks.Spawn("events", events.Run());
@@ -49,9 +51,10 @@ struct EventRecorderOptions {
   Duration poll = std::chrono::milliseconds(100);
   // How long there must have been no urgent work: a stream of pods leaves short gaps.
   Duration settle = std::chrono::milliseconds(200);
-  // An event that has waited this long is sent despite urgent work, one at a time.
+  // An event that has waited this long is sent despite urgent work, one at a time: first for half
+  // of the time, from twice this long on without pauses, from three times on two at a time.
   Duration max_wait = std::chrono::seconds(3);
-  // Concurrent requests when there is no urgent work.
+  // Most concurrent requests when there is no urgent work.
   size_t senders = 8;
   // First backoff while the API server is unavailable or throttles; doubles up to `max_backoff`.
   Duration backoff = std::chrono::milliseconds(500);
@@ -80,10 +83,11 @@ class EventRecorder {
   size_t size() const { return normals_.size() + warnings_.size(); }
 
  private:
-  // Serialized: a burst of pods queues thousands of events.
+  // Encoded: a burst of pods queues thousands of events.
   struct Waiting {
     size_t signature = 0;  // hash of the fields in which equal events agree
-    std::string event;     // a serialized core::Event
+    std::string ns;
+    std::string body;  // of the request, if the event is not repeated
     TimePoint since;
     int32_t count = 1;
     int64_t last_seconds = 0;  // time of the last repetition, since the epoch
@@ -100,15 +104,16 @@ class EventRecorder {
 
   // True if there was no urgent work for `settle`.
   bool IsQuiet();
-  // How many events may be in flight now.
-  size_t MaxInFlight();
+  // How many senders there may be now.
+  size_t MaxSenders();
   // How long the oldest event must wait; zero: send it now.
   Duration DelayOfOldest();
-  // Starts a task in `senders` that sends the oldest event.
-  void SendOldest(TaskGroup& senders);
-  asio::awaitable<void> Send(Waiting waiting, bool warning);
-  void HandleResponse(Waiting waiting, bool warning, const Result<ApiResponse>& response,
-                      Duration took);
+  // Starts a sender in `tasks`.
+  void StartSender(TaskGroup& tasks);
+  // Sends the oldest events, one after the other, while they are due.
+  asio::awaitable<void> SendSome();
+  Async<> SendOldest();
+  void HandleResponse(Waiting waiting, bool warning, const Result<ApiResponse>& response);
   std::string NewName(const std::string& object_name);
 
   Client& client_;
@@ -122,10 +127,13 @@ class EventRecorder {
   uint64_t last_suffix_ = 0;
   TimePoint last_urgent_;  // when there was urgent work last
   TimePoint next_turn_;    // when the next event may be sent during urgent work
+  size_t senders_ = 0;
   size_t in_flight_ = 0;
+  bool flushing_ = false;
+  core::Event scratch_;  // of Record(): keeps the memory of its strings
   Duration backoff_{};  // zero while the API server accepts events
   TimePoint backoff_until_;
-  Notifier changed_;  // an event was added, or a request has ended
+  Notifier changed_;  // an event was added, or a sender has ended
 };
 
 // A reference to `object`, complete enough for kubectl to list the event under it.

@@ -28,9 +28,7 @@ void WorkQueue::AddAfter(const ObjectKey& key, Duration delay) {
   auto [pending, fresh] = due_.emplace(key, when);
   if (!fresh) {
     if (pending->second <= when) return;
-    auto [first, last] = delayed_.equal_range(pending->second);
-    delayed_.erase(std::find_if(
-        first, last, [&](const auto& entry) { return entry.second == &pending->first; }));
+    EraseDelayed(pending);
     pending->second = when;
   }
   delayed_.emplace(when, &pending->first);
@@ -48,6 +46,20 @@ void WorkQueue::AddRateLimited(const ObjectKey& key, Duration at_least) {
 }
 
 void WorkQueue::Forget(const ObjectKey& key) { failures_.erase(key); }
+
+void WorkQueue::Drop(const ObjectKey& key) {
+  Forget(key);
+  auto due = due_.find(key);
+  if (due == due_.end()) return;
+  EraseDelayed(due);
+  due_.erase(due);
+}
+
+void WorkQueue::EraseDelayed(Due due) {
+  auto [first, last] = delayed_.equal_range(due->second);
+  delayed_.erase(
+      std::find_if(first, last, [&](const auto& entry) { return entry.second == &due->first; }));
+}
 
 int WorkQueue::failures(const ObjectKey& key) const {
   auto found = failures_.find(key);

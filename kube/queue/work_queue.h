@@ -58,6 +58,8 @@ class WorkQueue {
   void AddRateLimited(const ObjectKey& key, Duration at_least = Duration::zero());
   // Resets the key's backoff after a success.
   void Forget(const ObjectKey& key);
+  // The object is gone: drops the key's backoff and delay.
+  void Drop(const ObjectKey& key);
 
   // The next key; the caller must call Done() for it.
   // Errors: kCancelled if the caller is cancelled or the queue was shut down.
@@ -66,6 +68,8 @@ class WorkQueue {
 
   // Keys that wait for a worker, without the delayed ones and those that workers have.
   size_t size() const { return ready_.size(); }
+  // True from Next() to Done().
+  bool working(const ObjectKey& key) const { return working_.contains(key); }
   // Calls of AddRateLimited() since the last Forget().
   int failures(const ObjectKey& key) const;
 
@@ -75,6 +79,8 @@ class WorkQueue {
  private:
   void Push(const ObjectKey& key);
   void MoveDue();
+  using Due = std::unordered_map<ObjectKey, TimePoint>::iterator;
+  void EraseDelayed(Due due);
   void SetAlarm();
 
   Clock& clock_;

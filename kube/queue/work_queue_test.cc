@@ -77,6 +77,27 @@ TEST_F(WorkQueueTest, HandsOutEachKeyOnceInOrder) {
   EXPECT_THAT(TakeReady(), ElementsAre("a", "b"));
 }
 
+TEST_F(WorkQueueTest, ADroppedKeyDoesNotComeBack) {
+  Start();
+  queue_.AddAfter(kA, 1s);
+  queue_.AddAfter(kB, 1s);
+  queue_.AddRateLimited(kA);
+  queue_.Drop(kA);
+  EXPECT_EQ(queue_.failures(kA), 0);
+  clock_.Advance(1h);
+  EXPECT_THAT(TakeAndFinish(), ElementsAre("b"));
+  EXPECT_EQ(clock_.sleepers(), 0u);
+}
+
+TEST_F(WorkQueueTest, KnowsWhichKeysWorkersHave) {
+  queue_.Add(kA);
+  EXPECT_FALSE(queue_.working(kA));
+  EXPECT_THAT(TakeReady(), ElementsAre("a"));
+  EXPECT_TRUE(queue_.working(kA));
+  queue_.Done(kA);
+  EXPECT_FALSE(queue_.working(kA));
+}
+
 TEST_F(WorkQueueTest, KeyAddedDuringWorkIsReadyAgainAfterDone) {
   queue_.Add(kA);
   ASSERT_THAT(TakeReady(), ElementsAre("a"));

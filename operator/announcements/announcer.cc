@@ -69,7 +69,9 @@ Async<> Announcer::Announce(const api::PodPlacementConfig& config, TimePoint dea
     Result<> waited = co_await write->done.Wait();
     if (!waited) co_return waited.error();
   }
-  co_return *write->result;
+  if (!*write->result) co_return write->result->error();
+  Result<> slept = co_await clock_.SleepUntil(write->ended + options_.ahead);
+  co_return slept;
 }
 
 boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
@@ -78,6 +80,7 @@ boost::asio::awaitable<void> Announcer::WriteAll(std::string ns) {
     std::shared_ptr<Write> write = std::move(next_[ns]);
     next_[ns] = nullptr;
     Result<Lease> lease = co_await WriteOnce(ns, write);
+    write->ended = clock_.Now();
     write->result = lease ? Ok() : Result<>(lease.error());
     write->done.NotifyAll();
     if (!lease) {

@@ -32,6 +32,8 @@ struct AnnouncerOptions {
   kube::meta::OwnerReference owner;
   // For one write with its retries. A caller waits for two writes at most.
   std::chrono::milliseconds timeout{2'000};
+  // How long the config is stored after its announcement, at least.
+  std::chrono::milliseconds ahead = watches::kAnnouncedAhead;
 };
 
 class Announcer {
@@ -41,8 +43,9 @@ class Announcer {
   Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
             AnnouncerOptions options, kube::Counter& failures);
 
-  // Returns once the controller and the shard can see the announcement of `config` as it is here;
-  // after `deadline` without waiting for the write. Errors: the API server's (a quota, for
+  // Returns when `config` may be stored as it is here: when its announcement was written, and each
+  // controller and shard has read it or will do so before it decides the next pod. After
+  // `deadline` without waiting for the write. Errors: the API server's (a quota, for
   // example), logged and counted here; kInvalid without a uid; kCancelled.
   kube::Async<> Announce(const api::PodPlacementConfig& config, kube::TimePoint deadline);
 
@@ -50,6 +53,7 @@ class Announcer {
   struct Write {
     std::map<std::string, watches::Announcement> announcements;  // by uid
     std::optional<kube::Result<>> result;
+    kube::TimePoint ended;
     kube::Notifier done;
   };
 

@@ -74,7 +74,7 @@ class AnnouncerTest : public testing::Test {
     owner.set_uid("uid-of-the-operators-namespace");
     return owner;
   }
-  Announcer announcer_{api_, clock_, tasks_, {.owner = Owner()}, failures_};
+  Announcer announcer_{api_, clock_, tasks_, {.owner = Owner(), .ahead = 0ms}, failures_};
 };
 
 TEST_F(AnnouncerTest, WritesALeaseWithoutAHolder) {
@@ -115,6 +115,25 @@ TEST_F(AnnouncerTest, TheFirstAnnouncementOfANamespaceIsOneWrite) {
   kube::Drain(io_);
   EXPECT_EQ(api_.CountCalls("POST"), 3);
   EXPECT_THAT(Announced(), SizeIs(2));
+}
+
+// Who has read the announcements a moment before this one need not read them for the next pods.
+TEST_F(AnnouncerTest, AConfigIsStoredOnlySomeTimeAfterItsAnnouncement) {
+  static_assert(watches::kAnnouncedAhead > watches::kAnnouncementsReused);
+  Announcer announcer(api_, clock_, tasks_, {.owner = Owner()}, failures_);
+  std::optional<Result<>> announced;
+  boost::asio::co_spawn(
+      io_, announcer.Announce(Config("a"), clock_.Now() + 1h),
+      [&](std::exception_ptr, Result<> result) { announced.emplace(std::move(result)); });
+  kube::Drain(io_);
+  EXPECT_THAT(Announced(), SizeIs(1));
+  clock_.Advance(watches::kAnnouncedAhead - 1ms);
+  kube::Drain(io_);
+  EXPECT_FALSE(announced.has_value());
+  clock_.Advance(1ms);
+  kube::Drain(io_);
+  ASSERT_TRUE(announced.has_value());
+  EXPECT_THAT(*announced, IsOk());
 }
 
 // As a release that sets up many namespaces does. With the leader's Lease as the place these

@@ -28,7 +28,7 @@ using kube::Json;
 using kube::Result;
 
 // The API server waits ten seconds for an answer. An announcement that begins within this time ends
-// one second before that.
+// half a second before that.
 constexpr std::chrono::seconds kAnnounceWithin{5};
 // For the question what a user may do.
 constexpr std::chrono::seconds kAskWithin{2};

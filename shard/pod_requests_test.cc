@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a pod costs its shard: one write, its events, and for many pods together one read of
+// announcements; one reconcile, which is one decoding of the pod.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <string>
+
+#include "api/names.h"
+#include "api/pod_placement_config.h"
+#include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
+#include "kube/testing/call_kind.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/make_pod.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "placement/gate.h"
+#include "shard/namespace_controller.h"
+
+namespace shard {
+namespace {
+
+using kube::MakePod;
+using kube::core::Pod;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+using namespace std::chrono_literals;
+
+constexpr int kPods = 200;
+// Preferences set, gate removed.
+constexpr int kEventsOfAPod = 2;
+
+class PodRequestsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    api::PodPlacementConfig config;
+    config.mutable_metadata()->set_name("arm64-first");
+    config.mutable_metadata()->set_namespace_("ns");
+    config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
+                                           .enabled = true, .platforms = {{"arm64", 75}}}};
+    api_.Create(config);
+    controller_.Start(tasks_, tasks_);
+    controller_.SetLeading(true);
+    Pass(1s);
+    begin_ = api_.calls().size();
+  }
+  ~PodRequestsTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), kube::IsOk());
+  }
+
+  void Pass(kube::Duration time) {
+    for (kube::Duration step = 10ms; time > 0ms; time -= step) {
+      clock_.Advance(step);
+      kube::Drain(io_);
+    }
+  }
+  Pod Gated(int number) {
+    return MakePod("web-" + std::to_string(number))
+        .Gate(api::kLocalGate)
+        .Gate(api::kClusterGate)
+        .Annotation(api::kLocalConfigsAnnotation, "arm64-first")
+        .Phase("Pending");
+  }
+  int StillGated() {
+    int gated = 0;
+    for (const Pod& pod : api_.List<Pod>()) gated += placement::HasGate(pod, api::kLocalGate);
+    return gated;
+  }
+  void ExpectReconciles(int count) {
+    EXPECT_THAT(metrics_.Render(),
+                HasSubstr("controller_runtime_reconcile_total{controller=\"shard-pod\",result="
+                          "\"success\"} " +
+                          std::to_string(count) + "\n"));
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::Metrics metrics_;
+  kube::TaskGroup tasks_{io_.get_executor()};
+  NamespaceController controller_{api_, clock_, metrics_, "ns"};
+  size_t begin_ = 0;  // of the requests for pods
+};
+
+TEST_F(PodRequestsTest, InABurst) {
+  for (int i = 0; i < kPods; ++i) api_.Create(Gated(i));
+  kube::Drain(io_);
+  EXPECT_EQ(StillGated(), 0);
+  Pass(10s);
+  EXPECT_THAT(kube::CountKinds(api_.calls(), begin_),
+              ElementsAre(Pair("create events", kPods * kEventsOfAPod),  //
+                          Pair("get leases", 1),                         //
+                          Pair("update pods", kPods)));
+  ExpectReconciles(kPods);
+}
+
+TEST_F(PodRequestsTest, AtASteadyRate) {
+  for (int i = 0; i < kPods; ++i) {
+    api_.Create(Gated(i));
+    Pass(20ms);
+  }
+  EXPECT_EQ(StillGated(), 0);
+  // As the cluster controller does.
+  for (int i = 0; i < kPods; ++i) {
+    Pod pod = api_.Get<Pod>({"ns", "web-" + std::to_string(i)}).value();
+    placement::DropGate(pod, api::kClusterGate);
+    api_.Update(pod);
+  }
+  Pass(60s);
+  // 4 s: one read of announcements in 0.4 s.
+  EXPECT_THAT(kube::CountKinds(api_.calls(), begin_),
+              ElementsAre(Pair("create events", kPods * kEventsOfAPod),  //
+                          Pair("get leases", 10),                        //
+                          Pair("update pods", kPods)));
+  ExpectReconciles(kPods);
+}
+
+}  // namespace
+}  // namespace shard

@@ -141,9 +141,8 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     }
     if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
       if (stored) pod = std::move(*stored);
-      Result<Outcome> later =
-          co_await RecordFailure(std::move(pod), architectures.error(), attempt,
-                                 cluster.spec.inspection_retry_period, log);
+      Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
+                                                     cluster.spec.inspection_retry_period, log);
       co_return later;
     }
     if (architectures) {

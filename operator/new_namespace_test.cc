@@ -56,9 +56,7 @@ class NewNamespaceTest : public testing::Test {
     h_.api.CreateJson(Harness::kConfigs, config);
   }
   // The requests since the last call.
-  std::map<std::string, int> Requests() {
-    return kube::CountKinds(h_.api.calls(), begin_);
-  }
+  std::map<std::string, int> Requests() { return kube::CountKinds(h_.api.calls(), begin_); }
   bool IsAvailable(const std::string& name) {
     return h_.Condition("shop", name, "Available") == "True AsExpected";
   }

@@ -64,8 +64,8 @@ NamespaceController::NamespaceController(kube::Client& client, kube::Clock& cloc
   large_pods_.OnTurn([this](const kube::ObjectKey& pod) { controller_.Enqueue(pod); });
   pods_.OnChange([this](kube::EventType type, const kube::ObjectKey& pod) {
     metrics_.pods_gated.Set(static_cast<double>(pods_.size()));
-    if (type != kube::EventType::kDeleted)
-      controller_.EnqueueAfter(pod, leading_ ? kube::Duration::zero() : kLeftToTheLeader);
+    if (type == kube::EventType::kDeleted) return controller_.queue().Drop(pod);
+    controller_.EnqueueAfter(pod, leading_ ? kube::Duration::zero() : kLeftToTheLeader);
   });
 }
 

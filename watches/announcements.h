@@ -21,10 +21,11 @@
 
 namespace watches {
 
-// The API server stores an announced write this long after the announcement, or later: the announcer
-// waits. So a reader that has read the announcements of a namespace need not read them again for the
-// pods of the next `kAnnouncementsReused`: what it has not seen was announced after its read, and is
-// stored only after these pods. The difference is for a process that is held up in between.
+// The API server stores an announced write this long after the announcement, or later: the
+// announcer waits. So a reader that has read the announcements of a namespace need not read them
+// again for the pods of the next `kAnnouncementsReused`: what it has not seen was announced after
+// its read, and is stored only after these pods. The difference is for a process that is held up in
+// between.
 inline constexpr std::chrono::milliseconds kAnnouncedAhead{500};
 inline constexpr std::chrono::milliseconds kAnnouncementsReused{400};
 

@@ -71,7 +71,7 @@ class FreshConfigs {
   // The calls and announcements of one namespace.
   struct Reads {
     kube::SharedCall<Announced> announced;
-    Announced last;            // of the last read that succeeded
+    Announced last;              // of the last read that succeeded
     kube::TimePoint last_begun;  // when that read began
     kube::SharedCall<Snapshot> list;
     std::unordered_map<std::string, Pending> pending;  // not yet in the watch's cache; by uid

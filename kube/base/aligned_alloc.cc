@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // aligned_alloc() in place of libc's, for programs. Asio allocates the frame of each coroutine with
-// it, although frames need no more than the usual alignment. glibc before 2.41 serves it without its
-// cache of free blocks, and splits a larger block to align it: a tenth of all instructions for a
-// pod, counted by callgrind.
+// it, although frames need no more than the usual alignment. glibc before 2.41 serves it without
+// its cache of free blocks, and splits a larger block to align it: a tenth of all instructions for
+// a pod, counted by callgrind.
 #include <malloc.h>
 
 #include <cstddef>

@@ -300,7 +300,8 @@ Async<> EventRecorder::SendOldest() {
                      .accept = std::string(kProtobuf),
                      .body = waiting.body,
                      .timeout = std::chrono::ceil<std::chrono::milliseconds>(kSendTimeout)};
-  if (waiting.count > 1) request.body = WithCount(waiting.body, waiting.count, waiting.last_seconds);
+  if (waiting.count > 1)
+    request.body = WithCount(waiting.body, waiting.count, waiting.last_seconds);
   Result<ApiResponse> response = co_await client_.Call(std::move(request));
   HandleResponse(std::move(waiting), warning, response);
   if (!response) co_return response.error();

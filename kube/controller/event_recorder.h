@@ -3,8 +3,8 @@
 // any write, and the API has no request that creates several (docs/decisions/events.md). So events
 // wait in a bounded queue until there has been no urgent work for a moment; then they are sent one
 // after the other on one connection, or on more the more of them wait. During continuous urgent
-// work, events older than `max_wait` are sent on one connection for half of the time, and for all of
-// it if they still fall behind. While the API server is unavailable, events stay in the queue.
+// work, events older than `max_wait` are sent on one connection for half of the time, and for all
+// of it if they still fall behind. While the API server is unavailable, events stay in the queue.
 //
 //   EventRecorder events(client, clock, {.component = "pod-labeler", .busy = busy});
 //   tasks.Spawn("events", events.Run());
@@ -131,7 +131,7 @@ class EventRecorder {
   size_t in_flight_ = 0;
   bool flushing_ = false;
   core::Event scratch_;  // of Record(): keeps the memory of its strings
-  Duration backoff_{};  // zero while the API server accepts events
+  Duration backoff_{};   // zero while the API server accepts events
   TimePoint backoff_until_;
   Notifier changed_;  // an event was added, or a sender has ended
 };

@@ -121,9 +121,10 @@ TEST_F(AnnouncerTest, TheFirstAnnouncementOfANamespaceIsOneWrite) {
 TEST_F(AnnouncerTest, AConfigIsStoredOnlySomeTimeAfterItsAnnouncement) {
   static_assert(watches::kAnnouncedAhead > watches::kAnnouncementsReused);
   Announcer announcer(api_, clock_, tasks_, {.owner = Owner()}, failures_);
+  const api::PodPlacementConfig config = Config("a");
   std::optional<Result<>> announced;
   boost::asio::co_spawn(
-      io_, announcer.Announce(Config("a"), clock_.Now() + 1h),
+      io_, announcer.Announce(config, clock_.Now() + 1h),
       [&](std::exception_ptr, Result<> result) { announced.emplace(std::move(result)); });
   kube::Drain(io_);
   EXPECT_THAT(Announced(), SizeIs(1));

@@ -96,8 +96,11 @@ class ConfigWebhooksTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::Metrics metrics_;
   kube::TaskGroup tasks_{io_.get_executor()};
-  Announcer announcer_{
-      api_, clock_, tasks_, {.owner = {}, .ahead = std::chrono::milliseconds(0)}, metrics_.AddCounter("failures", "")};
+  Announcer announcer_{api_,
+                       clock_,
+                       tasks_,
+                       {.owner = {}, .ahead = std::chrono::milliseconds(0)},
+                       metrics_.AddCounter("failures", "")};
   CelClient cel_{api_};
   ConfigWebhooks webhooks_{cel_, clock_, announcer_};
 };

@@ -239,6 +239,31 @@ TEST_F(SlowServerTest, DuringUrgentWorkEventsUseHalfOfOneConnection) {
   EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
 }
 
+TEST_F(SlowServerTest, TheEventsOfAPodUseOneConnection) {
+  StartWith(10'000);
+  for (int i = 0; i < 5; ++i) RecordSlow(i);
+  Pass(1s);
+  EXPECT_EQ(Sent().size(), 5u);
+  EXPECT_EQ(slow_client_.max_in_flight(), 1);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
+}
+
+// 100 events a second, as many as one connection can send without pauses.
+TEST_F(SlowServerTest, EventsThatFallBehindAreSentWithoutPauses) {
+  StartWith(10'000);
+  for (int i = 0; i < 2'000; ++i) {
+    RecordSlow(i);
+    Pass(10ms);
+    if (i % 100 != 0) continue;
+    ASSERT_GE(static_cast<int>(Sent().size()), i - 1'000) << "the events of ten seconds ago";
+  }
+  EXPECT_LE(slow_client_.max_in_flight(), 2);
+  EXPECT_EQ(observer_.dropped, 0u);
+  Pass(20s);
+  EXPECT_EQ(Sent().size(), 2'000u);
+  EXPECT_THAT(Stop(), IsOk()) << "before the recorder is destroyed";
+}
+
 TEST_F(EventRecorderTest, KeepsEventsWhileTheServerIsUnavailable) {
   Start();
   api_.Stop();

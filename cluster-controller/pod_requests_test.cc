@@ -149,7 +149,8 @@ TEST_F(PodRequestsTest, WithBothGates) {
     Pass(10ms);
   }
   EXPECT_EQ(StillGated(), 0);
-  Pass(60s);
+  // Longer than a pod waits for its shard, but not until OpenShift's objects are read again.
+  Pass(45s);
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
                                       Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, 2 * kPods)
@@ -167,7 +168,7 @@ TEST_F(PodRequestsTest, AReleasedPodCostsNothing) {
   api_.Update(pod);
   Pass(1s);
   api_.Delete<Pod>({"ns", "web-1"});
-  Pass(60s);
+  Pass(45s);
   EXPECT_EQ(observer_.reconciles, 1);
   EXPECT_THAT(Requests(), ElementsAre());
 }

@@ -11,6 +11,7 @@
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/cluster_objects.h"
+#include "operator/objects/gating_policies.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
@@ -71,6 +72,22 @@ bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
   });
 }
 
+// The policies that add the cluster gate, whatever the config is, in the order of removal.
+std::vector<ObjectId> PolicyIds(const OperandOptions& options) {
+  return InOrderOfRemoval(ClusterGatingPolicies({}, {}, options));
+}
+
+// What adds the cluster gate.
+std::vector<ObjectId> GatingIds(const OperandOptions& options) {
+  std::vector<ObjectId> ids = PolicyIds(options);
+  ObjectId configuration{kube::kMutatingWebhookConfigurations,
+                         {"", std::string(api::kMutatingWebhookConfigurationName)}};
+  ids.insert(ids.begin(), std::move(configuration));
+  return ids;
+}
+
+bool IsOfWebhook(const DesiredObject& object) { return object.Key().name == api::kWebhookName; }
+
 // Objects in the operator's namespace that others write.
 bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
   const api::ClusterPodPlacementConfigSpec& spec = config.spec;
@@ -82,8 +99,9 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
-                                     OperandStore& store, UpgradeQueue& upgrades,
-                                     kube::EventRecorder& events, ClusterTiming timing)
+                                     OperandStore& store, GatingReconciler& gating,
+                                     UpgradeQueue& upgrades, kube::EventRecorder& events,
+                                     ClusterTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -93,11 +111,12 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
              .webhook_configuration = std::string(api::kMutatingWebhookConfigurationName)},
       configs_(configs),
       store_(store),
+      gating_(gating),
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
       provider_(client, clock, store, options_),
-      outage_(client, clock, store, options_.ns, timing.outage),
+      outage_(client, clock, store, options_.ns, GatingIds(options_), timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
   timing_.resync = std::min<std::chrono::milliseconds>(
@@ -129,6 +148,7 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   if (!found) co_return found.error();
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
   view.named_objects = objects ? *objects : ProblemOf(objects.error());
+  if (config.spec.gating == api::kGatingByPolicy) view.gating = gating_.problem();
   if (!objects && !view.named_objects) co_return objects.error();
 
   // Named objects are not watched.
@@ -138,6 +158,8 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
   if (outage_.ungating()) co_return Outcome::After(kNextStep);
+  if (next_of_gating_)
+    co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(*next_of_gating_));
   if (view.certificates) {
     settled = settled && view.certificates->message.empty();
     if (settled) co_return Outcome::After(std::min(timing_.resync, timing_.provider_check));
@@ -166,6 +188,8 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
   if (*outcome != Outcome::Done()) {
     ClusterView view{.operands = Observe(store_, names_),
                      .deprovisioning = teardown_.WaitsFor(kEverywhere)};
+    view.operands.by_policy =
+        config.spec.gating == api::kGatingByPolicy && !view.operands.webhook.exists;
     Result<> written = co_await WriteStatus(config, view);
     if (!written) co_return written.error();
     co_return *outcome;
@@ -209,8 +233,7 @@ bool ClusterReconciler::MarkTemplates(DesiredObjects& objects, const OperandHeal
   bool current = true;
   for (DesiredObject& object : objects) {
     if (object.resource.kind != kube::kDeployments.kind) continue;
-    const Rollout& rollout =
-        object.Key().name == api::kWebhookName ? health.webhook : health.controller;
+    const Rollout& rollout = IsOfWebhook(object) ? health.webhook : health.controller;
     bool replaces = MarkTemplate(object.body, rollout.exists, rollout.mark, rollout.available);
     current = current && rollout.exists && !replaces;
   }
@@ -225,22 +248,28 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // First, as an operand that cannot be applied must not delay it.
   Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
-  if (*stopped) health.webhook_configured = false;
+  GatingObjects gating = GatingOf(config);
+  GatingPlan plan = scope_gating_.Plan(gating, store_, gating_, clock_.Now(), health);
+  next_of_gating_ = plan.next;
+  if (*stopped) health.webhook_configured = health.policies_configured = false;
 
   Result<bool> foreign = co_await RemoveForeignOperands(log);
   if (!foreign) co_return foreign.error();
-  Result<ProviderState> provider = co_await AskProvider(config, log);
+  bool webhook = plan.webhook == GatingAction::kWrite;
+  Result<ProviderState> provider = co_await AskProvider(config, webhook, log);
   if (!provider) co_return provider.error();
-  Result<std::string> ca_bundle = co_await EnsureCertificates(config, *provider, view, log);
+  Result<std::string> ca_bundle =
+      co_await EnsureCertificates(config, *provider, webhook, view, log);
   if (!ca_bundle) co_return ca_bundle.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  if (!webhook) std::erase_if(objects, IsOfWebhook);
   bool by_service_ca = config.spec.certificates && config.spec.certificates->provider == kServiceCa;
   for (DesiredObject& object : objects) {
     if (by_service_ca && object.resource.kind == kube::kServices.kind)
       RequestFromServiceCa(object.body);
   }
   bool current = MarkTemplates(objects, health);
-  upgrades_.SeeCluster(current && health.controller.complete && health.webhook.complete);
+  upgrades_.SeeCluster(current && health.rolled_out());
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (!applied) co_return applied.error();
@@ -250,17 +279,47 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   if (!watch && !FailedWith(watch, kube::Code::kPermissionDenied)) co_return watch.error();
   LOG_IF(WARNING, !watch) << log << " " << watch.error();
 
-  if (*stopped || !(health.available() || health.webhook_configured)) co_return Ok();
+  if (*stopped) co_return Ok();
+  co_return co_await ApplyGating(config, std::move(gating), plan, std::move(*ca_bundle), health,
+                                 log);
+}
+
+GatingObjects ClusterReconciler::GatingOf(const Config& config) const {
+  GatingObjects objects{
+      .scope = "",
+      .by_policy = config.spec.gating == api::kGatingByPolicy,
+      .policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_),
+      .stored_policies = PolicyIds(options_),
+      .configuration = {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}},
+      .webhook = OfWebhook(ClusterObjects("", options_), names_.webhook)};
+  std::erase_if(objects.stored_policies,
+                [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
+  objects.webhook.insert(objects.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
+  return objects;
+}
+
+Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
+                                       std::string ca_bundle, OperandHealth& health,
+                                       const std::string& log) {
+  if (plan.webhook == GatingAction::kRemove && UsesCertManager(config.status)) {
+    Result<> withdrawn = co_await provider_.WithdrawFromCertManager(names_.webhook, log);
+    if (!withdrawn) co_return withdrawn.error();
+  }
+  Result<> gated =
+      co_await scope_gating_.Apply(std::move(objects), plan, store_, gating_, health, log);
+  if (!gated) co_return gated.error();
+  if (plan.configuration != GatingAction::kWrite) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
-      ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), *ca_bundle, options_)};
+      ClusterWebhookConfiguration(config, configs_.PreferringNamespaces(), ca_bundle, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
 }
 
-Async<ProviderState> ClusterReconciler::AskProvider(const Config& config, const std::string& log) {
+Async<ProviderState> ClusterReconciler::AskProvider(const Config& config, bool webhook,
+                                                    const std::string& log) {
   const std::optional<api::Certificates>& certificates = config.spec.certificates;
   bool by_cert_manager = certificates && certificates->provider == kCertManager;
   if (!by_cert_manager && UsesCertManager(config.status)) {
@@ -268,12 +327,12 @@ Async<ProviderState> ClusterReconciler::AskProvider(const Config& config, const 
     if (!withdrawn) co_return withdrawn.error();
   }
   if (!ByProvider(certificates)) co_return ProviderState();
-  co_return co_await provider_.Provide(*certificates, log);
+  co_return co_await provider_.Provide(*certificates, webhook, log);
 }
 
 Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                                          const ProviderState& provider,
-                                                         ClusterView& view,
+                                                         bool webhook, ClusterView& view,
                                                          const std::string& log) {
   auto request_for = [&](const std::string& name) {
     CertificateRequest request{.log = log,
@@ -288,11 +347,13 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
     if (provided != provider.usable.end()) request.provided = provided->second;
     return request;
   };
-  CertificateRequest of_webhook = request_for(names_.webhook);
-  of_webhook.bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}};
-  Result<IssuedCertificate> issued =
-      co_await EnsureCertificate(client_, clock_, std::move(of_webhook));
-  if (!issued) co_return issued.error();
+  Result<IssuedCertificate> issued = IssuedCertificate{.provided = true};
+  if (webhook) {
+    CertificateRequest of_webhook = request_for(names_.webhook);
+    of_webhook.bundles = {{kube::kMutatingWebhookConfigurations, names_.webhook_configuration}};
+    issued = co_await EnsureCertificate(client_, clock_, std::move(of_webhook));
+    if (!issued) co_return issued.error();
+  }
   certificate_pending_ = issued->pending;
   certificate_renewed_ = certificate_renewed_ || issued->renewed;
   // For its metrics; the webhook has one certificate for both.
@@ -361,9 +422,10 @@ TeardownScope ClusterReconciler::Scope(const std::string& log) const {
   std::vector<ObjectId> objects = InOrderOfRemoval(desired);
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
   objects.push_back({kube::kSecrets, {options_.ns, names_.controller}});
+  // The probe of policies is removed by its own reconciler, which no teardown waits for.
   return {.log = log,
           .ns = kEverywhere,
-          .webhook_configuration = names_.webhook_configuration,
+          .gating = GatingIds(options_),
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),

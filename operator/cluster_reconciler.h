@@ -3,11 +3,12 @@
 // ClusterPodPlacementConfig asks for. There is one request, {"", "cluster"}.
 //
 // With the config: certificate, controller, webhook; the webhook configuration once both are
-// available, so that no pod is gated before. A long outage of the controller is handled by
-// controller_outage.h. A config that is being deleted: nothing is removed while PodPlacementConfigs
-// exist; then the operands are torn down (teardown/teardown.h), and at last, when the webhook of
-// scheduling policies is removed, too (policies/policy_reconciler.h), the finalizers are removed.
-// The teardown is the same where somebody removed the finalizers and the config is already deleted.
+// available, so that no pod is gated before, or policies in place of both (gating/). A long outage
+// of the controller is handled by controller_outage.h. A config that is being deleted: nothing is
+// removed while PodPlacementConfigs exist; then the operands are torn down (teardown/teardown.h),
+// and at last, when the webhook of scheduling policies is removed, too
+// (policies/policy_reconciler.h), the finalizers are removed. The teardown is the same where
+// somebody removed the finalizers and the config is already deleted.
 #pragma once
 
 #include <chrono>
@@ -23,6 +24,8 @@
 #include "operator/certificates/provider.h"
 #include "operator/config_store.h"
 #include "operator/controller_outage.h"
+#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/scope_gating.h"
 #include "operator/named_objects.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
@@ -48,8 +51,8 @@ class ClusterReconciler final : public kube::Reconciler {
  public:
   // Everything but `options` and `timing` outlives this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                    const ConfigStore& configs, OperandStore& store, UpgradeQueue& upgrades,
-                    kube::EventRecorder& events, ClusterTiming timing = {});
+                    const ConfigStore& configs, OperandStore& store, GatingReconciler& gating,
+                    UpgradeQueue& upgrades, kube::EventRecorder& events, ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -68,11 +71,19 @@ class ClusterReconciler final : public kube::Reconciler {
   // the cluster with these templates.
   static bool MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
-  // Asks the provider of `config`, if it has one.
-  kube::Async<ProviderState> AskProvider(const Config& config, const std::string& log);
+  // What can add the cluster gate.
+  GatingObjects GatingOf(const Config& config) const;
+  // Writes and removes what gates pods, but for the webhook, whose CA bundle is `ca_bundle`.
+  kube::Async<> ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
+                            std::string ca_bundle, OperandHealth& health, const std::string& log);
+  // Asks the provider of `config`, if it has one. `webhook`, here and below: whether the webhook
+  // needs a certificate.
+  kube::Async<ProviderState> AskProvider(const Config& config, bool webhook,
+                                         const std::string& log);
   // Returns: the CA bundle of the webhook. Sets view.certificates.
   kube::Async<std::string> EnsureCertificates(const Config& config, const ProviderState& provider,
-                                              ClusterView& view, const std::string& log);
+                                              bool webhook, ClusterView& view,
+                                              const std::string& log);
   // The controller's permission to watch `secret`; without a name it is removed.
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
@@ -86,6 +97,7 @@ class ClusterReconciler final : public kube::Reconciler {
   OperandNames names_;
   const ConfigStore& configs_;
   OperandStore& store_;
+  GatingReconciler& gating_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   ClusterTiming timing_;
@@ -94,6 +106,9 @@ class ClusterReconciler final : public kube::Reconciler {
   bool certificate_pending_ = false;
   // It has replaced another one; the event about it is not recorded yet.
   bool certificate_renewed_ = false;
+  ScopeGating scope_gating_;
+  // When the next step of a switch of the gating is due.
+  std::optional<kube::Duration> next_of_gating_;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

@@ -19,19 +19,24 @@ using kube::Result;
 using kube::core::Pod;
 
 ControllerOutage::ControllerOutage(kube::Client& client, kube::Clock& clock, OperandStore& store,
-                                   std::string ns, OutageTiming timing)
-    : client_(client), clock_(clock), store_(store), ns_(std::move(ns)), timing_(timing) {}
+                                   std::string ns, std::vector<ObjectId> gating,
+                                   OutageTiming timing)
+    : client_(client),
+      clock_(clock),
+      store_(store),
+      ns_(std::move(ns)),
+      gating_(std::move(gating)),
+      timing_(timing) {}
 
 Async<bool> ControllerOutage::Handle(bool available, const std::string& log) {
   Result<kube::Duration> length = co_await Length(available);
   if (!length) co_return length.error();
   if (*length < timing_.stop_gating) co_return false;
 
-  kube::ObjectKey configuration{"", std::string(api::kMutatingWebhookConfigurationName)};
-  if (store_.Get(kube::kMutatingWebhookConfigurations, configuration)) {
+  for (const ObjectId& object : gating_) {
+    if (!store_.Get(object.resource, object.key)) continue;
     LOG(WARNING) << log << " no controller has been available for long: new pods are not gated";
-    Result<> removed =
-        co_await store_.Remove(kube::kMutatingWebhookConfigurations, std::move(configuration), log);
+    Result<> removed = co_await store_.Remove(object.resource, object.key, log);
     if (!removed) co_return removed.error();
   }
   if (*length < timing_.ungate) co_return true;

@@ -1,16 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ControllerOutage: what happens to pods while no replica of the cluster's controller is available
-// (I3). After some time the webhook configuration is removed, so that no further pods are gated;
-// much later the pods that are still gated are ungated as they are. Thread: the client's.
+// (I3). After some time the webhook configuration and the policies that add the cluster gate are
+// removed, so that no further pods are gated; much later the pods that are still gated are ungated
+// as they are. Thread: the client's.
 #pragma once
 
 #include <chrono>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/teardown/ungate.h"
 
@@ -30,9 +33,10 @@ struct OutageTiming {
 
 class ControllerOutage {
  public:
-  // All but `timing` outlive this. `ns`: the operator's namespace.
+  // The references outlive this. `ns`: the operator's namespace; `gating`: what adds the cluster
+  // gate.
   ControllerOutage(kube::Client& client, kube::Clock& clock, OperandStore& store, std::string ns,
-                   OutageTiming timing);
+                   std::vector<ObjectId> gating, OutageTiming timing);
 
   // To be called in every reconcile; `available`: whether the watch shows an available controller.
   // Ungates at most one step of pods (UngateStep). `log`: Request::log. Returns: true while no pod
@@ -57,6 +61,7 @@ class ControllerOutage {
   kube::Clock& clock_;
   OperandStore& store_;
   std::string ns_;
+  std::vector<ObjectId> gating_;
   OutageTiming timing_;
   std::optional<Observed> observed_;
   UngateRound round_;

@@ -3,9 +3,12 @@
 
 #include <glog/logging.h>
 
+#include <utility>
+
 #include "api/label_selector.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
+#include "operator/objects/gating_policies.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/webhook_configurations.h"
 
@@ -24,6 +27,8 @@ constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
 
+const ObjectKey kGatingKey{"", "gating"};
+
 const ObjectKey kOwnWebhooksKey{"", "webhooks"};
 
 const ObjectKey kPolicyKey{"", "policies"};
@@ -31,6 +36,13 @@ const ObjectKey kPolicyKey{"", "policies"};
 constexpr char kPolicyPace[] = "/policies";
 
 ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
+
+// A ClusterPodPlacementConfig that is not being deleted wants policies to gate pods.
+bool WantsGatingByPolicy(const ConfigStore& configs) {
+  std::optional<api::ClusterPodPlacementConfig> config = configs.Cluster();
+  return config && !config->metadata().has_deletion_timestamp() &&
+         config->spec.gating == api::kGatingByPolicy;
+}
 
 bool IsOfPolicies(const kube::Unstructured& object) {
   const std::string& name = object.metadata().name();
@@ -51,10 +63,13 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       upgrades_(clock, options_.upgrades),
-      shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_, upgrades_,
-                        events_, options_.shard_timing),
-      cluster_reconciler_(client, clock, options_.operands, configs_, store_, upgrades_, events_,
-                          options_.cluster_timing),
+      gating_reconciler_(
+          client, clock, options_.operands, [this] { return WantsGatingByPolicy(configs_); },
+          store_),
+      shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
+                        gating_reconciler_, upgrades_, events_, options_.shard_timing),
+      cluster_reconciler_(client, clock, options_.operands, configs_, store_, gating_reconciler_,
+                          upgrades_, events_, options_.cluster_timing),
       policy_reconciler_(
           client, clock, options_.operands, [this] { return configs_.Policies(); }, policies_,
           store_),
@@ -64,6 +79,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
               clock, options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
+      gating_({.name = "gating", .workers = 1, .queue = kRetries}, gating_reconciler_, clock),
       policy_({.name = "policies", .workers = 1, .queue = kRetries}, policy_reconciler_, clock),
       own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
                     own_webhooks_reconciler_, clock),
@@ -84,6 +100,11 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   });
   upgrades_.OnTurn([this](const std::string& ns) { shards_.Enqueue(ShardKey(ns)); });
   upgrades_.OnProgress([this] { OnUpgrade(); });
+  gating_reconciler_.OnAsked([this] { gating_.Enqueue(kGatingKey); });
+  gating_reconciler_.OnChange([this] { OnGating(); });
+  gating_reconciler_.OnProven([this](const std::string& scope) {
+    scope.empty() ? cluster_.Enqueue(kClusterKey) : shards_.Enqueue(ShardKey(scope));
+  });
   policies_.OnChange([this] { policy_.EnqueueAfter(kPolicyKey, pacer_.Delay(kPolicyPace)); });
   // The deletion of the ClusterPodPlacementConfig waits for that.
   policy_reconciler_.OnRemoved([this] { cluster_.Enqueue(kClusterKey); });
@@ -91,6 +112,10 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   store_.OnChange([this](const kube::Unstructured& object) {
     if (object.metadata().name() == kValidatingWebhookConfigurationName) {
       own_webhooks_.Enqueue(kOwnWebhooksKey);
+      return;
+    }
+    if (object.metadata().name() == kGatingProbeName) {
+      gating_.Enqueue(kGatingKey);
       return;
     }
     if (IsOfPolicies(object)) {
@@ -127,23 +152,25 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (options_.operand_metrics != nullptr)
     options_.operand_metrics->Follow(store_, [this] { return upgrades_.progress(); });
 
-  while (true) {
-    Result<> read = co_await ReadAuthorities();
-    if (read) break;
-    LOG(WARNING) << read.error();
-    Result<> slept = co_await clock_.Sleep(kRetryEvery);
-    if (!slept) co_return;
-  }
+  // A teardown must see all policies that gate pods.
+  std::function<Async<>()> begin = [this] { return gating_reconciler_.Begin(); };
+  Result<> begun = co_await Retry(std::move(begin));
+  if (!begun) co_return;
+  std::function<Async<>()> read = [this] { return ReadAuthorities(); };
+  Result<> known = co_await Retry(std::move(read));
+  if (!known) co_return;
   EnqueueAllShards();
   upgrades_.Expect(store_.ShardNamespaces());
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
+  gating_.Enqueue(kGatingKey);
   policy_.Enqueue(kPolicyKey);
   own_webhooks_.Enqueue(kOwnWebhooksKey);
   announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
+  tasks.Spawn(gating_.name(), gating_.Run(tasks));
   tasks.Spawn(policy_.name(), policy_.Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
   tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
@@ -152,14 +179,22 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   policy_.Enqueue(kPolicyKey);
+  // Not for each write of the status, as it asks the API server.
+  bool by_policy = WantsGatingByPolicy(configs_);
+  if (std::exchange(gating_by_policy_, by_policy) != by_policy) gating_.Enqueue(kGatingKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
-  std::string settings = config ? config->spec.log_verbosity : "";
+  std::string settings = config ? config->spec.log_verbosity + " " + config->spec.gating : "";
   if (config && config->spec.namespace_selector) {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
     settings += selector.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
   }
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);
+  EnqueueAllShards();
+}
+
+void Leader::OnGating() {
+  cluster_.Enqueue(kClusterKey);
   EnqueueAllShards();
 }
 
@@ -174,6 +209,16 @@ void Leader::OnUpgrade() {
 
 void Leader::EnqueueAllShards() {
   for (std::string& ns : configs_.Namespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
+}
+
+Async<> Leader::Retry(std::function<Async<>()> step) {
+  while (true) {
+    Result<> done = co_await step();
+    if (done) co_return Ok();
+    LOG(WARNING) << done.error();
+    Result<> slept = co_await clock_.Sleep(kRetryEvery);
+    if (!slept) co_return slept.error();
+  }
 }
 
 Async<> Leader::ReadAuthorities() {

@@ -4,9 +4,10 @@
 //
 // An event in a namespace enqueues that namespace alone. All namespaces are enqueued at the start,
 // and when a change of the ClusterPodPlacementConfig concerns the shards (created, deleted, its log
-// verbosity, its namespaceSelector).
+// verbosity, its namespaceSelector, its gating), or what the API server supports for the gating.
 #pragma once
 
+#include <functional>
 #include <string>
 
 #include "kube/base/async.h"
@@ -20,6 +21,7 @@
 #include "operator/certificates/own_certificate.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/config_store.h"
+#include "operator/gating/gating_reconciler.h"
 #include "operator/namespaces.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
@@ -64,8 +66,11 @@ class Leader final : public kube::Term {
 
  private:
   void OnCluster();
+  void OnGating();
   void OnUpgrade();
   void EnqueueAllShards();
+  // Repeats `step` until it succeeds. Errors: kCancelled.
+  kube::Async<> Retry(std::function<kube::Async<>()> step);
   // Enqueues the namespaces with an authority: a teardown continues, whatever operator began it.
   kube::Async<> ReadAuthorities();
 
@@ -79,6 +84,7 @@ class Leader final : public kube::Term {
   Pacer pacer_;
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
+  GatingReconciler gating_reconciler_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   PolicyReconciler policy_reconciler_;
@@ -86,11 +92,14 @@ class Leader final : public kube::Term {
   AnnouncementCleaner announcement_cleaner_;
   kube::Controller shards_;
   kube::Controller cluster_;
+  kube::Controller gating_;
   kube::Controller policy_;
   kube::Controller own_webhooks_;
   kube::Controller announcements_;
   // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.
   std::string shard_settings_;
+  // The same about the gating.
+  bool gating_by_policy_ = false;
   UpgradeProgress reported_;
 };
 

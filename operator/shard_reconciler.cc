@@ -2,6 +2,7 @@
 #include "operator/shard_reconciler.h"
 
 #include <algorithm>
+#include <iterator>
 #include <optional>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "api/validation.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
+#include "operator/objects/gating_policies.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/rule_policy.h"
@@ -51,6 +53,10 @@ bool IsDeployment(const DesiredObject& object) {
   return object.resource.kind == kube::kDeployments.kind;
 }
 
+bool IsOfWebhook(const DesiredObject& object) {
+  return object.Key().name == api::kShardWebhookName;
+}
+
 bool IsDegraded(const api::PodPlacementConfig& config) {
   const std::vector<api::Condition>& conditions = config.status.conditions;
   return std::any_of(conditions.begin(), conditions.end(), [](const api::Condition& condition) {
@@ -69,14 +75,16 @@ std::vector<const api::PodPlacementConfig*> Pointers(
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                                  const ConfigStore& configs, const Namespaces& namespaces,
-                                 OperandStore& store, UpgradeQueue& upgrades,
-                                 kube::EventRecorder& events, ShardTiming timing)
+                                 OperandStore& store, GatingReconciler& gating,
+                                 UpgradeQueue& upgrades, kube::EventRecorder& events,
+                                 ShardTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
       configs_(configs),
       namespaces_(namespaces),
       store_(store),
+      gating_(gating),
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
@@ -126,16 +134,16 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
   if (configs.empty() || view.none)
     co_return co_await Deprovision(std::move(ns), std::move(configs), std::move(view), request.log);
   teardown_.Cancel(ns);
-  std::string log_verbosity = cluster->spec.log_verbosity;
-  co_return co_await Provision(std::move(ns), std::move(configs), std::move(log_verbosity),
+  co_return co_await Provision(std::move(ns), std::move(configs), std::move(cluster->spec),
                                request.log);
 }
 
 Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
-                                          std::string log_verbosity, const std::string& log) {
+                                          api::ClusterPodPlacementConfigSpec cluster,
+                                          const std::string& log) {
   Attempt attempt;
   ShardView& view = attempt.view;
-  Result<> applied = co_await ApplyShard(ns, configs, log_verbosity, attempt, log);
+  Result<> applied = co_await ApplyShard(ns, configs, cluster, attempt, log);
   if (!applied && applied.error().HasCause("NamespaceTerminating")) {
     upgrades_.Forget(ns);
     unavailable_since_.erase(ns);
@@ -150,7 +158,7 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
     Record(configs, kShardUpgraded,
            "the Deployments of the namespace's controller and webhook were updated");
   } else {
-    seen.runs = view.operands.controller.complete && view.operands.webhook.complete;
+    seen.runs = view.operands.rolled_out();
     seen.problem = view.operands.problem;
   }
   // Also without an answer to why it does not run: the upgrade waits for no single namespace.
@@ -163,6 +171,7 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
       Record(configs, kCertificateRenewed,
              "the certificate of the namespace's webhook was renewed");
   }
+  if (attempt.next_of_gating) next = std::min(next, *attempt.next_of_gating);
   Result<> written = co_await WriteStatuses(std::move(configs), std::move(view));
   if (!applied) co_return applied.error();
   if (!written) co_return written.error();
@@ -174,6 +183,7 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
   upgrades_.Forget(ns);
   unavailable_since_.erase(ns);
   rule_checks_.Forget(ns);
+  gating_of_.erase(ns);
   TeardownScope scope = Scope(ns, log);
   bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
@@ -191,23 +201,30 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
 }
 
 Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& configs,
-                                    const std::string& log_verbosity, Attempt& attempt,
-                                    const std::string& log) {
+                                    const api::ClusterPodPlacementConfigSpec& cluster,
+                                    Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
-  DesiredObjects objects = ShardObjects(ns, log_verbosity, options_);
+  Result<> rules = co_await ApplyRules(ns, configs, attempt.view, log);
+  GatingObjects gating = GatingOf(ns, configs, cluster, attempt.view);
+  GatingPlan plan = gating_of_[ns].Plan(gating, store_, gating_, clock_.Now(), health);
+  attempt.next_of_gating = plan.next;
+  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
+  if (plan.webhook != GatingAction::kWrite) std::erase_if(objects, IsOfWebhook);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
-  Result<> rules = co_await ApplyRules(ns, configs, attempt.view, log);
   Diagnose(ns, configs, attempt);
-  Result<std::string> ca_bundle = co_await CaBundle(ns, attempt.check_certificate, log);
-  if (!ca_bundle) co_return ca_bundle.error();
+  std::string ca_bundle;
+  if (plan.webhook == GatingAction::kWrite) {
+    Result<std::string> certified = co_await CaBundle(ns, attempt.check_certificate, log);
+    if (!certified) co_return certified.error();
+    ca_bundle = std::move(*certified);
+  }
   bool wait = seen.outdated && !upgrades_.TakeTurn(ns);
   attempt.view.waits_for_upgrade = wait;
   for (DesiredObject& object : objects) {
     if (wait && IsDeployment(object)) continue;
-    bool of_webhook = object.Key().name == api::kShardWebhookName;
-    Rollout& rollout = of_webhook ? health.webhook : health.controller;
+    Rollout& rollout = IsOfWebhook(object) ? health.webhook : health.controller;
     std::optional<Rollout> desired;
     if (IsDeployment(object) && !rollout.exists) desired = RolloutOf(&object.body);
     Result<> applied = co_await store_.Ensure(std::move(object), log);
@@ -217,12 +234,45 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   }
   seen.refused = false;
   attempt.upgraded = seen.outdated && !wait;
-  // The webhook configuration needs to know them.
+  // What gates pods needs to know them.
   if (!rules) co_return rules.error();
-  if (!health.available() && !health.webhook_configured) co_return Ok();
+  co_return co_await ApplyGating(ns, configs, std::move(gating), plan, std::move(ca_bundle),
+                                 attempt, log);
+}
+
+GatingObjects ShardReconciler::GatingOf(const std::string& ns, const ConfigList& configs,
+                                        const api::ClusterPodPlacementConfigSpec& cluster,
+                                        const ShardView& view) const {
+  OperandNames names = NamesIn(ns);
+  GatingObjects objects{
+      .scope = ns,
+      .by_policy = cluster.gating == api::kGatingByPolicy,
+      .policies = {},
+      .stored_policies = store_.GatingPoliciesOf(ns),
+      .configuration = {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}},
+      .webhook = {}};
+  // In most clusters there are none, and none are wanted.
+  if (!objects.by_policy && objects.stored_policies.empty()) return objects;
+  objects.policies = ShardGatingPolicies(ns, Pointers(configs), view.left_out_rules, options_);
+  objects.webhook = OfWebhook(ShardObjects(ns, "", options_), names.webhook);
+  const ObjectId secrets[] = {{kube::kSecrets, {ns, names.webhook}},
+                              {kube::kSecrets, {options_.ns, ShardAuthorityName(ns)}}};
+  objects.webhook.insert(objects.webhook.begin(), std::begin(secrets), std::end(secrets));
+  return objects;
+}
+
+Async<> ShardReconciler::ApplyGating(const std::string& ns, const ConfigList& configs,
+                                     GatingObjects objects, GatingPlan plan, std::string ca_bundle,
+                                     Attempt& attempt, const std::string& log) {
+  OperandHealth& health = attempt.view.operands;
+  Result<> gated =
+      co_await gating_of_[ns].Apply(std::move(objects), plan, store_, gating_, health, log);
+  if (!gated) co_return gated.error();
+  if (plan.webhook == GatingAction::kRemove) bundles_.erase(ns);
+  if (plan.configuration != GatingAction::kWrite) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
-      ShardWebhookConfiguration(ns, Pointers(configs), attempt.view.left_out_rules, *ca_bundle,
+      ShardWebhookConfiguration(ns, Pointers(configs), attempt.view.left_out_rules, ca_bundle,
                                 options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
@@ -249,8 +299,7 @@ ShardSeen ShardReconciler::MarkTemplates(DesiredObjects& objects, const OperandH
   ShardSeen seen;
   for (DesiredObject& object : objects) {
     if (!IsDeployment(object)) continue;
-    const Rollout& current =
-        object.Key().name == api::kShardWebhookName ? health.webhook : health.controller;
+    const Rollout& current = IsOfWebhook(object) ? health.webhook : health.controller;
     if (MarkTemplate(object.body, current.exists, current.mark, health.available())) {
       seen.outdated = true;
     } else if (current.mark && !current.complete) {
@@ -329,16 +378,21 @@ void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
 TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& log) const {
   OperandNames names = NamesIn(ns);
   std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
-  // The shard created its Lease, and without its Role cannot create it again.
-  objects.push_back({kube::kLeases, {ns, names.controller}});
-  objects.push_back({kube::kSecrets, {ns, names.webhook}});
+  // The shard created its Lease, and without its Role cannot create it again. The last object is
+  // one that is watched: without an authority, it tells that the teardown is not complete.
+  const ObjectId unwatched[] = {{kube::kLeases, {ns, names.controller}},
+                                {kube::kSecrets, {ns, names.webhook}}};
+  objects.insert(objects.end() - 1, std::begin(unwatched), std::end(unwatched));
   for (ObjectId& object : InOrderOfRemoval(RulePolicy(ns, {}, {}, options_))) {
     // Most namespaces have no rules.
     if (store_.Get(object.resource, object.key)) objects.push_back(std::move(object));
   }
+  std::vector<ObjectId> gating = {
+      {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}}};
+  for (ObjectId& policy : store_.GatingPoliciesOf(ns)) gating.push_back(std::move(policy));
   return {.log = log,
           .ns = ns,
-          .webhook_configuration = names.webhook_configuration,
+          .gating = std::move(gating),
           .controller_available = Observe(store_, names).controller.available,
           .choose_gates = ChooseGatesOfShard,
           .objects = std::move(objects),

@@ -4,7 +4,8 @@
 //
 // With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace:
 // certificate, permissions, controller, webhook; the webhook configuration once both are available,
-// so that no pod waits for a shard that never ran; with rules, the policy that evaluates them
+// so that no pod waits for a shard that never ran, or policies in place of both (gating/); with
+// rules, the policy that evaluates them
 // (objects/rule_policy.h), whether the shard runs or not. A change that restarts the pods of an
 // existing shard waits for its turn (upgrade_queue.h); everything else is applied at once. Without:
 // the shard is torn down (teardown/teardown.h); pods that the teardown leaves gated are released by
@@ -14,9 +15,11 @@
 
 #include <chrono>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/cluster_pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -24,6 +27,8 @@
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
 #include "operator/config_store.h"
+#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/scope_gating.h"
 #include "operator/namespaces.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
@@ -52,7 +57,8 @@ class ShardReconciler final : public kube::Reconciler {
   // Everything but `options` and `timing` outlives this.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
-                  UpgradeQueue& upgrades, kube::EventRecorder& events, ShardTiming timing = {});
+                  GatingReconciler& gating, UpgradeQueue& upgrades, kube::EventRecorder& events,
+                  ShardTiming timing = {});
 
   // Before the first reconcile: the Secrets of all authorities, as they were just read. Spares a
   // new leader two reads for each namespace; the serving certificates are checked within
@@ -76,6 +82,8 @@ class ShardReconciler final : public kube::Reconciler {
   // One attempt to apply the shard's objects.
   struct Attempt {
     ShardView view;
+    // When the next step of a switch of the gating is due.
+    std::optional<kube::Duration> next_of_gating;
     // Whether the serving certificate may be why the webhook is not available.
     bool check_certificate = false;
     // Whether the pods may show why the shard is not available.
@@ -87,14 +95,23 @@ class ShardReconciler final : public kube::Reconciler {
   };
 
   kube::Async<kube::Outcome> Provision(std::string ns, ConfigList configs,
-                                       std::string log_verbosity, const std::string& log);
+                                       api::ClusterPodPlacementConfigSpec cluster,
+                                       const std::string& log);
   // `view` says why `configs` have no shard.
   kube::Async<kube::Outcome> Deprovision(std::string ns, ConfigList configs, ShardView view,
                                          const std::string& log);
   // `attempt` is valid after an error, too.
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
-                           const std::string& log_verbosity, Attempt& attempt,
+                           const api::ClusterPodPlacementConfigSpec& cluster, Attempt& attempt,
                            const std::string& log);
+  // What can gate pods of `ns`; `view` has the rules that are left out.
+  GatingObjects GatingOf(const std::string& ns, const ConfigList& configs,
+                         const api::ClusterPodPlacementConfigSpec& cluster,
+                         const ShardView& view) const;
+  // Writes and removes what gates pods, but for the webhook.
+  kube::Async<> ApplyGating(const std::string& ns, const ConfigList& configs, GatingObjects objects,
+                            GatingPlan plan, std::string ca_bundle, Attempt& attempt,
+                            const std::string& log);
   // Writes or removes the policy that evaluates rules. Sets ShardView::left_out_rules.
   kube::Async<> ApplyRules(const std::string& ns, const ConfigList& configs, ShardView& view,
                            const std::string& log);
@@ -116,13 +133,15 @@ class ShardReconciler final : public kube::Reconciler {
   const ConfigStore& configs_;
   const Namespaces& namespaces_;
   OperandStore& store_;
+  GatingReconciler& gating_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   ShardTiming timing_;
   Teardown teardown_;
   RuleChecks rule_checks_;
-  // Both by namespace.
+  // All by namespace.
   std::map<std::string, Bundle> bundles_;
+  std::map<std::string, ScopeGating> gating_of_;
   // Since when its shard is not available; without those that are.
   std::map<std::string, kube::TimePoint> unavailable_since_;
 };

@@ -127,15 +127,17 @@ CertificateProvider::CertificateProvider(kube::Client& client, kube::Clock& cloc
                                          OperandStore& store, OperandOptions options)
     : client_(client), clock_(clock), store_(store), options_(std::move(options)) {}
 
-Async<ProviderState> CertificateProvider::Provide(api::Certificates certificates,
+Async<ProviderState> CertificateProvider::Provide(api::Certificates certificates, bool webhook,
                                                   const std::string& log) {
   ProviderState state;
   if (certificates.provider == kCertManager) {
-    Result<std::optional<Problem>> problem = co_await RequestFromCertManager(certificates, log);
+    Result<std::optional<Problem>> problem =
+        co_await RequestFromCertManager(certificates, webhook, log);
     if (!problem) co_return problem.error();
     state.problem = std::move(*problem);
   }
   for (std::string_view service : kServices) {
+    if (service == api::kWebhookName && !webhook) continue;
     Result<ProvidedCertificate> provided =
         co_await ReadProvided(client_, clock_, certificates, options_.ns, std::string(service));
     if (!provided) co_return provided.error();
@@ -162,8 +164,9 @@ Async<ProviderState> CertificateProvider::Provide(api::Certificates certificates
 }
 
 Async<std::optional<Problem>> CertificateProvider::RequestFromCertManager(
-    api::Certificates certificates, const std::string& log) {
+    api::Certificates certificates, bool webhook, const std::string& log) {
   for (std::string_view service : kServices) {
+    if (service == api::kWebhookName && !webhook) continue;
     DesiredObject certificate{kCertManagerCertificates,
                               CertManagerCertificate(certificates, service, options_)};
     Result<> applied = co_await store_.Ensure(std::move(certificate), log);
@@ -184,15 +187,20 @@ Async<std::string> CertificateProvider::CertManagerSays(std::string_view service
 
 Async<> CertificateProvider::WithdrawFromCertManager(const std::string& log) {
   for (std::string_view service : kServices) {
-    kube::ObjectKey key{options_.ns, ProvidedSecretName(kCertManager, service)};
-    Result<> removed = co_await store_.Remove(kCertManagerCertificates, key, log);
-    // Without the right there may be none; the teardown must not wait for it.
-    if (!removed && !FailedWith(removed, kube::Code::kPermissionDenied)) co_return removed.error();
-    LOG_IF(WARNING, !removed) << log << " " << removed.error();
-    removed = co_await store_.Remove(kube::kSecrets, key, log);
-    if (!removed) co_return removed.error();
+    Result<> withdrawn = co_await WithdrawFromCertManager(service, log);
+    if (!withdrawn) co_return withdrawn.error();
   }
   co_return Ok();
+}
+
+Async<> CertificateProvider::WithdrawFromCertManager(std::string_view service,
+                                                     const std::string& log) {
+  kube::ObjectKey key{options_.ns, ProvidedSecretName(kCertManager, service)};
+  Result<> removed = co_await store_.Remove(kCertManagerCertificates, key, log);
+  // Without the right there may be none; the teardown must not wait for it.
+  if (!removed && !FailedWith(removed, kube::Code::kPermissionDenied)) co_return removed.error();
+  LOG_IF(WARNING, !removed) << log << " " << removed.error();
+  co_return co_await store_.Remove(kube::kSecrets, std::move(key), log);
 }
 
 }  // namespace operator_

@@ -79,15 +79,19 @@ class CertificateProvider {
   CertificateProvider(kube::Client& client, kube::Clock& clock, OperandStore& store,
                       OperandOptions options);
 
-  // Asks the provider for certificates, and reads them. `log`, here and below: Request::log.
-  kube::Async<ProviderState> Provide(api::Certificates certificates, const std::string& log);
-  // Deletes what Provide() has asked cert-manager for, with its Secrets.
+  // Asks the provider for certificates, and reads them: for all components, or without the webhook.
+  // `log`, here and below: Request::log.
+  kube::Async<ProviderState> Provide(api::Certificates certificates, bool webhook,
+                                     const std::string& log);
+  // Deletes what Provide() has asked cert-manager for, with its Secrets: all, or what is for one
+  // Service.
   kube::Async<> WithdrawFromCertManager(const std::string& log);
+  kube::Async<> WithdrawFromCertManager(std::string_view service, const std::string& log);
 
  private:
   // Why the Certificates cannot be applied.
   kube::Async<std::optional<Problem>> RequestFromCertManager(api::Certificates certificates,
-                                                             const std::string& log);
+                                                             bool webhook, const std::string& log);
   // The message of the Certificate's condition Ready; "" if there is none.
   kube::Async<std::string> CertManagerSays(std::string_view service);
 

@@ -35,6 +35,8 @@ constexpr Resource kClusterConfigs = kube::ResourceOf<api::ClusterPodPlacementCo
 // last the permissions.
 constexpr Resource kOperands[] = {kube::kValidatingWebhookConfigurations,
                                   kube::kMutatingWebhookConfigurations,
+                                  kube::kMutatingAdmissionPolicyBindings,
+                                  kube::kMutatingAdmissionPolicies,
                                   kube::kValidatingAdmissionPolicyBindings,
                                   kube::kValidatingAdmissionPolicies,
                                   kube::kPodDisruptionBudgets,
@@ -49,7 +51,8 @@ constexpr Resource kOperands[] = {kube::kValidatingWebhookConfigurations,
                                   kube::kClusterRoleBindings,
                                   kube::kClusterRoles,
                                   kube::kServiceAccounts};
-constexpr size_t kWebhookConfigurations = 2;
+// How many of them gate pods or refuse.
+constexpr size_t kGating = 4;
 
 // Whether an available operator can do the teardown.
 Async<bool> OperatorAvailable(Client& client, const std::vector<Unstructured>& objects) {
@@ -69,6 +72,8 @@ Async<bool> OperatorAvailable(Client& client, const std::vector<Unstructured>& o
 Async<> DeleteManaged(Client& client, Resource resource, const std::vector<Unstructured>& keep) {
   kube::ListOptions options{.label_selector = std::string(kManagedBySelector)};
   auto found = co_await kube::ListObjects(client, resource, std::move(options));
+  // An older API server does not know MutatingAdmissionPolicies.
+  if (IsNotFound(found)) co_return Ok();
   if (!found) co_return found.error();
   for (const Unstructured& object : found->items) {
     auto kept = [&](const Unstructured& other) {
@@ -97,7 +102,7 @@ Async<> UngatePods(Client& client, Clock& clock, TimePoint deadline, std::string
 Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructured>& keep,
                        TimePoint deadline, std::string& failures) {
   for (size_t i = 0; i < std::size(kOperands); ++i) {
-    if (i == kWebhookConfigurations) {
+    if (i == kGating) {
       auto ungated = co_await UngatePods(client, clock, deadline, failures);
       if (!ungated) co_return ungated.error();
     }

@@ -54,6 +54,9 @@ class UndeployTest : public testing::Test {
     // Of rules.
     api_.CreateJson(kube::kValidatingAdmissionPolicies, webhook);
     api_.CreateJson(kube::kValidatingAdmissionPolicyBindings, webhook);
+    // Of the gating by policy.
+    api_.CreateJson(kube::kMutatingAdmissionPolicies, webhook);
+    api_.CreateJson(kube::kMutatingAdmissionPolicyBindings, webhook);
   }
   void CreateGated(const std::string& name) {
     api_.Create<Pod>(MakePod(name).Phase("Pending").Gate(api::kClusterGate).Gate(api::kLocalGate));
@@ -64,6 +67,8 @@ class UndeployTest : public testing::Test {
   bool OperatorIsRemoved() {
     return !api_.GetJson(kube::kNamespaces, {"", "ops"}) &&
            !api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"}) &&
+           !api_.GetJson(kube::kMutatingAdmissionPolicies, {"", "pod-placement"}) &&
+           !api_.GetJson(kube::kMutatingAdmissionPolicyBindings, {"", "pod-placement"}) &&
            !api_.GetJson(kube::kValidatingAdmissionPolicies, {"", "pod-placement"}) &&
            !api_.GetJson(kube::kValidatingAdmissionPolicyBindings, {"", "pod-placement"});
   }
@@ -84,6 +89,14 @@ TEST_F(UndeployTest, UngatesEveryPod) {
   EXPECT_FALSE(IsGated("a"));
   EXPECT_FALSE(IsGated("b"));
   EXPECT_TRUE(OperatorIsRemoved());
+}
+
+// Before Kubernetes 1.36.
+TEST_F(UndeployTest, AnApiServerNeedNotKnowPoliciesThatGatePods) {
+  api_.FailNext(Error::FromHttpStatus(404, "NotFound", "no such resource"), "/mutatingadmission",
+                1000);
+  EXPECT_THAT(Run(), kube::IsOk());
+  EXPECT_FALSE(api_.GetJson(kube::kMutatingWebhookConfigurations, {"", "pod-placement"}));
 }
 
 TEST_F(UndeployTest, APodWhoseWriteIsRefusedDelaysNoStep) {

@@ -3,7 +3,9 @@
 
 #include <glog/logging.h>
 
-#include <set>
+#include <algorithm>
+#include <iterator>
+#include <utility>
 
 #include "api/names.h"
 #include "kube/client/typed.h"
@@ -39,6 +41,15 @@ constexpr Resource kWatched[] = {kube::kDeployments,
                                  kube::kValidatingAdmissionPolicies,
                                  kube::kValidatingAdmissionPolicyBindings};
 
+// In the order of removal: a policy that is left shows that the removal is not complete.
+constexpr Resource kGatingPolicies[] = {kube::kMutatingAdmissionPolicyBindings,
+                                        kube::kMutatingAdmissionPolicies};
+
+bool IsGatingPolicy(std::string_view plural) {
+  return std::any_of(std::begin(kGatingPolicies), std::end(kGatingPolicies),
+                     [&](const Resource& resource) { return resource.plural == plural; });
+}
+
 // Of a trimmed object.
 std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }
 
@@ -51,33 +62,70 @@ std::string ShardNamespaceOf(const Unstructured& object) {
 
 OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
     : client_(client), clock_(clock) {
-  for (const Resource& resource : kWatched) {
-    kube::InformerOptions<Unstructured> options;
-    options.label_selector = std::string(kManagedBySelector);
-    options.resource = resource;
-    // There is one, and the operator has no permission for others.
-    if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
-      options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
-    }
-    // The operator may not read others.
-    if (resource.kind == kube::kConfigMaps.kind)
-      options.field_selector = "metadata.name=" + std::string(kSettingsName);
-    options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
-    auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
-    informer->OnEvent([this](kube::EventType, const Unstructured& object) {
-      if (listener_) listener_(object);
-    });
-    informers_.emplace(std::string(resource.plural), std::move(informer));
+  for (const Resource& resource : kWatched) AddInformer(resource);
+  for (const Resource& resource : kGatingPolicies) AddInformer(resource);
+}
+
+void OperandStore::AddInformer(const Resource& resource) {
+  kube::InformerOptions<Unstructured> options;
+  options.label_selector = std::string(kManagedBySelector);
+  options.resource = resource;
+  // There is one, and the operator has no permission for others.
+  if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
+    options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
   }
+  // The operator may not read others.
+  if (resource.kind == kube::kConfigMaps.kind)
+    options.field_selector = "metadata.name=" + std::string(kSettingsName);
+  options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
+  auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
+  informer->OnEvent([this, resource](kube::EventType type, const Unstructured& object) {
+    if (IsGatingPolicy(resource.plural)) FollowGatingPolicy(resource, type, object);
+    if (listener_) listener_(object);
+  });
+  informers_.emplace(std::string(resource.plural), std::move(informer));
+}
+
+void OperandStore::FollowGatingPolicy(const Resource& resource, kube::EventType type,
+                                      const Unstructured& object) {
+  std::string ns = ShardNamespaceOf(object);
+  if (ns.empty()) return;
+  auto id = std::make_pair(resource.plural, object.metadata().name());
+  if (type != kube::EventType::kDeleted) {
+    gating_policies_[ns].insert(std::move(id));
+    return;
+  }
+  auto of_namespace = gating_policies_.find(ns);
+  if (of_namespace == gating_policies_.end()) return;
+  of_namespace->second.erase(id);
+  if (of_namespace->second.empty()) gating_policies_.erase(of_namespace);
 }
 
 void OperandStore::Start(kube::TaskGroup& tasks) {
-  for (auto& [plural, informer] : informers_) tasks.Spawn("watch-" + plural, informer->Run());
+  tasks_ = &tasks;
+  for (auto& [plural, informer] : informers_) {
+    if (!IsGatingPolicy(plural)) tasks.Spawn("watch-" + plural, informer->Run());
+  }
 }
 
 Async<> OperandStore::WaitForSync() {
   for (auto& [plural, informer] : informers_) {
+    if (IsGatingPolicy(plural)) continue;
     Result<> synced = co_await informer->WaitForSync();
+    if (!synced) co_return synced.error();
+  }
+  co_return Ok();
+}
+
+Async<> OperandStore::WatchGatingPolicies() {
+  bool start = !std::exchange(watches_gating_policies_, true);
+  for (const Resource& resource : kGatingPolicies) {
+    Informer& informer = *informers_.find(resource.plural)->second;
+    if (start) tasks_->Spawn("watch-" + std::string(resource.plural), informer.Run());
+  }
+  for (const Resource& resource : kGatingPolicies) {
+    Informer& informer = *informers_.find(resource.plural)->second;
+    Result<> synced = co_await informer.WaitForSync();
     if (!synced) co_return synced.error();
   }
   co_return Ok();
@@ -103,6 +151,18 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
     });
   }
   return {namespaces.begin(), namespaces.end()};
+}
+
+std::vector<ObjectId> OperandStore::GatingPoliciesOf(const std::string& ns) const {
+  std::vector<ObjectId> objects;
+  auto of_namespace = gating_policies_.find(ns);
+  if (of_namespace == gating_policies_.end()) return objects;
+  for (const Resource& resource : kGatingPolicies) {
+    for (const auto& [plural, name] : of_namespace->second) {
+      if (plural == resource.plural) objects.push_back({resource, {"", name}});
+    }
+  }
+  return objects;
 }
 
 Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::string hash) {

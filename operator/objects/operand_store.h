@@ -5,14 +5,18 @@
 // operator applied to the stored object are not the desired ones (owned_fields.h); otherwise it
 // costs no write, also after a restart. No mark on the object could prove that, as the owner of its
 // namespace may write all of it. Kinds that are not watched (PodDisruptionBudget) are read every
-// hour. Thread: the client's.
+// hour. The kinds of policies that gate pods are watched from WatchGatingPolicies() on, as not
+// every API server knows them. Thread: the client's.
 #pragma once
 
 #include <functional>
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -36,12 +40,17 @@ class OperandStore {
   // Starts the watches; `tasks` must be stopped before this is destroyed.
   void Start(kube::TaskGroup& tasks);
   kube::Async<> WaitForSync();
+  // After Start(): watches the policies that gate pods and their bindings, and waits until they are
+  // known. To be called only if the API server knows these kinds: it would wait for them.
+  kube::Async<> WatchGatingPolicies();
 
   // The object, trimmed (trim.h); nullopt if it does not exist or its kind is not watched.
   std::optional<kube::Unstructured> Get(const kube::Resource& resource,
                                         const kube::ObjectKey& key) const;
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
+  // The policies that gate pods of the shard of `ns`, and their bindings, in the order of removal.
+  std::vector<ObjectId> GatingPoliciesOf(const std::string& ns) const;
 
   // Applies `object` where needed, or removes it if it is not wanted. Errors: the API server's.
   // `log`, here and below: the start of log lines, Request::log.
@@ -64,7 +73,10 @@ class OperandStore {
     kube::TimePoint at;
   };
 
+  void AddInformer(const kube::Resource& resource);
   const Informer* InformerOf(const kube::Resource& resource) const;
+  void FollowGatingPolicy(const kube::Resource& resource, kube::EventType type,
+                          const kube::Unstructured& object);
   // True if the stored object is as desired, for which OwnedHashOf() is `hash`.
   kube::Async<bool> IsAsDesired(kube::Resource resource, kube::ObjectKey key, std::string hash);
 
@@ -73,6 +85,10 @@ class OperandStore {
   Listener listener_;
   // By plural.
   std::map<std::string, std::unique_ptr<Informer>, std::less<>> informers_;
+  // By shard namespace: plural and name.
+  std::map<std::string, std::set<std::pair<std::string_view, std::string>>> gating_policies_;
+  kube::TaskGroup* tasks_ = nullptr;
+  bool watches_gating_policies_ = false;
   // By plural and key.
   std::map<std::pair<std::string, kube::ObjectKey>, Applied> applied_;
 };

@@ -4,59 +4,19 @@
 #include <utility>
 
 #include "api/names.h"
-#include "kube/client/typed.h"
-#include "kube/types/kinds.h"
+#include "operator/objects/dry_run_probe.h"
 
 namespace operator_ {
-namespace {
-
-using kube::Json;
-
-// A Deployment that every admission policy accepts. It has no label of the operator's objects, as
-// it is none.
-Json ProbeDeployment(const OperandOptions& options) {
-  const Json labels = {{std::string(api::kPolicyProbeLabel), "true"}};
-  Json container = {{"name", "probe"},
-                    {"image", options.webhook_image},
-                    {"resources",
-                     {{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
-                      {"limits", {{"cpu", "500m"}, {"memory", "64Mi"}}}}},
-                    {"securityContext",
-                     {{"allowPrivilegeEscalation", false},
-                      {"readOnlyRootFilesystem", true},
-                      {"capabilities", {{"drop", {"ALL"}}}}}}};
-  Json pod = {{"automountServiceAccountToken", false},
-              {"securityContext",
-               {{"runAsNonRoot", true}, {"seccompProfile", {{"type", "RuntimeDefault"}}}}},
-              {"containers", Json::array({std::move(container)})}};
-  return {{"apiVersion", kube::kDeployments.ApiVersion()},
-          {"kind", std::string(kube::kDeployments.kind)},
-          {"metadata",
-           {{"name", std::string(api::kPolicyWebhookName) + "-probe"},
-            {"namespace", options.ns},
-            {"labels", labels}}},
-          {"spec",
-           {{"replicas", 0},
-            {"selector", {{"matchLabels", labels}}},
-            {"template", {{"metadata", {{"labels", labels}}}, {"spec", std::move(pod)}}}}}};
-}
-
-}  // namespace
 
 kube::Async<bool> IsConfigured(kube::Client& client, std::string hash,
                                const OperandOptions& options) {
-  kube::ApiRequest request{.method = kube::Method::kPost,
-                           .target = kube::kDeployments.Path(options.ns),
-                           .content_type = std::string(kube::kJson),
-                           .accept = std::string(kube::kJson),
-                           .body = ProbeDeployment(options).dump()};
-  kube::AddQuery(request.target, "dryRun", "All");
-  kube::Result<kube::Unstructured> answer =
-      co_await kube::CallFor<kube::Unstructured>(client, std::move(request));
+  DryRunProbe probe{.name = std::string(api::kPolicyWebhookName) + "-probe",
+                    .label = api::kPolicyProbeLabel,
+                    .label_value = "true",
+                    .annotation = api::kPolicyProbeAnnotation};
+  kube::Result<std::string> answer = co_await AnnotationOf(client, std::move(probe), options);
   if (!answer) co_return answer.error().Prefix("probe of the policy webhook");
-  const auto& annotations = answer->metadata().annotations();
-  auto found = annotations.find(std::string(api::kPolicyProbeAnnotation));
-  co_return found != annotations.end() && found->second == hash;
+  co_return *answer == hash;
 }
 
 }  // namespace operator_

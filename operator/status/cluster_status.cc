@@ -4,6 +4,12 @@
 #include "operator/status/remedies.h"
 
 namespace operator_ {
+namespace {
+
+// The reason of conditions about the webhook where there is none.
+constexpr char kGatedByPolicy[] = "GatedByPolicy";
+
+}  // namespace
 
 api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacementConfig& config,
                                                    const ClusterView& view, kube::WallTime now) {
@@ -28,25 +34,33 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   };
 
   bool deprovisioning = !view.deprovisioning.empty();
-  bool available = view.operands.available() && view.operands.webhook_configured;
-  bool complete = view.operands.complete();
-  if (available) {
-    set(api::kAvailable, true, "AllComponentsReady", "controller and webhook are available");
+  const OperandHealth& operands = view.operands;
+  bool by_policy = operands.by_policy;
+  if (operands.works()) {
+    set(api::kAvailable, true, "AllComponentsReady",
+        by_policy ? "the controller is available, and policies gate the pods"
+                  : "controller and webhook are available");
   } else {
     set(api::kAvailable, false, deprovisioning ? "Deprovisioning" : "NotAllComponentsReady",
         deprovisioning ? "the operands are being removed" : "not all components are available");
   }
   if (deprovisioning) {
     set(api::kProgressing, false, "Deprovisioning", "the operands are being removed");
-  } else if (complete) {
-    set(api::kProgressing, false, "AllComponentsReady", "controller and webhook are rolled out");
+  } else if (operands.complete()) {
+    set(api::kProgressing, false, "AllComponentsReady",
+        by_policy ? "the controller is rolled out" : "controller and webhook are rolled out");
+  } else if (operands.switching) {
+    set(api::kProgressing, true, "SwitchingGating",
+        by_policy ? "policies take over from the webhook" : "the webhook takes over from policies");
   } else {
     set(api::kProgressing, true, "RollingOut", "the operands are being rolled out");
   }
   if (!config.problems.empty()) {
     set(api::kDegraded, true, "InvalidSpec", api::Describe(config.problems));
-  } else if (view.operands.problem) {
-    set(api::kDegraded, true, view.operands.problem->reason, WithRemedy(*view.operands.problem));
+  } else if (operands.problem) {
+    set(api::kDegraded, true, operands.problem->reason, WithRemedy(*operands.problem));
+  } else if (view.gating) {
+    set(api::kDegraded, true, view.gating->reason, WithRemedy(*view.gating));
   } else if (view.named_objects) {
     set(api::kDegraded, true, view.named_objects->reason, WithRemedy(*view.named_objects));
   } else {
@@ -57,9 +71,19 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   } else {
     set(api::kDeprovisioning, false, "NotDeleted", "the configuration is not being deleted");
   }
-  set_not_rolled_out(api::kControllerNotRolledOut, view.operands.controller);
-  set_not_rolled_out(api::kWebhookNotRolledOut, view.operands.webhook);
-  if (view.operands.webhook_configured) {
+  set_not_rolled_out(api::kControllerNotRolledOut, operands.controller);
+  if (by_policy) {
+    set(api::kWebhookNotRolledOut, false, kGatedByPolicy, "policies gate the pods");
+  } else {
+    set_not_rolled_out(api::kWebhookNotRolledOut, operands.webhook);
+  }
+  if (by_policy && operands.policies_configured) {
+    set(api::kMutatingWebhookConfigurationNotAvailable, false, kGatedByPolicy,
+        "policies gate the pods");
+  } else if (by_policy) {
+    set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
+        "the policies that gate pods are created when the controller is available");
+  } else if (operands.webhook_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
         "the API server calls the webhook");
   } else {

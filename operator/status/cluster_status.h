@@ -16,6 +16,8 @@ struct ClusterView {
   OperandHealth operands;
   // The problem of the objects that the config names.
   std::optional<Problem> named_objects;
+  // Why webhooks gate the pods although spec.gating is Policy.
+  std::optional<Problem> gating;
   // How the provider of certificates does, if there is one: with a reason, and a message unless its
   // certificates are in use.
   std::optional<Problem> certificates;

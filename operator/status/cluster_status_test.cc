@@ -46,6 +46,47 @@ TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
             "Available Progressing PodPlacementWebhookNotRolledOut ShardsUpToDate ");
 }
 
+// Gating by policy.
+TEST(ClusterStatusTest, PoliciesNeedNoWebhook) {
+  ClusterView view = Running();
+  view.operands.webhook = {};
+  view.operands.webhook_configured = false;
+  view.operands.by_policy = true;
+  EXPECT_EQ(TrueOnes(view), "Progressing MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
+  view.operands.policies_configured = true;
+  EXPECT_EQ(TrueOnes(view), "Available ShardsUpToDate ");
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kWebhookNotRolledOut)->reason,
+            "GatedByPolicy");
+}
+
+TEST(ClusterStatusTest, ASwitchOfTheGatingIsAvailableAndProgressing) {
+  ClusterView view = Running();
+  view.operands.by_policy = true;
+  view.operands.switching = true;
+  EXPECT_EQ(TrueOnes(view),
+            "Available Progressing MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
+  view.operands.policies_configured = true;
+  EXPECT_EQ(TrueOnes(view), "Available Progressing ShardsUpToDate ");
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_EQ(api::FindCondition(status.conditions, api::kProgressing)->reason, "SwitchingGating");
+  // And back: the webhook does not run yet.
+  view.operands = {
+      .controller = view.operands.controller, .policies_configured = true, .switching = true};
+  EXPECT_EQ(TrueOnes(view),
+            "Available Progressing PodPlacementWebhookNotRolledOut "
+            "MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
+}
+
+TEST(ClusterStatusTest, AnApiServerWithoutPoliciesIsDegraded) {
+  ClusterView view = Running();
+  view.gating = Problem{"GatingByPolicyNotSupported", "no such kind"};
+  EXPECT_EQ(TrueOnes(view), "Available Degraded ShardsUpToDate ");
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+  EXPECT_NE(api::FindCondition(status.conditions, api::kDegraded)->message.find("1.36"),
+            std::string::npos);
+}
+
 TEST(ClusterStatusTest, AProblemIsDegraded) {
   ClusterView view = Running();
   view.operands.problem = Problem{"ImagePullBackOff", "pod p: no"};

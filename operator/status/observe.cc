@@ -66,9 +66,11 @@ Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied, 
   }
   if (health.available()) {
     // Replicas of the older template may still serve.
-    health.problem = health.controller.problem ? health.controller.problem : health.webhook.problem;
+    health.problem = health.controller.problem;
+    if (!health.problem && !health.by_policy) health.problem = health.webhook.problem;
     co_return Ok();
   }
+  // One of the needed ones is not available.
   bool webhook = health.controller.available;
   std::string name = webhook ? names.webhook : names.controller;
   const Rollout& rollout = webhook ? health.webhook : health.controller;

@@ -23,7 +23,7 @@ struct OperandNames {
 // The Deployment ns/deployment, from the store.
 Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment);
 
-// From the store; without `problem`.
+// From the store; without `problem`, and what is about policies.
 OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 
 // Sets `health.problem`: to the error in `applied` if there is one, else to the reason why the

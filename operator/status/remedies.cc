@@ -33,7 +33,7 @@ constexpr std::string_view kCrashRemedy = "read the log of the container: kubect
 constexpr std::string_view kDescribeRemedy =
     "kubectl describe shows the events of the Deployment's ReplicaSets and pods";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kRemedies = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedies = {{
     {"QuotaExceeded",
      "raise the ResourceQuota: a shard needs two pods, and a third one during an upgrade"},
     {"LimitRange",
@@ -66,6 +66,11 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 21> kRemedie
     {"InvalidReference", "correct the field or the object that it names"},
     {"InvalidSpec", "correct the fields that the message names"},
     {"RulesNotApplied", "correct or remove the rules that the message names"},
+    {"GatingByPolicyNotSupported",
+     "upgrade all API servers to Kubernetes 1.36, or set spec.gating to Webhook"},
+    {"GatingByPolicyNotInForce",
+     "enable the admission plugin MutatingAdmissionPolicy in all API servers, exempt the operator "
+     "from what refuses the dry run of a Deployment, or set spec.gating to Webhook"},
 }};
 
 // All operands meet the strictest Pod Security Standard, so a refused one is a wrong template.

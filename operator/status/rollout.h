@@ -40,11 +40,25 @@ struct OperandHealth {
   Rollout webhook;
   // The webhook configuration exists, with the entries that it has to have.
   bool webhook_configured = false;
+  // The same for the policies that gate pods.
+  bool policies_configured = false;
+  // Policies are what is to gate the pods: the webhook is not needed.
+  bool by_policy = false;
+  // What gated the pods before is being removed, or will be.
+  bool switching = false;
   // Why an operand does not run, or cannot be applied.
   std::optional<Problem> problem;
 
-  bool available() const { return controller.available && webhook.available; }
-  bool complete() const { return controller.complete && webhook.complete && webhook_configured; }
+  // The operands that are needed.
+  bool available() const { return controller.available && (by_policy || webhook.available); }
+  bool rolled_out() const { return controller.complete && (by_policy || webhook.complete); }
+  bool configured() const { return by_policy ? policies_configured : webhook_configured; }
+  bool complete() const { return rolled_out() && configured() && !switching; }
+  // New pods are gated, and released; while `switching`, by either mechanism.
+  bool works() const {
+    return controller.available &&
+           (policies_configured || (webhook.available && webhook_configured));
+  }
 };
 
 // `deployment`: nullptr if it does not exist.

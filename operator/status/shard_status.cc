@@ -33,6 +33,14 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   }
   if (!shard.operands.controller.available)
     return {false, "ControllerNotAvailable", "the namespace's controller is not available"};
+  if (shard.operands.policies_configured) {
+    return {true, "AsExpected",
+            "the controller of this namespace is available, and policies gate the pods"};
+  }
+  if (shard.operands.by_policy && !shard.operands.works()) {
+    return {false, "PoliciesNotConfigured",
+            "the policies that gate pods of this namespace are not written yet"};
+  }
   if (!shard.operands.webhook.available)
     return {false, "WebhookNotAvailable", "the namespace's webhook is not available"};
   if (!shard.operands.webhook_configured) {
@@ -67,11 +75,21 @@ Verdict ProgressingOf(const api::PodPlacementConfig& config, const ShardView& sh
   }
   if (!shard.operands.controller.complete)
     return {true, "RollingOut", "the namespace's controller is being rolled out"};
-  if (!shard.operands.webhook.complete)
+  bool by_policy = shard.operands.by_policy;
+  if (!by_policy && !shard.operands.webhook.complete)
     return {true, "RollingOut", "the namespace's webhook is being rolled out"};
-  if (!shard.operands.webhook_configured)
-    return {true, "RollingOut", "the webhook configuration is being written"};
-  return {false, "AsExpected", "controller and webhook are rolled out"};
+  if (!shard.operands.configured()) {
+    return {true, "RollingOut",
+            by_policy ? "the policies are being written"
+                      : "the webhook configuration is being written"};
+  }
+  if (shard.operands.switching) {
+    return {true, "SwitchingGating",
+            by_policy ? "policies take over from the namespace's webhook"
+                      : "the namespace's webhook takes over from policies"};
+  }
+  return {false, "AsExpected",
+          by_policy ? "the controller is rolled out" : "controller and webhook are rolled out"};
 }
 
 Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard,

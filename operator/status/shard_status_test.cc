@@ -63,6 +63,31 @@ TEST(ShardStatusTest, NamesTheFirstMissingPart) {
        "False WebhookNotAvailable", "True RollingOut"},
       {"not configured", [](ShardView& view) { view.operands.webhook_configured = false; },
        "False WebhookNotConfigured", "True RollingOut"},
+      {"policies",
+       [](ShardView& view) {
+         view.operands = {.controller = view.operands.controller,
+                          .policies_configured = true,
+                          .by_policy = true};
+       },
+       "True AsExpected", "False AsExpected"},
+      {"no policies yet",
+       [](ShardView& view) {
+         view.operands = {.controller = view.operands.controller, .by_policy = true};
+       },
+       "False PoliciesNotConfigured", "True RollingOut"},
+      {"from webhook to policies",
+       [](ShardView& view) {
+         view.operands.policies_configured = true;
+         view.operands.by_policy = true;
+         view.operands.switching = true;
+       },
+       "True AsExpected", "True SwitchingGating"},
+      {"from policies to webhook",
+       [](ShardView& view) {
+         view.operands.policies_configured = true;
+         view.operands.switching = true;
+       },
+       "True AsExpected", "True SwitchingGating"},
       {"update", [](ShardView& view) { view.operands.controller.complete = false; },
        "True AsExpected", "True RollingOut"},
       {"no cluster config", [](ShardView& view) { view = {.none = NoShard::kNoClusterConfig}; },

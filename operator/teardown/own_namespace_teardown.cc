@@ -67,7 +67,7 @@ Async<> OwnNamespaceTeardown::Run() {
 }
 
 Async<bool> OwnNamespaceTeardown::Pass(bool ungate) {
-  Result<bool> configured = co_await RemoveWebhookConfigurations();
+  Result<bool> configured = co_await StopGating();
   Result<> finalizers = co_await RemoveClusterConfigFinalizers();
   Result<bool> gated = co_await UngatePods(ungate);
   if (!gated) co_return gated.error();
@@ -97,16 +97,30 @@ Async<bool> OwnNamespaceTeardown::UngatePods(bool ungate) {
   co_return round.gated > 0;
 }
 
-Async<bool> OwnNamespaceTeardown::RemoveWebhookConfigurations() {
+Async<bool> OwnNamespaceTeardown::StopGating() {
+  bool any = false;
+  Result<> all = Ok();
+  for (const kube::Resource& resource :
+       {kube::kMutatingWebhookConfigurations, kube::kMutatingAdmissionPolicyBindings,
+        kube::kMutatingAdmissionPolicies}) {
+    Result<bool> removed = co_await RemoveAll(resource);
+    if (!removed) all = removed.error();
+    any = any || (removed && *removed);
+  }
+  if (!all) co_return all.error();
+  co_return any;
+}
+
+Async<bool> OwnNamespaceTeardown::RemoveAll(kube::Resource resource) {
   kube::ListOptions ours{.label_selector = std::string(kManagedBySelector)};
   Result<kube::TypedList<Unstructured>> found =
-      co_await kube::ListObjects(client_, kube::kMutatingWebhookConfigurations, std::move(ours));
+      co_await kube::ListObjects(client_, resource, std::move(ours));
+  if (IsNotFound(found)) co_return false;
   if (!found) co_return found.error();
   Result<bool> any = !found->items.empty();
-  for (const Unstructured& configuration : found->items) {
-    ObjectKey key = kube::KeyOf(configuration);
-    Result<> deleted =
-        co_await kube::DeleteObject(client_, kube::kMutatingWebhookConfigurations, std::move(key));
+  for (const Unstructured& object : found->items) {
+    ObjectKey key = kube::KeyOf(object);
+    Result<> deleted = co_await kube::DeleteObject(client_, resource, std::move(key));
     if (!deleted && !IsNotFound(deleted)) any = deleted.error();
   }
   co_return any;

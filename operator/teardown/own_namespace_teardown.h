@@ -10,7 +10,8 @@
 //
 // The content of a namespace is deleted in no order, some seconds after the namespace was marked
 // for deletion. All permissions, tokens and controllers exist until then. In that time the webhook
-// configurations are deleted, the controllers get a moment to drain their pods, the remaining pods
+// configurations and the policies that gate pods are deleted, the controllers get a moment to drain
+// their pods, the remaining pods
 // are ungated as they are, and the ClusterPodPlacementConfig loses the finalizers that the operator
 // can no longer handle. All other objects of the operator are owned by the Namespace and deleted
 // with it (objects/metadata.h). Every replica does this; steps that another replica has done are
@@ -33,7 +34,7 @@ namespace operator_ {
 struct OwnNamespaceTeardownTiming {
   // How long the controllers may take to drain their pods.
   std::chrono::milliseconds drain{2'000};
-  // API servers may call a webhook for a moment after its configuration was deleted: pods are
+  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
   // listed for at least this long.
   std::chrono::milliseconds settle{2'000};
   // The longest teardown, even if pods are still gated.
@@ -60,10 +61,13 @@ class OwnNamespaceTeardown {
   kube::Async<> Run();
 
  private:
-  // Attempts every step once; pods are ungated only if `ungate`. Returns: whether there was a
-  // webhook configuration or a gated pod. Errors: the last one.
+  // Attempts every step once; pods are ungated only if `ungate`. Returns: whether there was
+  // something that gates pods, or a gated pod. Errors: the last one.
   kube::Async<bool> Pass(bool ungate);
-  kube::Async<bool> RemoveWebhookConfigurations();
+  // Removes what gates pods.
+  kube::Async<bool> StopGating();
+  // The operator's objects of a kind, which the API server need not know.
+  kube::Async<bool> RemoveAll(kube::Resource resource);
   kube::Async<bool> UngatePods(bool ungate);
   kube::Async<> RemoveClusterConfigFinalizers();
 

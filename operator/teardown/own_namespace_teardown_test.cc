@@ -52,10 +52,13 @@ class OwnNamespaceTeardownTest : public testing::Test {
     api_.DeleteJson(kube::kNamespaces, {"", name});
     kube::Drain(io_);
   }
-  void CreateWebhookConfiguration(const std::string& name, std::string_view manager) {
+  void Create(const kube::Resource& kind, const std::string& name, std::string_view manager) {
     Json object = {{"metadata", {{"name", name}}}};
     object["metadata"]["labels"][std::string(kManagedByLabel)] = std::string(manager);
-    api_.CreateJson(kube::kMutatingWebhookConfigurations, object);
+    api_.CreateJson(kind, object);
+  }
+  void CreateWebhookConfiguration(const std::string& name, std::string_view manager) {
+    Create(kube::kMutatingWebhookConfigurations, name, manager);
   }
   bool HasWebhookConfiguration(const std::string& name) {
     return api_.GetJson(kube::kMutatingWebhookConfigurations, {"", name}).has_value();
@@ -97,6 +100,33 @@ TEST_F(OwnNamespaceTeardownTest, IsDueWhenItsOwnNamespaceIsDeleted) {
   DeleteNamespace("ops");
   EXPECT_TRUE(teardown_.due());
   EXPECT_EQ(due_calls_, 1);
+}
+
+TEST_F(OwnNamespaceTeardownTest, NoPolicyGatesPodsAnyMore) {
+  const kube::Resource kinds[] = {kube::kMutatingAdmissionPolicies,
+                                  kube::kMutatingAdmissionPolicyBindings};
+  for (const kube::Resource& kind : kinds) {
+    Create(kind, "ours", kManagedBy);
+    Create(kind, "of-another-product", "somebody");
+  }
+  Run();
+  kube::Drain(io_);
+  for (const kube::Resource& kind : kinds) {
+    EXPECT_FALSE(api_.GetJson(kind, {"", "ours"}));
+    EXPECT_TRUE(api_.GetJson(kind, {"", "of-another-product"}));
+  }
+}
+
+// Before Kubernetes 1.36.
+TEST_F(OwnNamespaceTeardownTest, AnApiServerNeedNotKnowPolicies) {
+  api_.FailNext(Error::FromHttpStatus(404, "NotFound", "no such resource"), "/mutatingadmission",
+                1000);
+  CreateWebhookConfiguration("of-the-cluster", kManagedBy);
+  Run();
+  Pass(5s);
+  EXPECT_FALSE(HasWebhookConfiguration("of-the-cluster"));
+  ASSERT_TRUE(result_);
+  EXPECT_THAT(*result_, kube::IsOk());
 }
 
 TEST_F(OwnNamespaceTeardownTest, NoPodIsGatedAnyMore) {

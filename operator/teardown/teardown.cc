@@ -50,13 +50,10 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
     Result<bool> left = co_await AnythingLeft(scope);
     if (!left) co_return left.error();
     if (!*left) co_return Outcome::Done();
-    kube::ObjectKey configuration{"", scope.webhook_configuration};
-    Result<> removed = co_await store_.Remove(kube::kMutatingWebhookConfigurations,
-                                              std::move(configuration), scope.log);
-    if (!removed) co_return removed.error();
-    Begin(scope.ns);
     LOG(INFO) << scope.log << " teardown begins";
   }
+  Result<> stopped = co_await StopGating(scope);
+  if (!stopped) co_return stopped.error();
 
   State& state = running_[scope.ns];
   Result<bool> complete = co_await UngatePods(scope, state);
@@ -70,7 +67,7 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
     ReportGatedPods(scope, state);
   }
   if (waited < timing_.settle) {
-    state.waits_for = "the API server may still call the webhook";
+    state.waits_for = "the API server may still gate pods";
     co_return Outcome::After(timing_.poll);
   }
 
@@ -82,15 +79,35 @@ Async<Outcome> Teardown::Run(TeardownScope scope) {
 }
 
 Async<bool> Teardown::AnythingLeft(const TeardownScope& scope) {
-  if (store_.Get(kube::kMutatingWebhookConfigurations, {"", scope.webhook_configuration}))
-    co_return true;
-  for (const ObjectId& object : scope.objects) {
-    if (store_.Get(object.resource, object.key)) co_return true;
+  for (const std::vector<ObjectId>* objects : {&scope.gating, &scope.objects}) {
+    for (const ObjectId& object : *objects) {
+      if (store_.Get(object.resource, object.key)) co_return true;
+    }
   }
   Result<kube::core::Secret> secret =
       co_await kube::Get<kube::core::Secret>(client_, scope.authority);
   if (!secret && !IsNotFound(secret)) co_return secret.error();
   co_return secret.has_value();
+}
+
+Async<> Teardown::StopGating(const TeardownScope& scope) {
+  bool begins = !running_.contains(scope.ns);
+  std::set<std::pair<std::string_view, std::string>> removed;
+  if (!begins) removed = running_[scope.ns].removed;
+  for (size_t i = 0; i < scope.gating.size(); ++i) {
+    const auto& [resource, key] = scope.gating[i];
+    // The watch may not show yet what was written a moment ago.
+    bool due = (begins && i == 0) || store_.Get(resource, key).has_value();
+    if (!due || !removed.emplace(resource.plural, key.name).second) continue;
+    Result<> done = co_await store_.Remove(resource, key, scope.log);
+    if (!done) co_return done.error();
+  }
+  Begin(scope.ns);
+  State& state = running_[scope.ns];
+  // One that was written a moment before the teardown, and was seen a moment later.
+  if (!begins && removed.size() > state.removed.size()) state.since = clock_.Now();
+  state.removed = std::move(removed);
+  co_return Ok();
 }
 
 Async<bool> Teardown::UngatePods(const TeardownScope& scope, State& state) {

@@ -2,7 +2,7 @@
 // Teardown: removes the operands of one scope (a namespace's shard, or the cluster's operands) in
 // the order that leaves no gated pod behind (I7):
 //
-//   1. the webhook configuration: from then on no pod is gated;
+//   1. the webhook configuration and the policies: from then on no pod is gated;
 //   2. the gates: the controller drains its pods; pods that it does not release in time are ungated
 //      here;
 //   3. all other objects; last the authority's Secret, which marks a teardown that is not complete.
@@ -17,7 +17,10 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -32,7 +35,7 @@
 namespace operator_ {
 
 struct TeardownTiming {
-  // API servers may call a webhook for a moment after its configuration was deleted: pods are
+  // API servers may call a webhook, or apply a policy, for a moment after it was deleted: pods are
   // listed for at least this long.
   std::chrono::milliseconds settle{2'000};
   // How long an available controller may take to drain its pods before they are ungated here.
@@ -56,7 +59,8 @@ struct TeardownScope {
   std::string log;
   // Whose pods are looked at; empty: those of all namespaces.
   std::string ns;
-  std::string webhook_configuration;
+  // What gates pods, the first one whether it is known to exist or not.
+  std::vector<ObjectId> gating;
   bool controller_available = false;
   // As ChooseGates (ungate.h), for a round that began in `phase`.
   std::function<std::optional<std::vector<std::string>>(const kube::core::Pod& pod,
@@ -73,12 +77,12 @@ class Teardown {
   Teardown(kube::Client& client, kube::Clock& clock, OperandStore& store,
            kube::EventRecorder& events, TeardownTiming timing);
 
-  // Starts or continues the teardown of `scope`. Returns: Done() when no object of it is left,
-  // After() while it has to be called again. Errors: the API server's; call again. Never runs twice
-  // at once for one namespace.
+  // Starts or continues the teardown of `scope`, which may be another one in each call. Returns:
+  // Done() when no object of it is left, After() while it has to be called again. Errors: the API
+  // server's; call again. Never runs twice at once for one namespace.
   kube::Async<kube::Outcome> Run(TeardownScope scope);
   // The next Run() for `ns` ungates pods even if no object is left. For a caller that has deleted
-  // the webhook configuration.
+  // what gates pods.
   void Begin(const std::string& ns);
   // Forgets the teardown of `ns`: its operands are wanted again.
   void Cancel(const std::string& ns) { running_.erase(ns); }
@@ -89,8 +93,10 @@ class Teardown {
 
  private:
   struct State {
-    // When the webhook configuration was deleted.
+    // When what gates pods was deleted.
     kube::TimePoint since;
+    // Which of it was: plural and name.
+    std::set<std::pair<std::string_view, std::string>> removed;
     // The current round over the pods, the gates that it removes, and the last complete round.
     UngateRound round;
     ChooseGates choose;
@@ -101,6 +107,8 @@ class Teardown {
   };
 
   kube::Async<bool> AnythingLeft(const TeardownScope& scope);
+  // Removes what gates pods, each object once. Begins the teardown.
+  kube::Async<> StopGating(const TeardownScope& scope);
   // One step of a round. Returns: whether the round is complete.
   kube::Async<bool> UngatePods(const TeardownScope& scope, State& state);
   // Logs the pods that the last round left gated, and records events for the first of them.

@@ -1,0 +1,133 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "operator/gating/scope_gating.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "operator/objects/hash.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Async;
+using kube::Ok;
+using kube::Result;
+
+std::string HashOfWanted(const DesiredObjects& policies) {
+  std::string all;
+  for (const DesiredObject& policy : policies) {
+    if (policy.wanted)
+      all += policy.body.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+  }
+  return HashOf(all);
+}
+
+bool AnyIn(const OperandStore& store, const std::vector<ObjectId>& objects) {
+  return std::any_of(objects.begin(), objects.end(), [&](const ObjectId& object) {
+    return store.Get(object.resource, object.key).has_value();
+  });
+}
+
+// Whether all that are wanted are stored.
+bool Complete(const GatingObjects& objects) {
+  std::set<std::pair<std::string_view, kube::ObjectKey>> stored;
+  for (const ObjectId& object : objects.stored_policies)
+    stored.emplace(object.resource.plural, object.key);
+  return std::all_of(
+      objects.policies.begin(), objects.policies.end(), [&](const DesiredObject& policy) {
+        return !policy.wanted || stored.contains({policy.resource.plural, policy.Key()});
+      });
+}
+
+Async<> RemoveAll(OperandStore& store, std::vector<ObjectId> objects, const std::string& log) {
+  for (const ObjectId& object : objects) {
+    Result<> removed = co_await store.Remove(object.resource, object.key, log);
+    if (!removed) co_return removed.error();
+  }
+  co_return Ok();
+}
+
+}  // namespace
+
+std::vector<ObjectId> OfWebhook(const DesiredObjects& objects, std::string_view webhook) {
+  std::vector<ObjectId> ids = InOrderOfRemoval(objects);
+  std::erase_if(ids, [&](const ObjectId& object) { return object.key.name != webhook; });
+  return ids;
+}
+
+GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& store,
+                             const GatingReconciler& gating, kube::TimePoint now,
+                             OperandHealth& health) {
+  bool complete = Complete(objects);
+  GatingFacts facts{
+      .by_policy = objects.by_policy,
+      .support = gating.support(),
+      .controller_available = health.controller.available,
+      .webhook_available = health.webhook.available,
+      .policies = !objects.stored_policies.empty() && gating.support() != GatingSupport::kNotServed,
+      .configuration = health.webhook_configured};
+  facts.webhook = objects.by_policy && AnyIn(store, objects.webhook);
+  facts.policies_proven = complete && !asked_for_.empty() && gating.IsProven(proof_) &&
+                          asked_for_ == HashOfWanted(objects.policies);
+  GatingPlan plan = switch_.Decide(facts, now);
+  health.by_policy = plan.by_policy;
+  health.switching = plan.switching;
+  health.policies_configured = facts.policies && complete;
+  return plan;
+}
+
+Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore& store,
+                           GatingReconciler& gating, OperandHealth& health,
+                           const std::string& log) {
+  if (plan.policies == GatingAction::kWrite) {
+    std::string hash = plan.needs_proof ? HashOfWanted(objects.policies) : "";
+    Result<> written = co_await WritePolicies(objects, store, log);
+    if (!written) co_return written.error();
+    health.policies_configured = plan.by_policy || health.policies_configured;
+    if (plan.needs_proof && hash != asked_for_) {
+      asked_for_ = std::move(hash);
+      proof_ = gating.Ask(objects.scope);
+    }
+  }
+  if (plan.policies == GatingAction::kRemove) {
+    LOG(INFO) << log << " webhooks gate the pods: removing the policies";
+    // The same policies, written again later, need another proof.
+    asked_for_.clear();
+    Result<> removed = co_await RemoveAll(store, std::move(objects.stored_policies), log);
+    if (!removed) co_return removed.error();
+    health.policies_configured = false;
+  }
+  if (plan.configuration == GatingAction::kRemove) {
+    LOG(INFO) << log << " policies gate the pods: removing the webhook configuration";
+    const ObjectId& configuration = objects.configuration;
+    Result<> removed = co_await store.Remove(configuration.resource, configuration.key, log);
+    if (!removed) co_return removed.error();
+    health.webhook_configured = false;
+  }
+  if (plan.webhook == GatingAction::kRemove) {
+    LOG(INFO) << log << " policies gate the pods: removing the webhook";
+    Result<> removed = co_await RemoveAll(store, std::move(objects.webhook), log);
+    if (!removed) co_return removed.error();
+  }
+  co_return Ok();
+}
+
+Async<> ScopeGating::WritePolicies(GatingObjects& objects, OperandStore& store,
+                                   const std::string& log) {
+  std::set<std::pair<std::string_view, kube::ObjectKey>> wanted;
+  for (DesiredObject& policy : objects.policies) {
+    if (!policy.wanted) continue;
+    wanted.emplace(policy.resource.plural, policy.Key());
+    Result<> written = co_await store.Ensure(std::move(policy), log);
+    if (!written) co_return written.error();
+  }
+  std::erase_if(objects.stored_policies, [&](const ObjectId& stored) {
+    return wanted.contains({stored.resource.plural, stored.key});
+  });
+  co_return co_await RemoveAll(store, std::move(objects.stored_policies), log);
+}
+
+}  // namespace operator_

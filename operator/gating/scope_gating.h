@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: Apache-2.0
+// ScopeGating: carries out a GatingSwitch for one scope, the cluster or a namespace with a shard.
+// The caller applies the webhook and its configuration, as only it has their certificate. Thread:
+// the client's.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_switch.h"
+#include "operator/objects/desired_object.h"
+#include "operator/objects/operand_store.h"
+#include "operator/status/rollout.h"
+
+namespace operator_ {
+
+// What can gate pods of a scope.
+struct GatingObjects {
+  // The namespace; "" for the cluster.
+  std::string scope;
+  // spec.gating is Policy.
+  bool by_policy = false;
+  // The policies as they are to be, and those that the cluster has.
+  DesiredObjects policies;
+  std::vector<ObjectId> stored_policies;  // in the order of removal
+  ObjectId configuration;
+  // What serves the webhook, in the order of removal: the last one is in the store until all are
+  // removed.
+  std::vector<ObjectId> webhook;
+};
+
+// Those of `objects` with the name of `webhook`, in the order of removal.
+std::vector<ObjectId> OfWebhook(const DesiredObjects& objects, std::string_view webhook);
+
+class ScopeGating {
+ public:
+  // What is due now. Sets what `health` says about policies and the switch.
+  GatingPlan Plan(const GatingObjects& objects, const OperandStore& store,
+                  const GatingReconciler& gating, kube::TimePoint now, OperandHealth& health);
+  // Writes or removes the policies, and removes the configuration and the webhook, as `plan` says.
+  // `log`: Request::log.
+  kube::Async<> Apply(GatingObjects objects, GatingPlan plan, OperandStore& store,
+                      GatingReconciler& gating, OperandHealth& health, const std::string& log);
+
+ private:
+  kube::Async<> WritePolicies(GatingObjects& objects, OperandStore& store, const std::string& log);
+
+  GatingSwitch switch_;
+  // The policies for which a proof was asked for, as a hash, and the number of that proof.
+  std::string asked_for_;
+  uint64_t proof_ = 0;
+};
+
+}  // namespace operator_

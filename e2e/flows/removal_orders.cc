@@ -36,6 +36,7 @@ enum Target {
 struct Order {
   const char* name;
   std::vector<Target> targets;
+  const char* gating = "Webhook";
 };
 
 void PrintTo(const Order& order, std::ostream* out) { *out << order.name; }
@@ -56,8 +57,9 @@ class RemovalOrdersFlow : public FlowFixture {
 
   // Half of the pods wait for a shard that does not run, for longer than any flow; the others for
   // the inspection of an image that does not exist.
-  void CreateGatedPods(Flow& flow) {
+  void CreateGatedPods(Flow& flow, const std::string& gating) {
     auto used = UseClusterConfig(DefaultClusterConfig()
+                                     .Set("/spec/gating", gating)
                                      .Set("/spec/shardTakeoverAfter", "1h")
                                      .Set("/spec/inspectionRetryPeriod", "20s"));
     ASSERT_TRUE(used) << used.error();
@@ -183,7 +185,7 @@ TEST_P(RemovalOrderFlow, LeavesNothing) {
   const Order& order = GetParam();
   Flow flow(scene(), order.name);
   flow.Await(NoConfigAnywhere());
-  CreateGatedPods(flow);
+  CreateGatedPods(flow, order.gating);
   if (flow.failed() || HasFailure()) return;
 
   for (Target target : order.targets) Remove(flow, target);
@@ -200,16 +202,22 @@ TEST_P(RemovalOrderFlow, LeavesNothing) {
 
 INSTANTIATE_TEST_SUITE_P(
     Orders, RemovalOrderFlow,
-    testing::Values(Order{"ConfigFirst", {kConfig, kClusterConfig}},
-                    Order{"NamespaceFirst", {kSceneNamespace, kClusterConfig}},
-                    Order{"CrdsFirst", {kConfigCrd, kClusterConfigCrd}},
-                    Order{"ClusterConfigCrdFirst", {kClusterConfigCrd, kConfigCrd}},
-                    Order{"OperatorNamespaceFirst", {kOperatorNamespace, kConfig, kClusterConfig}},
-                    Order{"OperatorFirst", {kOperatorDeployment, kClusterConfig, kUndeploy}},
-                    Order{"OperatorConfigNamespace",
-                          {kOperatorDeployment, kConfig, kSceneNamespace, kUndeploy}},
-                    Order{"AllManifestsAtOnce", {kAllManifests, kUndeploy}},
-                    Order{"Undeploy", {kUndeploy}}),
+    testing::Values(
+        Order{"ConfigFirst", {kConfig, kClusterConfig}},
+        Order{"NamespaceFirst", {kSceneNamespace, kClusterConfig}},
+        Order{"CrdsFirst", {kConfigCrd, kClusterConfigCrd}},
+        Order{"ClusterConfigCrdFirst", {kClusterConfigCrd, kConfigCrd}},
+        Order{"OperatorNamespaceFirst", {kOperatorNamespace, kConfig, kClusterConfig}},
+        Order{"OperatorFirst", {kOperatorDeployment, kClusterConfig, kUndeploy}},
+        Order{"OperatorConfigNamespace",
+              {kOperatorDeployment, kConfig, kSceneNamespace, kUndeploy}},
+        Order{"AllManifestsAtOnce", {kAllManifests, kUndeploy}}, Order{"Undeploy", {kUndeploy}},
+        Order{"ByPolicyConfigFirst", {kConfig, kClusterConfig}, "Policy"},
+        Order{"ByPolicyNamespaceFirst", {kSceneNamespace, kClusterConfig}, "Policy"},
+        Order{"ByPolicyOperatorNamespaceFirst",
+              {kOperatorNamespace, kConfig, kClusterConfig},
+              "Policy"},
+        Order{"ByPolicyOperatorFirst", {kOperatorDeployment, kClusterConfig, kUndeploy}, "Policy"}),
     [](const auto& info) { return std::string(info.param.name); });
 
 using UndeployFlow = RemovalOrdersFlow;

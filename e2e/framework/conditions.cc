@@ -18,6 +18,8 @@ using kube::Result;
 
 namespace {
 
+constexpr char kClusterGatePolicy[] = "pod-placement-scheduling-gate.multiarch.openshift.io";
+
 Error Missing(std::string what) { return Error::NotFound(std::move(what)); }
 
 std::string Join(const std::vector<std::string>& words) {
@@ -110,6 +112,29 @@ Result<> IsGone(Scene& scene, const Resource& resource, const std::string& name)
   if (IsNotFound(found)) return Ok();
   if (!found) return found.error();
   return Missing(std::string(resource.kind) + " " + name + " is still there");
+}
+
+// spec.gating of the ClusterPodPlacementConfig is Policy.
+bool GatedByPolicy(const Json& cluster_config) {
+  return kube::StringAt(cluster_config, "spec.gating") == "Policy";
+}
+
+// With webhooks: `webhook` is rolled out, and its configuration `name` has `entries`, as in
+// WebhooksAreComplete(). With policies: both are gone.
+Result<> GatingIsComplete(Scene& scene, bool by_policy, const std::string& ns,
+                          std::string_view webhook, const std::string& name, size_t entries) {
+  if (!by_policy) {
+    Result<> rolled_out = DeploymentIsRolledOut(scene, ns, webhook);
+    if (!rolled_out) return rolled_out;
+    return WebhooksAreComplete(scene, name, entries);
+  }
+  Result<> gone = IsGone(scene, kMutatingWebhookConfigurations, name);
+  if (!gone) return gone;
+  auto found = scene.cluster().Run(
+      kube::GetObject(scene.cluster().client(), kDeployments, {ns, std::string(webhook)}));
+  if (IsNotFound(found)) return Ok();
+  if (!found) return found.error();
+  return Missing("Deployment " + std::string(webhook) + " is still there");
 }
 
 Result<> HasCondition(const Json& object, const std::string& type, const std::string& status,
@@ -279,14 +304,16 @@ Condition ShardReady() {
   return {.name = "the shard is ready", .holds = [](Scene& scene) -> Result<> {
             Result<std::vector<Json>> configs = scene.List(kConfigs);
             if (!configs) return configs.error();
-            for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
-              Result<> rolled_out = DeploymentIsRolledOut(scene, scene.ns(), name);
-              if (!rolled_out) return rolled_out;
-            }
+            Result<> rolled_out =
+                DeploymentIsRolledOut(scene, scene.ns(), api::kShardControllerName);
+            if (!rolled_out) return rolled_out;
+            Result<Json> cluster = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
+            if (!cluster) return cluster.error();
             size_t entries = 0;
             for (const Json& config : *configs) entries += EntriesOf(config);
             Result<> complete =
-                WebhooksAreComplete(scene, api::ShardWebhookConfigurationName(scene.ns()), entries);
+                GatingIsComplete(scene, GatedByPolicy(*cluster), scene.ns(), api::kShardWebhookName,
+                                 api::ShardWebhookConfigurationName(scene.ns()), entries);
             if (!complete) return complete;
             for (const Json& config : *configs) {
               Result<> available = HasCondition(config, "Available", "True", "");
@@ -344,14 +371,19 @@ Condition ClusterConfigReady() {
   return {.name = "the cluster's operands are ready", .holds = [](Scene& scene) -> Result<> {
             Result<Json> config = scene.Get(kClusterConfigs, std::string(api::kClusterConfigName));
             if (!config) return config.error();
-            for (std::string_view name : {api::kControllerName, api::kWebhookName}) {
-              Result<> rolled_out =
-                  DeploymentIsRolledOut(scene, scene.cluster().operator_namespace(), name);
-              if (!rolled_out) return rolled_out;
-            }
+            const std::string& ns = scene.cluster().operator_namespace();
+            Result<> rolled_out = DeploymentIsRolledOut(scene, ns, api::kControllerName);
+            if (!rolled_out) return rolled_out;
+            bool by_policy = GatedByPolicy(*config);
             Result<> complete =
-                WebhooksAreComplete(scene, std::string(api::kMutatingWebhookConfigurationName), 0);
+                GatingIsComplete(scene, by_policy, ns, api::kWebhookName,
+                                 std::string(api::kMutatingWebhookConfigurationName), 0);
             if (!complete) return complete;
+            // Those of an earlier flow.
+            Result<> no_policy =
+                by_policy ? Ok()
+                          : IsGone(scene, kube::kMutatingAdmissionPolicies, kClusterGatePolicy);
+            if (!no_policy) return no_policy;
             Result<> available = HasCondition(*config, "Available", "True", "");
             if (!available) return available;
             return NewPodsAreGated(scene, api::kClusterGate, Json::object());

@@ -43,15 +43,15 @@ Condition HasStatusCondition(const kube::Resource& resource, const std::string& 
                              const std::string& text = "");
 // All its replicas are updated and ready.
 Condition RolledOut(const std::string& deployment);
-// The shard of the scene's namespace is ready: two Deployments, all webhook entries of the configs
-// and their rules, and the API server calls the webhook for pods of each config.
+// The shard of the scene's namespace is ready: its Deployments, all webhook entries of the configs
+// and their rules or, where policies gate the pods, no webhook; and pods of each config are gated.
 Condition ShardReady();
 // No object of the shard is left in the scene's namespace, nor its webhook configuration.
 Condition ShardRemoved();
 // No namespace has a config, which includes the namespaces of earlier flows.
 Condition NoConfigAnywhere();
-// The operands of the ClusterPodPlacementConfig are ready, and the API server calls its webhook for
-// pods of the scene.
+// The operands of the ClusterPodPlacementConfig are ready, pods of the scene are gated, and nothing
+// is left of another `gating`.
 Condition ClusterConfigReady();
 
 }  // namespace e2e

@@ -1,0 +1,192 @@
+// SPDX-License-Identifier: Apache-2.0
+// spec.gating: Policy. The API server gates the pods by policies, without webhooks; a switch, there
+// and back, leaves no pod ungated or stuck, also when the operator is killed in the middle.
+#include <iostream>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/framework/flow_fixture.h"
+#include "kube/client/typed.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::IsNotFound;
+using kube::kMutatingAdmissionPolicies;
+using kube::kMutatingAdmissionPolicyBindings;
+using kube::Ok;
+using kube::Result;
+
+const std::string kCluster(api::kClusterConfigName);
+const std::string kWebhook(api::kWebhookName);
+const std::string kShardWebhook(api::kShardWebhookName);
+
+class GatingByPolicyFlow : public FlowFixture {
+ protected:
+  PodBuilder Pod(const std::string& name) { return MakePod(name).Image(Image("demo/multi:1")); }
+
+  static ConfigBuilder Config() {
+    return MakeConfig("web")
+        .Prefer("amd64", 10)
+        .Set("/spec/celRules/0/name", "many")
+        .Set("/spec/celRules/0/expression", "object.metadata.name.startsWith('many')")
+        .Set("/spec/celRules/0/platforms/0", {{"architecture", "arm64"}, {"weight", 80}});
+  }
+
+  // The operator's policies and their bindings, with the scene's namespace or without one.
+  Result<std::vector<std::string>> Policies(Scene& scene, bool of_scene) {
+    std::vector<std::string> names;
+    for (const Resource& resource :
+         {kMutatingAdmissionPolicies, kMutatingAdmissionPolicyBindings}) {
+      Result<std::vector<Json>> found = scene.List(resource);
+      if (!found) return found.error();
+      for (const Json& policy : *found) {
+        std::string ns = LabelOf(policy, "multiarch.openshift.io/shard-namespace");
+        if (of_scene ? ns == scene.ns() : ns.empty())
+          names.push_back(kube::StringAt(policy, "metadata.name"));
+      }
+    }
+    return names;
+  }
+  Condition NoPolicy(bool of_scene) {
+    return {"no policy is left", [this, of_scene](Scene& scene) -> Result<> {
+              auto left = Policies(scene, of_scene);
+              if (!left) return left.error();
+              if (left->empty()) return Ok();
+              return Error::AlreadyExists(left->front());
+            }};
+  }
+  // Neither Deployment nor Service, Secret and so on, in the namespace of cluster or shard.
+  Condition NoWebhook(const std::string& ns, const std::string& name) {
+    return {"no object of the webhook is left in " + ns, [ns, name](Scene& scene) -> Result<> {
+              Cluster& cluster = scene.cluster();
+              for (const Resource& resource : {kDeployments, kServices, kServiceAccounts, kSecrets,
+                                               kPodDisruptionBudgets, kNetworkPolicies}) {
+                auto found = cluster.Run(kube::GetObject(cluster.client(), resource, {ns, name}));
+                if (IsNotFound(found)) continue;
+                if (!found) return found.error();
+                return Error::AlreadyExists(std::string(resource.kind) + " " + name);
+              }
+              return Ok();
+            }};
+  }
+
+  Step SetGating(const std::string& gating) {
+    return Change(kClusterConfigs, kCluster, {{"spec", {{"gating", gating}}}});
+  }
+  void CrashOperators() {
+    for (PodProcess* process :
+         TheProcessCluster().kubelet().OfProgram("operator", cluster().operator_namespace()))
+      process->Crash();
+  }
+
+  // `condition`, while a pod is created at each poll.
+  Condition WhilePodsAreCreated(Condition condition) {
+    return {condition.name + ", while pods are created",
+            [this, holds = condition.holds](Scene& scene) -> Result<> {
+              auto created = scene.Create(kPods, Pod("load-" + std::to_string(pods_++)).Build());
+              if (!created) return created.error().Prefix("create a pod");
+              scene.cluster().Pause(100ms);
+              return holds(scene);
+            }};
+  }
+  void ExpectBothGatesAtCreation() {
+    int without = 0;
+    for (const PodHistory* pod : scene().pods().All()) {
+      if (!pod->name.starts_with("load-")) continue;
+      const Json& created = pod->events.front().pod;
+      bool both = HasGate(created, api::kClusterGate) && HasGate(created, api::kLocalGate);
+      if (!both) ADD_FAILURE() << pod->name << " was created without a gate";
+      without += !both;
+    }
+    std::cout << pods_ << " pods, " << without << " without a gate" << std::endl;
+  }
+
+  int pods_ = 0;
+};
+
+TEST_F(GatingByPolicyFlow, PodsArePlacedWithoutWebhooks) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/gating", "Policy"));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "gating by policy");
+  flow.Await(NoWebhook(cluster().operator_namespace(), kWebhook))
+      .Do(Create(Pod("one-gate")))
+      .Await(ScheduledOn("one-gate", {"amd64", "arm64", "ppc64le", "s390x"}))
+      .Await(HasStatusCondition(kClusterConfigs, kCluster, "PodPlacementWebhookNotRolledOut",
+                                "False", "GatedByPolicy"))
+      .Await(HasStatusCondition(kClusterConfigs, kCluster, "Progressing", "False"))
+      .Do(Create(Config()))
+      .Await(ShardReady())
+      .Check(NoWebhook(scene().ns(), kShardWebhook))
+      .Do(Create(Pod("both-gates")))
+      .Await(Prefers("both-gates", {{"amd64", 10}}))
+      // The policy of a rule is in force a moment after that of its config.
+      .Await({"a rule gates pods",
+              [this](Scene& scene) -> Result<> {
+                std::string name = "many-" + std::to_string(pods_++);
+                auto created = scene.Create(kPods, Pod(name).Build());
+                if (!created) return created.error();
+                std::string record =
+                    AnnotationOf(*created, std::string(api::kLocalConfigsAnnotation));
+                if (record.find("web/many") != std::string::npos) return Ok();
+                return Error::NotFound(name + " has the record " + record);
+              }})
+      .Do(Create(Pod("many-last")))
+      .Await(Prefers("many-last", {{"arm64", 80}, {"amd64", 10}}))
+      .Await(AllUngated(4))
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
+  if (flow.failed()) return;
+  EXPECT_TRUE(HasGate(scene().pods().Find("both-gates")->events.front().pod, api::kLocalGate));
+  auto config = scene().Get(kConfigs, "web");
+  ASSERT_TRUE(config) << config.error();
+  EXPECT_EQ((*config)["status"]["controllers"].size(), 1u) << (*config)["status"];
+
+  // A policy that somebody deletes comes back; those of a deleted config go.
+  std::string name = "web." + scene().ns() + "." + std::string(api::kGroup);
+  flow.Do(Delete(kMutatingAdmissionPolicies, name))
+      .Await(Exists(kMutatingAdmissionPolicies, name))
+      .Do(Delete(kConfigs, "web"))
+      .Await(ShardRemoved())
+      .Check(NoPolicy(/*of_scene=*/true))
+      // Refused until the operator has seen that there is no config.
+      .Await({"the ClusterPodPlacementConfig is deleted",
+              [](Scene& scene) -> Result<> {
+                Result<> deleted = scene.Delete(kClusterConfigs, kCluster);
+                if (!deleted && !IsNotFound(deleted)) return deleted;
+                return Absent(kClusterConfigs, kCluster).holds(scene);
+              }})
+      .Await(NoPolicy(/*of_scene=*/false));
+}
+
+TEST_F(GatingByPolicyFlow, ASwitchThereAndBackUnderLoadLeavesNoPodUngatedOrStuck) {
+  const std::string ops = cluster().operator_namespace();
+  Flow flow(scene(), "a switch under load");
+  flow.Do(Create(Config())).Await(ShardReady()).Do(SetGating("Policy"));
+  flow.Await(WhilePodsAreCreated(
+      Exists(kMutatingAdmissionPolicies, "web." + scene().ns() + "." + std::string(api::kGroup))));
+  CrashOperators();
+  flow.Await(WhilePodsAreCreated(NoWebhook(ops, kWebhook)), 120s)
+      .Await(WhilePodsAreCreated(NoWebhook(scene().ns(), kShardWebhook)), 120s)
+      .Await(WhilePodsAreCreated(
+          HasStatusCondition(kClusterConfigs, kCluster, "Progressing", "False")))
+      .Check(
+          Absent(kMutatingWebhookConfigurations, api::ShardWebhookConfigurationName(scene().ns())));
+  if (flow.failed()) return;
+
+  flow.Do(SetGating("Webhook"))
+      .Await(WhilePodsAreCreated(Exists(kMutatingWebhookConfigurations,
+                                        api::ShardWebhookConfigurationName(scene().ns()))));
+  CrashOperators();
+  flow.Await(WhilePodsAreCreated(NoPolicy(/*of_scene=*/true)), 120s)
+      .Await(WhilePodsAreCreated(NoPolicy(/*of_scene=*/false)), 120s)
+      .Await(WhilePodsAreCreated(ShardReady()))
+      .Await(AllUngated(static_cast<size_t>(pods_)), 120s)
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
+  ExpectBothGatesAtCreation();
+}
+
+}  // namespace
+}  // namespace e2e

@@ -27,12 +27,14 @@ ssize_t CountSend(ssize_t result) {
   return result;
 }
 
+#ifndef BUILT_WITH_SANITIZER
 void* Allocate(std::size_t size) {
   ++counted.allocations;
   void* memory = std::malloc(size == 0 ? 1 : size);
   if (memory == nullptr) throw std::bad_alloc();
   return memory;
 }
+#endif
 
 }  // namespace
 
@@ -75,12 +77,15 @@ int timerfd_settime(int fd, int flags, const itimerspec* time, itimerspec* old) 
 
 }  // extern "C"
 
+// Sanitizers need their own.
+#ifndef BUILT_WITH_SANITIZER
 void* operator new(std::size_t size) { return Allocate(size); }
 void* operator new[](std::size_t size) { return Allocate(size); }
 void operator delete(void* memory) noexcept { std::free(memory); }
 void operator delete[](void* memory) noexcept { std::free(memory); }
 void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 void operator delete[](void* memory, std::size_t) noexcept { std::free(memory); }
+#endif
 
 #pragma GCC visibility pop
 

@@ -130,7 +130,7 @@ class Run {
     while (next_ < options_.pods && !failure_) {
       int number = next_++;
       if (options_.rate > 0) {
-        Result<> due = co_await clock_.SleepUntil(start_ + 1s * number / options_.rate);
+        Result<> due = co_await clock_.SleepUntil(start_ + Duration(1s) * number / options_.rate);
         if (!due) break;
       }
       Result<> created = co_await CreatePod(number);

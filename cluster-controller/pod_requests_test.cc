@@ -134,9 +134,9 @@ TEST_F(PodRequestsTest, AtASteadyRate) {
   }
   EXPECT_EQ(StillGated(), 0);
   Pass(10s);
-  // 4 s: one read of announcements in 0.4 s.
+  // 4 s: one read of announcements in 0.2 s.
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
-                                      Pair("get leases", 10), Pair("update pods", kPods)));
+                                      Pair("get leases", 20), Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, kPods);
 }
 

@@ -113,9 +113,9 @@ TEST_F(PodRequestsTest, AtASteadyRate) {
     api_.Update(pod);
   }
   Pass(60s);
-  // 4 s: one read of announcements in 0.4 s.
+  // 4 s: one read of announcements in 0.2 s.
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
-                                      Pair("get leases", 10), Pair("update pods", kPods)));
+                                      Pair("get leases", 20), Pair("update pods", kPods)));
   ExpectReconciles(kPods);
 }
 

@@ -26,8 +26,8 @@ namespace watches {
 // again for the pods of the next `kAnnouncementsReused`: what it has not seen was announced after
 // its read, and is stored only after these pods. The difference is for a process that is held up in
 // between.
-inline constexpr std::chrono::milliseconds kAnnouncedAhead{500};
-inline constexpr std::chrono::milliseconds kAnnouncementsReused{400};
+inline constexpr std::chrono::milliseconds kAnnouncedAhead{250};
+inline constexpr std::chrono::milliseconds kAnnouncementsReused{200};
 
 // An announced write is stored or has failed after a minute, the API server's limit for requests.
 inline constexpr std::chrono::seconds kAnnouncementKept{180};

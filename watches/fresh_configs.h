@@ -5,7 +5,7 @@
 // A pod may match a config that was written an instant before it (I4), and a watch does not show
 // how far behind it is. A list would, but for kinds that are seldom written a consistent list takes
 // the API server 100 ms. So Read() first reads the announcements of the namespace (see
-// announcements.h): with one GET for concurrent calls and for those of the next 0.4 s. It lists the
+// announcements.h): with one GET for concurrent calls and for those of the next 0.2 s. It lists the
 // namespace only if the watch does not have an announced config yet, or one that the pod names.
 //
 //   FreshConfigs configs(client, clock, {.ns = ns});

@@ -97,7 +97,7 @@ TEST_F(FreshConfigsTest, WithoutAnnouncementsTheWatchIsEnough) {
 }
 
 TEST_F(FreshConfigsTest, OneReadOfTheAnnouncementsServesThePodsOfAMoment) {
-  for (int i = 0; i < 400; ++i) {
+  for (int i = 0; i < 200; ++i) {
     Read();
     clock_.Advance(1ms);
   }
@@ -110,7 +110,7 @@ TEST_F(FreshConfigsTest, OneReadOfTheAnnouncementsServesThePodsOfAMoment) {
 // needs another read.
 TEST_F(FreshConfigsTest, AReadJustBeforeAnAnnouncementIsTooOldForTheConfigsPods) {
   BreakWatch();
-  for (auto before : {0ms, 1ms, 399ms, 400ms}) {
+  for (auto before : {0ms, 1ms, 199ms, 200ms}) {
     clock_.Advance(1h);
     Read();
     clock_.Advance(before);

@@ -116,9 +116,9 @@ class CreatedTogetherRounds {
  private:
   Scene& scene_;
   kube::TaskGroup tasks_;
-  // Creating a config takes longer than creating a pod: it is validated, and announced half a
-  // second ahead. Adapted after each round to whichever was stored second.
-  kube::Duration pod_delay_ = 505ms;
+  // Creating a config takes longer than creating a pod, because it is validated, and announced a
+  // quarter of a second ahead. Adapted after each round to whichever was stored second.
+  kube::Duration pod_delay_ = 255ms;
   int rounds_ = 0;
   int by_shard_ = 0;
   int pod_was_first_ = 0;

@@ -145,6 +145,17 @@ TEST_F(GatingTest, AWebhookConfigurationStaysUntilItsOwnPoliciesAreProven) {
   EXPECT_TRUE(h_.HasPolicy("b.shop.multiarch.openshift.io"));
 }
 
+// They change the policies of the cluster, each time.
+TEST_F(GatingTest, TenantsWhoCreateConfigsDoNotDelayTheSwitchOfTheCluster) {
+  BringUpByWebhook();
+  h_.SetGating("Policy");
+  for (int i = 0; i < 10; ++i) {
+    h_.CreateConfig("new-" + std::to_string(i), "a", 1);
+    h_.Pass(4s);
+  }
+  EXPECT_FALSE(h_.ClusterConfigured());
+}
+
 TEST_F(GatingTest, ASwitchToWebhookLeavesNoMomentWithoutGates) {
   BringUpByPolicy();
   h_.SetGating("Webhook");

@@ -72,6 +72,7 @@ GatingPlan GatingSwitch::ToPolicy(const GatingFacts& facts, TimePoint now) const
   plan.policies = WriteIf(facts.controller_available || facts.policies || facts.configuration);
   if (facts.configuration) {
     plan.configuration = RemoveAfter(policies_gate_since_, now, plan);
+    if (facts.policies_missing) plan.configuration = GatingAction::kWrite;
     plan.needs_proof = !facts.policies_proven;
     plan.webhook = GatingAction::kWrite;
   } else if (facts.webhook) {

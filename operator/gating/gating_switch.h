@@ -31,8 +31,12 @@ struct GatingFacts {
   bool policies = false;
   bool configuration = false;
   bool webhook = false;
-  // An API server has shown that it applies the policies as they are now wanted.
+  // An API server has shown that it applies what was written before, and a policy of each name that
+  // is now wanted was. It need not be the present version: versions change with the configurations
+  // of tenants, who must not delay a switch.
   bool policies_proven = false;
+  // One that is wanted is not stored.
+  bool policies_missing = false;
 };
 
 enum class GatingAction { kNone, kWrite, kRemove };

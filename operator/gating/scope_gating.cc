@@ -7,8 +7,6 @@
 #include <set>
 #include <utility>
 
-#include "operator/objects/hash.h"
-
 namespace operator_ {
 namespace {
 
@@ -16,13 +14,13 @@ using kube::Async;
 using kube::Ok;
 using kube::Result;
 
-std::string HashOfWanted(const DesiredObjects& policies) {
-  std::string all;
+// By resource and name.
+std::set<std::string> NamesOfWanted(const DesiredObjects& policies) {
+  std::set<std::string> names;
   for (const DesiredObject& policy : policies) {
-    if (policy.wanted)
-      all += policy.body.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+    if (policy.wanted) names.insert(std::string(policy.resource.plural) + "/" + policy.Key().name);
   }
-  return HashOf(all);
+  return names;
 }
 
 bool AnyIn(const OperandStore& store, const std::vector<ObjectId>& objects) {
@@ -70,8 +68,9 @@ GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& s
       .policies = !objects.stored_policies.empty() && gating.support() != GatingSupport::kNotServed,
       .configuration = health.webhook_configured};
   facts.webhook = objects.by_policy && AnyIn(store, objects.webhook);
-  facts.policies_proven = complete && !asked_for_.empty() && gating.IsProven(proof_) &&
-                          asked_for_ == HashOfWanted(objects.policies);
+  facts.policies_proven = !asked_for_.empty() && gating.IsProven(proof_) &&
+                          std::ranges::includes(asked_for_, NamesOfWanted(objects.policies));
+  facts.policies_missing = !complete;
   GatingPlan plan = switch_.Decide(facts, now);
   health.by_policy = plan.by_policy;
   health.switching = plan.switching;
@@ -83,12 +82,12 @@ Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore&
                            GatingReconciler& gating, OperandHealth& health,
                            const std::string& log) {
   if (plan.policies == GatingAction::kWrite) {
-    std::string hash = plan.needs_proof ? HashOfWanted(objects.policies) : "";
+    std::set<std::string> names = NamesOfWanted(objects.policies);
     Result<> written = co_await WritePolicies(objects, store, log);
     if (!written) co_return written.error();
     health.policies_configured = plan.by_policy || health.policies_configured;
-    if (plan.needs_proof && hash != asked_for_) {
-      asked_for_ = std::move(hash);
+    if (plan.needs_proof && !std::ranges::includes(asked_for_, names)) {
+      asked_for_.merge(names);
       proof_ = gating.Ask(objects.scope);
     }
   }

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -51,8 +52,9 @@ class ScopeGating {
   kube::Async<> WritePolicies(GatingObjects& objects, OperandStore& store, const std::string& log);
 
   GatingSwitch switch_;
-  // The policies for which a proof was asked for, as a hash, and the number of that proof.
-  std::string asked_for_;
+  // The policies that were written before a proof was asked for, by resource and name, and the
+  // number of the last such proof.
+  std::set<std::string> asked_for_;
   uint64_t proof_ = 0;
 };
 

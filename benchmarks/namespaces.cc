@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "benchmarks/create_many.h"
+#include "benchmarks/is_available.h"
 #include "benchmarks/start_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/cluster_harness/request_log.h"
@@ -61,15 +62,6 @@ Json ConfigNumber(int number) {
       .Prefer("arm64", 75)
       .Prefer("amd64", 25)
       .Build();
-}
-
-bool IsAvailable(const kube::Unstructured& config) {
-  const Json* conditions = kube::Find(config.body(), "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  return std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
-    return kube::StringAt(condition, "type") == "Available" &&
-           kube::StringAt(condition, "status") == "True";
-  });
 }
 
 class Benchmark {

@@ -36,20 +36,21 @@ def header(path, title, ylabel):
     ]
 
 
+def plot(series, using):
+    """The command that draws the blocks of `series`, one colour for each label."""
+    return "plot " + ", ".join(
+        f"$d{i} using {using} linecolor {quoted(COLOURS[i % len(COLOURS)])} title {quoted(label)}"
+        for i, label in enumerate(series)
+    )
+
+
 def line_plot(path, title, xlabel, ylabel, series, log_x=False):
     """The gnuplot script of a plot; `series`: label -> [(x, y)]."""
     lines = header(path, title, ylabel) + [f"set xlabel {quoted(xlabel)}"]
     if log_x:
         lines.append("set logscale x")
     lines += blocks(series.values())
-    lines.append(
-        "plot "
-        + ", ".join(
-            f"$d{i} using 1:2 with linespoints linewidth 2 pointtype 7 pointsize 0.5 "
-            f"linecolor {quoted(COLOURS[i % len(COLOURS)])} title {quoted(label)}"
-            for i, label in enumerate(series)
-        )
-    )
+    lines.append(plot(series, "1:2 with linespoints linewidth 2 pointtype 7 pointsize 0.5"))
     return "\n".join(lines) + "\n"
 
 
@@ -66,14 +67,7 @@ def bar_plot(path, title, ylabel, groups, series):
         [(*values, quoted(group)) for values, group in zip(rows, groups)]
         for rows in series.values()
     )
-    lines.append(
-        "plot "
-        + ", ".join(
-            f"$d{i} using 1:2:3:xtic(4) "
-            f"linecolor {quoted(COLOURS[i % len(COLOURS)])} title {quoted(label)}"
-            for i, label in enumerate(series)
-        )
-    )
+    lines.append(plot(series, "1:2:3:xtic(4)"))
     return "\n".join(lines) + "\n"
 
 

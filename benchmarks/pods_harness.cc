@@ -8,6 +8,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "benchmarks/create_many.h"
+#include "benchmarks/is_available.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
@@ -36,15 +37,6 @@ Json NamespaceObject(const std::string& ns, bool selected) {
   Json object = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", ns}}}};
   if (selected) object["metadata"]["labels"] = {{kSelected, "true"}};
   return object;
-}
-
-bool IsAvailable(const kube::Unstructured& config) {
-  const Json* conditions = kube::Find(config.body(), "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  return std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
-    return kube::StringAt(condition, "type") == "Available" &&
-           kube::StringAt(condition, "status") == "True";
-  });
 }
 
 }  // namespace

@@ -84,6 +84,23 @@ class Meter {
   Costs plane_;
 };
 
+// Until all events of the pods are sent and the operator has nothing to do. As AwaitEvents().
+Result<> AwaitDone(PodsHarness& harness, const LoadOptions& load, int before, int expected,
+                   Meter& meter, Measurement& measurement) {
+  Result<> done = AwaitEvents(harness, load, before, expected, measurement);
+  if (done) done = harness.AwaitIdle();
+  if (done) meter.Idle(measurement);
+  return done;
+}
+
+// The end of a scenario.
+Result<Measurement> DeletePods(PodsHarness& harness, const LoadOptions& load,
+                               Measurement measurement) {
+  Result<> deleted = harness.DeletePods(load.namespaces);
+  if (!deleted) return deleted.error();
+  return measurement;
+}
+
 void Count(const LoadOptions& load, const LoadResult& result, Measurement& measurement) {
   measurement.pods = load.pods;
   measurement.seconds = Seconds(load.await_ungated ? result.ungated : result.created);
@@ -107,14 +124,10 @@ Result<Measurement> Measure(const Run& run, const LoadOptions& load) {
   if (!run.floor) {
     // How many a pod that is deleted has depends on the moment.
     int expected = load.delete_half ? 0 : load.pods * harness.EventsPerPod(run.gates);
-    Result<> sent = AwaitEvents(harness, load, *events, expected, measurement);
-    if (sent) sent = harness.AwaitIdle();
-    if (!sent) return sent.error();
-    meter.Idle(measurement);
+    Result<> done = AwaitDone(harness, load, *events, expected, meter, measurement);
+    if (!done) return done.error();
   }
-  Result<> deleted = harness.DeletePods(load.namespaces);
-  if (!deleted) return deleted.error();
-  return measurement;
+  return DeletePods(harness, load, std::move(measurement));
 }
 
 // As fast as the API server creates pods.
@@ -140,9 +153,7 @@ Result<Measurement> FloorBacklog(const Run& run, LoadOptions load) {
   measurement.seconds = Seconds(*took);
   measurement.pods_per_second = load.pods / measurement.seconds;
   meter.Ungated(measurement);
-  Result<> deleted = run.harness.DeletePods(load.namespaces);
-  if (!deleted) return deleted.error();
-  return measurement;
+  return DeletePods(run.harness, load, std::move(measurement));
 }
 
 // A controller starts when all pods exist and are gated: its list, queue and cache have their
@@ -174,13 +185,9 @@ Result<Measurement> BacklogOf(const Run& run, LoadOptions load) {
   measurement.pods_per_second = load.pods / Seconds(ungated->last - ungated->first);
   meter.Ungated(measurement);
   int expected = load.pods * harness.EventsPerPod(run.gates);
-  Result<> sent = AwaitEvents(harness, load, *events, expected, measurement);
-  if (sent) sent = harness.AwaitIdle();
-  if (!sent) return sent.error();
-  meter.Idle(measurement);
-  Result<> deleted = harness.DeletePods(load.namespaces);
-  if (!deleted) return deleted.error();
-  return measurement;
+  Result<> done = AwaitDone(harness, load, *events, expected, meter, measurement);
+  if (!done) return done.error();
+  return DeletePods(harness, load, std::move(measurement));
 }
 
 Result<Measurement> Backlog(const Run& run) { return BacklogOf(run, LoadOf(run)); }
@@ -234,9 +241,7 @@ Result<Measurement> Restarts(const Run& run) {
     if (!stopped) return stopped.error();
     harness.StartProgram(program, home);
   }
-  Result<> deleted = harness.DeletePods(load.namespaces);
-  if (!deleted) return deleted.error();
-  return measurement;
+  return DeletePods(harness, load, std::move(measurement));
 }
 
 // Many namespaces without PodPlacementConfig.

@@ -288,12 +288,16 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config) const {
   GatingObjects objects{
       .scope = "",
       .by_policy = config.spec.gating == api::kGatingByPolicy,
-      .policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_),
+      .policies = {},
       .stored_policies = PolicyIds(options_),
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}},
-      .webhook = OfWebhook(ClusterObjects("", options_), names_.webhook)};
+      .webhook = {}};
   std::erase_if(objects.stored_policies,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
+  // In most clusters there are none, and none are wanted.
+  if (!objects.by_policy && objects.stored_policies.empty()) return objects;
+  objects.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
+  objects.webhook = OfWebhook(ClusterObjects("", options_), names_.webhook);
   objects.webhook.insert(objects.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
   return objects;
 }

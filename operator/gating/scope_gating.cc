@@ -4,7 +4,6 @@
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <set>
 #include <utility>
 
 namespace operator_ {
@@ -14,30 +13,10 @@ using kube::Async;
 using kube::Ok;
 using kube::Result;
 
-// By resource and name.
-std::set<std::string> NamesOfWanted(const DesiredObjects& policies) {
-  std::set<std::string> names;
-  for (const DesiredObject& policy : policies) {
-    if (policy.wanted) names.insert(std::string(policy.resource.plural) + "/" + policy.Key().name);
-  }
-  return names;
-}
-
 bool AnyIn(const OperandStore& store, const std::vector<ObjectId>& objects) {
   return std::any_of(objects.begin(), objects.end(), [&](const ObjectId& object) {
     return store.Get(object.resource, object.key).has_value();
   });
-}
-
-// Whether all that are wanted are stored.
-bool Complete(const GatingObjects& objects) {
-  std::set<std::pair<std::string_view, kube::ObjectKey>> stored;
-  for (const ObjectId& object : objects.stored_policies)
-    stored.emplace(object.resource.plural, object.key);
-  return std::all_of(
-      objects.policies.begin(), objects.policies.end(), [&](const DesiredObject& policy) {
-        return !policy.wanted || stored.contains({policy.resource.plural, policy.Key()});
-      });
 }
 
 Async<> RemoveAll(OperandStore& store, std::vector<ObjectId> objects, const std::string& log) {
@@ -56,10 +35,22 @@ std::vector<ObjectId> OfWebhook(const DesiredObjects& objects, std::string_view 
   return ids;
 }
 
+ScopeGating::Names ScopeGating::NamesOfWanted(const DesiredObjects& policies) {
+  Names names;
+  for (const DesiredObject& policy : policies) {
+    if (policy.wanted) names.emplace(policy.resource.plural, policy.Key());
+  }
+  return names;
+}
+
 GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& store,
                              const GatingReconciler& gating, kube::TimePoint now,
                              OperandHealth& health) {
-  bool complete = Complete(objects);
+  Names wanted = NamesOfWanted(objects.policies);
+  Names stored;
+  for (const ObjectId& policy : objects.stored_policies)
+    stored.emplace(policy.resource.plural, policy.key);
+  bool complete = std::ranges::includes(stored, wanted);
   GatingFacts facts{
       .by_policy = objects.by_policy,
       .support = gating.support(),
@@ -68,8 +59,8 @@ GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& s
       .policies = !objects.stored_policies.empty() && gating.support() != GatingSupport::kNotServed,
       .configuration = health.webhook_configured};
   facts.webhook = objects.by_policy && AnyIn(store, objects.webhook);
-  facts.policies_proven = !asked_for_.empty() && gating.IsProven(proof_) &&
-                          std::ranges::includes(asked_for_, NamesOfWanted(objects.policies));
+  facts.policies_proven =
+      !asked_for_.empty() && gating.IsProven(proof_) && std::ranges::includes(asked_for_, wanted);
   facts.policies_missing = !complete;
   GatingPlan plan = switch_.Decide(facts, now);
   health.by_policy = plan.by_policy;
@@ -82,12 +73,12 @@ Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore&
                            GatingReconciler& gating, OperandHealth& health,
                            const std::string& log) {
   if (plan.policies == GatingAction::kWrite) {
-    std::set<std::string> names = NamesOfWanted(objects.policies);
-    Result<> written = co_await WritePolicies(objects, store, log);
+    Names wanted = NamesOfWanted(objects.policies);
+    Result<> written = co_await WritePolicies(objects, wanted, store, log);
     if (!written) co_return written.error();
     health.policies_configured = plan.by_policy || health.policies_configured;
-    if (plan.needs_proof && !std::ranges::includes(asked_for_, names)) {
-      asked_for_.merge(names);
+    if (plan.needs_proof && !std::ranges::includes(asked_for_, wanted)) {
+      asked_for_.merge(wanted);
       proof_ = gating.Ask(objects.scope);
     }
   }
@@ -114,12 +105,10 @@ Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore&
   co_return Ok();
 }
 
-Async<> ScopeGating::WritePolicies(GatingObjects& objects, OperandStore& store,
+Async<> ScopeGating::WritePolicies(GatingObjects& objects, const Names& wanted, OperandStore& store,
                                    const std::string& log) {
-  std::set<std::pair<std::string_view, kube::ObjectKey>> wanted;
   for (DesiredObject& policy : objects.policies) {
     if (!policy.wanted) continue;
-    wanted.emplace(policy.resource.plural, policy.Key());
     Result<> written = co_await store.Ensure(std::move(policy), log);
     if (!written) co_return written.error();
   }

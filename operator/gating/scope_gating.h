@@ -8,6 +8,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kube/base/async.h"
@@ -49,12 +50,18 @@ class ScopeGating {
                       GatingReconciler& gating, OperandHealth& health, const std::string& log);
 
  private:
-  kube::Async<> WritePolicies(GatingObjects& objects, OperandStore& store, const std::string& log);
+  // By plural and key.
+  using Names = std::set<std::pair<std::string_view, kube::ObjectKey>>;
+
+  static Names NamesOfWanted(const DesiredObjects& policies);
+  // `wanted`: NamesOfWanted().
+  kube::Async<> WritePolicies(GatingObjects& objects, const Names& wanted, OperandStore& store,
+                              const std::string& log);
 
   GatingSwitch switch_;
-  // The policies that were written before a proof was asked for, by resource and name, and the
-  // number of the last such proof.
-  std::set<std::string> asked_for_;
+  // The policies that were written before a proof was asked for, and the number of the last such
+  // proof.
+  Names asked_for_;
   uint64_t proof_ = 0;
 };
 

@@ -22,9 +22,6 @@ using kube::Json;
 // Object.spec.x{}: in a list, it makes the API server panic (Kubernetes 1.36), which closes the
 // connection of the user who creates the pod.
 
-// A string of the operator's own: no quote, no backslash.
-std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
-
 std::string Add(const std::string& path, const std::string& value) {
   return "JSONPatch{op: 'add', path: " + Quoted(path) + ", value: " + value + "}";
 }
@@ -122,12 +119,6 @@ Json Matching(Json namespace_selector, Json object_selector) {
           {"objectSelector", std::move(object_selector)}};
 }
 
-Json Named(const kube::Resource& resource, std::string_view name, const OperandOptions& options) {
-  Json object = NewObject(resource, "", name);
-  OwnByNamespace(object, options);
-  return object;
-}
-
 // `spec`: matchConditions, variables, and a list of JSON patches (CEL) as `mutations`. A failure of
 // it never blocks the creation of a pod.
 void AddPolicy(DesiredObjects& objects, std::string_view name, Json rule, Json spec, Json matching,
@@ -138,16 +129,12 @@ void AddPolicy(DesiredObjects& objects, std::string_view name, Json rule, Json s
   spec["reinvocationPolicy"] = "Never";
   spec["mutations"] = Json::array(
       {{{"patchType", "JSONPatch"}, {"jsonPatch", {{"expression", spec["mutations"]}}}}});
-  Json policy = Named(kube::kMutatingAdmissionPolicies, name, options);
+  Json policy = NewClusterScoped(kube::kMutatingAdmissionPolicies, name, options);
   policy["spec"] = std::move(spec);
-  Json binding = Named(kube::kMutatingAdmissionPolicyBindings, name, options);
+  Json binding = NewClusterScoped(kube::kMutatingAdmissionPolicyBindings, name, options);
   binding["spec"] = {{"policyName", std::string(name)}, {"matchResources", std::move(matching)}};
   objects.push_back({kube::kMutatingAdmissionPolicies, std::move(policy), wanted});
   objects.push_back({kube::kMutatingAdmissionPolicyBindings, std::move(binding), wanted});
-}
-
-Json NamespaceIs(const std::string& ns) {
-  return {{"matchExpressions", Json::array({NamespaceIn("In", Json::array({ns}))})}};
 }
 
 }  // namespace
@@ -189,7 +176,8 @@ DesiredObjects ShardGatingPolicies(const std::string& ns,
     Json spec = LocalGateSpec(entry);
     if (rule != nullptr) spec["matchConditions"].push_back(RuleCondition(rule->expression));
     AddPolicy(objects, ShardWebhookEntryName(ns, name, rule == nullptr ? "" : rule->name),
-              PodRule(), std::move(spec), Matching(NamespaceIs(ns), PodSelector(config)), options);
+              PodRule(), std::move(spec), Matching(SelectNamespace(ns), PodSelector(config)),
+              options);
   };
   for (const api::PodPlacementConfig* config : api::InForce(configs)) {
     if (!config->Preferences().empty()) add(*config, nullptr);
@@ -211,7 +199,7 @@ DesiredObjects GatingProbe(const std::string& hash, const OperandOptions& option
   Json labelled = {{"matchLabels", {{std::string(kGatingProbeLabel), hash}}}};
   DesiredObjects objects;
   AddPolicy(objects, kGatingProbeName, std::move(rule), std::move(spec),
-            Matching(NamespaceIs(options.ns), std::move(labelled)), options);
+            Matching(SelectNamespace(options.ns), std::move(labelled)), options);
   return objects;
 }
 

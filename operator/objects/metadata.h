@@ -57,6 +57,14 @@ inline void OwnByNamespace(kube::Json& object, const OperandOptions& options) {
                                                               {"uid", options.ns_uid}}});
 }
 
+// A cluster-scoped object, owned by the operator's Namespace.
+inline kube::Json NewClusterScoped(const kube::Resource& resource, std::string_view name,
+                                   const OperandOptions& options) {
+  kube::Json object = NewObject(resource, "", name);
+  OwnByNamespace(object, options);
+  return object;
+}
+
 inline void SetLabel(kube::Json& object, std::string_view label, std::string_view value) {
   object["metadata"]["labels"][std::string(label)] = std::string(value);
 }

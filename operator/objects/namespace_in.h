@@ -13,4 +13,9 @@ inline kube::Json NamespaceIn(const char* op, kube::Json names) {
   return {{"key", "kubernetes.io/metadata.name"}, {"operator", op}, {"values", std::move(names)}};
 }
 
+// A namespaceSelector for one namespace.
+inline kube::Json SelectNamespace(const std::string& ns) {
+  return {{"matchExpressions", kube::Json::array({NamespaceIn("In", kube::Json::array({ns}))})}};
+}
+
 }  // namespace operator_

@@ -21,8 +21,6 @@ constexpr size_t kMaxWalked = 32;
 const std::string kOwners = "object.metadata.ownerReferences";
 const std::string kNodeAffinity = "object.spec.affinity.nodeAffinity";
 
-std::string Quoted(std::string_view name) { return "'" + std::string(name) + "'"; }
-
 std::string HasNodeAffinity() { return "has(object.spec.affinity) && has(" + kNodeAffinity + ")"; }
 
 // True if `list` is short enough to be walked.
@@ -38,6 +36,8 @@ std::string IsOnArchitecture(const std::string& term) {
 }
 
 }  // namespace
+
+std::string Quoted(std::string_view text) { return "'" + std::string(text) + "'"; }
 
 Json Condition(const char* name, std::string expression) {
   return {{"name", name}, {"expression", std::move(expression)}};

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/pod_placement_config.h"
@@ -14,6 +15,8 @@
 
 namespace operator_ {
 
+// CEL: a string of the operator's own, without quotes and backslashes.
+std::string Quoted(std::string_view text);
 // An entry of matchConditions.
 kube::Json Condition(const char* name, std::string expression);
 

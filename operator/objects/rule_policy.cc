@@ -34,22 +34,20 @@ void AddValidations(const api::PodPlacementConfig& config, const LeftOutRulesOf&
 
 // With the API's defaults, so that what is stored equals what was applied.
 Json UpdatesOfPodsIn(const std::string& ns) {
-  Json in = NamespaceIn("In", Json::array({ns}));
   Json rule = {{"apiGroups", Json::array({""})},
                {"apiVersions", Json::array({"v1"})},
                {"operations", Json::array({"UPDATE"})},
                {"resources", Json::array({"pods"})},
                {"scope", "Namespaced"}};
   return {{"matchPolicy", "Equivalent"},
-          {"namespaceSelector", {{"matchExpressions", Json::array({std::move(in)})}}},
+          {"namespaceSelector", SelectNamespace(ns)},
           {"objectSelector", Json::object()},
           {"resourceRules", Json::array({std::move(rule)})}};
 }
 
 Json NewOfShard(const kube::Resource& resource, const std::string& ns,
                 const OperandOptions& options) {
-  Json object = NewObject(resource, "", api::ShardWebhookConfigurationName(ns));
-  OwnByNamespace(object, options);
+  Json object = NewClusterScoped(resource, api::ShardWebhookConfigurationName(ns), options);
   SetLabel(object, kShardNamespaceLabel, ns);
   return object;
 }

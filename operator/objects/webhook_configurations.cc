@@ -37,13 +37,6 @@ Json GatingWebhook(const std::string& name, Json client_config) {
           {"admissionReviewVersions", Json::array({"v1"})}};
 }
 
-Json NewClusterScoped(const kube::Resource& resource, std::string_view name,
-                      const OperandOptions& options) {
-  Json object = NewObject(resource, "", name);
-  OwnByNamespace(object, options);
-  return object;
-}
-
 // `side_effects`: of allowed writes; the announcement of a PodPlacementConfig
 // (announcements/announcer.h).
 Json ValidatingWebhook(const char* name, std::string_view path, const kube::Resource& resource,
@@ -135,8 +128,7 @@ Json ShardWebhookConfiguration(const std::string& ns,
     if (!rule.empty()) path += "/" + rule;
     Json webhook = GatingWebhook(ShardWebhookEntryName(ns, name, rule),
                                  ClientConfig(ns, api::kShardWebhookName, path, ca_bundle_pem));
-    webhook["namespaceSelector"]["matchExpressions"] =
-        Json::array({NamespaceIn("In", Json::array({ns}))});
+    webhook["namespaceSelector"] = SelectNamespace(ns);
     webhook["objectSelector"] = PodSelector(config);
     return webhook;
   };

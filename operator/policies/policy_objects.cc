@@ -12,6 +12,7 @@
 #include "operator/objects/metadata.h"
 #include "operator/objects/namespace_in.h"
 #include "operator/objects/operand.h"
+#include "operator/objects/pod_conditions.h"
 #include "policy/webhook/replica.h"
 
 namespace operator_ {
@@ -55,10 +56,6 @@ Json Rules() {
       {Rule(create, "", {"pods"}), Rule(create, "batch", {"jobs"}),
        Rule(write, "apps", {"deployments", "statefulsets", "daemonsets", "replicasets"}),
        Rule(write, "", {"replicationcontrollers"}), Rule(write, "batch", {"cronjobs"})});
-}
-
-Json Condition(const char* name, std::string expression) {
-  return {{"name", name}, {"expression", std::move(expression)}};
 }
 
 Json MatchConditions() {
@@ -122,8 +119,7 @@ Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
   Json webhook =
       Webhook("probe", std::string(api::kPolicyProbePathPrefix) + hash, ca_bundle_pem, options);
   webhook["rules"] = Json::array({Rule(Json::array({"CREATE"}), "apps", {"deployments"})});
-  webhook["namespaceSelector"]["matchExpressions"] =
-      Json::array({NamespaceIn("In", Json::array({options.ns}))});
+  webhook["namespaceSelector"] = SelectNamespace(options.ns);
   webhook["objectSelector"]["matchExpressions"] =
       Json::array({{{"key", std::string(api::kPolicyProbeLabel)}, {"operator", "Exists"}}});
   webhook["matchConditions"] = Json::array({Condition(
@@ -182,9 +178,8 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
   PolicyConfiguration configuration;
   configuration.hash = HashOf(webhooks.dump());
   webhooks.push_back(ProbeWebhook(configuration.hash, ca_bundle_pem, options));
-  configuration.object =
-      NewObject(kube::kMutatingWebhookConfigurations, "", api::kPolicyWebhookConfigurationName);
-  OwnByNamespace(configuration.object, options);
+  configuration.object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
+                                          api::kPolicyWebhookConfigurationName, options);
   configuration.object["webhooks"] = std::move(webhooks);
   return configuration;
 }

@@ -120,7 +120,8 @@ TEST_F(TenantAdmissionFlow, AWebhookThatRefusesTheShardsPodsIsReported) {
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
       .Await(Prefers("web", {{"arm64", 10}}))
       .Do(Delete(kMutatingWebhookConfigurations, scene().ns()))
-      .Await(ShardReady())
+      // Kubernetes doubles its delay after each refused pod of a ReplicaSet.
+      .Await(ShardReady(), 240s)
       .Await(HasStatusCondition(kConfigs, "only", "Degraded", "False"))
       .Never(ClusterGateRemovedBeforeLocal());
 }

@@ -48,6 +48,7 @@ ALLOWED = {
         "kube", "api", "placement", "policy", "rules", "watches", "inspection"
     },
     "operator": {"kube", "api", "placement", "policy", "watches", "inspection"},
+    "fleet": {"kube", "api", "placement"},
     "examples": {"kube"},
 }
 

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the readers of this folder share: bounded strings, lists, times and metadata from untrusted
+// JSON. Problems are reported through the api::JsonReader.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "api/json_reader.h"
+#include "kube/base/clock.h"
+#include "kube/types/unstructured.h"
+
+namespace fleet {
+
+// Bytes of a name, key or enum value: a label key has at most 317.
+inline constexpr size_t kMaxName = 320;
+
+// "" and a problem if the string is longer.
+std::string ReadString(api::JsonReader& reader, std::string_view name, size_t max_bytes = kMaxName,
+                       api::Presence presence = api::kOptional);
+
+// At most `max_items` strings. A longer list is a problem and empty.
+std::vector<std::string> ReadStrings(api::JsonReader& reader, std::string_view name,
+                                     size_t max_items, size_t max_bytes = kMaxName);
+
+// Calls `read` for each item of a list with at most `max_items`. A longer list is a problem and
+// counts as empty.
+void ForEachItem(api::JsonReader& reader, std::string_view name, size_t max_items,
+                 const std::function<void(api::JsonReader& item, const kube::Json& json)>& read);
+
+// An RFC 3339 time in any zone, as a CRD stores it; nullopt where absent or, with a problem,
+// malformed. Years are limited to 1970..2260: later is "never", and the arithmetic cannot overflow.
+std::optional<kube::WallTime> ReadTime(api::JsonReader& reader, std::string_view name);
+
+// metadata.labels, where at most `max_items` are kept, each of at most 1 KiB.
+std::map<std::string, std::string> ReadLabels(const kube::Json& object, size_t max_items,
+                                              api::FieldErrors& problems);
+
+// metadata.deletionTimestamp is set.
+bool IsDeleting(const kube::Json& object);
+
+// The object at `name`, or an empty one.
+const kube::Json& ObjectOrEmpty(const kube::Json& object, std::string_view name);
+
+}  // namespace fleet

@@ -10,10 +10,12 @@
 #include <unordered_set>
 #include <utility>
 
+#include "fleet/api/names.h"
+
 namespace fleet {
 namespace {
 
-using Items = std::vector<DecisionItem>;
+using Items = std::vector<Decision>;
 using Kind = DecisionWrite::Kind;
 
 constexpr std::string_view kInfix = "-decision-";
@@ -32,9 +34,8 @@ size_t NumberOf(std::string_view placement, std::string_view name) {
   return error == std::errc() && end == name.data() + name.size() ? number : 0;
 }
 
-bool SameItem(const DecisionItem& stored, const DecisionItem& wanted) {
-  return stored.cluster == wanted.cluster && stored.reason == wanted.reason &&
-         (!stored.score || stored.score == wanted.score);
+bool SameItem(const Decision& stored, const Decision& wanted) {
+  return stored.cluster == wanted.cluster && (!stored.score || stored.score == wanted.score);
 }
 
 bool SameItems(const Items& stored, const Items& wanted) {
@@ -43,7 +44,7 @@ bool SameItems(const Items& stored, const Items& wanted) {
 
 std::set<std::string_view> ClustersOf(const Items& items) {
   std::set<std::string_view> clusters;
-  for (const DecisionItem& item : items) clusters.insert(item.cluster);
+  for (const Decision& item : items) clusters.insert(item.cluster);
   return clusters;
 }
 
@@ -128,7 +129,7 @@ Planner::Planner(std::string_view placement, const std::vector<StoredPage>& stor
     add(DecisionName(placement, i + 1), &wanted[i]);
     pages_.back().number = i;
     unfinished_[i] = &pages_.back();
-    for (const DecisionItem& item : wanted[i].decisions) wanted_clusters_.insert(item.cluster);
+    for (const Decision& item : wanted[i].decisions) wanted_clusters_.insert(item.cluster);
   }
   for (const StoredPage& page : stored) {
     size_t number = NumberOf(placement, page.name);
@@ -160,7 +161,7 @@ std::vector<DecisionWrite> Planner::Plan() {
 void Planner::TryToFinish(Page& page) {
   if (page.visible) {
     std::set<std::string_view> stay = ClustersOf(page.wanted->decisions);
-    for (const DecisionItem& item : page.items) {
+    for (const Decision& item : page.items) {
       if (stay.contains(item.cluster) || !wanted_clusters_.contains(item.cluster) ||
           counts_[item.cluster] > 1)
         continue;
@@ -181,10 +182,10 @@ void Planner::BreakCycle() {
     // It has them already, and still waits.
     std::set<std::string_view> now = ClustersOf(page->items);
     if (std::all_of(items.begin(), items.end(),
-                    [&](const DecisionItem& item) { return now.contains(item.cluster); }))
+                    [&](const Decision& item) { return now.contains(item.cluster); }))
       continue;
     Items leaving = Leaving(*page);
-    if (items.size() + leaving.size() > kMaxDecisions) continue;
+    if (items.size() + leaving.size() > kDecisionsPerPage) continue;
     items.insert(items.end(), leaving.begin(), leaving.end());
     if (!page->labelled) WriteLabels(*page);
     WriteItems(*page, std::move(items));
@@ -199,7 +200,7 @@ void Planner::BreakCycle() {
 Items Planner::Leaving(const Page& page) const {
   std::set<std::string_view> seen = ClustersOf(page.wanted->decisions);
   Items leaving;
-  for (const DecisionItem& item : page.items) {
+  for (const Decision& item : page.items) {
     if (seen.insert(item.cluster).second && wanted_clusters_.contains(item.cluster) &&
         counts_.at(item.cluster) == 1)
       leaving.push_back(item);
@@ -212,10 +213,10 @@ void Planner::Copy(const GroupLabels& group, const Items& items) {
   Items content;
   bool has_room = copies_ != nullptr && copies_->group == group;
   if (has_room) {
-    for (const DecisionItem& item : copies_->items) {
+    for (const Decision& item : copies_->items) {
       if (counts_[item.cluster] == 1) content.push_back(item);
     }
-    has_room = content.size() < kMaxDecisions;
+    has_room = content.size() < kDecisionsPerPage;
   }
   for (auto next = items.begin(); next != items.end(); has_room = false) {
     if (!has_room) {
@@ -226,7 +227,7 @@ void Planner::Copy(const GroupLabels& group, const Items& items) {
       Create(*copies_);
     }
     auto left = static_cast<size_t>(items.end() - next);
-    auto end = next + static_cast<ptrdiff_t>(std::min(left, kMaxDecisions - content.size()));
+    auto end = next + static_cast<ptrdiff_t>(std::min(left, kDecisionsPerPage - content.size()));
     content.insert(content.end(), next, end);
     next = end;
     WriteItems(*copies_, std::exchange(content, {}));

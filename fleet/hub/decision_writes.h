@@ -17,25 +17,14 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "fleet/api/placement_decision.h"
+
 namespace fleet {
-
-// The most clusters of one PlacementDecision.
-inline constexpr size_t kMaxDecisions = 100;
-
-// An item of status.decisions.
-struct DecisionItem {
-  std::string cluster;
-  std::string reason = {};
-  std::optional<int32_t> score = {};
-
-  bool operator==(const DecisionItem&) const = default;
-};
 
 // The values of the labels that say which group a PlacementDecision belongs to.
 struct GroupLabels {
@@ -56,13 +45,13 @@ struct StoredPage {
   bool deleting = false;
   // nullopt: a label is missing.
   std::optional<GroupLabels> group;
-  std::vector<DecisionItem> decisions;
+  std::vector<Decision> decisions;
 };
 
-// The PlacementDecision that is wanted; at most kMaxDecisions items, each cluster once in all.
+// The PlacementDecision that is wanted; at most kDecisionsPerPage items, each cluster once in all.
 struct WantedPage {
   GroupLabels group;
-  std::vector<DecisionItem> decisions;
+  std::vector<Decision> decisions;
 };
 
 struct DecisionWrite {
@@ -76,8 +65,8 @@ struct DecisionWrite {
   std::string name;
   // Of kCreate and kLabels.
   GroupLabels group = {};
-  // Of kDecisions; at most kMaxDecisions.
-  std::vector<DecisionItem> decisions = {};
+  // Of kDecisions; at most kDecisionsPerPage.
+  std::vector<Decision> decisions = {};
 };
 
 // "PLACEMENT-decision-K"; `number` is from 1.

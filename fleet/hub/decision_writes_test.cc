@@ -11,6 +11,9 @@
 #include <string>
 #include <vector>
 
+#include "fleet/api/names.h"
+#include "fleet/api/placement_decision.h"
+
 namespace fleet {
 namespace {
 
@@ -25,17 +28,17 @@ std::vector<std::string> Split(const std::string& text, char separator) {
   return parts;
 }
 
-std::vector<DecisionItem> Items(const std::string& text) {
-  std::vector<DecisionItem> items;
+std::vector<Decision> Items(const std::string& text) {
+  std::vector<Decision> items;
   for (const std::string& word : Split(text, ' ')) {
     if (!word.empty()) items.push_back({.cluster = word});
   }
   return items;
 }
 
-std::string Words(const std::vector<DecisionItem>& items) {
+std::string Words(const std::vector<Decision>& items) {
   std::string text;
-  for (const DecisionItem& item : items) text += " " + item.cluster;
+  for (const Decision& item : items) text += " " + item.cluster;
   return text;
 }
 
@@ -171,8 +174,6 @@ TEST(DecisionWrites, ScoreThatIsNotStoredIsNoDifference) {
   EXPECT_EQ(Describe(PlanDecisionWrites("p", stored, wanted)), "set 1 a b");
   stored[0].decisions[0].score = 7;
   EXPECT_TRUE(PlanDecisionWrites("p", stored, wanted).empty());
-  stored[0].decisions[1].reason = "by another";
-  EXPECT_EQ(Describe(PlanDecisionWrites("p", stored, wanted)), "set 1 a b");
 }
 
 // What the API server has.
@@ -188,7 +189,7 @@ struct Server {
   std::set<std::string> Visible() const {
     std::set<std::string> clusters;
     for (const auto& [name, page] : pages) {
-      for (const DecisionItem& item : page.decisions) {
+      for (const Decision& item : page.decisions) {
         if (page.visible) clusters.insert(item.cluster);
       }
     }
@@ -207,7 +208,7 @@ struct Server {
     StoredPage& page = pages[write.name];
     if (write.kind == Kind::kDelete) pages.erase(write.name);
     if (write.kind == Kind::kDecisions) {
-      ASSERT_LE(write.decisions.size(), kMaxDecisions);
+      ASSERT_LE(write.decisions.size(), kDecisionsPerPage);
       page.decisions = write.decisions;
     }
     if (write.kind == Kind::kLabels) {
@@ -263,12 +264,12 @@ class DecisionWritesProperty : public testing::Test {
     std::set<std::string> may_be = server.Visible();
     std::set<std::string> must_stay;
     for (const WantedPage& page : wanted) {
-      for (const DecisionItem& item : page.decisions) {
+      for (const Decision& item : page.decisions) {
         if (may_be.contains(item.cluster)) must_stay.insert(item.cluster);
       }
     }
     for (const WantedPage& page : wanted) {
-      for (const DecisionItem& item : page.decisions) may_be.insert(item.cluster);
+      for (const Decision& item : page.decisions) may_be.insert(item.cluster);
     }
     bool deleted = false;
     std::vector<DecisionWrite> writes = PlanDecisionWrites("p", server.stored(), wanted);
@@ -320,7 +321,7 @@ TEST_F(DecisionWritesProperty, FewClustersOnSmallPages) { Check(3000, 9, 2); }
 
 TEST_F(DecisionWritesProperty, ManyClustersOnSmallPages) { Check(200, 60, 7); }
 
-TEST_F(DecisionWritesProperty, FullPages) { Check(40, 420, kMaxDecisions); }
+TEST_F(DecisionWritesProperty, FullPages) { Check(40, 420, kDecisionsPerPage); }
 
 TEST(DecisionWrites, FiveThousandClustersOnePageEach) {
   Stored stored;

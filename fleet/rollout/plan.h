@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlanRollout() decides which clusters have the newest objects of a FleetPodPlacement now. Pure:
+// everything is in the arguments, so that a hub that restarts goes on with the same decisions.
+//
+// For each Placement, in its own way:
+//   All                  every cluster at once; nothing stops it.
+//   Progressive          the mandatory decision groups, one after another; then the other clusters
+//                        by name, at most maxConcurrency at a time.
+//   ProgressivePerGroup  the mandatory decision groups, then the others by index; each whole.
+//
+// A mandatory group is done when all its clusters have succeeded. Another group is done when none
+// of its clusters is progressing any more and at most maxFailures of them failed or timed out; with
+// more, no cluster gets the objects any more. Progressive counts failures in all clusters of the
+// Placement instead. As in OCM, percentages are of these clusters (maxConcurrency: of those that
+// are in no mandatory group), and a number above theirs means the default.
+//
+// A cluster that several Placements choose belongs to the first. One that none chooses any more is
+// removed at once.
+//
+// A failed cluster may recover until progressDeadline: until then Progressive counts it among the
+// maxConcurrency. So does a cluster that has not succeeded with older objects: it gets the new ones
+// before others, so that no more clusters are in the middle of a change than the user allows.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/api/fleet_pod_placement.h"
+#include "fleet/api/pod_placement_work.h"
+#include "fleet/api/rollout_strategy.h"
+#include "kube/base/clock.h"
+
+namespace fleet {
+
+// A page of decisions, or all pages of a group.
+struct DecidedGroup {
+  int64_t index = 0;
+  std::string name;  // "" of the clusters that are in no named group
+  std::vector<std::string> clusters;
+};
+
+// One entry of `spec.placements`, and what its Placement chose.
+struct PlacementRollout {
+  std::string name;
+  RolloutStrategy strategy;
+  // False: there is no such Placement, or it has no PlacementDecision yet. No cluster is removed
+  // then: the Placement may choose it.
+  bool decided = true;
+  std::vector<DecidedGroup> groups;
+};
+
+// The work object of a cluster.
+struct ClusterWork {
+  std::string hash;
+  kube::WallTime given_at{};
+  // About `hash`.
+  WorkPhase phase = WorkPhase::kProgressing;
+  // When the agent began to report success, or ceased to; absent until it answers. By the clock of
+  // the agent: a time outside given_at and now counts as the nearer of both.
+  std::optional<kube::WallTime> since;
+  std::string message;
+  bool deleting = false;
+};
+
+ClusterWork WorkOf(const PodPlacementWork& work);
+
+enum class Target {
+  kNewest,     // a work object with the newest objects; the cluster may have it already
+  kUnchanged,  // what the cluster has, perhaps nothing
+  kRemoved,    // no work object
+};
+
+struct RolloutPlan {
+  // Every chosen cluster, and every cluster that has a work object.
+  std::map<std::string, Target> targets;
+  RolloutCounts counts;
+  // The first kMaxReportedFailures by name.
+  std::vector<ClusterFailure> failures;
+  // For each Placement where clusters wait because of too many failures: "Placement canary: 3
+  // clusters failed or timed out, and at most 2 may"
+  std::vector<std::string> stopped;
+  std::vector<std::string> undecided;  // the names of the Placements without decisions
+  // When a deadline or minSuccessTime passes next. Absent: not before something changes.
+  std::optional<kube::WallTime> look_again;
+
+  // Every chosen cluster has succeeded, and no other has a work object.
+  bool complete() const {
+    return undecided.empty() && counts.succeeded == counts.total && counts.removing == 0;
+  }
+};
+
+// `works` are the work objects of the FleetPodPlacement by cluster, `newest` is HashOf() its spec.
+// Without `placements` (it is being deleted) every cluster is removed.
+RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
+                        const std::map<std::string, ClusterWork>& works, std::string_view newest,
+                        kube::WallTime now);
+
+}  // namespace fleet

@@ -24,7 +24,8 @@ WallTime EndOf(const Toleration& toleration, const Taint& taint) {
   const auto left =
       std::chrono::duration_cast<std::chrono::seconds>(WallTime::max() - *taint.time_added);
   if (*toleration.seconds >= left.count()) return WallTime::max();
-  if (*toleration.seconds < 0) return WallTime::min();
+  constexpr int64_t kLongAgo = -9'000'000'000;  // before 1970, whenever the taint was added
+  if (*toleration.seconds < kLongAgo) return WallTime::min();
   return *taint.time_added + std::chrono::seconds(*toleration.seconds);
 }
 

@@ -17,5 +17,7 @@ struct FuzzTarget {
 std::vector<FuzzTarget> InspectionTargets();
 // Data of the API server and its users.
 std::vector<FuzzTarget> ApiTargets();
+// Data of a fleet's hub and of its member clusters.
+std::vector<FuzzTarget> FleetTargets();
 
 }  // namespace fuzz

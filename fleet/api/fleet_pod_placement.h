@@ -30,10 +30,16 @@ inline constexpr size_t kMaxFleetPodPlacementName = 63;   // work_object.h makes
 inline constexpr size_t kMaxReportedFailures = 50;
 inline constexpr size_t kMaxFailureMessage = 1024;
 
-// Condition types. kRolledOut is True when every chosen cluster has succeeded; else its reason is
-// Progressing, Stopped (too many failures), or PlacementNotFound.
-inline constexpr std::string_view kAccepted = "Accepted";
-inline constexpr std::string_view kRolledOut = "RolledOut";
+// Condition types and their reasons.
+inline constexpr std::string_view kAccepted = "Accepted";  // the spec is valid
+inline constexpr std::string_view kReasonValid = "Valid";
+inline constexpr std::string_view kReasonInvalid = "Invalid";
+inline constexpr std::string_view kRolledOut = "RolledOut";  // every chosen cluster succeeded
+inline constexpr std::string_view kReasonSucceeded = "Succeeded";
+inline constexpr std::string_view kReasonProgressing = "Progressing";
+inline constexpr std::string_view kReasonFailed = "Failed";    // none is progressing any more
+inline constexpr std::string_view kReasonStopped = "Stopped";  // clusters wait: too many failures
+inline constexpr std::string_view kReasonNoDecisions = "NoPlacementDecisions";  // of a Placement
 
 // What happens to the objects in a cluster that is not chosen any more.
 enum class DeletionPolicy { kDelete, kOrphan };

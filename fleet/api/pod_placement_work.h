@@ -23,7 +23,8 @@
 
 namespace fleet {
 
-// The agent removes it when the objects are gone, or are left as the policy says.
+// The agent adds it before it applies the objects, and removes it when they are gone, or are left
+// as the policy says. Without an agent, a work object can be deleted.
 inline constexpr std::string_view kWorkFinalizer = "fleet.multiarch.openshift.io/applied-objects";
 
 // The labels of a PodPlacementWork: the FleetPodPlacement that it belongs to.

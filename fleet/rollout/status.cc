@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/rollout/status.h"
+
+#include "kube/base/join.h"
+
+namespace fleet {
+namespace {
+
+std::string Clusters(int64_t number) {
+  return std::to_string(number) + (number == 1 ? " cluster" : " clusters");
+}
+
+// "1 of 3 clusters succeeded, 1 failed, 1 waiting"
+std::string Summary(const RolloutCounts& counts) {
+  std::string text =
+      std::to_string(counts.succeeded) + " of " + Clusters(counts.total) + " succeeded";
+  int64_t waiting =
+      counts.total - counts.succeeded - counts.progressing - counts.failed - counts.timed_out;
+  const std::pair<int64_t, std::string_view> kParts[] = {{counts.progressing, "progressing"},
+                                                         {counts.failed, "failed"},
+                                                         {counts.timed_out, "timed out"},
+                                                         {waiting, "waiting"},
+                                                         {counts.removing, "removing"}};
+  for (const auto& [number, name] : kParts) {
+    if (number > 0) text += ", " + std::to_string(number) + " " + std::string(name);
+  }
+  return text;
+}
+
+api::Condition RolledOut(const RolloutPlan& plan) {
+  api::Condition condition{.type = std::string(kRolledOut), .status = "False"};
+  const RolloutCounts& counts = plan.counts;
+  condition.message = Summary(counts);
+  if (!plan.stopped.empty()) {
+    condition.reason = kReasonStopped;
+    condition.message += "; " + kube::Join(plan.stopped);
+  } else if (!plan.undecided.empty()) {
+    condition.reason = kReasonNoDecisions;
+    condition.message += "; without decisions: Placement " + kube::Join(plan.undecided);
+  } else if (plan.complete()) {
+    condition.status = "True";
+    condition.reason = kReasonSucceeded;
+  } else if (counts.succeeded + counts.failed + counts.timed_out == counts.total &&
+             counts.removing == 0) {
+    condition.reason = kReasonFailed;
+  } else {
+    condition.reason = kReasonProgressing;
+  }
+  return condition;
+}
+
+}  // namespace
+
+FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPlan* plan,
+                                 kube::WallTime now) {
+  FleetPodPlacementStatus status = fleet.status;
+  auto set = [&](api::Condition condition) {
+    condition.observed_generation = fleet.generation;
+    api::SetCondition(status.conditions, std::move(condition), now);
+  };
+  status.observed_generation = fleet.generation;
+  if (!fleet.problems.empty()) {
+    set({.type = std::string(kAccepted),
+         .status = "False",
+         .reason = std::string(kReasonInvalid),
+         .message = api::Describe(fleet.problems)});
+    return status;
+  }
+  set({.type = std::string(kAccepted),
+       .status = "True",
+       .reason = std::string(kReasonValid),
+       .message = "The spec is valid"});
+  if (plan == nullptr) return status;
+  status.hash = HashOf(fleet.spec);
+  status.clusters = plan->counts;
+  status.failures = plan->failures;
+  set(RolledOut(*plan));
+  return status;
+}
+
+}  // namespace fleet

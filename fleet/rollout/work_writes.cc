@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/rollout/work_writes.h"
+
+#include <optional>
+
+namespace fleet {
+namespace {
+
+using kube::Json;
+using kube::WallTime;
+
+WorkWrite Create(const FleetPodPlacement& fleet, const std::string& cluster,
+                 const PodPlacementWorkSpec& spec) {
+  std::string name = WorkName(fleet.ns, fleet.name);
+  Json body = {{"apiVersion", kPodPlacementWorks.ApiVersion()},
+               {"kind", std::string(kPodPlacementWorks.kind)},
+               {"metadata",
+                {{"name", name},
+                 {"namespace", cluster},
+                 {"labels",
+                  {{std::string(kWorkNamespaceLabel), fleet.ns},
+                   {std::string(kWorkNameLabel), fleet.name}}}}},
+               {"spec", SpecToJson(spec)}};
+  return {.kind = WorkWrite::Kind::kCreate,
+          .cluster = cluster,
+          .name = std::move(name),
+          .body = std::move(body)};
+}
+
+WorkWrite Patch(const PodPlacementWork& work, Json spec) {
+  return {.kind = WorkWrite::Kind::kPatch,
+          .cluster = work.ns,
+          .name = work.name,
+          .uid = work.uid,
+          .resource_version = work.resource_version,
+          .body = {{"metadata", {{"resourceVersion", work.resource_version}}},
+                   {"spec", std::move(spec)}}};
+}
+
+WorkWrite Delete(const PodPlacementWork& work) {
+  return {.kind = WorkWrite::Kind::kDelete,
+          .cluster = work.ns,
+          .name = work.name,
+          .uid = work.uid,
+          .resource_version = work.resource_version};
+}
+
+// The spec that a cluster with the newest objects must have.
+PodPlacementWorkSpec NewestSpec(const FleetPodPlacement& fleet, const std::string& hash,
+                                WallTime given_at) {
+  return {.hash = hash,
+          .given_at = given_at,
+          .objects = fleet.spec.objects,
+          .deletion_policy = fleet.spec.deletion_policy,
+          .adopt = fleet.spec.adopt};
+}
+
+}  // namespace
+
+std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+                                  const std::map<std::string, PodPlacementWork>& works,
+                                  WallTime now) {
+  std::vector<WorkWrite> writes;
+  const std::string hash = HashOf(fleet.spec);
+  for (const auto& [cluster, target] : plan.targets) {
+    auto found = works.find(cluster);
+    if (found == works.end()) {
+      if (target == Target::kNewest)
+        writes.push_back(Create(fleet, cluster, NewestSpec(fleet, hash, now)));
+      continue;
+    }
+    const PodPlacementWork& work = found->second;
+    if (target == Target::kNewest) {
+      // With the newest hash, the time stays; somebody may have changed the rest.
+      WallTime given_at = work.spec.hash == hash ? work.spec.given_at : now;
+      Json spec = SpecToJson(NewestSpec(fleet, hash, given_at));
+      if (!work.problems.empty() || SpecToJson(work.spec) != spec)
+        writes.push_back(Patch(work, std::move(spec)));
+      continue;
+    }
+    if (work.spec.deletion_policy != fleet.spec.deletion_policy) {
+      std::string policy(ToString(fleet.spec.deletion_policy));
+      writes.push_back(Patch(work, {{"deletionPolicy", std::move(policy)}}));
+    } else if (target == Target::kRemoved && !work.deleting) {
+      writes.push_back(Delete(work));
+    }
+  }
+  return writes;
+}
+
+}  // namespace fleet

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkWrites() - what a hub writes so that the work objects of a FleetPodPlacement are as a plan
+// says. Pure. Nothing is written twice: where the objects are right already, there is no write.
+//
+// Each write stands alone. One that fails, because the object changed since, is planned again.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "fleet/api/fleet_pod_placement.h"
+#include "fleet/api/pod_placement_work.h"
+#include "fleet/rollout/plan.h"
+#include "kube/base/clock.h"
+#include "kube/types/unstructured.h"
+
+namespace fleet {
+
+struct WorkWrite {
+  enum class Kind {
+    kCreate,  // `body` is the object
+    kPatch,   // `body` is a merge patch; it has the resourceVersion that it was made on
+    kDelete,  // guarded by `uid` and `resource_version`
+  };
+  Kind kind;
+  std::string cluster;  // the namespace of the object
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  kube::Json body;
+};
+
+// `works` are the work objects of `fleet` by cluster, as the plan was made on. By cluster name.
+//
+// A change of deletionPolicy reaches all clusters at once, and before a work object is deleted: the
+// deletion follows in the next plan.
+std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+                                  const std::map<std::string, PodPlacementWork>& works,
+                                  kube::WallTime now);
+
+}  // namespace fleet

@@ -57,8 +57,8 @@ void AddOnce(std::vector<std::string>& names, const std::string& name) {
 class Writer {
  public:
   Writer(kube::Client& client, const DecisionOwner& owner,
-         std::map<std::string, std::string> versions)
-      : client_(client), owner_(owner), versions_(std::move(versions)) {}
+         std::map<std::string, std::string> versions, DecisionListener& listener)
+      : client_(client), owner_(owner), versions_(std::move(versions)), listener_(listener) {}
 
   Async<> Write(const DecisionWrite& write) {
     if (write.kind == Kind::kCreate) co_return co_await Create(write);
@@ -86,7 +86,7 @@ class Writer {
     if (FailedWith(created, kube::Code::kAlreadyExists))
       co_return kube::Error::Conflict("PlacementDecision " + write.name + " is not in the cache");
     if (!created) co_return created.error().Prefix("create PlacementDecision " + write.name);
-    versions_[write.name] = created->metadata().resource_version();
+    NoteStored(write, *created);
     co_return Ok();
   }
 
@@ -118,7 +118,7 @@ class Writer {
         co_await kube::PatchObject(client_, kPlacementDecisions, std::move(key), kube::kMergePatch,
                                    std::move(patch), std::move(subresource));
     if (!written) co_return written.error().Prefix("write PlacementDecision " + write.name);
-    versions_[write.name] = written->metadata().resource_version();
+    NoteStored(write, *written);
     co_return Ok();
   }
 
@@ -130,12 +130,20 @@ class Writer {
                                                    std::move(options));
     if (!deleted && !IsNotFound(deleted))
       co_return deleted.error().Prefix("delete PlacementDecision " + write.name);
+    listener_.OnDeleted(KeyOf(write));
     co_return Ok();
+  }
+
+  void NoteStored(const DecisionWrite& write, const Unstructured& object) {
+    versions_[write.name] = object.metadata().resource_version();
+    Result<PlacementDecision> stored = PlacementDecision::FromJson(object.body());
+    if (stored) listener_.OnStored(*stored);
   }
 
   kube::Client& client_;
   const DecisionOwner& owner_;
   std::map<std::string, std::string> versions_;
+  DecisionListener& listener_;
 };
 
 // Adds a write that was made.
@@ -155,14 +163,15 @@ void AddChange(const DecisionWrite& write, const std::set<std::string>& temporar
 }  // namespace
 
 Async<> WriteDecisions(kube::Client& client, DecisionOwner owner, std::vector<DecisionWrite> plan,
-                       std::map<std::string, std::string> versions, DecisionChanges& changes) {
+                       std::map<std::string, std::string> versions, DecisionListener& listener,
+                       DecisionChanges& changes) {
   std::set<std::string> created;
   std::set<std::string> temporary;
   for (const DecisionWrite& write : plan) {
     if (write.kind == Kind::kCreate) created.insert(write.name);
     if (write.kind == Kind::kDelete && created.contains(write.name)) temporary.insert(write.name);
   }
-  Writer writer(client, owner, std::move(versions));
+  Writer writer(client, owner, std::move(versions), listener);
   for (const DecisionWrite& write : plan) {
     Result<> written = co_await writer.Write(write);
     if (!written) co_return written.error();

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet/api/placement_decision.h"
 #include "fleet/hub/decision_events.h"
 #include "fleet/hub/decision_writes.h"
 #include "kube/base/async.h"
@@ -22,6 +23,14 @@ struct DecisionOwner {
   std::string uid;
 };
 
+// Is told what is stored after each write.
+class DecisionListener {
+ public:
+  virtual ~DecisionListener() = default;
+  virtual void OnStored(const PlacementDecision& decision) = 0;
+  virtual void OnDeleted(const kube::ObjectKey& decision) = 0;
+};
+
 // `versions`: the resourceVersion of each PlacementDecision that exists, by name. Adds to `changes`
 // what was done, also before a failure; the additional PlacementDecisions that a plan deletes again
 // are left out.
@@ -29,6 +38,7 @@ struct DecisionOwner {
 // in the cache yet.
 kube::Async<> WriteDecisions(kube::Client& client, DecisionOwner owner,
                              std::vector<DecisionWrite> plan,
-                             std::map<std::string, std::string> versions, DecisionChanges& changes);
+                             std::map<std::string, std::string> versions,
+                             DecisionListener& listener, DecisionChanges& changes);
 
 }  // namespace fleet

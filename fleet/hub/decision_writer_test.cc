@@ -24,8 +24,16 @@ using Kind = DecisionWrite::Kind;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-class DecisionWriterTest : public testing::Test {
+class DecisionWriterTest : public testing::Test, public DecisionListener {
  protected:
+  void OnStored(const PlacementDecision& decision) override {
+    heard_.push_back("stored " + decision.name + " " + std::to_string(decision.decisions.size()));
+    EXPECT_EQ(decision.resource_version, Get(decision.name)["metadata"]["resourceVersion"]);
+  }
+  void OnDeleted(const kube::ObjectKey& decision) override {
+    heard_.push_back("deleted " + decision.ToString());
+  }
+
   // Adds a PlacementDecision of another's making.
   void Create(const std::string& name) {
     Json object = {
@@ -48,14 +56,15 @@ class DecisionWriterTest : public testing::Test {
           stale_ ? "1" : std::string(decision["metadata"]["resourceVersion"]);
     }
     DecisionOwner owner{{"ns", "p"}, "u-1"};
-    return kube::Run(io_,
-                     WriteDecisions(api_, owner, std::move(plan), std::move(versions), changes_));
+    return kube::Run(
+        io_, WriteDecisions(api_, owner, std::move(plan), std::move(versions), *this, changes_));
   }
 
   boost::asio::io_context io_;
   kube::FakeApiServer api_;
   DecisionChanges changes_;
   bool stale_ = false;
+  std::vector<std::string> heard_;
 };
 
 TEST_F(DecisionWriterTest, CreatesWithLabelsAndOwner) {
@@ -131,6 +140,8 @@ TEST_F(DecisionWriterTest, TemporaryOnesAreNoChange) {
   EXPECT_THAT(changes_.created, ElementsAre());
   EXPECT_THAT(changes_.updated, ElementsAre());
   EXPECT_THAT(changes_.deleted, ElementsAre("p-decision-1"));
+  EXPECT_THAT(heard_, ElementsAre("stored p-decision-2 0", "stored p-decision-2 1",
+                                  "deleted ns/p-decision-1", "deleted ns/p-decision-2"));
 }
 
 }  // namespace

@@ -29,7 +29,10 @@ bool Expired(const AddOnPlacementScore& scores, kube::WallTime now) {
 }  // namespace
 
 PlacementReads::PlacementReads(const PlacementSpec& spec) {
-  for (const ClusterSelector& predicate : spec.predicates) Read(predicate);
+  for (const ClusterSelector& predicate : spec.predicates) {
+    Read(predicate);
+    predicates_.push_back({Selector(predicate.labels), Selector(predicate.claims)});
+  }
   for (const NamedGroup& group : spec.groups) Read(group.selector);
   for (const SpreadConstraint& constraint : spec.spread)
     (constraint.claim ? claims_ : labels_).insert(constraint.key);
@@ -49,7 +52,16 @@ void PlacementReads::Read(const ClusterSelector& selector) {
   whole_object_ |= !selector.cel.empty();
 }
 
+bool PlacementReads::MayMatch(const ManagedCluster& cluster) const {
+  return predicates_.empty() ||
+         std::any_of(predicates_.begin(), predicates_.end(), [&](const Predicate& predicate) {
+           return predicate.labels.Matches(cluster.labels) &&
+                  predicate.claims.Matches(cluster.claims);
+         });
+}
+
 bool PlacementReads::Notices(const ManagedCluster& before, const ManagedCluster& after) const {
+  if (!MayMatch(before) && !MayMatch(after)) return false;
   return whole_object_ || before.deleting != after.deleting || before.taints != after.taints ||
          (cpu_ && before.allocatable_cpu != after.allocatable_cpu) ||
          (memory_ && before.allocatable_memory != after.allocatable_memory) ||

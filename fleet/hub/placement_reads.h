@@ -6,10 +6,13 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/placement.h"
+#include "fleet/scheduling/selector.h"
 #include "kube/base/clock.h"
 
 namespace fleet {
@@ -20,7 +23,8 @@ class PlacementReads {
 
   // CEL reads any field of a ManagedCluster, and any score.
   bool whole_object() const { return whole_object_; }
-  // A change of a cluster that is in the Placement's sets before and after.
+  // A change of a cluster that is in the Placement's sets before and after. One whose labels and
+  // claims no predicate matches is rejected before anything else is read of it.
   bool Notices(const ManagedCluster& before, const ManagedCluster& after) const;
   // A change of an AddOnPlacementScore; nullptr: it does not exist. A later validUntil alone is no
   // change, unless the scores had expired at `now`.
@@ -30,9 +34,17 @@ class PlacementReads {
  private:
   using Names = std::set<std::string, std::less<>>;
 
+  // A predicate without its CEL.
+  struct Predicate {
+    Selector labels;
+    Selector claims;
+  };
+
   void Read(const ClusterSelector& selector);
+  bool MayMatch(const ManagedCluster& cluster) const;
   bool SameScores(const AddOnPlacementScore* before, const AddOnPlacementScore* after) const;
 
+  std::vector<Predicate> predicates_;
   Names labels_;
   Names claims_;
   // "RESOURCE/SCORE", and the RESOURCEs.

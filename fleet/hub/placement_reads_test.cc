@@ -90,6 +90,27 @@ TEST(PlacementReads, NoticesChangesOfClusters) {
   }
 }
 
+TEST(PlacementReads, NoticesNothingOfClustersThatNoPredicateMatches) {
+  PlacementReads reads = ReadsOf(
+      R"({"predicates": [
+          {"requiredClusterSelector": {"labelSelector": {"matchLabels": {"zone": "a"}}}},
+          {"requiredClusterSelector": {
+              "labelSelector": {"matchLabels": {"zone": "b"}},
+              "celSelector": {"celExpressions": ["true"]}}}]})");
+  struct Row {
+    const char* before;
+    const char* after;
+    bool noticed;
+  };
+  for (const Row& row : {Row{"a", "a", true}, Row{"b", "b", true}, Row{"c", "a", true},
+                         Row{"b", "c", true}, Row{"c", "c", false}, Row{"c", "d", false}}) {
+    ManagedCluster before = ClusterOf({{"metadata", {{"labels", {{"zone", row.before}}}}}});
+    ManagedCluster after = ClusterOf({{"metadata", {{"labels", {{"zone", row.after}}}}}});
+    after.taints.push_back({.key = "k"});
+    EXPECT_EQ(reads.Notices(before, after), row.noticed) << row.before << row.after;
+  }
+}
+
 TEST(PlacementReads, NoticesChangesOfScores) {
   const kube::WallTime kNow = kube::ParseTime("2026-01-01T00:00:00Z").value();
   PlacementReads reads = ReadsOf(

@@ -1,0 +1,110 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/hub/explain.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+
+namespace fleet {
+namespace {
+
+using kube::Code;
+using kube::FailsWith;
+using kube::Json;
+using kube::Result;
+
+class NoCel final : public CelSelectors {
+ public:
+  std::optional<std::string> Check(const std::string&) override { return "no CEL here"; }
+  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
+};
+
+class ExplainTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    store_.Put(ManagedClusterSet::FromJson(
+                   Json::parse(R"({"metadata": {"name": "all"}, "spec": {"clusterSelector":
+                       {"selectorType": "LabelSelector", "labelSelector": {}}}})"))
+                   .value());
+    store_.Put(ManagedClusterSetBinding::FromJson(
+                   Json::parse(R"({"metadata": {"namespace": "ns", "name": "all"},
+                                   "spec": {"clusterSet": "all"}})"))
+                   .value());
+    for (const char* name : {"c1", "c2", "c3"}) {
+      Json cluster = {{"metadata", {{"name", name}, {"labels", {{"zone", "a"}}}}}};
+      if (std::string(name) == "c2") cluster["metadata"]["labels"]["zone"] = "b";
+      if (std::string(name) == "c3")
+        cluster["spec"]["taints"] = Json::parse(R"([{"key": "gpu", "effect": "NoSelect"}])");
+      store_.Put(ManagedCluster::FromJson(cluster).value());
+    }
+    store_.Put(Placement::FromJson(
+                   Json::parse(R"({"metadata": {"namespace": "ns", "name": "p", "generation": 4},
+                       "spec": {"predicates": [{"requiredClusterSelector": {"labelSelector":
+                           {"matchLabels": {"zone": "a"}}}}]}})"))
+                   .value());
+    store_.WakeAll();
+  }
+
+  Result<Json> Ask(const std::string& name, const char* simulated = nullptr) {
+    Json body;
+    if (simulated != nullptr) body = Json::parse(simulated);
+    return Explain(store_, cel_, clock_.WallNow(), {}, {"ns", name},
+                   simulated == nullptr ? nullptr : &body);
+  }
+
+  kube::FakeClock clock_;
+  NoCel cel_;
+  FleetStore store_{clock_, [](const kube::ObjectKey&) {}};
+};
+
+TEST_F(ExplainTest, SaysWhyEachClusterIsInOrOut) {
+  Json answer = Ask("p").value();
+  for (Json& rejected : answer["rejected"]) {
+    EXPECT_FALSE(std::string(rejected["why"]).empty());
+    rejected.erase("why");
+  }
+  EXPECT_EQ(answer, Json::parse(R"({
+      "placement": {"apiVersion": "cluster.open-cluster-management.io/v1beta1",
+                    "kind": "Placement",
+                    "metadata": {"namespace": "ns", "name": "p", "generation": 4}},
+      "filteredPipelineResults": [
+          {"name": "Predicate", "filteredClusters": ["c1", "c3"]},
+          {"name": "Predicate,TaintToleration", "filteredClusters": ["c1"]}],
+      "prioritizeResults": [
+          {"name": "Balance", "weight": 1, "scores": {"c1": 100}},
+          {"name": "Steady", "weight": 1, "scores": {"c1": 0}}],
+      "aggregatedScores": [{"clusterName": "c1", "score": 100}],
+      "rejected": [{"clusterName": "c2", "by": "Predicate"},
+                   {"clusterName": "c3", "by": "TaintToleration"}]})"));
+}
+
+TEST_F(ExplainTest, SimulatesWithTheDecisionsThatAreThere) {
+  store_.Put(PlacementDecision{
+      .ns = "ns", .name = "p-decision-1", .placement = "p", .decisions = {{"c2"}}});
+  Json answer = Ask("p", R"({"spec": {"numberOfClusters": 1}})").value();
+  EXPECT_EQ(answer["aggregatedScores"], Json::parse(R"([{"clusterName": "c2", "score": 200},
+                            {"clusterName": "c1", "score": 100}])"));
+  EXPECT_EQ(Ask("new", R"({"kind": "Placement", "spec": {}})").value()["placement"]["metadata"],
+            Json::parse(R"({"namespace": "ns", "name": "new", "generation": 0})"));
+}
+
+TEST_F(ExplainTest, Failures) {
+  EXPECT_THAT(Ask("none"), FailsWith(Code::kNotFound));
+  EXPECT_THAT(Ask("p", R"({"kind": "Pod", "spec": {}})"), FailsWith(Code::kInvalid));
+  EXPECT_THAT(Ask("p", R"({"apiVersion": "x/v1", "spec": {}})"), FailsWith(Code::kInvalid));
+  EXPECT_THAT(Ask("p", R"({"kind": "Placement"})"), FailsWith(Code::kInvalid));
+  Json answer = Ask("p", R"({"spec": {"numberOfClusters": -1}})").value();
+  EXPECT_THAT(std::string(answer["error"]), testing::HasSubstr(":"));
+  EXPECT_FALSE(answer.contains("rejected"));
+
+  FleetStore empty(clock_, [](const kube::ObjectKey&) {});
+  EXPECT_THAT(Explain(empty, cel_, clock_.WallNow(), {}, {"ns", "p"}, nullptr),
+              FailsWith(Code::kUnavailable));
+}
+
+}  // namespace
+}  // namespace fleet

@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: Apache-2.0
+// FleetStore: the hub's objects that deciding reads, and which of their changes wake which
+// Placement: it is called only if something that the Placement reads has changed. No I/O.
+//
+//   FleetStore store(clock, [&](const ObjectKey& placement) { ... enqueue ... });
+//   store.Put(cluster);              // from a watch
+//   store.WakeAll();                 // once, when all watches are complete
+//
+// A ManagedCluster wakes through its sets, before and after the change, and their bindings the
+// Placements that name such a set or none. Decisions of other Placements wake nobody, although
+// Balance reads their number. Thread: one executor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+
+#include "fleet/api/add_on_placement_score.h"
+#include "fleet/api/managed_cluster.h"
+#include "fleet/api/managed_cluster_set.h"
+#include "fleet/api/placement.h"
+#include "fleet/api/placement_decision.h"
+#include "fleet/hub/decision_index.h"
+#include "fleet/hub/placement_reads.h"
+#include "fleet/scheduling/cluster_sets.h"
+#include "fleet/scheduling/fleet.h"
+#include "kube/base/clock.h"
+#include "kube/types/resource.h"
+
+namespace fleet {
+
+class FleetStore {
+ public:
+  using Wake = std::function<void(const kube::ObjectKey& placement)>;
+
+  // `clock` outlives the store.
+  FleetStore(kube::Clock& clock, Wake wake) : clock_(clock), wake_(std::move(wake)) {}
+  FleetStore(const FleetStore&) = delete;
+  FleetStore& operator=(const FleetStore&) = delete;
+
+  // Changes, from the watches.
+  void Put(ManagedCluster cluster);
+  void Put(ManagedClusterSet set);
+  void Put(ManagedClusterSetBinding binding);
+  void Put(AddOnPlacementScore scores);
+  void Put(Placement placement);
+  void Put(const PlacementDecision& decision);
+  void RemoveCluster(const std::string& name);
+  void RemoveSet(const std::string& name);
+  void RemoveBinding(const kube::ObjectKey& binding);
+  void RemoveScore(const kube::ObjectKey& scores);
+  void RemovePlacement(const kube::ObjectKey& placement);
+  void RemoveDecision(const kube::ObjectKey& decision);
+
+  // What this process has written itself, so that the next pass knows it before the watch does.
+  // Wakes nobody, neither now nor when the watch delivers the same.
+  void PutWritten(Placement placement);
+  void PutWritten(const PlacementDecision& decision) { (void)decisions_.Put(decision); }
+  void RemoveWritten(const kube::ObjectKey& decision) { (void)decisions_.Remove(decision); }
+
+  // The watches are complete: wakes all Placements. Before, changes wake nobody.
+  void WakeAll();
+  bool complete() const { return complete_; }
+
+  const Fleet& fleet() const { return fleet_; }
+  const DecisionIndex& decisions() const { return decisions_; }
+  // Valid until the Placement changes; nullptr if there is none.
+  const Placement* Find(const kube::ObjectKey& placement) const;
+  size_t placements() const { return placements_.size(); }
+
+ private:
+  struct PlacementEntry {
+    Placement placement;
+    PlacementReads reads;
+  };
+  using Notices = std::function<bool(const PlacementReads&)>;
+
+  // Whether a watch delivers what is stored already, or something older.
+  static bool IsKnown(const Placement& stored, const Placement& delivered);
+  void Store(Placement placement);
+  std::set<std::string> SetsOf(const ManagedCluster& cluster) const;
+  // Wakes the Placements that may select clusters of `set`, where `notices`.
+  void WakeUsersOf(const std::string& set, const Notices& notices);
+  void WakeOne(const kube::ObjectKey& placement);
+  // The same in one namespace.
+  void WakeUsersIn(const std::string& ns, const std::string& set, const Notices& notices);
+  void ChangeCluster(const ManagedCluster* before, const ManagedCluster* after);
+  void ChangeScores(const std::string& cluster, const AddOnPlacementScore* before,
+                    const AddOnPlacementScore* after);
+
+  kube::Clock& clock_;
+  Wake wake_;
+  bool complete_ = false;
+  Fleet fleet_;
+  DecisionIndex decisions_{fleet_.decisions};
+  std::map<std::string, SetMembers> members_;                        // by set
+  std::unordered_map<std::string, std::set<std::string>> bound_in_;  // set -> namespaces
+  std::unordered_map<kube::ObjectKey, PlacementEntry> placements_;
+  std::unordered_map<std::string, std::set<std::string>> placements_in_;  // namespace -> names
+};
+
+}  // namespace fleet

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/hub/fleet_watch.h"
+
+namespace fleet {
+
+using kube::EventType;
+using kube::ObjectKey;
+using kube::Result;
+
+FleetWatch::FleetWatch(kube::Client& client, kube::Clock& clock, FleetStore& store)
+    : store_(store),
+      clusters_(client, clock, {.resource = kManagedClusters}),
+      sets_(client, clock, {.resource = kManagedClusterSets}),
+      bindings_(client, clock, {.resource = kManagedClusterSetBindings}),
+      scores_(client, clock, {.resource = kAddOnPlacementScores}),
+      placements_(client, clock, {.resource = kPlacements}),
+      decisions_(client, clock, {.resource = kPlacementDecisions}) {
+  Follow(clusters_, [this](const ObjectKey& key) { store_.RemoveCluster(key.name); });
+  Follow(sets_, [this](const ObjectKey& key) { store_.RemoveSet(key.name); });
+  Follow(bindings_, [this](const ObjectKey& key) { store_.RemoveBinding(key); });
+  Follow(scores_, [this](const ObjectKey& key) { store_.RemoveScore(key); });
+  Follow(placements_, [this](const ObjectKey& key) { store_.RemovePlacement(key); });
+  Follow(decisions_, [this](const ObjectKey& key) { store_.RemoveDecision(key); });
+}
+
+template <class T, class Remove>
+void FleetWatch::Follow(Informer<T>& informer, Remove remove) {
+  informer.OnChange([remove](EventType type, const ObjectKey& key) {
+    if (type == EventType::kDeleted) remove(key);
+  });
+  informer.OnEvent([this](EventType type, const Handed<T>& handed) {
+    std::shared_ptr<T> object = std::exchange(handed.object, nullptr);
+    if (type != EventType::kDeleted && object != nullptr) store_.Put(std::move(*object));
+  });
+}
+
+void FleetWatch::Start(kube::TaskGroup& tasks) {
+  tasks.Spawn("watch-managedclusters", clusters_.Run());
+  tasks.Spawn("watch-managedclustersets", sets_.Run());
+  tasks.Spawn("watch-managedclustersetbindings", bindings_.Run());
+  tasks.Spawn("watch-addonplacementscores", scores_.Run());
+  tasks.Spawn("watch-placements", placements_.Run());
+  tasks.Spawn("watch-placementdecisions", decisions_.Run());
+  tasks.Spawn("watches-complete", AwaitSync());
+}
+
+int FleetWatch::incomplete() const {
+  return !clusters_.synced() + !sets_.synced() + !bindings_.synced() + !scores_.synced() +
+         !placements_.synced() + !decisions_.synced();
+}
+
+boost::asio::awaitable<void> FleetWatch::AwaitSync() {
+  co_await kube::IgnoreCancellation();
+  Result<> synced = co_await clusters_.WaitForSync();
+  if (synced) synced = co_await sets_.WaitForSync();
+  if (synced) synced = co_await bindings_.WaitForSync();
+  if (synced) synced = co_await scores_.WaitForSync();
+  if (synced) synced = co_await placements_.WaitForSync();
+  if (synced) synced = co_await decisions_.WaitForSync();
+  if (synced) store_.WakeAll();
+}
+
+}  // namespace fleet

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// Leader: the work of the hub's replica that holds the Lease: watches, the store, and the
+// reconciliation of Placements. Changes that come within kCoalesce are decided about once.
+#pragma once
+
+#include <chrono>
+
+#include "fleet/hub/fleet_store.h"
+#include "fleet/hub/fleet_watch.h"
+#include "fleet/hub/placement_reconciler.h"
+#include "fleet/scheduling/cel_selectors.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/client/client.h"
+#include "kube/controller/controller.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/leadership.h"
+#include "kube/types/resource.h"
+#include "kube/types/unstructured.h"
+
+namespace fleet {
+
+inline constexpr char kPlacementController[] = "placement";
+inline constexpr std::chrono::milliseconds kCoalesce{200};
+
+struct LeaderOptions {
+  // Placements that are written at a time.
+  int workers = 8;
+  PlacementReconcilerOptions reconciler;
+};
+
+class Leader;
+
+// The parts that outlive a term of leadership.
+struct LeaderParts {
+  // The Leader of the current term; nullptr between terms.
+  Leader*& current;
+  kube::Client& client;
+  kube::Clock& clock;
+  kube::EventRecorder& events;
+  CelSelectors& cel;
+  // May be null.
+  kube::ControllerObserver* observer = nullptr;
+};
+
+class Leader final : public kube::Term {
+ public:
+  Leader(LeaderParts parts, LeaderOptions options);
+  ~Leader() override { parts_.current = nullptr; }
+
+  // Term
+  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
+
+  // Whether Placements wait for a worker.
+  bool busy() { return controller_.queue().size() > 0; }
+  const FleetStore& store() const { return store_; }
+  // As Explain() (explain.h).
+  kube::Result<kube::Json> Answer(const kube::ObjectKey& placement, const kube::Json* simulated);
+
+ private:
+  LeaderParts parts_;
+  LeaderOptions options_;
+  FleetStore store_;
+  FleetWatch watch_;
+  PlacementReconciler reconciler_;
+  kube::Controller controller_;
+};
+
+}  // namespace fleet

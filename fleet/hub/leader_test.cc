@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/hub/leader.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+
+namespace fleet {
+namespace {
+
+using kube::Code;
+using kube::Json;
+using namespace std::chrono_literals;
+
+class NoCel final : public CelSelectors {
+ public:
+  std::optional<std::string> Check(const std::string&) override { return "no CEL here"; }
+  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
+};
+
+// 30 clusters of one set; two Placements "p" and "q" in "ns".
+class LeaderTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    Create(kManagedClusterSets, "", "all",
+           R"({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}})");
+    Create(kManagedClusterSetBindings, "ns", "all", R"({"clusterSet": "all"})");
+    for (int i = 10; i < 40; ++i) Create(kManagedClusters, "", "c" + std::to_string(i), "{}");
+    Create(kPlacements, "ns", "p",
+           R"({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": 4}}})");
+    Create(kPlacements, "ns", "q", R"({"numberOfClusters": 1})");
+    tasks_.Spawn("leader", leader_.Run(tasks_));
+    Pass(0ms);
+  }
+  ~LeaderTest() override { (void)kube::Run(io_, tasks_.Stop(clock_, 0s)); }
+
+  void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
+              const std::string& spec) {
+    Json metadata = {{"name", name}, {"generation", 1}};
+    if (!ns.empty()) metadata["namespace"] = ns;
+    api_.CreateJson(resource, {{"apiVersion", resource.ApiVersion()},
+                               {"kind", std::string(resource.kind)},
+                               {"metadata", metadata},
+                               {"spec", Json::parse(spec)}});
+  }
+  void Taint(int cluster, const std::string& taints) {
+    Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
+    object["spec"]["taints"] = Json::parse(taints);
+    api_.UpdateJson(kManagedClusters, object);
+  }
+  void Pass(kube::Duration time) {
+    clock_.Advance(time);
+    kube::Drain(io_);
+  }
+  size_t Decided(const std::string& placement) {
+    size_t clusters = 0;
+    for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
+      if (page["metadata"]["labels"][std::string(kPlacementLabel)] != placement) continue;
+      const Json* decisions = kube::Find(page, "status.decisions");
+      clusters += decisions == nullptr ? 0 : decisions->size();
+    }
+    return clusters;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  NoCel cel_;
+  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
+  Leader* current_ = nullptr;
+  Leader leader_{{current_, api_, clock_, events_, cel_},
+                 {.reconciler = {.placements = PlacementsMode::kAll}}};
+};
+
+TEST_F(LeaderTest, DecidesWhenAllWatchesAreCompleteAndThenRests) {
+  ASSERT_TRUE(leader_.store().complete());
+  EXPECT_EQ(Decided("p"), 0u);
+  Pass(kCoalesce);
+  EXPECT_EQ(Decided("p"), 30u);
+  EXPECT_EQ(Decided("q"), 1u);
+  size_t calls = api_.calls().size();
+  for (int i = 0; i < 20; ++i) Pass(kCoalesce);
+  EXPECT_EQ(api_.calls().size(), calls);
+}
+
+TEST_F(LeaderTest, ManyChangesAreOnePass) {
+  Pass(kCoalesce);
+  int before = api_.CountCalls(
+      "PATCH /apis/cluster.open-cluster-management.io/v1beta1/"
+      "namespaces/ns/placements/p/status");
+  for (int i = 10; i < 20; ++i) {
+    Taint(i, R"([{"key": "gpu", "effect": "NoSelect"}])");
+    Pass(10ms);
+  }
+  EXPECT_EQ(Decided("p"), 30u);
+  Pass(kCoalesce);
+  EXPECT_EQ(Decided("p"), 20u);
+  EXPECT_EQ(api_.CountCalls("PATCH /apis/cluster.open-cluster-management.io/v1beta1/"
+                            "namespaces/ns/placements/p/status"),
+            before + 1);
+}
+
+TEST_F(LeaderTest, SelectedClustersAreNeverMissing) {
+  Pass(kCoalesce);
+  // c10 to c13 go, so all others move to another page.
+  bool checked = false;
+  api_.BeforeEach([&](const std::string&) {
+    std::set<std::string> seen;
+    for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
+      if (page["metadata"]["labels"][std::string(kPlacementLabel)] != "p") continue;
+      for (const Json& decision : page["status"]["decisions"])
+        seen.insert(std::string(decision["clusterName"]));
+    }
+    for (int i = 14; i < 40; ++i) EXPECT_TRUE(seen.contains("c" + std::to_string(i))) << i;
+    checked = true;
+  });
+  for (int i : {10, 11, 12, 13}) Taint(i, R"([{"key": "gpu", "effect": "NoSelect"}])");
+  kube::Drain(io_);
+  Pass(kCoalesce);
+  EXPECT_TRUE(checked);
+  EXPECT_EQ(Decided("p"), 26u);
+}
+
+TEST_F(LeaderTest, AnswersAboutPlacements) {
+  EXPECT_EQ(current_, &leader_);
+  kube::Result<Json> answer = leader_.Answer({"ns", "p"}, nullptr);
+  ASSERT_THAT(answer, kube::IsOk());
+  EXPECT_EQ((*answer)["aggregatedScores"].size(), 30u);
+  EXPECT_THAT(leader_.Answer({"ns", "none"}, nullptr), kube::FailsWith(Code::kNotFound));
+}
+
+}  // namespace
+}  // namespace fleet

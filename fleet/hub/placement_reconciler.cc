@@ -1,0 +1,213 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/hub/placement_reconciler.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "fleet/hub/placement_status.h"
+#include "fleet/hub/ranking.h"
+#include "kube/client/typed.h"
+#include "kube/types/unstructured.h"
+
+namespace fleet {
+namespace {
+
+using kube::Async;
+using kube::Json;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::Unstructured;
+using kube::WallTime;
+
+// The longest time that a Placement waits for: timers count from when they are set.
+constexpr std::chrono::hours kMaxWait{1};
+
+kube::core::ObjectReference ReferenceOf(const Placement& placement) {
+  kube::core::ObjectReference reference;
+  reference.set_api_version(kPlacements.ApiVersion());
+  reference.set_kind(std::string(kPlacements.kind));
+  reference.set_namespace_(placement.ns);
+  reference.set_name(placement.name);
+  reference.set_uid(placement.uid);
+  reference.set_resource_version(placement.resource_version);
+  return reference;
+}
+
+Outcome NextAt(const std::optional<WallTime>& next, WallTime now) {
+  if (!next) return Outcome::Done();
+  // Rounded up: earlier, nothing would have changed yet.
+  auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - now);
+  constexpr std::chrono::milliseconds kLongest = kMaxWait;
+  return Outcome::After(std::clamp(wait, std::chrono::milliseconds(1), kLongest));
+}
+
+// The empty result of a misconfigured Placement, as in OCM.
+std::vector<DecisionGroup> NoDecisions() { return std::vector<DecisionGroup>(1); }
+
+}  // namespace
+
+PlacementReconciler::PlacementReconciler(kube::Client& client, kube::Clock& clock,
+                                         FleetStore& store, CelSelectors& cel,
+                                         kube::EventRecorder& events,
+                                         PlacementReconcilerOptions options)
+    : client_(client),
+      clock_(clock),
+      store_(store),
+      cel_(cel),
+      events_(events),
+      options_(options) {}
+
+Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
+  // A pass takes milliseconds of CPU: between two of them, other tasks get their turn.
+  kube::Executor executor = co_await boost::asio::this_coro::executor;
+  co_await boost::asio::post(executor, boost::asio::use_awaitable);
+
+  const Placement* placement = store_.Find(request.key);
+  if (placement == nullptr) {
+    Forget(request.key);
+    co_return Outcome::Done();
+  }
+  if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
+
+  Pass pass = Decide(*placement);
+  Result<> written = co_await Write(pass);
+  if (!written) co_return written.error();
+  co_return NextAt(pass.next, clock_.WallNow());
+}
+
+bool PlacementReconciler::IsOurs(const Placement& placement) {
+  ObjectKey key{placement.ns, placement.name};
+  Ownership ownership = OwnershipOf(placement, options_.placements);
+  if (ownership != Ownership::kIncomplete) {
+    warned_.erase(key);
+    return ownership == Ownership::kOurs;
+  }
+  if (warned_.insert(key).second) {
+    events_.Record(ReferenceOf(placement), /*warning=*/true, "SchedulerIncomplete",
+                   "not scheduled by " + std::string(kSchedulerName) + ": the annotation " +
+                       std::string(kSchedulingDisableAnnotation) +
+                       "=true is required too, or OCM's controller writes the decisions");
+  }
+  return false;
+}
+
+PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement) {
+  Pass pass;
+  pass.placement = placement;
+  ObjectKey key{placement.ns, placement.name};
+  WallTime now = clock_.WallNow();
+  Scheduled result = Schedule(placement, store_.decisions().OwnOf(key), store_.fleet(), now, cel_,
+                              options_.schedule);
+  pass.next = result.requeue_at;
+  pass.changes.warnings = result.warnings;
+  pass.changes.totals = Ranking(result);
+
+  PlacementView view;
+  if (result.misconfigured) {
+    view.misconfigured = result.misconfigured->Message();
+    view.kept = !options_.clear_misconfigured;
+    view.reason = std::string(kNotAllDecisionsScheduled);
+    view.message = "The Placement is misconfigured";
+  } else {
+    view.satisfied = result.satisfied.status;
+    view.reason = std::string(result.satisfied.reason);
+    view.message = result.satisfied.message;
+  }
+  if (!view.kept) {
+    WantedDecisions wanted =
+        WantedOf(placement, result.misconfigured ? NoDecisions() : result.groups);
+    PlanWrites(wanted, pass);
+    view.groups = std::move(wanted.groups);
+    if (pass.scores_written) view.scores_written = now;
+  }
+  pass.status = StatusOf(placement, view, now);
+  return pass;
+}
+
+void PlacementReconciler::PlanWrites(const WantedDecisions& wanted, Pass& pass) {
+  const Placement& placement = pass.placement;
+  ObjectKey key{placement.ns, placement.name};
+  const DecisionIndex& index = store_.decisions();
+  std::vector<StoredPage> stored = index.PagesOf(key, placement.uid, wanted.pages.size());
+  pass.plan = PlanDecisionWrites(placement.name, stored, wanted.pages);
+  if (pass.plan.empty()) return;
+  if (placement.spec.sort_by == SortBy::kScore) {
+    WallTime now = clock_.WallNow();
+    auto last = scores_written_.find(key);
+    WallTime next =
+        last == scores_written_.end() ? WallTime() : last->second + placement.spec.score_rate_limit;
+    Result<WallTime> written = kube::ParseTime(placement.status.last_score_update_time);
+    if (written) next = std::max(next, *written + placement.spec.score_rate_limit);
+    if (now < next && OnlyScoresDiffer(stored, wanted.pages)) {
+      pass.plan.clear();
+      if (!pass.next || next < *pass.next) pass.next = next;
+      return;
+    }
+    pass.scores_written = true;
+  }
+  pass.versions = index.VersionsOf(key, wanted.pages.size());
+}
+
+Async<> PlacementReconciler::Write(Pass& pass) {
+  if (!pass.plan.empty()) {
+    ObjectKey key{pass.placement.ns, pass.placement.name};
+    DecisionOwner owner{key, pass.placement.uid};
+    std::vector<DecisionWrite> plan = std::move(pass.plan);
+    std::map<std::string, std::string> versions = std::move(pass.versions);
+    DecisionListener& listener = *this;
+    Result<> written = co_await WriteDecisions(client_, std::move(owner), std::move(plan),
+                                               std::move(versions), listener, pass.changes);
+    if (!written) {
+      RecordEvents(pass);
+      co_return written.error();
+    }
+    if (pass.scores_written) scores_written_[key] = clock_.WallNow();
+  }
+  Result<> status = co_await WriteStatus(pass);
+  RecordEvents(pass);
+  co_return status;
+}
+
+Async<> PlacementReconciler::WriteStatus(Pass& pass) {
+  const Placement& placement = pass.placement;
+  if (pass.status == placement.status) co_return Ok();
+  ObjectKey key{placement.ns, placement.name};
+  auto last = attempts_.find(key);
+  if (last != attempts_.end() && last->second.resource_version == placement.resource_version &&
+      last->second.status == pass.status)
+    co_return Ok();
+  Json patch = {{"metadata", {{"resourceVersion", placement.resource_version}}},
+                {"status", StatusToJson(pass.status)}};
+  std::string subresource = "status";
+  Result<Unstructured> written = co_await kube::PatchObject(
+      client_, kPlacements, key, kube::kMergePatch, std::move(patch), std::move(subresource));
+  // It was deleted meanwhile.
+  if (IsNotFound(written)) co_return Ok();
+  if (!written) co_return written.error().Prefix("write the status");
+  Result<Placement> stored = Placement::FromJson(written->body());
+  if (!stored) co_return stored.error();
+  attempts_[key] = {stored->resource_version, pass.status};
+  store_.PutWritten(std::move(*stored));
+  co_return Ok();
+}
+
+void PlacementReconciler::RecordEvents(const Pass& pass) {
+  ObjectKey key{pass.placement.ns, pass.placement.name};
+  for (DecisionEvent& event : EventsOf(key, pass.changes)) {
+    events_.Record(ReferenceOf(pass.placement), event.warning, event.reason,
+                   std::move(event.message));
+  }
+}
+
+void PlacementReconciler::Forget(const ObjectKey& placement) {
+  warned_.erase(placement);
+  scores_written_.erase(placement);
+  attempts_.erase(placement);
+}
+
+}  // namespace fleet

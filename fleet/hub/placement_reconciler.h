@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// PlacementReconciler: decides about one Placement and writes what differs: the PlacementDecisions
+// in their safe order, then the status, then the events. Nothing differs, nothing is written.
+//
+// It runs when all watches are complete. A conflict, or a failure in the middle, ends the pass; the
+// next one continues from what is stored then. Thread: the client's.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "fleet/hub/decision_events.h"
+#include "fleet/hub/decision_writer.h"
+#include "fleet/hub/fleet_store.h"
+#include "fleet/hub/ownership.h"
+#include "fleet/hub/wanted_pages.h"
+#include "fleet/scheduling/cel_selectors.h"
+#include "fleet/scheduling/schedule.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/controller/event_recorder.h"
+#include "kube/controller/reconciler.h"
+#include "kube/types/resource.h"
+
+namespace fleet {
+
+struct PlacementReconcilerOptions {
+  PlacementsMode placements = PlacementsMode::kClaimed;
+  // A misconfigured Placement loses its decisions, as in OCM, instead of keeping them.
+  bool clear_misconfigured = false;
+  ScheduleOptions schedule;
+};
+
+class PlacementReconciler final : public kube::Reconciler, private DecisionListener {
+ public:
+  // The references outlive this.
+  PlacementReconciler(kube::Client& client, kube::Clock& clock, FleetStore& store,
+                      CelSelectors& cel, kube::EventRecorder& events,
+                      PlacementReconcilerOptions options);
+
+  // Reconciler
+  kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
+
+ private:
+  // What a pass wants to write.
+  struct Pass {
+    Placement placement;
+    std::vector<DecisionWrite> plan;
+    std::map<std::string, std::string> versions;
+    PlacementStatus status;
+    DecisionChanges changes;
+    std::optional<kube::WallTime> next;
+    bool scores_written = false;
+  };
+
+  // Whether `placement` is to be reconciled; else tells the user, once, if it is claimed halfway.
+  bool IsOurs(const Placement& placement);
+  // No I/O.
+  Pass Decide(const Placement& placement);
+  // Plans the writes of `wanted`, unless only scores differ and were written a moment ago.
+  void PlanWrites(const WantedDecisions& wanted, Pass& pass);
+  kube::Async<> Write(Pass& pass);
+  kube::Async<> WriteStatus(Pass& pass);
+  void RecordEvents(const Pass& pass);
+  void Forget(const kube::ObjectKey& placement);
+
+  // DecisionListener
+  void OnStored(const PlacementDecision& decision) override { store_.PutWritten(decision); }
+  void OnDeleted(const kube::ObjectKey& decision) override { store_.RemoveWritten(decision); }
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  FleetStore& store_;
+  CelSelectors& cel_;
+  kube::EventRecorder& events_;
+  PlacementReconcilerOptions options_;
+  // Placements whose user was told that the claim is incomplete.
+  std::unordered_set<kube::ObjectKey> warned_;
+  // When scores were written last: an older CRD has no field for it.
+  std::unordered_map<kube::ObjectKey, kube::WallTime> scores_written_;
+  // The last status that was written, and the resourceVersion after it: of what an older CRD
+  // prunes, another attempt would not store more.
+  struct Attempt {
+    std::string resource_version;
+    PlacementStatus status;
+  };
+  std::unordered_map<kube::ObjectKey, Attempt> attempts_;
+};
+
+}  // namespace fleet

@@ -22,6 +22,7 @@ help: ## List the targets
 
 setup: ## Install packages and build the tools (once, about 10 minutes)
 	@third_party/install.sh --go third_party/packages.txt $(CLUSTER)/packages.txt
+	@third_party/go/vendor.sh fleet/cel/evaluator >/dev/null
 	@$(CLUSTER)/build-tools.sh
 
 cluster: setup ## Start a kind cluster and a registry with the demo images
@@ -37,7 +38,7 @@ demo: cluster ## Deploy the operator and show how it places pods
 	@e2e/demo.sh
 
 setup-cross:
-	@third_party/install.sh third_party/packages.txt third_party/packages-cross.txt
+	@third_party/install.sh --go third_party/packages.txt third_party/packages-cross.txt
 
 images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for //operator:push
 	@bazel/images/build.sh

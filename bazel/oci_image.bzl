@@ -6,7 +6,13 @@ load("//bazel:linked_packages.bzl", "linked_packages")
 _CA_BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 _ARCHITECTURES = ["arm64", "ppc64le", "s390x"]
 
-def oci_image(name, binary, repository, ca_certificates = False, visibility = None):
+def oci_image(
+        name,
+        binary,
+        repository,
+        ca_certificates = False,
+        go_programs = [],
+        visibility = None):
     """Makes the image of the architecture that is built for, and an index of all architectures.
 
     NAME.tar: OCI archive with the image of one architecture
@@ -19,6 +25,8 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
       binary: the cc_binary that becomes the entry point.
       repository: image name without host and tag, "pod-placement/shard".
       ca_certificates: adds the public certificate authorities, which public registries need.
+      go_programs: placement_go_programs (go.bzl) that the binary starts, as "//package:name"; they
+        are put beside it.
       visibility: of the targets.
     """
     archive, reference, sbom = name + ".tar", name + ".ref", name + ".spdx.json"
@@ -36,6 +44,11 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
     ]
     if ca_certificates:
         arguments.append("--file={0}={0} --package=ca-certificates".format(_CA_BUNDLE))
+    go_files = []
+    for program in go_programs:
+        files = [program, program + ".modules.json", program + ".licenses.txt"]
+        arguments.append("--go-program=" + "=".join(["$(location {})".format(f) for f in files]))
+        go_files += files
 
     # The root folder of the libraries: / unless the program is for another architecture.
     root_files, root_argument = {"//conditions:default": []}, {"//conditions:default": ""}
@@ -45,7 +58,7 @@ def oci_image(name, binary, repository, ca_certificates = False, visibility = No
         root_argument["//bazel:" + architecture] = " --root=$$(cat $(location {}))".format(root)
     native.genrule(
         name = name,
-        srcs = [binary, linked, "//:VERSION"] + select(root_files),
+        srcs = [binary, linked, "//:VERSION"] + go_files + select(root_files),
         outs = [archive, reference, sbom],
         cmd = " ".join(arguments) + select(root_argument),
         tools = ["//bazel/images:modules", "//bazel/images:oci_image.py"],

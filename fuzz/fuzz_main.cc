@@ -39,8 +39,8 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   for (int i = 1; i < *argc; ++i) {
     std::string_view argument = (*argv)[i];
     if (!argument.starts_with(kFlag)) continue;
-    for (const auto& targets :
-         {fuzz::InspectionTargets(), fuzz::ApiTargets(), fuzz::FleetTargets()}) {
+    for (const auto& targets : {fuzz::InspectionTargets(), fuzz::ApiTargets(), fuzz::FleetTargets(),
+                                fuzz::CelTargets()}) {
       for (const fuzz::FuzzTarget& target : targets) {
         if (target.name == argument.substr(kFlag.size())) g_run = target.run;
       }

@@ -19,5 +19,7 @@ std::vector<FuzzTarget> InspectionTargets();
 std::vector<FuzzTarget> ApiTargets();
 // Data of a fleet's hub and of its member clusters.
 std::vector<FuzzTarget> FleetTargets();
+// Expressions of Placements, and what their evaluator answers.
+std::vector<FuzzTarget> CelTargets();
 
 }  // namespace fuzz

@@ -2,12 +2,13 @@
 """System libraries as Bazel repositories, and shims for what Bazel would otherwise fetch."""
 
 load("//third_party/cross:repository.bzl", "cross_toolchain")
+load("//third_party/go:repository.bzl", "go_modules")
 
 def _system_library(name, build_file, path = "/usr"):
     native.new_local_repository(name = name, path = path, build_file = build_file)
 
 def pod_placement_repositories():
-    """Declares every external repository; none is downloaded."""
+    """Declares every external repository; Bazel downloads none."""
 
     # Libraries: headers and shared objects that Debian installed under /usr.
     _system_library("boost", "//third_party/boost:boost.BUILD")
@@ -28,6 +29,21 @@ def pod_placement_repositories():
         triple = "powerpc64le-linux-gnu",
     )
     cross_toolchain(name = "cross_s390x", architecture = "s390x", triple = "s390x-linux-gnu")
+
+    # The modules of programs in Go.
+    go_modules(
+        name = "evaluator_modules",
+        srcs = ["//fleet/cel/evaluator:" + file for file in [
+            "go.mod",
+            "go.sum",
+            "compile.go",
+            "evaluate.go",
+            "language.go",
+            "main.go",
+            "messages.go",
+            "scores.go",
+        ]],
+    )
 
     # Bazel's own default repositories, which the WORKSPACE suffix would download.
     native.local_repository(name = "rules_cc", path = "third_party/rules_cc")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs a program and the shared libraries that it loads as an OCI image archive, and writes what
-is in it as an SPDX document.
+"""Packs a program, the shared libraries that it loads and the programs in Go that it starts as an
+OCI image archive, and writes what is in it as an SPDX document.
 
 Equal input gives equal bytes. `kind load image-archive`, `podman load`, `ctr images import` and
 skopeo (`oci-archive:FILE`) read the archive. A third file has the parts of the image's reference:
@@ -9,6 +9,7 @@ NAME, TAG, DIGEST, VERSION and ARCHITECTURES.
 """
 
 import argparse
+import json
 import os
 
 import elf
@@ -37,6 +38,8 @@ def main():
     parser.add_argument("--file", action="append", default=[], help="SOURCE=PATH_IN_IMAGE")
     parser.add_argument("--package", action="append", default=[],
                         help="the Debian package that provides a --file")
+    parser.add_argument("--go-program", action="append", default=[],
+                        help="PROGRAM=MODULES=LICENSES: a program and what go_modules.py wrote")
     parser.add_argument("--archive", required=True)
     parser.add_argument("--reference", required=True)
     parser.add_argument("--sbom", required=True)
@@ -57,8 +60,17 @@ def main():
     libraries[loader.lstrip("/")] = os.path.join(args.root, loader.lstrip("/"))
     files = {pair.partition("=")[2].lstrip("/"): pair.partition("=")[0] for pair in args.file}
 
+    programs, modules = {program: args.binary}, []
+    for triple in args.go_program:
+        file, modules_file, licenses = triple.split("=")
+        name = os.path.basename(file)
+        programs[name] = file
+        files[f"usr/share/doc/{name}/copyright"] = licenses
+        with open(modules_file, encoding="utf-8") as text:
+            modules += json.load(text)
+
     layer, compressed = oci_layout.layer_of({
-        program: (args.binary, 0o755),
+        **{name: (file, 0o755) for name, file in programs.items()},
         **{name: (file, 0o755) for name, file in libraries.items()},
         **{name: (file, 0o644) for name, file in files.items()},
     })
@@ -93,6 +105,7 @@ def main():
         libraries=libraries.values(),
         contained=args.package,
         linked=linked,
+        modules=modules,
     )
     with open(args.sbom, "w", encoding="utf-8") as out:
         out.write(document)

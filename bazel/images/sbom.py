@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The SPDX 2.3 document of an image: the program, and the Debian packages that its shared libraries
-and the code that is compiled into it come from.
+"""The SPDX 2.3 document of an image: the program, the Debian packages that its shared libraries and
+the code that is compiled into it come from, and the Go modules of the programs that it starts.
 """
 
 import dataclasses
@@ -150,12 +150,37 @@ def _as_spdx(package):
     }
 
 
-def document(image, database, libraries, contained, linked):
+def _module_as_spdx(module):
+    return {
+        "SPDXID": _module_id(module),
+        "name": module["name"],
+        "versionInfo": module["version"],
+        "supplier": UNKNOWN,
+        "downloadLocation": UNKNOWN,
+        "filesAnalyzed": False,
+        "licenseConcluded": UNKNOWN,
+        "licenseDeclared": module["license"],
+        "licenseComments": "The texts are in /usr/share/doc of the image.",
+        "copyrightText": UNKNOWN,
+        "externalRefs": [{
+            "referenceCategory": "PACKAGE-MANAGER",
+            "referenceType": "purl",
+            "referenceLocator": f"pkg:golang/{module['name']}@"
+                                f"{urllib.parse.quote(module['version'], safe='')}",
+        }],
+    }
+
+
+def _module_id(module):
+    return _id("Module-" + module["name"])
+
+
+def document(image, database, libraries, contained, linked, modules=()):
     """The document as JSON text, equal for equal input.
 
     `libraries` are files in the image; `contained` are names of packages that other files of the
     image come from; `linked` those of packages with static archives or headers that are compiled
-    into the program.
+    into the program; `modules` the Go modules in other programs of the image (go_modules.py).
     """
     # Package name -> relationship of the image to it.
     kinds = {
@@ -188,9 +213,12 @@ def document(image, database, libraries, contained, linked):
         }],
     }
     packages = [own] + [_as_spdx(package) for package in database.packages(kinds)]
+    packages += [_module_as_spdx(module) for module in modules]
     relationships = [("SPDXRef-DOCUMENT", "DESCRIBES", own["SPDXID"])]
     for name, kind in sorted(kinds.items()):
         relationships.append((own["SPDXID"], kind, _id("Package-" + name)))
+    for module in modules:
+        relationships.append((own["SPDXID"], "CONTAINS", _module_id(module)))
     # What makes two documents different also makes their namespaces different.
     fingerprint = hashlib.sha256(json.dumps(packages, sort_keys=True).encode()).hexdigest()
     name = f"{program}-{image.version}-{image.architecture}"

@@ -93,6 +93,28 @@ class Sbom(unittest.TestCase):
         for labels in (config["config"]["Labels"], self.manifest["annotations"]):
             self.assertEqual(labels["org.opencontainers.image.version"], version)
 
+    def test_names_the_modules_of_go_programs(self):
+        with open("fleet/cel/evaluator/evaluator.modules.json", encoding="utf-8") as text:
+            modules = json.load(text)
+        document = json.loads(sbom.document(
+            sbom.Image("pod-placement/x", "1", "amd64", "sha256:0"), sbom.PackageDatabase("/"),
+            libraries=[], contained=[], linked=[], modules=modules))
+        packages = {package["name"]: package for package in document["packages"]}
+        self.assertLess(20, len(modules))
+        self.assertEqual(packages["github.com/google/cel-go"]["licenseDeclared"], "Apache-2.0")
+        for module in modules:
+            package = packages[module["name"]]
+            self.assertNotEqual(package["licenseDeclared"], "NOASSERTION", module)
+            self.assertRegex(package["externalRefs"][0]["referenceLocator"],
+                             r"^pkg:golang/[^\s@]+@v?[0-9]")
+        self.assertEqual(len({package["SPDXID"] for package in document["packages"]}),
+                         len(modules) + 1)
+        # The image contains the texts.
+        with open("fleet/cel/evaluator/evaluator.licenses.txt", encoding="utf-8") as text:
+            licenses = text.read()
+        for module in modules:
+            self.assertIn(f"===== {module['name']} {module['version']}: ", licenses)
+
     def test_a_file_without_package_is_an_error(self):
         with self.assertRaisesRegex(SystemExit, "no Debian package has"):
             sbom.PackageDatabase("/").owners([__file__])

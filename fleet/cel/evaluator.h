@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0
+// Evaluator: CEL of a Placement's celSelector, for one thread.
+//
+//   Evaluator evaluator(kube::RealClock(), {.program = "/cel-evaluator"});
+//   Result<Expression> expression = evaluator.Compile(text);
+//   if (!expression) return Misconfigured(expression.error().message());
+//   Verdict verdict = evaluator.Match({{text}}, cluster_json, scores_of_the_cluster)[0];
+//
+// The language is OCM's: cel-go's standard, strings and optionals; Kubernetes' lists, regex, URL,
+// quantity, IP, CIDR, format and semver; the variable managedCluster, the object as JSON;
+// `managedCluster.scores("NAME")`, a list of {name, value}; `"TEXT".parseJSON()`, with doubles.
+//
+// cel-go runs in a child process that is started by the first call, and again after each failure:
+// expressions are untrusted, and some can neither be interrupted nor be limited in memory
+// (docs/decisions/fleet-cel.md). Calls block the thread until the child answers; a child that does
+// not answer within `patience` is killed.
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "fleet/cel/evaluator_process.h"
+#include "fleet/cel/messages.h"
+#include "kube/base/clock.h"
+#include "kube/base/error.h"
+#include "kube/base/lru_map.h"
+
+namespace fleet::cel {
+
+struct Verdict {
+  enum class Outcome {
+    kMatch,
+    kNoMatch,
+    // The selector has no result for this cluster: a runtime error, no boolean, too expensive.
+    // Means no match; the same call gives it again.
+    kError,
+    // The evaluator failed or was too slow. Says nothing about the cluster.
+    kUnanswered,
+  };
+  Outcome outcome = Outcome::kNoMatch;
+  std::string why;  // of kError and kUnanswered: one line, at most kMaxErrorBytes
+};
+
+// The scores of the cluster that is evaluated.
+class ScoreReader {
+ public:
+  virtual ~ScoreReader() = default;
+  // The entries of the AddOnPlacementScore with this name in the cluster's namespace. An error
+  // becomes the error of the expression. Must not throw or call the Evaluator.
+  virtual kube::Result<std::vector<Score>> Scores(std::string_view name) = 0;
+};
+
+struct EvaluatorOptions {
+  // Path of the evaluator (//fleet/cel/evaluator).
+  std::string program;
+  Limits limits;
+  // Wall time for the answer to a call, besides the CPU time of `limits` for each selector, and for
+  // the evaluator to start.
+  std::chrono::milliseconds patience{1000};
+  std::chrono::milliseconds start_patience{10'000};
+  // How long a selector is not evaluated again after it ended the evaluator or exhausted the
+  // patience: each attempt blocks the thread.
+  std::chrono::minutes refusal{10};
+  // How long an evaluator that could not be started is not started again.
+  std::chrono::seconds start_pause{5};
+};
+
+class Evaluator {
+ public:
+  // Of an expression, and of all expressions of a selector; OCM's CRD has no limits.
+  static constexpr size_t kMaxExpressionBytes = 16 * 1024;
+  static constexpr size_t kMaxSelectorBytes = 256 * 1024;
+  // Of a ManagedCluster; the API server's limit for an object is not much above.
+  static constexpr size_t kMaxClusterBytes = 1 << 20;
+
+  Evaluator(kube::Clock& clock, EvaluatorOptions options);
+
+  // Results are cached. Errors: kInvalid with the compiler's words; others (kNotFound,
+  // kUnavailable, kDeadlineExceeded) are the evaluator's and say nothing about the text.
+  kube::Result<Expression> Compile(const std::string& text);
+
+  // Which of `selectors` match the ManagedCluster `cluster` (JSON); a verdict for each. Many in one
+  // call cost little more than one: reading the cluster is most of the work.
+  std::vector<Verdict> Match(std::span<const Selector> selectors, std::string_view cluster,
+                             ScoreReader& scores);
+
+  // The number of evaluators that were started, for metrics and tests.
+  int starts() const { return starts_; }
+
+ private:
+  using Deadline = EvaluatorProcess::Deadline;
+  using Evaluations = std::vector<Evaluated>;
+
+  // Why `selector` is not evaluated at all.
+  std::optional<Verdict> Refused(const Selector& selector, std::string_view cluster);
+  void MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
+                     std::string_view cluster, ScoreReader& scores);
+
+  kube::Result<void> Start();
+  kube::Result<void> StartNow();
+  // `talk` with a running evaluator; once more if it ended, which may have been before.
+  template <class Answer>
+  kube::Result<Answer> Ask(const std::function<kube::Result<Answer>()>& talk);
+  kube::Result<Compiled> TalkCompile(const std::string& text, Deadline deadline);
+  kube::Result<Evaluations> TalkEvaluate(std::span<const Selector> selectors,
+                                         std::string_view cluster, ScoreReader& scores,
+                                         Deadline deadline);
+
+  kube::Clock& clock_;
+  EvaluatorOptions options_;
+  std::unique_ptr<EvaluatorProcess> process_;
+  int starts_ = 0;
+  // Of the last start.
+  kube::Result<void> started_;
+  kube::TimePoint started_at_;
+  kube::LruMap<kube::Result<Expression>> compiled_;
+  // Selectors and expressions that ended the evaluator -> until when they are refused.
+  kube::LruMap<kube::TimePoint> refused_;
+};
+
+}  // namespace fleet::cel

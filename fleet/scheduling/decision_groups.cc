@@ -6,7 +6,7 @@
 #include <cmath>
 #include <limits>
 
-#include "fleet/scheduling/selector.h"
+#include "fleet/scheduling/selectors.h"
 
 namespace fleet {
 namespace {
@@ -61,20 +61,26 @@ std::optional<std::string> CheckGroupSize(const std::variant<int64_t, std::strin
 std::vector<DecisionGroup> DivideIntoGroups(const PlacementSpec& spec,
                                             const std::vector<SelectedCluster>& selected) {
   const size_t size = GroupSize(spec.clusters_per_group, selected.size());
-  std::vector<DecisionGroup> groups;
-  std::vector<SelectedCluster> rest = selected;
+  Selectors selectors;
   for (const NamedGroup& group : spec.groups) {
-    const Selector labels(group.selector.labels);
-    const Selector claims(group.selector.claims);
-    auto others = std::stable_partition(
-        rest.begin(), rest.end(), [&](const SelectedCluster& selected_cluster) {
-          const ManagedCluster& cluster = *selected_cluster.cluster;
-          return !(labels.Matches(cluster.labels) && claims.Matches(cluster.claims));
-        });
-    Cut(group.name, {others, rest.end()}, spec.sort_by, size, groups);
-    rest.erase(others, rest.end());
+    selectors.Add(group.selector.labels, Selectors::kLabels);
+    selectors.Add(group.selector.claims, Selectors::kClaims);
   }
-  Cut("", std::move(rest), spec.sort_by, size, groups);
+  // Each cluster goes to the first group that matches it, or to the rest.
+  std::vector<std::vector<SelectedCluster>> members(spec.groups.size() + 1);
+  for (const SelectedCluster& cluster : selected) {
+    selectors.Read(*cluster.cluster);
+    size_t group = 0;
+    while (group < spec.groups.size() &&
+           !(selectors.Matches(2 * group) && selectors.Matches(2 * group + 1)))
+      ++group;
+    members[group].push_back(cluster);
+  }
+  std::vector<DecisionGroup> groups;
+  for (size_t i = 0; i < members.size(); ++i) {
+    Cut(i < spec.groups.size() ? spec.groups[i].name : "", std::move(members[i]), spec.sort_by,
+        size, groups);
+  }
   if (groups.empty()) groups.emplace_back();
   return groups;
 }

@@ -4,7 +4,7 @@
 #include <string>
 #include <unordered_map>
 
-#include "fleet/scheduling/selector.h"
+#include "fleet/scheduling/selectors.h"
 
 namespace fleet {
 namespace {
@@ -23,27 +23,23 @@ constexpr std::string_view NameOf(char part) {
   }
 }
 
-class Predicate {
- public:
-  explicit Predicate(const ClusterSelector& selector)
-      : labels_(selector.labels), claims_(selector.claims), cel_(selector.cel) {}
-
-  // Sets `error` if CEL fails.
-  Part Judge(const ManagedCluster& cluster, CelSelectors& cel, std::string& error) const {
-    if (!labels_.Matches(cluster.labels)) return kLabels;
-    if (!claims_.Matches(cluster.claims)) return kClaims;
-    if (cel_.empty()) return kMatches;
-    CelSelectors::Verdict verdict = cel.Matches(cel_, cluster.name);
-    if (verdict.matches) return kMatches;
-    if (error.empty()) error = std::move(verdict.error);
-    return kCel;
-  }
-
- private:
-  Selector labels_;
-  Selector claims_;
-  const std::vector<std::string>& cel_;
+struct Predicate {
+  size_t labels;  // indexes in the selectors
+  size_t claims;
+  const std::vector<std::string>& cel;
 };
+
+// Of the cluster that `selectors` read last. Sets `error` if CEL fails.
+Part Judge(const Predicate& predicate, const ManagedCluster& cluster, const Selectors& selectors,
+           CelSelectors& cel, std::string& error) {
+  if (!selectors.Matches(predicate.labels)) return kLabels;
+  if (!selectors.Matches(predicate.claims)) return kClaims;
+  if (predicate.cel.empty()) return kMatches;
+  CelSelectors::Verdict verdict = cel.Matches(predicate.cel, cluster.name);
+  if (verdict.matches) return kMatches;
+  if (error.empty()) error = std::move(verdict.error);
+  return kCel;
+}
 
 // "labelSelector does not match", or for several predicates "no predicate matches: 0
 // labelSelector, 1 celSelector".
@@ -66,16 +62,23 @@ std::string Describe(const std::string& parts, const std::string& error) {
 Clusters FilterByPredicates(const std::vector<ClusterSelector>& predicates,
                             const Clusters& clusters, CelSelectors& cel, Rejections& rejections) {
   if (predicates.empty()) return clusters;
-  const std::vector<Predicate> compiled(predicates.begin(), predicates.end());
+  Selectors selectors;
+  std::vector<Predicate> compiled;
+  for (const ClusterSelector& predicate : predicates) {
+    const size_t labels = selectors.Add(predicate.labels, Selectors::kLabels);
+    const size_t claims = selectors.Add(predicate.claims, Selectors::kClaims);
+    compiled.push_back({.labels = labels, .claims = claims, .cel = predicate.cel});
+  }
   std::unordered_map<std::string, size_t> reasons;  // by the part that each predicate fails with
   Clusters kept;
   std::string parts;
   for (const ManagedCluster* cluster : clusters) {
+    selectors.Read(*cluster);
     parts.clear();
     std::string error;
     Part part = kLabels;
     for (size_t i = 0; i < compiled.size() && part != kMatches; ++i) {
-      part = compiled[i].Judge(*cluster, cel, error);
+      part = Judge(compiled[i], *cluster, selectors, cel, error);
       parts.push_back(part);
     }
     if (part == kMatches) {

@@ -7,41 +7,45 @@
 
 namespace fleet {
 
-Selector::Selector(const kube::meta::LabelSelector& selector) {
-  for (const auto& [key, value] : selector.match_labels())
-    requirements_.push_back({.key = key, .op = Operator::kIn, .values = {value}});
-  for (const kube::meta::LabelSelectorRequirement& expression : selector.match_expressions()) {
-    const std::string& op = expression.operator_();
-    requirements_.push_back({.key = expression.key(),
-                             .op = op == "In"             ? Operator::kIn
-                                   : op == "NotIn"        ? Operator::kNotIn
-                                   : op == "Exists"       ? Operator::kExists
-                                   : op == "DoesNotExist" ? Operator::kDoesNotExist
-                                                          : Operator::kUnknown,
-                             .values = {expression.values().begin(), expression.values().end()}});
-  }
+SelectorOperator OperatorOf(const std::string& name) {
+  if (name == "In") return SelectorOperator::kIn;
+  if (name == "NotIn") return SelectorOperator::kNotIn;
+  if (name == "Exists") return SelectorOperator::kExists;
+  if (name == "DoesNotExist") return SelectorOperator::kDoesNotExist;
+  return SelectorOperator::kUnknown;
 }
 
-bool Selector::Holds(const Requirement& requirement, const Properties& properties) {
-  std::optional<std::string_view> value = properties.Find(requirement.key);
-  switch (requirement.op) {
-    case Operator::kIn:
-      return value && requirement.values.find(*value) != requirement.values.end();
-    case Operator::kNotIn:
-      return !value || requirement.values.find(*value) == requirement.values.end();
-    case Operator::kExists:
-      return value.has_value();
-    case Operator::kDoesNotExist:
-      return !value;
-    case Operator::kUnknown:
+bool Holds(SelectorOperator op, bool exists, bool listed) {
+  switch (op) {
+    case SelectorOperator::kIn:
+      return listed;
+    case SelectorOperator::kNotIn:
+      return !listed;
+    case SelectorOperator::kExists:
+      return exists;
+    case SelectorOperator::kDoesNotExist:
+      return !exists;
+    case SelectorOperator::kUnknown:
       return false;
   }
   return false;
 }
 
+Selector::Selector(const kube::meta::LabelSelector& selector) {
+  for (const auto& [key, value] : selector.match_labels())
+    requirements_.push_back({.key = key, .op = SelectorOperator::kIn, .values = {value}});
+  for (const kube::meta::LabelSelectorRequirement& expression : selector.match_expressions()) {
+    requirements_.push_back({.key = expression.key(),
+                             .op = OperatorOf(expression.operator_()),
+                             .values = {expression.values().begin(), expression.values().end()}});
+  }
+}
+
 bool Selector::Matches(const Properties& properties) const {
-  return std::all_of(requirements_.begin(), requirements_.end(),
-                     [&](const Requirement& r) { return Holds(r, properties); });
+  return std::all_of(requirements_.begin(), requirements_.end(), [&](const Requirement& r) {
+    std::optional<std::string_view> value = properties.Find(r.key);
+    return Holds(r.op, value.has_value(), value && r.values.find(*value) != r.values.end());
+  });
 }
 
 }  // namespace fleet

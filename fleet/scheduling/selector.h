@@ -12,27 +12,29 @@
 
 namespace fleet {
 
+enum class SelectorOperator { kIn, kNotIn, kExists, kDoesNotExist, kUnknown };
+
+SelectorOperator OperatorOf(const std::string& name);
+// `exists`: there is a value; `listed`: it is one of the requirement's.
+bool Holds(SelectorOperator op, bool exists, bool listed);
+
 class Selector {
  public:
   // An empty selector matches everything, one with an unknown operator nothing.
   explicit Selector(const kube::meta::LabelSelector& selector);
 
   bool Matches(const Properties& properties) const;
-  bool empty() const { return requirements_.empty(); }
 
  private:
-  enum class Operator { kIn, kNotIn, kExists, kDoesNotExist, kUnknown };
   struct Hash {
     using is_transparent = void;
     size_t operator()(std::string_view text) const { return std::hash<std::string_view>()(text); }
   };
   struct Requirement {
     std::string key;
-    Operator op = Operator::kUnknown;
+    SelectorOperator op = SelectorOperator::kUnknown;
     std::unordered_set<std::string, Hash, std::equal_to<>> values;
   };
-
-  static bool Holds(const Requirement& requirement, const Properties& properties);
 
   std::vector<Requirement> requirements_;
 };

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/agent/agent.h"
+
+#include <chrono>
+#include <utility>
+
+#include "fleet/api/managed_cluster.h"
+#include "fleet/api/pod_placement_work.h"
+
+namespace fleet {
+namespace {
+
+using kube::EventType;
+using kube::Json;
+using kube::ObjectKey;
+using kube::Unstructured;
+
+using Options = kube::InformerOptions<Unstructured>;
+
+// For a work whose reconcile fails.
+constexpr std::chrono::seconds kMaxBackoff{60};
+
+Options Applied(const kube::Resource& resource) {
+  Options options;
+  options.label_selector = std::string(kWorkUidLabel);
+  options.resource = resource;
+  options.trim = [](Unstructured& object) {
+    Json body;
+    body["metadata"]["labels"] = {{std::string(kWorkUidLabel), WorkUidOf(object.body())}};
+    object = Unstructured(std::move(body));
+  };
+  return options;
+}
+
+}  // namespace
+
+Agent::Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock,
+             const AgentOptions& options, kube::ControllerObserver* observer)
+    : clock_(clock),
+      works_(hub, clock, Options{.ns = options.cluster, .resource = kPodPlacementWorks}),
+      clusters_(hub, clock,
+                Options{.field_selector = "metadata.name=" + options.cluster,
+                        .resource = kManagedClusters}),
+      cluster_configs_(member, clock, Applied(AppliedKinds().front())),
+      configs_(member, clock, Applied(AppliedKinds().back())),
+      usage_(member, clock),
+      lease_(hub, clusters_, clock, options.cluster),
+      status_(hub, member, clusters_, usage_, clock, options.cluster),
+      scores_(hub, usage_, clock, options.cluster, options.scores),
+      reconciler_(hub, member, works_, clock),
+      controller_({.name = "fleet-agent", .queue = {.max_delay = kMaxBackoff}}, reconciler_, clock,
+                  observer) {
+  works_.OnChange([this](EventType, const ObjectKey& work) { controller_.Enqueue(work); });
+  cluster_configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
+  configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
+}
+
+// Enqueues the work of the object; every work if the mark was removed.
+void Agent::OnApplied(const Unstructured& object) {
+  std::string uid = WorkUidOf(object.body());
+  works_.ForEach([&](const Unstructured& work) {
+    if (uid.empty() || work.metadata().uid() == uid) controller_.Enqueue(kube::KeyOf(work));
+  });
+}
+
+boost::asio::awaitable<void> Agent::Run(kube::TaskGroup& tasks) {
+  co_await kube::IgnoreCancellation();
+  tasks.Spawn("managed-cluster", clusters_.Run());
+  tasks.Spawn("works", works_.Run());
+  tasks.Spawn("cluster-configs", cluster_configs_.Run());
+  tasks.Spawn("configs", configs_.Run());
+  usage_.Start(tasks);
+  tasks.Spawn("lease", KeepPublishing(lease_, clock_));
+  tasks.Spawn("status", KeepPublishing(status_, clock_));
+  tasks.Spawn("scores", KeepPublishing(scores_, clock_));
+
+  // A work is told from one that is gone only when all are known.
+  kube::Result<> synced = co_await works_.WaitForSync();
+  if (synced) tasks.Spawn(controller_.name(), controller_.Run(tasks));
+}
+
+}  // namespace fleet

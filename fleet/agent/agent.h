@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+// Agent: the work of the replica that holds the Lease: its watches of the hub and of this cluster,
+// what it publishes, and which event enqueues which PodPlacementWork.
+#pragma once
+
+#include <string>
+
+#include "fleet/agent/cluster_publisher.h"
+#include "fleet/agent/member_usage.h"
+#include "fleet/agent/score_publisher.h"
+#include "fleet/agent/work_reconciler.h"
+#include "fleet/scores/scores.h"
+#include "kube/base/clock.h"
+#include "kube/base/task_group.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+#include "kube/controller/controller.h"
+#include "kube/controller/leadership.h"
+
+namespace fleet {
+
+struct AgentOptions {
+  // The name of this cluster: of its ManagedCluster and its namespace on the hub.
+  std::string cluster;
+  ScoreOptions scores;
+};
+
+class Agent final : public kube::Term {
+ public:
+  // All outlive this; `observer` may be null.
+  Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock, const AgentOptions& options,
+        kube::ControllerObserver* observer);
+
+  // Term
+  boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
+
+ private:
+  using Informer = kube::Informer<kube::Unstructured>;
+  void OnApplied(const kube::Unstructured& object);
+
+  kube::Clock& clock_;
+
+  // Watches of the hub.
+  Informer works_;
+  Informer clusters_;
+
+  // Watches of this cluster. The objects that were applied, without their content: events only.
+  Informer cluster_configs_;
+  Informer configs_;
+  MemberUsage usage_;
+
+  // What is published and reconciled.
+  LeasePublisher lease_;
+  StatusPublisher status_;
+  ScorePublisher scores_;
+  WorkReconciler reconciler_;
+  kube::Controller controller_;
+};
+
+}  // namespace fleet

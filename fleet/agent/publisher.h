@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: Apache-2.0
+// Publisher: one thing that the agent writes to the hub from time to time. Each has its own loop,
+// so that one that the hub refuses does not stop the others.
+#pragma once
+
+#include <string_view>
+
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+
+namespace fleet {
+
+class Publisher {
+ public:
+  virtual ~Publisher() = default;
+
+  // For logs: "lease".
+  virtual std::string_view name() const = 0;
+  // Writes what differs. Returns: when to look again.
+  virtual kube::Async<kube::Duration> Publish() = 0;
+};
+
+// Publishes until cancelled. After an error it waits from half a second, doubling, to half a
+// minute; a conflict is not logged.
+boost::asio::awaitable<void> KeepPublishing(Publisher& publisher, kube::Clock& clock);
+
+}  // namespace fleet

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// WorkReconciler: applies one PodPlacementWork of the hub in this cluster, and answers.
+//
+// The work comes from the watch of the hub, so that nothing changes while the hub is away; this
+// cluster's objects are read live. Order: finalizer on the hub, apply, prune, answer. An apply
+// names the resourceVersion that was read, and a deletion the uid: an object that another client
+// wrote meanwhile is read again first. An error that passes by itself is retried with backoff; it
+// does not replace the answer that the work has succeeded. Thread: the clients'.
+#pragma once
+
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "fleet/agent/work_objects.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/cache/reader.h"
+#include "kube/client/client.h"
+#include "kube/controller/reconciler.h"
+
+namespace fleet {
+
+class WorkReconciler final : public kube::Reconciler {
+ public:
+  // A work that has failed is looked at again after this time, as an object that is in its way is
+  // not watched.
+  static constexpr std::chrono::seconds kLookAgain{60};
+
+  // All outlive this. `works`: those of this cluster's namespace on the hub.
+  WorkReconciler(kube::Client& hub, kube::Client& member,
+                 const kube::Reader<kube::Unstructured>& works, kube::Clock& clock)
+      : hub_(hub), member_(member), works_(works), clock_(clock) {}
+
+  kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
+
+ private:
+  // The problems of applying; errors are those to retry.
+  kube::Async<std::vector<WorkProblem>> Apply(const PodPlacementWork& work,
+                                              const std::vector<WorkObject>& wanted,
+                                              const std::string& log);
+  kube::Async<std::optional<WorkProblem>> ApplyOne(const WorkObject& object,
+                                                   const PodPlacementWork& work,
+                                                   const std::set<std::string>& works,
+                                                   const std::string& log);
+  // Why the API server of the member refused `object`.
+  kube::Async<WorkProblem> ProblemOf(kube::Error refused, const WorkObject& object);
+  kube::Async<kube::Outcome> Remove(const PodPlacementWork& work, int64_t generation,
+                                    const std::string& log);
+  // The objects that the work with this uid applied. Empty where the kinds do not exist.
+  kube::Async<std::vector<WorkObject>> Owned(std::string uid);
+  kube::Async<> Delete(const WorkObject& object, const std::string& log);
+  // Removes the marks, so that the object is nobody's.
+  kube::Async<> Orphan(const WorkObject& object, const std::string& log);
+  kube::Async<> SetFinalizer(const PodPlacementWork& work, bool present);
+  kube::Async<> Answer(const PodPlacementWork& work, int64_t generation,
+                       std::vector<WorkProblem> problems);
+  std::set<std::string> WorkUids() const;
+
+  kube::Client& hub_;
+  kube::Client& member_;
+  const kube::Reader<kube::Unstructured>& works_;
+  kube::Clock& clock_;
+};
+
+}  // namespace fleet

@@ -168,7 +168,7 @@ TEST(AvailabilityProblem, TheOperatorReportsTheGeneration) {
     stored["status"] = Json::parse(row.status);
     std::optional<WorkProblem> problem = AvailabilityProblem(object, stored);
     EXPECT_EQ(!problem, row.available) << row.status;
-    if (problem) EXPECT_FALSE(problem->failed) << row.status;
+    EXPECT_FALSE(problem && problem->failed) << row.status;
   }
 }
 

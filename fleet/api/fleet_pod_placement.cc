@@ -149,6 +149,12 @@ kube::Result<FleetPodPlacement> FleetPodPlacement::FromJson(const Json& json) {
   fleet.resource_version = kube::StringAt(json, "metadata.resourceVersion");
   fleet.generation = kube::IntAt(json, "metadata.generation");
   fleet.deleting = !kube::StringAt(json, "metadata.deletionTimestamp").empty();
+  const Json* finalizers = kube::Find(json, "metadata.finalizers");
+  if (finalizers != nullptr && finalizers->is_array()) {
+    for (const Json& finalizer : *finalizers) {
+      if (finalizer.is_string()) fleet.finalizers.push_back(finalizer.get<std::string>());
+    }
+  }
   if (fleet.name.size() > kMaxFleetPodPlacementName)
     AddProblem(fleet.problems, "metadata.name", "must have at most 63 characters");
 
@@ -168,10 +174,10 @@ kube::Result<FleetPodPlacement> FleetPodPlacement::FromJson(const Json& json) {
   return fleet;
 }
 
-std::string HashOf(const FleetPodPlacementSpec& spec) {
+std::string HashOf(const std::vector<Json>& objects, bool adopt) {
   constexpr size_t kHashBytes = 8;
   constexpr std::string_view kDigits = "0123456789abcdef";
-  Json content = {{"objects", spec.objects}, {"adopt", spec.adopt}};
+  Json content = {{"objects", objects}, {"adopt", adopt}};
   std::string text = content.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
   SHA256(reinterpret_cast<const uint8_t*>(text.data()), text.size(), digest.data());

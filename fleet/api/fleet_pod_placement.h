@@ -30,6 +30,10 @@ inline constexpr size_t kMaxFleetPodPlacementName = 63;   // work_object.h makes
 inline constexpr size_t kMaxReportedFailures = 50;
 inline constexpr size_t kMaxFailureMessage = 1024;
 
+// Of a FleetPodPlacement: the hub removes it when no cluster has its objects any more, or they are
+// left as the policy says.
+inline constexpr std::string_view kFleetFinalizer = "fleet.multiarch.openshift.io/rollout";
+
 // Condition types and their reasons.
 inline constexpr std::string_view kAccepted = "Accepted";  // the spec is valid
 inline constexpr std::string_view kReasonValid = "Valid";
@@ -128,13 +132,17 @@ struct FleetPodPlacement {
   std::string resource_version;
   int64_t generation = 0;
   bool deleting = false;
+  std::vector<std::string> finalizers;
   FleetPodPlacementSpec spec;
   FleetPodPlacementStatus status;
   api::FieldErrors problems;
 };
 
 // The hash of what the agent applies: the objects, and whether it adopts. 16 hexadecimal digits.
-std::string HashOf(const FleetPodPlacementSpec& spec);
+std::string HashOf(const std::vector<kube::Json>& objects, bool adopt);
+inline std::string HashOf(const FleetPodPlacementSpec& spec) {
+  return HashOf(spec.objects, spec.adopt);
+}
 
 // For patches. The spec is written in the shape that FromJson() reads.
 kube::Json SpecToJson(const FleetPodPlacementSpec& spec);

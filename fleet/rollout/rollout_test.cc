@@ -38,12 +38,11 @@ class Hub {
   // One pass of a controller. Returns: the writes, as "+c1" (created), "c1" (patched), "-c1".
   std::vector<std::string> Pass() {
     FleetPodPlacement parsed = *FleetPodPlacement::FromJson(fleet);
-    std::map<std::string, PodPlacementWork> read;
+    std::map<std::string, StoredWork> read;
     std::map<std::string, ClusterWork> states;
     for (const auto& [cluster, json] : works) {
-      read[cluster] = *PodPlacementWork::FromJson(json);
-      EXPECT_EQ(api::Describe(read[cluster].problems), "");
-      states[cluster] = WorkOf(read[cluster]);
+      read[cluster] = StoredWorkOf(*PodPlacementWork::FromJson(json));
+      states[cluster] = read[cluster].state;
     }
     std::vector<PlacementRollout> placements;
     PlacementDecision page{.group_index = "0", .has_status = true};

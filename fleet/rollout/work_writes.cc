@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/work_writes.h"
 
-#include <optional>
-
 namespace fleet {
 namespace {
 
@@ -27,9 +25,9 @@ WorkWrite Create(const FleetPodPlacement& fleet, const std::string& cluster,
           .body = std::move(body)};
 }
 
-WorkWrite Patch(const PodPlacementWork& work, Json spec) {
+WorkWrite Patch(const StoredWork& work, Json spec) {
   return {.kind = WorkWrite::Kind::kPatch,
-          .cluster = work.ns,
+          .cluster = work.cluster,
           .name = work.name,
           .uid = work.uid,
           .resource_version = work.resource_version,
@@ -37,9 +35,9 @@ WorkWrite Patch(const PodPlacementWork& work, Json spec) {
                    {"spec", std::move(spec)}}};
 }
 
-WorkWrite Delete(const PodPlacementWork& work) {
+WorkWrite Delete(const StoredWork& work) {
   return {.kind = WorkWrite::Kind::kDelete,
-          .cluster = work.ns,
+          .cluster = work.cluster,
           .name = work.name,
           .uid = work.uid,
           .resource_version = work.resource_version};
@@ -57,9 +55,19 @@ PodPlacementWorkSpec NewestSpec(const FleetPodPlacement& fleet, const std::strin
 
 }  // namespace
 
+StoredWork StoredWorkOf(const PodPlacementWork& work) {
+  return {.state = WorkOf(work),
+          .cluster = work.ns,
+          .name = work.name,
+          .uid = work.uid,
+          .resource_version = work.resource_version,
+          .deletion_policy = work.spec.deletion_policy,
+          .intact = work.problems.empty() &&
+                    HashOf(work.spec.objects, work.spec.adopt) == work.spec.hash};
+}
+
 std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
-                                  const std::map<std::string, PodPlacementWork>& works,
-                                  WallTime now) {
+                                  const std::map<std::string, StoredWork>& works, WallTime now) {
   std::vector<WorkWrite> writes;
   const std::string hash = HashOf(fleet.spec);
   for (const auto& [cluster, target] : plan.targets) {
@@ -69,19 +77,18 @@ std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutP
         writes.push_back(Create(fleet, cluster, NewestSpec(fleet, hash, now)));
       continue;
     }
-    const PodPlacementWork& work = found->second;
+    const StoredWork& work = found->second;
+    bool same_policy = work.deletion_policy == fleet.spec.deletion_policy;
     if (target == Target::kNewest) {
+      bool same_hash = work.state.hash == hash;
+      if (same_hash && work.intact && same_policy) continue;
       // With the newest hash, the time stays; somebody may have changed the rest.
-      WallTime given_at = work.spec.hash == hash ? work.spec.given_at : now;
-      Json spec = SpecToJson(NewestSpec(fleet, hash, given_at));
-      if (!work.problems.empty() || SpecToJson(work.spec) != spec)
-        writes.push_back(Patch(work, std::move(spec)));
-      continue;
-    }
-    if (work.spec.deletion_policy != fleet.spec.deletion_policy) {
+      WallTime given_at = same_hash ? work.state.given_at : now;
+      writes.push_back(Patch(work, SpecToJson(NewestSpec(fleet, hash, given_at))));
+    } else if (!same_policy) {
       std::string policy(ToString(fleet.spec.deletion_policy));
       writes.push_back(Patch(work, {{"deletionPolicy", std::move(policy)}}));
-    } else if (target == Target::kRemoved && !work.deleting) {
+    } else if (target == Target::kRemoved && !work.state.deleting) {
       writes.push_back(Delete(work));
     }
   }

@@ -31,12 +31,26 @@ struct WorkWrite {
   kube::Json body;
 };
 
+// What a hub keeps of a work object: not the objects in it, which may have 512 KiB.
+struct StoredWork {
+  ClusterWork state;
+  std::string cluster;  // the namespace
+  std::string name;
+  std::string uid;
+  std::string resource_version;
+  DeletionPolicy deletion_policy = DeletionPolicy::kDelete;
+  // The objects are those of the hash, and the rest of the spec is valid.
+  bool intact = false;
+};
+
+StoredWork StoredWorkOf(const PodPlacementWork& work);
+
 // `works` are the work objects of `fleet` by cluster, as the plan was made on. By cluster name.
 //
 // A change of deletionPolicy reaches all clusters at once, and before a work object is deleted: the
 // deletion follows in the next plan.
 std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
-                                  const std::map<std::string, PodPlacementWork>& works,
+                                  const std::map<std::string, StoredWork>& works,
                                   kube::WallTime now);
 
 }  // namespace fleet

@@ -1,0 +1,159 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/rollout/controller/rollout_reconciler.h"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "fleet/rollout/status.h"
+#include "kube/client/typed.h"
+
+namespace fleet {
+namespace {
+
+using kube::Async;
+using kube::Error;
+using kube::Json;
+using kube::ObjectKey;
+using kube::Ok;
+using kube::Outcome;
+using kube::Result;
+using kube::Unstructured;
+using kube::WallTime;
+
+// The longest time that a rollout waits for: timers count from when they are set.
+constexpr std::chrono::hours kMaxWait{1};
+
+bool HasFinalizer(const FleetPodPlacement& fleet) {
+  return std::find(fleet.finalizers.begin(), fleet.finalizers.end(), kFleetFinalizer) !=
+         fleet.finalizers.end();
+}
+
+Outcome NextAt(const std::optional<WallTime>& next, WallTime now) {
+  if (!next) return Outcome::Done();
+  // Rounded up: earlier, nothing would have changed yet.
+  auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - now);
+  constexpr std::chrono::milliseconds kLongest = kMaxWait;
+  return Outcome::After(std::clamp(wait, std::chrono::milliseconds(1), kLongest));
+}
+
+}  // namespace
+
+RolloutPlan RolloutReconciler::Plan(const FleetPodPlacement& fleet) const {
+  std::vector<PlacementRollout> placements;
+  if (!fleet.deleting) {
+    for (const PlacementRef& ref : fleet.spec.placements)
+      placements.push_back(decisions_.DecidedBy(fleet.ns, ref));
+  }
+  std::map<std::string, ClusterWork> states;
+  for (const auto& [cluster, work] : store_.WorksOf({fleet.ns, fleet.name}))
+    states.emplace_hint(states.end(), cluster, work.state);
+  return PlanRollout(placements, states, HashOf(fleet.spec), clock_.WallNow());
+}
+
+Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
+  std::shared_ptr<const FleetPodPlacement> fleet = store_.Find(request.key);
+  if (fleet == nullptr) co_return Outcome::Done();
+  if (fleet->deleting && !HasFinalizer(*fleet)) co_return Outcome::Done();
+  if (!fleet->deleting && !fleet->problems.empty()) {
+    Result<> reported = co_await WriteStatus(*fleet, nullptr);
+    if (!reported) co_return reported.error();
+    co_return Outcome::Done();
+  }
+  if (!HasFinalizer(*fleet)) {
+    Result<> added = co_await SetFinalizer(*fleet, true);
+    if (!added) co_return added.error().Prefix("add the finalizer");
+    fleet = store_.Find(request.key);
+    if (fleet == nullptr) co_return Outcome::Done();
+  }
+
+  RolloutPlan plan = Plan(*fleet);
+  std::vector<WorkWrite> writes =
+      WorkWrites(*fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
+  Result<> written = co_await Write(std::move(writes));
+
+  if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
+    Result<> removed = co_await SetFinalizer(*fleet, false);
+    if (!removed) co_return removed.error().Prefix("remove the finalizer");
+    co_return Outcome::Done();
+  }
+  Result<> reported = co_await WriteStatus(*fleet, &plan);
+  if (!written) co_return written.error();
+  if (!reported) co_return reported.error();
+  co_return NextAt(plan.look_again, clock_.WallNow());
+}
+
+Async<> RolloutReconciler::Write(std::vector<WorkWrite> writes) {
+  std::optional<Error> first;
+  for (const WorkWrite& write : writes) {
+    Result<> done = co_await WriteOne(write);
+    if (!done && !first) first = done.error().Prefix("cluster " + write.cluster);
+  }
+  if (first) co_return *first;
+  co_return Ok();
+}
+
+Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
+  ObjectKey key{write.cluster, write.name};
+  if (write.kind == WorkWrite::Kind::kDelete) {
+    kube::DeleteOptions options;
+    options.uid = write.uid;
+    options.resource_version = write.resource_version;
+    Result<> deleted =
+        co_await kube::DeleteObject(client_, kPodPlacementWorks, key, std::move(options));
+    if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
+    co_return Ok();
+  }
+  Json body = write.body;
+  Result<Unstructured> stored = Error::Internal("");
+  if (write.kind == WorkWrite::Kind::kCreate) {
+    Unstructured object(std::move(body));
+    stored = co_await kube::CreateObject(client_, kPodPlacementWorks, std::move(object));
+  } else {
+    stored = co_await kube::PatchObject(client_, kPodPlacementWorks, key, kube::kMergePatch,
+                                        std::move(body));
+  }
+  if (!stored) co_return stored.error();
+  Result<PodPlacementWork> work = PodPlacementWork::FromJson(stored->body());
+  if (!work) co_return work.error();
+  store_.PutWritten(*work);
+  co_return Ok();
+}
+
+Async<> RolloutReconciler::SetFinalizer(const FleetPodPlacement& fleet, bool present) {
+  std::vector<std::string> finalizers = fleet.finalizers;
+  std::erase(finalizers, kFleetFinalizer);
+  if (present) finalizers.emplace_back(kFleetFinalizer);
+  ObjectKey key{fleet.ns, fleet.name};
+  Json patch = {
+      {"metadata", {{"resourceVersion", fleet.resource_version}, {"finalizers", finalizers}}}};
+  Result<Unstructured> stored = co_await kube::PatchObject(client_, kFleetPodPlacements, key,
+                                                           kube::kMergePatch, std::move(patch));
+  if (!present && IsNotFound(stored)) co_return Ok();
+  if (!stored) co_return stored.error();
+  Result<FleetPodPlacement> read = FleetPodPlacement::FromJson(stored->body());
+  if (!read) co_return read.error();
+  store_.PutWritten(std::move(*read));
+  co_return Ok();
+}
+
+Async<> RolloutReconciler::WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan) {
+  FleetPodPlacementStatus status = StatusOf(fleet, plan, clock_.WallNow());
+  if (status == fleet.status) co_return Ok();
+  ObjectKey key{fleet.ns, fleet.name};
+  Json patch = {{"metadata", {{"resourceVersion", fleet.resource_version}}},
+                {"status", StatusToJson(status)}};
+  std::string subresource = "status";
+  Result<Unstructured> stored =
+      co_await kube::PatchObject(client_, kFleetPodPlacements, key, kube::kMergePatch,
+                                 std::move(patch), std::move(subresource));
+  if (IsNotFound(stored)) co_return Ok();  // it was deleted meanwhile
+  if (!stored) co_return stored.error().Prefix("write the status");
+  Result<FleetPodPlacement> read = FleetPodPlacement::FromJson(stored->body());
+  if (!read) co_return read.error();
+  store_.PutWritten(std::move(*read));
+  co_return Ok();
+}
+
+}  // namespace fleet

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0
+// RolloutReconciler: plans the rollout of one FleetPodPlacement and writes what differs: the work
+// objects in the clusters' namespaces, then the status. Nothing differs, nothing is written.
+//
+// A work object that cannot be written stops no other one; its error is retried. The finalizer of
+// the FleetPodPlacement comes before its first work object, and goes when the last one is gone.
+// Thread: the client's.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "fleet/api/fleet_pod_placement.h"
+#include "fleet/rollout/controller/rollout_store.h"
+#include "fleet/rollout/plan.h"
+#include "fleet/rollout/work_writes.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/client/client.h"
+#include "kube/controller/reconciler.h"
+
+namespace fleet {
+
+// What Placements have chosen.
+class RolloutDecisions {
+ public:
+  virtual ~RolloutDecisions() = default;
+  // See RolloutOf(): only clusters that exist.
+  virtual PlacementRollout DecidedBy(const std::string& ns, const PlacementRef& ref) const = 0;
+};
+
+class RolloutReconciler final : public kube::Reconciler {
+ public:
+  // All outlive this.
+  RolloutReconciler(kube::Client& client, kube::Clock& clock, RolloutStore& store,
+                    const RolloutDecisions& decisions)
+      : client_(client), clock_(clock), store_(store), decisions_(decisions) {}
+
+  kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
+
+ private:
+  RolloutPlan Plan(const FleetPodPlacement& fleet) const;
+  kube::Async<> SetFinalizer(const FleetPodPlacement& fleet, bool present);
+  // Errors: the first one, after all writes have been tried.
+  kube::Async<> Write(std::vector<WorkWrite> writes);
+  kube::Async<> WriteOne(const WorkWrite& write);
+  kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
+
+  kube::Client& client_;
+  kube::Clock& clock_;
+  RolloutStore& store_;
+  const RolloutDecisions& decisions_;
+};
+
+}  // namespace fleet

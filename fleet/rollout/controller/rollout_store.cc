@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/rollout/controller/rollout_store.h"
+
+#include <algorithm>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace fleet {
+namespace {
+
+using kube::ObjectKey;
+
+std::optional<uint64_t> NumberOf(const std::string& version) {
+  uint64_t number = 0;
+  auto [end, error] = std::from_chars(version.data(), version.data() + version.size(), number);
+  if (error != std::errc() || end != version.data() + version.size()) return {};
+  return number;
+}
+
+// A watch may be behind what this process has written itself.
+bool IsKnown(const std::string& stored, const std::string& delivered) {
+  if (stored == delivered) return true;
+  auto have = NumberOf(stored);
+  auto got = NumberOf(delivered);
+  return have && got && *got < *have;
+}
+
+ObjectKey KeyOf(const FleetPodPlacement& fleet) { return {fleet.ns, fleet.name}; }
+
+}  // namespace
+
+void RolloutStore::Put(FleetPodPlacement fleet) {
+  ObjectKey key = KeyOf(fleet);
+  auto& stored = fleets_[key];
+  if (stored != nullptr && stored->uid == fleet.uid &&
+      IsKnown(stored->resource_version, fleet.resource_version))
+    return;
+  stored = std::make_shared<const FleetPodPlacement>(std::move(fleet));
+  WakeOne(key);
+}
+
+void RolloutStore::PutWritten(FleetPodPlacement fleet) {
+  ObjectKey key = KeyOf(fleet);
+  auto found = fleets_.find(key);
+  if (found == fleets_.end() || IsKnown(found->second->resource_version, fleet.resource_version))
+    return;
+  found->second = std::make_shared<const FleetPodPlacement>(std::move(fleet));
+}
+
+void RolloutStore::RemoveFleet(const ObjectKey& fleet) { fleets_.erase(fleet); }
+
+ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
+  // Others may use the labels, in a namespace that is theirs.
+  ObjectKey owner{work.owner_ns, work.owner_name};
+  if (owner.name.empty() || work.name != WorkName(owner.ns, owner.name)) return {};
+  auto [stored, added] = works_[owner].try_emplace(work.ns);
+  if (!added && stored->second.uid == work.uid &&
+      IsKnown(stored->second.resource_version, work.resource_version))
+    return {};
+  stored->second = StoredWorkOf(work);
+  owners_[{work.ns, work.name}] = owner;
+  return owner;
+}
+
+void RolloutStore::Put(const PodPlacementWork& work) {
+  ObjectKey owner = StoreWork(work);
+  if (!owner.name.empty()) WakeOne(owner);
+}
+
+void RolloutStore::RemoveWork(const ObjectKey& work) {
+  auto entry = owners_.find(work);
+  if (entry == owners_.end()) return;
+  ObjectKey owner = entry->second;
+  owners_.erase(entry);
+  auto works = works_.find(owner);
+  works->second.erase(work.ns);
+  if (works->second.empty()) works_.erase(works);
+  WakeOne(owner);
+}
+
+void RolloutStore::PlacementChanged(const ObjectKey& placement) {
+  for (const auto& [key, fleet] : fleets_) {
+    if (key.ns != placement.ns) continue;
+    const auto& refs = fleet->spec.placements;
+    if (std::any_of(refs.begin(), refs.end(),
+                    [&](const PlacementRef& ref) { return ref.name == placement.name; }))
+      WakeOne(key);
+  }
+}
+
+void RolloutStore::WakeOne(const ObjectKey& fleet) {
+  if (complete_ && fleets_.contains(fleet)) wake_(fleet);
+}
+
+void RolloutStore::WakeAll() {
+  complete_ = true;
+  for (const auto& [key, fleet] : fleets_) wake_(key);
+}
+
+std::shared_ptr<const FleetPodPlacement> RolloutStore::Find(const ObjectKey& fleet) const {
+  auto found = fleets_.find(fleet);
+  return found == fleets_.end() ? nullptr : found->second;
+}
+
+const RolloutStore::Works& RolloutStore::WorksOf(const ObjectKey& fleet) const {
+  static const Works kNone;
+  auto found = works_.find(fleet);
+  return found == works_.end() ? kNone : found->second;
+}
+
+}  // namespace fleet

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0
+// RolloutStore: the FleetPodPlacements of a hub and what their clusters have, and which changes
+// wake which FleetPodPlacement. No I/O. Thread: one executor.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <unordered_map>
+
+#include "fleet/api/fleet_pod_placement.h"
+#include "fleet/api/pod_placement_work.h"
+#include "fleet/rollout/work_writes.h"
+#include "kube/types/resource.h"
+
+namespace fleet {
+
+class RolloutStore {
+ public:
+  using Wake = std::function<void(const kube::ObjectKey& fleet)>;
+  using Works = std::map<std::string, StoredWork>;  // by cluster
+
+  explicit RolloutStore(Wake wake) : wake_(std::move(wake)) {}
+  RolloutStore(const RolloutStore&) = delete;
+  RolloutStore& operator=(const RolloutStore&) = delete;
+
+  // Changes, from the watches.
+  void Put(FleetPodPlacement fleet);
+  void Put(const PodPlacementWork& work);
+  void RemoveFleet(const kube::ObjectKey& fleet);
+  void RemoveWork(const kube::ObjectKey& work);
+  // The decisions of a Placement changed.
+  void PlacementChanged(const kube::ObjectKey& placement);
+
+  // What this process has written itself, so that the next pass knows it before the watch does.
+  void PutWritten(FleetPodPlacement fleet);
+  void PutWritten(const PodPlacementWork& work) { (void)StoreWork(work); }
+
+  // The watches are complete: wakes all. Before, changes wake nobody.
+  void WakeAll();
+  bool complete() const { return complete_; }
+
+  // nullptr if there is none.
+  std::shared_ptr<const FleetPodPlacement> Find(const kube::ObjectKey& fleet) const;
+  // The work objects of a FleetPodPlacement, which need not exist any more.
+  const Works& WorksOf(const kube::ObjectKey& fleet) const;
+
+ private:
+  void WakeOne(const kube::ObjectKey& fleet);
+  // Returns: the owner; a key without a name if it has none, or this version is known.
+  kube::ObjectKey StoreWork(const PodPlacementWork& work);
+
+  Wake wake_;
+  bool complete_ = false;
+  std::unordered_map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;
+  std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement
+  std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
+};
+
+}  // namespace fleet

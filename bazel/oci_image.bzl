@@ -11,7 +11,7 @@ def oci_image(
         binary,
         repository,
         ca_certificates = False,
-        go_programs = [],
+        go_programs = {},
         visibility = None):
     """Makes the image of the architecture that is built for, and an index of all architectures.
 
@@ -25,8 +25,8 @@ def oci_image(
       binary: the cc_binary that becomes the entry point.
       repository: image name without host and tag, "pod-placement/shard".
       ca_certificates: adds the public certificate authorities, which public registries need.
-      go_programs: placement_go_programs (go.bzl) that the binary starts, as "//package:name"; they
-        are put beside it.
+      go_programs: programs that the binary starts: placement_go_program (go.bzl) as
+        "//package:name" -> name in the image, where they are beside the binary.
       visibility: of the targets.
     """
     archive, reference, sbom = name + ".tar", name + ".ref", name + ".spdx.json"
@@ -45,9 +45,10 @@ def oci_image(
     if ca_certificates:
         arguments.append("--file={0}={0} --package=ca-certificates".format(_CA_BUNDLE))
     go_files = []
-    for program in go_programs:
+    for program, name_in_image in go_programs.items():
         files = [program, program + ".modules.json", program + ".licenses.txt"]
-        arguments.append("--go-program=" + "=".join(["$(location {})".format(f) for f in files]))
+        locations = ["$(location {})".format(file) for file in files]
+        arguments.append("--go-program=" + "=".join([name_in_image] + locations))
         go_files += files
 
     # The root folder of the libraries: / unless the program is for another architecture.

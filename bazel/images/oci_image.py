@@ -39,7 +39,8 @@ def main():
     parser.add_argument("--package", action="append", default=[],
                         help="the Debian package that provides a --file")
     parser.add_argument("--go-program", action="append", default=[],
-                        help="PROGRAM=MODULES=LICENSES: a program and what go_modules.py wrote")
+                        help="NAME=PROGRAM=MODULES=LICENSES: a program, its name in the image, and "
+                             "what go_modules.py wrote")
     parser.add_argument("--archive", required=True)
     parser.add_argument("--reference", required=True)
     parser.add_argument("--sbom", required=True)
@@ -61,9 +62,8 @@ def main():
     files = {pair.partition("=")[2].lstrip("/"): pair.partition("=")[0] for pair in args.file}
 
     programs, modules = {program: args.binary}, []
-    for triple in args.go_program:
-        file, modules_file, licenses = triple.split("=")
-        name = os.path.basename(file)
+    for parts in args.go_program:
+        name, file, modules_file, licenses = parts.split("=")
         programs[name] = file
         files[f"usr/share/doc/{name}/copyright"] = licenses
         with open(modules_file, encoding="utf-8") as text:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "fleet/hub/debug_answer.h"
+#include "fleet/hub/placement_reads.h"
 
 namespace fleet {
 
@@ -27,7 +28,7 @@ Result<Placement> Simulated(const Json& body, const kube::ObjectKey& key) {
 
 }  // namespace
 
-Result<Json> Explain(const FleetStore& store, CelSelectors& cel, kube::WallTime now,
+Result<Json> Explain(const FleetStore& store, PlacementCel& cel, kube::WallTime now,
                      const ScheduleOptions& options, const kube::ObjectKey& placement,
                      const Json* simulated) {
   if (!store.complete()) return Error::Unavailable("the watches are not complete yet");
@@ -40,8 +41,13 @@ Result<Json> Explain(const FleetStore& store, CelSelectors& cel, kube::WallTime 
     subject = &parsed;
   }
   if (subject == nullptr) return Error::NotFound("there is no Placement " + placement.ToString());
-  return DebugAnswer(*subject, Schedule(*subject, store.decisions().OwnOf(placement), store.fleet(),
-                                        now, cel, options));
+  if (PlacementReads(subject->spec).whole_object() && !cel.Prepare())
+    return Error::Unavailable("CEL cannot be evaluated yet");
+  (void)cel.TakeUnanswered();
+  Json answer = DebugAnswer(*subject, Schedule(*subject, store.decisions().OwnOf(placement),
+                                               store.fleet(), now, cel.selectors(), options));
+  if (cel.TakeUnanswered()) return Error::Unavailable("a CEL expression was not evaluated");
+  return answer;
 }
 
 }  // namespace fleet

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "fleet/hub/fleet_store.h"
-#include "fleet/scheduling/cel_selectors.h"
+#include "fleet/hub/placement_cel.h"
 #include "fleet/scheduling/schedule.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
@@ -16,8 +16,8 @@ namespace fleet {
 // `simulated`: instead of the stored Placement, or nullptr. It counts as one with the name and the
 // decisions of `placement`.
 // Errors: kNotFound (no such Placement), kInvalid (`simulated` is none), kUnavailable (the watches
-// are not complete yet).
-kube::Result<kube::Json> Explain(const FleetStore& store, CelSelectors& cel, kube::WallTime now,
+// are not complete yet, or CEL was not evaluated).
+kube::Result<kube::Json> Explain(const FleetStore& store, PlacementCel& cel, kube::WallTime now,
                                  const ScheduleOptions& options, const kube::ObjectKey& placement,
                                  const kube::Json* simulated);
 

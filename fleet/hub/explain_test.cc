@@ -6,6 +6,7 @@
 
 #include <string>
 
+#include "fleet/hub/testing/no_cel.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 
@@ -16,12 +17,6 @@ using kube::Code;
 using kube::FailsWith;
 using kube::Json;
 using kube::Result;
-
-class NoCel final : public CelSelectors {
- public:
-  std::optional<std::string> Check(const std::string&) override { return "no CEL here"; }
-  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
-};
 
 class ExplainTest : public testing::Test {
  protected:

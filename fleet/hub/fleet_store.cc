@@ -33,11 +33,16 @@ void FleetStore::ChangeCluster(const ManagedCluster* before, const ManagedCluste
   for (const std::string& set : sets_before) {
     bool stays = sets_after.erase(set) > 0;
     WakeUsersOf(set, [&](const PlacementReads& reads) {
-      return !stays || reads.whole_object() || (!same && reads.Notices(*before, *after));
+      return !stays || ((!same || reads.whole_object()) && reads.Notices(*before, *after));
     });
   }
   for (const std::string& set : sets_after)
     WakeUsersOf(set, [](const PlacementReads&) { return true; });
+}
+
+void FleetStore::TouchCluster(const std::string& name) {
+  auto found = fleet_.clusters.find(name);
+  if (found != fleet_.clusters.end()) ChangeCluster(&found->second, &found->second);
 }
 
 std::set<std::string> FleetStore::SetsOf(const ManagedCluster& cluster) const {
@@ -110,6 +115,7 @@ void FleetStore::RemoveScore(const ObjectKey& scores) {
 
 void FleetStore::ChangeScores(const std::string& cluster, const AddOnPlacementScore* before,
                               const AddOnPlacementScore* after) {
+  if (on_scores_) on_scores_(cluster, (after == nullptr ? before : after)->name);
   if (!complete_) return;
   auto found = fleet_.clusters.find(cluster);
   if (found == fleet_.clusters.end()) return;
@@ -146,11 +152,13 @@ void FleetStore::Store(Placement placement) {
   ObjectKey key{placement.ns, placement.name};
   placements_in_[key.ns].insert(key.name);
   PlacementReads reads(placement.spec);
+  if (reads.whole_object() || HasCel(key)) ++cel_changes_;
   placements_.insert_or_assign(std::move(key),
                                PlacementEntry{std::move(placement), std::move(reads)});
 }
 
 void FleetStore::RemovePlacement(const ObjectKey& placement) {
+  if (HasCel(placement)) ++cel_changes_;
   if (placements_.erase(placement) == 0) return;
   auto names = placements_in_.find(placement.ns);
   names->second.erase(placement.name);
@@ -175,6 +183,11 @@ void FleetStore::WakeAll() {
 const Placement* FleetStore::Find(const ObjectKey& placement) const {
   auto found = placements_.find(placement);
   return found == placements_.end() ? nullptr : &found->second.placement;
+}
+
+bool FleetStore::HasCel(const ObjectKey& placement) const {
+  auto found = placements_.find(placement);
+  return found != placements_.end() && found->second.reads.whole_object();
 }
 
 void FleetStore::WakeOne(const ObjectKey& placement) {

@@ -11,6 +11,7 @@
 // Balance reads their number. Thread: one executor.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <set>
@@ -61,6 +62,12 @@ class FleetStore {
   void PutWritten(const PlacementDecision& decision) { (void)decisions_.Put(decision); }
   void RemoveWritten(const kube::ObjectKey& decision) { (void)decisions_.Remove(decision); }
 
+  // A field of the ManagedCluster has changed that only CEL may read.
+  void TouchCluster(const std::string& name);
+  // Calls `listener` when scores of a cluster have changed, before anybody is woken.
+  using ScoresListener = std::function<void(const std::string& cluster, const std::string& name)>;
+  void OnScores(ScoresListener listener) { on_scores_ = std::move(listener); }
+
   // The watches are complete: wakes all Placements. Before, changes wake nobody.
   void WakeAll();
   bool complete() const { return complete_; }
@@ -70,6 +77,14 @@ class FleetStore {
   // Valid until the Placement changes; nullptr if there is none.
   const Placement* Find(const kube::ObjectKey& placement) const;
   size_t placements() const { return placements_.size(); }
+  // Whether the Placement exists and has CEL.
+  bool HasCel(const kube::ObjectKey& placement) const;
+  // Grows with each change of a Placement that has, or had, CEL.
+  uint64_t cel_changes() const { return cel_changes_; }
+  template <class Visit>
+  void ForEachPlacement(const Visit& visit) const {
+    for (const auto& [key, entry] : placements_) visit(entry.placement);
+  }
 
  private:
   struct PlacementEntry {
@@ -93,7 +108,9 @@ class FleetStore {
 
   kube::Clock& clock_;
   Wake wake_;
+  ScoresListener on_scores_;
   bool complete_ = false;
+  uint64_t cel_changes_ = 0;
   Fleet fleet_;
   DecisionIndex decisions_{fleet_.decisions};
   std::map<std::string, SetMembers> members_;                        // by set

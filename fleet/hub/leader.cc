@@ -14,14 +14,14 @@ constexpr std::chrono::seconds kMaxBackoff{30};
 
 }  // namespace
 
-Leader::Leader(LeaderParts parts, LeaderOptions options)
+Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(parts),
       options_(options),
       store_(parts_.clock,
              [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kCoalesce); }),
       watch_(parts_.client, parts_.clock, store_),
-      reconciler_(parts_.client, parts_.clock, store_, parts_.cel, parts_.events,
-                  options_.reconciler),
+      cel_(parts_.client, parts_.clock, parts_.evaluator, store_, tasks),
+      reconciler_(parts_.client, parts_.clock, store_, cel_, parts_.events, options_.reconciler),
       controller_({.name = kPlacementController,
                    .workers = options_.workers,
                    .queue = {.max_delay = kMaxBackoff}},
@@ -36,8 +36,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 }
 
 kube::Result<kube::Json> Leader::Answer(const ObjectKey& placement, const kube::Json* simulated) {
-  return Explain(store_, parts_.cel, parts_.clock.WallNow(), options_.reconciler.schedule,
-                 placement, simulated);
+  return Explain(store_, cel_, parts_.clock.WallNow(), options_.reconciler.schedule, placement,
+                 simulated);
 }
 
 }  // namespace fleet

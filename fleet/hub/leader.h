@@ -5,10 +5,11 @@
 
 #include <chrono>
 
+#include "fleet/cel/evaluator.h"
+#include "fleet/hub/cluster_cel.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/placement_reconciler.h"
-#include "fleet/scheduling/cel_selectors.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -39,14 +40,15 @@ struct LeaderParts {
   kube::Client& client;
   kube::Clock& clock;
   kube::EventRecorder& events;
-  CelSelectors& cel;
+  cel::Evaluator& evaluator;
   // May be null.
   kube::ControllerObserver* observer = nullptr;
 };
 
 class Leader final : public kube::Term {
  public:
-  Leader(LeaderParts parts, LeaderOptions options);
+  // All its tasks run in `tasks`.
+  Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks);
   ~Leader() override { parts_.current = nullptr; }
 
   // Term
@@ -63,6 +65,7 @@ class Leader final : public kube::Term {
   LeaderOptions options_;
   FleetStore store_;
   FleetWatch watch_;
+  ClusterCel cel_;
   PlacementReconciler reconciler_;
   kube::Controller controller_;
 };

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "fleet/cel/evaluator.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -21,11 +22,7 @@ using kube::Code;
 using kube::Json;
 using namespace std::chrono_literals;
 
-class NoCel final : public CelSelectors {
- public:
-  std::optional<std::string> Check(const std::string&) override { return "no CEL here"; }
-  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
-};
+constexpr char kEvaluator[] = "fleet/cel/evaluator/evaluator";
 
 // 30 clusters of one set; two Placements "p" and "q" in "ns".
 class LeaderTest : public testing::Test {
@@ -75,11 +72,12 @@ class LeaderTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  NoCel cel_;
+  cel::Evaluator evaluator_{clock_, {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   Leader* current_ = nullptr;
-  Leader leader_{{current_, api_, clock_, events_, cel_},
-                 {.reconciler = {.placements = PlacementsMode::kAll}}};
+  Leader leader_{{current_, api_, clock_, events_, evaluator_},
+                 {.reconciler = {.placements = PlacementsMode::kAll}},
+                 tasks_};
 };
 
 TEST_F(LeaderTest, DecidesWhenAllWatchesAreCompleteAndThenRests) {
@@ -129,6 +127,45 @@ TEST_F(LeaderTest, SelectedClustersAreNeverMissing) {
   Pass(kCoalesce);
   EXPECT_TRUE(checked);
   EXPECT_EQ(Decided("p"), 26u);
+}
+
+TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
+  auto create = [&](const std::string& name, const std::string& expression) {
+    Json selector = {{"celSelector", {{"celExpressions", {expression}}}}};
+    Json predicate = {{"requiredClusterSelector", selector}};
+    Json spec = {{"predicates", Json::array({predicate})}};
+    Create(kPlacements, "ns", name, spec.dump());
+  };
+  auto annotate = [&](int cluster, const std::string& tier) {
+    Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
+    object["metadata"]["annotations"]["tier"] = tier;
+    api_.UpdateJson(kManagedClusters, object);
+  };
+  Pass(kCoalesce);
+  create("cel", "managedCluster.metadata.annotations['tier'] == 'gold'");
+  create("scored", "managedCluster.scores('r').exists(s, s.value > 5)");
+  annotate(11, "gold");
+  // The first pass starts the watch of whole objects.
+  for (int i = 0; i < 3; ++i) Pass(kCoalesce);
+  EXPECT_EQ(Decided("cel"), 1u);
+  EXPECT_EQ(Decided("scored"), 0u);
+
+  annotate(12, "gold");
+  Json scores = Json::array({{{"name", "s"}, {"value", 9}}});
+  api_.CreateJson(kAddOnPlacementScores, {{"apiVersion", kAddOnPlacementScores.ApiVersion()},
+                                          {"kind", "AddOnPlacementScore"},
+                                          {"metadata", {{"name", "r"}, {"namespace", "c20"}}},
+                                          {"status", {{"scores", scores}}}});
+  kube::Drain(io_);
+  for (int i = 0; i < 2; ++i) Pass(kCoalesce);
+  EXPECT_EQ(Decided("cel"), 2u);
+  EXPECT_EQ(Decided("scored"), 1u);
+
+  create("typo", "(");
+  kube::Drain(io_);
+  for (int i = 0; i < 2; ++i) Pass(kCoalesce);
+  Json condition = (*api_.GetJson(kPlacements, {"ns", "typo"}))["status"]["conditions"][0];
+  EXPECT_EQ(condition["reason"], kMisconfigured);
 }
 
 TEST_F(LeaderTest, AnswersAboutPlacements) {

@@ -4,13 +4,13 @@
 #include <gflags/gflags.h>
 
 #include <memory>
-#include <optional>
 #include <string>
-#include <vector>
+#include <utility>
 
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
 #include "kube/base/app.h"
@@ -50,6 +50,9 @@ DEFINE_validator(spread, [](const char*, const std::string& value) {
   return value == "enforce" || value == "ignore";
 });
 DEFINE_int32(workers, 8, "Placements whose decisions are written at a time.");
+DEFINE_string(cel_evaluator, "/cel-evaluator",
+              "Path of the program that evaluates celSelectors (//fleet/cel/evaluator). It is "
+              "started when the first Placement needs it.");
 DEFINE_string(debug_address, "",
               "Where to serve /debug/placements/ over TLS, as host:port, such as :9443, to clients "
               "that may get or create the Placement. Empty: nowhere.");
@@ -66,16 +69,6 @@ using kube::Ok;
 using kube::Result;
 
 constexpr std::string_view kName = "fleet-hub";
-
-// This hub has no interpreter of CEL: a Placement with CEL is Misconfigured and keeps its
-// decisions.
-class NoCel final : public CelSelectors {
- public:
-  std::optional<std::string> Check(const std::string&) override {
-    return "celSelector is not supported by this hub";
-  }
-  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
-};
 
 // The answers of the current term.
 class CurrentAnswers final : public DebugAnswers {
@@ -150,15 +143,16 @@ Async<> Serve(App& app) {
   kube::ControllerMetrics controller_metrics(metrics, app.clock(), kPlacementController,
                                              FLAGS_workers);
   AddStoreMetrics(metrics, leader);
-  NoCel cel;
-  LeaderParts parts{leader, **client, app.clock(), events, cel, &controller_metrics};
+  cel::EvaluatorOptions evaluator_options{.program = FLAGS_cel_evaluator};
+  cel::Evaluator evaluator(app.clock(), std::move(evaluator_options));
+  LeaderParts parts{leader, **client, app.clock(), events, evaluator, &controller_metrics};
   LeaderOptions options = OptionsFromFlags();
   kube::Leadership leadership(app, **client,
                               {.ns = FLAGS_namespace,
                                .name = "multiarch-fleet-hub",
                                .on_change = kube::LeaderMetric(metrics, "multiarch-fleet-hub")});
-  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
-    return std::make_unique<Leader>(parts, options);
+  kube::Leadership::NewTerm new_term = [&](kube::TaskGroup& tasks) {
+    return std::make_unique<Leader>(parts, options, tasks);
   };
   co_await leadership.Run(std::move(new_term));
 

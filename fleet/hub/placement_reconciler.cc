@@ -27,6 +27,9 @@ using kube::WallTime;
 // The longest time that a Placement waits for: timers count from when they are set.
 constexpr std::chrono::hours kMaxWait{1};
 
+// How often a Placement asks whether CEL can be evaluated.
+constexpr std::chrono::milliseconds kCelStart{200};
+
 kube::core::ObjectReference ReferenceOf(const Placement& placement) {
   kube::core::ObjectReference reference;
   reference.set_api_version(kPlacements.ApiVersion());
@@ -52,7 +55,7 @@ std::vector<DecisionGroup> NoDecisions() { return std::vector<DecisionGroup>(1);
 }  // namespace
 
 PlacementReconciler::PlacementReconciler(kube::Client& client, kube::Clock& clock,
-                                         FleetStore& store, CelSelectors& cel,
+                                         FleetStore& store, PlacementCel& cel,
                                          kube::EventRecorder& events,
                                          PlacementReconcilerOptions options)
     : client_(client),
@@ -74,7 +77,13 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
   }
   if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
 
+  if (store_.HasCel(request.key) && !cel_.Prepare()) co_return Outcome::After(kCelStart);
+  (void)cel_.TakeUnanswered();
   Pass pass = Decide(*placement);
+  if (cel_.TakeUnanswered()) {
+    co_return kube::Error::Unavailable(
+        "a CEL expression was not evaluated: the decisions stay as they are");
+  }
   Result<> written = co_await Write(pass);
   if (!written) co_return written.error();
   co_return NextAt(pass.next, clock_.WallNow());
@@ -101,11 +110,10 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
   pass.placement = placement;
   ObjectKey key{placement.ns, placement.name};
   WallTime now = clock_.WallNow();
-  Scheduled result = Schedule(placement, store_.decisions().OwnOf(key), store_.fleet(), now, cel_,
-                              options_.schedule);
+  Scheduled result = Schedule(placement, store_.decisions().OwnOf(key), store_.fleet(), now,
+                              cel_.selectors(), options_.schedule);
   pass.next = result.requeue_at;
   pass.changes.warnings = result.warnings;
-  pass.changes.totals = Ranking(result);
 
   PlacementView view;
   if (result.misconfigured) {
@@ -122,6 +130,7 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
     WantedDecisions wanted =
         WantedOf(placement, result.misconfigured ? NoDecisions() : result.groups);
     PlanWrites(wanted, pass);
+    if (!pass.plan.empty()) pass.changes.totals = Ranking(result);
     view.groups = std::move(wanted.groups);
     if (pass.scores_written) view.scores_written = now;
   }

@@ -16,8 +16,8 @@
 #include "fleet/hub/decision_writer.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/ownership.h"
+#include "fleet/hub/placement_cel.h"
 #include "fleet/hub/wanted_pages.h"
-#include "fleet/scheduling/cel_selectors.h"
 #include "fleet/scheduling/schedule.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -39,7 +39,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
  public:
   // The references outlive this.
   PlacementReconciler(kube::Client& client, kube::Clock& clock, FleetStore& store,
-                      CelSelectors& cel, kube::EventRecorder& events,
+                      PlacementCel& cel, kube::EventRecorder& events,
                       PlacementReconcilerOptions options);
 
   // Reconciler
@@ -75,7 +75,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   kube::Client& client_;
   kube::Clock& clock_;
   FleetStore& store_;
-  CelSelectors& cel_;
+  PlacementCel& cel_;
   kube::EventRecorder& events_;
   PlacementReconcilerOptions options_;
   // Placements whose user was told that the claim is incomplete.

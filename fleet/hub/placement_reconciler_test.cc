@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fleet/hub/fleet_watch.h"
+#include "fleet/hub/testing/no_cel.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -28,15 +29,6 @@ using kube::Result;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-class NoCel final : public CelSelectors {
- public:
-  std::optional<std::string> Check(const std::string& expression) override {
-    if (expression == "(") return "syntax error";
-    return std::nullopt;
-  }
-  Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
-};
 
 // Namespace "ns" binds the set "all", which selects all clusters.
 class PlacementReconcilerTest : public testing::Test {
@@ -322,6 +314,22 @@ TEST_F(PlacementReconcilerTest, ScoresAloneAreWrittenOnceALimit) {
   Taint("c3", R"([{"key": "gpu", "effect": "NoSelect"}])");
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Decisions(), "c2 c1");
+}
+
+TEST_F(PlacementReconcilerTest, WithoutAnAnswerOfCelDecisionsStay) {
+  CreatePlacement("{}");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  SetSpec(R"({"predicates": [{"requiredClusterSelector": {"celSelector":
+      {"celExpressions": ["false"]}}}]})");
+  size_t before = Writes();
+  cel_.prepared = false;
+  Result<Outcome> outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 200ms);
+  cel_.prepared = cel_.unanswered = true;
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("CEL")));
+  EXPECT_EQ(Writes(), before);
 }
 
 TEST_F(PlacementReconcilerTest, BeingDeletedOrGone) {

@@ -129,6 +129,14 @@ const Row kRows[] = {
        w.N(2).Exact().placement.spec.spread = {{.key = "zone", .do_not_schedule = true}};
      },
      "c1 c3"},
+    {"the score of a spread is cut toward zero: -33.3 is -33, which makes a tie", 8,
+     [](World& w) {
+       Values(w, "zone", {"a", "a", "a", "b", "b", "a", "b", "c"});
+       w.N(6).Exact().BuiltIn(kSpread).AddOn(7);
+       w.Scores({100, 100, 100, 100, 100, -100, 19, 0});
+       w.placement.spec.spread = {{.key = "zone"}};
+     },
+     "c1 c4 c2 c5 c3 c7"},
     {"a negative weight packs", 4,
      [](World& w) {
        Values(w, "zone", {"a", "b", "b", "a"});

@@ -83,7 +83,8 @@ class FleetHubTest : public testing::Test {
   void StartHub() {
     auto hub = ChildProcess::Start(
         {.path = kHub,
-         .args = {"--kubeconfig=" + plane_->admin_kubeconfig(), "--namespace=default"},
+         .args = {"--kubeconfig=" + plane_->admin_kubeconfig(), "--namespace=default",
+                  "--cel-evaluator=fleet/cel/evaluator/evaluator"},
          .log_file = folder_ + "/hub.log"});
     ASSERT_TRUE(hub) << hub.error();
     hub_ = std::move(*hub);
@@ -94,6 +95,17 @@ class FleetHubTest : public testing::Test {
   void AwaitSelected(const std::string& placement, int clusters) {
     Kubectl("wait --timeout=90s placement/" + placement,
             "--for=jsonpath={.status.numberOfSelectedClusters}=" + std::to_string(clusters));
+  }
+  // The first event about a Placement, "TYPE REASON"; "" if there is none in time.
+  std::string AwaitEvent(const std::string& placement) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::string event;
+    while (event.empty() && std::chrono::steady_clock::now() < deadline) {
+      event = Kubectl("get events --field-selector=involvedObject.name=" + placement + " --output",
+                      "jsonpath={range .items[0:1]}{.type} {.reason}{end}");
+      if (event.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    return event;
   }
   // "all-decision-1=a1 a2 all-decision-2=b1 "
   std::string Decisions(const std::string& placement) {
@@ -119,11 +131,17 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
   AwaitSelected("zone-b", 1);
   EXPECT_EQ(Decisions("all"), "all-decision-1=a1 a2 all-decision-2=b1 ");
   EXPECT_EQ(Decisions("zone-b"), "zone-b-decision-1=b1 ");
+  AwaitSelected("cel", 2);
+  EXPECT_EQ(Decisions("cel"), "cel-decision-1=a1 b1 ");
   EXPECT_EQ(Decisions("of-another"), "") << "OCM's controller decides about it";
   EXPECT_EQ(
       Kubectl("get placement all --output",
               "jsonpath={.status.conditions[*].reason} {.status.decisionGroups[*].decisions}"),
       R"(Succeedconfigured AllDecisionsScheduled ["all-decision-1"] ["all-decision-2"])");
+
+  // Claimed for this hub, but OCM's controller is not told to leave it alone.
+  EXPECT_EQ(AwaitEvent("incomplete"), "Warning SchedulerIncomplete");
+  EXPECT_EQ(Decisions("incomplete"), "");
 
   // The rest is as before when a cluster has gone from one zone.
   std::string before = Versions("placement/zone-b placementdecision/zone-b-decision-1");
@@ -131,6 +149,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
           R"({"spec": {"taints": [{"key": "gpu", "effect": "NoSelect"}]}})");
   AwaitSelected("all", 2);
   EXPECT_EQ(Decisions("all"), "all-decision-1=a2 b1 ");
+  AwaitSelected("cel", 1);
   EXPECT_EQ(Versions("placement/zone-b placementdecision/zone-b-decision-1"), before);
 
   // Another process continues, and writes nothing that is right.

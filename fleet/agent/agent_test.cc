@@ -208,7 +208,7 @@ TEST_F(AgentTest, NothingIsWrittenWhenNothingChanged) {
   After(300s);
   EXPECT_EQ(Writes(hub_), hub);
   EXPECT_EQ(Writes(member_), member);
-  EXPECT_EQ(hub_.CountCalls("PATCH /apis/coordination.k8s.io/v1/namespaces/c1/leases/"), 6);
+  EXPECT_EQ(hub_.CountCalls("PATCH /apis/coordination.k8s.io/v1/namespaces/c1/leases/"), 7);
 
   // Nor by the next replica.
   Stop();

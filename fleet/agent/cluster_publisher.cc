@@ -19,6 +19,7 @@ using kube::Result;
 using kube::Unstructured;
 
 constexpr size_t kMaxVersion = 128;
+constexpr std::chrono::seconds kUntilKnown{5};
 
 // metav1.MicroTime, which has a fraction.
 std::string FormatMicroTime(kube::WallTime time) {
@@ -51,6 +52,8 @@ Async<kube::Duration> LeasePublisher::Publish() {
     written = co_await kube::CreateObject(hub_, kube::kLeases, std::move(created));
   }
   if (!written) co_return written.error().Prefix("renew the Lease");
+  // Until the ManagedCluster was read, it may ask for more.
+  if (!clusters_.synced()) every = kUntilKnown;
   co_return every;
 }
 

@@ -33,6 +33,7 @@ std::string FormatMicroTime(kube::WallTime time) {
 Async<kube::Duration> LeasePublisher::Publish() {
   ObjectKey key{"", cluster_};
   std::optional<Unstructured> cluster = clusters_.Get(key);
+  bool known = clusters_.synced();
   std::chrono::seconds every = LeaseDurationOf(cluster ? cluster->body() : Json::object());
 
   key = {cluster_, std::string(kClusterLease)};
@@ -53,7 +54,7 @@ Async<kube::Duration> LeasePublisher::Publish() {
   }
   if (!written) co_return written.error().Prefix("renew the Lease");
   // Until the ManagedCluster was read, it may ask for more.
-  if (!clusters_.synced()) every = kUntilKnown;
+  if (!known) every = kUntilKnown;
   co_return every;
 }
 

@@ -1,144 +1,227 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/cel/cached_selectors.h"
 
+#include <openssl/sha.h>
+
 #include <algorithm>
 #include <limits>
 #include <set>
-#include <utility>
 
 namespace fleet::cel {
 namespace {
 
+using kube::Async;
 using kube::Code;
+using kube::Duration;
+using kube::Ok;
 using kube::Result;
 
-class ScoresOf final : public ScoreReader {
- public:
-  ScoresOf(ClusterTexts& clusters, const std::string& cluster)
-      : clusters_(clusters), cluster_(cluster) {}
-  Result<std::vector<Score>> Scores(std::string_view name) override {
-    return clusters_.Scores(cluster_, name);
-  }
+std::string DigestOf(const std::string& text) {
+  std::string digest(SHA256_DIGEST_LENGTH, '\0');
+  SHA256(reinterpret_cast<const uint8_t*>(text.data()), text.size(),
+         reinterpret_cast<uint8_t*>(digest.data()));
+  return digest;
+}
 
- private:
-  ClusterTexts& clusters_;
-  const std::string& cluster_;
-};
+size_t BytesOf(const Selector& selector) {
+  size_t bytes = 0;
+  for (const std::string& expression : selector) bytes += expression.size();
+  return bytes;
+}
 
 }  // namespace
 
+void CachedSelectors::Begin(const std::string& ns) {
+  questions_ = {.ns = ns};
+  refusal_.clear();
+}
+
+const CachedSelectors::Text* CachedSelectors::TextOf(const std::string& expression) {
+  const Text* text = texts_.Find(DigestOf(expression));
+  if (text != nullptr && (!text->until || clock_.Now() < *text->until)) return text;
+  return nullptr;
+}
+
 std::optional<std::string> CachedSelectors::Check(const std::string& expression) {
-  Result<Expression> compiled = evaluator_.Compile(expression);
-  if (compiled) return std::nullopt;
-  if (compiled.error().code() == Code::kInvalid) return compiled.error().message();
-  unanswered_ = true;
-  return std::nullopt;
+  const Text* text = TextOf(expression);
+  if (text == nullptr) {
+    questions_.expressions.insert(expression);
+    return std::nullopt;
+  }
+  if (text->problem.empty()) return std::nullopt;
+  return text->problem;
 }
 
 CelSelectors::Verdict CachedSelectors::Matches(const std::vector<std::string>& expressions,
                                                const std::string& cluster) {
-  size_t index = IndexOf(expressions);
-  std::vector<Outcome>& outcomes = known_[cluster];
-  outcomes.resize(selectors_.size(), kUnknown);
-  std::string why;
-  if (outcomes[index] == kUnknown) EvaluateAll(cluster, outcomes, index, why);
-  Outcome outcome = outcomes[index];
-  if (outcome == kUnknown) {
-    unanswered_ = true;
-    return {false, std::move(why)};
+  std::optional<size_t> index = IndexOf(expressions);
+  if (!index) return {};
+  const Known& known = selectors_[*index];
+  if (Refused(known)) {
+    refusal_ = known.refusal;
+    return {};
   }
-  if (outcome < kFirstError) return {outcome == kMatch, ""};
-  return {false, selectors_[index].errors[outcome - kFirstError]};
-}
-
-bool CachedSelectors::TakeUnanswered() { return std::exchange(unanswered_, false); }
-
-void CachedSelectors::ScoresChanged(const std::string& cluster, const std::string& name) {
   auto found = known_.find(cluster);
-  if (found == known_.end()) return;
-  std::vector<Outcome>& outcomes = found->second;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    const Expression& reads = selectors_[i].reads;
-    bool reads_it = std::find(reads.scores.begin(), reads.scores.end(), name) != reads.scores.end();
-    if (reads.any_scores || reads_it) outcomes[i] = kUnknown;
-  }
+  Outcome outcome = kUnknown;
+  if (found != known_.end() && *index < found->second.size()) outcome = found->second[*index];
+  if (outcome == kUnknown) questions_.clusters.insert(cluster);
+  if (outcome < kFirstError) return {outcome == kMatch, ""};
+  return {false, known.errors[outcome - kFirstError]};
 }
 
-void CachedSelectors::Retain(std::span<const Selector> used) {
-  const std::set<Selector> wanted(used.begin(), used.end());
-  std::vector<size_t> kept;
-  for (size_t i = 0; i < selectors_.size(); ++i) {
-    if (wanted.contains(selectors_[i].selector)) kept.push_back(i);
-  }
-  if (kept.size() == selectors_.size()) return;
-  for (auto& [cluster, outcomes] : known_) {
-    outcomes.resize(selectors_.size(), kUnknown);
-    for (size_t i = 0; i < kept.size(); ++i) outcomes[i] = outcomes[kept[i]];
-    outcomes.resize(kept.size());
-  }
-  index_.clear();
-  for (size_t i = 0; i < kept.size(); ++i) {
-    if (i != kept[i]) selectors_[i] = std::move(selectors_[kept[i]]);
-    index_[selectors_[i].selector] = i;
-  }
-  selectors_.resize(kept.size());
+Questions CachedSelectors::TakeQuestions() {
+  Questions questions = std::exchange(questions_, Questions());
+  questions_.ns = questions.ns;
+  return questions;
 }
 
-size_t CachedSelectors::IndexOf(const Selector& selector) {
-  auto found = index_.find(selector);
+bool CachedSelectors::Full(const std::string& ns, const Selector& selector) const {
+  size_t bytes = BytesOf(selector);
+  auto full = [bytes](const Size& size, const Size& max) {
+    return size.selectors >= max.selectors || size.bytes + bytes > max.bytes;
+  };
+  auto of_namespace = of_namespace_.find(ns);
+  return full(size_, kMax) ||
+         full(of_namespace == of_namespace_.end() ? Size() : of_namespace->second, kMaxOfNamespace);
+}
+
+std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
+  UsedSelector used{questions_.ns, selector};
+  auto found = index_.find(used);
   if (found != index_.end()) return found->second;
-  if (selectors_.size() >= kMaxSelectors) {
-    selectors_.clear();
-    index_.clear();
-    known_.clear();
-  }
   Expression reads;
   for (const std::string& expression : selector) {
-    Result<Expression> compiled = evaluator_.Compile(expression);
-    // One that was not compiled may read anything.
-    reads.any_scores = reads.any_scores || !compiled || compiled->any_scores;
-    if (!compiled) continue;
-    reads.scores.insert(reads.scores.end(), compiled->scores.begin(), compiled->scores.end());
+    const Text* text = TextOf(expression);
+    if (text == nullptr) {
+      questions_.expressions.insert(expression);
+      return std::nullopt;
+    }
+    reads.any_scores = reads.any_scores || text->expression.any_scores;
+    reads.scores.insert(reads.scores.end(), text->expression.scores.begin(),
+                        text->expression.scores.end());
   }
-  index_[selector] = selectors_.size();
-  selectors_.push_back({selector, std::move(reads), {}});
+  if (Full(used.ns, selector)) {
+    refusal_ = "celSelector: not evaluated: the namespace has more than " +
+               std::to_string(kMaxOfNamespace.selectors) + " of them, or the hub more than " +
+               std::to_string(kMax.selectors) + ", or their texts are too long";
+    return std::nullopt;
+  }
+  Add({std::move(used), std::move(reads), {}, {}, {}});
   return selectors_.size() - 1;
 }
 
-void CachedSelectors::EvaluateAll(const std::string& cluster, std::vector<Outcome>& outcomes,
-                                  size_t wanted, std::string& unanswered) {
-  std::optional<std::string> text = clusters_.Json(cluster);
-  if (!text) {
-    unanswered = "the ManagedCluster is not known";
-    return;
+void CachedSelectors::Add(Known known) {
+  for (Size* size : {&size_, &of_namespace_[known.of.ns]}) {
+    ++size->selectors;
+    size->bytes += BytesOf(known.of.selector);
   }
+  index_[known.of] = selectors_.size();
+  selectors_.push_back(std::move(known));
+}
+
+Async<Duration> CachedSelectors::Answer(Questions questions) {
+  co_await kube::IgnoreCancellation();
+  for (const std::string& text : questions.expressions) {
+    if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
+    Result<> compiled = co_await Compile(questions.ns, text);
+    if (!compiled) co_return compiled.error();
+  }
+  for (const std::string& cluster : questions.clusters) {
+    if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
+    Result<> evaluated = co_await Evaluate(questions.ns, cluster);
+    if (!evaluated) co_return evaluated.error();
+  }
+  co_return Duration::zero();
+}
+
+Async<> CachedSelectors::Compile(const std::string& ns, const std::string& text) {
+  // Another pass may have asked meanwhile.
+  if (TextOf(text) != nullptr) co_return Ok();
+  std::string copy = text;
+  std::string key = DigestOf(text);
+  Result<Compilation> compilation = co_await evaluator_.Compile(std::move(copy));
+  if (!compilation) co_return compilation.error();
+  Result<Expression>& expression = compilation->expression;
+  bool fatal = FailedWith(expression, Code::kDeadlineExceeded);
+  budget_.Charge(ns, compilation->took * (fatal ? kFatalFactor : 1), clock_.Now());
+  if (expression) {
+    texts_.Put(key, {.problem = "", .expression = std::move(*expression), .until = {}});
+  } else if (fatal) {
+    texts_.Put(key, {.problem = "not compiled: " + expression.error().message(),
+                     .expression = {},
+                     .until = clock_.Now() + kRefusal});
+  } else if (expression.error().code() == Code::kInvalid) {
+    texts_.Put(key, {.problem = expression.error().message(), .expression = {}, .until = {}});
+  } else {
+    co_return expression.error();
+  }
+  co_return Ok();
+}
+
+Async<> CachedSelectors::Evaluate(const std::string& ns, const std::string& cluster) {
   std::vector<Selector> selectors;
-  std::vector<size_t> indexes;
-  for (size_t i = 0; i < outcomes.size(); ++i) {
-    if (outcomes[i] != kUnknown) continue;
-    selectors.push_back(selectors_[i].selector);
-    indexes.push_back(i);
+  std::vector<UsedSelector> asked;
+  const std::vector<Outcome>& before = known_[cluster];
+  for (size_t i = 0; i < selectors_.size(); ++i) {
+    const Known& known = selectors_[i];
+    if (i < before.size() && before[i] != kUnknown) continue;
+    bool its_turn = known.of.ns == ns || WaitOf(known.of.ns) == Duration::zero();
+    if (!its_turn || Refused(known)) continue;
+    selectors.push_back(known.of.selector);
+    asked.push_back(known.of);
   }
-  ScoresOf scores(clusters_, cluster);
-  std::vector<cel::Verdict> verdicts = evaluator_.Match(selectors, *text, scores);
-  for (size_t i = 0; i < verdicts.size(); ++i) {
-    cel::Verdict& verdict = verdicts[i];
-    Outcome& outcome = outcomes[indexes[i]];
-    switch (verdict.outcome) {
-      case cel::Verdict::Outcome::kMatch:
-        outcome = kMatch;
-        break;
-      case cel::Verdict::Outcome::kNoMatch:
-        outcome = kNoMatch;
-        break;
-      case cel::Verdict::Outcome::kError:
-        outcome = ErrorOf(selectors_[indexes[i]], std::move(verdict.why));
-        break;
-      case cel::Verdict::Outcome::kUnanswered:
-        if (indexes[i] == wanted) unanswered = std::move(verdict.why);
-        break;
-    }
+  std::optional<std::string> text = clusters_.Json(cluster);
+  if (!text) known_.erase(cluster);
+  if (selectors.empty() || !text) co_return Ok();
+
+  InFlight call{cluster};
+  auto place = in_flight_.insert(in_flight_.end(), &call);
+  ScoreTable scores = clusters_.Scores(cluster);
+  Result<Evaluation> evaluation =
+      co_await evaluator_.Match(std::move(selectors), std::move(*text), std::move(scores));
+  in_flight_.erase(place);
+  if (!evaluation) co_return evaluation.error();
+
+  // Whoever asked pays for what no selector is charged for: reading the cluster.
+  Duration rest = evaluation->took;
+  std::optional<std::string> unanswered;
+  for (size_t i = 0; i < asked.size(); ++i) {
+    cel::Verdict& verdict = evaluation->verdicts[i];
+    rest -= std::min<Duration>(rest, verdict.cost);
+    if (verdict.outcome == cel::Verdict::Outcome::kUnanswered) unanswered = verdict.why;
+    auto index = index_.find(asked[i]);
+    if (index == index_.end()) continue;
+    std::vector<Outcome>& outcomes = known_[cluster];
+    outcomes.resize(selectors_.size(), kUnknown);
+    Outcome ignored = kUnknown;
+    Duration charge = Keep(selectors_[index->second],
+                           call.stale ? ignored : outcomes[index->second], std::move(verdict));
+    budget_.Charge(asked[i].ns, charge, clock_.Now());
   }
+  budget_.Charge(ns, rest, clock_.Now());
+  if (unanswered) co_return kube::Error::Unavailable(std::move(*unanswered));
+  co_return Ok();
+}
+
+Duration CachedSelectors::Keep(Known& known, Outcome& outcome, cel::Verdict verdict) {
+  switch (verdict.outcome) {
+    case cel::Verdict::Outcome::kMatch:
+      outcome = kMatch;
+      break;
+    case cel::Verdict::Outcome::kNoMatch:
+      outcome = kNoMatch;
+      break;
+    case cel::Verdict::Outcome::kError:
+      outcome = ErrorOf(known, std::move(verdict.why));
+      break;
+    case cel::Verdict::Outcome::kFatal:
+      known.refusal = "celSelector: not evaluated: " + verdict.why;
+      known.refused_until = clock_.Now() + kRefusal;
+      return verdict.cost * kFatalFactor;
+    case cel::Verdict::Outcome::kUnanswered:
+      break;
+  }
+  return verdict.cost;
 }
 
 CachedSelectors::Outcome CachedSelectors::ErrorOf(Known& known, std::string why) {
@@ -152,6 +235,42 @@ CachedSelectors::Outcome CachedSelectors::ErrorOf(Known& known, std::string why)
     found = errors.end() - 1;
   }
   return static_cast<Outcome>(kFirstError + (found - errors.begin()));
+}
+
+void CachedSelectors::ClusterChanged(const std::string& cluster) {
+  known_.erase(cluster);
+  for (InFlight* call : in_flight_) call->stale = call->stale || call->cluster == cluster;
+}
+
+void CachedSelectors::ScoresChanged(const std::string& cluster, const std::string& name) {
+  for (InFlight* call : in_flight_) call->stale = call->stale || call->cluster == cluster;
+  auto found = known_.find(cluster);
+  if (found == known_.end()) return;
+  std::vector<Outcome>& outcomes = found->second;
+  for (size_t i = 0; i < outcomes.size(); ++i) {
+    const Expression& reads = selectors_[i].reads;
+    bool reads_it = std::find(reads.scores.begin(), reads.scores.end(), name) != reads.scores.end();
+    if (reads.any_scores || reads_it) outcomes[i] = kUnknown;
+  }
+}
+
+void CachedSelectors::Retain(std::span<const UsedSelector> used) {
+  const std::set<UsedSelector> wanted(used.begin(), used.end());
+  std::vector<size_t> kept;
+  for (size_t i = 0; i < selectors_.size(); ++i) {
+    if (wanted.contains(selectors_[i].of)) kept.push_back(i);
+  }
+  if (kept.size() == selectors_.size()) return;
+  for (auto& [cluster, outcomes] : known_) {
+    outcomes.resize(selectors_.size(), kUnknown);
+    for (size_t i = 0; i < kept.size(); ++i) outcomes[i] = outcomes[kept[i]];
+    outcomes.resize(kept.size());
+  }
+  std::vector<Known> before = std::exchange(selectors_, {});
+  index_.clear();
+  size_ = {};
+  of_namespace_.clear();
+  for (size_t i : kept) Add(std::move(before[i]));
 }
 
 }  // namespace fleet::cel

@@ -1,26 +1,41 @@
 // SPDX-License-Identifier: Apache-2.0
-// CachedSelectors: the CelSelectors of scheduling. Evaluates by an Evaluator, and keeps each
-// verdict until what the expressions read has changed.
+// CachedSelectors: the CelSelectors of scheduling. A pass reads the verdicts that are known and
+// notes the others; these are found out between passes, so that no expression delays anything but
+// Placements with CEL.
 //
-//   CachedSelectors selectors(evaluator, clusters);
+//   selectors.Begin(placement.ns);
 //   Scheduled scheduled = Schedule(placement, fleet, now, selectors);
-//   if (selectors.TakeUnanswered()) ...  // keep the decisions; another pass
+//   Questions questions = selectors.TakeQuestions();
+//   if (!questions.empty()) {
+//     Result<Duration> wait = co_await selectors.Answer(std::move(questions));
+//     ... another pass, after that time ...
+//   }
 //
-// The first question about a cluster evaluates all selectors in use for it: reading the cluster is
-// most of the work. A verdict needs one byte. Thread: the Evaluator's.
+// A verdict is kept until what its expressions read has changed, and needs one byte. Reading a
+// cluster is most of the work, so all selectors in use are evaluated for it together. Each
+// namespace has a budget of time (budget.h); one that has used it up waits. A selector that ended
+// the evaluator, or took too long, is refused for some time. Thread: one executor.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
+#include <list>
 #include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
-#include "fleet/cel/evaluator.h"
+#include "fleet/cel/budget.h"
+#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/questions.h"
 #include "fleet/scheduling/cel_selectors.h"
-#include "kube/base/error.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/base/lru_map.h"
 
 namespace fleet::cel {
 
@@ -30,35 +45,58 @@ class ClusterTexts {
   virtual ~ClusterTexts() = default;
   // The ManagedCluster as JSON; nullopt if there is none.
   virtual std::optional<std::string> Json(const std::string& cluster) = 0;
-  // As ScoreReader.
-  virtual kube::Result<std::vector<Score>> Scores(const std::string& cluster,
-                                                  std::string_view name) = 0;
+  virtual ScoreTable Scores(const std::string& cluster) = 0;
+};
+
+// A selector of the Placements of a namespace.
+struct UsedSelector {
+  std::string ns;
+  Selector selector;
+
+  auto operator<=>(const UsedSelector&) const = default;
 };
 
 class CachedSelectors final : public CelSelectors {
  public:
-  // Selectors whose verdicts are kept; with one more, all verdicts are forgotten.
-  static constexpr size_t kMaxSelectors = 2000;
+  // Selectors that are kept, and the bytes of their texts. Further ones are refused.
+  struct Size {
+    size_t selectors = 0;
+    size_t bytes = 0;
+  };
+  static constexpr Size kMax{2000, 16 << 20};
+  static constexpr Size kMaxOfNamespace{200, 1 << 20};
+  // How long a selector is refused that ended the evaluator or took too long, and how much more of
+  // its namespace's budget this costs than the time that it took.
+  static constexpr std::chrono::minutes kRefusal{10};
+  static constexpr int kFatalFactor = 10;
 
-  CachedSelectors(Evaluator& evaluator, ClusterTexts& clusters)
-      : evaluator_(evaluator), clusters_(clusters) {}
+  // The references outlive this.
+  CachedSelectors(EvaluatorThread& evaluator, ClusterTexts& clusters, kube::Clock& clock)
+      : evaluator_(evaluator), clusters_(clusters), clock_(clock) {}
 
-  // CelSelectors. An expression counts as one that compiles, and a cluster does not match, if the
-  // evaluator does not answer: see TakeUnanswered().
+  // A pass for a Placement of this namespace begins.
+  void Begin(const std::string& ns);
+  // CelSelectors. What is not known counts as an expression that compiles, and as no match.
   std::optional<std::string> Check(const std::string& expression) override;
   CelSelectors::Verdict Matches(const std::vector<std::string>& expressions,
                                 const std::string& cluster) override;
+  // What was not known. If there is any, the result of the pass must not be used.
+  Questions TakeQuestions();
+  // Why a selector of the pass is refused, or "". If one is, the result must not be used.
+  std::string TakeRefusal() { return std::exchange(refusal_, std::string()); }
 
-  // Whether the evaluator has not answered a question since the last call: what was decided with
-  // the answers must not be used.
-  bool TakeUnanswered();
+  // Finds out. Returns: zero, or after which time to ask again, because the namespace has used up
+  // its budget. Errors: those of the evaluator; they say nothing about an expression.
+  kube::Async<kube::Duration> Answer(Questions questions);
 
   // Forgets what is not true any more. A changed or deleted ManagedCluster:
-  void ClusterChanged(const std::string& cluster) { known_.erase(cluster); }
+  void ClusterChanged(const std::string& cluster);
   // A changed or deleted AddOnPlacementScore `name` in the cluster's namespace:
   void ScoresChanged(const std::string& cluster, const std::string& name);
   // Selectors that are not in `used` are not evaluated any more. For changed Placements.
-  void Retain(std::span<const Selector> used);
+  void Retain(std::span<const UsedSelector> used);
+  // Whether `selector` would be refused if it is a new one of this namespace.
+  bool Full(const std::string& ns, const Selector& selector) const;
 
  private:
   // An outcome: one of these, or kFirstError plus the index of an error of the selector.
@@ -66,23 +104,54 @@ class CachedSelectors final : public CelSelectors {
   static constexpr Outcome kUnknown = 0, kMatch = 1, kNoMatch = 2, kFirstError = 3;
 
   struct Known {
-    Selector selector;
+    UsedSelector of;
     Expression reads;  // of all expressions
     std::vector<std::string> errors;
+    std::string refusal;
+    kube::TimePoint refused_until;
+  };
+  // A compiled text.
+  struct Text {
+    std::string problem;  // why it is no expression, or ""
+    Expression expression;
+    std::optional<kube::TimePoint> until;  // of a refused one
+  };
+  // An evaluation that is being done. What it says is not used if the cluster has changed.
+  struct InFlight {
+    const std::string& cluster;
+    bool stale = false;
   };
 
-  size_t IndexOf(const Selector& selector);
-  void EvaluateAll(const std::string& cluster, std::vector<Outcome>& outcomes, size_t wanted,
-                   std::string& unanswered);
+  // nullptr if it is not known.
+  const Text* TextOf(const std::string& expression);
+  // nullopt with a refusal, or if an expression is not known.
+  std::optional<size_t> IndexOf(const Selector& selector);
+  void Add(Known known);
+  bool Refused(const Known& known) const { return clock_.Now() < known.refused_until; }
+  kube::Duration WaitOf(const std::string& ns) const { return budget_.Wait(ns, clock_.Now()); }
+
+  kube::Async<> Compile(const std::string& ns, const std::string& text);
+  kube::Async<> Evaluate(const std::string& ns, const std::string& cluster);
+  // Keeps a verdict and returns what its namespace is charged.
+  kube::Duration Keep(Known& known, Outcome& outcome, cel::Verdict verdict);
   static Outcome ErrorOf(Known& known, std::string why);
 
-  Evaluator& evaluator_;
+  EvaluatorThread& evaluator_;
   ClusterTexts& clusters_;
+  kube::Clock& clock_;
+  Budget budget_;
+  kube::LruMap<Text> texts_{4 * kMax.selectors};  // by a digest: texts may be long
   std::vector<Known> selectors_;
-  std::map<Selector, size_t> index_;
+  std::map<UsedSelector, size_t> index_;
+  // Of selectors_: all, and those of each namespace.
+  Size size_;
+  std::map<std::string, Size> of_namespace_;
   // Cluster -> an outcome for each of selectors_; a shorter vector has kUnknown for the rest.
   std::unordered_map<std::string, std::vector<Outcome>> known_;
-  bool unanswered_ = false;
+  std::list<InFlight*> in_flight_;
+  // Of the pass.
+  Questions questions_;
+  std::string refusal_;
 };
 
 }  // namespace fleet::cel

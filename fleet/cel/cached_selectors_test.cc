@@ -4,18 +4,34 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
 
 namespace fleet::cel {
 namespace {
 
-using kube::Error;
+using kube::Code;
+using kube::Duration;
+using kube::FailsWith;
 using kube::Result;
 using testing::Eq;
 using testing::HasSubstr;
 using testing::Optional;
+using namespace std::chrono_literals;
 
 constexpr char kProgram[] = "fleet/cel/evaluator/evaluator";
+
+// Equal lists with 2^40 elements, that share their parts: comparing them takes hours.
+std::string Endless() {
+  std::string list = "[1]";
+  for (int i = 0; i < 40; ++i) list += ".map(x, [x, x])";
+  return list + " == " + list;
+}
 
 class Clusters final : public ClusterTexts {
  public:
@@ -25,9 +41,8 @@ class Clusters final : public ClusterTexts {
     if (found == texts.end()) return std::nullopt;
     return found->second;
   }
-  Result<std::vector<Score>> Scores(const std::string& cluster, std::string_view name) override {
-    if (name != "usage") return Error::NotFound("no AddOnPlacementScore");
-    return std::vector<Score>{{"cpu", cpu[cluster]}};
+  ScoreTable Scores(const std::string& cluster) override {
+    return {{"usage", {{"cpu", cpu[cluster]}}}};
   }
 
   std::map<std::string, std::string> texts{{"c1", R"({"a": 1})"}, {"c2", R"({"a": 2})"}};
@@ -37,20 +52,53 @@ class Clusters final : public ClusterTexts {
 
 class CachedSelectorsTest : public testing::Test {
  protected:
+  struct Seen {
+    CelSelectors::Verdict verdict;
+    std::string refusal;
+    Duration wait{};
+  };
+  // Passes that ask one question, until it is answered, refused, or has to wait.
+  Seen Ask(CachedSelectors& selectors, const std::string& ns, const Selector& selector,
+           const std::string& cluster) {
+    for (int passes = 0; passes < 5; ++passes) {
+      selectors.Begin(ns);
+      Seen seen{selectors.Matches(selector, cluster), selectors.TakeRefusal()};
+      Questions questions = selectors.TakeQuestions();
+      if (!seen.refusal.empty() || questions.empty()) return seen;
+      Result<Duration> wait = kube::Run(io_, selectors.Answer(std::move(questions)));
+      if (!wait) return {{false, wait.error().message()}, ""};
+      if (*wait > Duration::zero()) return {{}, "", *wait};
+    }
+    ADD_FAILURE() << "never answered";
+    return {};
+  }
   bool Matches(const Selector& selector, const std::string& cluster) {
-    CelSelectors::Verdict verdict = selectors_.Matches(selector, cluster);
-    EXPECT_EQ(verdict.error, "");
-    return verdict.matches;
+    Seen seen = Ask(selectors_, "ns", selector, cluster);
+    EXPECT_EQ(seen.verdict.error + seen.refusal, "");
+    return seen.verdict.matches;
+  }
+  std::optional<std::string> Check(CachedSelectors& selectors, const std::string& text) {
+    for (int passes = 0; passes < 2; ++passes) {
+      selectors.Begin("ns");
+      std::optional<std::string> problem = selectors.Check(text);
+      Questions questions = selectors.TakeQuestions();
+      if (questions.empty()) return problem;
+      EXPECT_EQ(problem, std::nullopt);
+      Result<Duration> wait = kube::Run(io_, selectors.Answer(std::move(questions)));
+      if (!wait) return "no answer: " + wait.error().message();
+    }
+    return "never answered";
   }
 
   const Selector kOne{"managedCluster.a == 1"};
   const Selector kTwo{"managedCluster.a == 2", "true"};
   const Selector kCpu{R"(managedCluster.scores("usage").exists(s, s.value > 15))"};
 
+  boost::asio::io_context io_;
   kube::FakeClock clock_;
   Clusters clusters_;
-  Evaluator evaluator_{clock_, {.program = kProgram, .patience = std::chrono::minutes(1)}};
-  CachedSelectors selectors_{evaluator_, clusters_};
+  EvaluatorThread evaluator_{kube::RealClock(), {.program = kProgram, .patience = 1min}};
+  CachedSelectors selectors_{evaluator_, clusters_, clock_};
 };
 
 TEST_F(CachedSelectorsTest, EvaluatesAChangedClusterOnceForAllSelectors) {
@@ -92,10 +140,27 @@ TEST_F(CachedSelectorsTest, EvaluatesChangedScoresOnlyWhereTheyAreRead) {
   selectors_.ScoresChanged("c3", "usage");
 }
 
+TEST_F(CachedSelectorsTest, AVerdictOfAClusterThatChangedMeanwhileIsNotUsed) {
+  Matches(kOne, "c2");
+  selectors_.Begin("ns");
+  selectors_.Matches(kOne, "c1");
+  Questions questions = selectors_.TakeQuestions();
+  ASSERT_EQ(questions.clusters.size(), 1u);
+  bool done = false;
+  boost::asio::co_spawn(io_, selectors_.Answer(std::move(questions)),
+                        [&](std::exception_ptr, const Result<Duration>&) { done = true; });
+  io_.run_one();
+  EXPECT_FALSE(done);
+  clusters_.texts["c1"] = R"({"a": 7})";
+  selectors_.ClusterChanged("c1");
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return done; }));
+  EXPECT_FALSE(Matches(kOne, "c1"));
+}
+
 TEST_F(CachedSelectorsTest, ErrorsAreKept) {
   const Selector selector{"managedCluster.none == managedCluster.a"};
   for (int pass = 0; pass < 2; ++pass) {
-    CelSelectors::Verdict verdict = selectors_.Matches(selector, "c1");
+    CelSelectors::Verdict verdict = Ask(selectors_, "ns", selector, "c1").verdict;
     EXPECT_FALSE(verdict.matches);
     EXPECT_EQ(verdict.error, "no such key: none");
   }
@@ -105,11 +170,10 @@ TEST_F(CachedSelectorsTest, ErrorsAreKept) {
   for (int i = 0; i < 300; ++i) {
     std::string name = "n" + std::to_string(i);
     clusters_.texts[name] = R"({"name": ")" + name + "\"}";
-    CelSelectors::Verdict verdict = selectors_.Matches(own, name);
+    CelSelectors::Verdict verdict = Ask(selectors_, "ns", own, name).verdict;
     EXPECT_FALSE(verdict.matches);
     EXPECT_EQ(verdict.error, i < 252 ? "no such key: " + name : "the evaluation failed");
   }
-  EXPECT_FALSE(selectors_.TakeUnanswered());
 }
 
 TEST_F(CachedSelectorsTest, UnusedSelectorsAreForgotten) {
@@ -117,7 +181,7 @@ TEST_F(CachedSelectorsTest, UnusedSelectorsAreForgotten) {
     for (const char* cluster : {"c1", "c2"}) Matches(selector, cluster);
   }
   int reads = clusters_.reads;
-  Selector used[] = {kCpu, kOne, {"false"}};
+  UsedSelector used[] = {{"ns", kCpu}, {"ns", kOne}, {"ns", {"false"}}, {"other", kTwo}};
   selectors_.Retain(used);
   EXPECT_TRUE(Matches(kOne, "c1"));
   EXPECT_FALSE(Matches(kOne, "c2"));
@@ -126,34 +190,75 @@ TEST_F(CachedSelectorsTest, UnusedSelectorsAreForgotten) {
   EXPECT_EQ(clusters_.reads, reads);
   EXPECT_TRUE(Matches(kTwo, "c2"));
   EXPECT_EQ(clusters_.reads, reads + 1);
-  // More than are kept.
-  for (size_t i = 0; i <= CachedSelectors::kMaxSelectors; ++i) {
+}
+
+TEST_F(CachedSelectorsTest, TheSelectorsOfANamespaceAreBounded) {
+  for (size_t i = 0; i < CachedSelectors::kMaxOfNamespace.selectors; ++i)
     Matches({"managedCluster.a == " + std::to_string(i)}, "c1");
-  }
+  EXPECT_THAT(Ask(selectors_, "ns", {"false"}, "c1").refusal, HasSubstr("more than 200"));
   EXPECT_TRUE(Matches(kOne, "c1"));
+  EXPECT_EQ(Ask(selectors_, "other", {"true"}, "c1").verdict.matches, true);
+  selectors_.Retain({});
+  EXPECT_FALSE(Matches({"false"}, "c1"));
+
+  // 70 texts of 16 KB.
+  std::string refusal;
+  for (int i = 0; i < 70 && refusal.empty(); ++i) {
+    std::string text = "true // " + std::to_string(i);
+    text.resize(Evaluator::kMaxExpressionBytes, 'x');
+    refusal = Ask(selectors_, "long", {text}, "c1").refusal;
+  }
+  EXPECT_THAT(refusal, HasSubstr("too long"));
+}
+
+TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
+  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 700ms});
+  CachedSelectors selectors(impatient, clusters_, clock_);
+  const Selector endless{Endless()};
+  Seen seen = Ask(selectors, "bad", endless, "c1");
+  EXPECT_THAT(seen.refusal, HasSubstr("did not answer in time"));
+  // Another cluster costs nothing.
+  int reads = clusters_.reads;
+  seen = Ask(selectors, "bad", endless, "c2");
+  EXPECT_THAT(seen.refusal, HasSubstr("did not answer in time"));
+  EXPECT_EQ(clusters_.reads, reads);
+
+  // Its namespace has used up its budget, others have not.
+  seen = Ask(selectors, "bad", {"true"}, "c1");
+  EXPECT_GT(seen.wait, 5s);
+  EXPECT_TRUE(Ask(selectors, "good", {"true"}, "c1").verdict.matches);
+  clock_.Advance(seen.wait);
+  EXPECT_TRUE(Ask(selectors, "bad", {"true"}, "c1").verdict.matches);
+
+  clock_.Advance(CachedSelectors::kRefusal);
+  reads = clusters_.reads;
+  seen = Ask(selectors, "bad", endless, "c1");
+  EXPECT_THAT(seen.refusal, HasSubstr("did not answer in time"));
+  EXPECT_GT(clusters_.reads, reads);
 }
 
 TEST_F(CachedSelectorsTest, ChecksExpressions) {
-  EXPECT_THAT(selectors_.Check("true"), Eq(std::nullopt));
-  EXPECT_THAT(selectors_.Check("unknown()"), Optional(HasSubstr("unknown")));
-  EXPECT_FALSE(selectors_.TakeUnanswered());
+  EXPECT_THAT(Check(selectors_, "true"), Eq(std::nullopt));
+  EXPECT_THAT(Check(selectors_, "unknown()"), Optional(HasSubstr("unknown")));
 }
 
-TEST_F(CachedSelectorsTest, SaysThatThereWasNoAnswer) {
-  Evaluator none(clock_, {.program = "/no/evaluator"});
-  CachedSelectors selectors(none, clusters_);
-  EXPECT_FALSE(selectors.TakeUnanswered());
-  EXPECT_THAT(selectors.Check("unknown()"), Eq(std::nullopt));
-  EXPECT_TRUE(selectors.TakeUnanswered());
-  EXPECT_FALSE(selectors.TakeUnanswered());
-  CelSelectors::Verdict verdict = selectors.Matches(kOne, "c1");
-  EXPECT_FALSE(verdict.matches);
-  EXPECT_THAT(verdict.error, HasSubstr("/no/evaluator"));
-  EXPECT_TRUE(selectors.TakeUnanswered());
+TEST_F(CachedSelectorsTest, WithoutAnEvaluatorThereIsNoAnswer) {
+  EvaluatorThread none(kube::RealClock(), {.program = "/no/evaluator"});
+  CachedSelectors selectors(none, clusters_, clock_);
+  EXPECT_THAT(Check(selectors, "true"), Optional(HasSubstr("/no/evaluator")));
+  EXPECT_THAT(Ask(selectors, "ns", kOne, "c1").verdict.error, HasSubstr("/no/evaluator"));
+}
 
-  verdict = selectors_.Matches(kOne, "c9");
-  EXPECT_FALSE(verdict.matches);
-  EXPECT_TRUE(selectors_.TakeUnanswered());
+// A cluster that is not there any more is asked about again: the next pass knows.
+TEST_F(CachedSelectorsTest, AClusterThatIsGoneHasNoVerdict) {
+  Matches(kOne, "c1");
+  selectors_.Begin("ns");
+  EXPECT_FALSE(selectors_.Matches(kOne, "c9").matches);
+  Questions questions = selectors_.TakeQuestions();
+  EXPECT_THAT(kube::Run(io_, selectors_.Answer(std::move(questions))), kube::IsOk());
+  selectors_.Begin("ns");
+  EXPECT_FALSE(selectors_.Matches(kOne, "c9").matches);
+  EXPECT_FALSE(selectors_.TakeQuestions().empty());
 }
 
 }  // namespace

@@ -14,10 +14,6 @@ using kube::Ok;
 using kube::Result;
 using Outcome = Verdict::Outcome;
 
-// Entries of a few hundred bytes, apart from long expressions.
-constexpr size_t kMaxCompiled = 1000;
-constexpr size_t kMaxRefused = 256;
-
 // Of one request. JSON can make six bytes of one; the sum must fit into a frame.
 constexpr size_t kMaxTogether = 100;
 constexpr size_t kMaxTogetherBytes = 512 * 1024;
@@ -27,47 +23,29 @@ static_assert(Evaluator::kMaxSelectorBytes <= kMaxTogetherBytes);
 // Questions in one evaluation; the evaluator asks less (evaluator/scores.go).
 constexpr int kMaxQuestions = 200;
 
-constexpr char kRefused[] = "not evaluated: it ended the evaluator, or took too long, before";
-
 size_t Bytes(const Selector& selector) {
   size_t bytes = 0;
   for (const std::string& expression : selector) bytes += expression.size() + 4;
   return bytes;
 }
 
-std::string KeyOf(const Selector& selector) {
-  std::string key;
-  for (const std::string& expression : selector) key += expression + '\0';
-  return key;
-}
-
 }  // namespace
 
 Evaluator::Evaluator(kube::Clock& clock, EvaluatorOptions options)
-    : clock_(clock), options_(std::move(options)), compiled_(kMaxCompiled), refused_(kMaxRefused) {}
+    : clock_(clock), options_(std::move(options)) {}
 
 Result<Expression> Evaluator::Compile(const std::string& text) {
   if (text.size() > kMaxExpressionBytes) {
     return Error::Invalid("an expression has at most " + std::to_string(kMaxExpressionBytes) +
                           " bytes");
   }
-  if (const Result<Expression>* known = compiled_.Find(text)) return *known;
-  if (const kube::TimePoint* until = refused_.Find(text); until && clock_.Now() < *until) {
-    return Error::Unavailable(kRefused);
-  }
-
   Result<void> started = Start();
   if (!started) return started.error();
   Result<Compiled> compiled = Ask<Compiled>(
       [&] { return TalkCompile(text, std::chrono::steady_clock::now() + options_.patience); });
-  if (!compiled) {
-    refused_.Put(text, clock_.Now() + options_.refusal);
-    return compiled.error();
-  }
-  Result<Expression> result = std::move(compiled->expression);
-  if (!compiled->error.empty()) result = Error::Invalid(compiled->error);
-  compiled_.Put(text, result);
-  return result;
+  if (!compiled) return Error::DeadlineExceeded(compiled.error().message());
+  if (!compiled->error.empty()) return Error::Invalid(compiled->error);
+  return std::move(compiled->expression);
 }
 
 std::vector<Verdict> Evaluator::Match(std::span<const Selector> selectors, std::string_view cluster,
@@ -107,8 +85,6 @@ std::optional<Verdict> Evaluator::Refused(const Selector& selector, std::string_
     too_long = too_long || expression.size() > kMaxExpressionBytes;
   }
   if (too_long) return Verdict{Outcome::kError, "the expressions are too long"};
-  const kube::TimePoint* until = refused_.Find(KeyOf(selector));
-  if (until != nullptr && clock_.Now() < *until) return Verdict{Outcome::kUnanswered, kRefused};
   return std::nullopt;
 }
 
@@ -120,6 +96,7 @@ void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Ver
     for (Verdict* verdict : verdicts) *verdict = {Outcome::kUnanswered, started.error().message()};
     return;
   }
+  auto begun = std::chrono::steady_clock::now();
   auto patience = options_.patience +
                   std::chrono::milliseconds(options_.limits.cpu_milliseconds) * selectors.size();
   Result<Evaluations> evaluated = Ask<Evaluations>([&] {
@@ -133,8 +110,9 @@ void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Ver
     return;
   }
   if (!evaluated) {
-    refused_.Put(KeyOf(selectors[0]), clock_.Now() + options_.refusal);
-    *verdicts[0] = {Outcome::kUnanswered, evaluated.error().message()};
+    auto took = std::chrono::steady_clock::now() - begun;
+    *verdicts[0] = {Outcome::kFatal, evaluated.error().message(),
+                    std::chrono::ceil<std::chrono::microseconds>(took)};
     return;
   }
   for (size_t i = 0; i < selectors.size(); ++i) {
@@ -144,6 +122,7 @@ void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Ver
     } else {
       *verdicts[i] = {one.match ? Outcome::kMatch : Outcome::kNoMatch, ""};
     }
+    verdicts[i]->cost = one.cpu;
   }
 }
 

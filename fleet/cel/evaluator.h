@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluator: CEL of a Placement's celSelector, for one thread.
+// Evaluator: CEL of a Placement's celSelector. Its calls block (evaluator_thread.h).
 //
 //   Evaluator evaluator(kube::RealClock(), {.program = "/cel-evaluator"});
 //   Result<Expression> expression = evaluator.Compile(text);
@@ -12,8 +12,8 @@
 //
 // cel-go runs in a child process that is started by the first call, and again after each failure:
 // expressions are untrusted, and some can neither be interrupted nor be limited in memory
-// (docs/decisions/fleet-cel.md). Calls block the thread until the child answers; a child that does
-// not answer within `patience` is killed.
+// (docs/decisions/fleet-cel.md). Calls block until the child answers; a child that does not answer
+// within `patience` is killed. Thread: one at a time.
 #pragma once
 
 #include <chrono>
@@ -29,7 +29,6 @@
 #include "fleet/cel/messages.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
-#include "kube/base/lru_map.h"
 
 namespace fleet::cel {
 
@@ -40,11 +39,15 @@ struct Verdict {
     // The selector has no result for this cluster: a runtime error, no boolean, too expensive.
     // Means no match; the same call gives it again.
     kError,
-    // The evaluator failed or was too slow. Says nothing about the cluster.
+    // It ended the evaluator, or exhausted `patience`: each further attempt may cost as much.
+    kFatal,
+    // There is no evaluator. Says nothing about the selector.
     kUnanswered,
   };
   Outcome outcome = Outcome::kNoMatch;
-  std::string why;  // of kError and kUnanswered: one line, at most kMaxErrorBytes
+  std::string why;  // of all but kMatch and kNoMatch: one line, at most kMaxErrorBytes
+  // CPU time, without reading the cluster; wall time of kFatal.
+  std::chrono::microseconds cost{0};
 };
 
 // The scores of the cluster that is evaluated.
@@ -64,9 +67,6 @@ struct EvaluatorOptions {
   // the evaluator to start.
   std::chrono::milliseconds patience{1000};
   std::chrono::milliseconds start_patience{10'000};
-  // How long a selector is not evaluated again after it ended the evaluator or exhausted the
-  // patience: each attempt blocks the thread.
-  std::chrono::minutes refusal{10};
   // How long an evaluator that could not be started is not started again.
   std::chrono::seconds start_pause{5};
 };
@@ -81,8 +81,8 @@ class Evaluator {
 
   Evaluator(kube::Clock& clock, EvaluatorOptions options);
 
-  // Results are cached. Errors: kInvalid with the compiler's words; others (kNotFound,
-  // kUnavailable, kDeadlineExceeded) are the evaluator's and say nothing about the text.
+  // Errors: kInvalid with the compiler's words; kDeadlineExceeded if the text ended the evaluator
+  // or exhausted `patience`; others are the evaluator's and say nothing about the text.
   kube::Result<Expression> Compile(const std::string& text);
 
   // Which of `selectors` match the ManagedCluster `cluster` (JSON); a verdict for each. Many in one
@@ -98,7 +98,7 @@ class Evaluator {
   using Evaluations = std::vector<Evaluated>;
 
   // Why `selector` is not evaluated at all.
-  std::optional<Verdict> Refused(const Selector& selector, std::string_view cluster);
+  static std::optional<Verdict> Refused(const Selector& selector, std::string_view cluster);
   void MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
                      std::string_view cluster, ScoreReader& scores);
 
@@ -119,9 +119,6 @@ class Evaluator {
   // Of the last start.
   kube::Result<void> started_;
   kube::TimePoint started_at_;
-  kube::LruMap<kube::Result<Expression>> compiled_;
-  // Selectors and expressions that ended the evaluator -> until when they are refused.
-  kube::LruMap<kube::TimePoint> refused_;
 };
 
 }  // namespace fleet::cel

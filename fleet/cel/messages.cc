@@ -34,6 +34,15 @@ class Reader {
     wrong_ = wrong_ || (line.empty() && Has("error"));
     return std::string(kube::CutUtf8(line, kMaxErrorBytes));
   }
+  // Of something that there are at most a billion of.
+  int64_t Count(const char* name) {
+    constexpr int64_t kMax = 1'000'000'000;
+    const Json* value = Has(name) ? &object_[name] : nullptr;
+    if (value == nullptr) return 0;
+    bool right = value->is_number_unsigned() && value->get<uint64_t>() <= kMax;
+    wrong_ = wrong_ || !right;
+    return right ? value->get<int64_t>() : 0;
+  }
   const Json* Array(const char* name) { return Member(name, Json::value_t::array); }
 
  private:
@@ -115,7 +124,9 @@ Result<EvaluateReply> ParseEvaluateReply(std::string_view frame) {
   std::vector<Evaluated> evaluated;
   for (const Json& verdict : *verdicts) {
     Reader one(verdict);
-    evaluated.push_back({.match = one.Bool("match"), .error = one.Error()});
+    evaluated.push_back({.match = one.Bool("match"),
+                         .error = one.Error(),
+                         .cpu = std::chrono::microseconds(one.Count("microseconds"))});
     if (one.wrong() || (evaluated.back().match && !evaluated.back().error.empty())) return Wrong();
   }
   return EvaluateReply(std::move(evaluated));

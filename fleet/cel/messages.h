@@ -2,6 +2,7 @@
 // What the hub and its evaluator (evaluator/messages.go) say to each other, as JSON. Pure.
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -50,6 +51,7 @@ struct Compiled {
 struct Evaluated {
   bool match = false;
   std::string error;  // why there is no result, or ""
+  std::chrono::microseconds cpu{0};
 };
 
 // The evaluator needs the scores of the AddOnPlacementScore with this name to go on.

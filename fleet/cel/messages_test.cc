@@ -49,12 +49,14 @@ TEST(Messages, AnswersToCompile) {
 }
 
 TEST(Messages, AnswersToEvaluate) {
-  Result<EvaluateReply> reply =
-      ParseEvaluateReply(R"({"verdicts": [{"match": true}, {}, {"error": "e"}]})");
+  Result<EvaluateReply> reply = ParseEvaluateReply(
+      R"({"verdicts": [{"match": true, "microseconds": 70}, {}, {"error": "e"}]})");
   ASSERT_THAT(reply, kube::IsOk());
   const auto& verdicts = std::get<std::vector<Evaluated>>(*reply);
   ASSERT_EQ(verdicts.size(), 3u);
   EXPECT_TRUE(verdicts[0].match);
+  EXPECT_EQ(verdicts[0].cpu, std::chrono::microseconds(70));
+  EXPECT_EQ(verdicts[1].cpu, std::chrono::microseconds(0));
   EXPECT_FALSE(verdicts[1].match);
   EXPECT_EQ(verdicts[2].error, "e");
 
@@ -82,7 +84,8 @@ TEST(Messages, WhatTheEvaluatorNeverSaysIsRefused) {
   for (const char* frame :
        {"", "[]", "{", "null", "{}", R"({"verdicts": {}})", R"({"verdicts": [1]})",
         R"({"verdicts": [{"match": 1}]})", R"({"verdicts": [{"error": ""}]})",
-        R"({"verdicts": [{"error": "e", "match": true}]})", R"({"askScores": 1})"}) {
+        R"({"verdicts": [{"error": "e", "match": true}]})", R"({"askScores": 1})",
+        R"({"verdicts": [{"microseconds": -1}]})", R"({"verdicts": [{"microseconds": 1e30}]})"}) {
     EXPECT_THAT(ParseEvaluateReply(frame), FailsWith(Code::kInvalid)) << frame;
   }
 }

@@ -9,7 +9,6 @@
 namespace fleet {
 
 using kube::Json;
-using kube::Result;
 using kube::Unstructured;
 
 namespace {
@@ -24,11 +23,11 @@ void Trim(Unstructured& object) {
 
 }  // namespace
 
-ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator,
+ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::EvaluatorThread& evaluator,
                        FleetStore& store, kube::TaskGroup& tasks)
     : store_(store),
       tasks_(tasks),
-      selectors_(evaluator, *this),
+      selectors_(evaluator, *this, clock),
       clusters_(client, clock, {.trim = Trim, .resource = kManagedClusters}) {
   clusters_.OnChange([this](kube::EventType, const kube::ObjectKey& cluster) {
     selectors_.ClusterChanged(cluster.name);
@@ -41,17 +40,22 @@ ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator&
 
 bool ClusterCel::Prepare() {
   if (!std::exchange(started_, true)) tasks_.Spawn("watch-managedclusters-cel", clusters_.Run());
-  if (!clusters_.synced()) return false;
-  if (retained_ == store_.cel_changes()) return true;
-  retained_ = store_.cel_changes();
-  std::vector<cel::Selector> used;
-  store_.ForEachPlacement([&](const Placement& placement) {
-    for (const ClusterSelector& predicate : placement.spec.predicates) {
-      if (!predicate.cel.empty()) used.push_back(predicate.cel);
-    }
-  });
-  selectors_.Retain(used);
-  return true;
+  return clusters_.synced();
+}
+
+CelSelectors& ClusterCel::Begin(const std::string& ns) {
+  if (retained_ != store_.cel_changes()) {
+    retained_ = store_.cel_changes();
+    std::vector<cel::UsedSelector> used;
+    store_.ForEachPlacement([&](const Placement& placement) {
+      for (const ClusterSelector& predicate : placement.spec.predicates) {
+        if (!predicate.cel.empty()) used.push_back({placement.ns, predicate.cel});
+      }
+    });
+    selectors_.Retain(used);
+  }
+  selectors_.Begin(ns);
+  return selectors_;
 }
 
 std::optional<std::string> ClusterCel::Json(const std::string& cluster) {
@@ -60,18 +64,15 @@ std::optional<std::string> ClusterCel::Json(const std::string& cluster) {
   return object->body().dump(-1, ' ', false, kube::Json::error_handler_t::replace);
 }
 
-Result<std::vector<cel::Score>> ClusterCel::Scores(const std::string& cluster,
-                                                   std::string_view name) {
+cel::ScoreTable ClusterCel::Scores(const std::string& cluster) {
+  cel::ScoreTable table;
   auto of_cluster = store_.fleet().scores.find(cluster);
-  if (of_cluster != store_.fleet().scores.end()) {
-    auto object = of_cluster->second.find(std::string(name));
-    if (object != of_cluster->second.end()) {
-      std::vector<cel::Score> scores;
-      for (const auto& [score, value] : object->second.scores) scores.push_back({score, value});
-      return scores;
-    }
+  if (of_cluster == store_.fleet().scores.end()) return table;
+  for (const auto& [name, object] : of_cluster->second) {
+    std::vector<cel::Score>& scores = table[name];
+    for (const auto& [score, value] : object.scores) scores.push_back({score, value});
   }
-  return kube::Error::NotFound("there is no AddOnPlacementScore " + std::string(name));
+  return table;
 }
 
 }  // namespace fleet

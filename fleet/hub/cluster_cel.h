@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 // ClusterCel: evaluates the CEL of Placements for the ManagedClusters of a hub. Expressions read
 // any field of the objects, so these are watched as a whole, from the first Placement with CEL on.
-// Thread: the client's; calls may block it (cel/evaluator.h).
+// Thread: the client's.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
-#include <vector>
+#include <utility>
 
 #include "fleet/cel/cached_selectors.h"
-#include "fleet/cel/evaluator.h"
+#include "fleet/cel/evaluator_thread.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/placement_cel.h"
+#include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
@@ -25,19 +25,22 @@ namespace fleet {
 class ClusterCel final : public PlacementCel, private cel::ClusterTexts {
  public:
   // The references outlive this; `tasks` ends the watch.
-  ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator, FleetStore& store,
-             kube::TaskGroup& tasks);
+  ClusterCel(kube::Client& client, kube::Clock& clock, cel::EvaluatorThread& evaluator,
+             FleetStore& store, kube::TaskGroup& tasks);
 
   // PlacementCel
-  CelSelectors& selectors() override { return selectors_; }
   bool Prepare() override;
-  bool TakeUnanswered() override { return selectors_.TakeUnanswered(); }
+  CelSelectors& Begin(const std::string& ns) override;
+  cel::Questions TakeQuestions() override { return selectors_.TakeQuestions(); }
+  std::string TakeRefusal() override { return selectors_.TakeRefusal(); }
+  kube::Async<kube::Duration> Answer(cel::Questions questions) override {
+    return selectors_.Answer(std::move(questions));
+  }
 
  private:
   // cel::ClusterTexts
   std::optional<std::string> Json(const std::string& cluster) override;
-  kube::Result<std::vector<cel::Score>> Scores(const std::string& cluster,
-                                               std::string_view name) override;
+  cel::ScoreTable Scores(const std::string& cluster) override;
 
   FleetStore& store_;
   kube::TaskGroup& tasks_;

@@ -80,14 +80,15 @@ Async<HttpReply> DebugServer::Handle(kube::HttpCall call) {
       co_await access_.Check(std::move(call.authorization), std::move(verb), *placement);
   if (verdict.status != 200) co_return Failure(verdict.status, std::move(verdict.reason));
 
-  Json body;
+  std::optional<Json> body;
   if (simulated) {
     Result<Json> parsed = kube::ParseJson(call.body);
     if (!parsed || !parsed->is_object())
       co_return Failure(400, "the body must be a Placement as JSON");
     body = std::move(*parsed);
   }
-  Result<Json> answer = answers_.Answer(*placement, simulated ? &body : nullptr);
+  kube::ObjectKey key = *placement;
+  Result<Json> answer = co_await answers_.Answer(std::move(key), std::move(body));
   if (!answer) co_return Failure(StatusOf(answer.error().code()), answer.error().message());
   co_return HttpReply{.body = TextOf(*answer)};
 }

@@ -28,11 +28,11 @@ class DebugAnswers {
  public:
   virtual ~DebugAnswers() = default;
 
-  // The answer about a Placement that exists, or about `simulated` in its place.
+  // The answer about a Placement that exists, or about `simulated` in its place, if there is any.
   // Errors: kNotFound (there is none), kInvalid (`simulated` is not a Placement), kUnavailable (not
   // the leader, or the caches are not complete yet).
-  virtual kube::Result<kube::Json> Answer(const kube::ObjectKey& placement,
-                                          const kube::Json* simulated) = 0;
+  virtual kube::Async<kube::Json> Answer(kube::ObjectKey placement,
+                                         std::optional<kube::Json> simulated) = 0;
 };
 
 struct DebugServerOptions {

@@ -56,12 +56,13 @@ class ReviewApi final : public kube::Client {
 
 class FakeAnswers final : public DebugAnswers {
  public:
-  Result<Json> Answer(const kube::ObjectKey& placement, const Json* simulated) override {
-    if (placement.name == "missing") return kube::Error::NotFound("no Placement ns/missing");
-    if (placement.name == "early") return kube::Error::Unavailable("not the leader");
-    if (simulated != nullptr && !simulated->contains("spec"))
-      return kube::Error::Invalid("spec: is required");
-    return Json{{"placement", placement.ToString()}, {"simulated", simulated != nullptr}};
+  Async<Json> Answer(kube::ObjectKey placement, std::optional<Json> simulated) override {
+    if (placement.name == "missing") co_return kube::Error::NotFound("no Placement ns/missing");
+    if (placement.name == "early") co_return kube::Error::Unavailable("not the leader");
+    if (simulated && !simulated->contains("spec"))
+      co_return kube::Error::Invalid("spec: is required");
+    Json answer = {{"placement", placement.ToString()}, {"simulated", simulated.has_value()}};
+    co_return answer;
   }
 };
 

@@ -28,26 +28,33 @@ Result<Placement> Simulated(const Json& body, const kube::ObjectKey& key) {
 
 }  // namespace
 
-Result<Json> Explain(const FleetStore& store, PlacementCel& cel, kube::WallTime now,
-                     const ScheduleOptions& options, const kube::ObjectKey& placement,
-                     const Json* simulated) {
-  if (!store.complete()) return Error::Unavailable("the watches are not complete yet");
-  const Placement* subject = store.Find(placement);
+kube::Async<Json> Explain(const FleetStore& store, PlacementCel& cel, const kube::Clock& clock,
+                          ScheduleOptions options, kube::ObjectKey placement,
+                          std::optional<Json> simulated) {
   Placement parsed;
-  if (simulated != nullptr) {
+  if (simulated) {
     Result<Placement> read = Simulated(*simulated, placement);
-    if (!read) return read.error();
+    if (!read) co_return read.error();
     parsed = std::move(*read);
-    subject = &parsed;
   }
-  if (subject == nullptr) return Error::NotFound("there is no Placement " + placement.ToString());
-  if (PlacementReads(subject->spec).whole_object() && !cel.Prepare())
-    return Error::Unavailable("CEL cannot be evaluated yet");
-  (void)cel.TakeUnanswered();
-  Json answer = DebugAnswer(*subject, Schedule(*subject, store.decisions().OwnOf(placement),
-                                               store.fleet(), now, cel.selectors(), options));
-  if (cel.TakeUnanswered()) return Error::Unavailable("a CEL expression was not evaluated");
-  return answer;
+  for (int passes = 0; passes < kMaxCelPasses; ++passes) {
+    if (!store.complete()) co_return Error::Unavailable("the watches are not complete yet");
+    const Placement* subject = simulated ? &parsed : store.Find(placement);
+    if (subject == nullptr)
+      co_return Error::NotFound("there is no Placement " + placement.ToString());
+    if (PlacementReads(subject->spec).whole_object() && !cel.Prepare()) break;
+    Scheduled result = Schedule(*subject, store.decisions().OwnOf(placement), store.fleet(),
+                                clock.WallNow(), cel.Begin(placement.ns), options);
+    std::string refusal = cel.TakeRefusal();
+    if (!refusal.empty()) co_return Error::Unavailable(std::move(refusal));
+    cel::Questions questions = cel.TakeQuestions();
+    if (questions.empty()) co_return DebugAnswer(*subject, result);
+    Result<kube::Duration> wait = co_await cel.Answer(std::move(questions));
+    if (!wait) co_return wait.error();
+    if (*wait > kube::Duration::zero())
+      co_return Error::Unavailable("the namespace has used up its time for CEL; try again later");
+  }
+  co_return Error::Unavailable("CEL cannot be evaluated yet");
 }
 
 }  // namespace fleet

@@ -4,11 +4,14 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <boost/asio/io_context.hpp>
+#include <optional>
 #include <string>
 
 #include "fleet/hub/testing/no_cel.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
 
 namespace fleet {
 namespace {
@@ -45,12 +48,15 @@ class ExplainTest : public testing::Test {
   }
 
   Result<Json> Ask(const std::string& name, const char* simulated = nullptr) {
-    Json body;
+    return Ask(store_, name, simulated);
+  }
+  Result<Json> Ask(const FleetStore& store, const std::string& name, const char* simulated) {
+    std::optional<Json> body;
     if (simulated != nullptr) body = Json::parse(simulated);
-    return Explain(store_, cel_, clock_.WallNow(), {}, {"ns", name},
-                   simulated == nullptr ? nullptr : &body);
+    return kube::Run(io_, Explain(store, cel_, clock_, {}, {"ns", name}, std::move(body)));
   }
 
+  boost::asio::io_context io_;
   kube::FakeClock clock_;
   NoCel cel_;
   FleetStore store_{clock_, [](const kube::ObjectKey&) {}};
@@ -97,8 +103,26 @@ TEST_F(ExplainTest, Failures) {
   EXPECT_FALSE(answer.contains("rejected"));
 
   FleetStore empty(clock_, [](const kube::ObjectKey&) {});
-  EXPECT_THAT(Explain(empty, cel_, clock_.WallNow(), {}, {"ns", "p"}, nullptr),
-              FailsWith(Code::kUnavailable));
+  EXPECT_THAT(Ask(empty, "p", nullptr), FailsWith(Code::kUnavailable));
+}
+
+TEST_F(ExplainTest, WaitsForCel) {
+  constexpr char kCel[] = R"({"spec": {"predicates": [{"requiredClusterSelector": {"celSelector":
+      {"celExpressions": ["true"]}}}]}})";
+  cel_.compiles = true;
+  cel_.questions = 2;
+  ASSERT_THAT(Ask("p", kCel), kube::IsOk());
+  EXPECT_EQ(cel_.questions, 0);
+  cel_.questions = 100;
+  EXPECT_THAT(Ask("p", kCel), FailsWith(Code::kUnavailable));
+  cel_.answer = std::chrono::seconds(5);
+  EXPECT_THAT(Ask("p", kCel), FailsWith(Code::kUnavailable, testing::HasSubstr("time for CEL")));
+  cel_.answer = kube::Error::Unavailable("no evaluator");
+  EXPECT_THAT(Ask("p", kCel), FailsWith(Code::kUnavailable, testing::HasSubstr("no evaluator")));
+  cel_.refusal = "it took too long";
+  EXPECT_THAT(Ask("p", kCel), FailsWith(Code::kUnavailable, testing::HasSubstr("too long")));
+  cel_.prepared = false;
+  EXPECT_THAT(Ask("p", kCel), FailsWith(Code::kUnavailable));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "fleet/hub/leader.h"
 
 #include "fleet/hub/explain.h"
+#include "kube/base/notifier.h"
 
 namespace fleet {
 
@@ -17,6 +18,7 @@ constexpr std::chrono::seconds kMaxBackoff{30};
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(parts),
       options_(options),
+      tasks_(tasks),
       store_(parts_.clock,
              [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kCoalesce); }),
       watch_(parts_.client, parts_.clock, store_),
@@ -35,9 +37,31 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_return;
 }
 
-kube::Result<kube::Json> Leader::Answer(const ObjectKey& placement, const kube::Json* simulated) {
-  return Explain(store_, cel_, parts_.clock.WallNow(), options_.reconciler.schedule, placement,
-                 simulated);
+struct Leader::Question {
+  std::optional<kube::Result<kube::Json>> answer;
+  kube::Notifier answered;
+};
+
+kube::Async<kube::Json> Leader::Answer(ObjectKey placement, std::optional<kube::Json> simulated) {
+  auto question = std::make_shared<Question>();
+  tasks_.Spawn("explain", AnswerTo(question, std::move(placement), std::move(simulated)));
+  // From here on this may be destroyed.
+  while (!question->answer) {
+    kube::Result<> waited = co_await question->answered.Wait();
+    if (!waited) co_return waited.error();
+  }
+  co_return std::move(*question->answer);
+}
+
+boost::asio::awaitable<void> Leader::AnswerTo(std::shared_ptr<Question> question,
+                                              ObjectKey placement,
+                                              std::optional<kube::Json> simulated) {
+  co_await kube::IgnoreCancellation();
+  kube::Result<kube::Json> answer =
+      co_await Explain(store_, cel_, parts_.clock, options_.reconciler.schedule,
+                       std::move(placement), std::move(simulated));
+  question->answer = std::move(answer);
+  question->answered.NotifyAll();
 }
 
 }  // namespace fleet

@@ -4,8 +4,10 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
+#include <optional>
 
-#include "fleet/cel/evaluator.h"
+#include "fleet/cel/evaluator_thread.h"
 #include "fleet/hub/cluster_cel.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/fleet_watch.h"
@@ -40,7 +42,7 @@ struct LeaderParts {
   kube::Client& client;
   kube::Clock& clock;
   kube::EventRecorder& events;
-  cel::Evaluator& evaluator;
+  cel::EvaluatorThread& evaluator;
   // May be null.
   kube::ControllerObserver* observer = nullptr;
 };
@@ -57,12 +59,18 @@ class Leader final : public kube::Term {
   // Whether Placements wait for a worker.
   bool busy() { return controller_.queue().size() > 0; }
   const FleetStore& store() const { return store_; }
-  // As Explain() (explain.h).
-  kube::Result<kube::Json> Answer(const kube::ObjectKey& placement, const kube::Json* simulated);
+  // As Explain() (explain.h). A task of the term: the caller may outlive it.
+  kube::Async<kube::Json> Answer(kube::ObjectKey placement, std::optional<kube::Json> simulated);
 
  private:
+  struct Question;
+  boost::asio::awaitable<void> AnswerTo(std::shared_ptr<Question> question,
+                                        kube::ObjectKey placement,
+                                        std::optional<kube::Json> simulated);
+
   LeaderParts parts_;
   LeaderOptions options_;
+  kube::TaskGroup& tasks_;
   FleetStore store_;
   FleetWatch watch_;
   ClusterCel cel_;

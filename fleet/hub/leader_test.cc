@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/cel/evaluator.h"
+#include "fleet/cel/evaluator_thread.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -58,6 +58,13 @@ class LeaderTest : public testing::Test {
     clock_.Advance(time);
     kube::Drain(io_);
   }
+  // The evaluator works in real time.
+  bool Await(const std::function<bool()>& done) {
+    return kube::RunUntil(io_, [&] {
+      clock_.Advance(kCoalesce);
+      return done();
+    });
+  }
   size_t Decided(const std::string& placement) {
     size_t clusters = 0;
     for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
@@ -72,7 +79,8 @@ class LeaderTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  cel::Evaluator evaluator_{clock_, {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
+  cel::EvaluatorThread evaluator_{kube::RealClock(),
+                                  {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   Leader* current_ = nullptr;
   Leader leader_{{current_, api_, clock_, events_, evaluator_},
@@ -145,9 +153,7 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
   create("cel", "managedCluster.metadata.annotations['tier'] == 'gold'");
   create("scored", "managedCluster.scores('r').exists(s, s.value > 5)");
   annotate(11, "gold");
-  // The first pass starts the watch of whole objects.
-  for (int i = 0; i < 3; ++i) Pass(kCoalesce);
-  EXPECT_EQ(Decided("cel"), 1u);
+  ASSERT_TRUE(Await([&] { return Decided("cel") == 1; }));
   EXPECT_EQ(Decided("scored"), 0u);
 
   annotate(12, "gold");
@@ -156,24 +162,22 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
                                           {"kind", "AddOnPlacementScore"},
                                           {"metadata", {{"name", "r"}, {"namespace", "c20"}}},
                                           {"status", {{"scores", scores}}}});
-  kube::Drain(io_);
-  for (int i = 0; i < 2; ++i) Pass(kCoalesce);
-  EXPECT_EQ(Decided("cel"), 2u);
-  EXPECT_EQ(Decided("scored"), 1u);
+  EXPECT_TRUE(Await([&] { return Decided("cel") == 2 && Decided("scored") == 1; }));
 
   create("typo", "(");
-  kube::Drain(io_);
-  for (int i = 0; i < 2; ++i) Pass(kCoalesce);
-  Json condition = (*api_.GetJson(kPlacements, {"ns", "typo"}))["status"]["conditions"][0];
-  EXPECT_EQ(condition["reason"], kMisconfigured);
+  EXPECT_TRUE(Await([&] {
+    Json typo = *api_.GetJson(kPlacements, {"ns", "typo"});
+    const Json* conditions = kube::Find(typo, "status.conditions");
+    return conditions != nullptr && conditions->at(0)["reason"] == kMisconfigured;
+  }));
 }
 
 TEST_F(LeaderTest, AnswersAboutPlacements) {
   EXPECT_EQ(current_, &leader_);
-  kube::Result<Json> answer = leader_.Answer({"ns", "p"}, nullptr);
+  kube::Result<Json> answer = kube::Run(io_, leader_.Answer({"ns", "p"}, {}));
   ASSERT_THAT(answer, kube::IsOk());
   EXPECT_EQ((*answer)["aggregatedScores"].size(), 30u);
-  EXPECT_THAT(leader_.Answer({"ns", "none"}, nullptr), kube::FailsWith(Code::kNotFound));
+  EXPECT_THAT(kube::Run(io_, leader_.Answer({"ns", "none"}, {})), kube::FailsWith(Code::kNotFound));
 }
 
 }  // namespace

@@ -4,13 +4,14 @@
 #include <gflags/gflags.h>
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
-#include "fleet/cel/evaluator.h"
+#include "fleet/cel/evaluator_thread.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
 #include "kube/base/app.h"
@@ -74,10 +75,11 @@ constexpr std::string_view kName = "fleet-hub";
 class CurrentAnswers final : public DebugAnswers {
  public:
   explicit CurrentAnswers(Leader*& current) : current_(current) {}
-  Result<kube::Json> Answer(const kube::ObjectKey& placement,
-                            const kube::Json* simulated) override {
-    if (current_ == nullptr) return kube::Error::Unavailable("this replica is not the leader");
-    return current_->Answer(placement, simulated);
+  Async<kube::Json> Answer(kube::ObjectKey placement,
+                           std::optional<kube::Json> simulated) override {
+    if (current_ == nullptr) co_return kube::Error::Unavailable("this replica is not the leader");
+    Leader& leader = *current_;
+    co_return co_await leader.Answer(std::move(placement), std::move(simulated));
   }
 
  private:
@@ -144,7 +146,7 @@ Async<> Serve(App& app) {
                                              FLAGS_workers);
   AddStoreMetrics(metrics, leader);
   cel::EvaluatorOptions evaluator_options{.program = FLAGS_cel_evaluator};
-  cel::Evaluator evaluator(app.clock(), std::move(evaluator_options));
+  cel::EvaluatorThread evaluator(app.clock(), std::move(evaluator_options));
   LeaderParts parts{leader, **client, app.clock(), events, evaluator, &controller_metrics};
   LeaderOptions options = OptionsFromFlags();
   kube::Leadership leadership(app, **client,

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "fleet/cel/cached_selectors.h"
 #include "fleet/hub/placement_status.h"
 #include "fleet/hub/ranking.h"
 #include "kube/client/typed.h"
@@ -27,8 +28,8 @@ using kube::WallTime;
 // The longest time that a Placement waits for: timers count from when they are set.
 constexpr std::chrono::hours kMaxWait{1};
 
-// How often a Placement asks whether CEL can be evaluated.
-constexpr std::chrono::milliseconds kCelStart{200};
+// When a Placement whose CEL is refused is looked at again.
+constexpr std::chrono::minutes kRefusal = cel::CachedSelectors::kRefusal;
 
 kube::core::ObjectReference ReferenceOf(const Placement& placement) {
   kube::core::ObjectReference reference;
@@ -70,23 +71,29 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
   kube::Executor executor = co_await boost::asio::this_coro::executor;
   co_await boost::asio::post(executor, boost::asio::use_awaitable);
 
-  const Placement* placement = store_.Find(request.key);
-  if (placement == nullptr) {
-    Forget(request.key);
-    co_return Outcome::Done();
-  }
-  if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
+  for (int passes = 1;; ++passes) {
+    const Placement* placement = store_.Find(request.key);
+    if (placement == nullptr) {
+      Forget(request.key);
+      co_return Outcome::Done();
+    }
+    if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
+    if (store_.HasCel(request.key) && !cel_.Prepare()) co_return Outcome::After(kCelRetry);
 
-  if (store_.HasCel(request.key) && !cel_.Prepare()) co_return Outcome::After(kCelStart);
-  (void)cel_.TakeUnanswered();
-  Pass pass = Decide(*placement);
-  if (cel_.TakeUnanswered()) {
-    co_return kube::Error::Unavailable(
-        "a CEL expression was not evaluated: the decisions stay as they are");
+    Pass pass = Decide(*placement);
+    cel::Questions questions = cel_.TakeQuestions();
+    if (questions.empty()) {
+      Result<> written = co_await Write(pass);
+      if (!written) co_return written.error();
+      co_return NextAt(pass.next, clock_.WallNow());
+    }
+    // The decisions stay as they are until CEL is evaluated.
+    if (passes == kMaxCelPasses) co_return Outcome::After(kCelRetry);
+    Result<kube::Duration> wait = co_await cel_.Answer(std::move(questions));
+    if (!wait) co_return wait.error().Prefix("CEL");
+    if (*wait > kube::Duration::zero())
+      co_return Outcome::After(std::chrono::ceil<std::chrono::milliseconds>(*wait));
   }
-  Result<> written = co_await Write(pass);
-  if (!written) co_return written.error();
-  co_return NextAt(pass.next, clock_.WallNow());
 }
 
 bool PlacementReconciler::IsOurs(const Placement& placement) {
@@ -111,14 +118,19 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
   ObjectKey key{placement.ns, placement.name};
   WallTime now = clock_.WallNow();
   Scheduled result = Schedule(placement, store_.decisions().OwnOf(key), store_.fleet(), now,
-                              cel_.selectors(), options_.schedule);
+                              cel_.Begin(placement.ns), options_.schedule);
   pass.next = result.requeue_at;
+  std::string refusal = cel_.TakeRefusal();
+  if (!refusal.empty()) {
+    result.misconfigured = Misconfigured{std::string(kPredicate), refusal};
+    pass.next = now + kRefusal;
+  }
   pass.changes.warnings = result.warnings;
 
   PlacementView view;
   if (result.misconfigured) {
     view.misconfigured = result.misconfigured->Message();
-    view.kept = !options_.clear_misconfigured;
+    view.kept = !options_.clear_misconfigured || !refusal.empty();
     view.reason = std::string(kNotAllDecisionsScheduled);
     view.message = "The Placement is misconfigured";
   } else {

@@ -326,10 +326,48 @@ TEST_F(PlacementReconcilerTest, WithoutAnAnswerOfCelDecisionsStay) {
   cel_.prepared = false;
   Result<Outcome> outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
-  EXPECT_EQ(outcome->delay(), 200ms);
-  cel_.prepared = cel_.unanswered = true;
-  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("CEL")));
+  EXPECT_EQ(outcome->delay(), kCelRetry);
+
+  cel_.prepared = cel_.compiles = true;
+  cel_.questions = 100;
+  outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), kCelRetry);
+  EXPECT_EQ(cel_.questions, 100 - kMaxCelPasses);
+  cel_.answer = kube::Duration(7s);
+  outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 7s);
+  cel_.answer = kube::Error::Unavailable("no evaluator");
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("no evaluator")));
   EXPECT_EQ(Writes(), before);
+
+  cel_.answer = kube::Duration::zero();
+  cel_.questions = 2;
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Decisions(), "");
+}
+
+TEST_F(PlacementReconcilerTest, ARefusedSelectorIsAMisconfiguration) {
+  CreatePlacement("{}");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  SetSpec(R"({"predicates": [{"requiredClusterSelector": {"celSelector":
+      {"celExpressions": ["false"]}}}]})");
+  cel_.compiles = true;
+  cel_.refusal = "celSelector: not evaluated: it took too long";
+  Result<Outcome> outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 10min);
+  EXPECT_EQ(Decisions(), "c1 c2 c3");
+  Json condition = (*api_.GetJson(kPlacements, {"ns", "p"}))["status"]["conditions"][0];
+  EXPECT_EQ(condition["status"], "True");
+  EXPECT_EQ(condition["message"], "Predicate:celSelector: not evaluated: it took too long");
+
+  // Even where a misconfiguration removes decisions: it may be the evaluator's.
+  PlacementReconciler as_ocm(api_, clock_, store_, cel_, events_, {.clear_misconfigured = true});
+  ASSERT_THAT(kube::Run(io_, as_ocm.Reconcile({{"ns", "p"}})), IsOk());
+  EXPECT_EQ(Decisions(), "c1 c2 c3");
 }
 
 TEST_F(PlacementReconcilerTest, BeingDeletedOrGone) {

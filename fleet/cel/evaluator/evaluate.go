@@ -26,6 +26,7 @@ func (l *language) evaluate(request evaluate, text []byte) evaluated {
 	for i, expressions := range request.Selectors {
 		var match bool
 		problem := err
+		begun := usedCPU()
 		if err != nil {
 			problem = fmt.Errorf("the ManagedCluster is no JSON object: %w", err)
 		} else {
@@ -36,6 +37,7 @@ func (l *language) evaluate(request evaluate, text []byte) evaluated {
 		} else {
 			result.Verdicts[i].Match = match
 		}
+		result.Verdicts[i].Microseconds = (usedCPU() - begun).Microseconds()
 	}
 	return result
 }

@@ -48,6 +48,8 @@ type verdict struct {
 	Match bool `json:"match,omitempty"`
 	// Why the selector has no result.
 	Error string `json:"error,omitempty"`
+	// Of CPU time.
+	Microseconds int64 `json:"microseconds,omitempty"`
 }
 
 // Instead of an answer: the hub replies with scoresReply, and then gets the answer.

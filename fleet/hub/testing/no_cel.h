@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// NoCel: for tests without CEL. No expression compiles.
+// NoCel: for tests without an evaluator. No expression compiles, unless a test says otherwise.
 #pragma once
 
+#include <deque>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fleet/hub/placement_cel.h"
@@ -13,15 +15,30 @@ namespace fleet {
 
 class NoCel final : public PlacementCel, public CelSelectors {
  public:
-  CelSelectors& selectors() override { return *this; }
   bool Prepare() override { return prepared; }
-  bool TakeUnanswered() override { return unanswered; }
+  CelSelectors& Begin(const std::string&) override { return *this; }
+  cel::Questions TakeQuestions() override {
+    cel::Questions taken;
+    if (questions > 0) {
+      --questions;
+      taken.clusters.insert("c1");
+    }
+    return taken;
+  }
+  std::string TakeRefusal() override { return refusal; }
+  kube::Async<kube::Duration> Answer(cel::Questions) override { co_return answer; }
 
-  std::optional<std::string> Check(const std::string&) override { return "no CEL here"; }
+  std::optional<std::string> Check(const std::string&) override {
+    if (compiles) return std::nullopt;
+    return "no CEL here";
+  }
   Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
 
   bool prepared = true;
-  bool unanswered = false;
+  bool compiles = false;
+  int questions = 0;  // passes that have one
+  std::string refusal;
+  kube::Result<kube::Duration> answer = kube::Duration::zero();
 };
 
 }  // namespace fleet

@@ -106,7 +106,11 @@ std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
                std::to_string(kMax.selectors) + ", or their texts are too long";
     return std::nullopt;
   }
-  Add({std::move(used), std::move(reads), {}, {}, {}});
+  Add({.of = std::move(used),
+       .reads = std::move(reads),
+       .errors = {},
+       .refusal = {},
+       .refused_until = {}});
   return selectors_.size() - 1;
 }
 
@@ -127,9 +131,8 @@ Async<Duration> CachedSelectors::Answer(Questions questions) {
     if (!compiled) co_return compiled.error();
   }
   for (const std::string& cluster : questions.clusters) {
-    if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
-    Result<> evaluated = co_await Evaluate(questions.ns, cluster);
-    if (!evaluated) co_return evaluated.error();
+    Result<Duration> wait = co_await Evaluate(questions.ns, cluster);
+    if (!wait || *wait > Duration::zero()) co_return wait;
   }
   co_return Duration::zero();
 }
@@ -158,25 +161,51 @@ Async<> CachedSelectors::Compile(const std::string& ns, const std::string& text)
   co_return Ok();
 }
 
-Async<> CachedSelectors::Evaluate(const std::string& ns, const std::string& cluster) {
-  std::vector<Selector> selectors;
-  std::vector<UsedSelector> asked;
-  const std::vector<Outcome>& before = known_[cluster];
+Async<Duration> CachedSelectors::Evaluate(const std::string& ns, const std::string& cluster) {
+  std::vector<Batch> batches = BatchesFor(ns, cluster);
+  for (Batch& batch : batches) {
+    if (Duration wait = WaitOf(ns); wait > Duration::zero()) co_return wait;
+    Result<> evaluated = co_await EvaluateTogether(ns, cluster, std::move(batch));
+    if (!evaluated) co_return evaluated.error();
+  }
+  co_return Duration::zero();
+}
+
+std::vector<CachedSelectors::Batch> CachedSelectors::BatchesFor(const std::string& ns,
+                                                                const std::string& cluster) const {
+  std::vector<Batch> batches;
+  Batch together;
+  auto found = known_.find(cluster);
   for (size_t i = 0; i < selectors_.size(); ++i) {
     const Known& known = selectors_[i];
-    if (i < before.size() && before[i] != kUnknown) continue;
-    bool its_turn = known.of.ns == ns || WaitOf(known.of.ns) == Duration::zero();
-    if (!its_turn || Refused(known)) continue;
-    selectors.push_back(known.of.selector);
-    asked.push_back(known.of);
+    bool unknown =
+        found == known_.end() || i >= found->second.size() || found->second[i] == kUnknown;
+    if (!unknown || Refused(known)) continue;
+    if (!known.proven) {
+      if (known.of.ns == ns) batches.push_back({known.of});
+      continue;
+    }
+    if (known.of.ns != ns && WaitOf(known.of.ns) > Duration::zero()) continue;
+    together.push_back(known.of);
+    if (together.size() == Evaluator::kMaxTogether)
+      batches.push_back(std::exchange(together, Batch()));
   }
-  std::optional<std::string> text = clusters_.Json(cluster);
-  if (!text) known_.erase(cluster);
-  if (selectors.empty() || !text) co_return Ok();
+  if (!together.empty()) batches.push_back(std::move(together));
+  return batches;
+}
 
+Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::string& cluster,
+                                          Batch batch) {
+  std::optional<std::string> text = clusters_.Json(cluster);
+  if (!text) {
+    known_.erase(cluster);
+    co_return Ok();
+  }
+  std::vector<Selector> selectors;
+  for (const UsedSelector& used : batch) selectors.push_back(used.selector);
+  ScoreTable scores = clusters_.Scores(cluster);
   InFlight call{cluster};
   auto place = in_flight_.insert(in_flight_.end(), &call);
-  ScoreTable scores = clusters_.Scores(cluster);
   Result<Evaluation> evaluation =
       co_await evaluator_.Match(std::move(selectors), std::move(*text), std::move(scores));
   in_flight_.erase(place);
@@ -185,41 +214,39 @@ Async<> CachedSelectors::Evaluate(const std::string& ns, const std::string& clus
   // Whoever asked pays for what no selector is charged for: reading the cluster.
   Duration rest = evaluation->took;
   std::optional<std::string> unanswered;
-  for (size_t i = 0; i < asked.size(); ++i) {
+  for (size_t i = 0; i < batch.size(); ++i) {
     cel::Verdict& verdict = evaluation->verdicts[i];
     rest -= std::min<Duration>(rest, verdict.cost);
     if (verdict.outcome == cel::Verdict::Outcome::kUnanswered) unanswered = verdict.why;
-    auto index = index_.find(asked[i]);
+    auto index = index_.find(batch[i]);
     if (index == index_.end()) continue;
     std::vector<Outcome>& outcomes = known_[cluster];
     outcomes.resize(selectors_.size(), kUnknown);
     Outcome ignored = kUnknown;
-    Duration charge = Keep(selectors_[index->second],
-                           call.stale ? ignored : outcomes[index->second], std::move(verdict));
-    budget_.Charge(asked[i].ns, charge, clock_.Now());
+    Duration charge =
+        Keep(selectors_[index->second], call.stale ? ignored : outcomes[index->second],
+             std::move(verdict), /*alone=*/batch.size() == 1);
+    budget_.Charge(batch[i].ns, charge, clock_.Now());
   }
   budget_.Charge(ns, rest, clock_.Now());
   if (unanswered) co_return kube::Error::Unavailable(std::move(*unanswered));
   co_return Ok();
 }
 
-Duration CachedSelectors::Keep(Known& known, Outcome& outcome, cel::Verdict verdict) {
-  switch (verdict.outcome) {
-    case cel::Verdict::Outcome::kMatch:
-      outcome = kMatch;
-      break;
-    case cel::Verdict::Outcome::kNoMatch:
-      outcome = kNoMatch;
-      break;
-    case cel::Verdict::Outcome::kError:
-      outcome = ErrorOf(known, std::move(verdict.why));
-      break;
-    case cel::Verdict::Outcome::kFatal:
-      known.refusal = "celSelector: not evaluated: " + verdict.why;
-      known.refused_until = clock_.Now() + kRefusal;
-      return verdict.cost * kFatalFactor;
-    case cel::Verdict::Outcome::kUnanswered:
-      break;
+Duration CachedSelectors::Keep(Known& known, Outcome& outcome, cel::Verdict verdict, bool alone) {
+  using Said = cel::Verdict::Outcome;
+  if (verdict.outcome == Said::kUnanswered) return Duration::zero();
+  known.proven = verdict.outcome != Said::kFatal;
+  if (verdict.outcome == Said::kFatal && !alone) return Duration::zero();
+  if (verdict.outcome == Said::kFatal) {
+    known.refusal = "celSelector: not evaluated: " + verdict.why;
+    known.refused_until = clock_.Now() + kRefusal;
+    return verdict.cost * kFatalFactor;
+  }
+  if (verdict.outcome == Said::kError) {
+    outcome = ErrorOf(known, std::move(verdict.why));
+  } else {
+    outcome = verdict.outcome == Said::kMatch ? kMatch : kNoMatch;
   }
   return verdict.cost;
 }

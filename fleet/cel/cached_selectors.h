@@ -12,9 +12,10 @@
 //   }
 //
 // A verdict is kept until what its expressions read has changed, and needs one byte. Reading a
-// cluster is most of the work, so all selectors in use are evaluated for it together. Each
-// namespace has a budget of time (budget.h); one that has used it up waits. A selector that ended
-// the evaluator, or took too long, is refused for some time. Thread: one executor.
+// cluster is most of the work, so all selectors in use are evaluated for it together; alone is a
+// selector that never was, or was in a request that failed. Each namespace has a budget of time
+// (budget.h); one that has used it up waits. A selector that ended the evaluator alone, or took too
+// long, is refused for some time. Thread: one executor.
 #pragma once
 
 #include <chrono>
@@ -107,6 +108,7 @@ class CachedSelectors final : public CelSelectors {
     UsedSelector of;
     Expression reads;  // of all expressions
     std::vector<std::string> errors;
+    bool proven = false;  // evaluated before, and not in a request that failed since
     std::string refusal;
     kube::TimePoint refused_until;
   };
@@ -131,9 +133,14 @@ class CachedSelectors final : public CelSelectors {
   kube::Duration WaitOf(const std::string& ns) const { return budget_.Wait(ns, clock_.Now()); }
 
   kube::Async<> Compile(const std::string& ns, const std::string& text);
-  kube::Async<> Evaluate(const std::string& ns, const std::string& cluster);
-  // Keeps a verdict and returns what its namespace is charged.
-  kube::Duration Keep(Known& known, Outcome& outcome, cel::Verdict verdict);
+  // As Answer(), for a cluster.
+  kube::Async<kube::Duration> Evaluate(const std::string& ns, const std::string& cluster);
+  // What is not known of `cluster`; of other namespaces only what is proven and in budget.
+  using Batch = std::vector<UsedSelector>;
+  std::vector<Batch> BatchesFor(const std::string& ns, const std::string& cluster) const;
+  kube::Async<> EvaluateTogether(const std::string& ns, const std::string& cluster, Batch batch);
+  // Keeps a verdict and returns what its namespace is charged. `alone`: in a request of its own.
+  kube::Duration Keep(Known& known, Outcome& outcome, cel::Verdict verdict, bool alone);
   static Outcome ErrorOf(Known& known, std::string why);
 
   EvaluatorThread& evaluator_;

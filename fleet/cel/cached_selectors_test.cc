@@ -237,6 +237,18 @@ TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
   EXPECT_GT(clusters_.reads, reads);
 }
 
+TEST_F(CachedSelectorsTest, ASelectorOfAnotherNamespaceThatFailsForOneClusterDoesNoHarm) {
+  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 700ms});
+  CachedSelectors selectors(impatient, clusters_, clock_);
+  const Selector sometimes{"managedCluster.a == 1 || " + Endless()};
+  EXPECT_TRUE(Ask(selectors, "bad", sometimes, "c1").verdict.matches);
+  EXPECT_TRUE(Ask(selectors, "good", {"true"}, "c1").verdict.matches);
+  Seen seen = Ask(selectors, "good", {"true"}, "c2");
+  EXPECT_TRUE(seen.verdict.matches);
+  EXPECT_EQ(seen.refusal, "");
+  EXPECT_THAT(Ask(selectors, "bad", sometimes, "c2").refusal, HasSubstr("in time"));
+}
+
 TEST_F(CachedSelectorsTest, ChecksExpressions) {
   EXPECT_THAT(Check(selectors_, "true"), Eq(std::nullopt));
   EXPECT_THAT(Check(selectors_, "unknown()"), Optional(HasSubstr("unknown")));

@@ -15,7 +15,6 @@ using kube::Result;
 using Outcome = Verdict::Outcome;
 
 // Of one request. JSON can make six bytes of one; the sum must fit into a frame.
-constexpr size_t kMaxTogether = 100;
 constexpr size_t kMaxTogetherBytes = 512 * 1024;
 static_assert(6 * kMaxTogetherBytes < EvaluatorProcess::kMaxFrameBytes);
 static_assert(Evaluator::kMaxSelectorBytes <= kMaxTogetherBytes);
@@ -102,17 +101,11 @@ void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Ver
   Result<Evaluations> evaluated = Ask<Evaluations>([&] {
     return TalkEvaluate(selectors, cluster, scores, std::chrono::steady_clock::now() + patience);
   });
-  if (!evaluated && selectors.size() > 1) {
-    // One of them ended the evaluator.
-    for (size_t i = 0; i < selectors.size(); ++i) {
-      MatchTogether(selectors.subspan(i, 1), verdicts.subspan(i, 1), cluster, scores);
-    }
-    return;
-  }
   if (!evaluated) {
-    auto took = std::chrono::steady_clock::now() - begun;
-    *verdicts[0] = {Outcome::kFatal, evaluated.error().message(),
-                    std::chrono::ceil<std::chrono::microseconds>(took)};
+    auto took =
+        std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
+    for (Verdict* verdict : verdicts)
+      *verdict = {Outcome::kFatal, evaluated.error().message(), took / selectors.size()};
     return;
   }
   for (size_t i = 0; i < selectors.size(); ++i) {

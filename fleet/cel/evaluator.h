@@ -39,14 +39,15 @@ struct Verdict {
     // The selector has no result for this cluster: a runtime error, no boolean, too expensive.
     // Means no match; the same call gives it again.
     kError,
-    // It ended the evaluator, or exhausted `patience`: each further attempt may cost as much.
+    // It, or another one of the same request, ended the evaluator or exhausted `patience`. Each
+    // further attempt may cost as much.
     kFatal,
     // There is no evaluator. Says nothing about the selector.
     kUnanswered,
   };
   Outcome outcome = Outcome::kNoMatch;
   std::string why;  // of all but kMatch and kNoMatch: one line, at most kMaxErrorBytes
-  // CPU time, without reading the cluster; wall time of kFatal.
+  // CPU time, without reading the cluster. Of kFatal: its part of the wall time of the request.
   std::chrono::microseconds cost{0};
 };
 
@@ -86,7 +87,9 @@ class Evaluator {
   kube::Result<Expression> Compile(const std::string& text);
 
   // Which of `selectors` match the ManagedCluster `cluster` (JSON); a verdict for each. Many in one
-  // call cost little more than one: reading the cluster is most of the work.
+  // request cost little more than one: reading the cluster is most of the work. kMaxTogether are
+  // one request, if they are not very long.
+  static constexpr size_t kMaxTogether = 20;
   std::vector<Verdict> Match(std::span<const Selector> selectors, std::string_view cluster,
                              ScoreReader& scores);
 

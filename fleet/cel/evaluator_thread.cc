@@ -70,7 +70,7 @@ Async<Compilation> EvaluatorThread::Compile(std::string text) {
   auto work = [this, text = std::move(text)] {
     auto begun = steady_clock::now();
     Result<Expression> expression = evaluator_.Compile(text);
-    return Compilation{std::move(expression), steady_clock::now() - begun};
+    return Compilation{steady_clock::now() - begun, std::move(expression)};
   };
   return On<Compilation>(thread_, std::move(work));
 }
@@ -82,7 +82,7 @@ Async<Evaluation> EvaluatorThread::Match(std::vector<Selector> selectors, std::s
     TableReader reader(scores);
     auto begun = steady_clock::now();
     std::vector<Verdict> verdicts = evaluator_.Match(selectors, cluster, reader);
-    return Evaluation{std::move(verdicts), steady_clock::now() - begun};
+    return Evaluation{steady_clock::now() - begun, std::move(verdicts)};
   };
   return On<Evaluation>(thread_, std::move(work));
 }

@@ -27,12 +27,12 @@ using ScoreTable = std::map<std::string, std::vector<Score>, std::less<>>;
 
 // Results, and the wall time that the evaluator worked for them.
 struct Compilation {
-  kube::Result<Expression> expression = Expression();  // as Evaluator::Compile()
   kube::Duration took{};
+  kube::Result<Expression> expression = Expression();  // as Evaluator::Compile()
 };
 struct Evaluation {
-  std::vector<Verdict> verdicts;  // as Evaluator::Match()
   kube::Duration took{};
+  std::vector<Verdict> verdicts;  // as Evaluator::Match()
 };
 
 class EvaluatorThread {

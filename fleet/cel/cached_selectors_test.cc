@@ -26,10 +26,10 @@ using namespace std::chrono_literals;
 
 constexpr char kProgram[] = "fleet/cel/evaluator/evaluator";
 
-// Equal lists with 2^40 elements, that share their parts: comparing them takes hours.
+// Equal lists with 2^30 elements, that share their parts: comparing them takes minutes.
 std::string Endless() {
   std::string list = "[1]";
-  for (int i = 0; i < 40; ++i) list += ".map(x, [x, x])";
+  for (int i = 0; i < 30; ++i) list += ".map(x, [x, x])";
   return list + " == " + list;
 }
 
@@ -212,7 +212,7 @@ TEST_F(CachedSelectorsTest, TheSelectorsOfANamespaceAreBounded) {
 }
 
 TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
-  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 700ms});
+  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 3s});
   CachedSelectors selectors(impatient, clusters_, clock_);
   const Selector endless{Endless()};
   Seen seen = Ask(selectors, "bad", endless, "c1");
@@ -238,7 +238,7 @@ TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
 }
 
 TEST_F(CachedSelectorsTest, ASelectorOfAnotherNamespaceThatFailsForOneClusterDoesNoHarm) {
-  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 700ms});
+  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 3s});
   CachedSelectors selectors(impatient, clusters_, clock_);
   const Selector sometimes{"managedCluster.a == 1 || " + Endless()};
   EXPECT_TRUE(Ask(selectors, "bad", sometimes, "c1").verdict.matches);

@@ -49,10 +49,10 @@ size_t OpenFiles() {
   return static_cast<size_t>(std::distance(begin(files), end(files)));
 }
 
-// Equal lists with 2^40 elements, that share their parts: comparing them takes hours.
+// Equal lists with 2^30 elements, that share their parts: comparing them takes minutes.
 std::string Endless() {
   std::string list = "[1]";
-  for (int i = 0; i < 40; ++i) list += ".map(x, [x, x])";
+  for (int i = 0; i < 30; ++i) list += ".map(x, [x, x])";
   return list + " == " + list;
 }
 
@@ -85,13 +85,13 @@ class EvaluatorTest : public testing::Test {
 };
 
 TEST_F(EvaluatorTest, AnExpressionThatNothingStopsIsKilled) {
-  Evaluator evaluator = Make(kProgram, std::chrono::milliseconds(700));
+  Evaluator evaluator = Make(kProgram, std::chrono::seconds(3));
   EXPECT_THAT(evaluator.Compile(Endless()), kube::IsOk());
   EXPECT_EQ(evaluator.starts(), 1);
   Verdict verdict = Match(evaluator, Endless());
   EXPECT_EQ(verdict.outcome, Outcome::kFatal);
   EXPECT_THAT(verdict.why, HasSubstr("did not answer in time"));
-  EXPECT_GE(verdict.cost, std::chrono::milliseconds(700));
+  EXPECT_GE(verdict.cost, std::chrono::seconds(3));
   EXPECT_THAT(Children(), IsEmpty());
 
   // Others are evaluated.
@@ -102,7 +102,7 @@ TEST_F(EvaluatorTest, AnExpressionThatNothingStopsIsKilled) {
 
 // 240 nested lists keep the type checker busy for seconds.
 TEST_F(EvaluatorTest, ATextThatIsNotCompiledInTimeIsTheTextsFault) {
-  Evaluator evaluator = Make(kProgram, std::chrono::milliseconds(200));
+  Evaluator evaluator = Make(kProgram, std::chrono::seconds(1));
   std::string nested = std::string(240, '[') + std::string(240, ']');
   EXPECT_THAT(evaluator.Compile(nested + " == " + nested),
               FailsWith(Code::kDeadlineExceeded, HasSubstr("did not answer in time")));

@@ -338,6 +338,13 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                                          const ProviderState& provider,
                                                          bool webhook, ClusterView& view,
                                                          const std::string& log) {
+  std::optional<Certified> known = std::exchange(certified_, std::nullopt);
+  bool by_provider = ByProvider(config.spec.certificates);
+  if (known && !by_provider && known->webhook == webhook && view.operands.rolled_out() &&
+      clock_.Now() < known->due) {
+    certified_ = known;
+    co_return known->ca_bundle_pem;
+  }
   auto request_for = [&](const std::string& name) {
     CertificateRequest request{.log = log,
                                .authority = {options_.ns, std::string(kClusterAuthorityName)},
@@ -346,7 +353,7 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                .validity = options_.certificate_validity,
                                .labels = {},
                                .publish_authorities = true,
-                               .by_provider = ByProvider(config.spec.certificates)};
+                               .by_provider = by_provider};
     auto provided = provider.usable.find(name);
     if (provided != provider.usable.end()) request.provided = provided->second;
     return request;
@@ -365,7 +372,11 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
   Result<IssuedCertificate> for_metrics =
       co_await EnsureCertificate(client_, clock_, std::move(of_controller));
   if (!for_metrics) co_return for_metrics.error();
-  if (!ByProvider(config.spec.certificates)) co_return issued->ca_bundle_pem;
+  if (!by_provider) {
+    if (!issued->pending && !for_metrics->pending)
+      certified_ = Certified{issued->ca_bundle_pem, webhook, clock_.Now() + timing_.resync};
+    co_return issued->ca_bundle_pem;
+  }
 
   // That of the operator's own webhooks is the other one's work (own_certificate.h).
   kube::ObjectKey own{options_.ns, std::string(api::kOperatorServiceName)};

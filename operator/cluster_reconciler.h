@@ -80,7 +80,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // needs a certificate.
   kube::Async<ProviderState> AskProvider(const Config& config, bool webhook,
                                          const std::string& log);
-  // Returns: the CA bundle of the webhook. Sets view.certificates.
+  // Returns: the CA bundle of the webhook. Sets view.certificates. The operator's own certificates
+  // are looked at again when an operand is unavailable, one is pending, or after timing_.resync.
   kube::Async<std::string> EnsureCertificates(const Config& config, const ProviderState& provider,
                                               bool webhook, ClusterView& view,
                                               const std::string& log);
@@ -106,6 +107,14 @@ class ClusterReconciler final : public kube::Reconciler {
   bool certificate_pending_ = false;
   // It has replaced another one; the event about it is not recorded yet.
   bool certificate_renewed_ = false;
+  // What EnsureCertificates() found: Secrets are not watched, but need not be read at each
+  // reconcile.
+  struct Certified {
+    std::string ca_bundle_pem;
+    bool webhook = false;
+    kube::TimePoint due;
+  };
+  std::optional<Certified> certified_;
   ScopeGating scope_gating_;
   // When the next step of a switch of the gating is due.
   std::optional<kube::Duration> next_of_gating_;

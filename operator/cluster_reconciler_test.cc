@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/cluster_reconciler.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "kube/testing/call_kind.h"
 #include "kube/testing/make_pod.h"
 #include "operator/testing/harness.h"
 #include "placement/gate.h"
@@ -15,6 +17,8 @@ using kube::Error;
 using kube::Json;
 using kube::MakePod;
 using kube::core::Pod;
+using testing::ElementsAre;
+using testing::Pair;
 using namespace std::chrono_literals;
 
 const kube::ObjectKey kConfiguration{"", std::string(api::kMutatingWebhookConfigurationName)};
@@ -195,6 +199,27 @@ TEST_F(ClusterReconcilerTest, UnusableNamedObjectsAreDegraded) {
   config["spec"].erase("globalPullSecretRef");
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
   EXPECT_TRUE(h_.Await([&] { return degraded().empty(); })) << degraded();
+}
+
+// They are not watched; the certificates need not be read as often.
+TEST_F(ClusterReconcilerTest, OnlyNamedObjectsAreReadAgainAndAgain) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  kube::core::ConfigMap registries;
+  registries.mutable_metadata()->set_name("regs");
+  registries.mutable_metadata()->set_namespace_("ops");
+  h_.api.Create(registries);
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["registriesConfigMapRef"]["name"] = "regs";
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.Pass(30s);
+  size_t begin = h_.api.calls().size();
+  h_.Pass(60s);
+  EXPECT_THAT(kube::CountKinds(h_.api.calls(), begin), ElementsAre(Pair("get configmaps", 6)));
+
+  // An operand that is not available may lack its certificate.
+  h_.RollOut("ops", api::kWebhookName, /*runs=*/false);
+  h_.api.Delete<kube::core::Secret>({"ops", std::string(api::kWebhookName)});
+  EXPECT_TRUE(h_.Await([&] { return h_.SecretExists({"ops", std::string(api::kWebhookName)}); }));
 }
 
 // A cluster with the objects of a Go operator that was uninstalled.

@@ -12,6 +12,7 @@
 #include "api/label_selector.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "fleet/api/reading.h"
 
 namespace fleet {
 namespace {
@@ -148,7 +149,7 @@ kube::Result<FleetPodPlacement> FleetPodPlacement::FromJson(const Json& json) {
   fleet.uid = kube::StringAt(json, "metadata.uid");
   fleet.resource_version = kube::StringAt(json, "metadata.resourceVersion");
   fleet.generation = kube::IntAt(json, "metadata.generation");
-  fleet.deleting = !kube::StringAt(json, "metadata.deletionTimestamp").empty();
+  fleet.deleting = IsDeleting(json);
   const Json* finalizers = kube::Find(json, "metadata.finalizers");
   if (finalizers != nullptr && finalizers->is_array()) {
     for (const Json& finalizer : *finalizers) {

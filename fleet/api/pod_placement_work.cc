@@ -5,6 +5,7 @@
 
 #include "api/json_fields.h"
 #include "api/json_reader.h"
+#include "fleet/api/reading.h"
 
 namespace fleet {
 namespace {
@@ -67,7 +68,7 @@ kube::Result<PodPlacementWork> PodPlacementWork::FromJson(const Json& json) {
   work.resource_version = kube::StringAt(json, "metadata.resourceVersion");
   work.owner_ns = LabelOf(json, kWorkNamespaceLabel);
   work.owner_name = LabelOf(json, kWorkNameLabel);
-  work.deleting = !kube::StringAt(json, "metadata.deletionTimestamp").empty();
+  work.deleting = IsDeleting(json);
   work.has_finalizer = HasFinalizer(json, kWorkFinalizer);
 
   const Json* spec = kube::Find(json, "spec");

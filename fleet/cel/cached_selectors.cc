@@ -80,15 +80,22 @@ bool CachedSelectors::Full(const std::string& ns, const Selector& selector) cons
   auto full = [bytes](const Size& size, const Size& max) {
     return size.selectors >= max.selectors || size.bytes + bytes > max.bytes;
   };
-  auto of_namespace = of_namespace_.find(ns);
+  auto own = namespaces_.find(ns);
   return full(size_, kMax) ||
-         full(of_namespace == of_namespace_.end() ? Size() : of_namespace->second, kMaxOfNamespace);
+         full(own == namespaces_.end() ? Size() : own->second.size, kMaxOfNamespace);
+}
+
+std::optional<size_t> CachedSelectors::IndexIn(const std::string& ns,
+                                               const Selector& selector) const {
+  auto own = namespaces_.find(ns);
+  if (own == namespaces_.end()) return std::nullopt;
+  auto found = own->second.index.find(selector);
+  if (found == own->second.index.end()) return std::nullopt;
+  return found->second;
 }
 
 std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
-  UsedSelector used{questions_.ns, selector};
-  auto found = index_.find(used);
-  if (found != index_.end()) return found->second;
+  if (std::optional<size_t> index = IndexIn(questions_.ns, selector)) return index;
   Expression reads;
   for (const std::string& expression : selector) {
     const Text* text = TextOf(expression);
@@ -100,13 +107,13 @@ std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
     reads.scores.insert(reads.scores.end(), text->expression.scores.begin(),
                         text->expression.scores.end());
   }
-  if (Full(used.ns, selector)) {
+  if (Full(questions_.ns, selector)) {
     refusal_ = "celSelector: not evaluated: the namespace has more than " +
                std::to_string(kMaxOfNamespace.selectors) + " of them, or the hub more than " +
                std::to_string(kMax.selectors) + ", or their texts are too long";
     return std::nullopt;
   }
-  Add({.of = std::move(used),
+  Add({.of = UsedSelector{questions_.ns, selector},
        .reads = std::move(reads),
        .errors = {},
        .refusal = {},
@@ -115,11 +122,12 @@ std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
 }
 
 void CachedSelectors::Add(Known known) {
-  for (Size* size : {&size_, &of_namespace_[known.of.ns]}) {
+  Namespace& own = namespaces_[known.of.ns];
+  for (Size* size : {&size_, &own.size}) {
     ++size->selectors;
     size->bytes += BytesOf(known.of.selector);
   }
-  index_[known.of] = selectors_.size();
+  own.index[known.of.selector] = selectors_.size();
   selectors_.push_back(std::move(known));
 }
 
@@ -218,14 +226,13 @@ Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::stri
     cel::Verdict& verdict = evaluation->verdicts[i];
     rest -= std::min<Duration>(rest, verdict.cost);
     if (verdict.outcome == cel::Verdict::Outcome::kUnanswered) unanswered = verdict.why;
-    auto index = index_.find(batch[i]);
-    if (index == index_.end()) continue;
+    std::optional<size_t> index = IndexIn(batch[i].ns, batch[i].selector);
+    if (!index) continue;
     std::vector<Outcome>& outcomes = known_[cluster];
     outcomes.resize(selectors_.size(), kUnknown);
     Outcome ignored = kUnknown;
-    Duration charge =
-        Keep(selectors_[index->second], call.stale ? ignored : outcomes[index->second],
-             std::move(verdict), /*alone=*/batch.size() == 1);
+    Duration charge = Keep(selectors_[*index], call.stale ? ignored : outcomes[*index],
+                           std::move(verdict), /*alone=*/batch.size() == 1);
     budget_.Charge(batch[i].ns, charge, clock_.Now());
   }
   budget_.Charge(ns, rest, clock_.Now());
@@ -294,9 +301,8 @@ void CachedSelectors::Retain(std::span<const UsedSelector> used) {
     outcomes.resize(kept.size());
   }
   std::vector<Known> before = std::exchange(selectors_, {});
-  index_.clear();
   size_ = {};
-  of_namespace_.clear();
+  namespaces_.clear();
   for (size_t i : kept) Add(std::move(before[i]));
 }
 

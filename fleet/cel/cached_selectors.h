@@ -128,6 +128,7 @@ class CachedSelectors final : public CelSelectors {
   const Text* TextOf(const std::string& expression);
   // nullopt with a refusal, or if an expression is not known.
   std::optional<size_t> IndexOf(const Selector& selector);
+  std::optional<size_t> IndexIn(const std::string& ns, const Selector& selector) const;
   void Add(Known known);
   bool Refused(const Known& known) const { return clock_.Now() < known.refused_until; }
   kube::Duration WaitOf(const std::string& ns) const { return budget_.Wait(ns, clock_.Now()); }
@@ -149,10 +150,12 @@ class CachedSelectors final : public CelSelectors {
   Budget budget_;
   kube::LruMap<Text> texts_{4 * kMax.selectors};  // by a digest: texts may be long
   std::vector<Known> selectors_;
-  std::map<UsedSelector, size_t> index_;
-  // Of selectors_: all, and those of each namespace.
-  Size size_;
-  std::map<std::string, Size> of_namespace_;
+  Size size_;  // of selectors_
+  struct Namespace {
+    std::map<Selector, size_t> index;  // in selectors_
+    Size size;
+  };
+  std::map<std::string, Namespace> namespaces_;
   // Cluster -> an outcome for each of selectors_; a shorter vector has kUnknown for the rest.
   std::unordered_map<std::string, std::vector<Outcome>> known_;
   std::list<InFlight*> in_flight_;

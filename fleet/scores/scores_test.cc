@@ -233,14 +233,18 @@ TEST(UsageIndexTest, EveryOrderOfEventsGivesTheSumsOfTheObjects) {
         index.SetPod(pod, pods[pod] = random_pod());
     }
     if (upto(500) == 0) {  // the watches begin again, with some objects gone meanwhile
-      std::erase_if(nodes, [&](const auto&) { return upto(2) == 0; });
-      std::erase_if(pods, [&](const auto&) { return upto(2) == 0; });
-      index.BeginNodes();
+      std::erase_if(nodes, [&](const auto& entry) {
+        bool gone = upto(2) == 0;
+        if (gone) index.RemoveNode(entry.first);
+        return gone;
+      });
+      std::erase_if(pods, [&](const auto& entry) {
+        bool gone = upto(2) == 0;
+        if (gone) index.RemovePod(entry.first);
+        return gone;
+      });
       for (const auto& [name, usage] : nodes) index.SetNode(name, usage);
-      index.EndNodes();
-      index.BeginPods();
       for (const auto& [uid, usage] : pods) index.SetPod(uid, usage);
-      index.EndPods();
     }
     if (step % 10 != 0) continue;
     UsageIndex expected;

@@ -80,7 +80,6 @@ void UsageIndex::SetNode(const std::string& name, const NodeUsage& usage) {
   Node& node = found != nodes_.end() ? found->second : nodes_[name];
   Count(node, -1);
   node.usage = usage;
-  node.list = node_list_;
   node.known = true;
   known_nodes_ += !known;
   Count(node, 1);
@@ -98,14 +97,6 @@ void UsageIndex::RemoveNode(const std::string& name) {
   if (found == nodes_.end()) return;
   Forget(*found);
   if (found->second.pods == 0) nodes_.erase(found);
-}
-
-void UsageIndex::EndNodes() {
-  for (auto entry = nodes_.begin(); entry != nodes_.end();) {
-    Node& node = entry->second;
-    if (node.known && node.list != node_list_) Forget(*entry);
-    entry = node.known || node.pods > 0 ? std::next(entry) : nodes_.erase(entry);
-  }
 }
 
 void UsageIndex::Attach(Pod& pod, const PodUsage& usage) {
@@ -162,7 +153,6 @@ void UsageIndex::SetPod(std::string_view uid, const PodUsage& usage) {
   Pod& pod = found != pods_.end() ? found->second : pods_[key];
   Detach(pod);
   Attach(pod, usage);
-  pod.list = pod_list_;
 }
 
 void UsageIndex::RemovePod(std::string_view uid) {
@@ -170,17 +160,6 @@ void UsageIndex::RemovePod(std::string_view uid) {
   if (found == pods_.end()) return;
   Detach(found->second);
   pods_.erase(found);
-}
-
-void UsageIndex::EndPods() {
-  for (auto entry = pods_.begin(); entry != pods_.end();) {
-    if (entry->second.list == pod_list_) {
-      ++entry;
-      continue;
-    }
-    Detach(entry->second);
-    entry = pods_.erase(entry);
-  }
 }
 
 }  // namespace fleet

@@ -53,13 +53,6 @@ class UsageIndex {
   void RemoveNode(const std::string& name);
   void RemovePod(std::string_view uid);
 
-  // A new list of all nodes, or of all pods, after a watch was lost: what is not set between the
-  // two calls is removed.
-  void BeginNodes() { ++node_list_; }
-  void EndNodes();
-  void BeginPods() { ++pod_list_; }
-  void EndPods();
-
   const UsageSums& sums() const { return sums_; }
   size_t pods() const { return pods_.size(); }
   // Calls of SetNode() and SetPod() that had no effect because of the limits.
@@ -70,7 +63,6 @@ class UsageIndex {
     NodeUsage usage;  // without `known` nothing of it counts
     Resources requested;
     uint32_t pods = 0;
-    uint32_t list = 0;
     bool known = false;  // a pod may come before its node
   };
   using Nodes = std::unordered_map<std::string, Node>;
@@ -96,7 +88,6 @@ class UsageIndex {
     Resources requests;
     Nodes::value_type* node = nullptr;  // elements of the maps stay where they are
     Workloads::value_type* workload = nullptr;
-    uint32_t list = 0;
     ArchitectureMask architectures = 0;
   };
   using Pods = std::unordered_map<PodKey, Pod, HashPodKey>;
@@ -112,8 +103,6 @@ class UsageIndex {
   Workloads workloads_;
   Pods pods_;
   UsageSums sums_;
-  uint32_t node_list_ = 0;
-  uint32_t pod_list_ = 0;
   size_t known_nodes_ = 0;
   uint64_t ignored_ = 0;
 };

@@ -338,13 +338,11 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                                          const ProviderState& provider,
                                                          bool webhook, ClusterView& view,
                                                          const std::string& log) {
-  std::optional<Certified> known = std::exchange(certified_, std::nullopt);
   bool by_provider = ByProvider(config.spec.certificates);
-  if (known && !by_provider && known->webhook == webhook && view.operands.rolled_out() &&
-      clock_.Now() < known->due) {
-    certified_ = known;
-    co_return known->ca_bundle_pem;
-  }
+  bool known = certified_ && !by_provider && certified_->webhook == webhook &&
+               view.operands.rolled_out() && clock_.Now() < certified_->due;
+  if (known) co_return certified_->ca_bundle_pem;
+  certified_.reset();
   auto request_for = [&](const std::string& name) {
     CertificateRequest request{.log = log,
                                .authority = {options_.ns, std::string(kClusterAuthorityName)},

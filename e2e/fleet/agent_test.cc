@@ -3,145 +3,48 @@
 // rights that fleet/agent/README.md lists. Skipped without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
-#include "e2e/cluster_harness/child_process.h"
-#include "e2e/cluster_harness/control_plane.h"
-#include "e2e/cluster_harness/own_network.h"
+#include "e2e/fleet/fleet_cluster.h"
 
 namespace e2e {
 namespace {
 
 constexpr char kRights[] = "e2e/fleet/testdata/agent_rights.yaml";
 constexpr char kObjects[] = "e2e/fleet/testdata/agent_objects.yaml";
-constexpr char kAgent[] = "fleet/agent/agent";
+constexpr char kNode[] =
+    "{apiVersion: v1, kind: Node, metadata: {name: n1, labels: {kubernetes.io/arch: arm64}}}";
+constexpr char kForeign[] =
+    "{apiVersion: multiarch.openshift.io/v1beta1, kind: PodPlacementConfig, "
+    "metadata: {name: web, namespace: default}, spec: {priority: 1, plugins: "
+    "{nodeAffinityScoring: {enabled: true, platforms: [{architecture: arm64, weight: 9}]}}}}";
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-class FleetAgentTest : public testing::Test {
+class FleetAgentTest : public FleetFixture {
  protected:
+  std::vector<std::string> CrdFolders() const override { return {"fleet/api/crds", "api/crds"}; }
   void SetUp() override {
-    std::string assets = Variable("KUBEBUILDER_ASSETS");
-    if (assets.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-    folder_ = Variable("TEST_TMPDIR") + "/hub";
-    std::filesystem::create_directories(folder_);
-    kube::Result<> network = EnterOwnNetwork();
-    ASSERT_TRUE(network) << network.error();
-    auto plane = ControlPlane::Start({.assets = assets, .folder = folder_});
-    ASSERT_TRUE(plane) << plane.error();
-    plane_ = std::move(*plane);
-    ASSERT_TRUE(Ready());
-    for (const char* crds : {"fleet/api/crds", "api/crds"}) {
-      for (const auto& file : std::filesystem::directory_iterator(crds)) {
-        if (file.path().filename() != "kustomization.yaml")
-          Kubectl("create --filename", file.path());
-      }
-    }
-    Kubectl("wait --for=condition=Established customresourcedefinitions --all");
+    FleetFixture::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     Kubectl("apply --filename", kRights);
     Kubectl("apply --filename", kObjects);
-    Kubectl("create --filename", NodeFile());
+    Kubectl("create --filename", File("node.yaml", kNode));
     Kubectl("patch node n1 --subresource=status --type=merge --patch",
             R"({"status": {"capacity": {"cpu": "128", "memory": "512Gi"},
                 "allocatable": {"cpu": "128", "memory": "512Gi"},
                 "conditions": [{"type": "Ready", "status": "True"}]}})");
   }
 
-  // The output; an empty one, and a failure of the test, if kubectl fails. `last` is one argument.
-  std::string Kubectl(const std::string& command, const std::string& last = "") {
-    Finished finished = Run(command, last);
-    EXPECT_EQ(finished.status, 0) << command << " " << last << "\n"
-                                  << finished.output << AgentLog();
-    return finished.status == 0 ? finished.output : "";
-  }
-  Finished Run(const std::string& command, const std::string& last) {
-    std::vector<std::string> args = {"--kubeconfig=" + plane_->admin_kubeconfig()};
-    for (size_t begin = 0; begin < command.size();) {
-      size_t end = std::min(command.find(' ', begin), command.size());
-      args.push_back(command.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    if (!last.empty()) args.push_back(last);
-    auto finished =
-        RunToEnd({.path = Variable("KUBEBUILDER_ASSETS") + "/kubectl", .args = std::move(args)},
-                 std::chrono::seconds(100));
-    EXPECT_TRUE(finished) << finished.error() << AgentLog();
-    return finished ? *finished : Finished{.status = 1};
-  }
-  bool Ready() {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-    while (std::chrono::steady_clock::now() < deadline) {
-      if (Run("get namespace default", "").status == 0) return true;
-      kube::Result<> run = plane_->AllRun();
-      EXPECT_TRUE(run) << run.error();
-      if (!run) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return false;
-  }
-  std::string NodeFile() {
-    std::string file = folder_ + "/node.yaml";
-    kube::Result<> written = WriteFile(file,
-                                       "{apiVersion: v1, kind: Node, metadata: {name: n1, "
-                                       "labels: {kubernetes.io/arch: arm64}}}");
-    EXPECT_TRUE(written) << written.error();
-    return file;
-  }
-  std::string ForeignFile() {
-    std::string file = folder_ + "/foreign.yaml";
-    kube::Result<> written = WriteFile(
-        file,
-        "{apiVersion: multiarch.openshift.io/v1beta1, kind: PodPlacementConfig, "
-        "metadata: {name: web, namespace: default}, spec: {priority: 1, plugins: "
-        "{nodeAffinityScoring: {enabled: true, platforms: [{architecture: arm64, weight: 9}]}}}}");
-    EXPECT_TRUE(written) << written.error();
-    return file;
-  }
-  // A kubeconfig of the ServiceAccount.
-  std::string KubeconfigOf(const std::string& account) {
-    std::string token_file = folder_ + "/" + account + ".token";
-    std::string path = folder_ + "/" + account + ".kubeconfig";
-    kube::Result<> written = WriteFile(token_file, Kubectl("create token " + account));
-    EXPECT_TRUE(written) << written.error();
-    written = plane_->WriteKubeconfig(path, token_file);
-    EXPECT_TRUE(written) << written.error();
-    return path;
-  }
   void StartAgent() {
-    auto agent = ChildProcess::Start(
-        {.path = kAgent,
-         .args = {"--cluster=c1", "--hub-kubeconfig=" + KubeconfigOf("hub-side"),
-                  "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default"},
-         .log_file = folder_ + "/agent.log"});
-    ASSERT_TRUE(agent) << agent.error();
-    agent_ = std::move(*agent);
-  }
-  std::string AgentLog() { return "\nagent:\n" + TailOfFile(folder_ + "/agent.log"); }
-
-  void Await(const std::string& object, const std::string& path, const std::string& value) {
-    Kubectl("wait --timeout=60s " + object, "--for=jsonpath={" + path + "}=" + value);
-  }
-  std::string Field(const std::string& object, const std::string& path) {
-    return Kubectl("get " + object + " --output", "jsonpath={" + path + "}");
+    StartProgram("agent", "fleet/agent/agent",
+                 {"--cluster=c1", "--hub-kubeconfig=" + KubeconfigOf("hub-side"),
+                  "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default"});
   }
   void SetAvailable(const std::string& object) {
     Kubectl("patch " + object + " --subresource=status --type=merge --patch",
             R"({"status": {"conditions": [{"type": "Available", "status": "True", "reason": "Test",
                 "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
   }
-
-  std::string folder_;
-  std::unique_ptr<ControlPlane> plane_;
-  std::unique_ptr<ChildProcess> agent_;
 };
 
 TEST_F(FleetAgentTest, PublishesAndApplies) {
@@ -183,8 +86,8 @@ TEST_F(FleetAgentTest, PublishesAndApplies) {
   Kubectl("patch podplacementconfig web --type=merge --patch", R"({"spec": {"priority": 9}})");
   Await("podplacementconfig/web", ".spec.priority", "8");
   Kubectl("delete podplacementwork team.web --namespace=c1 --timeout=60s");
-  EXPECT_NE(Run("get podplacementconfig web", "").status, 0);
-  Kubectl("create --filename", ForeignFile());
+  EXPECT_NE(TryKubectl("get podplacementconfig web").status, 0);
+  Kubectl("create --filename", File("foreign.yaml", kForeign));
   Kubectl("apply --filename", kObjects);
   Await("podplacementwork/team.web --namespace=c1", ".status.conditions[0].reason", "Conflict");
   EXPECT_EQ(Field("podplacementconfig/web", ".spec.priority"), "1");
@@ -195,11 +98,10 @@ TEST_F(FleetAgentTest, PublishesAndApplies) {
   for (const char* what : {"get podplacementworks.multiarch.openshift.io --namespace=c2",
                            "patch addonplacementscores/status --namespace=c2",
                            "get managedclusters/c2", "get secrets --namespace=c1"}) {
-    EXPECT_NE(Run("auth can-i " + std::string(what) + as, "").status, 0) << what;
+    EXPECT_NE(TryKubectl("auth can-i " + std::string(what) + as).status, 0) << what;
   }
-  EXPECT_EQ(TailOfFile(folder_ + "/agent.log", 1 << 20).find("forbidden"), std::string::npos)
-      << AgentLog();
-  EXPECT_EQ(agent_->ExitStatus(), std::nullopt) << AgentLog();
+  EXPECT_EQ(LogOf("agent", 1 << 20).find("forbidden"), std::string::npos) << LogOf("agent");
+  ExpectRuns("agent");
 }
 
 }  // namespace

@@ -3,28 +3,17 @@
 // that they get, and what is refused. Skipped without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
-#include <chrono>
-#include <cstdlib>
-#include <filesystem>
 #include <memory>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "e2e/cluster_harness/child_process.h"
-#include "e2e/cluster_harness/control_plane.h"
-#include "e2e/cluster_harness/own_network.h"
+#include "e2e/fleet/fleet_cluster.h"
 
 namespace e2e {
 namespace {
 
-constexpr char kCrds[] = "fleet/api/crds";
 constexpr char kObjects[] = "e2e/fleet/testdata/objects.yaml";
-
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
 
 struct PatchRow {
   std::string object;
@@ -34,79 +23,42 @@ struct PatchRow {
 
 class FleetCrdsTest : public testing::Test {
  protected:
+  // One cluster for all tests.
   static void SetUpTestSuite() {
-    std::string assets = Variable("KUBEBUILDER_ASSETS");
-    if (assets.empty()) return;
-    std::string folder = Variable("TEST_TMPDIR") + "/hub";
-    std::filesystem::create_directories(folder);
-    kube::Result<> network = EnterOwnNetwork();
-    ASSERT_TRUE(network) << network.error();
-    auto plane = ControlPlane::Start({.assets = assets, .folder = folder});
-    ASSERT_TRUE(plane) << plane.error();
-    plane_ = std::move(*plane);
-    ASSERT_TRUE(Ready());
-    for (const auto& file : std::filesystem::directory_iterator(kCrds)) {
-      if (file.path().filename() == "kustomization.yaml") continue;
-      Finished created = Kubectl({"create", "--filename", file.path()});
-      ASSERT_EQ(created.status, 0) << created.output;
-    }
-    Finished established =
-        Kubectl({"wait", "--for=condition=Established", "customresourcedefinitions", "--all"});
-    ASSERT_EQ(established.status, 0) << established.output;
-    Finished applied = Kubectl({"apply", "--validate=strict", "--filename", kObjects});
-    ASSERT_EQ(applied.status, 0) << applied.output;
+    if (ControlPlaneAssets().empty()) return;
+    auto cluster = std::make_unique<FleetCluster>();
+    ASSERT_TRUE(cluster->StartCluster());
+    cluster->Kubectl("apply --validate=strict --filename", kObjects);
+    cluster_ = std::move(cluster);
   }
-  static void TearDownTestSuite() { plane_.reset(); }
+  static void TearDownTestSuite() { cluster_.reset(); }
 
   void SetUp() override {
-    if (Variable("KUBEBUILDER_ASSETS").empty())
+    if (ControlPlaneAssets().empty())
       GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-    ASSERT_TRUE(plane_);
-  }
-
-  static Finished Kubectl(std::vector<std::string> args) {
-    args.push_back("--kubeconfig=" + plane_->admin_kubeconfig());
-    auto finished =
-        RunToEnd({.path = Variable("KUBEBUILDER_ASSETS") + "/kubectl", .args = std::move(args)});
-    EXPECT_TRUE(finished) << finished.error();
-    return finished ? *finished : Finished{.status = 1};
+    ASSERT_TRUE(cluster_);
   }
 
   void Expect(const std::vector<PatchRow>& rows, const std::string& subresource) {
     for (const PatchRow& row : rows) {
-      std::vector<std::string> args = {"patch", row.object, "--type=merge", "--dry-run=server",
-                                       "--patch=" + row.patch};
-      if (!subresource.empty()) args.push_back("--subresource=" + subresource);
-      Finished patched = Kubectl(std::move(args));
+      std::string command = "patch " + row.object + " --type=merge --dry-run=server";
+      if (!subresource.empty()) command += " --subresource=" + subresource;
+      Finished patched = cluster_->TryKubectl(command, "--patch=" + row.patch);
       EXPECT_EQ(patched.status != 0, !row.refusal.empty()) << row.patch << "\n" << patched.output;
       EXPECT_NE(patched.output.find(row.refusal), std::string::npos) << patched.output;
     }
   }
 
- private:
-  // The API server answers, and has created the namespace "default".
-  static bool Ready() {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-    while (std::chrono::steady_clock::now() < deadline) {
-      if (Kubectl({"get", "namespace", "default"}).status == 0) return true;
-      kube::Result<> run = plane_->AllRun();
-      EXPECT_TRUE(run) << run.error();
-      if (!run) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return false;
-  }
-
-  static std::unique_ptr<ControlPlane> plane_;
+  static std::unique_ptr<FleetCluster> cluster_;
 };
 
-std::unique_ptr<ControlPlane> FleetCrdsTest::plane_;
+std::unique_ptr<FleetCluster> FleetCrdsTest::cluster_;
 
 TEST_F(FleetCrdsTest, EverySchemaIsStructural) {
-  Finished conditions = Kubectl(
-      {"get", "customresourcedefinitions", "--output",
-       "jsonpath={.items[*].status.conditions[?(@.type==\"NonStructuralSchema\")].message}"});
-  EXPECT_EQ(conditions.output, "");
+  EXPECT_EQ(cluster_->Field(
+                "customresourcedefinitions",
+                R"(.items[*].status.conditions[?(@.type=="NonStructuralSchema")].message)"),
+            "");
 }
 
 TEST_F(FleetCrdsTest, DefaultsAreSet) {
@@ -134,8 +86,8 @@ TEST_F(FleetCrdsTest, DefaultsAreSet) {
       {"podplacementwork/default.web", "{.spec.objects[0].spec}", "{\"plugins\":{}}"},
   };
   for (const Row& row : kRows) {
-    Finished got = Kubectl({"get", row.object, "--output", "jsonpath=" + row.path});
-    EXPECT_EQ(got.output, row.value) << row.object << " " << row.path;
+    std::string got = cluster_->Kubectl("get " + row.object + " --output", "jsonpath=" + row.path);
+    EXPECT_EQ(got, row.value) << row.object << " " << row.path;
   }
 }
 

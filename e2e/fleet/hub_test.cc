@@ -4,92 +4,24 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <memory>
 #include <string>
 #include <thread>
-#include <vector>
 
-#include "e2e/cluster_harness/child_process.h"
-#include "e2e/cluster_harness/control_plane.h"
-#include "e2e/cluster_harness/own_network.h"
+#include "e2e/fleet/fleet_cluster.h"
 
 namespace e2e {
 namespace {
 
-constexpr char kCrds[] = "fleet/api/crds";
 constexpr char kObjects[] = "e2e/fleet/testdata/hub_objects.yaml";
 constexpr char kLater[] = "e2e/fleet/testdata/hub_later.yaml";
-constexpr char kHub[] = "fleet/hub/hub";
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
-class FleetHubTest : public testing::Test {
+class FleetHubTest : public FleetFixture {
  protected:
   void SetUp() override {
-    std::string assets = Variable("KUBEBUILDER_ASSETS");
-    if (assets.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-    folder_ = Variable("TEST_TMPDIR") + "/hub";
-    std::filesystem::create_directories(folder_);
-    kube::Result<> network = EnterOwnNetwork();
-    ASSERT_TRUE(network) << network.error();
-    auto plane = ControlPlane::Start({.assets = assets, .folder = folder_});
-    ASSERT_TRUE(plane) << plane.error();
-    plane_ = std::move(*plane);
-    ASSERT_TRUE(Ready());
-    for (const auto& file : std::filesystem::directory_iterator(kCrds)) {
-      if (file.path().filename() != "kustomization.yaml") Kubectl("create --filename", file.path());
-    }
-    Kubectl("wait --for=condition=Established customresourcedefinitions --all");
+    FleetFixture::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
     Kubectl("apply --filename", kObjects);
   }
-
-  // The output; an empty one, and a failure of the test, if kubectl fails. `last` is one argument.
-  std::string Kubectl(const std::string& command, const std::string& last = "") {
-    Finished finished = Run(command, last);
-    EXPECT_EQ(finished.status, 0) << command << " " << last << "\n" << finished.output << HubLog();
-    return finished.status == 0 ? finished.output : "";
-  }
-  Finished Run(const std::string& command, const std::string& last) {
-    std::vector<std::string> args = {"--kubeconfig=" + plane_->admin_kubeconfig()};
-    for (size_t begin = 0; begin < command.size();) {
-      size_t end = std::min(command.find(' ', begin), command.size());
-      args.push_back(command.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    if (!last.empty()) args.push_back(last);
-    auto finished =
-        RunToEnd({.path = Variable("KUBEBUILDER_ASSETS") + "/kubectl", .args = std::move(args)},
-                 std::chrono::seconds(100));
-    EXPECT_TRUE(finished) << finished.error() << HubLog();
-    return finished ? *finished : Finished{.status = 1};
-  }
-  bool Ready() {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(120);
-    while (std::chrono::steady_clock::now() < deadline) {
-      if (Run("get namespace default", "").status == 0) return true;
-      kube::Result<> run = plane_->AllRun();
-      EXPECT_TRUE(run) << run.error();
-      if (!run) return false;
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return false;
-  }
-
-  void StartHub() {
-    auto hub = ChildProcess::Start(
-        {.path = kHub,
-         .args = {"--kubeconfig=" + plane_->admin_kubeconfig(), "--namespace=default",
-                  "--cel-evaluator=fleet/cel/evaluator/evaluator"},
-         .log_file = folder_ + "/hub.log"});
-    ASSERT_TRUE(hub) << hub.error();
-    hub_ = std::move(*hub);
-  }
-  std::string HubLog() { return "\nhub:\n" + TailOfFile(folder_ + "/hub.log"); }
 
   // Waits until the status of the Placement has this number.
   void AwaitSelected(const std::string& placement, int clusters) {
@@ -119,10 +51,6 @@ class FleetHubTest : public testing::Test {
     return Kubectl("get " + kinds + " --output",
                    "jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion} {end}");
   }
-
-  std::string folder_;
-  std::unique_ptr<ControlPlane> plane_;
-  std::unique_ptr<ChildProcess> hub_;
 };
 
 TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
@@ -154,7 +82,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
 
   // Another process continues, and writes nothing that is right.
   before = Versions("placements,placementdecisions");
-  hub_.reset();
+  KillProgram("hub");
   Kubectl("create --filename", kLater);
   StartHub();
   AwaitSelected("later", 1);
@@ -179,7 +107,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
       Kubectl("get placementdecision all-decision-1 --output", "jsonpath={.metadata.labels.mine}"),
       "stays");
 
-  EXPECT_EQ(hub_->ExitStatus(), std::nullopt) << HubLog();
+  ExpectRuns("hub");
 }
 
 }  // namespace

@@ -193,7 +193,9 @@ Result<> Main() {
   auto config = kube::LoadKubeconfig((*cluster)->control_plane().admin_kubeconfig());
   if (!config) return config.error();
   kube::ClientOptions options{.user_agent = "benchmark",
-                              .max_connections = static_cast<size_t>(FLAGS_connections)};
+                              .max_connections = static_cast<size_t>(FLAGS_connections),
+                              // The deletion of all pods answers with all of them.
+                              .max_body_bytes = size_t{1} << 30};
   auto client =
       kube::NewClient((*cluster)->io().get_executor(), kube::RealClock(), *config, options);
   if (!client) return client.error();

@@ -83,6 +83,12 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
+  // Whether the task was asked to stop, perhaps between two operations: Asio does not tell the next
+  // one, which would wait for bytes that may never come.
+  static bool Stopped(const asio::cancellation_state& task) {
+    return task.cancelled() != asio::cancellation_type::none;
+  }
+
   // Around a wait until the socket is readable or writable.
   void BeginWait() {
     in_one_go = 0;
@@ -232,6 +238,8 @@ void ByteStream::ExpireAfter(Duration left) {
 asio::awaitable<ErrorCode> ByteStream::Connect(tcp::endpoint endpoint) {
   co_await IgnoreCancellation();
   std::shared_ptr<State> state = state_;
+  asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+  if (State::Stopped(task)) co_return asio::error::operation_aborted;
   state->BeginWait();
   auto connected = co_await state->socket.async_connect(endpoint, kTuple);
   ErrorCode ec = state->EndWait(std::get<0>(connected));
@@ -277,6 +285,8 @@ asio::awaitable<ErrorCode> ByteStream::Handshake(Side side) {
     if (result == 1) co_return ErrorCode();
     auto [failed, what] = state->Explain(result);
     if (failed) co_return failed;
+    asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+    if (State::Stopped(task)) co_return asio::error::operation_aborted;
     state->BeginWait();
     auto waited = co_await state->socket.async_wait(what, kTuple);
     state->drained = false;
@@ -310,6 +320,8 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::ReadSome(asio::mutable
       if (got == 0) co_return Read(asio::error::eof, 0);
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR) co_return Read(LastErrno(), 0);
     }
+    asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+    if (State::Stopped(task)) co_return Read(asio::error::operation_aborted, 0);
     state->BeginWait();
     auto waited = co_await state->socket.async_wait(what, kTuple);
     state->drained = false;
@@ -352,6 +364,8 @@ asio::awaitable<std::pair<ErrorCode, size_t>> ByteStream::Write(std::string_view
       if (errno != EAGAIN && errno != EWOULDBLOCK && errno != EINTR)
         co_return Written(LastErrno(), done);
     }
+    asio::cancellation_state task = co_await asio::this_coro::cancellation_state;
+    if (State::Stopped(task)) co_return Written(asio::error::operation_aborted, done);
     state->BeginWait();
     auto waited = co_await state->socket.async_wait(what, kTuple);
     ec = state->EndWait(std::get<0>(waited));

@@ -5,11 +5,15 @@
 
 #include <gtest/gtest.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/write.hpp>
 #include <optional>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "kube/base/clock.h"
 #include "kube/testing/run.h"
@@ -149,6 +153,29 @@ TEST_F(ByteStreamTest, WritesMoreThanTheSocketTakesAtOnce) {
   ASSERT_TRUE(RunUntil(io_, [&] { return written.has_value(); }));
   EXPECT_FALSE(written->first) << written->first.message();
   EXPECT_EQ(written->second, text.size());
+}
+
+// A task that is asked to stop while none of its operations runs.
+asio::awaitable<void> ReadWhenAskedToStop(ByteStream& stream, asio::cancellation_signal& stop,
+                                          std::vector<std::pair<ErrorCode, size_t>>& reads) {
+  co_await IgnoreCancellation();
+  stop.emit(asio::cancellation_type::terminal);
+  std::string text(100, '\0');
+  auto read = co_await stream.ReadSome(asio::buffer(text));
+  reads.push_back(read);
+  read = co_await stream.ReadSome(asio::buffer(text));
+  reads.push_back(read);
+}
+
+TEST_F(ByteStreamTest, AStopRequestBetweenOperationsEndsTheNextWait) {
+  Send("hello");
+  asio::cancellation_signal stop;
+  std::vector<std::pair<ErrorCode, size_t>> reads;
+  asio::co_spawn(io_, ReadWhenAskedToStop(*stream_, stop, reads),
+                 asio::bind_cancellation_slot(stop.slot(), [](std::exception_ptr) {}));
+  ASSERT_TRUE(RunUntil(io_, [&] { return reads.size() == 2; }));
+  EXPECT_EQ(reads[0].second, 5u) << "what is there is read";
+  EXPECT_EQ(reads[1].first, asio::error::operation_aborted);
 }
 
 TEST_F(ByteStreamTest, CloseFailsTheReadInFlight) {

@@ -11,10 +11,10 @@ def _go_modules_impl(ctx):
     made = ctx.execute([script, files[0].dirname], timeout = 3600, quiet = False)
     if made.return_code != 0:
         fail("third_party/go/vendor.sh failed:\n" + made.stderr)
-    folder, go, version = made.stdout.strip().split("\n")
+    folder, go, version, cache = made.stdout.strip().split("\n")
     for file in ["go.LICENSE", "vendor.tar"]:
         ctx.symlink(folder + "/" + file, file)
-    ctx.file("go.env", "go={}\ngo_version={}\n".format(go, version))
+    ctx.file("go.env", "go={}\ngo_version={}\ngo_cache={}\n".format(go, version, cache))
     ctx.file("BUILD.bazel", 'exports_files(["go.LICENSE", "go.env", "vendor.tar"])\n')
 
 go_modules = repository_rule(
@@ -25,6 +25,6 @@ go_modules = repository_rule(
             doc = "go.mod, go.sum and the sources, in one folder.",
         ),
     },
-    environ = ["GOMODCACHE", "GOPROXY", "HOME", "PATH", "POD_PLACEMENT_CACHE"],
+    environ = ["GOCACHE", "GOMODCACHE", "GOPROXY", "HOME", "PATH", "POD_PLACEMENT_CACHE"],
     doc = "vendor.tar, a vendor folder; go.env, shell variables; go.LICENSE, that of Go itself.",
 )

@@ -3,8 +3,9 @@
 #
 # vendor.sh MODULE - the Go packages that the program in the folder MODULE is built from, apart from
 # Go's own: downloads the modules of its go.mod, compares them with go.sum, and packs them as Go's
-# vendor folder. Does nothing if they are packed. Prints three lines: the folder with vendor.tar and
-# the licence of Go, the go program that go.mod asks for, and its version.
+# vendor folder. Does nothing if they are packed. Prints four lines: the folder with vendor.tar and
+# the licence of Go, the go program that go.mod asks for, its version, and the folder of its build
+# cache.
 #
 # POD_PLACEMENT_CACHE  the folder that has the packed modules (~/.cache/pod-placement)
 set -euo pipefail
@@ -52,7 +53,8 @@ main() {
   folder=$cache/$(basename "$module")-$hash
   [[ -d $folder ]] || pack "$module" "$folder"
   cd "$module"
-  printf '%s\n%s/bin/go\n%s\n' "$folder" "$(go env GOROOT)" "$(go env GOVERSION)"
+  printf '%s\n%s/bin/go\n%s\n%s\n' "$folder" "$(go env GOROOT)" "$(go env GOVERSION)" \
+    "$(go env GOCACHE)"
 }
 
 main "$@"

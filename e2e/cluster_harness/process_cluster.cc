@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "api/names.h"
+#include "e2e/cluster_harness/await_api_server.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/kubeconfig.h"
@@ -128,18 +129,7 @@ Result<> ProcessCluster::KillApiServer() {
   }
 }
 
-Result<> ProcessCluster::AwaitApiServer() {
-  auto deadline = clock().Now() + timeout();
-  while (true) {
-    kube::ApiRequest request{.target = "/readyz", .accept = "*/*", .timeout = 2s};
-    auto answer = Run(client().Call(std::move(request)));
-    if (answer) return Ok();
-    Result<> running = plane_->AllRun();
-    if (!running) return running.error();
-    if (clock().Now() > deadline) return answer.error().Prefix("the API server is not ready");
-    Pause(50ms);
-  }
-}
+Result<> ProcessCluster::AwaitApiServer() { return e2e::AwaitApiServer(*this, *plane_); }
 
 Result<> ProcessCluster::CreateNodes() {
   for (const Json& node : NodesOfEveryArchitecture()) {

@@ -6,7 +6,8 @@
 # KUBECONFIG           the cluster to use; without it a kind cluster is created
 # KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
-# BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000
+# BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
+#                      of //benchmarks/fleet for bench-fleet
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
 
@@ -15,7 +16,8 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
-.PHONY: clean-cache test-upgrade bench bench-setup bench-growth bench-soak bench-micro bench-page
+.PHONY: clean-cache test-upgrade bench bench-setup bench-growth bench-soak bench-fleet bench-micro
+.PHONY: bench-page
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -72,6 +74,9 @@ bench-growth: bench-setup ## Measure how cost grows with pods, namespaces, confi
 
 bench-soak: bench-setup ## Measure the memory over 100,000 pods (20 minutes)
 	@benchmarks/bench.sh soak -- $(BENCH)
+
+bench-fleet: bench-setup ## Measure a hub with 5,000 clusters and 500 Placements (20 minutes)
+	@benchmarks/bench.sh fleet -- $(BENCH)
 
 bench-micro: bench-setup ## Measure the hot pure functions (5 minutes)
 	@benchmarks/bench.sh micro

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, soak and micro
-# (README.md), and prints their tables. OPTIONs go to //benchmarks:pods.
+# bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, soak, fleet
+# and micro (README.md), and prints their tables. OPTIONs go to //benchmarks:pods, or to
+# //benchmarks/fleet.
 # bench.sh page - writes the results to docs/performance.md.
 #
 # RESULTS  the folder for the results (~/.cache/pod-placement/benchmarks)
@@ -18,16 +19,15 @@ revision() {
     "$(git diff --quiet HEAD 2>/dev/null || echo ', changed')"
 }
 
-# pods SUITE OPTION... - measures on a real control plane.
-pods() {
-  local suite=$1
-  shift
+# measure TARGET SUITE OPTION... - on a real control plane.
+measure() {
+  local target=$1 suite=$2
+  shift 2
   if [[ -z ${KUBEBUILDER_ASSETS:-} ]]; then
     KUBEBUILDER_ASSETS=$(e2e/cluster/build-tools.sh | sed -n 's/^KUBEBUILDER_ASSETS=//p')
     export KUBEBUILDER_ASSETS
   fi
-  bazel run //benchmarks:pods -- "--suite=$suite" "--output=$results/$suite.json" \
-    "--revision=$(revision)" "$@"
+  bazel run "$target" -- "--output=$results/$suite.json" "--revision=$(revision)" "$@"
 }
 
 micro() {
@@ -59,7 +59,11 @@ main() {
   local suite
   for suite in "${suites[@]}"; do
     say "$suite"
-    if [[ $suite == micro ]]; then micro; else pods "$suite" "$@"; fi
+    case $suite in
+      micro) micro ;;
+      fleet) measure //benchmarks/fleet fleet "$@" ;;
+      *) measure //benchmarks:pods "$suite" "--suite=$suite" "$@" ;;
+    esac
   done
   say "results in $results"
   python3 -B benchmarks/report.py "$results"

@@ -93,13 +93,7 @@ Results::Results(std::string path, Json about)
       start_(kube::RealClock().Now()) {}
 
 Result<> Results::Add(Json where, const Measurement& measurement) {
-  double now = Millis(kube::RealClock().Now() - start_) / 1000;
-  std::string line;
-  for (const auto& [key, value] : where.items()) {
-    if (key == "title") continue;
-    line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
-  }
-  std::fprintf(stderr, "%5.0f s %s:", now, line.c_str());
+  std::fprintf(stderr, "%s:", LineOf(where).c_str());
   if (measurement.pods_per_second > 0)
     std::fprintf(stderr, " %.0f pods/s", measurement.pods_per_second);
   if (measurement.from_call) {
@@ -112,6 +106,27 @@ Result<> Results::Add(Json where, const Measurement& measurement) {
 
   Json entry = measurement.ToJson();
   entry.update(where);
+  return Write(std::move(entry));
+}
+
+Result<> Results::Add(Json entry) {
+  std::fprintf(stderr, "%s\n", LineOf(entry).c_str());
+  return Write(std::move(entry));
+}
+
+std::string Results::LineOf(const Json& where) const {
+  char time[32];
+  double now = Millis(kube::RealClock().Now() - start_) / 1000;
+  std::snprintf(time, sizeof time, "%5.0f s", now);
+  std::string line = std::string(time) + ":";
+  for (const auto& [key, value] : where.items()) {
+    if (key == "title") continue;
+    line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return line;
+}
+
+Result<> Results::Write(Json entry) {
   json_["measurements"].push_back(std::move(entry));
   if (path_.empty()) return Ok();
   std::ofstream file(path_);

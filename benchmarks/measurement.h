@@ -73,8 +73,14 @@ class Results {
 
   // `where` is what identifies the measurement: scenario, gating, round.
   kube::Result<> Add(kube::Json where, const Measurement& measurement);
+  // The same for a program with measurements of its own.
+  kube::Result<> Add(kube::Json entry);
 
  private:
+  // The time since the start, and what is not a title.
+  std::string LineOf(const kube::Json& where) const;
+  kube::Result<> Write(kube::Json entry);
+
   std::string path_;
   kube::Json json_;
   kube::TimePoint start_;

@@ -3,8 +3,9 @@
 """The tables and plots of the benchmarks.
 
 report.py FOLDER                prints the tables of the results in FOLDER: rounds.json, rest.json,
-                                growth.json, soak.json (of //benchmarks:pods) and micro/*.json (of
-                                Google Benchmark); what is absent is left out
+                                growth.json, soak.json (of //benchmarks:pods), fleet.json (of
+                                //benchmarks/fleet) and micro/*.json (of Google Benchmark); what is
+                                absent is left out
 report.py FOLDER --page PAGE    writes the tables to PAGE, between the comments <!-- NAME --> and
                                 <!-- /NAME -->, and the plots to the folder "performance" beside
                                 it; text outside of the comments stays, and so does the content of
@@ -19,7 +20,9 @@ import re
 import statistics
 import sys
 
+import fleets
 import plots
+from tables import number, spread, table
 
 FLOOR = "Floor"
 GATINGS = {FLOOR: "floor", "Webhook": "by webhook", "Policy": "by policy"}
@@ -57,32 +60,6 @@ def value_at(measurement, path):
 def by_round(results, path, **where):
     values = {m.get("round"): value_at(m, path) for m in results.select(**where)}
     return {r: v for r, v in values.items() if v is not None}
-
-
-def number(value):
-    digits = 0 if abs(value) >= 100 else 1 if abs(value) >= 10 else 2
-    return f"{value:.{digits}f}"
-
-
-def spread(values):
-    """The median, and the range if there are several values."""
-    if not values:
-        return ""
-    text = number(statistics.median(values))
-    low, high = number(min(values)), number(max(values))
-    return text if low == high else f"{text} ({low}-{high})"
-
-
-def table(head, rows):
-    """A Markdown table with aligned columns; rows without any value are left out."""
-    rows = [row for row in rows if any(row[1:])]
-    if not rows:
-        return ""
-    widths = [max(len(row[i]) for row in [head] + rows) for i in range(len(head))]
-    lines = ["| " + " | ".join(c.ljust(w) for c, w in zip(row, widths)) + " |"
-             for row in [head] + rows]
-    lines.insert(1, "|" + "|".join("-" * (w + 2) for w in widths) + "|")
-    return "\n".join(lines)
 
 
 # What the ratios to the floor must be: of rates at least, of CPU at most.
@@ -309,12 +286,17 @@ def micro_table(files):
     return table(["program", "benchmark", "CPU", ""], rows)
 
 
-def about(results):
+def machine(results):
     data = results.about
     return (f"{data['date'][:10]}, revision {data.get('revision') or 'unknown'}, "
             f"{data['processors']} x {data['processor']}, {number(data['memory_mb'] / 1024)} GB, "
-            f"Linux {data['kernel']}. {data['options']['pods']} pods a run, "
-            f"{data['options']['connections']} concurrent calls.")
+            f"Linux {data['kernel']}.")
+
+
+def about(results):
+    options = results.about["options"]
+    return (f"{machine(results)} {options['pods']} pods a run, "
+            f"{options['connections']} concurrent calls.")
 
 
 def sections(suites, micro):
@@ -333,6 +315,10 @@ def sections(suites, micro):
         if name in suites:
             parts[name + "-about"] = about(suites[name])
             parts[name] = make(suites[name])
+    if "fleet" in suites:
+        results = suites["fleet"]
+        parts["fleet-about"] = f"{machine(results)} {fleets.about(results)}"
+        parts["fleet"] = fleets.tables(results)
     if micro:
         parts["micro"] = micro_table(micro)
     return {name: text for name, text in parts.items() if text.strip()}
@@ -400,7 +386,7 @@ def wrap(text):
 
 def read(folder):
     suites = {}
-    for name in ("rounds", "rest", "growth", "soak"):
+    for name in ("rounds", "rest", "growth", "soak", "fleet"):
         path = os.path.join(folder, name + ".json")
         if os.path.exists(path):
             with open(path, encoding="utf-8") as file:

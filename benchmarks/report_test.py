@@ -123,6 +123,40 @@ class ReportTest(unittest.TestCase):
         self.assertNotIn("growth", parts)
 
 
+class FleetTest(unittest.TestCase):
+    ABOUT = {**ABOUT, "options": {"clusters": 5000, "placements": 500, "changes": 50}}
+    MEMORY = {"rss_mb": 50.5, "private_mb": 40.25, "peak_rss_mb": 61}
+
+    def tables(self, *measurements):
+        suites = {"fleet": report.Results({"about": self.ABOUT, "measurements": measurements})}
+        return report.sections(suites, {})
+
+    def test_passes_have_their_writes(self):
+        measured_pass = {"seconds": 12.5, "cpu_seconds": 6, "decisions": 700, "memory": self.MEMORY}
+        text = self.tables(
+            {"scenario": "first-pass", **measured_pass,
+             "writes": {"patch placements/status": 500, "create placementdecisions": 700}},
+            {"scenario": "restart", **measured_pass, "writes": {}})["fleet"]
+        self.assertEqual(row_of(text, "first pass")[1:], [
+            "12.5", "6.00", "700", "create placementdecisions 700, patch placements/status 500"])
+        self.assertEqual(row_of(text, "restart")[1:],
+                         ["12.5", "6.00; ≤ 5 NOT reached", "700", "none"])
+        self.assertEqual(row_of(text, "after the first pass")[1:],
+                         ["50.5", "40.2", "61.0; ≤ 60 NOT reached"])
+
+    def test_changes_have_their_times(self):
+        parts = self.tables({"scenario": "change", "kind": "label", "changes": 50,
+                             "decided_ms": {"p50": 300, "p99": 450},
+                             "last_write_ms": {"p50": 310, "p99": 900}, "writes_per_change": 12})
+        self.assertEqual(row_of(parts["fleet"], "a cluster moves")[1:],
+                         ["300; 450; ≤ 1000 reached", "310; 900", "12.0"])
+        self.assertIn("5000 clusters, 500 Placements", parts["fleet-about"])
+
+    def test_missing_clusters_are_named(self):
+        parts = self.tables({"scenario": "missing", "events": 9000, "missing": 0})
+        self.assertIn("was missing 0 times", parts["fleet"])
+
+
 class PlotsTest(unittest.TestCase):
     def test_scripts_have_the_data(self):
         data = results(measured("burst", "Floor", 200, 1), measured("burst", "Floor", 100, 2),

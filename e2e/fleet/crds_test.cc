@@ -55,10 +55,10 @@ class FleetCrdsTest : public testing::Test {
 std::unique_ptr<FleetCluster> FleetCrdsTest::cluster_;
 
 TEST_F(FleetCrdsTest, EverySchemaIsStructural) {
-  EXPECT_EQ(cluster_->Field(
-                "customresourcedefinitions",
-                R"(.items[*].status.conditions[?(@.type=="NonStructuralSchema")].message)"),
-            "");
+  EXPECT_EQ(
+      cluster_->Field("customresourcedefinitions",
+                      R"(.items[*].status.conditions[?(@.type=="NonStructuralSchema")].message)"),
+      "");
 }
 
 TEST_F(FleetCrdsTest, DefaultsAreSet) {

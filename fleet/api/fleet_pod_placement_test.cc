@@ -346,6 +346,23 @@ TEST(PodPlacementWorkTest, ThePhaseIsOfTheAnswer) {
   }
 }
 
+TEST(PodPlacementWorkTest, TimesOfEveryZoneAndYear) {
+  struct Row {
+    const char* given;
+    const char* time;
+  };
+  const Row kRows[] = {{"2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"},
+                       {"2026-01-01T01:00:00+01:00", "2026-01-01T00:00:00Z"},
+                       {"9999-12-31T23:59:59Z", "2260-12-31T23:59:59Z"},
+                       {"0001-01-01T00:00:00Z", "1970-01-01T00:00:00Z"}};
+  for (const Row& row : kRows) {
+    Json json = {{"spec", {{"hash", "h"}, {"givenAt", row.given}, {"objects", Json::array()}}}};
+    PodPlacementWork work = *PodPlacementWork::FromJson(json);
+    EXPECT_EQ(kube::FormatTime(work.spec.given_at), row.time);
+    EXPECT_EQ(api::Describe(work.problems), "");
+  }
+}
+
 TEST(PodPlacementWorkTest, ProblemsAreNamed) {
   Json json = Json::parse(R"({"spec": {"givenAt": "soon", "objects": [7]}})");
   EXPECT_EQ(api::Describe(PodPlacementWork::FromJson(json)->problems),

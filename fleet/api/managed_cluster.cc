@@ -47,6 +47,12 @@ kube::Result<ManagedCluster> ManagedCluster::FromJson(const Json& json) {
                               .effect = ReadString(item, "effect"),
                               .time_added = ReadTime(item, "timeAdded")});
   });
+  // What cannot be read must not make the cluster selectable.
+  const Json* taints = kube::Find(json, "spec.taints");
+  if (taints != nullptr && taints->is_array() && taints->size() > kMaxClusterTaints) {
+    cluster.taints.push_back(
+        {.key = std::string(kTooManyTaints), .effect = std::string(kNoSelect)});
+  }
 
   const Json& status_json = ObjectOrEmpty(json, "status");
   JsonReader status(status_json, "status", cluster.problems);

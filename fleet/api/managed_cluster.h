@@ -21,7 +21,7 @@ namespace fleet {
 
 inline constexpr size_t kMaxClusterLabels = 200;
 inline constexpr size_t kMaxClusterClaims = 200;
-inline constexpr size_t kMaxClusterTaints = 50;
+inline constexpr size_t kMaxClusterTaints = 50;  // with more, it has kTooManyTaints alone
 
 struct Taint {
   std::string key;

@@ -32,6 +32,9 @@ inline constexpr std::string_view kUnreachableTaint =
     "cluster.open-cluster-management.io/unreachable";
 inline constexpr std::string_view kUnavailableTaint =
     "cluster.open-cluster-management.io/unavailable";
+// Not stored: stands for the taints of a cluster that has more than are read. A Placement selects
+// the cluster only if it tolerates every taint, or this one.
+inline constexpr std::string_view kTooManyTaints = "fleet.multiarch.openshift.io/too-many-taints";
 inline constexpr std::string_view kNoSelect = "NoSelect";
 inline constexpr std::string_view kPreferNoSelect = "PreferNoSelect";
 inline constexpr std::string_view kNoSelectIfNew = "NoSelectIfNew";
@@ -60,7 +63,7 @@ inline constexpr std::string_view kAddOn = "AddOn";
 inline constexpr std::string_view kPredicate = "Predicate";
 inline constexpr std::string_view kTaintToleration = "TaintToleration";
 
-// Entries of one PlacementDecision.
+// Entries of one PlacementDecision that this hub writes.
 inline constexpr size_t kDecisionsPerPage = 100;
 
 }  // namespace fleet

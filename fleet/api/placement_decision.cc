@@ -40,10 +40,11 @@ kube::Result<PlacementDecision> PlacementDecision::FromJson(const Json& json) {
   decision.group_index = Label(labels, kDecisionGroupIndexLabel);
   decision.group_name = Label(labels, kDecisionGroupNameLabel);
 
-  const Json* status = kube::Find(json, "status");
-  decision.has_status = status != nullptr && status->is_object() && status->contains("decisions");
+  const Json* list = kube::Find(json, "status.decisions");
+  decision.has_status = list != nullptr && (list->is_null() || (list->is_array() &&
+                                                                list->size() <= kMaxDecisionsRead));
   JsonReader reader(ObjectOrEmpty(json, "status"), "status", decision.problems);
-  ForEachItem(reader, "decisions", kDecisionsPerPage, [&](JsonReader& item, const Json& entry) {
+  ForEachItem(reader, "decisions", kMaxDecisionsRead, [&](JsonReader& item, const Json& entry) {
     Decision read{.cluster = ReadString(item, "clusterName")};
     if (const Json* score = kube::Find(entry, "score"); score && score->is_number_integer())
       read.score = score->get<int64_t>();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlacementDecision (OCM, v1beta1): at most 100 of the clusters that a Placement selected.
-// FromJson() accepts every object.
+// PlacementDecision (OCM, v1beta1): some of the clusters that a Placement selected; this hub and
+// OCM's controller write at most 100, other writers may write more. FromJson() accepts every object.
 //
 // A hub that holds many decisions should keep less than this struct: 48 bytes for each entry.
 #pragma once
@@ -17,6 +17,9 @@
 #include "kube/types/unstructured.h"
 
 namespace fleet {
+
+// Entries that are read of one PlacementDecision.
+inline constexpr size_t kMaxDecisionsRead = 10'000;
 
 struct Decision {
   std::string cluster;
@@ -38,7 +41,9 @@ struct PlacementDecision {
   std::string placement;                   // kPlacementLabel, or ""
   std::optional<std::string> group_index;  // kDecisionGroupIndexLabel
   std::optional<std::string> group_name;   // kDecisionGroupNameLabel
-  bool has_status = false;                 // created, but no status written yet: false
+  // False: created, but no status written yet; or the list cannot be read, as one that is too long.
+  // Then it is not known what was selected.
+  bool has_status = false;
   std::vector<Decision> decisions;
   api::FieldErrors problems;
 };

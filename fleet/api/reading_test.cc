@@ -256,6 +256,20 @@ TEST(ManagedClusterTest, TheSizeIsBounded) {
   EXPECT_FALSE(cluster.problems.empty());
 }
 
+TEST(ManagedClusterTest, TooManyTaintsAreOneThatNobodyToleratesByChance) {
+  Json json = {{"metadata", {{"name", "c1"}}}};
+  for (size_t i = 0; i < kMaxClusterTaints; ++i)
+    json["spec"]["taints"].push_back({{"key", "k"}, {"effect", "PreferNoSelect"}});
+  EXPECT_EQ(ManagedCluster::FromJson(json)->taints.size(), kMaxClusterTaints);
+  json["spec"]["taints"].push_back({{"key", "k"}, {"effect", "PreferNoSelect"}});
+  ManagedCluster cluster = *ManagedCluster::FromJson(json);
+  ASSERT_EQ(cluster.taints.size(), 1u);
+  EXPECT_EQ(cluster.taints[0].key, kTooManyTaints);
+  EXPECT_EQ(cluster.taints[0].effect, kNoSelect);
+  EXPECT_EQ(cluster.taints[0].time_added, std::nullopt);
+  EXPECT_THAT(api::Describe(cluster.problems), HasSubstr("spec.taints"));
+}
+
 TEST(ManagedClusterTest, TimesOfAllZonesAndYears) {
   struct Row {
     const char* text;
@@ -272,6 +286,9 @@ TEST(ManagedClusterTest, TimesOfAllZonesAndYears) {
       {"2026-03-01T12:00:00+99:00", ""},
       {"2026", ""},
       {"2026-", ""},
+      {"2260-99-01T00:00:00Z", ""},
+      {"2026-00-01T00:00:00Z", ""},
+      {"2026--1-01T00:00:00Z", ""},
       {"-026-03-01T12:00:00Z", ""},
   };
   for (const Row& row : rows) {
@@ -358,6 +375,23 @@ TEST(PlacementDecisionTest, ReadsAndWrites) {
   PlacementDecision empty = Read<PlacementDecision>(R"({"status": {}})");
   EXPECT_FALSE(empty.has_status);
   EXPECT_EQ(empty.group_index, std::nullopt);
+}
+
+TEST(PlacementDecisionTest, ListsOfOtherWriters) {
+  auto read = [](size_t entries) {
+    Json list = Json::array();
+    for (size_t i = 0; i < entries; ++i) list.push_back({{"clusterName", "c" + std::to_string(i)}});
+    return *PlacementDecision::FromJson({{"status", {{"decisions", list}}}});
+  };
+  EXPECT_TRUE(read(0).has_status);
+  EXPECT_EQ(read(101).decisions.size(), 101u);
+  EXPECT_EQ(read(kMaxDecisionsRead).decisions.size(), kMaxDecisionsRead);
+  PlacementDecision huge = read(kMaxDecisionsRead + 1);
+  EXPECT_TRUE(huge.decisions.empty());
+  EXPECT_FALSE(huge.has_status) << "it is not known what was selected";
+  EXPECT_THAT(api::Describe(huge.problems), HasSubstr("status.decisions"));
+  EXPECT_TRUE(Read<PlacementDecision>(R"({"status": {"decisions": null}})").has_status);
+  EXPECT_FALSE(Read<PlacementDecision>(R"({"status": {"decisions": 7}})").has_status);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "fleet/api/reading.h"
 #include "fleet/cel/cached_selectors.h"
 #include "fleet/hub/placement_status.h"
 #include "fleet/hub/ranking.h"
@@ -162,7 +163,7 @@ void PlacementReconciler::PlanWrites(const WantedDecisions& wanted, Pass& pass) 
     auto last = scores_written_.find(key);
     WallTime next =
         last == scores_written_.end() ? WallTime() : last->second + placement.spec.score_rate_limit;
-    Result<WallTime> written = kube::ParseTime(placement.status.last_score_update_time);
+    std::optional<WallTime> written = ParseBoundedTime(placement.status.last_score_update_time);
     if (written) next = std::max(next, *written + placement.spec.score_rate_limit);
     if (now < next && OnlyScoresDiffer(stored, wanted.pages)) {
       pass.plan.clear();

@@ -378,6 +378,8 @@ TEST(WorkOfTest, AnAnswerAboutOtherObjectsIsNone) {
   EXPECT_EQ(work.phase, WorkPhase::kSucceeded);
   EXPECT_EQ(work.since, work.given_at + minutes(5));
   EXPECT_EQ(work.message, "m");
+  json["status"]["conditions"][0]["lastTransitionTime"] = "9999-01-01T00:00:00Z";
+  EXPECT_GT(*WorkOf(*PodPlacementWork::FromJson(json)).since, work.given_at);
 }
 
 // Plays rollouts of random fleets to their end. The hub remembers nothing between two plans.

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "fleet/api/reading.h"
+
 namespace fleet {
 namespace {
 
@@ -44,7 +46,7 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
                       .phase = work.Phase(),
                       .deleting = work.deleting};
   if (const api::Condition* succeeded = work.Succeeded()) {
-    if (auto since = kube::ParseTime(succeeded->last_transition_time)) cluster.since = *since;
+    cluster.since = ParseBoundedTime(succeeded->last_transition_time);
     cluster.message = succeeded->message;
   }
   return cluster;

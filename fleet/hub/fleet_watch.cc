@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/hub/fleet_watch.h"
 
+#include <utility>
+
 namespace fleet {
 
-using kube::EventType;
 using kube::ObjectKey;
 using kube::Result;
 
@@ -15,23 +16,13 @@ FleetWatch::FleetWatch(kube::Client& client, kube::Clock& clock, FleetStore& sto
       scores_(client, clock, {.resource = kAddOnPlacementScores}),
       placements_(client, clock, {.resource = kPlacements}),
       decisions_(client, clock, {.resource = kPlacementDecisions}) {
-  Follow(clusters_, [this](const ObjectKey& key) { store_.RemoveCluster(key.name); });
-  Follow(sets_, [this](const ObjectKey& key) { store_.RemoveSet(key.name); });
-  Follow(bindings_, [this](const ObjectKey& key) { store_.RemoveBinding(key); });
-  Follow(scores_, [this](const ObjectKey& key) { store_.RemoveScore(key); });
-  Follow(placements_, [this](const ObjectKey& key) { store_.RemovePlacement(key); });
-  Follow(decisions_, [this](const ObjectKey& key) { store_.RemoveDecision(key); });
-}
-
-template <class T, class Remove>
-void FleetWatch::Follow(Informer<T>& informer, Remove remove) {
-  informer.OnChange([remove](EventType type, const ObjectKey& key) {
-    if (type == EventType::kDeleted) remove(key);
-  });
-  informer.OnEvent([this](EventType type, const Handed<T>& handed) {
-    std::shared_ptr<T> object = std::exchange(handed.object, nullptr);
-    if (type != EventType::kDeleted && object != nullptr) store_.Put(std::move(*object));
-  });
+  auto put = [this](auto object) { store_.Put(std::move(object)); };
+  FollowHanded(clusters_, put, [this](const ObjectKey& key) { store_.RemoveCluster(key.name); });
+  FollowHanded(sets_, put, [this](const ObjectKey& key) { store_.RemoveSet(key.name); });
+  FollowHanded(bindings_, put, [this](const ObjectKey& key) { store_.RemoveBinding(key); });
+  FollowHanded(scores_, put, [this](const ObjectKey& key) { store_.RemoveScore(key); });
+  FollowHanded(placements_, put, [this](const ObjectKey& key) { store_.RemovePlacement(key); });
+  FollowHanded(decisions_, put, [this](const ObjectKey& key) { store_.RemoveDecision(key); });
 }
 
 void FleetWatch::Start(kube::TaskGroup& tasks) {
@@ -49,14 +40,19 @@ int FleetWatch::incomplete() const {
          !placements_.synced() + !decisions_.synced();
 }
 
-boost::asio::awaitable<void> FleetWatch::AwaitSync() {
-  co_await kube::IgnoreCancellation();
+kube::Async<> FleetWatch::WaitForSync() {
   Result<> synced = co_await clusters_.WaitForSync();
   if (synced) synced = co_await sets_.WaitForSync();
   if (synced) synced = co_await bindings_.WaitForSync();
   if (synced) synced = co_await scores_.WaitForSync();
   if (synced) synced = co_await placements_.WaitForSync();
   if (synced) synced = co_await decisions_.WaitForSync();
+  co_return synced;
+}
+
+boost::asio::awaitable<void> FleetWatch::AwaitSync() {
+  co_await kube::IgnoreCancellation();
+  Result<> synced = co_await WaitForSync();
   if (synced) store_.WakeAll();
 }
 

@@ -4,9 +4,6 @@
 // they exist. Thread: the client's.
 #pragma once
 
-#include <memory>
-#include <utility>
-
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
@@ -16,9 +13,9 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
+#include "kube/cache/handed.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
-#include "kube/types/unstructured.h"
 
 namespace fleet {
 
@@ -28,25 +25,15 @@ class FleetWatch {
   FleetWatch(kube::Client& client, kube::Clock& clock, FleetStore& store);
 
   void Start(kube::TaskGroup& tasks);
+  // Resumes when all watches are complete. Errors: kCancelled.
+  kube::Async<> WaitForSync();
   // The number of watches that are not complete yet.
   int incomplete() const;
 
  private:
-  // An object that the handler takes, so that the informer keeps but its name and version.
   template <class T>
-  struct Handed {
-    static kube::Result<Handed> FromJson(const kube::Json& json) {
-      kube::Result<T> read = T::FromJson(json);
-      if (!read) return read.error();
-      return Handed{std::make_shared<T>(std::move(*read))};
-    }
-    mutable std::shared_ptr<T> object;
-  };
-  template <class T>
-  using Informer = kube::Informer<Handed<T>>;
+  using Informer = kube::Informer<kube::Handed<T>>;
 
-  template <class T, class Remove>
-  void Follow(Informer<T>& informer, Remove remove);
   boost::asio::awaitable<void> AwaitSync();
 
   FleetStore& store_;

@@ -32,7 +32,8 @@ std::vector<ObjectKey> DecisionIndex::Put(const PlacementDecision& decision) {
     }
     bool same = before.owner_uid == page.owner_uid && before.placement == page.placement &&
                 before.group == page.group && before.deleting == page.deleting &&
-                before.clusters == page.clusters && before.scores == page.scores;
+                before.has_status == page.has_status && before.clusters == page.clusters &&
+                before.scores == page.scores;
     if (same) {
       Release(page);
       before.resource_version = std::move(page.resource_version);
@@ -71,7 +72,8 @@ DecisionIndex::Page DecisionIndex::Packed(const PlacementDecision& decision) {
             .resource_version = decision.resource_version,
             .owner_uid = decision.owner_uid,
             .placement = decision.placement,
-            .deleting = decision.deleting};
+            .deleting = decision.deleting,
+            .has_status = decision.has_status};
   if (decision.group_index && decision.group_name)
     page.group = GroupLabels{*decision.group_index, *decision.group_name};
   page.clusters.reserve(decision.decisions.size());
@@ -155,6 +157,26 @@ std::map<std::string, std::string> DecisionIndex::VersionsOf(const ObjectKey& pl
     versions[key.name] = page.resource_version;
   });
   return versions;
+}
+
+std::vector<PlacementDecision> DecisionIndex::DecisionsOf(const ObjectKey& placement) const {
+  std::vector<PlacementDecision> decisions;
+  ForEachPage(placement, 0, [&](const ObjectKey& key, const Page& page) {
+    PlacementDecision& decision = decisions.emplace_back();
+    decision.ns = key.ns;
+    decision.name = key.name;
+    decision.deleting = page.deleting;
+    decision.owner_uid = page.owner_uid;
+    decision.placement = page.placement;
+    if (page.group) {
+      decision.group_index = page.group->index;
+      decision.group_name = page.group->name;
+    }
+    decision.has_status = page.has_status;
+    decision.decisions.reserve(page.clusters.size());
+    for (uint32_t id : page.clusters) decision.decisions.push_back({.cluster = clusters_[id]->first});
+  });
+  return decisions;
 }
 
 DecisionCounts DecisionIndex::OwnOf(const ObjectKey& placement) const {

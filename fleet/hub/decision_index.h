@@ -45,6 +45,9 @@ class DecisionIndex {
   std::map<std::string, std::string> VersionsOf(const kube::ObjectKey& placement,
                                                 size_t wanted) const;
 
+  // The PlacementDecisions with the label of `placement`, without uid, resourceVersion and scores.
+  std::vector<PlacementDecision> DecisionsOf(const kube::ObjectKey& placement) const;
+
   // For each cluster in the decisions of `placement` the number of its entries.
   DecisionCounts OwnOf(const kube::ObjectKey& placement) const;
 
@@ -58,6 +61,7 @@ class DecisionIndex {
     std::string placement;
     std::optional<GroupLabels> group;
     bool deleting = false;
+    bool has_status = false;
     std::vector<uint32_t> clusters;
     std::vector<std::optional<int64_t>> scores;  // empty if none has one
   };

@@ -60,6 +60,35 @@ TEST(DecisionIndex, GivesBackWhatIsStored) {
   EXPECT_THAT(index.PagesOf({"other", "p"}, "u-1", 2), IsEmpty());
 }
 
+TEST(DecisionIndex, GivesBackTheDecisionsOfAPlacement) {
+  DecisionCounts counts;
+  DecisionIndex index(counts);
+  PlacementDecision page = Page("p-decision-1", {{"c1"}, {"c2", 7}});
+  (void)index.Put(page);
+  (void)index.Put(Page("p-decision-2", {}));
+  PlacementDecision other = Page("q-decision-1", {{"c3"}});
+  other.placement = "q";
+  (void)index.Put(other);
+
+  std::vector<PlacementDecision> decisions = index.DecisionsOf({"ns", "p"});
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_EQ(decisions[0].ns + "/" + decisions[0].name, "ns/p-decision-1");
+  EXPECT_EQ(decisions[0].owner_uid, "u-1");
+  EXPECT_EQ(decisions[0].placement, "p");
+  EXPECT_EQ(decisions[0].group_index, "0");
+  EXPECT_FALSE(decisions[0].has_status);
+  EXPECT_THAT(decisions[0].decisions, ElementsAre(Decision{"c1", {}}, Decision{"c2", {}}));
+  EXPECT_THAT(index.DecisionsOf({"other", "p"}), IsEmpty());
+
+  // A first status is a change, also an empty one.
+  PlacementDecision empty = Page("p-decision-2", {});
+  empty.has_status = true;
+  EXPECT_THAT(index.Put(empty), ElementsAre(ObjectKey{"ns", "p"}));
+  decisions = index.DecisionsOf({"ns", "p"});
+  ASSERT_EQ(decisions.size(), 2u);
+  EXPECT_NE(decisions[0].has_status, decisions[1].has_status);
+}
+
 TEST(DecisionIndex, SaysWhoseDecisionsChanged) {
   DecisionCounts counts;
   DecisionIndex index(counts);

@@ -32,12 +32,15 @@ void FleetStore::ChangeCluster(const ManagedCluster* before, const ManagedCluste
   bool same = before != nullptr && after != nullptr && *before == *after;
   for (const std::string& set : sets_before) {
     bool stays = sets_after.erase(set) > 0;
+    if (!stays) TellUsersOf(set);
     WakeUsersOf(set, [&](const PlacementReads& reads) {
       return !stays || ((!same || reads.whole_object()) && reads.Notices(*before, *after));
     });
   }
-  for (const std::string& set : sets_after)
+  for (const std::string& set : sets_after) {
+    TellUsersOf(set);
     WakeUsersOf(set, [](const PlacementReads&) { return true; });
+  }
 }
 
 void FleetStore::TouchCluster(const std::string& name) {
@@ -63,12 +66,15 @@ void FleetStore::Put(ManagedClusterSet set) {
   members.Add(set);
   members_.insert_or_assign(name, std::move(members));
   fleet_.sets.insert_or_assign(name, std::move(set));
-  if (!same) WakeUsersOf(name, [](const PlacementReads&) { return true; });
+  if (same) return;
+  TellUsersOf(name);
+  WakeUsersOf(name, [](const PlacementReads&) { return true; });
 }
 
 void FleetStore::RemoveSet(const std::string& name) {
   members_.erase(name);
   if (fleet_.sets.erase(name) == 0) return;
+  TellUsersOf(name);
   WakeUsersOf(name, [](const PlacementReads&) { return true; });
 }
 
@@ -77,6 +83,7 @@ void FleetStore::Put(ManagedClusterSetBinding binding) {
   if (binding.cluster_set.empty()) return RemoveBinding({binding.ns, binding.name});
   if (!fleet_.bindings[binding.ns].insert(binding.cluster_set).second) return;
   bound_in_[binding.cluster_set].insert(binding.ns);
+  Tell({ObjectKey{binding.ns, ""}});
   WakeUsersIn(binding.ns, binding.cluster_set, [](const PlacementReads&) { return true; });
 }
 
@@ -87,6 +94,7 @@ void FleetStore::RemoveBinding(const ObjectKey& binding) {
   auto namespaces = bound_in_.find(binding.name);
   namespaces->second.erase(binding.ns);
   if (namespaces->second.empty()) bound_in_.erase(namespaces);
+  Tell({ObjectKey{binding.ns, ""}});
   WakeUsersIn(binding.ns, binding.name, [](const PlacementReads&) { return true; });
 }
 
@@ -153,8 +161,8 @@ void FleetStore::Store(Placement placement) {
   placements_in_[key.ns].insert(key.name);
   PlacementReads reads(placement.spec);
   if (reads.whole_object() || HasCel(key)) ++cel_changes_;
-  placements_.insert_or_assign(std::move(key),
-                               PlacementEntry{std::move(placement), std::move(reads)});
+  placements_.insert_or_assign(key, PlacementEntry{std::move(placement), std::move(reads)});
+  Tell({std::move(key)});
 }
 
 void FleetStore::RemovePlacement(const ObjectKey& placement) {
@@ -163,16 +171,32 @@ void FleetStore::RemovePlacement(const ObjectKey& placement) {
   auto names = placements_in_.find(placement.ns);
   names->second.erase(placement.name);
   if (names->second.empty()) placements_in_.erase(names);
+  Tell({placement});
   // It may have waited for a time.
   if (complete_) wake_(placement);
 }
 
 void FleetStore::Put(const PlacementDecision& decision) {
-  for (const ObjectKey& placement : decisions_.Put(decision)) WakeOne(placement);
+  std::vector<ObjectKey> placements = decisions_.Put(decision);
+  Tell(placements);
+  for (const ObjectKey& placement : placements) WakeOne(placement);
 }
 
 void FleetStore::RemoveDecision(const ObjectKey& decision) {
-  for (const ObjectKey& placement : decisions_.Remove(decision)) WakeOne(placement);
+  std::vector<ObjectKey> placements = decisions_.Remove(decision);
+  Tell(placements);
+  for (const ObjectKey& placement : placements) WakeOne(placement);
+}
+
+void FleetStore::Tell(const std::vector<ObjectKey>& placements) {
+  if (!on_decisions_) return;
+  for (const ObjectKey& placement : placements) on_decisions_(placement);
+}
+
+void FleetStore::TellUsersOf(const std::string& set) {
+  auto namespaces = bound_in_.find(set);
+  if (!on_decisions_ || namespaces == bound_in_.end()) return;
+  for (const std::string& ns : namespaces->second) on_decisions_({ns, ""});
 }
 
 void FleetStore::WakeAll() {
@@ -183,6 +207,16 @@ void FleetStore::WakeAll() {
 const Placement* FleetStore::Find(const ObjectKey& placement) const {
   auto found = placements_.find(placement);
   return found == placements_.end() ? nullptr : &found->second.placement;
+}
+
+bool FleetStore::MaySelect(const std::string& ns, const std::string& cluster) const {
+  auto known = fleet_.clusters.find(cluster);
+  auto bound = fleet_.bindings.find(ns);
+  if (known == fleet_.clusters.end() || bound == fleet_.bindings.end()) return false;
+  return std::any_of(bound->second.begin(), bound->second.end(), [&](const std::string& set) {
+    auto members = members_.find(set);
+    return members != members_.end() && members->second.Contains(known->second);
+  });
 }
 
 bool FleetStore::HasCel(const ObjectKey& placement) const {

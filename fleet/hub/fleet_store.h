@@ -18,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <vector>
 
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
@@ -59,14 +60,19 @@ class FleetStore {
   // What this process has written itself, so that the next pass knows it before the watch does.
   // Wakes nobody, neither now nor when the watch delivers the same.
   void PutWritten(Placement placement);
-  void PutWritten(const PlacementDecision& decision) { (void)decisions_.Put(decision); }
-  void RemoveWritten(const kube::ObjectKey& decision) { (void)decisions_.Remove(decision); }
+  void PutWritten(const PlacementDecision& decision) { Tell(decisions_.Put(decision)); }
+  void RemoveWritten(const kube::ObjectKey& decision) { Tell(decisions_.Remove(decision)); }
 
   // A field of the ManagedCluster has changed that only CEL may read.
   void TouchCluster(const std::string& name);
   // Calls `listener` when scores of a cluster have changed, before anybody is woken.
   using ScoresListener = std::function<void(const std::string& cluster, const std::string& name)>;
   void OnScores(ScoresListener listener) { on_scores_ = std::move(listener); }
+
+  // Calls `listener` when a Placement or its decisions have changed, also by this process; without
+  // a name, when another answer of MaySelect() is possible in the namespace.
+  using DecisionsListener = std::function<void(const kube::ObjectKey& placement)>;
+  void OnDecisions(DecisionsListener listener) { on_decisions_ = std::move(listener); }
 
   // The watches are complete: wakes all Placements. Before, changes wake nobody.
   void WakeAll();
@@ -77,6 +83,9 @@ class FleetStore {
   // Valid until the Placement changes; nullptr if there is none.
   const Placement* Find(const kube::ObjectKey& placement) const;
   size_t placements() const { return placements_.size(); }
+  // Whether Placements of `ns` may select the cluster: it exists, and is in a set that is bound in
+  // the namespace.
+  bool MaySelect(const std::string& ns, const std::string& cluster) const;
   // Whether the Placement exists and has CEL.
   bool HasCel(const kube::ObjectKey& placement) const;
   // Grows with each change of a Placement that has, or had, CEL.
@@ -100,6 +109,9 @@ class FleetStore {
   // Wakes the Placements that may select clusters of `set`, where `notices`.
   void WakeUsersOf(const std::string& set, const Notices& notices);
   void WakeOne(const kube::ObjectKey& placement);
+  // Tell the listener of decisions: of these Placements, of the namespaces that bind `set`.
+  void Tell(const std::vector<kube::ObjectKey>& placements);
+  void TellUsersOf(const std::string& set);
   // The same in one namespace.
   void WakeUsersIn(const std::string& ns, const std::string& set, const Notices& notices);
   void ChangeCluster(const ManagedCluster* before, const ManagedCluster* after);
@@ -109,6 +121,7 @@ class FleetStore {
   kube::Clock& clock_;
   Wake wake_;
   ScoresListener on_scores_;
+  DecisionsListener on_decisions_;
   bool complete_ = false;
   uint64_t cel_changes_ = 0;
   Fleet fleet_;

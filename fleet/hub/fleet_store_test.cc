@@ -172,6 +172,48 @@ TEST_F(FleetStoreTest, OwnWritesWakeNobody) {
   EXPECT_EQ(Woken([&] { store_.Put(page); }), "");
 }
 
+TEST_F(FleetStoreTest, NamespacesReachTheClustersOfTheirBoundSets) {
+  EXPECT_TRUE(store_.MaySelect("ns1", "c1"));
+  EXPECT_TRUE(store_.MaySelect("ns1", "c2")) << "by the set all";
+  EXPECT_TRUE(store_.MaySelect("ns2", "c2"));
+  EXPECT_FALSE(store_.MaySelect("ns2", "c1")) << "east is not bound there";
+  EXPECT_FALSE(store_.MaySelect("ns3", "c1")) << "nothing is bound there";
+  EXPECT_FALSE(store_.MaySelect("ns1", "c3")) << "there is no such cluster";
+  PutCluster("c1", kWest);
+  EXPECT_TRUE(store_.MaySelect("ns2", "c1"));
+  store_.RemoveBinding({"ns2", "west"});
+  EXPECT_FALSE(store_.MaySelect("ns2", "c1"));
+  store_.RemoveSet("all");
+  EXPECT_FALSE(store_.MaySelect("ns1", "c2")) << "the set is bound, and does not exist";
+}
+
+TEST_F(FleetStoreTest, ListenersHearOfDecisionsAndOfWhatANamespaceReaches) {
+  std::set<std::string> told;
+  store_.OnDecisions([&](const kube::ObjectKey& key) { told.insert(key.ns + "/" + key.name); });
+  auto hears = [&](const std::function<void()>& change) {
+    told.clear();
+    change();
+    std::string text;
+    for (const std::string& key : told) text += (text.empty() ? "" : " ") + key;
+    return text;
+  };
+  EXPECT_EQ(hears([&] { store_.Put(Page("ns1", "any", {{"c1"}})); }), "ns1/any");
+  EXPECT_EQ(hears([&] { store_.Put(Page("ns1", "any", {{"c1"}})); }), "");
+  PlacementDecision page = Page("ns1", "any", {{"c2"}});
+  page.resource_version = "11";
+  EXPECT_EQ(hears([&] { store_.PutWritten(page); }), "ns1/any");
+  EXPECT_EQ(hears([&] { store_.RemoveWritten({"ns1", "any-decision-1"}); }), "ns1/any");
+  EXPECT_EQ(hears([&] { store_.RemovePlacement({"ns1", "any"}); }), "ns1/any");
+
+  EXPECT_EQ(hears([&] { PutCluster("c1", kEast, Json::parse(R"([{"key": "k"}])")); }), "");
+  EXPECT_EQ(hears([&] { PutCluster("c1", kWest); }), "ns1/ ns2/");
+  EXPECT_EQ(hears([&] { store_.RemoveCluster("c1"); }), "ns1/ ns2/");
+  EXPECT_EQ(hears([&] { PutSet("west", "{}", 1); }), "");
+  EXPECT_EQ(hears([&] { store_.RemoveSet("west"); }), "ns2/");
+  EXPECT_EQ(hears([&] { Bind("ns3", "west"); }), "ns3/");
+  EXPECT_EQ(hears([&] { store_.RemoveBinding({"ns3", "west"}); }), "ns3/");
+}
+
 TEST_F(FleetStoreTest, DecisionsWakeTheirPlacementAlone) {
   EXPECT_EQ(Woken([&] { store_.Put(Page("ns1", "any", {{"c1"}})); }), "ns1/any");
   EXPECT_EQ(store_.fleet().decisions.at("c1"), 1);

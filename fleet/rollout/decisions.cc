@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/decisions.h"
 
+#include <algorithm>
 #include <charconv>
 #include <map>
+#include <utility>
+
+#include "fleet/api/names.h"
 
 namespace fleet {
 namespace {
@@ -16,19 +20,40 @@ int64_t IndexOf(const PlacementDecision& decision) {
   return number ? index : 0;
 }
 
+bool Counts(const PlacementDecision& decision, const Placement& placement) {
+  return decision.has_status && decision.ns == placement.ns &&
+         decision.placement == placement.name && !placement.uid.empty() &&
+         decision.owner_uid == placement.uid;
+}
+
+bool SelectsNone(const PlacementStatus& status) {
+  return status.number_of_selected_clusters == 0 &&
+         std::any_of(status.conditions.begin(), status.conditions.end(),
+                     [](const auto& condition) { return condition.type == kPlacementSatisfied; });
+}
+
 }  // namespace
 
-PlacementRollout RolloutOf(const PlacementRef& ref,
-                           std::span<const PlacementDecision* const> decisions) {
+PlacementRollout RolloutOf(const PlacementRef& ref, const Placement* placement,
+                           std::span<const PlacementDecision> decisions,
+                           const MaySelect& may_select) {
   PlacementRollout rollout{.name = ref.name, .strategy = ref.strategy, .decided = false};
+  if (placement == nullptr) return rollout;
+  rollout.decided = SelectsNone(placement->status);
   std::map<int64_t, DecidedGroup> groups;
-  for (const PlacementDecision* page : decisions) {
-    if (!page->has_status) continue;
+  for (const PlacementDecision& page : decisions) {
+    if (!Counts(page, *placement)) continue;
     rollout.decided = true;
-    DecidedGroup& group = groups[IndexOf(*page)];
-    group.index = IndexOf(*page);
-    if (group.name.empty()) group.name = page->group_name.value_or("");
-    for (const Decision& decision : page->decisions) group.clusters.push_back(decision.cluster);
+    DecidedGroup& group = groups[IndexOf(page)];
+    group.index = IndexOf(page);
+    if (group.name.empty()) group.name = page.group_name.value_or("");
+    for (const Decision& decision : page.decisions) {
+      if (may_select(decision.cluster)) {
+        group.clusters.push_back(decision.cluster);
+      } else {
+        ++rollout.ignored;
+      }
+    }
   }
   for (auto& [index, group] : groups) rollout.groups.push_back(std::move(group));
   return rollout;

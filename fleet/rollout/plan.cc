@@ -225,6 +225,7 @@ RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
   RolloutPlan plan;
   std::map<std::string, ClusterFailure> failures;
   for (const PlacementRollout& placement : placements) {
+    plan.ignored += placement.ignored;
     if (!placement.decided) {
       plan.undecided.push_back(placement.name);
       continue;

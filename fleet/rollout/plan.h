@@ -51,6 +51,8 @@ struct PlacementRollout {
   // then: the Placement may choose it.
   bool decided = true;
   std::vector<DecidedGroup> groups;
+  // Decisions about clusters that the namespace may not select.
+  int64_t ignored = 0;
 };
 
 // The work object of a cluster.
@@ -84,6 +86,7 @@ struct RolloutPlan {
   // clusters failed or timed out, and at most 2 may"
   std::vector<std::string> stopped;
   std::vector<std::string> undecided;  // the names of the Placements without decisions
+  int64_t ignored = 0;                 // as PlacementRollout::ignored, of all
   // When a deadline or minSuccessTime passes next. Absent: not before something changes.
   std::optional<kube::WallTime> look_again;
 

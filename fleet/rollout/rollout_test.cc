@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fleet/api/names.h"
+#include "fleet/api/placement.h"
 #include "fleet/rollout/decisions.h"
+#include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
 #include "fleet/rollout/work_writes.h"
 
@@ -13,7 +16,9 @@ namespace {
 using kube::Json;
 using kube::WallTime;
 using std::chrono::minutes;
+using ::testing::Contains;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
@@ -26,6 +31,29 @@ Json FleetJson() {
                    "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}}}],
                "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})");
 }
+
+Placement PlacementP() {
+  Placement placement;
+  placement.ns = "team";
+  placement.name = "p";
+  placement.uid = "u";
+  return placement;
+}
+
+// Of PlacementP().
+PlacementDecision Page(std::optional<std::string> index, const std::string& name,
+                       std::vector<std::string> clusters) {
+  PlacementDecision page{.ns = "team",
+                         .owner_uid = "u",
+                         .placement = "p",
+                         .group_index = std::move(index),
+                         .group_name = name,
+                         .has_status = true};
+  for (std::string& cluster : clusters) page.decisions.push_back({.cluster = std::move(cluster)});
+  return page;
+}
+
+const MaySelect kEveryCluster = [](const std::string&) { return true; };
 
 // A hub: one FleetPodPlacement, its decisions, and the work objects as JSON, as they are stored.
 class Hub {
@@ -45,12 +73,11 @@ class Hub {
       states[cluster] = read[cluster].state;
     }
     std::vector<PlacementRollout> placements;
-    PlacementDecision page{.group_index = "0", .has_status = true};
-    for (const std::string& cluster : chosen) page.decisions.push_back({.cluster = cluster});
-    std::vector<const PlacementDecision*> pages;
-    if (!chosen.empty()) pages.push_back(&page);
+    std::vector<PlacementDecision> pages;
+    if (!chosen.empty()) pages.push_back(Page("0", "", chosen));
+    const Placement placement = PlacementP();
     for (const PlacementRef& ref : parsed.spec.placements)
-      placements.push_back(RolloutOf(ref, pages));
+      placements.push_back(RolloutOf(ref, &placement, pages, kEveryCluster));
     if (parsed.deleting) placements.clear();
     RolloutPlan plan = PlanRollout(placements, states, HashOf(parsed.spec), now);
     std::vector<std::string> done;
@@ -239,21 +266,78 @@ TEST(StatusTest, AWrongSpecChangesOnlyTheConditionAccepted) {
   EXPECT_EQ(status.conditions[0].message, "spec.adopt: must be true or false");
 }
 
-PlacementDecision Page(std::optional<std::string> index, const std::string& name,
-                       std::vector<std::string> clusters, bool has_status = true) {
-  PlacementDecision page{
-      .group_index = std::move(index), .group_name = name, .has_status = has_status};
-  for (std::string& cluster : clusters) page.decisions.push_back({.cluster = std::move(cluster)});
-  return page;
+TEST(StatusTest, DecisionsThatDoNotCountAreNamed) {
+  FleetPodPlacement fleet = *FleetPodPlacement::FromJson(FleetJson());
+  RolloutPlan plan;
+  plan.ignored = 2;
+  FleetPodPlacementStatus status = StatusOf(fleet, &plan, kStart);
+  EXPECT_THAT(FindCondition(status, kRolledOut)->message,
+              HasSubstr("ignored: 2 decisions about clusters"));
+}
+
+TEST(StatusTest, TheStateIsThatOfTheCondition) {
+  struct Row {
+    std::string_view reason;
+    const char* state;
+  };
+  const Row kRows[] = {{kReasonProgressing, "progressing"},
+                       {kReasonSucceeded, "succeeded"},
+                       {kReasonFailed, "failed"},
+                       {kReasonStopped, "stopped"},
+                       {kReasonNoDecisions, "undecided"},
+                       {"Other", "progressing"}};
+  FleetPodPlacement fleet = *FleetPodPlacement::FromJson(FleetJson());
+  EXPECT_EQ(RolloutStateOf(fleet), "progressing");
+  for (const Row& row : kRows) {
+    fleet.status.conditions = {
+        {.type = std::string(kRolledOut), .reason = std::string(row.reason)}};
+    EXPECT_EQ(RolloutStateOf(fleet), row.state);
+    EXPECT_THAT(kRolloutStates, Contains(std::string_view(row.state)));
+  }
+  fleet.problems.push_back({"spec", "is wrong"});
+  EXPECT_EQ(RolloutStateOf(fleet), "invalid");
+  fleet.deleting = true;
+  EXPECT_EQ(RolloutStateOf(fleet), "deleting");
+}
+
+TEST(EventsTest, OneForEachChange) {
+  auto status = [](std::string_view type, std::string_view reason, const char* hash) {
+    FleetPodPlacementStatus made{.hash = hash};
+    made.conditions = {
+        {.type = std::string(type), .reason = std::string(reason), .message = "why"}};
+    return made;
+  };
+  auto events = [](const FleetPodPlacementStatus& before, const FleetPodPlacementStatus& after) {
+    std::string text;
+    for (const RolloutEvent& event : RolloutEventsOf(before, after)) {
+      text += event.warning ? "Warning " : "Normal ";
+      text += std::string(event.reason) + " " + event.message;
+    }
+    return text;
+  };
+  const auto none = FleetPodPlacementStatus{.hash = "1"};
+  const auto stopped = status(kRolledOut, kReasonStopped, "1");
+  const auto failed = status(kRolledOut, kReasonFailed, "1");
+  const auto succeeded = status(kRolledOut, kReasonSucceeded, "1");
+  const auto invalid = status(kAccepted, kReasonInvalid, "1");
+  EXPECT_EQ(events(none, stopped), "Warning RolloutStopped why");
+  EXPECT_EQ(events(stopped, stopped), "");
+  EXPECT_EQ(events(stopped, status(kRolledOut, kReasonStopped, "2")),
+            "Warning RolloutStopped why");
+  EXPECT_EQ(events(stopped, status(kRolledOut, kReasonProgressing, "1")), "");
+  EXPECT_EQ(events(stopped, failed), "Warning RolloutFailed why");
+  EXPECT_EQ(events(failed, succeeded), "Normal RolloutSucceeded why");
+  EXPECT_EQ(events(none, invalid), "Warning InvalidSpec why");
+  EXPECT_EQ(events(invalid, status(kAccepted, kReasonInvalid, "2")), "");
 }
 
 TEST(DecisionsTest, PagesOfAnIndexAreOneGroup) {
   std::vector<PlacementDecision> pages = {Page("10", "", {"z"}),      Page("2", "canary", {"b"}),
                                           Page("2", "canary", {"a"}), Page({}, "", {"x"}),
-                                          Page("-1", "", {"y"}),      Page("3", "", {"w"}, false)};
-  std::vector<const PlacementDecision*> pointers;
-  for (const PlacementDecision& page : pages) pointers.push_back(&page);
-  PlacementRollout rollout = RolloutOf({.name = "p"}, pointers);
+                                          Page("-1", "", {"y"}),      Page("3", "", {"w"})};
+  pages.back().has_status = false;
+  const Placement placement = PlacementP();
+  PlacementRollout rollout = RolloutOf({.name = "p"}, &placement, pages, kEveryCluster);
   EXPECT_TRUE(rollout.decided);
   ASSERT_THAT(rollout.groups, SizeIs(3));
   EXPECT_THAT(rollout.groups[0].clusters, ElementsAre("x", "y"));
@@ -263,13 +347,67 @@ TEST(DecisionsTest, PagesOfAnIndexAreOneGroup) {
   EXPECT_EQ(rollout.groups[2].index, 10);
 }
 
-TEST(DecisionsTest, WithoutAStatusNothingIsDecided) {
-  PlacementDecision page = Page("0", "", {}, false);
-  const PlacementDecision* pointer = &page;
-  EXPECT_FALSE(RolloutOf({.name = "p"}, {&pointer, 1}).decided);
-  EXPECT_FALSE(RolloutOf({.name = "p"}, {}).decided);
-  page.has_status = true;
-  EXPECT_TRUE(RolloutOf({.name = "p"}, {&pointer, 1}).decided);
+TEST(DecisionsTest, OnlyThePlacementsOwnDecisionsCountAndOnlyClustersThatItMaySelect) {
+  struct Row {
+    const char* name;
+    std::function<void(Placement& placement, PlacementDecision& page)> change;
+    bool decided;
+    std::vector<std::string> clusters;
+    int64_t ignored;
+  };
+  const Row kRows[] = {
+      {"its own", [](auto&, auto&) {}, true, {"c1"}, 2},
+      {"no status", [](auto&, auto& page) { page.has_status = false; }, false, {}, 0},
+      {"no label", [](auto&, auto& page) { page.placement = ""; }, false, {}, 0},
+      {"of another Placement", [](auto&, auto& page) { page.placement = "q"; }, false, {}, 0},
+      {"no owner", [](auto&, auto& page) { page.owner_uid = ""; }, false, {}, 0},
+      {"of an earlier Placement", [](auto&, auto& page) { page.owner_uid = "old"; }, false, {}, 0},
+      {"of another namespace", [](auto&, auto& page) { page.ns = "other"; }, false, {}, 0},
+      {"no uid at all",
+       [](auto& placement, auto& page) { placement.uid = page.owner_uid = ""; },
+       false,
+       {},
+       0},
+      {"being deleted", [](auto&, auto& page) { page.deleting = true; }, true, {"c1"}, 2},
+      {"empty", [](auto&, auto& page) { page.decisions.clear(); }, true, {}, 0},
+      {"of a Placement that selects none, and without a status",
+       [](auto& placement, auto& page) {
+         page.has_status = false;
+         placement.status.conditions = {{.type = std::string(kPlacementSatisfied)}};
+       },
+       true,
+       {},
+       0},
+      {"of a Placement that selects some, and without a status",
+       [](auto& placement, auto& page) {
+         page.has_status = false;
+         placement.status.conditions = {{.type = std::string(kPlacementSatisfied)}};
+         placement.status.number_of_selected_clusters = 1;
+       },
+       false,
+       {},
+       0},
+  };
+  const MaySelect only_c1 = [](const std::string& cluster) { return cluster == "c1"; };
+  for (const Row& row : kRows) {
+    Placement placement = PlacementP();
+    PlacementDecision page = Page("0", "", {"c1", "unbound", "../kube-system"});
+    row.change(placement, page);
+    PlacementRollout rollout = RolloutOf({.name = "p"}, &placement, {&page, 1}, only_c1);
+    EXPECT_EQ(rollout.decided, row.decided) << row.name;
+    std::vector<std::string> clusters;
+    for (const DecidedGroup& group : rollout.groups)
+      clusters.insert(clusters.end(), group.clusters.begin(), group.clusters.end());
+    EXPECT_EQ(clusters, row.clusters) << row.name;
+    EXPECT_EQ(rollout.ignored, row.ignored) << row.name;
+  }
+}
+
+TEST(DecisionsTest, WithoutAPlacementNothingIsDecided) {
+  PlacementDecision page = Page("0", "", {"c1"});
+  EXPECT_FALSE(RolloutOf({.name = "p"}, nullptr, {&page, 1}, kEveryCluster).decided);
+  const Placement placement = PlacementP();
+  EXPECT_FALSE(RolloutOf({.name = "p"}, &placement, {}, kEveryCluster).decided);
 }
 
 }  // namespace

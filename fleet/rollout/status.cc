@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/status.h"
 
+#include <utility>
+
 #include "kube/base/join.h"
 
 namespace fleet {
@@ -9,6 +11,14 @@ namespace {
 std::string Clusters(int64_t number) {
   return std::to_string(number) + (number == 1 ? " cluster" : " clusters");
 }
+
+// Reasons of kRolledOut, and the states.
+constexpr std::pair<std::string_view, std::string_view> kStates[] = {
+    {kReasonProgressing, "progressing"},
+    {kReasonSucceeded, "succeeded"},
+    {kReasonFailed, "failed"},
+    {kReasonStopped, "stopped"},
+    {kReasonNoDecisions, "undecided"}};
 
 // "1 of 3 clusters succeeded, 1 failed, 1 waiting"
 std::string Summary(const RolloutCounts& counts) {
@@ -46,6 +56,11 @@ api::Condition RolledOut(const RolloutPlan& plan) {
   } else {
     condition.reason = kReasonProgressing;
   }
+  if (plan.ignored > 0) {
+    condition.message += "; ignored: " + std::to_string(plan.ignored) +
+                         (plan.ignored == 1 ? " decision" : " decisions") +
+                         " about clusters that do not exist or are in no cluster set bound here";
+  }
   return condition;
 }
 
@@ -76,6 +91,24 @@ FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPl
   status.failures = plan->failures;
   set(RolledOut(*plan));
   return status;
+}
+
+const api::Condition* FindCondition(const FleetPodPlacementStatus& status, std::string_view type) {
+  for (const api::Condition& condition : status.conditions) {
+    if (condition.type == type) return &condition;
+  }
+  return nullptr;
+}
+
+std::string_view RolloutStateOf(const FleetPodPlacement& fleet) {
+  if (fleet.deleting) return "deleting";
+  if (!fleet.problems.empty()) return "invalid";
+  const api::Condition* rolled_out = FindCondition(fleet.status, kRolledOut);
+  std::string_view reason = rolled_out == nullptr ? kReasonProgressing : rolled_out->reason;
+  for (const auto& [of, state] : kStates) {
+    if (reason == of) return state;
+  }
+  return "progressing";
 }
 
 }  // namespace fleet

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// StatusOf() - the status of a FleetPodPlacement after a plan.
+// StatusOf() - the status of a FleetPodPlacement after a plan; and what a status says in one word.
 #pragma once
 
+#include <array>
+#include <string_view>
+
+#include "api/conditions.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/rollout/plan.h"
 #include "kube/base/clock.h"
@@ -12,5 +16,13 @@ namespace fleet {
 // changes, as the clusters keep what they have. Without a change, the result equals fleet.status.
 FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPlan* plan,
                                  kube::WallTime now);
+
+// One of kRolloutStates, by the stored status.
+inline constexpr std::array<std::string_view, 7> kRolloutStates = {
+    "progressing", "succeeded", "failed", "stopped", "undecided", "invalid", "deleting"};
+std::string_view RolloutStateOf(const FleetPodPlacement& fleet);
+
+// nullptr if there is none of this type.
+const api::Condition* FindCondition(const FleetPodPlacementStatus& status, std::string_view type);
 
 }  // namespace fleet

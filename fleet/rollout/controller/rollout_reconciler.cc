@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
 #include "kube/client/typed.h"
 
@@ -28,6 +29,17 @@ constexpr std::chrono::hours kMaxWait{1};
 bool HasFinalizer(const FleetPodPlacement& fleet) {
   return std::find(fleet.finalizers.begin(), fleet.finalizers.end(), kFleetFinalizer) !=
          fleet.finalizers.end();
+}
+
+kube::core::ObjectReference ReferenceOf(const FleetPodPlacement& fleet) {
+  kube::core::ObjectReference reference;
+  reference.set_api_version(kFleetPodPlacements.ApiVersion());
+  reference.set_kind(std::string(kFleetPodPlacements.kind));
+  reference.set_namespace_(fleet.ns);
+  reference.set_name(fleet.name);
+  reference.set_uid(fleet.uid);
+  reference.set_resource_version(fleet.resource_version);
+  return reference;
 }
 
 Outcome NextAt(const std::optional<WallTime>& next, WallTime now) {
@@ -53,6 +65,10 @@ RolloutPlan RolloutReconciler::Plan(const FleetPodPlacement& fleet) const {
 }
 
 Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
+  // A pass takes milliseconds of CPU: between two of them, other tasks get their turn.
+  kube::Executor executor = co_await boost::asio::this_coro::executor;
+  co_await boost::asio::post(executor, boost::asio::use_awaitable);
+
   std::shared_ptr<const FleetPodPlacement> fleet = store_.Find(request.key);
   if (fleet == nullptr) co_return Outcome::Done();
   if (fleet->deleting && !HasFinalizer(*fleet)) co_return Outcome::Done();
@@ -150,6 +166,8 @@ Async<> RolloutReconciler::WriteStatus(const FleetPodPlacement& fleet, const Rol
                                  std::move(patch), std::move(subresource));
   if (IsNotFound(stored)) co_return Ok();  // it was deleted meanwhile
   if (!stored) co_return stored.error().Prefix("write the status");
+  for (RolloutEvent& event : RolloutEventsOf(fleet.status, status))
+    events_.Record(ReferenceOf(fleet), event.warning, event.reason, std::move(event.message));
   Result<FleetPodPlacement> read = FleetPodPlacement::FromJson(stored->body());
   if (!read) co_return read.error();
   store_.PutWritten(std::move(*read));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // RolloutReconciler: plans the rollout of one FleetPodPlacement and writes what differs: the work
-// objects in the clusters' namespaces, then the status. Nothing differs, nothing is written.
+// objects in the clusters' namespaces, the status, then events about what it says. Nothing differs,
+// nothing is written.
 //
 // A work object that cannot be written stops no other one; its error is retried. The finalizer of
 // the FleetPodPlacement comes before its first work object, and goes when the last one is gone.
@@ -17,6 +18,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 
 namespace fleet {
@@ -25,7 +27,10 @@ namespace fleet {
 class RolloutDecisions {
  public:
   virtual ~RolloutDecisions() = default;
-  // See RolloutOf(): only clusters that exist.
+  // Resumes when all Placements, PlacementDecisions and clusters are known. Before, a plan would
+  // remove what it does not know. Errors: kCancelled.
+  virtual kube::Async<> WaitForSync() = 0;
+  // See RolloutOf().
   virtual PlacementRollout DecidedBy(const std::string& ns, const PlacementRef& ref) const = 0;
 };
 
@@ -33,8 +38,8 @@ class RolloutReconciler final : public kube::Reconciler {
  public:
   // All outlive this.
   RolloutReconciler(kube::Client& client, kube::Clock& clock, RolloutStore& store,
-                    const RolloutDecisions& decisions)
-      : client_(client), clock_(clock), store_(store), decisions_(decisions) {}
+                    const RolloutDecisions& decisions, kube::EventRecorder& events)
+      : client_(client), clock_(clock), store_(store), decisions_(decisions), events_(events) {}
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
@@ -50,6 +55,7 @@ class RolloutReconciler final : public kube::Reconciler {
   kube::Clock& clock_;
   RolloutStore& store_;
   const RolloutDecisions& decisions_;
+  kube::EventRecorder& events_;
 };
 
 }  // namespace fleet

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "fleet/rollout/controller/rollout_store.h"
+#include "kube/controller/event_recorder.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -30,6 +31,7 @@ const ObjectKey kWeb{"team", "web"};
 
 class FixedDecisions final : public RolloutDecisions {
  public:
+  kube::Async<> WaitForSync() override { co_return kube::Ok(); }
   PlacementRollout DecidedBy(const std::string& ns, const PlacementRef& ref) const override {
     EXPECT_EQ(ns, "team");
     PlacementRollout rollout{.name = ref.name, .strategy = ref.strategy, .decided = decided};
@@ -106,7 +108,8 @@ class RolloutReconcilerTest : public testing::Test {
   FixedDecisions decisions_;
   std::vector<std::string> woken_;
   RolloutStore store_{[this](const ObjectKey& fleet) { woken_.push_back(fleet.ToString()); }};
-  RolloutReconciler reconciler_{api_, clock_, store_, decisions_};
+  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
+  RolloutReconciler reconciler_{api_, clock_, store_, decisions_, events_};
 };
 
 TEST_F(RolloutReconcilerTest, RollsOutAndWritesNothingTwice) {
@@ -137,6 +140,40 @@ TEST_F(RolloutReconcilerTest, RollsOutAndWritesNothingTwice) {
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(*outcome, Outcome::Done());
   EXPECT_EQ(Condition(kRolledOut), "True Succeeded");
+}
+
+TEST_F(RolloutReconcilerTest, AStoppedRolloutIsOneEvent) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(events_.size(), 0u);
+  std::string hash =
+      kube::StringAt(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), "spec.hash");
+  Change("c1", {{"status", {{"hash", hash}, {"phase", "Failed"}}}});
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Condition(kRolledOut), "False Stopped");
+  EXPECT_EQ(events_.size(), 1u);
+  Change("c2", {{"status", {{"hash", hash}, {"phase", "Failed"}}}});
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Fleet()["status"]["failed"], 2);
+  EXPECT_EQ(events_.size(), 1u);
+}
+
+TEST_F(RolloutReconcilerTest, AWorkThatLostItsLabelsIsNotOverwritten) {
+  Create();
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Json work = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
+  work["metadata"]["labels"] = {{std::string(kWorkNamespaceLabel), "other"},
+                                {std::string(kWorkNameLabel), "web"}};
+  api_.UpdateJson(kPodPlacementWorks, work);
+  Watch();
+  work = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
+  EXPECT_EQ(store_.WorksOf(kWeb).count("c1"), 0u);
+  EXPECT_THAT(Reconcile(), FailsWith(Code::kAlreadyExists));
+  EXPECT_EQ(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), work);
 }
 
 TEST_F(RolloutReconcilerTest, OneClusterThatCannotBeWrittenStopsNoOther) {
@@ -220,7 +257,11 @@ TEST_F(RolloutReconcilerTest, TheStoreWakesWhomAChangeConcerns) {
   EXPECT_THAT(woken_, ElementsAre("team/web"));
   store_.PlacementChanged({"team", "other"});
   store_.PlacementChanged({"other", "p"});
+  store_.PlacementChanged({"other", ""});
   EXPECT_THAT(woken_, ElementsAre("team/web"));
+  store_.PlacementChanged({"team", ""});
+  EXPECT_THAT(woken_, ElementsAre("team/web", "team/web"));
+  woken_ = {"team/web"};
 
   Succeed("c1");
   Watch();

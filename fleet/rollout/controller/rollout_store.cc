@@ -51,9 +51,13 @@ void RolloutStore::PutWritten(FleetPodPlacement fleet) {
 void RolloutStore::RemoveFleet(const ObjectKey& fleet) { fleets_.erase(fleet); }
 
 ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
-  // Others may use the labels, in a namespace that is theirs.
+  // Others may use the labels, in a namespace that is theirs. An object that lost its labels is not
+  // written any more: a creation finds the name taken, and says so.
   ObjectKey owner{work.owner_ns, work.owner_name};
-  if (owner.name.empty() || work.name != WorkName(owner.ns, owner.name)) return {};
+  if (owner.name.empty() || work.name != WorkName(owner.ns, owner.name)) {
+    RemoveWork({work.ns, work.name});
+    return {};
+  }
   auto [stored, added] = works_[owner].try_emplace(work.ns);
   if (!added && stored->second.uid == work.uid &&
       IsKnown(stored->second.resource_version, work.resource_version))
@@ -80,12 +84,13 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
 }
 
 void RolloutStore::PlacementChanged(const ObjectKey& placement) {
-  for (const auto& [key, fleet] : fleets_) {
-    if (key.ns != placement.ns) continue;
-    const auto& refs = fleet->spec.placements;
-    if (std::any_of(refs.begin(), refs.end(),
+  for (auto next = fleets_.lower_bound({placement.ns, ""});
+       next != fleets_.end() && next->first.ns == placement.ns; ++next) {
+    const auto& refs = next->second->spec.placements;
+    if (placement.name.empty() ||
+        std::any_of(refs.begin(), refs.end(),
                     [&](const PlacementRef& ref) { return ref.name == placement.name; }))
-      WakeOne(key);
+      WakeOne(next->first);
   }
 }
 

@@ -30,7 +30,7 @@ class RolloutStore {
   void Put(const PodPlacementWork& work);
   void RemoveFleet(const kube::ObjectKey& fleet);
   void RemoveWork(const kube::ObjectKey& work);
-  // The decisions of a Placement changed.
+  // The decisions of a Placement changed; without a name: perhaps those of all in the namespace.
   void PlacementChanged(const kube::ObjectKey& placement);
 
   // What this process has written itself, so that the next pass knows it before the watch does.
@@ -45,15 +45,19 @@ class RolloutStore {
   std::shared_ptr<const FleetPodPlacement> Find(const kube::ObjectKey& fleet) const;
   // The work objects of a FleetPodPlacement, which need not exist any more.
   const Works& WorksOf(const kube::ObjectKey& fleet) const;
+  template <class Visit>
+  void ForEachFleet(const Visit& visit) const {
+    for (const auto& [key, fleet] : fleets_) visit(*fleet);
+  }
 
  private:
   void WakeOne(const kube::ObjectKey& fleet);
-  // Returns: the owner; a key without a name if it has none, or this version is known.
+  // Returns: the owner; a key without a name if this version is known, or it is nobody's.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
 
   Wake wake_;
   bool complete_ = false;
-  std::unordered_map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;
+  std::map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;  // by namespace
   std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement
   std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
 };

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/rollout/controller/rollouts.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <string>
+#include <vector>
+
+#include "fleet/rollout/controller/rollout_metrics.h"
+#include "fleet/rollout/status.h"
+#include "kube/base/notifier.h"
+#include "kube/base/task_group.h"
+#include "kube/metrics/metrics.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/run.h"
+
+namespace fleet {
+namespace {
+
+using kube::Error;
+using kube::Json;
+using kube::ObjectKey;
+using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+// Decisions that are known when the test says so.
+class LaterDecisions final : public RolloutDecisions {
+ public:
+  kube::Async<> WaitForSync() override {
+    while (!known_) {
+      kube::Result<> waited = co_await changed_.Wait();
+      if (!waited) co_return waited.error();
+    }
+    co_return kube::Ok();
+  }
+  PlacementRollout DecidedBy(const std::string&, const PlacementRef& ref) const override {
+    EXPECT_TRUE(known_);
+    PlacementRollout rollout{.name = ref.name, .strategy = ref.strategy};
+    rollout.groups.push_back({.clusters = clusters});
+    return rollout;
+  }
+  void Know(std::vector<std::string> known) {
+    clusters = std::move(known);
+    known_ = true;
+    changed_.NotifyAll();
+  }
+  std::vector<std::string> clusters;
+
+ private:
+  bool known_ = false;
+  kube::Notifier changed_;
+};
+
+// The FleetPodPlacement team/web, whose Placement is "p".
+class RolloutsTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    api_.CreateJson(kFleetPodPlacements, Json::parse(R"({
+        "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
+        "metadata": {"name": "web", "namespace": "team", "generation": 1},
+        "spec": {"placements": [{"name": "p"}],
+                 "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})"));
+  }
+  ~RolloutsTest() override { (void)kube::Run(io_, tasks_.Stop(clock_, 0s)); }
+
+  // What a hub of before has given to c1.
+  void GiveWork() {
+    api_.CreateJson(kPodPlacementWorks, Json::parse(R"({
+        "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "PodPlacementWork",
+        "metadata": {"name": "team.web", "namespace": "c1", "labels": {
+            "fleet.multiarch.openshift.io/namespace": "team",
+            "fleet.multiarch.openshift.io/name": "web"}},
+        "spec": {"hash": "old", "givenAt": "2026-01-01T00:00:00Z", "objects": []}})"));
+  }
+  void Pass(kube::Duration time) {
+    clock_.Advance(time);
+    kube::Drain(io_);
+  }
+  void Start() {
+    rollouts_.Start(tasks_);
+    kube::Drain(io_);
+  }
+  // The namespaces of the work objects.
+  std::vector<std::string> Works() {
+    std::vector<std::string> clusters;
+    for (const Json& work : api_.ListJson(kPodPlacementWorks))
+      clusters.push_back(kube::StringAt(work, "metadata.namespace"));
+    return clusters;
+  }
+  int Writes() {
+    int writes = 0;
+    for (const std::string& call : api_.calls())
+      writes += !call.starts_with("GET ") && !call.starts_with("WATCH ");
+    return writes;
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
+  LaterDecisions decisions_;
+  Rollouts rollouts_{{api_, clock_, events_, decisions_}, 2};
+};
+
+TEST_F(RolloutsTest, NothingIsRemovedBeforeTheDecisionsAreKnown) {
+  GiveWork();
+  Start();
+  rollouts_.PlacementChanged({"team", "p"});
+  for (int i = 0; i < 20; ++i) Pass(1s);
+  EXPECT_EQ(Writes(), 0);
+
+  decisions_.Know({"c1"});
+  kube::Drain(io_);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  EXPECT_EQ(api_.CountCalls("DELETE "), 0);
+  EXPECT_EQ(api_.CountCalls("PATCH /apis/multiarch.openshift.io/v1alpha1/namespaces/c1/"), 1);
+
+  // At rest.
+  int writes = Writes();
+  for (int i = 0; i < 20; ++i) Pass(10s);
+  EXPECT_EQ(Writes(), writes);
+}
+
+TEST_F(RolloutsTest, NothingIsPlannedBeforeTheWorksAreKnown) {
+  GiveWork();
+  decisions_.Know({"c1", "c2"});
+  // The CRD does not exist yet.
+  api_.FailNext(Error::FromHttpStatus(404, "NotFound", "no such kind"),
+                "WATCH /apis/multiarch.openshift.io/v1alpha1/podplacementworks", 3);
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_EQ(Writes(), 0);
+  for (int i = 0; i < 100 && Works().size() < 2; ++i) Pass(1s);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
+  EXPECT_EQ(api_.CountCalls("POST "), 1) << "the one of c1 was known";
+}
+
+TEST_F(RolloutsTest, ChangesOfDecisionsArePlannedOnce) {
+  decisions_.Know({"c1"});
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c1"));
+  int writes = Writes();
+  for (const char* cluster : {"c2", "c3"}) {
+    decisions_.clusters.push_back(cluster);
+    rollouts_.PlacementChanged({"team", "p"});
+    Pass(50ms);
+  }
+  EXPECT_EQ(Writes(), writes);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3"));
+  EXPECT_EQ(Writes(), writes + 3) << "two works, one status";
+  decisions_.clusters.clear();
+  rollouts_.PlacementChanged({"team", ""});
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), IsEmpty());
+}
+
+TEST_F(RolloutsTest, MetricsAreThereFromTheStart) {
+  kube::Metrics metrics;
+  const RolloutStore* store = nullptr;
+  AddRolloutMetrics(metrics, [&] { return store; });
+  for (std::string_view state : kRolloutStates) {
+    EXPECT_THAT(metrics.Render(),
+                HasSubstr("mto_fleet_rollouts{state=\"" + std::string(state) + "\"} 0"));
+  }
+  decisions_.Know({"c1"});
+  Start();
+  Pass(kRolloutCoalesce);
+  store = &rollouts_.store();
+  EXPECT_THAT(metrics.Render(), HasSubstr("mto_fleet_rollouts{state=\"progressing\"} 1"));
+  store = nullptr;
+  EXPECT_THAT(metrics.Render(), HasSubstr("mto_fleet_rollouts{state=\"progressing\"} 0"));
+}
+
+}  // namespace
+}  // namespace fleet

@@ -27,13 +27,18 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       controller_({.name = kPlacementController,
                    .workers = options_.workers,
                    .queue = {.max_delay = kMaxBackoff}},
-                  reconciler_, parts_.clock, parts_.observer) {
+                  reconciler_, parts_.clock, parts_.observer),
+      decisions_(store_, watch_),
+      rollouts_({parts_.client, parts_.clock, parts_.events, decisions_, parts_.rollout_observer},
+                options_.workers) {
+  store_.OnDecisions([this](const ObjectKey& key) { rollouts_.PlacementChanged(key); });
   parts_.current = this;
 }
 
 boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   watch_.Start(tasks);
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
+  rollouts_.Start(tasks);
   co_return;
 }
 

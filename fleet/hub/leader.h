@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: the work of the hub's replica that holds the Lease: watches, the store, and the
-// reconciliation of Placements. Changes that come within kCoalesce are decided about once.
+// Leader: the work of the hub's replica that holds the Lease: watches, the store, the
+// reconciliation of Placements, and rollouts. Changes that come within kCoalesce are decided about
+// once.
 #pragma once
 
 #include <chrono>
@@ -12,6 +13,8 @@
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/placement_reconciler.h"
+#include "fleet/hub/store_decisions.h"
+#include "fleet/rollout/controller/rollouts.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -28,7 +31,7 @@ inline constexpr char kPlacementController[] = "placement";
 inline constexpr std::chrono::milliseconds kCoalesce{200};
 
 struct LeaderOptions {
-  // Placements that are written at a time.
+  // Placements, and FleetPodPlacements, that are written at a time.
   int workers = 8;
   PlacementReconcilerOptions reconciler;
 };
@@ -43,8 +46,9 @@ struct LeaderParts {
   kube::Clock& clock;
   kube::EventRecorder& events;
   cel::EvaluatorThread& evaluator;
-  // May be null.
+  // Of kPlacementController and kRolloutController; may be null.
   kube::ControllerObserver* observer = nullptr;
+  kube::ControllerObserver* rollout_observer = nullptr;
 };
 
 class Leader final : public kube::Term {
@@ -56,9 +60,10 @@ class Leader final : public kube::Term {
   // Term
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
 
-  // Whether Placements wait for a worker.
-  bool busy() { return controller_.queue().size() > 0; }
+  // Whether Placements or FleetPodPlacements wait for a worker.
+  bool busy() { return controller_.queue().size() > 0 || rollouts_.busy(); }
   const FleetStore& store() const { return store_; }
+  const RolloutStore& rollouts() const { return rollouts_.store(); }
   // As Explain() (explain.h). A task of the term: the caller may outlive it.
   kube::Async<kube::Json> Answer(kube::ObjectKey placement, std::optional<kube::Json> simulated);
 
@@ -76,6 +81,8 @@ class Leader final : public kube::Term {
   ClusterCel cel_;
   PlacementReconciler reconciler_;
   kube::Controller controller_;
+  StoreDecisions decisions_;
+  Rollouts rollouts_;
 };
 
 }  // namespace fleet

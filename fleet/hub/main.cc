@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // hub: turns Placements into PlacementDecisions, beside OCM's placement controller or instead of
-// it. Of several replicas, the one that holds the Lease works (leader.h).
+// it, and rolls FleetPodPlacements out. Of several replicas, the one that holds the Lease works
+// (leader.h).
 #include <gflags/gflags.h>
 
 #include <memory>
@@ -14,6 +15,8 @@
 #include "fleet/cel/evaluator_thread.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
+#include "fleet/rollout/controller/rollout_metrics.h"
+#include "fleet/rollout/controller/rollouts.h"
 #include "kube/base/app.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
@@ -50,7 +53,9 @@ DEFINE_string(spread, "enforce",
 DEFINE_validator(spread, [](const char*, const std::string& value) {
   return value == "enforce" || value == "ignore";
 });
-DEFINE_int32(workers, 8, "Placements whose decisions are written at a time.");
+DEFINE_int32(workers, 8,
+             "Placements whose decisions are written at a time, and FleetPodPlacements whose work "
+             "objects are.");
 DEFINE_string(cel_evaluator, "/cel-evaluator",
               "Path of the program that evaluates celSelectors (//fleet/cel/evaluator). It is "
               "started when the first Placement needs it.");
@@ -104,6 +109,8 @@ void AddStoreMetrics(kube::Metrics& metrics, Leader*& current) {
     clusters.Set(store == nullptr ? 0 : static_cast<double>(store->fleet().clusters.size()));
     placements.Set(store == nullptr ? 0 : static_cast<double>(store->placements()));
   });
+  AddRolloutMetrics(metrics,
+                    [&current] { return current == nullptr ? nullptr : &current->rollouts(); });
 }
 
 Async<> Serve(App& app) {
@@ -144,10 +151,12 @@ Async<> Serve(App& app) {
   // Work, while this replica holds the Lease.
   kube::ControllerMetrics controller_metrics(metrics, app.clock(), kPlacementController,
                                              FLAGS_workers);
+  kube::ControllerMetrics rollout_metrics(metrics, app.clock(), kRolloutController, FLAGS_workers);
   AddStoreMetrics(metrics, leader);
   cel::EvaluatorOptions evaluator_options{.program = FLAGS_cel_evaluator};
   cel::EvaluatorThread evaluator(app.clock(), std::move(evaluator_options));
-  LeaderParts parts{leader, **client, app.clock(), events, evaluator, &controller_metrics};
+  LeaderParts parts{leader,    **client,            app.clock(),     events,
+                    evaluator, &controller_metrics, &rollout_metrics};
   LeaderOptions options = OptionsFromFlags();
   kube::Leadership leadership(app, **client,
                               {.ns = FLAGS_namespace,
@@ -170,7 +179,8 @@ Async<> Serve(App& app) {
 
 int main(int argc, char** argv) {
   return kube::RunApp({.name = fleet::kName,
-                       .summary = "Turns Placements into PlacementDecisions.",
+                       .summary =
+                           "Turns Placements into PlacementDecisions, rolls FleetPodPlacements out.",
                        .version = api::kVersion,
                        .argc = argc,
                        .argv = argv},

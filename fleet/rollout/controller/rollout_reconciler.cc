@@ -2,6 +2,7 @@
 #include "fleet/rollout/controller/rollout_reconciler.h"
 
 #include <algorithm>
+#include <boost/asio/post.hpp>
 #include <chrono>
 #include <optional>
 #include <utility>

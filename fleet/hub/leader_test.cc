@@ -21,6 +21,9 @@ namespace {
 using kube::Code;
 using kube::Json;
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 constexpr char kEvaluator[] = "fleet/cel/evaluator/evaluator";
 
@@ -64,6 +67,13 @@ class LeaderTest : public testing::Test {
       clock_.Advance(kCoalesce);
       return done();
     });
+  }
+  // The clusters that have a work object.
+  std::vector<std::string> Works() {
+    std::vector<std::string> clusters;
+    for (const Json& work : api_.ListJson(kPodPlacementWorks))
+      clusters.push_back(kube::StringAt(work, "metadata.namespace"));
+    return clusters;
   }
   size_t Decided(const std::string& placement) {
     size_t clusters = 0;
@@ -170,6 +180,93 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
     const Json* conditions = kube::Find(typo, "status.conditions");
     return conditions != nullptr && conditions->at(0)["reason"] == kMisconfigured;
   }));
+}
+
+// A FleetPodPlacement "web" in `ns` of the Placement.
+Json FleetOf(const std::string& ns, const std::string& placement) {
+  Json reference = {{"name", placement}};
+  Json config = {{"spec", {{"logVerbosity", "Normal"}}}};
+  Json metadata = {{"name", "web"}, {"namespace", ns}, {"generation", 1}};
+  return {{"apiVersion", kFleetPodPlacements.ApiVersion()},
+          {"kind", "FleetPodPlacement"},
+          {"metadata", metadata},
+          {"spec",
+           {{"placements", Json::array({reference})}, {"clusterPodPlacementConfig", config}}}};
+}
+
+TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
+  api_.CreateJson(kFleetPodPlacements, FleetOf("ns", "q"));
+  Pass(kCoalesce);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c10"));
+  size_t calls = api_.calls().size();
+  for (int i = 0; i < 20; ++i) Pass(1s);
+  EXPECT_EQ(api_.calls().size(), calls);
+
+  Taint(10, R"([{"key": "gpu", "effect": "NoSelect"}])");
+  Pass(0ms);
+  Pass(kCoalesce);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c11"));
+}
+
+TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
+  // Nobody's Placement; its tenant writes the decisions.
+  Create(kManagedClusterSets, "", "few", "{}");
+  Create(kManagedClusterSetBindings, "team", "few", R"({"clusterSet": "few"})");
+  Json cluster = *api_.GetJson(kManagedClusters, {"", "c10"});
+  cluster["metadata"]["labels"][std::string(kClusterSetLabel)] = "few";
+  api_.UpdateJson(kManagedClusters, cluster);
+  Json annotations = {{std::string(kSchedulingDisableAnnotation), "true"}};
+  Json metadata = {
+      {"name", "p"}, {"namespace", "team"}, {"generation", 1}, {"annotations", annotations}};
+  Json placement = api_.CreateJson(kPlacements, {{"apiVersion", kPlacements.ApiVersion()},
+                                                 {"kind", "Placement"},
+                                                 {"metadata", metadata},
+                                                 {"spec", Json::object()}});
+  Json owner = {{"uid", placement["metadata"]["uid"]}, {"controller", true}};
+  Json labels = {{std::string(kPlacementLabel), "p"}};
+  metadata = {{"name", "forged"},
+              {"namespace", "team"},
+              {"labels", labels},
+              {"ownerReferences", Json::array({owner})}};
+  Json decisions = DecisionsToJson({{"c10"}, {"c11"}, {"none"}});
+  api_.CreateJson(kPlacementDecisions, {{"apiVersion", kPlacementDecisions.ApiVersion()},
+                                        {"kind", "PlacementDecision"},
+                                        {"metadata", metadata},
+                                        {"status", {{"decisions", decisions}}}});
+  api_.CreateJson(kFleetPodPlacements, FleetOf("team", "p"));
+  Pass(0ms);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c10"));
+  EXPECT_THAT(api_.GetJson(kFleetPodPlacements, {"team", "web"})->dump(),
+              HasSubstr("ignored: 2 decisions"));
+
+  // What a namespace reaches is looked at again when it changes.
+  Create(kManagedClusterSetBindings, "team", "all", R"({"clusterSet": "all"})");
+  Pass(0ms);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), ElementsAre("c10", "c11"));
+  for (const char* set : {"all", "few"})
+    api_.DeleteJson(kManagedClusterSetBindings, {"team", set});
+  Pass(0ms);
+  Pass(kRolloutCoalesce);
+  EXPECT_THAT(Works(), IsEmpty());
+}
+
+// A hub without the CRDs of rollouts.
+class LeaderWithoutRolloutsTest : public LeaderTest {
+ protected:
+  void SetUp() override {
+    api_.FailNext(kube::Error::FromHttpStatus(404, "NotFound", "no such kind"),
+                  "WATCH /apis/multiarch.openshift.io/", 1000);
+    LeaderTest::SetUp();
+  }
+};
+
+TEST_F(LeaderWithoutRolloutsTest, DecisionsGoOn) {
+  Pass(kCoalesce);
+  EXPECT_EQ(Decided("p"), 30u);
 }
 
 TEST_F(LeaderTest, AnswersAboutPlacements) {

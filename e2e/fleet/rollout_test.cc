@@ -58,8 +58,7 @@ class FleetRolloutTest : public FleetFixture {
           labels: {cluster.open-cluster-management.io/placement: forged},
           ownerReferences: [{apiVersion: cluster.open-cluster-management.io/v1beta1,
             kind: Placement, name: forged, controller: true, uid: )" +
-                            Field("placement/forged --namespace=team", ".metadata.uid") +
-                            "}]}}");
+                            Field("placement/forged --namespace=team", ".metadata.uid") + "}]}}");
     Kubectl("create --filename", folder() + "/forged.yaml");
     Kubectl(
         "patch placementdecision/any --namespace=team --subresource=status --type=merge --patch",
@@ -76,9 +75,10 @@ class FleetRolloutTest : public FleetFixture {
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::string counts;
     while (counts.empty() && std::chrono::steady_clock::now() < deadline) {
-      counts = Kubectl("get events --namespace=team --field-selector=involvedObject.name=web,reason=" +
-                           reason + " --output",
-                       "jsonpath={.items[*].count}");
+      counts = Kubectl(
+          "get events --namespace=team --field-selector=involvedObject.name=web,reason=" + reason +
+              " --output",
+          "jsonpath={.items[*].count}");
       if (counts.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
     }
     return counts;

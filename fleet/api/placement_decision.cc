@@ -41,8 +41,9 @@ kube::Result<PlacementDecision> PlacementDecision::FromJson(const Json& json) {
   decision.group_name = Label(labels, kDecisionGroupNameLabel);
 
   const Json* list = kube::Find(json, "status.decisions");
-  decision.has_status = list != nullptr && (list->is_null() || (list->is_array() &&
-                                                                list->size() <= kMaxDecisionsRead));
+  decision.has_status =
+      list != nullptr &&
+      (list->is_null() || (list->is_array() && list->size() <= kMaxDecisionsRead));
   JsonReader reader(ObjectOrEmpty(json, "status"), "status", decision.problems);
   ForEachItem(reader, "decisions", kMaxDecisionsRead, [&](JsonReader& item, const Json& entry) {
     Decision read{.cluster = ReadString(item, "clusterName")};

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlacementDecision (OCM, v1beta1): some of the clusters that a Placement selected; this hub and
-// OCM's controller write at most 100, other writers may write more. FromJson() accepts every object.
+// OCM's controller write at most 100, other writers may write more. FromJson() accepts every
+// object.
 //
 // A hub that holds many decisions should keep less than this struct: 48 bytes for each entry.
 #pragma once

@@ -174,7 +174,8 @@ std::vector<PlacementDecision> DecisionIndex::DecisionsOf(const ObjectKey& place
     }
     decision.has_status = page.has_status;
     decision.decisions.reserve(page.clusters.size());
-    for (uint32_t id : page.clusters) decision.decisions.push_back({.cluster = clusters_[id]->first});
+    for (uint32_t id : page.clusters)
+      decision.decisions.push_back({.cluster = clusters_[id]->first});
   });
   return decisions;
 }

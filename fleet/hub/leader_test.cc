@@ -189,11 +189,11 @@ Json FleetOf(const std::string& ns, const std::string& placement) {
   Json reference = {{"name", placement}};
   Json config = {{"spec", {{"logVerbosity", "Normal"}}}};
   Json metadata = {{"name", "web"}, {"namespace", ns}, {"generation", 1}};
-  return {{"apiVersion", kFleetPodPlacements.ApiVersion()},
-          {"kind", "FleetPodPlacement"},
-          {"metadata", metadata},
-          {"spec",
-           {{"placements", Json::array({reference})}, {"clusterPodPlacementConfig", config}}}};
+  return {
+      {"apiVersion", kFleetPodPlacements.ApiVersion()},
+      {"kind", "FleetPodPlacement"},
+      {"metadata", metadata},
+      {"spec", {{"placements", Json::array({reference})}, {"clusterPodPlacementConfig", config}}}};
 }
 
 TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
@@ -252,8 +252,7 @@ TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
   Pass(0ms);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c10", "c11"));
-  for (const char* set : {"all", "few"})
-    api_.DeleteJson(kManagedClusterSetBindings, {"team", set});
+  for (const char* set : {"all", "few"}) api_.DeleteJson(kManagedClusterSetBindings, {"team", set});
   Pass(0ms);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), IsEmpty());

@@ -155,8 +155,8 @@ Async<> Serve(App& app) {
   AddStoreMetrics(metrics, leader);
   cel::EvaluatorOptions evaluator_options{.program = FLAGS_cel_evaluator};
   cel::EvaluatorThread evaluator(app.clock(), std::move(evaluator_options));
-  LeaderParts parts{leader,    **client,            app.clock(),     events,
-                    evaluator, &controller_metrics, &rollout_metrics};
+  LeaderParts parts{leader,          **client, app.clock(), events, evaluator, &controller_metrics,
+                    &rollout_metrics};
   LeaderOptions options = OptionsFromFlags();
   kube::Leadership leadership(app, **client,
                               {.ns = FLAGS_namespace,
@@ -178,11 +178,11 @@ Async<> Serve(App& app) {
 }  // namespace fleet
 
 int main(int argc, char** argv) {
-  return kube::RunApp({.name = fleet::kName,
-                       .summary =
-                           "Turns Placements into PlacementDecisions, rolls FleetPodPlacements out.",
-                       .version = api::kVersion,
-                       .argc = argc,
-                       .argv = argv},
-                      fleet::Serve);
+  return kube::RunApp(
+      {.name = fleet::kName,
+       .summary = "Turns Placements into PlacementDecisions, rolls FleetPodPlacements out.",
+       .version = api::kVersion,
+       .argc = argc,
+       .argv = argv},
+      fleet::Serve);
 }

@@ -280,12 +280,9 @@ TEST(StatusTest, TheStateIsThatOfTheCondition) {
     std::string_view reason;
     const char* state;
   };
-  const Row kRows[] = {{kReasonProgressing, "progressing"},
-                       {kReasonSucceeded, "succeeded"},
-                       {kReasonFailed, "failed"},
-                       {kReasonStopped, "stopped"},
-                       {kReasonNoDecisions, "undecided"},
-                       {"Other", "progressing"}};
+  const Row kRows[] = {{kReasonProgressing, "progressing"}, {kReasonSucceeded, "succeeded"},
+                       {kReasonFailed, "failed"},           {kReasonStopped, "stopped"},
+                       {kReasonNoDecisions, "undecided"},   {"Other", "progressing"}};
   FleetPodPlacement fleet = *FleetPodPlacement::FromJson(FleetJson());
   EXPECT_EQ(RolloutStateOf(fleet), "progressing");
   for (const Row& row : kRows) {
@@ -322,8 +319,7 @@ TEST(EventsTest, OneForEachChange) {
   const auto invalid = status(kAccepted, kReasonInvalid, "1");
   EXPECT_EQ(events(none, stopped), "Warning RolloutStopped why");
   EXPECT_EQ(events(stopped, stopped), "");
-  EXPECT_EQ(events(stopped, status(kRolledOut, kReasonStopped, "2")),
-            "Warning RolloutStopped why");
+  EXPECT_EQ(events(stopped, status(kRolledOut, kReasonStopped, "2")), "Warning RolloutStopped why");
   EXPECT_EQ(events(stopped, status(kRolledOut, kReasonProgressing, "1")), "");
   EXPECT_EQ(events(stopped, failed), "Warning RolloutFailed why");
   EXPECT_EQ(events(failed, succeeded), "Normal RolloutSucceeded why");

@@ -35,8 +35,7 @@ TEST(HandedTest, TheHandlerGetsEachChangeAndTheInformerKeepsNoObject) {
   Informer<Handed<Shop>> shops(api, clock, {.resource = kShops});
   std::vector<std::string> seen;
   FollowHanded(
-      shops,
-      [&](Shop shop) { seen.push_back(shop.name + "=" + std::to_string(shop.price)); },
+      shops, [&](Shop shop) { seen.push_back(shop.name + "=" + std::to_string(shop.price)); },
       [&](const ObjectKey& key) { seen.push_back("-" + key.ToString()); });
   Json shop = {{"apiVersion", "example.com/v1"},
                {"kind", "Shop"},

@@ -20,10 +20,9 @@ Rollouts::Rollouts(RolloutParts parts, int workers)
       fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
       works_(parts.client, parts.clock, {.resource = kPodPlacementWorks}),
       reconciler_(parts.client, parts.clock, store_, decisions_, parts.events),
-      controller_({.name = kRolloutController,
-                   .workers = workers,
-                   .queue = {.max_delay = kMaxBackoff}},
-                  reconciler_, parts.clock, parts.observer) {
+      controller_(
+          {.name = kRolloutController, .workers = workers, .queue = {.max_delay = kMaxBackoff}},
+          reconciler_, parts.clock, parts.observer) {
   auto put = [this](auto object) { store_.Put(std::move(object)); };
   FollowHanded(fleets_, put, [this](const ObjectKey& key) { store_.RemoveFleet(key); });
   FollowHanded(works_, put, [this](const ObjectKey& key) { store_.RemoveWork(key); });

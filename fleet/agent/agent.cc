@@ -2,6 +2,7 @@
 #include "fleet/agent/agent.h"
 
 #include <chrono>
+#include <string_view>
 #include <utility>
 
 #include "fleet/api/managed_cluster.h"
@@ -32,12 +33,35 @@ Options Applied(const kube::Resource& resource) {
   return options;
 }
 
+// What identifies a work.
+std::string WorkStub(std::string_view packed) {
+  Json work = Json::from_cbor(packed, /*strict=*/true, /*allow_exceptions=*/false);
+  Json stub;
+  for (const char* field : {"name", "namespace", "uid"})
+    stub["metadata"][field] = kube::StringAt(work, "metadata." + std::string(field));
+  std::string bytes;
+  Json::to_cbor(stub, bytes);
+  return bytes;
+}
+
+Options Works(const AgentOptions& agent) {
+  Options options;
+  options.ns = agent.cluster;
+  options.resource = kPodPlacementWorks;
+  options.max_objects = agent.max_works;
+  options.budget = {.object = agent.max_work_bytes,
+                    .one_namespace = agent.max_work_bytes,
+                    .total = agent.max_work_bytes};
+  options.stub = WorkStub;
+  return options;
+}
+
 }  // namespace
 
 Agent::Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock,
              const AgentOptions& options, kube::ControllerObserver* observer)
     : clock_(clock),
-      works_(hub, clock, Options{.ns = options.cluster, .resource = kPodPlacementWorks}),
+      works_(hub, clock, Works(options)),
       clusters_(hub, clock,
                 Options{.field_selector = "metadata.name=" + options.cluster,
                         .resource = kManagedClusters}),

@@ -23,6 +23,10 @@ struct AgentOptions {
   // The name of this cluster: of its ManagedCluster and its namespace on the hub.
   std::string cluster;
   ScoreOptions scores;
+  // PodPlacementWorks that are followed, and bytes that are kept of them; what is beyond the bytes
+  // is read from the hub when it is needed. The hub is untrusted.
+  size_t max_works = 10'000;
+  size_t max_work_bytes = size_t{64} << 20;
 };
 
 class Agent final : public kube::Term {

@@ -64,7 +64,7 @@ class AgentTest : public testing::Test {
   void TearDown() override { Stop(); }
 
   void Start() {
-    agent_ = std::make_unique<Agent>(hub_, member_, clock_, AgentOptions{.cluster = "c1"}, nullptr);
+    agent_ = std::make_unique<Agent>(hub_, member_, clock_, options_, nullptr);
     tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
     tasks_->Spawn("agent", agent_->Run(*tasks_));
     After(10s);
@@ -165,6 +165,7 @@ class AgentTest : public testing::Test {
   kube::FakeClock clock_;
   FakeApiServer hub_{clock_};
   FakeApiServer member_{clock_};
+  AgentOptions options_{.cluster = "c1"};
   std::unique_ptr<Agent> agent_;
   std::unique_ptr<kube::TaskGroup> tasks_;
 };
@@ -328,6 +329,58 @@ TEST_F(AgentTest, ARefusedObjectFails) {
   member_.FailNext(Error::Invalid("spec.priority: too high"), "PATCH", 2);
   CreateWork({Ppc("web")});
   EXPECT_EQ(Answer(), "Failed ApplyFailed");
+}
+
+// An agent that keeps no work: it reads each from the hub.
+class SmallAgentTest : public AgentTest {
+ protected:
+  SmallAgentTest() { options_.max_work_bytes = 1; }
+};
+
+TEST_F(SmallAgentTest, AppliesAnswersAndDeletesAllTheSame) {
+  CreateWork({Config(), Ppc("web")});
+  SetAvailable(kCppc, kConfig);
+  SetAvailable(kPpc, {"ns", "web"});
+  After(5s);
+  EXPECT_EQ(Answer(), "Succeeded Succeeded");
+  // Finalizers of others stay.
+  Json work = *hub_.GetJson(kPodPlacementWorks, kWork);
+  EXPECT_EQ(work["metadata"]["finalizers"], Json::array({std::string(kWorkFinalizer)}));
+  work["metadata"]["finalizers"].push_back("another");
+  hub_.UpdateJson(kPodPlacementWorks, work);
+  int hub = Writes(hub_);
+  After(60s);
+  EXPECT_EQ(Writes(hub_), hub);
+
+  // A change in the cluster is reverted, as its work is known by its uid.
+  Json config = *Member(kCppc, kConfig);
+  config["spec"]["logVerbosity"] = "Trace";
+  member_.UpdateJson(kCppc, config);
+  After(5s);
+  EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
+
+  hub_.DeleteJson(kPodPlacementWorks, kWork);
+  After(5s);
+  EXPECT_FALSE(Member(kCppc, kConfig));
+  EXPECT_EQ((*hub_.GetJson(kPodPlacementWorks, kWork))["metadata"]["finalizers"],
+            Json::array({"another"}));
+}
+
+class FewWorksTest : public AgentTest {
+ protected:
+  FewWorksTest() { options_.max_works = 1; }
+};
+
+TEST_F(FewWorksTest, FurtherWorksAreLeftOut) {
+  CreateWork({Config()});
+  Json second = *hub_.GetJson(kPodPlacementWorks, kWork);
+  second["metadata"] = {{"namespace", kWork.ns}, {"name", "team.second"}};
+  second["spec"]["objects"] = Json::array({Ppc("second")});
+  second.erase("status");
+  hub_.CreateJson(kPodPlacementWorks, second);
+  After(5s);
+  EXPECT_TRUE(Member(kCppc, kConfig));
+  EXPECT_FALSE(Member(kPpc, {"ns", "second"}));
 }
 
 // --- Deletion

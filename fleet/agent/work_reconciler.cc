@@ -34,18 +34,20 @@ std::string Text(const Error& error) { return kube::OneLine(error.message()); }
 }  // namespace
 
 Async<Outcome> WorkReconciler::Reconcile(kube::Request request) {
-  std::optional<Unstructured> stored = works_.Get(request.key);
-  if (!stored) co_return Outcome::Done();
-  Result<PodPlacementWork> work = PodPlacementWork::FromJson(stored->body());
+  Result<std::optional<Unstructured>> found = co_await Find(request.key);
+  if (!found) co_return found.error().Prefix("read the work");
+  if (!*found) co_return Outcome::Done();
+  const Unstructured& stored = **found;
+  Result<PodPlacementWork> work = PodPlacementWork::FromJson(stored.body());
   if (!work) co_return work.error().AsTerminal();
-  int64_t generation = kube::IntAt(stored->body(), "metadata.generation");
-  if (work->deleting) co_return co_await Remove(*work, generation, request.log);
+  int64_t generation = kube::IntAt(stored.body(), "metadata.generation");
+  if (work->deleting) co_return co_await Remove(*work, stored, request.log);
 
   // Nothing is applied before the finalizer is there, or the objects could outlive the work. The
   // watch delivers the change and the rest is done then.
   WorkObjects wanted = ObjectsOf(*work);
   if (!wanted.problem && !work->has_finalizer) {
-    Result<> set = co_await SetFinalizer(*work, true);
+    Result<> set = co_await SetFinalizer(*work, stored, true);
     if (!set) co_return set.error();
     co_return Outcome::Done();
   }
@@ -77,6 +79,20 @@ Async<Outcome> WorkReconciler::Reconcile(kube::Request request) {
   if (!answered) co_return answered.error();
   if (failed) co_return Outcome::After(kLookAgain);
   co_return Outcome::Done();
+}
+
+Async<std::optional<Unstructured>> WorkReconciler::Find(ObjectKey key) {
+  std::optional<Unstructured> kept = works_.Get(key);
+  if (!kept || works_.Complete(key)) co_return kept;
+  kube::ListOptions options;
+  options.ns = key.ns;
+  options.field_selector = "metadata.name=" + key.name;
+  Result<kube::TypedList<Unstructured>> list =
+      co_await kube::ListObjects(hub_, kPodPlacementWorks, std::move(options));
+  if (!list) co_return list.error();
+  std::optional<Unstructured> read;
+  if (!list->items.empty()) read = std::move(list->items.front());
+  co_return read;
 }
 
 Async<std::vector<WorkProblem>> WorkReconciler::Apply(const PodPlacementWork& work,
@@ -166,7 +182,7 @@ Async<WorkProblem> WorkReconciler::ProblemOf(Error refused, const WorkObject& ob
                         "this cluster does not know the kind " + std::string(object.resource.kind)};
 }
 
-Async<Outcome> WorkReconciler::Remove(const PodPlacementWork& work, int64_t generation,
+Async<Outcome> WorkReconciler::Remove(const PodPlacementWork& work, const Unstructured& stored,
                                       const std::string& log) {
   if (!work.has_finalizer) co_return Outcome::Done();
   Result<std::vector<WorkObject>> owned = co_await Owned(work.uid);
@@ -189,11 +205,12 @@ Async<Outcome> WorkReconciler::Remove(const PodPlacementWork& work, int64_t gene
   if (!orphan && !owned->empty()) {
     std::vector<WorkProblem> waits;
     waits.push_back({std::string(kDeleting), owned->front().Name() + " is being deleted", false});
+    int64_t generation = kube::IntAt(stored.body(), "metadata.generation");
     Result<> answered = co_await Answer(work, generation, std::move(waits));
     if (!answered) co_return answered.error();
     co_return Outcome::After(kLookAgain);
   }
-  Result<> released = co_await SetFinalizer(work, false);
+  Result<> released = co_await SetFinalizer(work, stored, false);
   if (!released && !IsNotFound(released)) co_return released.error();
   co_return Outcome::Done();
 }
@@ -242,11 +259,11 @@ Async<> WorkReconciler::Orphan(const WorkObject& object, const std::string& log)
   co_return Ok();
 }
 
-Async<> WorkReconciler::SetFinalizer(const PodPlacementWork& work, bool present) {
+Async<> WorkReconciler::SetFinalizer(const PodPlacementWork& work, const Unstructured& stored,
+                                     bool present) {
   ObjectKey key{work.ns, work.name};
-  std::optional<Unstructured> stored = works_.Get(key);
   Json finalizers = Json::array();
-  const Json* before = stored ? kube::Find(stored->body(), "metadata.finalizers") : nullptr;
+  const Json* before = kube::Find(stored.body(), "metadata.finalizers");
   if (before != nullptr && before->is_array()) finalizers = *before;
   finalizers.erase(
       std::remove(finalizers.begin(), finalizers.end(), Json(std::string(kWorkFinalizer))),

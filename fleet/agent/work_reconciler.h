@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // WorkReconciler: applies one PodPlacementWork of the hub in this cluster, and answers.
 //
-// The work comes from the watch of the hub, so that nothing changes while the hub is away; this
-// cluster's objects are read live. Order: finalizer on the hub, apply, prune, answer. An apply
-// names the resourceVersion that was read, and a deletion the uid: an object that another client
-// wrote meanwhile is read again first. An error that passes by itself is retried with backoff; it
-// does not replace the answer that the work has succeeded. Thread: the clients'.
+// The work comes from the watch of the hub, so that nothing changes while the hub is away; one that
+// is too large to be kept, and this cluster's objects, are read live. Order: finalizer on the hub,
+// apply, prune, answer. An apply names the resourceVersion that was read, and a deletion the uid:
+// an object that another client wrote meanwhile is read again first. An error that passes by itself
+// is retried with backoff; it does not replace the answer that the work has succeeded. Thread: the
+// clients'.
 #pragma once
 
 #include <optional>
@@ -36,6 +37,8 @@ class WorkReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
+  // The work as the hub has it; nullopt if it has none.
+  kube::Async<std::optional<kube::Unstructured>> Find(kube::ObjectKey key);
   // The problems of applying; errors are those to retry.
   kube::Async<std::vector<WorkProblem>> Apply(const PodPlacementWork& work,
                                               const std::vector<WorkObject>& wanted,
@@ -46,14 +49,16 @@ class WorkReconciler final : public kube::Reconciler {
                                                    const std::string& log);
   // Why the API server of the member refused `object`.
   kube::Async<WorkProblem> ProblemOf(kube::Error refused, const WorkObject& object);
-  kube::Async<kube::Outcome> Remove(const PodPlacementWork& work, int64_t generation,
+  // `stored` is what `work` was read from.
+  kube::Async<kube::Outcome> Remove(const PodPlacementWork& work, const kube::Unstructured& stored,
                                     const std::string& log);
   // The objects that the work with this uid applied. Empty where the kinds do not exist.
   kube::Async<std::vector<WorkObject>> Owned(std::string uid);
   kube::Async<> Delete(const WorkObject& object, const std::string& log);
   // Removes the marks, so that the object is nobody's.
   kube::Async<> Orphan(const WorkObject& object, const std::string& log);
-  kube::Async<> SetFinalizer(const PodPlacementWork& work, bool present);
+  kube::Async<> SetFinalizer(const PodPlacementWork& work, const kube::Unstructured& stored,
+                             bool present);
   kube::Async<> Answer(const PodPlacementWork& work, int64_t generation,
                        std::vector<WorkProblem> problems);
   std::set<std::string> WorkUids() const;

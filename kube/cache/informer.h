@@ -52,10 +52,12 @@ struct InformerOptions {
   // it lacks (except status and managed fields of a pod).
   // Errors: kInvalid for a malformed message.
   std::function<Result<std::optional<std::string>>(std::string_view message)> pack;
-  // Protobuf kinds with `pack`: the cache's memory limit, and the stub to keep of an object beyond
-  // it (see Reader::Complete()).
+  // Protobuf kinds with `pack`, and Unstructured, which is packed as CBOR: the cache's memory
+  // limit, and the stub to keep of an object beyond it (see Reader::Complete()).
   CacheBudget budget;
   std::function<std::string(std::string_view packed)> stub;
+  // See ReflectorOptions.
+  size_t max_objects = 0;
   // Required for Unstructured.
   Resource resource = DefaultResource<T>();
   BackoffOptions backoff;
@@ -79,6 +81,7 @@ class Informer final : public Reader<T>, private Reflector::Kind {
                     .label_selector = std::move(options.label_selector),
                     .field_selector = std::move(options.field_selector),
                     .budget = options.budget,
+                    .max_objects = options.max_objects,
                     .backoff = options.backoff},
                    *this) {}
 

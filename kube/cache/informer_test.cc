@@ -159,6 +159,49 @@ TEST_F(BudgetTest, TheTotalIsBounded) {
   EXPECT_EQ(Whole("a") + Whole("b") + Whole("c"), 8);
 }
 
+TEST_F(InformerTest, ObjectsBeyondTheirMaximumAreLeftOut) {
+  AddPods({"a", "b"});
+  InformerOptions<core::Pod> options;
+  options.max_objects = 2;
+  Start(std::move(options));
+  AddPods({"c"});
+  EXPECT_THAT(Events(), ElementsAre("added a", "added b"));
+  api_.Delete<core::Pod>({"ns", "c"});
+  api_.Delete<core::Pod>({"ns", "a"});
+  EXPECT_THAT(Events(), ElementsAre("deleted a"));
+  AddPods({"d"});
+  EXPECT_THAT(Events(), ElementsAre("added d"));
+}
+
+TEST_F(InformerTest, AnObjectAsCborHasAStubToo) {
+  auto widget = [&](const std::string& name, size_t bytes) {
+    Json metadata = {{"name", name}, {"namespace", "ns"}};
+    api_.CreateJson(kWidgets, {{"apiVersion", kWidgets.ApiVersion()},
+                               {"kind", "Widget"},
+                               {"metadata", metadata},
+                               {"spec", {{"text", std::string(bytes, 'x')}}}});
+  };
+  InformerOptions<Unstructured> options{.resource = kWidgets};
+  options.budget = {.object = 1'000, .one_namespace = 10'000, .total = 10'000};
+  options.stub = [](std::string_view packed) {
+    Json whole = Json::from_cbor(packed);
+    Json stub;
+    stub["metadata"]["name"] = whole["metadata"]["name"];
+    std::string bytes;
+    Json::to_cbor(stub, bytes);
+    return bytes;
+  };
+  widgets_ = std::make_unique<Informer<Unstructured>>(api_, clock_, std::move(options));
+  tasks_.Spawn("widgets", widgets_->Run());
+  widget("large", 2'000);
+  widget("small", 20);
+  Drain(io_);
+  EXPECT_FALSE(widgets_->Complete({"ns", "large"}));
+  EXPECT_EQ(widgets_->Get({"ns", "large"})->body(),
+            Json::parse(R"({"metadata": {"name": "large"}})"));
+  EXPECT_TRUE(widgets_->Complete({"ns", "small"}));
+}
+
 TEST_F(InformerTest, CurrentIsTrueWhileTheWatchIsOpen) {
   Start();
   EXPECT_TRUE(pods_->current());

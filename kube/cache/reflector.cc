@@ -301,6 +301,14 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
     found->second.generation = generation_;  // unchanged in the relist
     return;
   }
+  if (found == entries_.end() && options_.max_objects != 0 &&
+      entries_.size() >= options_.max_objects) {
+    if (!std::exchange(full_, true)) {
+      LOG(WARNING) << options_.resource.plural << ": more than " << options_.max_objects
+                   << "; others are left out, the first is " << key.ToString();
+    }
+    return;
+  }
   Result<Packed> packed = kind_.Pack(std::move(wire));
   if (!packed) {
     // A malformed object must not stop the watch. Its previous state stays cached until it is
@@ -325,6 +333,7 @@ void Reflector::Put(const ObjectKey& key, std::string_view version, WireObject w
 void Reflector::Remove(const ObjectKey& key, const Held* last) {
   auto found = entries_.extract(key);
   if (found.empty()) return;
+  full_ = false;
   Discharge(key, found.mapped().held);
   kind_.Emit(EventType::kDeleted, key, last != nullptr ? *last : found.mapped().held);
 }

@@ -42,6 +42,9 @@ struct ReflectorOptions {
   std::string label_selector;  // "a=b,c in (d,e)"
   std::string field_selector;  // "spec.nodeName=,status.phase=Pending"
   CacheBudget budget;
+  // Beyond, further objects are left out, with one warning, until they change or are listed again
+  // when there is room; 0: unlimited. For a server that is not trusted.
+  size_t max_objects = 0;
   // Maximum objects per page of the fallback LIST.
   int page = 500;
   // Between attempts while the API server is unavailable or refuses.
@@ -144,6 +147,8 @@ class Reflector {
   bool listing_ = false;
   bool refused_ = false;
   bool received_ = false;
+  // Objects were left out.
+  bool full_ = false;
   // The last failure was a 410.
   bool expired_ = false;
   std::optional<TimePoint> failing_since_;

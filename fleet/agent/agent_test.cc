@@ -233,6 +233,21 @@ TEST_F(AgentTest, AForeignObjectIsNotOverwritten) {
   EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
 }
 
+TEST_F(AgentTest, OfTwoWorksWithOneObjectTheSecondNamesTheFirst) {
+  CreateWork({Config()});
+  Json second = *hub_.GetJson(kPodPlacementWorks, kWork);
+  second["metadata"] = {{"namespace", kWork.ns}, {"name", "other.second"}};
+  second["spec"]["adopt"] = true;
+  second.erase("status");
+  hub_.CreateJson(kPodPlacementWorks, second);
+  After(5s);
+  Json answer = *hub_.GetJson(kPodPlacementWorks, {"c1", "other.second"});
+  EXPECT_EQ(kube::StringAt(answer, "status.phase"), "Failed");
+  EXPECT_EQ(answer["status"]["conditions"][0]["message"],
+            "ClusterPodPlacementConfig cluster belongs to another PodPlacementWork, \"team.web\"");
+  EXPECT_EQ(Answer(), "Progressing Progressing");
+}
+
 TEST_F(AgentTest, AForeignObjectIsAdopted) {
   member_.CreateJson(kCppc, Config("Trace"));
   CreateWork({Config()}, {{"adopt", true}});

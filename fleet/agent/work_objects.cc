@@ -19,6 +19,7 @@ using kube::Resource;
 
 constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxNameInMessage = 64;
+constexpr size_t kMaxOwnerInMessage = 127;  // "NAMESPACE.NAME", of 63 characters each
 
 std::string Cut(std::string text, size_t bytes) {
   if (text.size() > bytes) text.resize(bytes);
@@ -124,6 +125,16 @@ WorkAction ActionFor(const WorkObject& object, const Json* stored, const PodPlac
     return Contains(*stored, object.json) ? WorkAction::kNothing : WorkAction::kApply;
   if (uid.empty()) return work.spec.adopt ? WorkAction::kApply : WorkAction::kConflict;
   return works.contains(uid) ? WorkAction::kConflict : WorkAction::kApply;
+}
+
+std::string ConflictMessage(const WorkObject& object, const Json& stored) {
+  if (WorkUidOf(stored).empty())
+    return object.Name() + " exists and was not applied by a FleetPodPlacement";
+  Json annotations = StringsAt(stored, "metadata.annotations");
+  auto name = annotations.find(std::string(kWorkAnnotation));
+  std::string owner = name == annotations.end() ? "" : name->get<std::string>();
+  return object.Name() + " belongs to another PodPlacementWork, \"" +
+         Cut(std::move(owner), kMaxOwnerInMessage) + "\"";
 }
 
 bool Contains(const Json& stored, const Json& wanted) {

@@ -76,6 +76,9 @@ enum class WorkAction {
 WorkAction ActionFor(const WorkObject& object, const kube::Json* stored,
                      const PodPlacementWork& work, const std::set<std::string>& works);
 
+// Why `object` is a conflict with what is `stored`, and whose that is.
+std::string ConflictMessage(const WorkObject& object, const kube::Json& stored);
+
 // True if `stored` has every value of `wanted`; it may have more fields. A null or an empty object
 // is as good as absent. Lists must be equal in length.
 bool Contains(const kube::Json& stored, const kube::Json& wanted);

@@ -135,7 +135,7 @@ Async<std::optional<WorkProblem>> WorkReconciler::ApplyOne(const WorkObject& obj
 
   WorkAction action = ActionFor(object, stored, work, works);
   if (action == WorkAction::kConflict) {
-    std::string text = object.Name() + " exists and was not applied by this FleetPodPlacement";
+    std::string text = ConflictMessage(object, *stored);
     co_return WorkProblem{std::string(kForeignObject), std::move(text)};
   }
   if (action == WorkAction::kNothing) co_return AvailabilityProblem(object, *stored);

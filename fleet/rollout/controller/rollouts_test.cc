@@ -22,7 +22,6 @@ namespace {
 
 using kube::Error;
 using kube::Json;
-using kube::ObjectKey;
 using namespace std::chrono_literals;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;

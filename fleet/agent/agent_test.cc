@@ -284,6 +284,18 @@ TEST_F(AgentTest, OtherKindsAreRefused) {
   EXPECT_EQ(Writes(member_), 0);
 }
 
+TEST_F(AgentTest, ALongKindIsNotCutInsideACharacter) {
+  std::string kind;
+  for (int i = 0; i < 100; ++i) kind += "\u00e4";
+  for (const char* first : {"", "x"}) {
+    Json odd = {{"apiVersion", "v1"}, {"kind", first + kind}};
+    CreateWork({odd});
+    EXPECT_EQ(Answer(), "Failed KindNotAllowed");
+    hub_.DeleteJson(kPodPlacementWorks, kWork);
+    After(1s);
+  }
+}
+
 TEST_F(AgentTest, ChangesOfOthersAreRevertedAndRemovedObjectsComeBack) {
   CreateWork({Config()});
   Json config = *Member(kCppc, kConfig);

@@ -9,6 +9,7 @@
 #include "api/field_error.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "kube/base/utf8.h"
 #include "kube/types/object_name.h"
 
 namespace fleet {
@@ -21,9 +22,8 @@ constexpr size_t kMaxMessage = 1024;
 constexpr size_t kMaxNameInMessage = 64;
 constexpr size_t kMaxOwnerInMessage = 127;  // "NAMESPACE.NAME", of 63 characters each
 
-std::string Cut(std::string text, size_t bytes) {
-  if (text.size() > bytes) text.resize(bytes);
-  return text;
+std::string Cut(std::string_view text, size_t bytes) {
+  return std::string(kube::CutUtf8(text, bytes));
 }
 
 const Resource* AllowedKind(const Json& json) {
@@ -134,7 +134,7 @@ std::string ConflictMessage(const WorkObject& object, const Json& stored) {
   auto name = annotations.find(std::string(kWorkAnnotation));
   std::string owner = name == annotations.end() ? "" : name->get<std::string>();
   return object.Name() + " belongs to another PodPlacementWork, \"" +
-         Cut(std::move(owner), kMaxOwnerInMessage) + "\"";
+         Cut(owner, kMaxOwnerInMessage) + "\"";
 }
 
 bool Contains(const Json& stored, const Json& wanted) {

@@ -32,7 +32,8 @@ class FleetRolloutTest : public FleetFixture {
   void StartAgent() {
     StartProgram("agent", "fleet/agent/agent",
                  {"--cluster=c1", "--hub-kubeconfig=" + KubeconfigOf("hub-side"),
-                  "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default"});
+                  "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default",
+                  "--health-address=127.0.0.1:0"});
   }
   static std::string Work(const std::string& cluster) {
     return "podplacementwork/team.web --namespace=" + cluster;

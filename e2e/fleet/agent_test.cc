@@ -93,7 +93,7 @@ TEST_F(FleetAgentTest, PublishesAndApplies) {
   EXPECT_EQ(Field("podplacementconfig/web", ".spec.priority"), "1");
 
   // The Lease is renewed, and the token reaches nothing of another cluster.
-  EXPECT_NE(Field("lease/managed-cluster-lease --namespace=c1", ".spec.renewTime"), renewed);
+  AwaitChange("lease/managed-cluster-lease --namespace=c1", ".spec.renewTime", renewed);
   std::string as = " --as=system:serviceaccount:default:hub-side";
   for (const char* what : {"get podplacementworks.multiarch.openshift.io --namespace=c2",
                            "patch addonplacementscores/status --namespace=c2",

@@ -83,6 +83,15 @@ void FleetCluster::Await(const std::string& object, const std::string& path,
   Kubectl("wait --timeout=60s " + object, "--for=jsonpath={" + path + "}=" + value);
 }
 
+void FleetCluster::AwaitChange(const std::string& object, const std::string& path,
+                               const std::string& before) {
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  while (Field(object, path) == before) {
+    ASSERT_LT(std::chrono::steady_clock::now(), deadline) << object << " " << path << Logs();
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));
+  }
+}
+
 std::string FleetCluster::File(const std::string& name, const std::string& text) {
   std::string path = folder_ + "/" + name;
   kube::Result<> written = WriteFile(path, text);

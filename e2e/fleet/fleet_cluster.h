@@ -33,6 +33,8 @@ class FleetCluster {
   std::string Field(const std::string& object, const std::string& path);
   // Until the field has this value, a minute at most.
   void Await(const std::string& object, const std::string& path, const std::string& value);
+  // Until the field has another value than `before`, a minute at most.
+  void AwaitChange(const std::string& object, const std::string& path, const std::string& before);
 
   // Writes a file of this test. Returns: its path.
   std::string File(const std::string& name, const std::string& text);

@@ -16,7 +16,6 @@ namespace {
 constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
 // In --token-auth-file. Only processes in this network namespace reach the API server.
 constexpr std::string_view kAdminToken = "integration-test-admin";
-constexpr std::string_view kEtcd = "http://127.0.0.1:2379";
 
 // The controllers for pods, Services and namespaces. Without those that change nodes, because no
 // kubelet reports for the nodes here.
@@ -53,30 +52,38 @@ Result<std::unique_ptr<ControlPlane>> ControlPlane::Start(ControlPlaneOptions op
   Result<> keys = plane->MakeKeys();
   if (!keys) return keys.error().Prefix("keys of the control plane");
 
-  const std::string& folder = plane->options_.folder;
-  Result<> started = plane->StartProgram(
-      "etcd", {"--data-dir=" + folder + "/etcd",
-               // The data need not survive a power failure.
-               "--unsafe-no-fsync", "--listen-client-urls=" + std::string(kEtcd),
-               "--advertise-client-urls=" + std::string(kEtcd),
-               "--listen-peer-urls=http://127.0.0.1:2380"});
-  if (!started) return started.error();
-  started = plane->StartApiServer();
-  if (!started) return started.error();
-
-  std::string kubeconfig = plane->admin_kubeconfig();
-  started = plane->StartProgram("kube-controller-manager",
-                                {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
-                                 "--controllers=" + std::string(kControllers),
-                                 "--service-account-private-key-file=" + folder + "/sa.key",
-                                 "--root-ca-file=" + plane->ca_file(), "--kube-api-qps=300",
-                                 "--kube-api-burst=600", "--bind-address=127.0.0.1"});
-  if (!started) return started.error();
-  started = plane->StartProgram(
-      "kube-scheduler", {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",
-                         "--kube-api-burst=600", "--bind-address=127.0.0.1"});
+  Result<> started = plane->options_.etcd_of == nullptr ? plane->StartEtcd() : Ok();
+  if (started) started = plane->StartApiServer();
+  if (started && !plane->options_.only_api_server) started = plane->StartPodControllers();
   if (!started) return started.error();
   return plane;
+}
+
+std::string ControlPlane::EtcdUrl() const {
+  return options_.etcd_of != nullptr ? options_.etcd_of->EtcdUrl() : "http://" + host() + ":2379";
+}
+
+Result<> ControlPlane::StartEtcd() {
+  return StartProgram("etcd", {"--data-dir=" + options_.folder + "/etcd",
+                               // The data need not survive a power failure.
+                               "--unsafe-no-fsync", "--listen-client-urls=" + EtcdUrl(),
+                               "--advertise-client-urls=" + EtcdUrl(),
+                               "--listen-peer-urls=http://" + host() + ":2380"});
+}
+
+Result<> ControlPlane::StartPodControllers() {
+  std::string kubeconfig = admin_kubeconfig();
+  Result<> started =
+      StartProgram("kube-controller-manager",
+                   {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
+                    "--controllers=" + std::string(kControllers),
+                    "--service-account-private-key-file=" + options_.folder + "/sa.key",
+                    "--root-ca-file=" + ca_file(), "--kube-api-qps=300", "--kube-api-burst=600",
+                    "--bind-address=" + host()});
+  if (!started) return started;
+  return StartProgram("kube-scheduler",
+                      {"--kubeconfig=" + kubeconfig, "--leader-elect=false", "--kube-api-qps=300",
+                       "--kube-api-burst=600", "--bind-address=" + host()});
 }
 
 Result<> ControlPlane::MakeKeys() {
@@ -101,7 +108,7 @@ Result<> ControlPlane::MakeKeys() {
       "-CAkey",  folder + "/ca.key",
       "-keyout", folder + "/apiserver.key",
       "-out",    folder + "/apiserver.crt",
-      "-addext", "subjectAltName=IP:127.0.0.1,IP:10.96.0.1,DNS:kubernetes.default.svc",
+      "-addext", "subjectAltName=IP:" + host() + ",IP:10.96.0.1,DNS:kubernetes.default.svc",
       "-addext", "basicConstraints=critical,CA:FALSE"};
   server.insert(server.end(), new_key.begin(), new_key.end());
   made = OpenSsl(server);
@@ -164,7 +171,8 @@ Result<> ControlPlane::WriteAuditPolicy() {
 Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admission) {
   const std::string& folder = options_.folder;
   std::vector<std::string> args = {
-      "--etcd-servers=" + std::string(kEtcd),
+      "--etcd-servers=" + EtcdUrl(),
+      "--etcd-prefix=/" + (options_.etcd_of == nullptr ? "registry" : host()),
       "--bind-address=" + host(),
       "--secure-port=" + std::to_string(port()),
       // Not used, but a loopback address is refused.

@@ -4,7 +4,7 @@
 //
 // Without kubelet and node lifecycle controller: Node objects created by tests stay Ready. Without
 // kube-proxy: the API server calls the webhook of a Service on the addresses of its pods. Ports are
-// fixed: see own_network.h.
+// fixed (own_network.h): several control planes differ in their addresses.
 #pragma once
 
 #include <chrono>
@@ -19,6 +19,8 @@
 
 namespace e2e {
 
+class ControlPlane;
+
 struct ControlPlaneOptions {
   // The folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
   std::string assets;
@@ -26,6 +28,14 @@ struct ControlPlaneOptions {
   std::string folder;
   // Whether the API server logs the requests of ServiceAccounts.
   bool audit = false;
+  // Where all programs listen: a loopback address. Each control plane of a network has its own.
+  std::string address = "127.0.0.1";
+  // The control plane whose etcd also keeps the objects of this one, under a prefix of its own. It
+  // must outlive this one. nullptr: an etcd is started.
+  const ControlPlane* etcd_of = nullptr;
+  // Without kube-controller-manager and kube-scheduler: for a cluster that runs no pods. Deleted
+  // namespaces stay.
+  bool only_api_server = false;
 };
 
 class ControlPlane {
@@ -34,9 +44,9 @@ class ControlPlane {
   static kube::Result<std::unique_ptr<ControlPlane>> Start(ControlPlaneOptions options);
 
   // The address of the API server in this network.
-  std::string host() const { return "127.0.0.1"; }
+  const std::string& host() const { return options_.address; }
   int port() const { return 6443; }
-  std::string url() const { return "https://127.0.0.1:6443"; }
+  std::string url() const { return "https://" + host() + ":" + std::to_string(port()); }
   std::string ca_file() const { return options_.folder + "/ca.crt"; }
   // A kubeconfig with cluster-admin rights.
   std::string admin_kubeconfig() const { return options_.folder + "/admin.kubeconfig"; }
@@ -65,6 +75,9 @@ class ControlPlane {
   explicit ControlPlane(ControlPlaneOptions options) : options_(std::move(options)) {}
 
   kube::Result<> MakeKeys();
+  std::string EtcdUrl() const;
+  kube::Result<> StartEtcd();
+  kube::Result<> StartPodControllers();
   kube::Result<> SignalApiServer(int signal);
   kube::Result<> WriteAuditPolicy();
   kube::Result<> StartProgram(const std::string& name, std::vector<std::string> args);

@@ -6,6 +6,7 @@
 # KUBECONFIG           the cluster to use; without it a kind cluster is created
 # KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
+# KEEP                 with KEEP=1, the fleet of `make fleet-demo` runs on until Ctrl-C
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //benchmarks/fleet for bench-fleet
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
@@ -17,7 +18,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
 .PHONY: clean-cache test-upgrade bench bench-setup bench-growth bench-soak bench-fleet bench-micro
-.PHONY: bench-page
+.PHONY: bench-page fleet-demo
 
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
@@ -38,6 +39,9 @@ endif
 
 demo: cluster ## Deploy the operator and show how it places pods
 	@e2e/demo.sh
+
+fleet-demo: setup ## Show a hub and two members: Placements, a rollout, lost capacity
+	@e2e/fleet/demo.sh
 
 setup-cross:
 	@third_party/install.sh --go third_party/packages.txt third_party/packages-cross.txt

@@ -68,9 +68,9 @@ std::optional<std::string> RefusedName(std::string_view cluster, std::string_vie
 bool IsClusterNamespace(const Json& ns) {
   const Json* labels = kube::Find(ns, "metadata.labels");
   if (labels == nullptr || !labels->is_object()) return false;
-  auto label = labels->find(kClusterNameLabel);
+  auto label = labels->find(std::string(kClusterNameLabel));
   std::string name = kube::StringAt(ns, "metadata.name");
-  return label != labels->end() && !name.empty() && *label == name;
+  return label != labels->end() && !name.empty() && *label == Json(name);
 }
 
 Json ClusterNamespace(std::string_view cluster) {

@@ -28,11 +28,11 @@ TEST(ClusterNamespaceTest, HasTheLabelWithItsOwnName) {
   Json other = ClusterNamespace("c1");
   other["metadata"]["name"] = "c2";
   EXPECT_FALSE(IsClusterNamespace(other));
-  for (const char* text : {R"({})", R"({"metadata": {"name": "c1"}})",
-                           R"({"metadata": {"name": "c1", "labels": []}})",
-                           R"({"metadata": {"name": "c1", "labels":
+  for (const char* text :
+       {R"({})", R"({"metadata": {"name": "c1"}})", R"({"metadata": {"name": "c1", "labels": []}})",
+        R"({"metadata": {"name": "c1", "labels":
                                {"open-cluster-management.io/cluster-name": 1}}})",
-                           R"({"metadata": {"labels":
+        R"({"metadata": {"labels":
                                {"open-cluster-management.io/cluster-name": ""}}})"}) {
     EXPECT_FALSE(IsClusterNamespace(Json::parse(text))) << text;
   }

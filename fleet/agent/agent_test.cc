@@ -12,6 +12,7 @@
 #include "fleet/agent/work_objects.h"
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/pod_placement_work.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "fleet/api/managed_cluster.h"
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/scores/scores.h"
 #include "kube/base/one_line.h"
 #include "kube/client/typed.h"

@@ -14,9 +14,6 @@
 
 namespace fleet {
 
-// The name of the Lease in the cluster's namespace on the hub.
-inline constexpr std::string_view kClusterLease = "managed-cluster-lease";
-
 class LeasePublisher final : public Publisher {
  public:
   // `clusters`: the ManagedCluster named `cluster`, from a watch.

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "api/names.h"
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/scores/usage.h"
 
 namespace fleet {
@@ -12,36 +13,21 @@ namespace {
 
 using kube::Json;
 
-constexpr int64_t kDefaultLeaseSeconds = 60;
-constexpr int64_t kMaxLeaseSeconds = 3600;
-
 Json ListAt(const Json& object, std::string_view path) {
   const Json* found = kube::Find(object, path);
   return found != nullptr && found->is_array() ? *found : Json::array();
 }
 
-// With the agent's condition in its place, or at the end.
 Json Conditions(const Json& cluster, const ClusterFacts& facts, kube::WallTime now) {
-  Json conditions = ListAt(cluster, "status.conditions");
-  Json ours = {{"type", std::string(kClusterAvailable)},
-               {"status", "True"},
-               {"reason", "ManagedClusterAvailable"},
-               {"message", "The API server of the cluster answers"},
-               {"lastTransitionTime", kube::FormatTime(now)}};
+  Json conditions = ConditionsOf(cluster);
+  NewCondition available{kClusterAvailable, "True", "ManagedClusterAvailable",
+                         "The API server of the cluster answers"};
   if (facts.unavailable) {
-    ours["status"] = "False";
-    ours["reason"] = "ManagedClusterKubeAPIServerUnavailable";
-    ours["message"] = "The API server of the cluster does not answer: " + *facts.unavailable;
+    available.status = "False";
+    available.reason = "ManagedClusterKubeAPIServerUnavailable";
+    available.message = "The API server of the cluster does not answer: " + *facts.unavailable;
   }
-  for (Json& before : conditions) {
-    if (kube::StringAt(before, "type") != kClusterAvailable) continue;
-    std::string since = kube::StringAt(before, "lastTransitionTime");
-    if (!since.empty() && before["status"] == ours["status"]) ours["lastTransitionTime"] = since;
-    // Other fields, as an observedGeneration of another agent, are dropped.
-    before = std::move(ours);
-    return conditions;
-  }
-  conditions.push_back(std::move(ours));
+  SetCondition(conditions, available, now);
   return conditions;
 }
 
@@ -86,7 +72,7 @@ std::optional<Json> ClusterStatusPatch(const Json& cluster, const ClusterFacts& 
                                        kube::WallTime now) {
   Json status = Json::object();
   if (Json conditions = Conditions(cluster, facts, now);
-      conditions != ListAt(cluster, "status.conditions")) {
+      conditions != ConditionsOf(cluster)) {
     status["conditions"] = std::move(conditions);
   }
   if (std::optional<Json> claims = Claims(cluster, facts);
@@ -104,12 +90,6 @@ std::optional<Json> ClusterStatusPatch(const Json& cluster, const ClusterFacts& 
   patch["metadata"] = {{"resourceVersion", kube::StringAt(cluster, "metadata.resourceVersion")}};
   patch["status"] = std::move(status);
   return patch;
-}
-
-std::chrono::seconds LeaseDurationOf(const Json& cluster) {
-  int64_t seconds = kube::IntAt(cluster, "spec.leaseDurationSeconds", kDefaultLeaseSeconds);
-  if (seconds <= 0) seconds = kDefaultLeaseSeconds;
-  return std::chrono::seconds(std::min(seconds, kMaxLeaseSeconds));
 }
 
 }  // namespace fleet

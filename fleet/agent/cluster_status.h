@@ -16,8 +16,6 @@
 
 namespace fleet {
 
-inline constexpr std::string_view kClusterAvailable = "ManagedClusterConditionAvailable";
-
 // The most claims of others that are sent back with the agent's own. Beyond, claims are not
 // written.
 inline constexpr size_t kMaxOtherClaims = 1000;
@@ -35,9 +33,5 @@ struct ClusterFacts {
 // A merge patch of `cluster`'s status, guarded by its resourceVersion; nullopt if nothing differs.
 std::optional<kube::Json> ClusterStatusPatch(const kube::Json& cluster, const ClusterFacts& facts,
                                              kube::WallTime now);
-
-// spec.leaseDurationSeconds: how often the cluster's Lease is renewed. Defaults to 60; from 1 to
-// 3600.
-std::chrono::seconds LeaseDurationOf(const kube::Json& cluster);
 
 }  // namespace fleet

@@ -130,23 +130,5 @@ TEST(ClusterStatusPatch, TooManyClaimsOfOthersAreNotSentBack) {
   EXPECT_FALSE(status.contains("clusterClaims"));
 }
 
-TEST(LeaseDurationOf, Table) {
-  struct Row {
-    const char* spec;
-    int want;
-  };
-  const Row rows[] = {{"{}", 60},
-                      {R"({"leaseDurationSeconds": 10})", 10},
-                      {R"({"leaseDurationSeconds": 0})", 60},
-                      {R"({"leaseDurationSeconds": -1})", 60},
-                      {R"({"leaseDurationSeconds": "5"})", 60},
-                      {R"({"leaseDurationSeconds": 9000000000})", 3600}};
-  for (const Row& row : rows) {
-    Json cluster;
-    cluster["spec"] = Json::parse(row.spec);
-    EXPECT_EQ(LeaseDurationOf(cluster).count(), row.want) << row.spec;
-  }
-}
-
 }  // namespace
 }  // namespace fleet

@@ -6,6 +6,7 @@
 
 #include "api/names.h"
 #include "fleet/api/managed_cluster_status.h"
+#include "fleet/api/reading.h"
 #include "fleet/scores/usage.h"
 
 namespace fleet {
@@ -13,13 +14,8 @@ namespace {
 
 using kube::Json;
 
-Json ListAt(const Json& object, std::string_view path) {
-  const Json* found = kube::Find(object, path);
-  return found != nullptr && found->is_array() ? *found : Json::array();
-}
-
 Json Conditions(const Json& cluster, const ClusterFacts& facts, kube::WallTime now) {
-  Json conditions = ConditionsOf(cluster);
+  Json conditions = ListOrEmpty(cluster, "status.conditions");
   NewCondition available{kClusterAvailable, "True", "ManagedClusterAvailable",
                          "The API server of the cluster answers"};
   if (facts.unavailable) {
@@ -40,7 +36,7 @@ bool IsOwnClaim(const Json& claim) {
 
 std::optional<Json> Claims(const Json& cluster, const ClusterFacts& facts) {
   if (!facts.claims) return {};
-  Json claims = ListAt(cluster, "status.clusterClaims");
+  Json claims = ListOrEmpty(cluster, "status.clusterClaims");
   claims.erase(std::remove_if(claims.begin(), claims.end(), IsOwnClaim), claims.end());
   if (claims.size() > kMaxOtherClaims) return {};
   for (const auto& [name, value] : *facts.claims)
@@ -72,11 +68,11 @@ std::optional<Json> ClusterStatusPatch(const Json& cluster, const ClusterFacts& 
                                        kube::WallTime now) {
   Json status = Json::object();
   if (Json conditions = Conditions(cluster, facts, now);
-      conditions != ConditionsOf(cluster)) {
+      conditions != ListOrEmpty(cluster, "status.conditions")) {
     status["conditions"] = std::move(conditions);
   }
   if (std::optional<Json> claims = Claims(cluster, facts);
-      claims && *claims != ListAt(cluster, "status.clusterClaims")) {
+      claims && *claims != ListOrEmpty(cluster, "status.clusterClaims")) {
     status["clusterClaims"] = std::move(*claims);
   }
   if (!facts.version.empty() &&

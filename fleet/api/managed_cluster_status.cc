@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "fleet/api/reading.h"
+
 namespace fleet {
 namespace {
 
@@ -20,15 +22,8 @@ std::chrono::seconds LeaseDurationOf(const Json& cluster) {
   return std::chrono::seconds(std::min(seconds, kMaxLeaseSeconds));
 }
 
-Json ConditionsOf(const Json& object) {
-  const Json* found = kube::Find(object, "status.conditions");
-  return found != nullptr && found->is_array() ? *found : Json::array();
-}
-
 std::string ConditionStatus(const Json& object, std::string_view type) {
-  const Json* conditions = kube::Find(object, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return "";
-  for (const Json& condition : *conditions) {
+  for (const Json& condition : ListOrEmpty(object, "status.conditions")) {
     if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "status");
   }
   return "";

@@ -25,9 +25,6 @@ inline constexpr std::string_view kClusterLease = "managed-cluster-lease";
 // 3600.
 std::chrono::seconds LeaseDurationOf(const kube::Json& cluster);
 
-// status.conditions; an empty list if there is none.
-kube::Json ConditionsOf(const kube::Json& object);
-
 // The status of the condition `type` of an object: "True", ...; "" if there is no such condition.
 std::string ConditionStatus(const kube::Json& object, std::string_view type);
 

@@ -132,4 +132,10 @@ const Json& ObjectOrEmpty(const Json& object, std::string_view name) {
   return found != nullptr && found->is_object() ? *found : kEmpty;
 }
 
+const Json& ListOrEmpty(const Json& object, std::string_view name) {
+  static const Json kEmpty = Json::array();
+  const Json* found = kube::Find(object, name);
+  return found != nullptr && found->is_array() ? *found : kEmpty;
+}
+
 }  // namespace fleet

@@ -49,5 +49,7 @@ bool IsDeleting(const kube::Json& object);
 
 // The object at `name`, or an empty one.
 const kube::Json& ObjectOrEmpty(const kube::Json& object, std::string_view name);
+// The list at `name`, or an empty one.
+const kube::Json& ListOrEmpty(const kube::Json& object, std::string_view name);
 
 }  // namespace fleet

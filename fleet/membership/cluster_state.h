@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0
+// What a hub that owns the membership writes to a ManagedCluster: the patches of its metadata and
+// spec, and of its status. Pure. Both are guarded by the resourceVersion and nullopt if nothing
+// differs; what others wrote stays.
+//
+// The taints follow the condition Available, as in OCM: unknown or absent is "unreachable", False
+// is "unavailable", True neither.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kube/base/clock.h"
+#include "kube/types/unstructured.h"
+
+namespace fleet {
+
+// Of a ManagedCluster to which access was given: it is removed when that is cleared away.
+inline constexpr std::string_view kMembershipFinalizer = "fleet.multiarch.openshift.io/membership";
+// The set of a cluster that names none, and the set of all clusters.
+inline constexpr std::string_view kDefaultClusterSet = "default";
+inline constexpr std::string_view kGlobalClusterSet = "global";
+
+// What the hub knows besides the ManagedCluster.
+struct MemberFacts {
+  // Why the agent is given no access, although it was accepted.
+  std::optional<std::string> refused;
+  // All that gives access exists.
+  bool access = false;
+  // The agent has renewed its Lease.
+  bool joined = false;
+  // There was no sign of the agent for GraceOf().
+  bool silent = false;
+};
+
+// spec.hubAcceptsClient.
+bool IsAccepted(const kube::Json& cluster);
+// The longest silence of an agent: five times the cluster's lease duration, 5 s to 5 hours.
+kube::Duration GraceOf(const kube::Json& cluster);
+
+// The label of the default set, timeAdded and the hub's own taints, and the finalizer where access
+// is to be given.
+std::optional<kube::Json> ObjectPatch(const kube::Json& cluster, bool gives_access,
+                                      kube::WallTime now);
+// The conditions.
+std::optional<kube::Json> StatusPatch(const kube::Json& cluster, const MemberFacts& facts,
+                                      kube::WallTime now);
+
+bool HasFinalizer(const kube::Json& object, std::string_view finalizer);
+// A patch that removes the finalizer, guarded by the resourceVersion.
+kube::Json WithoutFinalizer(const kube::Json& object, std::string_view finalizer);
+
+}  // namespace fleet

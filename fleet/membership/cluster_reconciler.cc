@@ -3,13 +3,16 @@
 
 #include <algorithm>
 #include <chrono>
+#include <initializer_list>
 #include <optional>
 #include <utility>
 
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/reading.h"
+#include "fleet/membership/agent_access.h"
 #include "kube/client/typed.h"
+#include "kube/types/resource.h"
 
 namespace fleet {
 namespace {
@@ -22,6 +25,7 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::Unstructured;
+using kube::coordination::Lease;
 
 // While works are being deleted.
 constexpr std::chrono::seconds kWorksDelay{1};
@@ -78,9 +82,15 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   Result<> set = co_await SetAccess(cluster, facts);
   if (!set) co_return set.error();
 
-  // Without access, there will be no sign any more.
   kube::Duration left = GraceOf(cluster) - signs_.Silence(name);
+  if (facts.access && left <= kube::Duration::zero() &&
+      ConditionStatus(cluster, kClusterAvailable) != "Unknown") {
+    Result<> looked = co_await LookAtLease(name);
+    if (!looked) co_return looked.error().Prefix("read the Lease");
+    left = GraceOf(cluster) - signs_.Silence(name);
+  }
   facts.joined = signs_.HasLease(name);
+  // Without access, there will be no sign any more.
   facts.silent = !facts.access || left <= kube::Duration::zero();
   if (auto patch = StatusPatch(cluster, facts, clock_.WallNow())) {
     // The taints follow with the event of this write.
@@ -91,6 +101,16 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   if (IsAccepted(cluster) && facts.refused) co_return Outcome::After(kRefusedDelay);
   if (facts.silent) co_return Outcome::Done();
   co_return After(left);
+}
+
+Async<> ClusterReconciler::LookAtLease(const std::string& cluster) {
+  ObjectKey key{cluster, std::string(kClusterLease)};
+  Result<Lease> lease = co_await kube::Get<Lease>(client_, std::move(key));
+  if (IsNotFound(lease)) co_return Ok();
+  if (!lease) co_return lease.error();
+  const auto& renewed = lease->spec().renew_time();
+  (void)signs_.Renewed(cluster, {renewed.seconds(), renewed.nanos()});
+  co_return Ok();
 }
 
 Async<> ClusterReconciler::SetAccess(const Json& cluster, MemberFacts& facts) {

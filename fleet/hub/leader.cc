@@ -32,6 +32,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       rollouts_({parts_.client, parts_.clock, parts_.events, decisions_, parts_.rollout_observer},
                 options_.workers) {
   store_.OnDecisions([this](const ObjectKey& key) { rollouts_.PlacementChanged(key); });
+  if (options_.membership) membership_.emplace(parts_.client, parts_.clock, *options_.membership);
   parts_.current = this;
 }
 
@@ -39,6 +40,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   watch_.Start(tasks);
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
   rollouts_.Start(tasks);
+  if (membership_) membership_->Start(tasks);
   co_return;
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leader: the work of the hub's replica that holds the Lease: watches, the store, the
-// reconciliation of Placements, and rollouts. Changes that come within kCoalesce are decided about
-// once.
+// reconciliation of Placements, rollouts, and the membership of the fleet if this hub owns it.
+// Changes that come within kCoalesce are decided about once.
 #pragma once
 
 #include <chrono>
@@ -14,6 +14,7 @@
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/placement_reconciler.h"
 #include "fleet/hub/store_decisions.h"
+#include "fleet/membership/membership.h"
 #include "fleet/rollout/controller/rollouts.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -34,6 +35,8 @@ struct LeaderOptions {
   // Placements, and FleetPodPlacements, that are written at a time.
   int workers = 8;
   PlacementReconcilerOptions reconciler;
+  // nullopt: OCM's registration controller owns the membership.
+  std::optional<MembershipOptions> membership;
 };
 
 class Leader;
@@ -64,6 +67,7 @@ class Leader final : public kube::Term {
   bool busy() { return controller_.queue().size() > 0 || rollouts_.busy(); }
   const FleetStore& store() const { return store_; }
   const RolloutStore& rollouts() const { return rollouts_.store(); }
+  const std::optional<Membership>& membership() const { return membership_; }
   // As Explain() (explain.h). A task of the term: the caller may outlive it.
   kube::Async<kube::Json> Answer(kube::ObjectKey placement, std::optional<kube::Json> simulated);
 
@@ -83,6 +87,7 @@ class Leader final : public kube::Term {
   kube::Controller controller_;
   StoreDecisions decisions_;
   Rollouts rollouts_;
+  std::optional<Membership> membership_;
 };
 
 }  // namespace fleet

@@ -15,6 +15,7 @@
 #include "fleet/cel/evaluator_thread.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
+#include "fleet/membership/membership.h"
 #include "fleet/rollout/controller/rollout_metrics.h"
 #include "fleet/rollout/controller/rollouts.h"
 #include "kube/base/app.h"
@@ -40,6 +41,13 @@ DEFINE_string(
     "leave alone, and that name this scheduler. all: for a hub without OCM's controller.");
 DEFINE_validator(placements, [](const char*, const std::string& value) {
   return value == "claimed" || value == "all";
+});
+DEFINE_string(membership, "ocm",
+              "What owns the membership of the fleet: sets, namespaces and access of the agents, "
+              "and whether a cluster is reachable. ocm: OCM's registration controller. own: this "
+              "hub.");
+DEFINE_validator(membership, [](const char*, const std::string& value) {
+  return value == "ocm" || value == "own";
 });
 DEFINE_string(on_misconfigured, "keep",
               "What becomes of the decisions of a misconfigured Placement. keep: they stay. clear: "
@@ -113,6 +121,25 @@ void AddStoreMetrics(kube::Metrics& metrics, Leader*& current) {
                     [&current] { return current == nullptr ? nullptr : &current->rollouts(); });
 }
 
+// Of a hub that owns the membership.
+void AddMembershipMetrics(kube::Metrics& metrics, Leader*& current) {
+  auto gauge = [&](const char* state) -> kube::Gauge& {
+    return metrics.AddGauge("mto_fleet_members", "ManagedClusters by what their agents report",
+                            {{"state", state}});
+  };
+  kube::Gauge& available = gauge("available");
+  kube::Gauge& unavailable = gauge("unavailable");
+  kube::Gauge& unreachable = gauge("unreachable");
+  metrics.OnRender([&available, &unavailable, &unreachable, &current] {
+    ClusterIndex::Counts counts;
+    if (current != nullptr && current->membership())
+      counts = current->membership()->CountAvailable();
+    available.Set(static_cast<double>(counts.available));
+    unavailable.Set(static_cast<double>(counts.unavailable));
+    unreachable.Set(static_cast<double>(counts.unreachable));
+  });
+}
+
 Async<> Serve(App& app) {
   // The API server.
   kube::Metrics metrics;
@@ -158,6 +185,16 @@ Async<> Serve(App& app) {
   LeaderParts parts{leader,          **client, app.clock(), events, evaluator, &controller_metrics,
                     &rollout_metrics};
   LeaderOptions options = OptionsFromFlags();
+  std::optional<kube::ControllerMetrics> membership_metrics;
+  std::optional<kube::ControllerMetrics> set_metrics;
+  if (FLAGS_membership == "own") {
+    MembershipOptions membership{.hub_namespace = FLAGS_namespace};
+    membership.clusters = &membership_metrics.emplace(metrics, app.clock(), kMembershipController,
+                                                      membership.workers);
+    membership.sets = &set_metrics.emplace(metrics, app.clock(), kClusterSetController, 1);
+    AddMembershipMetrics(metrics, leader);
+    options.membership = std::move(membership);
+  }
   kube::Leadership leadership(app, **client,
                               {.ns = FLAGS_namespace,
                                .name = "multiarch-fleet-hub",

@@ -385,8 +385,8 @@ TEST_F(MembershipTest, ADeletedClusterLosesAccessThenWorksThenNamespace) {
       writes.push_back(std::move(call));
   }
   const std::vector<std::string> want = {
-      "DELETE /apis/rbac.authorization.k8s.io/v1/clusterrolebindings/multiarch-fleet-agent:c1",
-      "DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/multiarch-fleet-agent:c1",
+      "DELETE /apis/rbac.authorization.k8s.io/v1/clusterrolebindings/multiarch-fleet-agent%3Ac1",
+      "DELETE /apis/rbac.authorization.k8s.io/v1/clusterroles/multiarch-fleet-agent%3Ac1",
       "DELETE /apis/rbac.authorization.k8s.io/v1/namespaces/c1/rolebindings/multiarch-fleet-agent",
       "DELETE /api/v1/namespaces/c1/serviceaccounts/multiarch-fleet-agent",
       "PATCH /apis/multiarch.openshift.io/v1alpha1/namespaces/c1/podplacementworks/team.web",

@@ -78,8 +78,7 @@ AccessWatch::AccessWatch(kube::Client& client, kube::Clock& clock, Changed chang
 
 void AccessWatch::Start(kube::TaskGroup& tasks) {
   for (size_t part = 0; part < kParts; ++part) {
-    tasks.Spawn("watch-" + std::string(kAgentAccessResources[part].plural),
-                parts_[part]->Run());
+    tasks.Spawn("watch-" + std::string(kAgentAccessResources[part].plural), parts_[part]->Run());
   }
 }
 

@@ -43,8 +43,7 @@ Async<Refusal> ClusterAccess::Give(std::string cluster) {
   for (size_t part = 0; part < AccessWatch::kParts; ++part) {
     if (stored_.IsAsWanted(cluster, part)) continue;
     Result<> applied = co_await Apply(cluster, part);
-    if (!applied)
-      co_return applied.error().Prefix(std::string(kAgentAccessResources[part].kind));
+    if (!applied) co_return applied.error().Prefix(std::string(kAgentAccessResources[part].kind));
   }
   co_return Refusal();
 }

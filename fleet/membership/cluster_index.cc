@@ -21,8 +21,7 @@ ClusterIndex::Change ClusterIndex::Put(const kube::Json& cluster) {
   Known& before = found->second;
   Change change;
   change.members = first || before.labels != now.labels || before.deleting != now.deleting;
-  change.reported =
-      !first && before.available != now.available && Known::Reports(now.available);
+  change.reported = !first && before.available != now.available && Known::Reports(now.available);
   before = std::move(now);
   return change;
 }

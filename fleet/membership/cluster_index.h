@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// ClusterIndex: of all ManagedClusters, what cannot be asked for one by one: which set has how many,
-// and how many are available. About 300 bytes a cluster. No I/O.
+// ClusterIndex: of all ManagedClusters, what cannot be asked for one by one: which set has how
+// many, and how many are available. About 300 bytes a cluster. No I/O.
 #pragma once
 
 #include <cstddef>

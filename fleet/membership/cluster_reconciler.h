@@ -41,7 +41,8 @@ class ClusterReconciler final : public kube::Reconciler {
 
  private:
   kube::Async<kube::Outcome> Remove(kube::Unstructured cluster);
-  // Reads it live: a watch whose connection is dead without a sign looks like silence of all agents.
+  // Reads it live: a watch whose connection is dead without a sign looks like silence of all
+  // agents.
   kube::Async<> LookAtLease(const std::string& cluster);
   // Gives or takes access; what is known then is in `facts`.
   kube::Async<> SetAccess(const kube::Json& cluster, MemberFacts& facts);

@@ -36,9 +36,8 @@ void SetTaint(Json& taints, std::string_view key, bool wanted, const std::string
     return is_ours(taint) && kube::StringAt(taint, "effect") == kNoSelect;
   });
   if (there) return;
-  taints.push_back({{"key", std::string(key)},
-                    {"effect", std::string(kNoSelect)},
-                    {"timeAdded", now}});
+  taints.push_back(
+      {{"key", std::string(key)}, {"effect", std::string(kNoSelect)}, {"timeAdded", now}});
 }
 
 Json Taints(const Json& cluster, WallTime now) {
@@ -135,9 +134,8 @@ bool HasFinalizer(const Json& object, std::string_view finalizer) {
 Json WithoutFinalizer(const Json& object, std::string_view finalizer) {
   Json patch = Guarded(object);
   Json finalizers = ListOrEmpty(object, "metadata.finalizers");
-  finalizers.erase(
-      std::remove(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))),
-      finalizers.end());
+  finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))),
+                   finalizers.end());
   patch["metadata"]["finalizers"] = std::move(finalizers);
   return patch;
 }

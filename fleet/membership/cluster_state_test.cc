@@ -48,7 +48,8 @@ std::string Condition(const std::optional<Json>& patch, const std::string& type)
 TEST(ObjectPatch, TaintsFollowAvailable) {
   const std::string unreachable = Taint("unreachable");
   const std::string unavailable = Taint("unavailable");
-  const std::string gpu = R"({"key": "gpu", "effect": "NoSelect", "timeAdded": "1970-01-01T00:00:00Z"})";
+  const std::string gpu =
+      R"({"key": "gpu", "effect": "NoSelect", "timeAdded": "1970-01-01T00:00:00Z"})";
   struct Row {
     const char* available;
     std::string before;

@@ -91,8 +91,8 @@ Membership::Membership(kube::Client& client, kube::Clock& clock, const Membershi
       access_(client, stored_access_, namespaces_),
       cluster_reconciler_(client, clock, clusters_, access_, signs_, options.hub_namespace),
       set_reconciler_(client, clock, sets_, bindings_, index_),
-      cluster_controller_(ControllerOf(kMembershipController, options.workers),
-                          cluster_reconciler_, clock, options.clusters),
+      cluster_controller_(ControllerOf(kMembershipController, options.workers), cluster_reconciler_,
+                          clock, options.clusters),
       set_controller_(ControllerOf(kClusterSetController, 1), set_reconciler_, clock,
                       options.sets) {
   FollowClusters();
@@ -109,8 +109,7 @@ void Membership::FollowClusters() {
     if (!change.members) return;
     sets_.ForEachKey([this](const ObjectKey& set) { set_controller_.EnqueueAfter(set, kRecount); });
   });
-  namespaces_.OnChange(
-      [this](EventType, const ObjectKey& ns) { cluster_controller_.Enqueue(ns); });
+  namespaces_.OnChange([this](EventType, const ObjectKey& ns) { cluster_controller_.Enqueue(ns); });
   leases_.OnEvent([this](EventType type, const Lease& lease) {
     if (type == EventType::kDeleted) return;
     const auto& renewed = lease.spec().renew_time();

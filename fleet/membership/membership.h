@@ -2,10 +2,10 @@
 // Membership: the part of a leader's term that owns the membership of the fleet, for a hub without
 // OCM's registration controller: what is watched, and which event enqueues what.
 //
-// It has watches of its own for ManagedClusters, sets and bindings, besides those of the FleetStore,
-// which keeps what placing reads and nothing that is needed for a write. For 5,000 clusters they
-// cost one list at the start, about 1.5 KB of memory a cluster, and each later change once more.
-// Thread: the client's.
+// It has watches of its own for ManagedClusters, sets and bindings, besides those of the
+// FleetStore, which keeps what placing reads and nothing that is needed for a write. For 5,000
+// clusters they cost one list at the start, about 1.5 KB of memory a cluster, and each later change
+// once more. Thread: the client's.
 #pragma once
 
 #include <string>

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/reading.h"
 #include "fleet/scheduling/cluster_sets.h"
@@ -14,13 +13,13 @@ namespace fleet {
 ClusterIndex::Change ClusterIndex::Put(const kube::Json& cluster) {
   api::FieldErrors problems;
   // As placing reads them.
-  Known now{.labels = Properties(ReadLabels(cluster, kMaxClusterLabels, problems)),
-            .deleting = IsDeleting(cluster),
-            .available = ConditionStatus(cluster, kClusterAvailable)};
+  Known now{.available = ConditionStatus(cluster, kClusterAvailable)};
+  now.cluster.labels = Properties(ReadLabels(cluster, kMaxClusterLabels, problems));
+  now.cluster.deleting = IsDeleting(cluster);
   auto [found, first] = clusters_.try_emplace(kube::StringAt(cluster, "metadata.name"));
   Known& before = found->second;
   Change change;
-  change.members = first || before.labels != now.labels || before.deleting != now.deleting;
+  change.members = first || before.cluster != now.cluster;
   change.reported = !first && before.available != now.available && Known::Reports(now.available);
   before = std::move(now);
   return change;
@@ -34,7 +33,7 @@ size_t ClusterIndex::CountMembers(const ManagedClusterSet& set) const {
   SetMembers members;
   members.Add(set);
   auto is_member = [&](const auto& cluster) {
-    return !cluster.second.deleting && members.Contains(cluster.second.labels);
+    return !cluster.second.cluster.deleting && members.Contains(cluster.second.cluster);
   };
   return static_cast<size_t>(std::count_if(clusters_.begin(), clusters_.end(), is_member));
 }

@@ -18,13 +18,13 @@ void SetMembers::Add(const ManagedClusterSet& set) {
   }
 }
 
-bool SetMembers::Contains(const Properties& labels) const {
+bool SetMembers::Contains(const ManagedCluster& cluster) const {
   if (!exclusive_.empty()) {
-    std::optional<std::string_view> set = labels.Find(kClusterSetLabel);
+    std::optional<std::string_view> set = cluster.labels.Find(kClusterSetLabel);
     if (set && exclusive_.contains(std::string(*set))) return true;
   }
   return std::any_of(selectors_.begin(), selectors_.end(),
-                     [&](const Selector& selector) { return selector.Matches(labels); });
+                     [&](const Selector& selector) { return selector.Matches(cluster.labels); });
 }
 
 EligibleClusters FindEligible(const Placement& placement, const Fleet& fleet) {

@@ -10,7 +10,6 @@
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
-#include "fleet/api/properties.h"
 #include "fleet/scheduling/fleet.h"
 #include "fleet/scheduling/selector.h"
 
@@ -20,9 +19,7 @@ namespace fleet {
 class SetMembers {
  public:
   void Add(const ManagedClusterSet& set);
-  bool Contains(const ManagedCluster& cluster) const { return Contains(cluster.labels); }
-  // By the labels of a cluster.
-  bool Contains(const Properties& labels) const;
+  bool Contains(const ManagedCluster& cluster) const;
 
  private:
   std::unordered_set<std::string> exclusive_;  // values of kClusterSetLabel

@@ -37,6 +37,7 @@ MAX_LINES = 800
 ALLOWED = {
     "kube": {"third_party"},
     "api": {"kube"},
+    "deploy": {"kube", "api"},
     "placement": {"kube", "api"},
     "policy": {"kube", "api", "placement"},
     "watches": {"kube", "api"},
@@ -47,8 +48,10 @@ ALLOWED = {
     "cluster-controller": {
         "kube", "api", "placement", "policy", "rules", "watches", "inspection"
     },
-    "operator": {"kube", "api", "placement", "policy", "watches", "inspection"},
-    "fleet": {"kube", "api", "placement"},
+    "operator": {
+        "kube", "api", "placement", "policy", "watches", "inspection", "deploy"
+    },
+    "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
 }
 

@@ -3,11 +3,11 @@
 #
 # build.sh [ARCHITECTURE...] - builds the images of all programs for the native architecture and
 # these (all by default) into images/, and an index of each program. PROGRAMS="webhook ..." limits
-# it to those programs.
+# it to those programs, named by their packages.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 
-read -r -a programs <<<"${PROGRAMS:-cluster-controller operator shard webhook}"
+read -r -a programs <<<"${PROGRAMS:-cluster-controller operator shard webhook fleet/hub fleet/agent}"
 if [[ $# -eq 0 ]]; then set -- arm64 ppc64le s390x; fi
 
 say() { printf '\n=== %s\n' "$*"; }
@@ -21,17 +21,18 @@ for architecture; do
   bazel build --config="$architecture" "${programs[@]/%/:image}"
 done
 for program in "${programs[@]}"; do
-  rm -rf "images/$program"
-  mkdir "images/$program"
+  image=${program//\//-}
+  rm -rf "images/$image"
+  mkdir "images/$image"
   for architecture; do
     for ending in tar spdx.json; do
       install -m 644 "bazel-out/$architecture-opt/bin/$program/image.$ending" \
-        "images/$program/$architecture.$ending"
+        "images/$image/$architecture.$ending"
     done
   done
   # shellcheck disable=SC2016  # $2 is awk's
   awk -F= '$1 == "DIGEST" {print $2}' "bazel-bin/$program/image.ref" \
-    >"images/$program/native.digest"
+    >"images/$image/native.digest"
 done
 say "indexes"
 bazel build "${programs[@]/%/:index}"

@@ -1,13 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The images of the four programs, for targets that name or copy all of them."""
+"""The images of the programs, for targets that name or copy all of them."""
 
-_PROGRAMS = ["cluster-controller", "operator", "shard", "webhook"]
+_OPERATOR = ["cluster-controller", "operator", "shard", "webhook"]
+_FLEET = ["fleet/agent", "fleet/hub"]
 
 # image: for nodes of this machine's architecture; index: for a registry.
-IMAGE_REFERENCES = [
-    "//{}:{}.ref".format(program, kind)
-    for program in _PROGRAMS
-    for kind in ["image", "index"]
-]
+def _references(packages):
+    return [
+        "//{}:{}.ref".format(package, kind)
+        for package in packages
+        for kind in ["image", "index"]
+    ]
 
-IMAGE_ARCHIVES = ["//{}:index.tar".format(program) for program in _PROGRAMS]
+def _archives(packages):
+    return ["//{}:index.tar".format(package) for package in packages]
+
+# Of the operator and its operands.
+IMAGE_REFERENCES = _references(_OPERATOR)
+IMAGE_ARCHIVES = _archives(_OPERATOR)
+
+# Of the fleet's hub and agent.
+FLEET_IMAGE_REFERENCES = _references(_FLEET)
+FLEET_IMAGE_ARCHIVES = _archives(_FLEET)

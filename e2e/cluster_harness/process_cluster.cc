@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "api/names.h"
+#include "deploy/manifests.h"
 #include "e2e/cluster_harness/await_api_server.h"
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/resources.h"
@@ -142,7 +143,7 @@ Result<> ProcessCluster::CreateNodes() {
 Result<std::vector<kube::Unstructured>> ProcessCluster::Manifests(Release release) const {
   if (release == Release::kOld && !OldPrograms().empty())
     return ReadManifests(OldPrograms() + "/install.yaml");
-  operator_::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
+  deploy::ManifestOptions manifests{.ns = operator_namespace(), .images = {}, .components = {}};
   for (const char* name : kPrograms) manifests.images[name] = ImageOf(name, release);
   return operator_::LoadManifests(manifests);
 }
@@ -164,7 +165,7 @@ Result<> ProcessCluster::DeleteManifests() {
   auto objects = Manifests();
   if (!objects) return objects.error();
   for (const kube::Unstructured& object : *objects) {
-    auto resource = operator_::ResourceOfObject(object);
+    auto resource = deploy::ResourceOfObject(object);
     if (!resource) return resource.error();
     auto deleted = Run(kube::DeleteObject(client(), *resource, kube::KeyOf(object)));
     if (!deleted && !IsNotFound(deleted)) return deleted.error();

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "deploy/manifests.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/flows/admission_load.h"
 #include "e2e/framework/flow_fixture.h"
@@ -75,12 +76,12 @@ class ProvidersFlow : public FlowFixture {
       bool in_base = false;
       bool same = false;
       for (const kube::Unstructured& other : *base) {
-        if (operator_::Describe(object) != operator_::Describe(other)) continue;
+        if (deploy::Describe(object) != deploy::Describe(other)) continue;
         in_base = true;
         same = object.body() == other.body();
       }
       if (same || !kinds.contains(kube::StringAt(object.body(), "kind"))) continue;
-      auto resource = operator_::ResourceOfObject(object);
+      auto resource = deploy::ResourceOfObject(object);
       ASSERT_TRUE(resource) << resource.error();
       auto applied = cluster().Run(
           kube::ApplyObject(cluster().client(), *resource, object, {"integration-test"}));

@@ -18,9 +18,7 @@ struct DeployOptions {
   std::chrono::seconds timeout{180};
 };
 
-// Server-side applies `objects` in order and waits until the CRDs are established and every
-// Deployment is rolled out. Errors: the API server's; kDeadlineExceeded with the object that was
-// not ready and the reason that the cluster reports.
+// Deletes Services of another operator that have the names of ours, then does deploy::Install().
 kube::Async<> Deploy(kube::Client& client, kube::Clock& clock,
                      std::vector<kube::Unstructured> objects, DeployOptions options);
 

@@ -3,21 +3,14 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <fstream>
+#include "api/names.h"
 
 namespace operator_ {
 namespace {
 
 using kube::Code;
 
-std::string WriteTemp(const std::string& name, const std::string& text) {
-  std::string path = std::string(std::getenv("TEST_TMPDIR")) + "/" + name;
-  std::ofstream(path) << text;
-  return path;
-}
-
-ManifestOptions AllOptions() {
+deploy::ManifestOptions AllOptions() {
   return {.ns = "ops",
           .images = {{"operator", "r/o:1"},
                      {"webhook", "r/w:1"},
@@ -42,7 +35,7 @@ TEST(ManifestsTest, EveryManifestThatShipsHasAKnownKind) {
   EXPECT_GE(objects->size(), 20u);
   EXPECT_GE(ShippedComponents().size(), 3u);
   for (const auto& object : *objects) {
-    EXPECT_TRUE(ResourceOfObject(object)) << Describe(object);
+    EXPECT_TRUE(deploy::ResourceOfObject(object)) << deploy::Describe(object);
     EXPECT_FALSE(object.metadata().name().empty()) << object.body();
   }
 }
@@ -74,15 +67,6 @@ TEST(ManifestsTest, NamesAMissingComponent) {
   auto objects = LoadManifests({.images = {}, .components = {"no-such-thing"}});
   ASSERT_TRUE(FailedWith(objects, Code::kNotFound));
   EXPECT_NE(objects.error().message().find("no-such-thing"), std::string::npos);
-}
-
-TEST(ImageReferenceTest, RefusesAFileWithoutAnImage) {
-  EXPECT_TRUE(FailedWith(ReadImageReference(WriteTemp("bad.ref", "NAME=x\n")), Code::kInvalid));
-  auto reference = ReadImageReference(
-      WriteTemp("good.ref", "NAME=p/x\nTAG=0123\nDIGEST=sha256:0123\nARCHITECTURES=amd64,arm64\n"));
-  ASSERT_TRUE(reference);
-  EXPECT_EQ(reference->digest, "sha256:0123");
-  EXPECT_EQ(reference->architectures, "amd64,arm64");
 }
 
 }  // namespace

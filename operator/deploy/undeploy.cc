@@ -5,9 +5,10 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
+#include "deploy/install.h"
+#include "deploy/manifests.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
-#include "operator/deploy/manifests.h"
 #include "operator/objects/metadata.h"
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/ungate.h"
@@ -58,7 +59,7 @@ constexpr size_t kGating = 4;
 Async<bool> OperatorAvailable(Client& client, const std::vector<Unstructured>& objects) {
   for (const Unstructured& object : objects) {
     if (kube::StringAt(object.body(), "kind") != "Deployment") continue;
-    Result<Resource> resource = ResourceOfObject(object);
+    Result<Resource> resource = deploy::ResourceOfObject(object);
     if (!resource) co_return resource.error();
     auto current = co_await kube::GetObject(client, *resource, kube::KeyOf(object));
     if (IsNotFound(current)) co_return false;
@@ -118,17 +119,6 @@ Async<> RemoveOperands(Client& client, Clock& clock, const std::vector<Unstructu
   co_return Ok();
 }
 
-Async<> AwaitDeletion(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
-                      TimePoint deadline) {
-  while (true) {
-    auto current = co_await kube::GetObject(client, resource, key);
-    if (IsNotFound(current)) co_return Ok();
-    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("not deleted");
-    auto slept = co_await clock.Sleep(kPollEvery);
-    if (!slept) co_return slept.error();
-  }
-}
-
 }  // namespace
 
 Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects,
@@ -148,20 +138,8 @@ Async<> Undeploy(Client& client, Clock& clock, std::vector<Unstructured> objects
   auto rest = co_await RemoveOperands(client, clock, objects, deadline, failures);
   if (!rest) co_return rest.error();
 
-  for (auto object = objects.rbegin(); object != objects.rend(); ++object) {
-    Result<Resource> resource = ResourceOfObject(*object);
-    if (!resource) co_return resource.error();
-    auto deleted = co_await kube::DeleteObject(client, *resource, kube::KeyOf(*object));
-    if (!deleted && !IsNotFound(deleted))
-      co_return deleted.error().Prefix("delete " + Describe(*object));
-    std::cout << "deleted " << Describe(*object) << std::endl;
-  }
-  for (const Unstructured& object : objects) {
-    Result<Resource> resource = ResourceOfObject(object);
-    if (!resource) co_return resource.error();
-    auto awaited = co_await AwaitDeletion(client, clock, *resource, kube::KeyOf(object), deadline);
-    if (!awaited) co_return awaited.error().Prefix(Describe(object));
-  }
+  Result<> uninstalled = co_await deploy::Uninstall(client, clock, std::move(objects), deadline);
+  if (!uninstalled) co_return uninstalled.error();
   std::cout << "the operator is removed" << std::endl;
   if (!failures.empty()) co_return Error::DeadlineExceeded(failures);
   co_return Ok();

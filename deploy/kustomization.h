@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kustomization: the part of kustomize's format that operator/manifests/ uses, so that the deploy
-// tool and `kubectl kustomize` read the same files: `resources`, `components`, and `patches` that
+// Kustomization: the part of kustomize's format that the manifests here use, so that the deploy
+// tools and `kubectl kustomize` read the same files: `resources`, `components`, and `patches` that
 // are lists of JSON patch operations. `configurations` is ignored: it says which fields kustomize's
-// `images` and `namespace` change, and the deploy tool changes them itself (manifests.h). Other
+// `images` and `namespace` change, and the deploy tools change them themselves (manifests.h). Other
 // fields are errors.
 #pragma once
 
@@ -12,7 +12,7 @@
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
 
-namespace operator_ {
+namespace deploy {
 
 // Adds the resources of the Kustomization or Component in `folder` to `objects`, in the order of
 // its list, and applies its patches to all of `objects`. Errors: kNotFound for a file that cannot
@@ -20,4 +20,4 @@ namespace operator_ {
 // be applied, and for one without an object.
 kube::Result<> AddKustomization(const std::string& folder, std::vector<kube::Json>& objects);
 
-}  // namespace operator_
+}  // namespace deploy

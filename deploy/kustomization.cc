@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/deploy/kustomization.h"
+#include "deploy/kustomization.h"
 
 #include <filesystem>
 #include <fstream>
@@ -7,7 +7,7 @@
 
 #include "kube/codec/yaml.h"
 
-namespace operator_ {
+namespace deploy {
 namespace {
 
 using kube::Error;
@@ -132,4 +132,4 @@ Result<> AddKustomization(const std::string& folder, std::vector<Json>& objects)
   return Add(folder, 0, objects);
 }
 
-}  // namespace operator_
+}  // namespace deploy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/deploy/kustomization.h"
+#include "deploy/kustomization.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <fstream>
 
-namespace operator_ {
+namespace deploy {
 namespace {
 
 using kube::Code;
@@ -103,4 +103,4 @@ TEST_F(KustomizationTest, RefusesEndlessFolders) {
 }
 
 }  // namespace
-}  // namespace operator_
+}  // namespace deploy

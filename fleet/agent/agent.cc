@@ -74,6 +74,8 @@ Agent::Agent(kube::Client& hub, kube::Client& member, kube::Clock& clock,
       reconciler_(hub, member, works_, clock),
       controller_({.name = "fleet-agent", .queue = {.max_delay = kMaxBackoff}}, reconciler_, clock,
                   observer) {
+  if (!options.hub_secret.name.empty())
+    token_.emplace(hub, member, clock, options.cluster, options.hub_secret);
   works_.OnChange([this](EventType, const ObjectKey& work) { controller_.Enqueue(work); });
   cluster_configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
   configs_.OnEvent([this](EventType, const Unstructured& object) { OnApplied(object); });
@@ -97,6 +99,7 @@ boost::asio::awaitable<void> Agent::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("lease", KeepPublishing(lease_, clock_));
   tasks.Spawn("status", KeepPublishing(status_, clock_));
   tasks.Spawn("scores", KeepPublishing(scores_, clock_));
+  if (token_) tasks.Spawn("token", KeepPublishing(*token_, clock_));
 
   // A work is told from one that is gone only when all are known.
   kube::Result<> synced = co_await works_.WaitForSync();

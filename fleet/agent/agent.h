@@ -3,11 +3,13 @@
 // what it publishes, and which event enqueues which PodPlacementWork.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "fleet/agent/cluster_publisher.h"
 #include "fleet/agent/member_usage.h"
 #include "fleet/agent/score_publisher.h"
+#include "fleet/agent/token_renewal.h"
 #include "fleet/agent/work_reconciler.h"
 #include "fleet/scores/scores.h"
 #include "kube/base/clock.h"
@@ -16,6 +18,7 @@
 #include "kube/client/client.h"
 #include "kube/controller/controller.h"
 #include "kube/controller/leadership.h"
+#include "kube/types/resource.h"
 
 namespace fleet {
 
@@ -23,6 +26,9 @@ struct AgentOptions {
   // The name of this cluster: of its ManagedCluster and its namespace on the hub.
   std::string cluster;
   ScoreOptions scores;
+  // The Secret of the member in which the hub's token is renewed (hub_token.h). Without a name the
+  // token is not renewed here.
+  kube::ObjectKey hub_secret;
   // PodPlacementWorks that are followed, and bytes that are kept of them; what is beyond the bytes
   // is read from the hub when it is needed. The hub is untrusted.
   size_t max_works = 10'000;
@@ -57,6 +63,7 @@ class Agent final : public kube::Term {
   LeasePublisher lease_;
   StatusPublisher status_;
   ScorePublisher scores_;
+  std::optional<TokenRenewal> token_;
   WorkReconciler reconciler_;
   kube::Controller controller_;
 };

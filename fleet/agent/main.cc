@@ -37,6 +37,9 @@ DEFINE_string(kubeconfig, "",
               "service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The namespace of the Lease by which one of several replicas works.");
+DEFINE_string(hub_secret, "",
+              "The Secret in --namespace from which --hub-kubeconfig and its token are mounted: the "
+              "token is renewed there. Empty: it is not renewed.");
 DEFINE_string(full_cpu, "256", "The free cores of an architecture for which its score is 100.");
 DEFINE_string(full_memory, "1Ti", "The free memory of an architecture for which its score is 100.");
 
@@ -71,7 +74,8 @@ Result<AgentOptions> OptionsFromFlags() {
   Result<int64_t> kib = FullFlag("full-memory", FLAGS_full_memory, 1.0 / 1024);
   if (!kib) return kib.error();
   return AgentOptions{.cluster = FLAGS_cluster,
-                      .scores = {.full = {.milli_cpu = *milli_cpu, .kib = *kib}}};
+                      .scores = {.full = {.milli_cpu = *milli_cpu, .kib = *kib}},
+                      .hub_secret = {FLAGS_namespace, FLAGS_hub_secret}};
 }
 
 Async<> Serve(App& app) {

@@ -159,6 +159,7 @@ Async<> Install(Client& client, Clock& clock, std::vector<Unstructured> objects,
     std::cout << "applied " << Describe(object) << std::endl;
     if (resource->kind == "Namespace") ns = std::move(*applied);
   }
+  if (!options.wait) co_return Ok();
   for (const Unstructured& object : objects) {
     Result<Resource> resource = ResourceOfObject(object);
     if (!resource) co_return resource.error();

@@ -22,6 +22,8 @@ struct InstallOptions {
   std::chrono::seconds timeout{180};
   // CustomResourceDefinitions that another tool has installed stay as they are.
   bool keep_foreign_crds = false;
+  // False: returns once all is applied.
+  bool wait = true;
 };
 
 // Server-side applies `objects` in order and waits until the CRDs are established and every

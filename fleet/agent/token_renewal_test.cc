@@ -44,8 +44,9 @@ class FakeHub final : public kube::Client {
                    {"status",
                     {{"token", token + std::to_string(calls.size())},
                      {"expirationTimestamp", kube::FormatTime(clock_.WallNow() + life)}}}};
-    co_return kube::ApiResponse{.status = 201, .content_type = "application/json",
-                                .body = answer.dump()};
+    kube::ApiResponse response{
+        .status = 201, .content_type = "application/json", .body = answer.dump()};
+    co_return response;
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest) override {
     co_return Error::Internal("no watches");

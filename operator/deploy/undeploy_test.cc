@@ -4,10 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "api/names.h"
-#include "kube/base/clock.h"
+#include "kube/testing/advancing_clock.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
@@ -26,20 +24,6 @@ using kube::Result;
 using kube::Unstructured;
 using kube::core::Pod;
 using namespace std::chrono_literals;
-
-// A sleep advances the time at once.
-class AdvancingClock final : public kube::Clock {
- public:
-  kube::TimePoint Now() const override { return now_; }
-  kube::WallTime WallNow() const override { return {}; }
-  kube::Async<> SleepUntil(kube::TimePoint when) override {
-    now_ = std::max(now_, when);
-    co_return kube::Ok();
-  }
-
- private:
-  kube::TimePoint now_;
-};
 
 // No operator is available, so the tool does the whole teardown.
 class UndeployTest : public testing::Test {
@@ -78,7 +62,7 @@ class UndeployTest : public testing::Test {
   }
 
   boost::asio::io_context io_;
-  AdvancingClock clock_;
+  kube::AdvancingClock clock_;
   kube::FakeApiServer api_;
   std::vector<Unstructured> objects_;
 };

@@ -204,10 +204,11 @@ TEST_F(JoinTest, WaitsUntilTheAgentHasPublished) {
   CreateHub("ocm");
   JoinOptions options = Options();
   options.wait = true;
-  options.agent.pop_back();
+  // Rolled out.
   Json deployment = Object(kube::kDeployments, "member", "multiarch-fleet-agent");
   deployment["spec"]["replicas"] = 0;
-  options.agent.emplace_back(deployment);
+  deployment["status"]["observedGeneration"] = 100;
+  member_.CreateJson(kube::kDeployments, deployment);
   EXPECT_THAT(RunJoin(options), kube::FailsWith(Code::kDeadlineExceeded, HasSubstr("its log")));
   Json cluster = *hub_.api.GetJson(kManagedClusters, {"", "c1"});
   cluster["status"]["conditions"] = Json::array(

@@ -28,8 +28,9 @@ class FleetMembershipTest : public FleetFixture {
   void SetUp() override {
     FleetFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
-    Kubectl("create --filename", "fleet/membership/agent_role.yaml");
-    Kubectl("create --filename", "fleet/membership/hub_role.yaml");
+    Kubectl("create --filename", "fleet/manifests/hub/base/agent_role.yaml");
+    Kubectl("create --filename",
+            "fleet/manifests/hub/components/own-membership/hub_role.yaml");
     Kubectl("create --filename", "e2e/fleet/testdata/membership_objects.yaml");
   }
 

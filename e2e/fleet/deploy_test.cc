@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
+// hub and agent with exactly the rights that the tools install: a cluster joins, is selected, renews
+// its token and leaves. A stolen token of the agent reaches nothing else. Skipped without
+// KUBEBUILDER_ASSETS.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "e2e/cluster_harness/child_process.h"
+#include "e2e/fleet/fleet_cluster.h"
+#include "kube/base/base64.h"
+
+namespace e2e {
+namespace {
+
+constexpr char kObjects[] = "e2e/fleet/testdata/deploy_objects.yaml";
+constexpr char kBinding[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1beta2, kind: ManagedClusterSetBinding, "
+    "metadata: {name: default, namespace: team}, spec: {clusterSet: default}}";
+constexpr char kSecret[] = "secret/multiarch-fleet-hub --namespace=multiarch-fleet-member";
+constexpr char kRenewAfter[] = R"(.metadata.annotations.fleet\.multiarch\.openshift\.io/renew-token-after)";
+
+// What a token of c1's agent may do on the hub, in kubectl's words.
+constexpr const char* kAllowed[] = {
+    "get managedclusters/c1",
+    "patch managedclusters/c1 --subresource=status",
+    "list podplacementworks --namespace=c1",
+    "patch podplacementworks --subresource=status --namespace=c1",
+    "create addonplacementscores --namespace=c1",
+    "patch leases/managed-cluster-lease --namespace=c1",
+    "create serviceaccounts/multiarch-fleet-agent --subresource=token --namespace=c1",
+};
+constexpr const char* kDenied[] = {
+    "list managedclusters",
+    "get managedclusters/c2",
+    "patch managedclusters/c1",
+    "patch managedclusters/c2 --subresource=status",
+    "delete managedclusters/c1",
+    "create podplacementworks --namespace=c1",
+    "delete podplacementworks --namespace=c1",
+    "list podplacementworks --namespace=c2",
+    "patch podplacementworks --subresource=status --namespace=c2",
+    "patch addonplacementscores --subresource=status --namespace=c2",
+    "patch leases/managed-cluster-lease --namespace=c2",
+    "patch leases/multiarch-fleet-hub --namespace=multiarch-fleet",
+    "create serviceaccounts/default --subresource=token --namespace=c1",
+    "create serviceaccounts/multiarch-fleet-agent --subresource=token --namespace=c2",
+    "create serviceaccounts/multiarch-fleet-hub --subresource=token --namespace=multiarch-fleet",
+    "get secrets --namespace=c1",
+    "list secrets --all-namespaces",
+    "get secrets --namespace=multiarch-fleet-member",
+    "create rolebindings --namespace=c1",
+    "bind clusterroles/multiarch-fleet-agent",
+    "create pods --namespace=c1",
+    "list placements --namespace=team",
+    "list placementdecisions --all-namespaces",
+    "patch fleetpodplacements --namespace=team",
+    "list nodes",
+    "list namespaces",
+    "create tokenreviews",
+};
+
+class FleetDeployTest : public FleetFixture {
+ protected:
+  // Those of the fleet are the tool's.
+  std::vector<std::string> CrdFolders() const override { return {"api/crds"}; }
+
+  Finished TryTool(const std::string& name, std::vector<std::string> args) {
+    args.push_back("--timeout=60");
+    auto finished = RunToEnd({.path = "fleet/deploy/" + name,
+                              .args = std::move(args),
+                              .env = {{"KUBECONFIG", plane().admin_kubeconfig()}}},
+                             std::chrono::seconds(90));
+    EXPECT_TRUE(finished) << finished.error();
+    return finished ? *finished : Finished{.status = 1};
+  }
+  std::string Tool(const std::string& name, std::vector<std::string> args) {
+    Finished finished = TryTool(name, std::move(args));
+    EXPECT_EQ(finished.status, 0) << name << "\n" << finished.output << LogOf("hub");
+    return finished.output;
+  }
+  std::string HubFlag() { return "--hub-kubeconfig=" + plane().admin_kubeconfig(); }
+  void Join() {
+    Tool("join", {HubFlag(), "--hub-server=" + plane().url(), "--name=c1", "--labels=region=eu",
+                  "--wait=false"});
+  }
+
+  void StartDeployedHub() {
+    StartProgram("hub", "fleet/hub/hub",
+                 {"--kubeconfig=" + KubeconfigOf("multiarch-fleet-hub", "multiarch-fleet"),
+                  "--namespace=multiarch-fleet", "--membership=own", "--placements=all",
+                  "--health-address=127.0.0.1:0",
+                  "--cel-evaluator=fleet/cel/evaluator/evaluator"});
+  }
+  // With the files of the Secret, as its pods have them.
+  void StartDeployedAgent() {
+    for (const char* key : {"kubeconfig", "token"}) {
+      auto content = kube::Base64Decode(Field(kSecret, ".data." + std::string(key)));
+      ASSERT_TRUE(content) << content.error();
+      File(key, *content);
+    }
+    StartProgram("agent", "fleet/agent/agent",
+                 {"--cluster=c1", "--hub-kubeconfig=" + folder() + "/kubeconfig",
+                  "--hub-secret=multiarch-fleet-hub",
+                  "--kubeconfig=" + KubeconfigOf("multiarch-fleet-agent", "multiarch-fleet-member"),
+                  "--namespace=multiarch-fleet-member", "--health-address=127.0.0.1:0"});
+  }
+  // Whether the agent's token may do this on the hub.
+  bool AgentMay(const std::string& what) {
+    return TryKubectl("auth can-i " + what + " --kubeconfig=" + folder() + "/kubeconfig").status ==
+           0;
+  }
+  bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
+  void ExpectNothingForbidden(const std::string& program) {
+    std::string log = LogOf(program, 1 << 20);
+    EXPECT_EQ(log.find("forbidden"), std::string::npos) << log;
+    EXPECT_EQ(log.find("eyJ"), std::string::npos) << "a token in the log of " << program;
+    ExpectRuns(program);
+  }
+  void AwaitNewToken(const std::string& old_time) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (Field(kSecret, kRenewAfter) == old_time) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << LogOf("agent");
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+};
+
+TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
+  Tool("deploy_hub", {"--membership=own", "--placements=all", "--wait=false"});
+  EXPECT_TRUE(Exists("deployment/multiarch-fleet-hub --namespace=multiarch-fleet"));
+  StartDeployedHub();
+  Kubectl("create --filename", kObjects);
+  Join();
+  StartDeployedAgent();
+  Kubectl(
+      "wait --timeout=60s managedcluster/c1 --for=condition=ManagedClusterConditionAvailable=True");
+  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "1");
+  std::string text = Tool("explain", {"--placement=team/all"});
+  EXPECT_EQ(text.find("c1: selected, rank 1 of 1"), 0u) << text;
+  text = Tool("explain", {"--placement=team/none", "--cluster=c1"});
+  EXPECT_EQ(text.find("c1: rejected by Predicate"), 0u) << text;
+
+  // A stolen token.
+  for (const char* what : kAllowed) EXPECT_TRUE(AgentMay(what)) << what;
+  for (const char* what : kDenied) EXPECT_FALSE(AgentMay(what)) << what;
+
+  // The token is renewed; the new one works.
+  const std::string old_time = "2026-01-01T00:00:00Z";
+  Kubectl("annotate --overwrite " + std::string(kSecret),
+          "fleet.multiarch.openshift.io/renew-token-after=" + old_time);
+  std::string old_token = Field(kSecret, ".data.token");
+  StartDeployedAgent();
+  AwaitNewToken(old_time);
+  EXPECT_NE(Field(kSecret, ".data.token"), old_token);
+  StartDeployedAgent();
+  EXPECT_TRUE(AgentMay("list podplacementworks --namespace=c1"));
+  ExpectNothingForbidden("hub");
+  ExpectNothingForbidden("agent");
+
+  // Leaves.
+  KillProgram("agent");
+  Tool("leave", {HubFlag(), "--name=c1"});
+  EXPECT_FALSE(Exists("managedcluster/c1"));
+  EXPECT_FALSE(Exists("namespace/multiarch-fleet-member"));
+  EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c1"));
+  EXPECT_FALSE(AgentMay("list podplacementworks --namespace=c1")) << "the token is void";
+  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "0");
+  ExpectNothingForbidden("hub");
+
+  // The hub goes, and keeps what users have.
+  KillProgram("hub");
+  Tool("undeploy_hub", {});
+  EXPECT_FALSE(Exists("namespace/multiarch-fleet"));
+  EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-hub"));
+  EXPECT_TRUE(Exists("placement/all --namespace=team"));
+}
+
+TEST_F(FleetDeployTest, BindingASetNeedsTheRightToBindIt) {
+  Tool("deploy_hub", {"--membership=own", "--wait=false"});
+  Kubectl("create --filename", kObjects);
+  const std::string file = File("binding.yaml", kBinding);
+  const std::string as_tenant = "create --as=system:serviceaccount:team:tenant --filename";
+  // The policy is in force some time after it is stored.
+  auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+  Finished refused = TryKubectl(as_tenant, file);
+  while (refused.status == 0 && std::chrono::steady_clock::now() < deadline) {
+    Kubectl("delete managedclustersetbinding/default --namespace=team");
+    refused = TryKubectl(as_tenant, file);
+  }
+  EXPECT_NE(refused.status, 0);
+  EXPECT_NE(refused.output.find("managedclustersets/bind"), std::string::npos) << refused.output;
+  Kubectl(
+      "create clusterrole bind-default --verb=create --resource=managedclustersets/bind "
+      "--resource-name=default");
+  Kubectl("create clusterrolebinding bind-default --clusterrole=bind-default "
+          "--serviceaccount=team:tenant");
+  Finished bound = TryKubectl(as_tenant, file);
+  EXPECT_EQ(bound.status, 0) << bound.output;
+}
+
+// On a hub of OCM, its CRDs are another tool's.
+TEST_F(FleetDeployTest, ForeignCrdsStayAndJoinGivesAccess) {
+  Kubectl("create --filename", "fleet/api/crds/managedclusters.yaml");
+  std::string version =
+      Field("crd/managedclusters.cluster.open-cluster-management.io", ".metadata.generation");
+  std::string output = Tool("deploy_hub", {"--wait=false"});
+  EXPECT_NE(output.find("kept CustomResourceDefinition managedclusters.cluster"), std::string::npos)
+      << output;
+  EXPECT_EQ(Field("crd/managedclusters.cluster.open-cluster-management.io", ".metadata.generation"),
+            version);
+  EXPECT_FALSE(Exists("validatingadmissionpolicy/multiarch-fleet-set-binding"));
+  Kubectl("wait --for=condition=Established customresourcedefinitions --all");
+  Join();
+  StartDeployedAgent();
+  Kubectl(
+      "wait --timeout=60s managedcluster/c1 --for=condition=ManagedClusterConditionAvailable=True");
+  ExpectNothingForbidden("agent");
+
+  // Errors are named before anything is written.
+  Finished twice = TryTool("join", {HubFlag(), "--hub-server=" + plane().url(), "--name=c9"});
+  EXPECT_NE(twice.status, 0);
+  EXPECT_NE(twice.output.find("a member by the name c1"), std::string::npos) << twice.output;
+  Finished local = TryTool("join", {HubFlag(), "--name=c1"});
+  EXPECT_NE(local.output.find("--hub-server"), std::string::npos) << local.output;
+}
+
+}  // namespace
+}  // namespace e2e

@@ -3,8 +3,8 @@
 // identity in the cluster's namespace, its rights in that namespace, and the right to publish the
 // status of the ManagedCluster with this name. Pure.
 //
-// The rights in the namespace are the ClusterRole kAgentAccess (agent_role.yaml in fleet/manifests), which is the same
-// for all clusters and is part of the deployment.
+// The rights in the namespace are the ClusterRole kAgentAccess, which is the same for all clusters
+// and is part of the deployment (fleet/manifests/hub/base/agent_role.yaml).
 #pragma once
 
 #include <array>

@@ -1,0 +1,150 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""kustomize and the tools of the fleet install the same objects.
+
+Needs kubectl, which `make setup` builds. It is found beside $KUBEBUILDER_ASSETS or in
+~/.cache/pod-placement; without the former variable, a missing kubectl skips the tests.
+"""
+
+import json
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import unittest
+
+import yaml
+
+REGISTRY = "registry.example.com/placement"
+TREES = ("fleet/manifests", "fleet/api/crds")
+
+
+class Product:
+    """The hub or the agent: its manifests and the tool that installs them."""
+
+    def __init__(self, name, namespace, tool, always):
+        self.name, self.namespace, self.tool, self.always = name, namespace, tool, always
+        self.components = sorted(os.listdir(f"fleet/manifests/{name}/components"))
+        with open(f"fleet/{name}/index.ref", encoding="utf-8") as file:
+            fields = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
+        self.image, self.tag = fields["NAME"], fields["TAG"]
+        # After `make images`, the tool adds this component itself.
+        if "," in fields["ARCHITECTURES"]:
+            self.always = [*always, "all-architectures"]
+
+
+PRODUCTS = (
+    Product("hub", "multiarch-fleet", "fleet/deploy/deploy_hub", ["crds"]),
+    Product("agent", "multiarch-fleet-member", "fleet/deploy/join", []),
+)
+
+
+def kubectl_path():
+    assets = os.environ.get("KUBEBUILDER_ASSETS")
+    if assets:
+        return os.path.join(assets, "kubectl")
+    home = pwd.getpwuid(os.getuid()).pw_dir
+    return os.path.join(home, ".cache/pod-placement/tools/bin/kubectl")
+
+
+KUBECTL = kubectl_path()
+
+
+def run(*command):
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(f"{' '.join(command)}: {done.stderr}")
+    return done.stdout
+
+
+def by_key(objects):
+    result = {}
+    for item in objects:
+        metadata = item["metadata"]
+        key = (item["kind"], metadata.get("namespace", ""), metadata["name"])
+        assert key not in result, f"{key} is there twice"
+        result[key] = item
+    return result
+
+
+class RenderTest(unittest.TestCase):
+    maxDiff = 4000
+
+    @classmethod
+    def setUpClass(cls):
+        if not os.access(KUBECTL, os.X_OK):
+            if os.environ.get("KUBEBUILDER_ASSETS"):
+                raise AssertionError(f"no {KUBECTL}: `make setup` builds it")
+            print(f"SKIPPED: no {KUBECTL}: `make setup` builds it")
+            raise unittest.SkipTest("no kubectl")
+        cls.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
+        cls.addClassCleanup(shutil.rmtree, cls.folder)
+        # kustomize does not follow the links of the runfiles to other folders.
+        for tree in TREES:
+            shutil.copytree(tree, f"{cls.folder}/{tree}", symlinks=False)
+
+    def kustomize(self, product, components, namespace=None):
+        overlay = {
+            "resources": [f"../fleet/manifests/{product.name}/base"],
+            "components": [f"../fleet/manifests/{product.name}/components/{name}"
+                           for name in components],
+            "images": [{"name": f"localhost/pod-placement/fleet-{product.name}",
+                        "newName": f"{REGISTRY}/{product.image}", "newTag": product.tag}],
+        }
+        if namespace:
+            overlay["namespace"] = namespace
+        os.makedirs(f"{self.folder}/overlay", exist_ok=True)
+        with open(f"{self.folder}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
+            yaml.safe_dump(overlay, file)
+        text = run(KUBECTL, "kustomize", f"{self.folder}/overlay")
+        return by_key(document for document in yaml.safe_load_all(text) if document)
+
+    def tool(self, product, components, *flags):
+        return by_key(json.loads(run(
+            product.tool, f"--registry={REGISTRY}", f"--with={','.join(components)}", "--print",
+            *flags))["items"])
+
+    def compare(self, product, components, namespace=None):
+        components = sorted({*components, *product.always})
+        want = self.kustomize(product, components, namespace)
+        flags = [f"--namespace={namespace}"] if namespace else []
+        got = self.tool(product, components, *flags)
+        self.assertEqual(sorted(got), sorted(want))
+        for key, item in want.items():
+            self.assertEqual(got[key], item, key)
+        return want
+
+    def test_without_options(self):
+        for product in PRODUCTS:
+            with self.subTest(product.name):
+                objects = self.compare(product, [])
+                self.assertIn(("Deployment", product.namespace, f"multiarch-fleet-{product.name}"),
+                              objects)
+
+    def test_with_each_component(self):
+        for product in PRODUCTS:
+            base = self.kustomize(product, [])
+            self.assertGreaterEqual(len(product.components), 4)
+            for component in product.components:
+                with self.subTest(f"{product.name} {component}"):
+                    self.assertNotEqual(self.kustomize(product, [component]), base)
+                    self.compare(product, [component])
+
+    def test_with_all_components_in_another_namespace(self):
+        for product in PRODUCTS:
+            with self.subTest(product.name):
+                text = json.dumps(list(self.compare(
+                    product, product.components, "elsewhere").values()))
+                self.assertNotIn(f'"{product.namespace}"', text)
+                self.assertNotIn("localhost/", text)
+
+    def test_the_flags_of_the_hub_are_components(self):
+        hub = PRODUCTS[0]
+        self.assertEqual(
+            self.tool(hub, [], "--membership=own", "--placements=all"),
+            self.tool(hub, ["own-membership", "all-placements"]))
+
+
+if __name__ == "__main__":
+    unittest.main()

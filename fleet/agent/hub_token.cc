@@ -2,6 +2,7 @@
 #include "fleet/agent/hub_token.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
 
 #include "fleet/membership/agent_access.h"

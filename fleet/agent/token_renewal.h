@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "fleet/agent/hub_token.h"
 #include "fleet/agent/publisher.h"

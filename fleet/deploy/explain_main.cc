@@ -62,11 +62,11 @@ struct Reads {
       : store(app.clock(), [](const kube::ObjectKey&) {}),
         watch(client, app.clock(), store),
         evaluator(app.clock(), cel::EvaluatorOptions{.program = FLAGS_cel_evaluator}),
-        cel(client, app.clock(), evaluator, store, app.tasks()) {}
+        selectors(client, app.clock(), evaluator, store, app.tasks()) {}
   FleetStore store;
   FleetWatch watch;
   cel::EvaluatorThread evaluator;
-  ClusterCel cel;
+  ClusterCel selectors;
 };
 
 // Retries what is not known yet: the watches, CEL.
@@ -76,7 +76,7 @@ Async<Json> Ask(kube::App& app, Reads& reads, kube::ObjectKey placement) {
   options.ignore_spread = FLAGS_spread == "ignore";
   while (true) {
     std::optional<Json> simulated;
-    Result<Json> answer = co_await Explain(reads.store, reads.cel, app.clock(), options, placement,
+    Result<Json> answer = co_await Explain(reads.store, reads.selectors, app.clock(), options, placement,
                                            std::move(simulated));
     if (!FailedWith(answer, kube::Code::kUnavailable)) co_return answer;
     if (app.clock().Now() >= deadline) {

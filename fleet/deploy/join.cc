@@ -9,6 +9,7 @@
 #include "deploy/install.h"
 #include "fleet/agent/hub_token.h"
 #include "fleet/api/managed_cluster.h"
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/deploy/member.h"
 #include "fleet/membership/agent_access.h"
 #include "kube/base/base64.h"
@@ -121,21 +122,11 @@ Unstructured HubSecret(const ObjectKey& key, const JoinOptions& options, const H
   return Unstructured(std::move(secret));
 }
 
-bool IsAvailable(const Json& cluster) {
-  const Json* conditions = kube::Find(cluster, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") == "ManagedClusterConditionAvailable")
-      return kube::StringAt(condition, "status") == "True";
-  }
-  return false;
-}
-
 Async<> AwaitAvailable(Client& hub, Clock& clock, std::string cluster, TimePoint deadline) {
   ObjectKey key{"", cluster};
   while (true) {
     Result<Unstructured> stored = co_await kube::GetObject(hub, kManagedClusters, key);
-    if (stored && IsAvailable(stored->body())) co_return Ok();
+    if (stored && ConditionStatus(stored->body(), kClusterAvailable) == "True") co_return Ok();
     if (clock.Now() >= deadline) {
       co_return Error::DeadlineExceeded(
           "the agent runs, but has not published the cluster: its log says why, such as that the "

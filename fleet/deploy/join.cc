@@ -166,9 +166,10 @@ Async<> Join(Client& hub, Client& member, Clock& clock, JoinOptions options) {
   // The member: the Secret before the Deployment, whose pods need it.
   std::vector<Unstructured> objects;
   for (Unstructured& object : options.agent) {
-    if (kube::StringAt(object.body(), "kind") == kube::kDeployments.kind)
-      objects.push_back(HubSecret(*secret, options, *token));
-    objects.push_back(std::move(object));
+    const std::string kind = kube::StringAt(object.body(), "kind");
+    if (kind == kube::kDeployments.kind) objects.push_back(HubSecret(*secret, options, *token));
+    if (options.install_agent || kind == kube::kNamespaces.kind)
+      objects.push_back(std::move(object));
   }
   deploy::InstallOptions install{.timeout = options.timeout, .wait = options.wait};
   Result<> installed = co_await deploy::Install(member, clock, std::move(objects), install);

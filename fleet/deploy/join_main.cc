@@ -20,6 +20,10 @@ DEFINE_string(hub_server, "",
               "The address of the hub for the member's pods, as in \"https://hub.example.com:6443\"; "
               "empty: that of the hub's kubeconfig.");
 
+DEFINE_bool(agent, true,
+            "Whether to install the agent; false: only writes its Secret, for an agent that "
+            "kustomize installs.");
+
 namespace fleet {
 namespace {
 
@@ -60,6 +64,7 @@ kube::Async<> JoinFromFlags(kube::App& app) {
                       .labels = *labels,
                       .hub_kubeconfig = *kubeconfig,
                       .agent = *objects,
+                      .install_agent = FLAGS_agent,
                       .timeout = TimeoutFromFlags(),
                       .wait = Waits()};
   Result<> joined = co_await Join(**hub, **member, app.clock(), std::move(options));

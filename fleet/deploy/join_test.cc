@@ -149,6 +149,16 @@ TEST_F(JoinTest, OnAHubOfOcmAcceptsGivesAccessAndInstalls) {
   EXPECT_EQ(hub_.token_requests, 2);
 }
 
+TEST_F(JoinTest, WritesOnlyTheSecretForAnAgentOfKustomize) {
+  CreateHub("ocm");
+  JoinOptions options = Options();
+  options.install_agent = false;
+  ASSERT_THAT(RunJoin(std::move(options)), kube::IsOk());
+  EXPECT_EQ(InSecret("token"), kToken);
+  EXPECT_TRUE(member_.GetJson(kube::kNamespaces, {"", "member"}));
+  EXPECT_FALSE(member_.GetJson(kube::kDeployments, {"member", "multiarch-fleet-agent"}));
+}
+
 TEST_F(JoinTest, WithMembershipOfItsOwnTheHubGivesAccess) {
   CreateHub("own");
   hub_.api.BeforeEach([this](const std::string& call) {

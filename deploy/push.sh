@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# bazel run //operator:push -- REGISTRY [--insecure], or //fleet:push: copies the images to REGISTRY,
-# for all architectures that are built. Their tags are the version and one that is derived from the
-# content. The target passes the packages of the programs before these arguments, comma-separated.
+# bazel run //operator:push -- REGISTRY [--insecure], or //fleet:push: copies the images to
+# REGISTRY, for all architectures that are built. Their tags are the version and one that is derived
+# from the content. The target passes the packages of the programs before these arguments,
+# comma-separated.
 set -euo pipefail
 
 IFS=, read -r -a packages <<<"$1"

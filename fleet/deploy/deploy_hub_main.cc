@@ -21,7 +21,8 @@ DEFINE_validator(membership, [](const char*, const std::string& value) {
 });
 DEFINE_string(placements, "claimed",
               "Which Placements the hub schedules: claimed, those that OCM's controller is told to "
-              "leave alone and that name this scheduler, or all, on a hub without that controller.");
+              "leave alone and that name this scheduler, or all, on a hub without that "
+              "controller.");
 DEFINE_validator(placements, [](const char*, const std::string& value) {
   return value == "claimed" || value == "all";
 });

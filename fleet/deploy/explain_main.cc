@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bazel run //fleet:explain: why a Placement selects a cluster or does not. Decides as the hub does,
-// from what the user may read on the hub; the hub itself is not asked.
+// bazel run //fleet:explain: why a Placement selects a cluster or does not. Decides as the hub
+// does, from what the user may read on the hub; the hub itself is not asked.
 #include <gflags/gflags.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of the tools that work on a member and its hub: --name of the member, and
-// --hub-kubeconfig, --hub-context and --hub-namespace. The member is the cluster of cluster_flags.h.
+// --hub-kubeconfig, --hub-context and --hub-namespace. The member is that of cluster_flags.h.
 #pragma once
 
 #include <string>

@@ -17,8 +17,8 @@
 DEFINE_string(labels, "",
               "Labels of the new ManagedCluster, as in \"region=eu,tier=prod\".");
 DEFINE_string(hub_server, "",
-              "The address of the hub for the member's pods, as in \"https://hub.example.com:6443\"; "
-              "empty: that of the hub's kubeconfig.");
+              "The address of the hub for the member's pods, as in "
+              "\"https://hub.example.com:6443\"; empty: that of the hub's kubeconfig.");
 
 DEFINE_bool(agent, true,
             "Whether to install the agent; false: only writes its Secret, for an agent that "

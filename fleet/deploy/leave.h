@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leave: ends the membership of a cluster, for `bazel run //fleet:leave`: removes the agent from the
-// cluster, and the cluster and the agent's access from the hub. It prints a line for each step and
-// can be repeated.
+// Leave: ends the membership of a cluster, for `bazel run //fleet:leave`: removes the agent from
+// the cluster, and the cluster and the agent's access from the hub. It prints a line for each step
+// and can be repeated.
 #pragma once
 
 #include <chrono>

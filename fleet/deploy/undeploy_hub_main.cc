@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// bazel run //fleet:undeploy-hub: removes the hub of a fleet from a cluster. Decisions, clusters and
-// what is rolled out stay.
+// bazel run //fleet:undeploy-hub: removes the hub of a fleet from a cluster. Decisions, clusters
+// and what is rolled out stay.
 #include <gflags/gflags.h>
 
 #include <iostream>

@@ -59,15 +59,27 @@ Async<> Accept(Client& hub, std::string cluster, std::map<std::string, std::stri
   co_return Ok();
 }
 
-// Whether the object that the hub writes last is there.
+// Whether the hub has written all objects that give the agent access.
+Async<bool> HasAccess(Client& hub, std::string cluster) {
+  std::vector<Json> objects = AgentAccess(cluster);
+  for (size_t i = 0; i < objects.size(); ++i) {
+    Unstructured object(std::move(objects[i]));
+    ObjectKey key = kube::KeyOf(object);
+    Result<Unstructured> stored =
+        co_await kube::GetObject(hub, kAgentAccessResources[i], std::move(key));
+    if (IsNotFound(stored)) co_return false;
+    if (!stored) co_return stored.error();
+  }
+  co_return true;
+}
+
 Async<> AwaitAccess(Client& hub, Clock& clock, std::string cluster, TimePoint deadline) {
-  ObjectKey key{cluster, std::string(kAgentAccess)};
   std::cout << "waiting for the hub to give the agent access" << std::endl;
   while (true) {
-    Result<Unstructured> account = co_await kube::GetObject(hub, kube::kServiceAccounts, key);
-    Result<Unstructured> binding = co_await kube::GetObject(hub, kube::kRoleBindings, key);
-    if (account && binding) co_return Ok();
+    Result<bool> has = co_await HasAccess(hub, cluster);
+    if (has && *has) co_return Ok();
     if (clock.Now() >= deadline) {
+      if (!has) co_return has.error();
       co_return Error::DeadlineExceeded("the hub has given the agent no access; ManagedCluster " +
                                         cluster + " and its events may say why");
     }

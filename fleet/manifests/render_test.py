@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""kustomize and the tools of the fleet install the same objects.
+"""kustomize, Helm and the tools of the fleet install the same objects.
 
-Needs kubectl, which `make setup` builds. It is found beside $KUBEBUILDER_ASSETS or in
-~/.cache/pod-placement; without the former variable, a missing kubectl skips the tests.
+Needs kubectl and helm, which `make setup` builds. They are found beside $KUBEBUILDER_ASSETS or in
+~/.cache/pod-placement; without the former variable, missing tools skip the tests.
 """
 
+import copy
 import json
 import os
 import pwd
@@ -40,19 +41,23 @@ PRODUCTS = (
 )
 
 
-def kubectl_path():
+def path_of(tool):
+    """Its path; the test is skipped without `make setup`, and fails if only this tool is missing."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
-    if assets:
-        return os.path.join(assets, "kubectl")
     home = pwd.getpwuid(os.getuid()).pw_dir
-    return os.path.join(home, ".cache/pod-placement/tools/bin/kubectl")
+    folder = (os.path.join(os.path.dirname(os.path.realpath(assets)), "bin") if assets
+              else os.path.join(home, ".cache/pod-placement/tools/bin"))
+    path = os.path.join(folder, tool)
+    if os.access(path, os.X_OK):
+        return path
+    if assets:
+        raise AssertionError(f"no {path}: `make setup` builds it")
+    print(f"SKIPPED: no {path}: `make setup` builds it")
+    raise unittest.SkipTest(f"no {tool}")
 
 
-KUBECTL = kubectl_path()
-
-
-def run(*command):
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+def run(*command, **kwargs):
+    done = subprocess.run(command, capture_output=True, text=True, check=False, **kwargs)
     if done.returncode != 0:
         raise AssertionError(f"{' '.join(command)}: {done.stderr}")
     return done.stdout
@@ -73,11 +78,7 @@ class RenderTest(unittest.TestCase):
 
     @classmethod
     def setUpClass(cls):
-        if not os.access(KUBECTL, os.X_OK):
-            if os.environ.get("KUBEBUILDER_ASSETS"):
-                raise AssertionError(f"no {KUBECTL}: `make setup` builds it")
-            print(f"SKIPPED: no {KUBECTL}: `make setup` builds it")
-            raise unittest.SkipTest("no kubectl")
+        cls.kubectl = path_of("kubectl")
         cls.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         # kustomize does not follow the links of the runfiles to other folders.
@@ -97,7 +98,7 @@ class RenderTest(unittest.TestCase):
         os.makedirs(f"{self.folder}/overlay", exist_ok=True)
         with open(f"{self.folder}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
             yaml.safe_dump(overlay, file)
-        text = run(KUBECTL, "kustomize", f"{self.folder}/overlay")
+        text = run(self.kubectl, "kustomize", f"{self.folder}/overlay")
         return by_key(document for document in yaml.safe_load_all(text) if document)
 
     def tool(self, product, components, *flags):
@@ -144,6 +145,51 @@ class RenderTest(unittest.TestCase):
         self.assertEqual(
             self.tool(hub, [], "--membership=own", "--placements=all"),
             self.tool(hub, ["own-membership", "all-placements"]))
+
+    def helm(self, product, components, namespace=None, **values):
+        # Options that are true by default are set, too.
+        chosen = {name: name in components for name in product.components}
+        values = {"registry": REGISTRY, "components": chosen, **values}
+        text = run(
+            path_of("helm"), "template", "release",
+            f"fleet/helm/multiarch-fleet-{product.name}.tgz", "--kube-version=1.36.0",
+            f"--namespace={namespace or product.namespace}",
+            "--set-json=" + ",".join(f"{key}={json.dumps(value)}" for key, value in values.items()),
+            env={"HOME": self.folder, "PATH": os.environ["PATH"]})
+        return by_key(document for document in yaml.safe_load_all(text) if document)
+
+    def test_helm_installs_the_same(self):
+        for product in PRODUCTS:
+            for components in ([], *[[name] for name in product.components], product.components):
+                for namespace in (None, "elsewhere"):
+                    with self.subTest(f"{product.name} {components} {namespace}"):
+                        want = copy.deepcopy(self.kustomize(product, components, namespace))
+                        # A chart does not contain its release's namespace.
+                        del want["Namespace", "", namespace or product.namespace]
+                        got = self.helm(product, components, namespace)
+                        for item in got.values():
+                            if item["kind"] == "CustomResourceDefinition":
+                                self.assertEqual(item["metadata"].pop("annotations"),
+                                                 {"helm.sh/resource-policy": "keep"})
+                        self.assertEqual(sorted(got), sorted(want))
+                        for key, item in want.items():
+                            self.assertEqual(got[key], item, key)
+
+    def test_values_of_the_charts(self):
+        for product in PRODUCTS:
+            image = f"mirror.example.com/{product.name}@sha256:0123"
+            objects = self.helm(product, [], replicas=3, args=["--log-verbosity=Debug"],
+                                images={f"fleet-{product.name}": image},
+                                resources={"limits": {"memory": "1Gi"}})
+            spec = objects["Deployment", product.namespace,
+                           f"multiarch-fleet-{product.name}"]["spec"]
+            container = spec["template"]["spec"]["containers"][0]
+            self.assertEqual(spec["replicas"], 3)
+            self.assertEqual(container["image"], image)
+            self.assertEqual(container["args"][-1], "--log-verbosity=Debug")
+            self.assertEqual(container["resources"], {"limits": {"memory": "1Gi"}})
+            with self.assertRaises(AssertionError):
+                self.helm(product, [], registri="r")
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Packs the Helm chart: the files of chart/, the manifests that its templates read, and images.yaml
-with the names and tags of the images. Equal input gives equal bytes.
+"""Packs a Helm chart: its files, templates that charts share, the manifests that they read, and
+images.yaml with the names and tags of the images. Equal input gives equal bytes.
 """
 
 import argparse
@@ -12,10 +12,6 @@ import tarfile
 
 import yaml
 
-CHART = "operator/helm/chart/"
-MANIFESTS = ("operator/manifests/", "api/crds/", "policy/crds/")
-COMPONENTS = "operator/manifests/components/"
-
 
 def fields_of(reference):
     """The fields of an image's .ref file."""
@@ -23,13 +19,12 @@ def fields_of(reference):
         return dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
 
 
-def files_of_chart(paths, version, references):
+def files_of_chart(chart, templates, paths, version, references):
     """The chart's files by name: content."""
+    names = {path: path.removeprefix(chart) for path in paths}
+    names.update({path: f"templates/{os.path.basename(path)}" for path in templates})
     files = {}
-    for path in paths:
-        name = path[len(CHART):] if path.startswith(CHART) else path
-        if not path.startswith((CHART,) + MANIFESTS):
-            raise SystemExit(f"{path}: not a file of the chart")
+    for path, name in names.items():
         with open(path, "rb") as file:
             files[name] = file.read()
     files["Chart.yaml"] += f'version: "{version}"\nappVersion: "{version}"\n'.encode()
@@ -43,14 +38,14 @@ def files_of_chart(paths, version, references):
     return files
 
 
-def check_components(files):
+def check_components(chart, components, files):
     """Every component must be a value, with its default."""
-    shipped = {name[len(COMPONENTS):].split("/")[0] for name in files
-               if name.startswith(COMPONENTS)}
+    shipped = {name[len(components):].split("/")[0] for name in files
+               if name.startswith(components)}
     values = set(yaml.safe_load(files["values.yaml"])["components"])
     if shipped != values:
-        raise SystemExit("operator/helm/chart/values.yaml: `components` differs from the folders "
-                         f"in {COMPONENTS}: {', '.join(sorted(shipped ^ values))}")
+        raise SystemExit(f"{chart}values.yaml: `components` differs from the folders in "
+                         f"{components}: {', '.join(sorted(shipped ^ values))}")
 
 
 def archive(files, chart_name):
@@ -68,6 +63,10 @@ def archive(files, chart_name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--chart", required=True, help="the folder of the chart's own files, with /")
+    parser.add_argument("--components", required=True, help="the folder of the components, with /")
+    parser.add_argument("--template", action="append", default=[],
+                        help="a file for templates/ that several charts have")
     parser.add_argument("--version-file", required=True)
     parser.add_argument("--reference", action="append", default=[], help="an image's .ref file")
     parser.add_argument("--output", required=True)
@@ -75,8 +74,8 @@ def main():
     args = parser.parse_args()
     with open(args.version_file, encoding="utf-8") as file:
         version = file.read().strip()
-    files = files_of_chart(args.files, version, args.reference)
-    check_components(files)
+    files = files_of_chart(args.chart, args.template, args.files, version, args.reference)
+    check_components(args.chart, args.components, files)
     chart_name = yaml.safe_load(files["Chart.yaml"])["name"]
     with open(args.output, "wb") as output:
         output.write(archive(files, chart_name))

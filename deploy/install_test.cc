@@ -61,8 +61,7 @@ class InstallTest : public testing::Test {
 
 TEST_F(InstallTest, TheNamespaceOwnsWhatIsOutsideOfItButCrds) {
   ASSERT_THAT(Run({.wait = false}), kube::IsOk());
-  std::string uid =
-      kube::StringAt(*api_.GetJson(kube::kNamespaces, {"", "ops"}), "metadata.uid");
+  std::string uid = kube::StringAt(*api_.GetJson(kube::kNamespaces, {"", "ops"}), "metadata.uid");
   Json role = *api_.GetJson(kube::kClusterRoles, {"", "reader"});
   ASSERT_FALSE(uid.empty());
   EXPECT_EQ(role["metadata"]["ownerReferences"][0]["uid"], uid);

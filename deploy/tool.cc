@@ -38,8 +38,7 @@ Result<BuiltImages> FindImages(const std::vector<std::string>& packages,
     if (!image) return image.error();
     const std::string program = image->name.substr(image->name.rfind('/') + 1);
     built.images[program] = prefix + image->name + ":" + image->tag;
-    built.all_architectures =
-        built.all_architectures && image->architectures == kAllArchitectures;
+    built.all_architectures = built.all_architectures && image->architectures == kAllArchitectures;
   }
   return built;
 }

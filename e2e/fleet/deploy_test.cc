@@ -96,8 +96,7 @@ class FleetDeployTest : public FleetFixture {
     StartProgram("hub", "fleet/hub/hub",
                  {"--kubeconfig=" + KubeconfigOf("multiarch-fleet-hub", "multiarch-fleet"),
                   "--namespace=multiarch-fleet", "--membership=own", "--placements=all",
-                  "--health-address=127.0.0.1:0",
-                  "--cel-evaluator=fleet/cel/evaluator/evaluator"});
+                  "--health-address=127.0.0.1:0", "--cel-evaluator=fleet/cel/evaluator/evaluator"});
   }
   // With the files of the Secret, as its pods have them.
   void StartDeployedAgent() {

@@ -39,8 +39,7 @@ Result<HubToken> ReadHubToken(const Json& answer, WallTime now) {
   bool valid = !token.text.empty() && token.text.size() <= kMaxTokenBytes &&
                std::all_of(token.text.begin(), token.text.end(), IsTokenCharacter);
   if (!valid) return Error::Invalid("the hub's answer to a TokenRequest has no token");
-  Result<WallTime> expires =
-      ParseBoundedTime(kube::StringAt(answer, "status.expirationTimestamp"));
+  Result<WallTime> expires = ParseBoundedTime(kube::StringAt(answer, "status.expirationTimestamp"));
   if (!expires) return Error::Invalid("the hub's answer to a TokenRequest has no time of expiry");
   // Clamped before the arithmetic, so that no time overflows.
   WallTime end = std::clamp<WallTime>(*expires, now, now + 2 * kMaxTokenUse);

@@ -37,9 +37,10 @@ DEFINE_string(kubeconfig, "",
               "service account.");
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The namespace of the Lease by which one of several replicas works.");
-DEFINE_string(hub_secret, "",
-              "The Secret in --namespace from which --hub-kubeconfig and its token are mounted: the "
-              "token is renewed there. Empty: it is not renewed.");
+DEFINE_string(
+    hub_secret, "",
+    "The Secret in --namespace from which --hub-kubeconfig and its token are mounted: the "
+    "token is renewed there. Empty: it is not renewed.");
 DEFINE_string(full_cpu, "256", "The free cores of an architecture for which its score is 100.");
 DEFINE_string(full_memory, "1Ti", "The free memory of an architecture for which its score is 100.");
 

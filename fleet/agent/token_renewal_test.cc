@@ -179,13 +179,10 @@ TEST(ReadHubTokenTest, TimesOfTheHubAreBounded) {
 }
 
 TEST(ReadHubTokenTest, RefusesWhatIsNoToken) {
-  for (const std::string& text :
-       {std::string(), std::string("a b"), std::string("a\n"), std::string("a\"b"),
-        std::string(kMaxTokenBytes + 1, 'a')}) {
-    Json answer = {
-        {"status", {{"token", text}, {"expirationTimestamp", "2026-01-02T00:00:00Z"}}}};
-    EXPECT_THAT(ReadHubToken(answer, kube::FakeClock().WallNow()),
-                kube::FailsWith(Code::kInvalid));
+  for (const std::string& text : {std::string(), std::string("a b"), std::string("a\n"),
+                                  std::string("a\"b"), std::string(kMaxTokenBytes + 1, 'a')}) {
+    Json answer = {{"status", {{"token", text}, {"expirationTimestamp", "2026-01-02T00:00:00Z"}}}};
+    EXPECT_THAT(ReadHubToken(answer, kube::FakeClock().WallNow()), kube::FailsWith(Code::kInvalid));
   }
   EXPECT_THAT(ReadHubToken(Json::array(), {}), kube::FailsWith(Code::kInvalid));
 }

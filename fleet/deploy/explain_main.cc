@@ -71,13 +71,14 @@ struct Reads {
 
 // Retries what is not known yet: the watches, CEL.
 Async<Json> Ask(kube::App& app, Reads& reads, kube::ObjectKey placement) {
-  const kube::TimePoint deadline = app.clock().Now() + std::min(TimeoutFromFlags(), kCompleteWithin);
+  const kube::TimePoint deadline =
+      app.clock().Now() + std::min(TimeoutFromFlags(), kCompleteWithin);
   ScheduleOptions options;
   options.ignore_spread = FLAGS_spread == "ignore";
   while (true) {
     std::optional<Json> simulated;
-    Result<Json> answer = co_await Explain(reads.store, reads.selectors, app.clock(), options, placement,
-                                           std::move(simulated));
+    Result<Json> answer = co_await Explain(reads.store, reads.selectors, app.clock(), options,
+                                           placement, std::move(simulated));
     if (!FailedWith(answer, kube::Code::kUnavailable)) co_return answer;
     if (app.clock().Now() >= deadline) {
       int incomplete = reads.watch.incomplete();
@@ -99,7 +100,8 @@ Result<> Print(const Json& answer, const FleetStore& store, const kube::ObjectKe
   std::string error = kube::StringAt(answer, "error");
   if (!error.empty()) return Error::Invalid(placement.ToString() + " is misconfigured: " + error);
   std::set<std::string> selected;
-  for (const auto& [cluster, entries] : store.decisions().OwnOf(placement)) selected.insert(cluster);
+  for (const auto& [cluster, entries] : store.decisions().OwnOf(placement))
+    selected.insert(cluster);
   std::string text = ExplainText(answer, selected, FLAGS_cluster);
   if (text.empty()) {
     const std::string what = FLAGS_cluster.empty() ? "no cluster is" : FLAGS_cluster + " is not";

@@ -29,7 +29,8 @@ TEST(ExplainTextTest, ALineForEachCluster) {
 }
 
 TEST(ExplainTextTest, OneCluster) {
-  EXPECT_EQ(ExplainText(Answer(), {"c1"}, "c3"), "c3: rejected by Predicate: no predicate matches\n");
+  EXPECT_EQ(ExplainText(Answer(), {"c1"}, "c3"),
+            "c3: rejected by Predicate: no predicate matches\n");
   EXPECT_EQ(ExplainText(Answer(), {"c1"}, "c9"), "");
 }
 

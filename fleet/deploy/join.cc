@@ -116,8 +116,7 @@ Async<> GiveAccess(Client& hub, std::string cluster) {
   }
   std::vector<Json> objects = AgentAccess(cluster);
   for (size_t i = 0; i < objects.size(); ++i) {
-    Result<> applied =
-        co_await ApplyAccess(hub, kAgentAccessResources[i], std::move(objects[i]));
+    Result<> applied = co_await ApplyAccess(hub, kAgentAccessResources[i], std::move(objects[i]));
     if (!applied) co_return applied.error();
   }
   co_return Ok();

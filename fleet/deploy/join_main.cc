@@ -14,8 +14,7 @@
 #include "fleet/deploy/manifests.h"
 #include "kube/base/split.h"
 
-DEFINE_string(labels, "",
-              "Labels of the new ManagedCluster, as in \"region=eu,tier=prod\".");
+DEFINE_string(labels, "", "Labels of the new ManagedCluster, as in \"region=eu,tier=prod\".");
 DEFINE_string(hub_server, "",
               "The address of the hub for the member's pods, as in "
               "\"https://hub.example.com:6443\"; empty: that of the hub's kubeconfig.");

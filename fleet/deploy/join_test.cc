@@ -55,8 +55,8 @@ class FakeHub final : public kube::Client {
     if (!request.target.ends_with("/serviceaccounts/multiarch-fleet-agent/token"))
       co_return co_await api.Call(std::move(request));
     ++token_requests;
-    Json answer = {{"status",
-                    {{"token", kToken}, {"expirationTimestamp", "2026-01-08T00:00:00Z"}}}};
+    Json answer = {
+        {"status", {{"token", kToken}, {"expirationTimestamp", "2026-01-08T00:00:00Z"}}}};
     kube::ApiResponse response{
         .status = 201, .content_type = "application/json", .body = answer.dump()};
     co_return response;
@@ -78,8 +78,8 @@ class JoinTest : public testing::Test {
   }
   void CreateHub(const std::string& membership) {
     Json hub = Object(kube::kDeployments, "multiarch-fleet", "multiarch-fleet-hub");
-    hub["spec"]["template"]["spec"]["containers"] = Json::array(
-        {{{"name", "hub"}, {"args", Json::array({"--membership=" + membership})}}});
+    hub["spec"]["template"]["spec"]["containers"] =
+        Json::array({{{"name", "hub"}, {"args", Json::array({"--membership=" + membership})}}});
     hub_.api.CreateJson(kube::kDeployments, hub);
   }
   // What the hub does with membership of its own, or OCM.
@@ -103,10 +103,8 @@ class JoinTest : public testing::Test {
     return joined;
   }
   Result<> RunLeave(bool delete_objects) {
-    LeaveOptions options{.cluster = "c1",
-                         .agent = agent_,
-                         .delete_objects = delete_objects,
-                         .timeout = 20s};
+    LeaveOptions options{
+        .cluster = "c1", .agent = agent_, .delete_objects = delete_objects, .timeout = 20s};
     return kube::Run(io_, Leave(hub_, member_, clock_, std::move(options)));
   }
   bool OnHub(const Resource& resource, const ObjectKey& key) {
@@ -221,8 +219,8 @@ TEST_F(JoinTest, WaitsUntilTheAgentHasPublished) {
   member_.CreateJson(kube::kDeployments, deployment);
   EXPECT_THAT(RunJoin(options), kube::FailsWith(Code::kDeadlineExceeded, HasSubstr("its log")));
   Json cluster = *hub_.api.GetJson(kManagedClusters, {"", "c1"});
-  cluster["status"]["conditions"] = Json::array(
-      {{{"type", "ManagedClusterConditionAvailable"}, {"status", "True"}}});
+  cluster["status"]["conditions"] =
+      Json::array({{{"type", "ManagedClusterConditionAvailable"}, {"status", "True"}}});
   hub_.api.UpdateJson(kManagedClusters, cluster);
   EXPECT_THAT(RunJoin(options), kube::IsOk());
   EXPECT_THAT(output_, HasSubstr("c1 is a member"));

@@ -52,8 +52,8 @@ Async<> DeleteWork(Client& hub, const Unstructured& work) {
   }
   if (static_cast<int>(finalizers.size()) == work.metadata().finalizers_size()) co_return Ok();
   Json patch = {{"metadata", {{"finalizers", std::move(finalizers)}}}};
-  Result<Unstructured> patched = co_await kube::PatchObject(
-      hub, kPodPlacementWorks, key, kube::kMergePatch, std::move(patch));
+  Result<Unstructured> patched =
+      co_await kube::PatchObject(hub, kPodPlacementWorks, key, kube::kMergePatch, std::move(patch));
   if (!patched && !IsNotFound(patched)) co_return patched.error().Prefix("patch " + key.ToString());
   co_return Ok();
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdvancingClock: a clock on which each sleep advances the time at once, for code that polls until a
-// deadline.
+// AdvancingClock: a clock on which each sleep advances the time at once, for code that polls until
+// a deadline.
 #pragma once
 
 #include <algorithm>

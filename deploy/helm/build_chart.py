@@ -63,7 +63,7 @@ def archive(files, chart_name):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--chart", required=True, help="the folder of the chart's own files, with /")
+    parser.add_argument("--chart", required=True, help="the folder of its own files, with /")
     parser.add_argument("--components", required=True, help="the folder of the components, with /")
     parser.add_argument("--template", action="append", default=[],
                         help="a file for templates/ that several charts have")

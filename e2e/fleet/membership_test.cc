@@ -29,8 +29,7 @@ class FleetMembershipTest : public FleetFixture {
     FleetFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
     Kubectl("create --filename", "fleet/manifests/hub/base/agent_role.yaml");
-    Kubectl("create --filename",
-            "fleet/manifests/hub/components/own-membership/hub_role.yaml");
+    Kubectl("create --filename", "fleet/manifests/hub/components/own-membership/hub_role.yaml");
     Kubectl("create --filename", "e2e/fleet/testdata/membership_objects.yaml");
   }
 

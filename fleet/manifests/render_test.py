@@ -42,7 +42,7 @@ PRODUCTS = (
 
 
 def path_of(tool):
-    """Its path; the test is skipped without `make setup`, and fails if only this tool is missing."""
+    """Its path. Without `make setup` the test is skipped; it fails if only this tool is missing."""
     assets = os.environ.get("KUBEBUILDER_ASSETS")
     home = pwd.getpwuid(os.getuid()).pw_dir
     folder = (os.path.join(os.path.dirname(os.path.realpath(assets)), "bin") if assets

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
-// hub and agent with exactly the rights that the tools install: a cluster joins, is selected,
-// renews its token and leaves. A stolen token of the agent reaches nothing else. Skipped without
-// KUBEBUILDER_ASSETS.
+// hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets a
+// rollout, renews its token and leaves. A stolen token of the agent reaches nothing else. Skipped
+// without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -200,6 +200,9 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   StartDeployedAgent();
   AwaitAvailable();
   Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "1");
+  Await("fleetpodplacement/web --namespace=team", ".status.progressing", "1");
+  Await("podplacementwork/team.web --namespace=c1", ".status.phase", "Progressing");
+  EXPECT_TRUE(Exists("podplacementconfig/web --namespace=team"));
   std::string text = Tool("explain", {"--placement=team/all"});
   EXPECT_NE(text.find("c1: selected, rank 1 of 1"), std::string::npos) << text;
   text = Tool("explain", {"--placement=team/none", "--cluster=c1"});
@@ -225,6 +228,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   // Leaves.
   Leave();
   EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c1"));
+  EXPECT_TRUE(Exists("podplacementconfig/web --namespace=team")) << "what is rolled out stays";
   EXPECT_FALSE(AgentMay("list podplacementworks --namespace=c1")) << "the token is void";
   Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "0");
   ExpectNothingForbidden("hub");

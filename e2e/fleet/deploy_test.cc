@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
-// hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets a
-// rollout, renews its token and leaves. A stolen token of the agent reaches nothing else. Skipped
+// hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets
+// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else. Skipped
 // without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 

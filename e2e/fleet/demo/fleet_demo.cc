@@ -34,7 +34,7 @@ constexpr char kMostArm64[] = "most-arm64";
 constexpr char kBase[] = "base";
 constexpr char kArm64First[] = "arm64-first";
 
-constexpr char kAgentRole[] = "fleet/membership/agent_role.yaml";
+constexpr char kAgentRole[] = "fleet/manifests/hub/base/agent_role.yaml";
 constexpr char kPlacementObjects[] = "e2e/fleet/demo/objects/placements.yaml";
 constexpr char kRolloutObjects[] = "e2e/fleet/demo/objects/rollout.yaml";
 

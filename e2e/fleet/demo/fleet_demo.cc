@@ -120,6 +120,8 @@ Result<> FleetDemo::Join() {
   if (done) done = fleet_.StartHub();
   if (done) done = JoinMember(kEast);
   if (done) done = JoinMember(kWest);
+  if (done) done = AwaitAvailable(kEast);
+  if (done) done = AwaitAvailable(kWest);
   if (done) done = AwaitScore(kEast, kEastArm64);
   if (done) done = AwaitScore(kWest, kWestArm64);
   return done;
@@ -134,7 +136,10 @@ Result<> FleetDemo::JoinMember(const std::string& member) {
   if (!done) return done;
   done = GiveAccess(member);
   if (done) done = fleet_.StartAgent(member);
-  if (!done) return done;
+  return done;
+}
+
+Result<> FleetDemo::AwaitAvailable(const std::string& member) {
   auto available = [this, &member] {
     return IsTrue(fleet_.hub().Find(fleet::kManagedClusters, {"", member}),
                   "ManagedClusterConditionAvailable");
@@ -161,6 +166,8 @@ Result<> FleetDemo::Place() {
 }
 
 Result<> FleetDemo::RollOut() {
+  fleet_.Say(
+      "", "the members run no pods: the demo reports configs as Available, as the operator does");
   Result<> done = fleet_.hub().ApplyFile(kRolloutObjects);
   if (done) done = AwaitRolledOut(kBase, {kEast, kWest});
   if (done) done = AwaitRolledOut(kArm64First, {kWest});

@@ -50,9 +50,11 @@ class FleetDemo {
   kube::Result<> RollOut();
   kube::Result<> LoseArm64();
 
+  // Starts its agent; does not wait for it.
   kube::Result<> JoinMember(const std::string& member);
   // The namespace of the member on the hub, and its agent's rights there.
   kube::Result<> GiveAccess(const std::string& member);
+  kube::Result<> AwaitAvailable(const std::string& member);
   kube::Result<> AwaitScore(const std::string& member, int64_t score);
   kube::Result<> AwaitSelected(const std::string& placement, std::vector<std::string> clusters);
   // These clusters and no other have the objects of the FleetPodPlacement, and each succeeded.

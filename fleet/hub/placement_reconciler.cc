@@ -8,10 +8,12 @@
 #include <utility>
 
 #include "fleet/api/reading.h"
+#include "fleet/api/reference_to.h"
 #include "fleet/cel/cached_selectors.h"
 #include "fleet/hub/placement_status.h"
 #include "fleet/hub/ranking.h"
 #include "kube/client/typed.h"
+#include "kube/controller/outcome_at.h"
 #include "kube/types/unstructured.h"
 
 namespace fleet {
@@ -26,30 +28,8 @@ using kube::Result;
 using kube::Unstructured;
 using kube::WallTime;
 
-// The longest time that a Placement waits for: timers count from when they are set.
-constexpr std::chrono::hours kMaxWait{1};
-
 // When a Placement whose CEL is refused is looked at again.
 constexpr std::chrono::minutes kRefusal = cel::CachedSelectors::kRefusal;
-
-kube::core::ObjectReference ReferenceOf(const Placement& placement) {
-  kube::core::ObjectReference reference;
-  reference.set_api_version(kPlacements.ApiVersion());
-  reference.set_kind(std::string(kPlacements.kind));
-  reference.set_namespace_(placement.ns);
-  reference.set_name(placement.name);
-  reference.set_uid(placement.uid);
-  reference.set_resource_version(placement.resource_version);
-  return reference;
-}
-
-Outcome NextAt(const std::optional<WallTime>& next, WallTime now) {
-  if (!next) return Outcome::Done();
-  // Rounded up: earlier, nothing would have changed yet.
-  auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - now);
-  constexpr std::chrono::milliseconds kLongest = kMaxWait;
-  return Outcome::After(std::clamp(wait, std::chrono::milliseconds(1), kLongest));
-}
 
 // The empty result of a misconfigured Placement, as in OCM.
 std::vector<DecisionGroup> NoDecisions() { return std::vector<DecisionGroup>(1); }
@@ -86,7 +66,7 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
     if (questions.empty()) {
       Result<> written = co_await Write(pass);
       if (!written) co_return written.error();
-      co_return NextAt(pass.next, clock_.WallNow());
+      co_return kube::OutcomeAt(pass.next, clock_.WallNow());
     }
     // The decisions stay as they are until CEL is evaluated.
     if (passes == kMaxCelPasses) co_return Outcome::After(kCelRetry);
@@ -105,7 +85,7 @@ bool PlacementReconciler::IsOurs(const Placement& placement) {
     return ownership == Ownership::kOurs;
   }
   if (warned_.insert(key).second) {
-    events_.Record(ReferenceOf(placement), /*warning=*/true, "SchedulerIncomplete",
+    events_.Record(ReferenceTo(kPlacements, placement), /*warning=*/true, "SchedulerIncomplete",
                    "not scheduled by " + std::string(kSchedulerName) + ": the annotation " +
                        std::string(kSchedulingDisableAnnotation) +
                        "=true is required too, or OCM's controller writes the decisions");
@@ -221,7 +201,7 @@ Async<> PlacementReconciler::WriteStatus(Pass& pass) {
 void PlacementReconciler::RecordEvents(const Pass& pass) {
   ObjectKey key{pass.placement.ns, pass.placement.name};
   for (DecisionEvent& event : EventsOf(key, pass.changes)) {
-    events_.Record(ReferenceOf(pass.placement), event.warning, event.reason,
+    events_.Record(ReferenceTo(kPlacements, pass.placement), event.warning, event.reason,
                    std::move(event.message));
   }
 }

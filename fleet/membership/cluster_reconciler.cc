@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/membership/cluster_reconciler.h"
 
-#include <algorithm>
 #include <chrono>
 #include <initializer_list>
 #include <optional>
@@ -12,6 +11,7 @@
 #include "fleet/api/reading.h"
 #include "fleet/membership/agent_access.h"
 #include "kube/client/typed.h"
+#include "kube/controller/outcome_at.h"
 #include "kube/types/resource.h"
 
 namespace fleet {
@@ -39,12 +39,6 @@ void Keep(const Json& from, Json& to, const char* section,
     auto found = old.find(field);
     if (found != old.end()) to[section][field] = *found;
   }
-}
-
-// Rounded up: earlier, nothing would have changed yet.
-Outcome After(kube::Duration delay) {
-  constexpr std::chrono::milliseconds kLeast{1};
-  return Outcome::After(std::max(std::chrono::ceil<std::chrono::milliseconds>(delay), kLeast));
 }
 
 }  // namespace
@@ -100,7 +94,7 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   }
   if (IsAccepted(cluster) && facts.refused) co_return Outcome::After(kRefusedDelay);
   if (facts.silent) co_return Outcome::Done();
-  co_return After(left);
+  co_return kube::OutcomeAfter(left);
 }
 
 Async<> ClusterReconciler::LookAtLease(const std::string& cluster) {

@@ -3,13 +3,14 @@
 
 #include <algorithm>
 #include <boost/asio/post.hpp>
-#include <chrono>
 #include <optional>
 #include <utility>
 
+#include "fleet/api/reference_to.h"
 #include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
 #include "kube/client/typed.h"
+#include "kube/controller/outcome_at.h"
 
 namespace fleet {
 namespace {
@@ -22,33 +23,10 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::Unstructured;
-using kube::WallTime;
-
-// The longest time that a rollout waits for: timers count from when they are set.
-constexpr std::chrono::hours kMaxWait{1};
 
 bool HasFinalizer(const FleetPodPlacement& fleet) {
   return std::find(fleet.finalizers.begin(), fleet.finalizers.end(), kFleetFinalizer) !=
          fleet.finalizers.end();
-}
-
-kube::core::ObjectReference ReferenceOf(const FleetPodPlacement& fleet) {
-  kube::core::ObjectReference reference;
-  reference.set_api_version(kFleetPodPlacements.ApiVersion());
-  reference.set_kind(std::string(kFleetPodPlacements.kind));
-  reference.set_namespace_(fleet.ns);
-  reference.set_name(fleet.name);
-  reference.set_uid(fleet.uid);
-  reference.set_resource_version(fleet.resource_version);
-  return reference;
-}
-
-Outcome NextAt(const std::optional<WallTime>& next, WallTime now) {
-  if (!next) return Outcome::Done();
-  // Rounded up: earlier, nothing would have changed yet.
-  auto wait = std::chrono::ceil<std::chrono::milliseconds>(*next - now);
-  constexpr std::chrono::milliseconds kLongest = kMaxWait;
-  return Outcome::After(std::clamp(wait, std::chrono::milliseconds(1), kLongest));
 }
 
 }  // namespace
@@ -98,7 +76,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   Result<> reported = co_await WriteStatus(*fleet, &plan);
   if (!written) co_return written.error();
   if (!reported) co_return reported.error();
-  co_return NextAt(plan.look_again, clock_.WallNow());
+  co_return kube::OutcomeAt(plan.look_again, clock_.WallNow());
 }
 
 Async<> RolloutReconciler::Write(std::vector<WorkWrite> writes) {
@@ -168,7 +146,8 @@ Async<> RolloutReconciler::WriteStatus(const FleetPodPlacement& fleet, const Rol
   if (IsNotFound(stored)) co_return Ok();  // it was deleted meanwhile
   if (!stored) co_return stored.error().Prefix("write the status");
   for (RolloutEvent& event : RolloutEventsOf(fleet.status, status))
-    events_.Record(ReferenceOf(fleet), event.warning, event.reason, std::move(event.message));
+    events_.Record(ReferenceTo(kFleetPodPlacements, fleet), event.warning, event.reason,
+                   std::move(event.message));
   Result<FleetPodPlacement> read = FleetPodPlacement::FromJson(stored->body());
   if (!read) co_return read.error();
   store_.PutWritten(std::move(*read));

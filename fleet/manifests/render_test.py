@@ -97,7 +97,7 @@ class RenderTest(unittest.TestCase):
             overlay["namespace"] = namespace
         os.makedirs(f"{self.folder}/overlay", exist_ok=True)
         with open(f"{self.folder}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
-            yaml.safe_dump(overlay, file)
+            json.dump(overlay, file)
         text = run(self.kubectl, "kustomize", f"{self.folder}/overlay")
         objects = [document for document in yaml.safe_load_all(text) if document]
         for item in objects:

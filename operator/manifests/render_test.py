@@ -102,7 +102,7 @@ class RenderTest(unittest.TestCase):
             overlay["namespace"] = namespace
         os.makedirs(f"{self.folder}/overlay", exist_ok=True)
         with open(f"{self.folder}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
-            yaml.safe_dump(overlay, file)
+            json.dump(overlay, file)
         return objects_of(run(KUBECTL, "kustomize", f"{self.folder}/overlay"))
 
     def helm(self, components=(), namespace=NAMESPACE, **values):

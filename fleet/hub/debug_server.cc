@@ -76,7 +76,7 @@ Async<HttpReply> DebugServer::Handle(kube::HttpCall call) {
   if (!placement) co_return Failure(404, "the path is /debug/placements/NAMESPACE/NAME");
   bool simulated = call.method == "POST";
   std::string verb = simulated ? "create" : "get";
-  DebugAccess::Verdict verdict =
+  kube::AccessVerdict verdict =
       co_await access_.Check(std::move(call.authorization), std::move(verb), *placement);
   if (verdict.status != 200) co_return Failure(verdict.status, std::move(verdict.reason));
 

@@ -168,7 +168,7 @@ TEST_F(DebugServerTest, ReviewsAreBounded) {
       std::string token = "Bearer reader";
       std::string verb = "get";
       kube::ObjectKey placement{"ns", "p"};
-      DebugAccess::Verdict verdict =
+      kube::AccessVerdict verdict =
           co_await access.Check(std::move(token), std::move(verb), std::move(placement));
       co_return verdict.status;
     };

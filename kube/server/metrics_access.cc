@@ -1,55 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/server/metrics_access.h"
 
-#include <glog/logging.h>
 #include <openssl/sha.h>
 
-#include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <utility>
 
-#include "kube/base/ascii.h"
 #include "kube/base/notifier.h"
-#include "kube/client/access_review.h"
-#include "kube/types/kinds.h"
 
 namespace kube {
 namespace {
-
-constexpr std::string_view kScheme = "bearer ";
-constexpr size_t kMaxUserBytes = 256;
-// A program that may not create reviews, or an API server that is away, is logged this often.
-constexpr int kLogEverySeconds = 60;
-
-// The token of "Bearer TOKEN"; empty for any other text (RFC 6750, section 2.1).
-std::string TokenOf(const std::string& authorization) {
-  if (authorization.size() <= kScheme.size() ||
-      AsciiLower(std::string_view(authorization).substr(0, kScheme.size())) != kScheme)
-    return "";
-  std::string token = authorization.substr(kScheme.size());
-  bool valid = std::all_of(token.begin(), token.end(), [](unsigned char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-._~+/=").find(static_cast<char>(c)) != std::string_view::npos;
-  });
-  return valid ? token : "";
-}
 
 std::string HashOf(const std::string& token) {
   uint8_t hash[SHA256_DIGEST_LENGTH];
   SHA256(reinterpret_cast<const uint8_t*>(token.data()), token.size(), hash);
   return {reinterpret_cast<const char*>(hash), sizeof hash};
-}
-
-// The spec of a SubjectAccessReview for the user of a TokenReview's status.
-Json AccessOf(const Json& user) {
-  Json spec = SubjectOf(user);
-  spec["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
-  return spec;
-}
-
-MetricsAccess::Verdict Failed(const Error& error) {
-  LOG_EVERY_T(WARNING, kLogEverySeconds) << "cannot check who reads /metrics: " << error;
-  return {503, "the API server did not say whether this token may read metrics: " +
-                   std::string(CodeName(error.code()))};
 }
 
 }  // namespace
@@ -66,12 +32,11 @@ class MetricsAccess::Round {
   Round(MetricsAccess& access, std::string hash, bool unknown)
       : access_(access), hash_(std::move(hash)), unknown_(unknown) {
     access_.in_flight_[hash_] = review_;
-    access_.unknown_in_flight_ += unknown_;
   }
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
   ~Round() {
-    access_.unknown_in_flight_ -= unknown_;
+    if (unknown_) access_.unknown_.End();
     access_.in_flight_.erase(hash_);
     if (!review_->verdict) review_->verdict = Verdict{503, "this process is stopping"};
     review_->done.NotifyAll();
@@ -95,14 +60,13 @@ MetricsAccess::MetricsAccess(Client& client, Clock& clock, MetricsAccessOptions 
       options_(options),
       allowed_(options.max_allowed),
       refused_(options.max_refused),
-      tokens_(options.burst),
-      refilled_(clock.Now()) {}
+      unknown_(clock, options.unknown) {}
 
 asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Check(std::string authorization) {
   co_await IgnoreCancellation();
-  if (authorization.size() > kScheme.size() + options_.max_token_bytes)
+  if (authorization.size() > kMaxAuthorizationBytes)
     co_return Verdict{401, "the token is too long"};
-  std::string token = TokenOf(authorization);
+  std::string token = BearerTokenOf(authorization);
   if (token.empty()) co_return Verdict{401, "metrics need a header Authorization: Bearer TOKEN"};
 
   // Remembered?
@@ -119,55 +83,21 @@ asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Check(std::string authori
     std::shared_ptr<Review> review = running->second;
     while (!review->verdict) {
       Result<> waited = co_await review->done.Wait();
-      if (!waited) co_return Failed(waited.error());
+      if (!waited) co_return Verdict{503, "this process is stopping"};
     }
     co_return *review->verdict;
   }
 
   // Ask.
-  if (unknown && !MayReviewUnknown())
+  if (unknown && !unknown_.Start())
     co_return Verdict{503, "too many unknown tokens: try again later"};
   Round round(*this, hash, unknown);
-  Verdict verdict = co_await Ask(std::move(token));
+  AskedAccess asked{.text = "get the non-resource URL /metrics"};
+  asked.attributes["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
+  Verdict verdict =
+      co_await ReviewToken(client_, clock_, std::move(token), std::move(asked), options_.timeout);
   round.End(verdict);
   co_return verdict;
-}
-
-bool MetricsAccess::MayReviewUnknown() {
-  TimePoint now = clock_.Now();
-  double seconds = std::chrono::duration<double>(now - refilled_).count();
-  tokens_ = std::min(options_.burst, tokens_ + seconds * options_.per_second);
-  refilled_ = now;
-  if (unknown_in_flight_ >= options_.max_reviews || tokens_ < 1) return false;
-  tokens_ -= 1;
-  return true;
-}
-
-asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Ask(std::string token) {
-  TimePoint deadline = clock_.Now() + options_.timeout;
-  Json token_spec = {{"token", std::move(token)}};
-  Result<Json> who = co_await Post(kTokenReviews, std::move(token_spec), deadline);
-  if (!who) co_return Failed(who.error().Prefix("TokenReview"));
-  const Json* user = Find(*who, "status.user");
-  std::string name = user == nullptr ? "" : StringAt(*user, "username");
-  if (!BoolAt(*who, "status.authenticated") || name.empty())
-    co_return Verdict{401, "the API server does not accept the token"};
-
-  Json access_spec = AccessOf(*user);
-  Result<Json> access = co_await Post(kSubjectAccessReviews, std::move(access_spec), deadline);
-  if (!access) co_return Failed(access.error().Prefix("SubjectAccessReview"));
-  if (!BoolAt(*access, "status.allowed")) {
-    co_return Verdict{403,
-                      name.substr(0, kMaxUserBytes) + " may not get the non-resource URL /metrics"};
-  }
-  co_return Verdict{200, ""};
-}
-
-Async<Json> MetricsAccess::Post(Resource resource, Json spec, TimePoint deadline) {
-  auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline - clock_.Now());
-  if (left.count() <= 0) co_return Error::DeadlineExceeded("no time left");
-  Result<Json> review = co_await PostReview(client_, resource, std::move(spec), left);
-  co_return review;
 }
 
 void MetricsAccess::Remember(const std::string& hash, const Verdict& verdict) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsAccess: who may read /metrics. The API server decides: a TokenReview says whose the bearer
-// token is, a SubjectAccessReview whether that user may `get` the non-resource URL /metrics.
+// MetricsAccess: who may read /metrics: users that may `get` this non-resource URL
+// (token_review.h).
 //
 // Clients are untrusted. A verdict is remembered by the token's SHA-256, concurrent requests with
 // one token share a review, and reviews of unknown tokens are bounded in rate and number: a hostile
@@ -17,14 +17,11 @@
 #include "kube/base/clock.h"
 #include "kube/base/lru_map.h"
 #include "kube/client/client.h"
-#include "kube/types/resource.h"
-#include "kube/types/unstructured.h"
+#include "kube/server/token_review.h"
 
 namespace kube {
 
 struct MetricsAccessOptions {
-  // A longer token is refused without a review.
-  size_t max_token_bytes = 8 * 1024;
   // How long a verdict is remembered: access, no access, and a review without an answer.
   std::chrono::milliseconds allowed_for{60'000};
   std::chrono::milliseconds refused_for{10'000};
@@ -32,23 +29,15 @@ struct MetricsAccessOptions {
   // How many tokens with and without access are remembered.
   size_t max_allowed = 64;
   size_t max_refused = 256;
-  // Reviews of tokens that never had access: at a time, in a burst, and per second after it.
-  int max_reviews = 4;
-  double burst = 10;
-  double per_second = 2;
+  // Reviews of tokens that never had access.
+  ReviewLimits unknown;
   // For both reviews together.
   std::chrono::milliseconds timeout{5'000};
 };
 
 class MetricsAccess {
  public:
-  struct Verdict {
-    // 200 (may read), 401, 403, or 503 if the API server does not answer in time or too many
-    // unknown tokens are under review.
-    int status = 503;
-    // Says why, unless 200.
-    std::string reason;
-  };
+  using Verdict = AccessVerdict;
 
   // Both outlive this object.
   MetricsAccess(Client& client, Clock& clock, MetricsAccessOptions options = {});
@@ -64,10 +53,6 @@ class MetricsAccess {
   struct Review;
   class Round;
 
-  // True if a review of an unknown token may start now.
-  bool MayReviewUnknown();
-  asio::awaitable<Verdict> Ask(std::string token);
-  Async<Json> Post(Resource resource, Json spec, TimePoint deadline);
   void Remember(const std::string& hash, const Verdict& verdict);
 
   Client& client_;
@@ -77,9 +62,7 @@ class MetricsAccess {
   LruMap<TimePoint> allowed_;
   LruMap<Remembered> refused_;
   std::map<std::string, std::shared_ptr<Review>> in_flight_;
-  int unknown_in_flight_ = 0;
-  double tokens_;
-  TimePoint refilled_;
+  ReviewLimiter unknown_;
 };
 
 }  // namespace kube

@@ -96,15 +96,16 @@ Async<kube::Duration> StatusPublisher::Publish() {
   // The hub.
   ObjectKey key{"", cluster_};
   std::optional<Unstructured> cluster = clusters_.Get(key);
-  if (!cluster && !clusters_.synced()) co_return kEvery;
+  if (!cluster && !clusters_.synced()) co_return kUntilComplete;
   if (!cluster) co_return kube::Error::NotFound("the hub has no ManagedCluster " + cluster_);
   std::optional<Json> patch = ClusterStatusPatch(cluster->body(), facts, clock_.WallNow());
-  if (!patch) co_return kEvery;
+  const kube::Duration next = usage_.nodes_current() ? kEvery : kUntilComplete;
+  if (!patch) co_return next;
   std::string subresource = "status";
   Result<Unstructured> written = co_await kube::PatchObject(
       hub_, kManagedClusters, key, kube::kMergePatch, std::move(*patch), std::move(subresource));
   if (!written) co_return written.error().Prefix("write the status of the ManagedCluster");
-  co_return kEvery;
+  co_return next;
 }
 
 }  // namespace fleet

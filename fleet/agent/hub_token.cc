@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "fleet/api/reading.h"
 #include "fleet/membership/agent_access.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
@@ -25,13 +26,6 @@ bool IsTokenCharacter(char c) {
          c == '_' || c == '.' || c == '=';
 }
 
-// kube::ParseTime() of years in which no arithmetic overflows.
-Result<WallTime> ParseBoundedTime(const std::string& text) {
-  std::string year = text.substr(0, 4);
-  if (year < "1970" || year >= "2260") return Error::Invalid("no time");
-  return kube::ParseTime(text);
-}
-
 }  // namespace
 
 Result<HubToken> ReadHubToken(const Json& answer, WallTime now) {
@@ -39,7 +33,8 @@ Result<HubToken> ReadHubToken(const Json& answer, WallTime now) {
   bool valid = !token.text.empty() && token.text.size() <= kMaxTokenBytes &&
                std::all_of(token.text.begin(), token.text.end(), IsTokenCharacter);
   if (!valid) return Error::Invalid("the hub's answer to a TokenRequest has no token");
-  Result<WallTime> expires = ParseBoundedTime(kube::StringAt(answer, "status.expirationTimestamp"));
+  std::optional<WallTime> expires =
+      ParseBoundedTime(kube::StringAt(answer, "status.expirationTimestamp"));
   if (!expires) return Error::Invalid("the hub's answer to a TokenRequest has no time of expiry");
   // Clamped before the arithmetic, so that no time overflows.
   WallTime end = std::clamp<WallTime>(*expires, now, now + 2 * kMaxTokenUse);
@@ -75,7 +70,7 @@ std::optional<WallTime> RenewAfter(const Json& secret, WallTime now) {
   if (annotations == nullptr || !annotations->is_object()) return std::nullopt;
   auto found = annotations->find(kRenewAfterAnnotation);
   if (found == annotations->end() || !found->is_string()) return std::nullopt;
-  Result<WallTime> time = ParseBoundedTime(found->get_ref<const std::string&>());
+  std::optional<WallTime> time = ParseBoundedTime(found->get<std::string>());
   if (!time || *time > now + kMaxTokenUse) return std::nullopt;
   return *time;
 }

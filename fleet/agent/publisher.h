@@ -3,12 +3,16 @@
 // so that one that the hub refuses does not stop the others.
 #pragma once
 
+#include <chrono>
 #include <string_view>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 
 namespace fleet {
+
+// When to look again while the watches that a publisher reads are not complete.
+inline constexpr std::chrono::seconds kUntilComplete{1};
 
 class Publisher {
  public:

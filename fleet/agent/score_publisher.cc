@@ -19,7 +19,7 @@ using kube::Unstructured;
 }  // namespace
 
 Async<kube::Duration> ScorePublisher::Publish() {
-  if (!usage_.current()) co_return kEvery;
+  if (!usage_.current()) co_return kUntilComplete;
   if (!known_) {
     Result<> read = co_await Read();
     if (!read) co_return read.error().Prefix("read the AddOnPlacementScore");

@@ -123,17 +123,6 @@ Async<> AwaitReady(Client& client, Clock& clock, Unstructured object, Resource r
   }
 }
 
-Async<> AwaitDeletion(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
-                      TimePoint deadline) {
-  while (true) {
-    auto current = co_await kube::GetObject(client, resource, key);
-    if (IsNotFound(current)) co_return Ok();
-    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("not deleted");
-    auto slept = co_await clock.Sleep(kPollEvery);
-    if (!slept) co_return slept.error();
-  }
-}
-
 }  // namespace
 
 Async<> Install(Client& client, Clock& clock, std::vector<Unstructured> objects,
@@ -186,6 +175,17 @@ Async<> Uninstall(Client& client, Clock& clock, std::vector<Unstructured> object
     if (!awaited) co_return awaited.error().Prefix(Describe(object));
   }
   co_return Ok();
+}
+
+Async<> AwaitDeletion(Client& client, Clock& clock, Resource resource, kube::ObjectKey key,
+                      TimePoint deadline) {
+  while (true) {
+    auto current = co_await kube::GetObject(client, resource, key);
+    if (IsNotFound(current)) co_return Ok();
+    if (clock.Now() >= deadline) co_return Error::DeadlineExceeded("not deleted");
+    auto slept = co_await clock.Sleep(kPollEvery);
+    if (!slept) co_return slept.error();
+  }
 }
 
 }  // namespace deploy

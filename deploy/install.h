@@ -10,6 +10,7 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
 namespace deploy {
@@ -37,5 +38,9 @@ kube::Async<> Install(kube::Client& client, kube::Clock& clock,
 // kDeadlineExceeded with the object that is still there at `deadline`.
 kube::Async<> Uninstall(kube::Client& client, kube::Clock& clock,
                         std::vector<kube::Unstructured> objects, kube::TimePoint deadline);
+
+// Polls until an object that was deleted is gone. Errors: kDeadlineExceeded, "not deleted".
+kube::Async<> AwaitDeletion(kube::Client& client, kube::Clock& clock, kube::Resource resource,
+                            kube::ObjectKey key, kube::TimePoint deadline);
 
 }  // namespace deploy

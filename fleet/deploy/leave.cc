@@ -78,18 +78,6 @@ Async<> DeleteWorks(Client& hub, Clock& clock, std::string cluster, TimePoint de
   }
 }
 
-Async<> AwaitGone(Client& hub, Clock& clock, std::string cluster, TimePoint deadline) {
-  ObjectKey key{"", cluster};
-  while (true) {
-    Result<Unstructured> stored = co_await kube::GetObject(hub, kManagedClusters, key);
-    if (IsNotFound(stored)) co_return Ok();
-    if (clock.Now() >= deadline)
-      co_return Error::DeadlineExceeded("ManagedCluster " + cluster + " is not deleted");
-    Result<> slept = co_await clock.Sleep(kPollEvery);
-    if (!slept) co_return slept.error();
-  }
-}
-
 // Also where OCM or the hub does it: this one must not depend on whether they run.
 Async<> EndAccess(Client& hub, std::string cluster) {
   std::vector<Json> objects = AgentAccess(cluster);
@@ -140,15 +128,15 @@ Async<> Leave(Client& hub, Client& member, Clock& clock, LeaveOptions options) {
   }
 
   // The hub.
-  ObjectKey key{"", options.cluster};
-  deleted = co_await Delete(hub, kManagedClusters, std::move(key));
+  const ObjectKey cluster{"", options.cluster};
+  deleted = co_await Delete(hub, kManagedClusters, cluster);
   if (!deleted) co_return deleted.error();
   Result<> ended = co_await EndAccess(hub, options.cluster);
   if (!ended) co_return ended.error();
   Result<> works = co_await DeleteWorks(hub, clock, options.cluster, deadline);
   if (!works) co_return works.error();
-  Result<> gone = co_await AwaitGone(hub, clock, options.cluster, deadline);
-  if (!gone) co_return gone.error();
+  Result<> gone = co_await deploy::AwaitDeletion(hub, clock, kManagedClusters, cluster, deadline);
+  if (!gone) co_return gone.error().Prefix("ManagedCluster " + options.cluster);
   std::cout << options.cluster << " is no member any more" << std::endl;
   co_return Ok();
 }

@@ -108,7 +108,7 @@ class Kustomize:
                 if os.path.exists(f"{root}/{part}"):
                     shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
             with open(f"{tree}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
-                # As JSON, which quotes every text: kustomize reads the tag 077339683557 as a number.
+                # JSON quotes every text: without quotes, the tag 077339683557 is a number.
                 json.dump({"resources": ["../operator/manifests/base"],
                            "images": [{"name": name, "newTag": tag}
                                       for name, tag in versions.images(version).items()]},

@@ -105,6 +105,7 @@ struct Hub {
     WantedDecisions wanted = WantedOf(placement, result.groups);
     std::vector<StoredPage> stored =
         store.decisions().PagesOf(key, placement.uid, wanted.pages.size());
+    KeepPages(key.name, stored, wanted.pages);
     std::vector<DecisionWrite> plan = PlanDecisionWrites(key.name, stored, wanted.pages);
     for (size_t i = 0; !plan.empty() && i < wanted.pages.size(); ++i) {
       store.PutWritten(PlacementDecision{.ns = key.ns,

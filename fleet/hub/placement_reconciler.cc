@@ -122,7 +122,7 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
   if (!view.kept) {
     WantedDecisions wanted =
         WantedOf(placement, result.misconfigured ? NoDecisions() : result.groups);
-    PlanWrites(wanted, pass);
+    PlanWrites(wanted.pages, pass);
     if (!pass.plan.empty()) pass.changes.totals = Ranking(result);
     view.groups = std::move(wanted.groups);
     if (pass.scores_written) view.scores_written = now;
@@ -131,12 +131,13 @@ PlacementReconciler::Pass PlacementReconciler::Decide(const Placement& placement
   return pass;
 }
 
-void PlacementReconciler::PlanWrites(const WantedDecisions& wanted, Pass& pass) {
+void PlacementReconciler::PlanWrites(std::vector<WantedPage>& wanted, Pass& pass) {
   const Placement& placement = pass.placement;
   ObjectKey key{placement.ns, placement.name};
   const DecisionIndex& index = store_.decisions();
-  std::vector<StoredPage> stored = index.PagesOf(key, placement.uid, wanted.pages.size());
-  pass.plan = PlanDecisionWrites(placement.name, stored, wanted.pages);
+  std::vector<StoredPage> stored = index.PagesOf(key, placement.uid, wanted.size());
+  if (placement.spec.sort_by != SortBy::kScore) KeepPages(placement.name, stored, wanted);
+  pass.plan = PlanDecisionWrites(placement.name, stored, wanted);
   if (pass.plan.empty()) return;
   if (placement.spec.sort_by == SortBy::kScore) {
     WallTime now = clock_.WallNow();
@@ -145,14 +146,14 @@ void PlacementReconciler::PlanWrites(const WantedDecisions& wanted, Pass& pass) 
         last == scores_written_.end() ? WallTime() : last->second + placement.spec.score_rate_limit;
     std::optional<WallTime> written = ParseBoundedTime(placement.status.last_score_update_time);
     if (written) next = std::max(next, *written + placement.spec.score_rate_limit);
-    if (now < next && OnlyScoresDiffer(stored, wanted.pages)) {
+    if (now < next && OnlyScoresDiffer(stored, wanted)) {
       pass.plan.clear();
       if (!pass.next || next < *pass.next) pass.next = next;
       return;
     }
     pass.scores_written = true;
   }
-  pass.versions = index.VersionsOf(key, wanted.pages.size());
+  pass.versions = index.VersionsOf(key, wanted.size());
 }
 
 Async<> PlacementReconciler::Write(Pass& pass) {

@@ -61,8 +61,9 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   bool IsOurs(const Placement& placement);
   // No I/O.
   Pass Decide(const Placement& placement);
-  // Plans the writes of `wanted`, unless only scores differ and were written a moment ago.
-  void PlanWrites(const WantedDecisions& wanted, Pass& pass);
+  // Plans the writes of `wanted`, on the pages where clusters are already, unless only scores
+  // differ and were written a moment ago.
+  void PlanWrites(std::vector<WantedPage>& wanted, Pass& pass);
   kube::Async<> Write(Pass& pass);
   kube::Async<> WriteStatus(Pass& pass);
   void RecordEvents(const Pass& pass);

@@ -2,12 +2,54 @@
 #include "fleet/hub/wanted_pages.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
+#include <span>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 
+#include "fleet/api/names.h"
+
 namespace fleet {
+namespace {
+
+// A group with more pages keeps them.
+constexpr size_t kPagesCutByName = 2;
+
+// The pages of one group, and what is stored under their names; nullptr: nothing.
+void KeepPagesOfGroup(const std::vector<const StoredPage*>& stored, std::span<WantedPage> pages) {
+  std::unordered_map<std::string_view, size_t> page_of;
+  for (size_t i = 0; i < pages.size(); ++i) {
+    if (stored[i] == nullptr) continue;
+    for (const Decision& decision : stored[i]->decisions) page_of.try_emplace(decision.cluster, i);
+  }
+  std::vector<Decision> wanted;
+  for (WantedPage& page : pages) {
+    std::move(page.decisions.begin(), page.decisions.end(), std::back_inserter(wanted));
+    page.decisions.clear();
+  }
+  std::vector<Decision> others;
+  for (Decision& decision : wanted) {
+    auto page = page_of.find(decision.cluster);
+    // Other writers may have stored more than a page has room for.
+    bool stays = page != page_of.end() && pages[page->second].decisions.size() < kDecisionsPerPage;
+    (stays ? pages[page->second].decisions : others).push_back(std::move(decision));
+  }
+  if (others.empty()) return;
+  auto page = pages.begin();
+  for (Decision& decision : others) {
+    while (page->decisions.size() == kDecisionsPerPage) ++page;
+    page->decisions.push_back(std::move(decision));
+  }
+  for (WantedPage& filled : pages) {
+    std::sort(filled.decisions.begin(), filled.decisions.end(),
+              [](const Decision& a, const Decision& b) { return a.cluster < b.cluster; });
+  }
+}
+
+}  // namespace
 
 WantedDecisions WantedOf(const Placement& placement, const std::vector<DecisionGroup>& groups) {
   WantedDecisions wanted;
@@ -22,6 +64,22 @@ WantedDecisions WantedOf(const Placement& placement, const std::vector<DecisionG
         {{std::to_string(page.group_index), page.group_name}, std::move(page.decisions)});
   }
   return wanted;
+}
+
+void KeepPages(std::string_view placement, const std::vector<StoredPage>& stored,
+               std::vector<WantedPage>& pages) {
+  std::unordered_map<std::string_view, const StoredPage*> by_name;
+  for (const StoredPage& page : stored) by_name[page.name] = &page;
+  for (size_t begin = 0, end = 0; begin < pages.size(); begin = end) {
+    while (end < pages.size() && pages[end].group == pages[begin].group) ++end;
+    if (end - begin <= kPagesCutByName) continue;
+    std::vector<const StoredPage*> now;
+    for (size_t i = begin; i < end; ++i) {
+      auto found = by_name.find(DecisionName(placement, i + 1));
+      now.push_back(found == by_name.end() ? nullptr : found->second);
+    }
+    KeepPagesOfGroup(now, std::span(pages).subspan(begin, end - begin));
+  }
 }
 
 bool OnlyScoresDiffer(const std::vector<StoredPage>& stored,

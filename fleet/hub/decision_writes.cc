@@ -51,8 +51,10 @@ std::set<std::string_view> ClustersOf(const Items& items) {
 // Plans by applying each write to a copy of what is stored.
 class Planner {
  public:
+  // `same`: the wanted pages that are stored as they are. Who leaves another page is on none of
+  // them, or may leave, so they take no part.
   Planner(std::string_view placement, const std::vector<StoredPage>& stored,
-          const std::vector<WantedPage>& wanted);
+          const std::vector<WantedPage>& wanted, const std::vector<bool>& same);
 
   std::vector<DecisionWrite> Plan();
 
@@ -104,7 +106,7 @@ class Planner {
 };
 
 Planner::Planner(std::string_view placement, const std::vector<StoredPage>& stored,
-                 const std::vector<WantedPage>& wanted)
+                 const std::vector<WantedPage>& wanted, const std::vector<bool>& same)
     : placement_(placement), last_number_(wanted.size()) {
   std::map<std::string_view, const StoredPage*> by_name;
   for (const StoredPage& page : stored) by_name[page.name] = &page;
@@ -126,6 +128,7 @@ Planner::Planner(std::string_view placement, const std::vector<StoredPage>& stor
     if (page.visible) Count(page.items, /*add=*/true);
   };
   for (size_t i = 0; i < wanted.size(); ++i) {
+    if (same[i]) continue;
     add(DecisionName(placement, i + 1), &wanted[i]);
     pages_.back().number = i;
     unfinished_[i] = &pages_.back();
@@ -272,20 +275,18 @@ void Planner::Enqueue(Page& page) {
   queue_.push_back(&page);
 }
 
-bool NothingDiffers(std::string_view placement, const std::vector<StoredPage>& stored,
-                    const std::vector<WantedPage>& wanted) {
+// Which of `wanted` are stored as they are.
+std::vector<bool> SamePages(std::string_view placement, const std::vector<StoredPage>& stored,
+                            const std::vector<WantedPage>& wanted) {
   std::vector<bool> same(wanted.size());
   for (const StoredPage& page : stored) {
     size_t number = NumberOf(placement, page.name);
-    if (number == 0 || number > wanted.size()) {
-      if (!page.deleting) return false;
-      continue;
-    }
+    if (number == 0 || number > wanted.size()) continue;
     const WantedPage& target = wanted[number - 1];
     same[number - 1] = page.visible && page.owned && page.group && *page.group == target.group &&
                        SameItems(page.decisions, target.decisions);
   }
-  return std::all_of(same.begin(), same.end(), [](bool page) { return page; });
+  return same;
 }
 
 }  // namespace
@@ -297,8 +298,7 @@ std::string DecisionName(std::string_view placement, size_t number) {
 std::vector<DecisionWrite> PlanDecisionWrites(std::string_view placement,
                                               const std::vector<StoredPage>& stored,
                                               const std::vector<WantedPage>& wanted) {
-  if (NothingDiffers(placement, stored, wanted)) return {};
-  return Planner(placement, stored, wanted).Plan();
+  return Planner(placement, stored, wanted, SamePages(placement, stored, wanted)).Plan();
 }
 
 }  // namespace fleet

@@ -2,6 +2,7 @@
 #include "fleet/hub/wanted_pages.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <iterator>
 #include <map>
 #include <span>
@@ -18,24 +19,44 @@ namespace {
 // A group with more pages keeps them.
 constexpr size_t kPagesCutByName = 2;
 
-// The pages of one group, and what is stored under their names; nullptr: nothing.
-void KeepPagesOfGroup(const std::vector<const StoredPage*>& stored, std::span<WantedPage> pages) {
-  std::unordered_map<std::string_view, size_t> page_of;
-  for (size_t i = 0; i < pages.size(); ++i) {
-    if (stored[i] == nullptr) continue;
-    for (const Decision& decision : stored[i]->decisions) page_of.try_emplace(decision.cluster, i);
+constexpr size_t kNoPage = SIZE_MAX;
+
+bool ByName(const Decision& a, const Decision& b) { return a.cluster < b.cluster; }
+
+// For each of `wanted`, which is in the order of names, the page that has it now, or kNoPage.
+// `stored`: nullptr where nothing is.
+std::vector<size_t> PagesNow(const std::vector<Decision>& wanted,
+                             const std::vector<const StoredPage*>& stored) {
+  std::vector<size_t> page_of(wanted.size(), kNoPage);
+  for (size_t page = 0; page < stored.size(); ++page) {
+    if (stored[page] == nullptr) continue;
+    // What is next on a page is nearly always the next one that is wanted.
+    auto next = wanted.begin();
+    for (const Decision& decision : stored[page]->decisions) {
+      if (next == wanted.end() || next->cluster != decision.cluster)
+        next = std::lower_bound(wanted.begin(), wanted.end(), decision, ByName);
+      if (next == wanted.end() || next->cluster != decision.cluster) continue;
+      size_t& found = page_of[static_cast<size_t>(next - wanted.begin())];
+      found = std::min(found, page);
+      ++next;
+    }
   }
+  return page_of;
+}
+
+// The pages of one group, and what is stored under their names.
+void KeepPagesOfGroup(const std::vector<const StoredPage*>& stored, std::span<WantedPage> pages) {
   std::vector<Decision> wanted;
   for (WantedPage& page : pages) {
     std::move(page.decisions.begin(), page.decisions.end(), std::back_inserter(wanted));
     page.decisions.clear();
   }
+  std::vector<size_t> page_of = PagesNow(wanted, stored);
   std::vector<Decision> others;
-  for (Decision& decision : wanted) {
-    auto page = page_of.find(decision.cluster);
+  for (size_t i = 0; i < wanted.size(); ++i) {
     // Other writers may have stored more than a page has room for.
-    bool stays = page != page_of.end() && pages[page->second].decisions.size() < kDecisionsPerPage;
-    (stays ? pages[page->second].decisions : others).push_back(std::move(decision));
+    bool stays = page_of[i] != kNoPage && pages[page_of[i]].decisions.size() < kDecisionsPerPage;
+    (stays ? pages[page_of[i]].decisions : others).push_back(std::move(wanted[i]));
   }
   if (others.empty()) return;
   auto page = pages.begin();
@@ -43,10 +64,8 @@ void KeepPagesOfGroup(const std::vector<const StoredPage*>& stored, std::span<Wa
     while (page->decisions.size() == kDecisionsPerPage) ++page;
     page->decisions.push_back(std::move(decision));
   }
-  for (WantedPage& filled : pages) {
-    std::sort(filled.decisions.begin(), filled.decisions.end(),
-              [](const Decision& a, const Decision& b) { return a.cluster < b.cluster; });
-  }
+  for (WantedPage& filled : pages)
+    std::sort(filled.decisions.begin(), filled.decisions.end(), ByName);
 }
 
 }  // namespace

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
 // hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets
-// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else. Skipped
-// without KUBEBUILDER_ASSETS.
+// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else, and one
+// of the hub changes no rights but those of agents. Skipped without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
 #include <chrono>
+#include <fstream>
 #include <map>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -23,6 +25,26 @@ constexpr char kObjects[] = "e2e/fleet/testdata/deploy_objects.yaml";
 constexpr char kBinding[] =
     "{apiVersion: cluster.open-cluster-management.io/v1beta2, kind: ManagedClusterSetBinding, "
     "metadata: {name: default, namespace: team}, spec: {clusterSet: default}}";
+// ManagedClusters by somebody who may write them.
+constexpr char kAccepted[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
+    "c2}, spec: {hubAcceptsClient: true}}";
+constexpr char kWaiting[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
+    "c2}, spec: {}}";
+constexpr char kHubAccount[] = "system:serviceaccount:multiarch-fleet:multiarch-fleet-hub";
+// What the hub's limits (multiarch-fleet-hub-limits) deny to that account besides, although RBAC
+// allows it. The namespace c1 is a member's, but was not created by the hub.
+constexpr char kHubDenied[] = "e2e/fleet/testdata/hub_denied.yaml";
+constexpr const char* kHubDeniedCalls[] = {
+    "delete clusterrole/cluster-admin",
+    "delete clusterrolebinding/cluster-admin",
+    "delete namespace/team",
+    "delete namespace/c1",
+    "create namespace stolen",
+};
+// Not an expression that failed.
+constexpr char kHubLimits[] = "denied request: a hub may ";
 constexpr char kSecret[] = "secret/multiarch-fleet-hub --namespace=multiarch-fleet-member";
 constexpr char kRenewAfter[] =
     R"(.metadata.annotations.fleet\.multiarch\.openshift\.io/renew-token-after)";
@@ -141,6 +163,40 @@ class FleetDeployTest : public FleetFixture {
     }
   }
 
+  // `command` and `last` as for TryKubectl(); `why` is part of the denial.
+  void ExpectDenied(const std::string& command, const std::string& last, const std::string& why) {
+    Finished denied = TryKubectl(command, last);
+    EXPECT_NE(denied.status, 0) << command << "\n" << last;
+    EXPECT_NE(denied.output.find(why), std::string::npos) << command << "\n"
+                                                          << last << "\n"
+                                                          << denied.output;
+  }
+  // The same for the first call of a policy, which is in force some time after it is stored.
+  void AwaitDenied(const std::string& command, const std::string& last, const std::string& why) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline &&
+           TryKubectl(command + " --dry-run=server", last).output.find(why) == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    ExpectDenied(command, last, why);
+  }
+  // The documents of a YAML file.
+  std::vector<std::string> Documents(const std::string& path) {
+    std::ifstream in(path);
+    std::stringstream text;
+    text << in.rdbuf();
+    EXPECT_TRUE(in) << path;
+    const std::string separator = "\n---\n";
+    std::vector<std::string> documents;
+    std::string rest = text.str();
+    for (size_t end; (end = rest.find(separator)) != std::string::npos;) {
+      documents.push_back(rest.substr(0, end));
+      rest.erase(0, end + separator.size());
+    }
+    documents.push_back(std::move(rest));
+    return documents;
+  }
+
   // OCM's CRDs are another tool's, and its membership gives our agent no access.
   void JoinAHubOfOcm() {
     const std::string crd = "crd/managedclusters.cluster.open-cluster-management.io";
@@ -169,17 +225,9 @@ class FleetDeployTest : public FleetFixture {
   // A tenant needs the right to bind a set; the administrator does it for him with the set global.
   void BindASet() {
     Kubectl("create --filename", kObjects);
-    const std::string file = File("binding.yaml", kBinding);
-    const std::string as_tenant = "create --as=system:serviceaccount:team:tenant --filename";
-    // The policy is in force some time after it is stored.
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    Finished refused = TryKubectl(as_tenant, file);
-    while (refused.status == 0 && std::chrono::steady_clock::now() < deadline) {
-      Kubectl("delete managedclustersetbinding/default --namespace=team");
-      refused = TryKubectl(as_tenant, file);
-    }
-    EXPECT_NE(refused.status, 0);
-    EXPECT_NE(refused.output.find("managedclustersets/bind"), std::string::npos) << refused.output;
+    const std::string file = "--filename=" + File("binding.yaml", kBinding);
+    const std::string as_tenant = "create --as=system:serviceaccount:team:tenant";
+    AwaitDenied(as_tenant, file, "managedclustersets/bind");
     Kubectl(
         "create clusterrole bind-default --verb=create --resource=managedclustersets/bind "
         "--resource-name=default");
@@ -189,6 +237,48 @@ class FleetDeployTest : public FleetFixture {
     Finished bound = TryKubectl(as_tenant, file);
     EXPECT_EQ(bound.status, 0) << bound.output;
   }
+  // Who may write ManagedClusters needs one more right to accept one. The hub then gives access to
+  // a member that has nothing yet, and clears it away: its limits allow all that it needs.
+  void AcceptAMember() {
+    const std::string as_registrar = " --as=system:serviceaccount:team:registrar";
+    const std::string why = "managedclusters/accept";
+    AwaitDenied("create" + as_registrar, "--filename=" + File("accepted.yaml", kAccepted), why);
+    Kubectl("create" + as_registrar, "--filename=" + File("waiting.yaml", kWaiting));
+    const std::string patch = "patch managedcluster/c2 --type=merge" + as_registrar + " --patch";
+    const std::string accept = R"({"spec": {"hubAcceptsClient": true}})";
+    ExpectDenied(patch, accept, why);
+    Kubectl(patch, R"({"metadata": {"labels": {"zone": "b"}}})");
+    Kubectl(
+        "create clusterrolebinding accept-c2 --clusterrole=accept-c2 "
+        "--serviceaccount=team:registrar");
+    Kubectl(patch, accept);
+    // Not asked again.
+    Kubectl("delete clusterrolebinding/accept-c2");
+    Kubectl(patch, R"({"metadata": {"labels": {"zone": "a"}}})");
+
+    Kubectl("wait --timeout=60s managedcluster/c2 --for=condition=HubAcceptedManagedCluster=True");
+    EXPECT_TRUE(Exists("clusterrolebinding/multiarch-fleet-agent:c2"));
+    EXPECT_TRUE(Exists("rolebinding/multiarch-fleet-agent --namespace=c2"));
+    Kubectl("delete managedcluster/c2 --timeout=60s");
+    Kubectl("wait --timeout=60s --for=delete namespace/c2");
+    EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c2"));
+  }
+  // Every call is a dry run.
+  void TryAsTheHub() {
+    const std::string as_hub = std::string(" --dry-run=server --as=") + kHubAccount;
+    const std::string apply =
+        "apply --server-side --force-conflicts --validate=false" + as_hub + " --filename";
+    std::vector<std::string> denied = Documents(kHubDenied);
+    ASSERT_GT(denied.size(), 10u);
+    for (const std::string& object : denied)
+      ExpectDenied(apply, File("denied.yaml", object), kHubLimits);
+    for (const char* call : kHubDeniedCalls) ExpectDenied(call + as_hub, "", kHubLimits);
+    // Of the same kinds, what is its own.
+    Kubectl("delete clusterrolebinding/multiarch-fleet-agent:c1" + as_hub);
+    Kubectl("delete clusterrole/multiarch-fleet-agent:c1" + as_hub);
+    // Nobody else is limited.
+    Kubectl("delete clusterrole/view namespace/team --dry-run=server");
+  }
 };
 
 TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
@@ -196,6 +286,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   Tool("deploy_hub", {"--membership=own", "--placements=all", "--wait=false"});
   BindASet();
   StartDeployedHub();
+  AcceptAMember();
   Join();
   StartDeployedAgent();
   AwaitAvailable();
@@ -208,6 +299,8 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   // A stolen token.
   for (const char* what : kAllowed) EXPECT_TRUE(AgentMay(what)) << what;
   for (const char* what : kDenied) EXPECT_FALSE(AgentMay(what)) << what;
+
+  TryAsTheHub();
 
   // The token is renewed; the new one works.
   const std::string old_time = "2026-01-01T00:00:00Z";

@@ -158,8 +158,9 @@ Result<> DemoFleet::Serve(Cluster& cluster, const std::string& crds,
 }
 
 Result<> DemoFleet::StartHub() {
-  return StartProgram(hub_, kHubProgram,
-                      {"--kubeconfig=" + hub_.plane->admin_kubeconfig(), "--placements=all"});
+  return StartProgram(
+      hub_, kHubProgram,
+      {"--kubeconfig=" + hub_.plane->admin_kubeconfig(), "--membership=own", "--placements=all"});
 }
 
 Result<> DemoFleet::StartAgent(const std::string& member) {

@@ -53,9 +53,10 @@ class DemoFleet {
   // Starts an API server for the hub and for each member, and waits until they are ready and serve
   // the CRDs.
   kube::Result<> StartControlPlanes();
-  // With cluster-admin rights on its API server.
+  // With cluster-admin rights on its API server, as the owner of the membership.
   kube::Result<> StartHub();
-  // The agent authenticates on the hub with a token of its ServiceAccount there, which must exist.
+  // The agent authenticates on the hub with a token of its ServiceAccount there, which the hub must
+  // have created.
   kube::Result<> StartAgent(const std::string& member);
 
   WatchedApi& hub() { return *hub_.api; }

@@ -45,6 +45,15 @@ TEST(FleetDemoTest, EveryStepIsSeen) {
   EXPECT_THAT(demo.rollout_order(), ElementsAre("east", "west"));
   EXPECT_EQ(demo.most_in_progress(), 1u);
 
+  // By the hub, which owns the membership.
+  for (const char* name : {"east", "west"}) {
+    const std::string member = name;
+    EXPECT_THAT(out.str(),
+                HasSubstr("ServiceAccount " + member + "/multiarch-fleet-agent: created"));
+    EXPECT_THAT(out.str(),
+                HasSubstr("ManagedCluster " + member + ": ManagedClusterConditionAvailable True"));
+  }
+
   // Printed in the order in which it happened.
   size_t at = 0;
   for (const char* line : {

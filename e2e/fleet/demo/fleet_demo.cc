@@ -11,9 +11,9 @@
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/managed_cluster.h"
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/placement_decision.h"
 #include "fleet/api/pod_placement_work.h"
-#include "fleet/membership/agent_access.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -120,8 +120,9 @@ Result<> FleetDemo::Join() {
   if (done) done = fleet_.StartHub();
   if (done) done = JoinMember(kEast);
   if (done) done = JoinMember(kWest);
-  if (done) done = AwaitAvailable(kEast);
-  if (done) done = AwaitAvailable(kWest);
+  for (const char* member : {kEast, kWest}) {
+    if (done) done = AwaitTrue(member, fleet::kClusterAvailable, "is available");
+  }
   if (done) done = AwaitScore(kEast, kEastArm64);
   if (done) done = AwaitScore(kWest, kWestArm64);
   return done;
@@ -134,28 +135,17 @@ Result<> FleetDemo::JoinMember(const std::string& member) {
                   {"spec", {{"hubAcceptsClient", true}, {"leaseDurationSeconds", 60}}}};
   Result<> done = fleet_.hub().Create(fleet::kManagedClusters, std::move(cluster));
   if (!done) return done;
-  done = GiveAccess(member);
+  done = AwaitTrue(member, fleet::kHubAccepted, "is accepted, and its agent has access to the hub");
   if (done) done = fleet_.StartAgent(member);
   return done;
 }
 
-Result<> FleetDemo::AwaitAvailable(const std::string& member) {
-  auto available = [this, &member] {
-    return IsTrue(fleet_.hub().Find(fleet::kManagedClusters, {"", member}),
-                  "ManagedClusterConditionAvailable");
+Result<> FleetDemo::AwaitTrue(const std::string& member, std::string_view condition,
+                              const std::string& meaning) {
+  auto holds = [this, &member, condition] {
+    return IsTrue(fleet_.hub().Find(fleet::kManagedClusters, {"", member}), condition);
   };
-  return fleet_.Await(member + " is available", available);
-}
-
-Result<> FleetDemo::GiveAccess(const std::string& member) {
-  WatchedApi& hub = fleet_.hub();
-  Result<> done = hub.Apply(kNamespaces, fleet::ClusterNamespace(member));
-  size_t at = 0;
-  for (Json& object : fleet::AgentAccess(member)) {
-    if (!done) return done;
-    done = hub.Apply(fleet::kAgentAccessResources[at++], std::move(object));
-  }
-  return done;
+  return fleet_.Await(member + " " + meaning, holds);
 }
 
 Result<> FleetDemo::Place() {

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "e2e/fleet/demo/demo_fleet.h"
@@ -50,11 +51,11 @@ class FleetDemo {
   kube::Result<> RollOut();
   kube::Result<> LoseArm64();
 
-  // Starts its agent; does not wait for it.
+  // Starts its agent when the hub has given it access; does not wait for the agent.
   kube::Result<> JoinMember(const std::string& member);
-  // The namespace of the member on the hub, and its agent's rights there.
-  kube::Result<> GiveAccess(const std::string& member);
-  kube::Result<> AwaitAvailable(const std::string& member);
+  // Until the condition of its ManagedCluster is True, which means that the member `meaning`.
+  kube::Result<> AwaitTrue(const std::string& member, std::string_view condition,
+                           const std::string& meaning);
   kube::Result<> AwaitScore(const std::string& member, int64_t score);
   kube::Result<> AwaitSelected(const std::string& placement, std::vector<std::string> clusters);
   // These clusters and no other have the objects of the FleetPodPlacement, and each succeeded.

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "fleet/api/fleet_pod_placement.h"
-#include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
 #include "kube/base/clock.h"
@@ -33,9 +32,8 @@ using kube::Unstructured;
 constexpr char kName[] = "fleet-demo";
 
 constexpr Resource kApplied[] = {
-    kube::kNamespaces,       kube::kClusterRoles,        kube::kCustomResourceDefinitions,
-    fleet::kManagedClusters, fleet::kManagedClusterSets, fleet::kManagedClusterSetBindings,
-    fleet::kPlacements,      fleet::kFleetPodPlacements};
+    kube::kNamespaces,  kube::kClusterRoles,        kube::kCustomResourceDefinitions,
+    fleet::kPlacements, fleet::kFleetPodPlacements, fleet::kManagedClusterSetBindings};
 
 std::optional<Resource> ResourceOfKind(const std::string& kind) {
   for (const Resource& resource : kApplied) {

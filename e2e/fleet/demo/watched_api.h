@@ -50,9 +50,7 @@ class WatchedApi {
   }
   // Errors: those of the API server, with the object's name.
   kube::Result<> Create(const kube::Resource& resource, kube::Json object);
-  // Server-side apply.
-  kube::Result<> Apply(const kube::Resource& resource, kube::Json object);
-  // The same for all objects of a YAML file. Errors: also kInvalid for another kind than
+  // Server-side apply of all objects of a YAML file. Errors: also kInvalid for another kind than
   // those of the demo.
   kube::Result<> ApplyFile(const std::string& path);
 
@@ -63,6 +61,7 @@ class WatchedApi {
         on_change_(std::move(on_change)),
         tasks_(io.get_executor()) {}
   void Record(const kube::Resource& resource, const std::string& type, const kube::Json& object);
+  kube::Result<> Apply(const kube::Resource& resource, kube::Json object);
 
   boost::asio::io_context& io_;
   std::unique_ptr<kube::Client> client_;

@@ -17,6 +17,11 @@ namespace {
 constexpr char kAccepted[] = "HubAcceptedManagedCluster";
 constexpr char kAvailable[] = "ManagedClusterConditionAvailable";
 constexpr char kAgentAccount[] = "system:serviceaccount:c1:multiarch-fleet-agent";
+constexpr char kRollout[] =
+    "{apiVersion: multiarch.openshift.io/v1alpha1, kind: FleetPodPlacement, "
+    "metadata: {name: web, namespace: team}, spec: {placements: [{name: all}], "
+    "podPlacementConfigs: [{metadata: {name: web, namespace: team}, spec: {plugins: "
+    "{nodeAffinityScoring: {enabled: true, platforms: [{architecture: arm64, weight: 9}]}}}}]}}";
 // Everything that the hub writes, except the decisions' owners.
 constexpr char kWritten[] =
     "managedclusters,managedclustersets,managedclustersetbindings,placements,placementdecisions,"
@@ -193,8 +198,20 @@ TEST_F(FleetMembershipTest, OwnsTheLifeOfAMember) {
   EXPECT_NE(TryKubectl("get serviceaccount multiarch-fleet-agent --namespace=c1").status, 0);
   EXPECT_NE(AsAgent("get podplacementworks --namespace=c1").status, 0);
 
+  // Deleted while its agent lives: what was rolled out to it goes first.
+  Kubectl("patch managedcluster c1 --type=merge --patch",
+          R"({"spec": {"hubAcceptsClient": true}})");
+  AwaitCondition("managedcluster/c1", kAccepted, "True");
+  StartAgent();
+  AwaitCondition("managedcluster/c1", kAvailable, "True");
+  Kubectl("create --filename", File("rollout.yaml", kRollout));
+  const std::string config = "podplacementconfig/web --namespace=team";
+  Kubectl("wait --timeout=60s --for=create " + config);
+  Kubectl("delete managedcluster c1 --timeout=60s");
+  EXPECT_NE(TryKubectl("get " + config).status, 0);
+
   // Deleted: nothing is left.
-  Kubectl("delete managedcluster c1 c2 payments kube-system --timeout=60s");
+  Kubectl("delete managedcluster c2 payments kube-system --timeout=60s");
   Kubectl("wait --timeout=60s --for=delete namespace/c1 namespace/c2");
   EXPECT_EQ(Kubectl("get clusterroles,clusterrolebindings --selector="
                     "open-cluster-management.io/cluster-name --output=name"),

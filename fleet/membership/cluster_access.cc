@@ -105,6 +105,13 @@ Async<> ClusterAccess::Take(std::string cluster) {
   co_return Ok();
 }
 
+Async<bool> ClusterAccess::Withdraw(std::string cluster) {
+  ObjectKey key{"", cluster};
+  std::optional<Unstructured> ns = namespaces_.Get(key);
+  if (!ns || !IsClusterNamespace(ns->body())) co_return true;
+  co_return co_await DeleteWorks(cluster, true);
+}
+
 Async<bool> ClusterAccess::Clear(std::string cluster) {
   ObjectKey key{"", cluster};
   Result<Unstructured> ns = co_await kube::GetObject(client_, kube::kNamespaces, key);
@@ -112,7 +119,7 @@ Async<bool> ClusterAccess::Clear(std::string cluster) {
   if (!ns) co_return ns.error().Prefix("read the namespace");
   if (!IsClusterNamespace(ns->body())) co_return true;
 
-  Result<bool> empty = co_await DeleteWorks(cluster);
+  Result<bool> empty = co_await DeleteWorks(cluster, false);
   if (!empty) co_return empty.error();
   if (!*empty) co_return false;
 
@@ -125,7 +132,7 @@ Async<bool> ClusterAccess::Clear(std::string cluster) {
   co_return true;
 }
 
-Async<bool> ClusterAccess::DeleteWorks(const std::string& cluster) {
+Async<bool> ClusterAccess::DeleteWorks(const std::string& cluster, bool with_agent) {
   kube::ListOptions options;
   options.ns = cluster;
   Result<kube::TypedList<Unstructured>> works =
@@ -135,7 +142,7 @@ Async<bool> ClusterAccess::DeleteWorks(const std::string& cluster) {
   if (!works) co_return works.error().Prefix("list the works");
   for (const Unstructured& work : works->items) {
     ObjectKey key{cluster, work.metadata().name()};
-    if (HasFinalizer(work.body(), kWorkFinalizer)) {
+    if (!with_agent && HasFinalizer(work.body(), kWorkFinalizer)) {
       Json patch = WithoutFinalizer(work.body(), kWorkFinalizer);
       Result<Unstructured> patched = co_await kube::PatchObject(
           client_, kPodPlacementWorks, key, kube::kMergePatch, std::move(patch));

@@ -35,14 +35,19 @@ class ClusterAccess {
   // Deletes what exists of AgentAccess(): the tokens of the agent are void from then on.
   kube::Async<> Take(std::string cluster);
 
-  // After Take(): deletes the cluster's PodPlacementWorks, whose agent can no longer do that, then
-  // the namespace if the hub created it. Returns: false if works were left, so call it again.
+  // Before Take(): deletes the cluster's PodPlacementWorks, so that its agent removes what it has
+  // applied. Returns: false while works are left, so call it again.
+  kube::Async<bool> Withdraw(std::string cluster);
+
+  // After Take(): deletes the PodPlacementWorks that are left, whose agent can no longer answer,
+  // then the namespace if the hub created it. Returns: false if works were left, so call it again.
   kube::Async<bool> Clear(std::string cluster);
 
  private:
   kube::Async<std::optional<std::string>> EnsureNamespace(const std::string& cluster);
   kube::Async<> Apply(const std::string& cluster, size_t part);
-  kube::Async<bool> DeleteWorks(const std::string& cluster);
+  // `with_agent`: its finalizers stay. Returns: whether there were no works.
+  kube::Async<bool> DeleteWorks(const std::string& cluster, bool with_agent);
 
   kube::Client& client_;
   const AccessWatch& stored_;

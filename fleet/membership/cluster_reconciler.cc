@@ -123,10 +123,18 @@ Async<> ClusterReconciler::SetAccess(const Json& cluster, MemberFacts& facts) {
 
 Async<Outcome> ClusterReconciler::Remove(Unstructured cluster) {
   const std::string name = cluster.metadata().name();
+  // Without the finalizer, it was given nothing.
+  const bool has_finalizer = HasFinalizer(cluster.body(), kMembershipFinalizer);
+  const bool has_namespace = has_finalizer && !RefusedName(name, hub_namespace_);
+  if (has_namespace && AgentCanRemove(cluster.body(), signs_.Silence(name), clock_.WallNow())) {
+    Result<bool> withdrawn = co_await access_.Withdraw(name);
+    if (!withdrawn) co_return withdrawn.error();
+    if (!*withdrawn) co_return Outcome::After(kWorksDelay);
+  }
   Result<> taken = co_await access_.Take(name);
   if (!taken) co_return taken.error().Prefix("take the agent's access");
-  if (!HasFinalizer(cluster.body(), kMembershipFinalizer)) co_return Outcome::Done();
-  if (!RefusedName(name, hub_namespace_)) {
+  if (!has_finalizer) co_return Outcome::Done();
+  if (has_namespace) {
     Result<bool> cleared = co_await access_.Clear(name);
     if (!cleared) co_return cleared.error();
     if (!*cleared) co_return Outcome::After(kWorksDelay);

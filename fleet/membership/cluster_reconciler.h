@@ -2,9 +2,9 @@
 // ClusterReconciler: the membership of one ManagedCluster: what the hub writes to it
 // (cluster_state.h), and the access of its agent (cluster_access.h).
 //
-// A deleted cluster first loses its access, then its works, then its namespace if the hub created
-// it, then the finalizer. A ManagedCluster that is gone leaves no access either. Thread: the
-// client's.
+// A deleted cluster first loses its works, while an agent lives that removes their objects, then
+// its access, then its namespace if the hub created it, then the finalizer. A ManagedCluster that
+// is gone leaves no access either. Thread: the client's.
 #pragma once
 
 #include <string>

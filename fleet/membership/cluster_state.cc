@@ -84,6 +84,13 @@ bool IsAccepted(const Json& cluster) { return kube::BoolAt(cluster, "spec.hubAcc
 
 kube::Duration GraceOf(const Json& cluster) { return kGraceLeases * LeaseDurationOf(cluster); }
 
+bool AgentCanRemove(const Json& cluster, kube::Duration silence, WallTime now) {
+  std::optional<WallTime> deleted =
+      ParseBoundedTime(kube::StringAt(cluster, "metadata.deletionTimestamp"));
+  return deleted && now < *deleted + kRemovalTime && IsAccepted(cluster) &&
+         ConditionStatus(cluster, kClusterAvailable) == "True" && silence < GraceOf(cluster);
+}
+
 std::optional<Json> ObjectPatch(const Json& cluster, bool gives_access, WallTime now) {
   Json metadata = Json::object();
   if (LacksClusterSet(cluster))

@@ -7,6 +7,7 @@
 // is "unavailable", True neither.
 #pragma once
 
+#include <chrono>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +39,13 @@ struct MemberFacts {
 bool IsAccepted(const kube::Json& cluster);
 // The longest silence of an agent: five times the cluster's lease duration, 5 s to 5 hours.
 kube::Duration GraceOf(const kube::Json& cluster);
+
+// How long the agent of a deleted cluster has to remove what was rolled out to it.
+inline constexpr std::chrono::minutes kRemovalTime{5};
+// Whether the agent of a cluster that is being deleted can remove that: the cluster is accepted and
+// Available, its agent is not silent (`silence` is less than GraceOf()), and kRemovalTime since the
+// deletion is not over: a member cannot delay it for longer.
+bool AgentCanRemove(const kube::Json& cluster, kube::Duration silence, kube::WallTime now);
 
 // The label of the default set, timeAdded and the hub's own taints, and the finalizer where access
 // is to be given.

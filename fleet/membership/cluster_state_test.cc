@@ -195,6 +195,27 @@ TEST(GraceOf, IsFiveLeases) {
   EXPECT_EQ(GraceOf(cluster), 300s);
 }
 
+TEST(AgentCanRemove, WhileItLivesForSomeMinutes) {
+  Json deleted = Cluster("True");
+  EXPECT_FALSE(AgentCanRemove(deleted, 0s, kNow)) << "it is not being deleted";
+  deleted["metadata"]["deletionTimestamp"] = kTime;
+  EXPECT_TRUE(AgentCanRemove(deleted, 299s, kNow + 299s));
+  EXPECT_FALSE(AgentCanRemove(deleted, 0s, kNow + kRemovalTime));
+  EXPECT_FALSE(AgentCanRemove(deleted, 300s, kNow)) << "it is silent";
+
+  for (const char* available : {"False", "Unknown", ""}) {
+    Json other = Cluster(available);
+    other["metadata"]["deletionTimestamp"] = kTime;
+    EXPECT_FALSE(AgentCanRemove(other, 0s, kNow)) << available;
+  }
+  Json denied = deleted;
+  denied["spec"]["hubAcceptsClient"] = false;
+  EXPECT_FALSE(AgentCanRemove(denied, 0s, kNow));
+  Json malformed = deleted;
+  malformed["metadata"]["deletionTimestamp"] = "soon";
+  EXPECT_FALSE(AgentCanRemove(malformed, 0s, kNow));
+}
+
 TEST(ClusterState, AnythingMayBeMalformed) {
   for (const char* text : {"{}", R"({"metadata": 1, "spec": 2, "status": 3})",
                            R"({"metadata": {"labels": [], "finalizers": {}},

@@ -78,6 +78,12 @@ class MembershipTest : public testing::Test {
     more["spec"]["hubAcceptsClient"] = accepted;
     Create(kManagedClusters, "", name, std::move(more));
   }
+  // One whose objects the agent has applied.
+  void CreateWork(const std::string& cluster) {
+    Json work;
+    work["metadata"]["finalizers"] = Json::array({std::string(kWorkFinalizer)});
+    Create(kPodPlacementWorks, cluster, "team.web", std::move(work));
+  }
   void Accept(const std::string& name, bool accepted) {
     Json cluster = Cluster(name);
     cluster["spec"]["hubAcceptsClient"] = accepted;
@@ -367,12 +373,52 @@ TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
   EXPECT_TRUE(HasNamespace("of-c9")) << "the hub did not create it";
 }
 
-TEST_F(MembershipTest, ADeletedClusterLosesAccessThenWorksThenNamespace) {
+TEST_F(MembershipTest, TheAgentOfADeletedClusterRemovesItsWorksFirst) {
   Start();
   Join("c1");
-  Json work;
-  work["metadata"]["finalizers"] = Json::array({std::string(kWorkFinalizer)});
-  Create(kPodPlacementWorks, "c1", "team.web", std::move(work));
+  CreateWork("c1");
+  api_.DeleteJson(kManagedClusters, {"", "c1"});
+  Pass(0s);
+  std::optional<Json> work = api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
+  ASSERT_TRUE(work);
+  EXPECT_NE(kube::Find(*work, "metadata.deletionTimestamp"), nullptr);
+  EXPECT_EQ(AccessParts("c1"), 4);
+  Pass(10s);
+  EXPECT_EQ(AccessParts("c1"), 4);
+
+  // The agent's answer.
+  (*work)["metadata"]["finalizers"] = Json::array();
+  api_.UpdateJson(kPodPlacementWorks, *work);
+  ASSERT_FALSE(api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}));
+  Pass(1s);
+  EXPECT_EQ(AccessParts("c1"), 0);
+  EXPECT_FALSE(HasNamespace("c1"));
+  EXPECT_EQ(Cluster("c1"), Json::object());
+  EXPECT_EQ(api_.CountCalls("PATCH /apis/multiarch.openshift.io/"), 0);
+}
+
+TEST_F(MembershipTest, AMemberCannotDelayItsDeletionForLong) {
+  Start();
+  Join("c1");
+  CreateWork("c1");
+  api_.DeleteJson(kManagedClusters, {"", "c1"});
+  for (int i = 0; i < 9; ++i) {
+    Pass(30s);
+    Renew("c1");
+  }
+  EXPECT_EQ(AccessParts("c1"), 4);
+  Pass(31s);
+  EXPECT_EQ(AccessParts("c1"), 0);
+  Pass(1s);
+  EXPECT_EQ(Cluster("c1"), Json::object());
+}
+
+TEST_F(MembershipTest, ADeletedClusterWithoutAgentLosesAccessThenWorksThenNamespace) {
+  Start();
+  Join("c1");
+  CreateWork("c1");
+  Pass(310s);
+  ASSERT_EQ(Available("c1"), "Unknown");
   size_t before = api_.calls().size();
   api_.DeleteJson(kManagedClusters, {"", "c1"});
   Pass(0s);

@@ -6,9 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <fstream>
 #include <map>
-#include <sstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -17,6 +15,8 @@
 #include "e2e/cluster_harness/child_process.h"
 #include "e2e/fleet/fleet_cluster.h"
 #include "kube/base/base64.h"
+#include "kube/client/read_file.h"
+#include "kube/codec/yaml.h"
 
 namespace e2e {
 namespace {
@@ -180,22 +180,6 @@ class FleetDeployTest : public FleetFixture {
     }
     ExpectDenied(command, last, why);
   }
-  // The documents of a YAML file.
-  std::vector<std::string> Documents(const std::string& path) {
-    std::ifstream in(path);
-    std::stringstream text;
-    text << in.rdbuf();
-    EXPECT_TRUE(in) << path;
-    const std::string separator = "\n---\n";
-    std::vector<std::string> documents;
-    std::string rest = text.str();
-    for (size_t end; (end = rest.find(separator)) != std::string::npos;) {
-      documents.push_back(rest.substr(0, end));
-      rest.erase(0, end + separator.size());
-    }
-    documents.push_back(std::move(rest));
-    return documents;
-  }
 
   // OCM's CRDs are another tool's, and its membership gives our agent no access.
   void JoinAHubOfOcm() {
@@ -268,10 +252,16 @@ class FleetDeployTest : public FleetFixture {
     const std::string as_hub = std::string(" --dry-run=server --as=") + kHubAccount;
     const std::string apply =
         "apply --server-side --force-conflicts --validate=false" + as_hub + " --filename";
-    std::vector<std::string> denied = Documents(kHubDenied);
-    ASSERT_GT(denied.size(), 10u);
-    for (const std::string& object : denied)
-      ExpectDenied(apply, File("denied.yaml", object), kHubLimits);
+    auto text = kube::ReadFile(kHubDenied);
+    ASSERT_TRUE(text) << text.error();
+    auto objects = kube::ParseYamlDocuments(*text);
+    ASSERT_TRUE(objects) << objects.error();
+    ASSERT_GT(objects->size(), 10u);
+    for (const kube::Json& object : *objects) {
+      const std::string json = object.dump();
+      SCOPED_TRACE(json);
+      ExpectDenied(apply, File("denied.json", json), kHubLimits);
+    }
     for (const char* call : kHubDeniedCalls) ExpectDenied(call + as_hub, "", kHubLimits);
     // Of the same kinds, what is its own.
     Kubectl("delete clusterrolebinding/multiarch-fleet-agent:c1" + as_hub);

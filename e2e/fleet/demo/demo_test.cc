@@ -52,6 +52,7 @@ TEST(FleetDemoTest, EveryStepIsSeen) {
                 HasSubstr("ServiceAccount " + member + "/multiarch-fleet-agent: created"));
     EXPECT_THAT(out.str(),
                 HasSubstr("ManagedCluster " + member + ": ManagedClusterConditionAvailable True"));
+    EXPECT_THAT(out.str(), HasSubstr("ManagedCluster " + member + ": no taint"));
   }
 
   // Printed in the order in which it happened.

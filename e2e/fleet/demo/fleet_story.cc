@@ -19,6 +19,9 @@ namespace {
 using kube::Json;
 using Texts = std::vector<std::string>;
 
+// Begins the facts that also matter when they end.
+constexpr char kTaint[] = "taint ";
+
 // The elements of a list; none if there is no list at the path.
 std::vector<Json> ListAt(const Json& object, std::string_view path) {
   const Json* list = kube::Find(object, path);
@@ -62,8 +65,7 @@ Texts ClusterFacts(const Json& cluster) {
     facts.push_back(kube::StringAt(condition, "type") + " " + kube::StringAt(condition, "status"));
   }
   for (const Json& taint : ListAt(cluster, "spec.taints"))
-    facts.push_back("taint " + kube::StringAt(taint, "key") + ":" +
-                    kube::StringAt(taint, "effect"));
+    facts.push_back(kTaint + kube::StringAt(taint, "key") + ":" + kube::StringAt(taint, "effect"));
   std::string cores = kube::StringAt(cluster, "status.allocatable.cpu");
   if (!cores.empty()) facts.push_back(cores + " cores");
   Texts claims;
@@ -155,9 +157,17 @@ Texts FleetSteps(const kube::Resource& resource, const Json& before, const Json&
   std::string subject = SubjectOf(resource, after.is_null() ? before : after) + ": ";
   Texts steps;
   if (before.is_null() && exists) steps.push_back(subject + "created");
-  Texts known = FactsOf(resource, before);
-  for (const std::string& fact : FactsOf(resource, after)) {
-    if (std::find(known.begin(), known.end(), fact) == known.end()) steps.push_back(subject + fact);
+  const Texts known = FactsOf(resource, before);
+  const Texts facts = FactsOf(resource, after);
+  auto is_in = [](const std::string& fact, const Texts& texts) {
+    return std::find(texts.begin(), texts.end(), fact) != texts.end();
+  };
+  for (const std::string& fact : facts) {
+    if (!is_in(fact, known)) steps.push_back(subject + fact);
+  }
+  for (const std::string& fact : known) {
+    if (!after.is_null() && fact.starts_with(kTaint) && !is_in(fact, facts))
+      steps.push_back(subject + "no " + fact);
   }
   if (after.is_null() && exists) steps.push_back(subject + "deleted");
   return steps;

@@ -12,7 +12,8 @@
 
 namespace e2e {
 
-// One line for each fact about an object that was not so before: "ManagedCluster east: created",
+// One line for each fact about an object that was not so before, and for each taint that is gone:
+// "ManagedCluster east: created", "ManagedCluster east: no taint unreachable:NoSelect",
 // "Placement team/most-arm64: selects west". `before` is null for a new object, `after` for one
 // that was deleted. Empty if nothing changed that matters here.
 std::vector<std::string> FleetSteps(const kube::Resource& resource, const kube::Json& before,

@@ -54,6 +54,11 @@ TEST(FleetStoryTest, TellsWhatAClusterPublishes) {
   EXPECT_THAT(FleetSteps(fleet::kManagedClusters, available, away),
               ElementsAre("ManagedCluster east: Available Unknown",
                           "ManagedCluster east: taint unreachable:NoSelect"));
+  EXPECT_THAT(FleetSteps(fleet::kManagedClusters, away, available),
+              ElementsAre("ManagedCluster east: Available True",
+                          "ManagedCluster east: no taint unreachable:NoSelect"));
+  EXPECT_THAT(FleetSteps(fleet::kManagedClusters, away, nullptr),
+              ElementsAre("ManagedCluster east: deleted"));
 }
 
 TEST(FleetStoryTest, TellsScoresOfCpuAlone) {

@@ -238,6 +238,13 @@ class FleetDeployTest : public FleetFixture {
     Kubectl(patch, accept);
     // Not asked again.
     Kubectl("delete clusterrolebinding/accept-c2");
+    const std::string move =
+        R"({"metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "prod"}}})";
+    ExpectDenied(patch, move, "managedclustersets/join");
+    Kubectl(
+        "create clusterrolebinding move-clusters --clusterrole=move-clusters "
+        "--serviceaccount=team:registrar");
+    Kubectl(patch, move);
     Kubectl(patch, R"({"metadata": {"labels": {"zone": "a"}}})");
 
     Kubectl("wait --timeout=60s managedcluster/c2 --for=condition=HubAcceptedManagedCluster=True");

@@ -5,6 +5,7 @@
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
+#include "fleet/api/manifest_work.h"
 #include "fleet/api/placement.h"
 #include "fleet/api/placement_decision.h"
 #include "fleet/api/pod_placement_work.h"
@@ -33,16 +34,12 @@ void CheckFleetPodPlacement(const Json& json) {
   (void)StatusToJson(fleet->status).dump();
 }
 
-void CheckWork(const Json& json) {
-  auto work = fleet::PodPlacementWork::FromJson(json);
-  CHECK_EQ(work.has_value(), json.is_object());
-  if (!work) return;
-  (void)StatusToJson(work->status).dump();
-
-  // The cluster in the plan of a rollout.
+// The cluster in the plan of a rollout.
+void CheckPlan(const fleet::PodPlacementWork& work) {
+  (void)StatusToJson(work.status).dump();
   fleet::PlacementRollout placement{.name = "p", .groups = {{.clusters = {"c"}}}};
   kube::WallTime now{std::chrono::hours(500'000)};
-  auto plan = fleet::PlanRollout({&placement, 1}, {{"c", WorkOf(*work)}}, "newest", now);
+  auto plan = fleet::PlanRollout({&placement, 1}, {{"c", WorkOf(work)}}, "newest", now);
   CHECK_EQ(plan.targets.size(), 1u);
   CHECK_EQ(plan.counts.total, 1);
   if (plan.look_again) {
@@ -50,9 +47,28 @@ void CheckWork(const Json& json) {
   }
   for (const fleet::ClusterFailure& failure : plan.failures)
     CHECK_LE(failure.message.size(), fleet::kMaxFailureMessage);
+}
 
+void CheckWork(const Json& json) {
+  auto work = fleet::PodPlacementWork::FromJson(json);
+  CHECK_EQ(work.has_value(), json.is_object());
+  if (!work) return;
+  CheckPlan(*work);
   if (!work->problems.empty()) return;
   auto again = fleet::PodPlacementWork::FromJson({{"spec", SpecToJson(work->spec)}});
+  CHECK(again->problems.empty()) << api::Describe(again->problems);
+  CHECK_EQ(SpecToJson(again->spec), SpecToJson(work->spec));
+}
+
+void CheckManifestWork(const Json& json) {
+  auto work = fleet::WorkFromManifestWork(json);
+  CHECK_EQ(work.has_value(), json.is_object());
+  if (!work) return;
+  CheckPlan(*work);
+  if (!work->problems.empty()) return;
+  Json written = fleet::ManifestWorkContent(work->name, work->spec);
+  written["metadata"]["name"] = work->name;
+  auto again = fleet::WorkFromManifestWork(written);
   CHECK(again->problems.empty()) << api::Describe(again->problems);
   CHECK_EQ(SpecToJson(again->spec), SpecToJson(work->spec));
 }
@@ -85,6 +101,7 @@ void FuzzFleetObject(const std::string& input) {
   (void)fleet::PlacementDecision::FromJson(*json);
   CheckFleetPodPlacement(*json);
   CheckWork(*json);
+  CheckManifestWork(*json);
   CheckScores(*json);
 }
 

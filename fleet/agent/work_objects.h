@@ -20,11 +20,10 @@
 
 namespace fleet {
 
-// Marks of an applied object: the uid of its work; for people, the work's name on the hub; and the
-// work's hash, by which an object of an older hash is applied again.
+// Marks of an applied object: the uid of its work; for people, the work's name on the hub. A third
+// is kWorkHashAnnotation, by which an object of an older hash is applied again.
 inline constexpr std::string_view kWorkUidLabel = "fleet.multiarch.openshift.io/work-uid";
 inline constexpr std::string_view kWorkAnnotation = "fleet.multiarch.openshift.io/work";
-inline constexpr std::string_view kWorkHashAnnotation = "fleet.multiarch.openshift.io/work-hash";
 inline constexpr std::string_view kAgentFieldManager = "multiarch-fleet-agent";
 
 // The only kinds that are applied, the ClusterPodPlacementConfig first.

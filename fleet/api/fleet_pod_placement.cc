@@ -25,6 +25,8 @@ using kube::Json;
 constexpr std::array<std::string_view, 2> kDeletionPolicies = {"Delete", "Orphan"};
 constexpr size_t kMaxMetadataEntries = 100;  // labels, and annotations
 constexpr size_t kMaxNameBytes = 253;
+// Of labels and annotations that the hub and agents add to the objects.
+constexpr std::string_view kMarkPrefix = "fleet.multiarch.openshift.io/";
 
 std::vector<PlacementRef> ReadPlacements(JsonReader& spec) {
   std::vector<PlacementRef> placements;
@@ -54,10 +56,16 @@ void CopyStrings(JsonReader& metadata, std::string_view name, Json& copy) {
   const Json* map = metadata.Object(name);
   if (map == nullptr || map->empty()) return;
   bool strings = map->size() <= kMaxMetadataEntries;
-  for (const auto& [key, value] : map->items())
+  bool marks = false;
+  for (const auto& [key, value] : map->items()) {
     strings = strings && value.is_string() && api::IsLabelKey(key);
-  if (strings) {
+    marks = marks || key.starts_with(kMarkPrefix);
+  }
+  if (strings && !marks) {
     copy[std::string(name)] = *map;
+  } else if (strings) {
+    metadata.Problem(name, "must have no name with " + std::string(kMarkPrefix) +
+                               ", which marks what a hub applies");
   } else {
     metadata.Problem(name, "must have at most 100 entries: names of labels, and strings");
   }

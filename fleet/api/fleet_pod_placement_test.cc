@@ -173,6 +173,9 @@ INSTANTIATE_TEST_SUITE_P(
                    "spec.clusterPodPlacementConfig.spec: is required"},
         ProblemRow{"/clusterPodPlacementConfig/metadata/labels/team", 1,
                    "clusterPodPlacementConfig.metadata.labels: must have at most 100 entries"},
+        ProblemRow{"/podPlacementConfigs/0/metadata/annotations/"
+                   "fleet.multiarch.openshift.io~1work-hash",
+                   "x", "metadata.annotations: must have no name with fleet.multiarch"},
         ProblemRow{"/clusterPodPlacementConfig/metadata/annotations/x", std::string(70'000, 'x'),
                    "spec.clusterPodPlacementConfig: must have at most 64 KiB"},
         ProblemRow{"/podPlacementConfigs/0/metadata", nullptr,

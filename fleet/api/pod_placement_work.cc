@@ -13,22 +13,19 @@ namespace {
 using api::JsonReader;
 using kube::Json;
 
-constexpr size_t kMaxObjects = kMaxPodPlacementConfigs + 1;
-constexpr size_t kMaxHash = 64;
-
 constexpr std::array<std::string_view, 2> kPolicies = {"Delete", "Orphan"};
 
 PodPlacementWorkSpec ReadSpec(JsonReader& reader) {
   PodPlacementWorkSpec spec;
   spec.hash = reader.String("hash", api::kRequired);
-  if (spec.hash.size() > kMaxHash) reader.Problem("hash", "must have at most 64 characters");
+  if (spec.hash.size() > kMaxWorkHash) reader.Problem("hash", "must have at most 64 characters");
   std::string given = reader.String("givenAt", api::kRequired);
   if (auto time = ParseBoundedTime(given)) {
     spec.given_at = *time;
   } else if (!given.empty()) {
     reader.Problem("givenAt", "must be a time, for example 2026-01-31T23:59:59Z");
   }
-  const Json* objects = reader.Array("objects", kMaxObjects, api::kRequired);
+  const Json* objects = reader.Array("objects", kMaxWorkObjects, api::kRequired);
   for (size_t i = 0; objects != nullptr && i < objects->size(); ++i) {
     const Json& object = (*objects)[i];
     if (object.is_object()) {
@@ -43,13 +40,6 @@ PodPlacementWorkSpec ReadSpec(JsonReader& reader) {
   return spec;
 }
 
-std::string LabelOf(const Json& json, std::string_view key) {
-  const Json* labels = kube::Find(json, "metadata.labels");
-  if (labels == nullptr || !labels->is_object()) return "";
-  auto found = labels->find(std::string(key));
-  return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
-}
-
 bool HasFinalizer(const Json& json, std::string_view finalizer) {
   const Json* list = kube::Find(json, "metadata.finalizers");
   return list != nullptr && list->is_array() &&
@@ -58,18 +48,24 @@ bool HasFinalizer(const Json& json, std::string_view finalizer) {
 
 }  // namespace
 
-kube::Result<PodPlacementWork> PodPlacementWork::FromJson(const Json& json) {
-  static const Json kEmpty = Json::object();
-  if (!json.is_object()) return kube::Error::Invalid("PodPlacementWork: not a JSON object");
+PodPlacementWork WorkWithMetadataOf(const Json& json, std::string_view finalizer) {
+  constexpr std::string_view kLabels = "metadata.labels";
   PodPlacementWork work;
   work.ns = kube::StringAt(json, "metadata.namespace");
   work.name = kube::StringAt(json, "metadata.name");
   work.uid = kube::StringAt(json, "metadata.uid");
   work.resource_version = kube::StringAt(json, "metadata.resourceVersion");
-  work.owner_ns = LabelOf(json, kWorkNamespaceLabel);
-  work.owner_name = LabelOf(json, kWorkNameLabel);
+  work.owner_ns = MetadataString(json, kLabels, kWorkNamespaceLabel);
+  work.owner_name = MetadataString(json, kLabels, kWorkNameLabel);
   work.deleting = IsDeleting(json);
-  work.has_finalizer = HasFinalizer(json, kWorkFinalizer);
+  work.has_finalizer = HasFinalizer(json, finalizer);
+  return work;
+}
+
+kube::Result<PodPlacementWork> PodPlacementWork::FromJson(const Json& json) {
+  static const Json kEmpty = Json::object();
+  if (!json.is_object()) return kube::Error::Invalid("PodPlacementWork: not a JSON object");
+  PodPlacementWork work = WorkWithMetadataOf(json, kWorkFinalizer);
 
   const Json* spec = kube::Find(json, "spec");
   if (spec == nullptr || spec->is_null()) spec = &kEmpty;

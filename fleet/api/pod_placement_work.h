@@ -31,6 +31,12 @@ inline constexpr std::string_view kWorkFinalizer = "fleet.multiarch.openshift.io
 inline constexpr std::string_view kWorkNamespaceLabel = "fleet.multiarch.openshift.io/namespace";
 inline constexpr std::string_view kWorkNameLabel = "fleet.multiarch.openshift.io/name";
 
+// The annotation of an applied object: the hash of its work.
+inline constexpr std::string_view kWorkHashAnnotation = "fleet.multiarch.openshift.io/work-hash";
+
+inline constexpr size_t kMaxWorkObjects = kMaxPodPlacementConfigs + 1;
+inline constexpr size_t kMaxWorkHash = 64;
+
 // The condition of the status: True when every object is applied and the cluster's operator reports
 // it as Available. False with a reason: Progressing, Conflict, ApplyFailed, ...
 inline constexpr std::string_view kSucceededCondition = "Succeeded";
@@ -82,6 +88,9 @@ struct PodPlacementWork {
   PodPlacementWorkStatus status;
   api::FieldErrors problems;
 };
+
+// A work with the metadata of `json`, a JSON object, and nothing else. `finalizer`: its agent's.
+PodPlacementWork WorkWithMetadataOf(const kube::Json& json, std::string_view finalizer);
 
 // "team.web": the name of the work objects of the FleetPodPlacement `name` in `ns`.
 std::string WorkName(std::string_view ns, std::string_view name);

@@ -121,6 +121,12 @@ std::map<std::string, std::string> ReadLabels(const Json& object, size_t max_ite
   return labels;
 }
 
+std::string MetadataString(const Json& object, std::string_view map, std::string_view key) {
+  const Json& strings = ObjectOrEmpty(object, map);
+  auto found = strings.find(std::string(key));
+  return found != strings.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
 bool IsDeleting(const Json& object) {
   const Json* time = kube::Find(object, "metadata.deletionTimestamp");
   return time != nullptr && !time->is_null();

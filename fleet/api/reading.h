@@ -44,6 +44,10 @@ std::optional<kube::WallTime> ReadTime(api::JsonReader& reader, std::string_view
 std::map<std::string, std::string> ReadLabels(const kube::Json& object, size_t max_items,
                                               api::FieldErrors& problems);
 
+// The label or annotation `key`; "" if there is none. `map`: "metadata.labels" or
+// "metadata.annotations".
+std::string MetadataString(const kube::Json& object, std::string_view map, std::string_view key);
+
 // metadata.deletionTimestamp is set.
 bool IsDeleting(const kube::Json& object);
 

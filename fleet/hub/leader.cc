@@ -29,7 +29,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
                    .queue = {.max_delay = kMaxBackoff}},
                   reconciler_, parts_.clock, parts_.observer),
       decisions_(store_, watch_),
-      rollouts_({parts_.client, parts_.clock, parts_.events, decisions_, parts_.rollout_observer},
+      rollouts_({parts_.client, parts_.clock, parts_.events, decisions_, parts_.rollout_observer,
+                 options_.works},
                 options_.workers) {
   store_.OnDecisions([this](const ObjectKey& key) { rollouts_.PlacementChanged(key); });
   if (options_.membership) membership_.emplace(parts_.client, parts_.clock, *options_.membership);

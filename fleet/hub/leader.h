@@ -16,6 +16,7 @@
 #include "fleet/hub/store_decisions.h"
 #include "fleet/membership/membership.h"
 #include "fleet/rollout/controller/rollouts.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -35,6 +36,8 @@ struct LeaderOptions {
   // Placements, and FleetPodPlacements, that are written at a time.
   int workers = 8;
   PlacementReconcilerOptions reconciler;
+  // Of the objects that tell the clusters what a rollout gives them.
+  WorkKind works = kPodPlacementWorkKind;
   // nullopt: OCM's registration controller owns the membership.
   std::optional<MembershipOptions> membership;
 };

@@ -18,6 +18,7 @@
 #include "fleet/membership/membership.h"
 #include "fleet/rollout/controller/rollout_metrics.h"
 #include "fleet/rollout/controller/rollouts.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/base/app.h"
 #include "kube/client/client_metrics.h"
 #include "kube/client/kubeconfig.h"
@@ -61,6 +62,13 @@ DEFINE_string(spread, "enforce",
 DEFINE_validator(spread, [](const char*, const std::string& value) {
   return value == "enforce" || value == "ignore";
 });
+DEFINE_string(work_objects, "PodPlacementWork",
+              "The kind of the objects in the clusters' namespaces that tell what a rollout gives "
+              "a cluster. PodPlacementWork: applied by this project's agent. ManifestWork: by "
+              "OCM's work agent.");
+DEFINE_validator(work_objects, [](const char*, const std::string& value) {
+  return fleet::FindWorkKind(value) != nullptr;
+});
 DEFINE_int32(workers, 8,
              "Placements whose decisions are written at a time, and FleetPodPlacements whose work "
              "objects are.");
@@ -100,7 +108,7 @@ class CurrentAnswers final : public DebugAnswers {
 };
 
 LeaderOptions OptionsFromFlags() {
-  LeaderOptions options{.workers = FLAGS_workers};
+  LeaderOptions options{.workers = FLAGS_workers, .works = *FindWorkKind(FLAGS_work_objects)};
   if (FLAGS_placements == "all") options.reconciler.placements = PlacementsMode::kAll;
   options.reconciler.clear_misconfigured = FLAGS_on_misconfigured == "clear";
   options.reconciler.schedule.ignore_spread = FLAGS_spread == "ignore";

@@ -8,6 +8,7 @@
 #include "fleet/rollout/decisions.h"
 #include "fleet/rollout/events.h"
 #include "fleet/rollout/status.h"
+#include "fleet/rollout/work_kind.h"
 #include "fleet/rollout/work_writes.h"
 
 namespace fleet {
@@ -81,7 +82,8 @@ class Hub {
     if (parsed.deleting) placements.clear();
     RolloutPlan plan = PlanRollout(placements, states, HashOf(parsed.spec), now);
     std::vector<std::string> done;
-    for (const WorkWrite& write : WorkWrites(parsed, plan, read, now)) done.push_back(Do(write));
+    for (const WorkWrite& write : WorkWrites(kPodPlacementWorkKind, parsed, plan, read, now))
+      done.push_back(Do(write));
     FleetPodPlacementStatus status = StatusOf(parsed, &plan, now);
     status_changed = status != parsed.status;
     fleet["status"] = StatusToJson(status);

@@ -7,32 +7,32 @@ namespace {
 using kube::Json;
 using kube::WallTime;
 
-WorkWrite Create(const FleetPodPlacement& fleet, const std::string& cluster,
+WorkWrite Create(const WorkKind& kind, const FleetPodPlacement& fleet, const std::string& cluster,
                  const PodPlacementWorkSpec& spec) {
   std::string name = WorkName(fleet.ns, fleet.name);
-  Json body = {{"apiVersion", kPodPlacementWorks.ApiVersion()},
-               {"kind", std::string(kPodPlacementWorks.kind)},
+  Json body = {{"apiVersion", kind.resource.ApiVersion()},
+               {"kind", std::string(kind.resource.kind)},
                {"metadata",
                 {{"name", name},
                  {"namespace", cluster},
                  {"labels",
                   {{std::string(kWorkNamespaceLabel), fleet.ns},
-                   {std::string(kWorkNameLabel), fleet.name}}}}},
-               {"spec", SpecToJson(spec)}};
+                   {std::string(kWorkNameLabel), fleet.name}}}}}};
+  body.merge_patch(kind.content(name, spec));
   return {.kind = WorkWrite::Kind::kCreate,
           .cluster = cluster,
           .name = std::move(name),
           .body = std::move(body)};
 }
 
-WorkWrite Patch(const StoredWork& work, Json spec) {
+WorkWrite Patch(const StoredWork& work, Json change) {
+  change["metadata"]["resourceVersion"] = work.resource_version;
   return {.kind = WorkWrite::Kind::kPatch,
           .cluster = work.cluster,
           .name = work.name,
           .uid = work.uid,
           .resource_version = work.resource_version,
-          .body = {{"metadata", {{"resourceVersion", work.resource_version}}},
-                   {"spec", std::move(spec)}}};
+          .body = std::move(change)};
 }
 
 WorkWrite Delete(const StoredWork& work) {
@@ -66,7 +66,8 @@ StoredWork StoredWorkOf(const PodPlacementWork& work) {
                     HashOf(work.spec.objects, work.spec.adopt) == work.spec.hash};
 }
 
-std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+std::vector<WorkWrite> WorkWrites(const WorkKind& kind, const FleetPodPlacement& fleet,
+                                  const RolloutPlan& plan,
                                   const std::map<std::string, StoredWork>& works, WallTime now) {
   std::vector<WorkWrite> writes;
   const std::string hash = HashOf(fleet.spec);
@@ -74,7 +75,7 @@ std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutP
     auto found = works.find(cluster);
     if (found == works.end()) {
       if (target == Target::kNewest)
-        writes.push_back(Create(fleet, cluster, NewestSpec(fleet, hash, now)));
+        writes.push_back(Create(kind, fleet, cluster, NewestSpec(fleet, hash, now)));
       continue;
     }
     const StoredWork& work = found->second;
@@ -84,10 +85,9 @@ std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutP
       if (same_hash && work.intact && same_policy) continue;
       // With the newest hash, the time stays; somebody may have changed the rest.
       WallTime given_at = same_hash ? work.state.given_at : now;
-      writes.push_back(Patch(work, SpecToJson(NewestSpec(fleet, hash, given_at))));
+      writes.push_back(Patch(work, kind.content(work.name, NewestSpec(fleet, hash, given_at))));
     } else if (!same_policy) {
-      std::string policy(ToString(fleet.spec.deletion_policy));
-      writes.push_back(Patch(work, {{"deletionPolicy", std::move(policy)}}));
+      writes.push_back(Patch(work, kind.policy(fleet.spec.deletion_policy)));
     } else if (target == Target::kRemoved && !work.state.deleting) {
       writes.push_back(Delete(work));
     }

@@ -12,6 +12,7 @@
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/rollout/plan.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/base/clock.h"
 #include "kube/types/unstructured.h"
 
@@ -45,11 +46,13 @@ struct StoredWork {
 
 StoredWork StoredWorkOf(const PodPlacementWork& work);
 
-// `works` are the work objects of `fleet` by cluster, as the plan was made on. By cluster name.
+// `works` are the work objects of `fleet` by cluster, as the plan was made on; all are of `kind`.
+// By cluster name.
 //
 // A change of deletionPolicy reaches all clusters at once, and before a work object is deleted: the
 // deletion follows in the next plan.
-std::vector<WorkWrite> WorkWrites(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+std::vector<WorkWrite> WorkWrites(const WorkKind& kind, const FleetPodPlacement& fleet,
+                                  const RolloutPlan& plan,
                                   const std::map<std::string, StoredWork>& works,
                                   kube::WallTime now);
 

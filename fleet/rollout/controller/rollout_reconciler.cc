@@ -65,7 +65,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
 
   RolloutPlan plan = Plan(*fleet);
   std::vector<WorkWrite> writes =
-      WorkWrites(*fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
+      WorkWrites(works_, *fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
   Result<> written = co_await Write(std::move(writes));
 
   if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
@@ -96,7 +96,7 @@ Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
     options.uid = write.uid;
     options.resource_version = write.resource_version;
     Result<> deleted =
-        co_await kube::DeleteObject(client_, kPodPlacementWorks, key, std::move(options));
+        co_await kube::DeleteObject(client_, works_.resource, key, std::move(options));
     if (!deleted && !IsNotFound(deleted)) co_return deleted.error();
     co_return Ok();
   }
@@ -104,13 +104,13 @@ Async<> RolloutReconciler::WriteOne(const WorkWrite& write) {
   Result<Unstructured> stored = Error::Internal("");
   if (write.kind == WorkWrite::Kind::kCreate) {
     Unstructured object(std::move(body));
-    stored = co_await kube::CreateObject(client_, kPodPlacementWorks, std::move(object));
+    stored = co_await kube::CreateObject(client_, works_.resource, std::move(object));
   } else {
-    stored = co_await kube::PatchObject(client_, kPodPlacementWorks, key, kube::kMergePatch,
+    stored = co_await kube::PatchObject(client_, works_.resource, key, kube::kMergePatch,
                                         std::move(body));
   }
   if (!stored) co_return stored.error();
-  Result<PodPlacementWork> work = PodPlacementWork::FromJson(stored->body());
+  Result<PodPlacementWork> work = works_.read(stored->body());
   if (!work) co_return work.error();
   store_.PutWritten(*work);
   co_return Ok();

@@ -14,6 +14,7 @@
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/rollout/controller/rollout_store.h"
 #include "fleet/rollout/plan.h"
+#include "fleet/rollout/work_kind.h"
 #include "fleet/rollout/work_writes.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -36,10 +37,16 @@ class RolloutDecisions {
 
 class RolloutReconciler final : public kube::Reconciler {
  public:
-  // All outlive this.
+  // All references outlive this. `works`: the kind of the work objects.
   RolloutReconciler(kube::Client& client, kube::Clock& clock, RolloutStore& store,
-                    const RolloutDecisions& decisions, kube::EventRecorder& events)
-      : client_(client), clock_(clock), store_(store), decisions_(decisions), events_(events) {}
+                    const RolloutDecisions& decisions, kube::EventRecorder& events,
+                    const WorkKind& works)
+      : client_(client),
+        clock_(clock),
+        store_(store),
+        decisions_(decisions),
+        events_(events),
+        works_(works) {}
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
@@ -56,6 +63,7 @@ class RolloutReconciler final : public kube::Reconciler {
   RolloutStore& store_;
   const RolloutDecisions& decisions_;
   kube::EventRecorder& events_;
+  const WorkKind works_;
 };
 
 }  // namespace fleet

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "fleet/rollout/controller/rollout_store.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -109,7 +110,7 @@ class RolloutReconcilerTest : public testing::Test {
   std::vector<std::string> woken_;
   RolloutStore store_{[this](const ObjectKey& fleet) { woken_.push_back(fleet.ToString()); }};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  RolloutReconciler reconciler_{api_, clock_, store_, decisions_, events_};
+  RolloutReconciler reconciler_{api_, clock_, store_, decisions_, events_, kPodPlacementWorkKind};
 };
 
 TEST_F(RolloutReconcilerTest, RollsOutAndWritesNothingTwice) {

@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/controller/rollouts.h"
 
+#include <string>
 #include <utility>
+
+#include "fleet/api/pod_placement_work.h"
 
 namespace fleet {
 namespace {
@@ -16,21 +19,31 @@ constexpr std::chrono::seconds kMaxBackoff{30};
 
 Rollouts::Rollouts(RolloutParts parts, int workers)
     : decisions_(parts.decisions),
+      kind_(parts.works),
       store_([this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
       fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
-      works_(parts.client, parts.clock, {.resource = kPodPlacementWorks}),
-      reconciler_(parts.client, parts.clock, store_, decisions_, parts.events),
+      // Of the many ManifestWorks of a hub, only a hub's own ones have the label.
+      works_(parts.client, parts.clock,
+             {.label_selector = std::string(kWorkNameLabel), .resource = kind_.resource}),
+      reconciler_(parts.client, parts.clock, store_, decisions_, parts.events, kind_),
       controller_(
           {.name = kRolloutController, .workers = workers, .queue = {.max_delay = kMaxBackoff}},
           reconciler_, parts.clock, parts.observer) {
-  auto put = [this](auto object) { store_.Put(std::move(object)); };
-  FollowHanded(fleets_, put, [this](const ObjectKey& key) { store_.RemoveFleet(key); });
-  FollowHanded(works_, put, [this](const ObjectKey& key) { store_.RemoveWork(key); });
+  FollowHanded(
+      fleets_, [this](FleetPodPlacement fleet) { store_.Put(std::move(fleet)); },
+      [this](const ObjectKey& key) { store_.RemoveFleet(key); });
+  FollowHanded(
+      works_,
+      [this](const kube::Unstructured& object) {
+        // The only error is no JSON object, which no watch delivers.
+        if (Result<PodPlacementWork> work = kind_.read(object.body())) store_.Put(*work);
+      },
+      [this](const ObjectKey& key) { store_.RemoveWork(key); });
 }
 
 void Rollouts::Start(kube::TaskGroup& tasks) {
   tasks.Spawn("watch-fleetpodplacements", fleets_.Run());
-  tasks.Spawn("watch-podplacementworks", works_.Run());
+  tasks.Spawn("watch-" + std::string(kind_.resource.plural), works_.Run());
   tasks.Spawn("rollouts-complete", AwaitSync());
   tasks.Spawn(controller_.name(), controller_.Run(tasks));
 }

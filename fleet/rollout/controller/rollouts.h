@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rollouts: the rollouts of a hub during a term of leadership: watches of FleetPodPlacements and
-// PodPlacementWorks, and the reconciliation. Changes that come within kRolloutCoalesce are planned
+// their work objects, and the reconciliation. Changes that come within kRolloutCoalesce are planned
 // once. Thread: the client's.
 //
 // Nothing is planned before these watches are complete, and the decisions of Placements are known.
@@ -10,9 +10,9 @@
 #include <chrono>
 
 #include "fleet/api/fleet_pod_placement.h"
-#include "fleet/api/pod_placement_work.h"
 #include "fleet/rollout/controller/rollout_reconciler.h"
 #include "fleet/rollout/controller/rollout_store.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -22,13 +22,14 @@
 #include "kube/controller/controller.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/types/resource.h"
+#include "kube/types/unstructured.h"
 
 namespace fleet {
 
 inline constexpr char kRolloutController[] = "rollout";
 inline constexpr std::chrono::milliseconds kRolloutCoalesce{200};
 
-// All outlive the Rollouts.
+// What the references name outlives the Rollouts.
 struct RolloutParts {
   kube::Client& client;
   kube::Clock& clock;
@@ -36,6 +37,8 @@ struct RolloutParts {
   RolloutDecisions& decisions;
   // May be null.
   kube::ControllerObserver* observer = nullptr;
+  // Of the work objects.
+  WorkKind works = kPodPlacementWorkKind;
 };
 
 class Rollouts {
@@ -56,9 +59,10 @@ class Rollouts {
   boost::asio::awaitable<void> AwaitSync();
 
   RolloutDecisions& decisions_;
+  const WorkKind kind_;
   RolloutStore store_;
   kube::Informer<kube::Handed<FleetPodPlacement>> fleets_;
-  kube::Informer<kube::Handed<PodPlacementWork>> works_;
+  kube::Informer<kube::Handed<kube::Unstructured>> works_;
   RolloutReconciler reconciler_;
   kube::Controller controller_;
 };

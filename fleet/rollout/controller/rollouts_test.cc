@@ -8,8 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "fleet/api/manifest_work.h"
 #include "fleet/rollout/controller/rollout_metrics.h"
 #include "fleet/rollout/status.h"
+#include "fleet/rollout/work_kind.h"
 #include "kube/base/notifier.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
@@ -58,6 +60,7 @@ class LaterDecisions final : public RolloutDecisions {
 // The FleetPodPlacement team/web, whose Placement is "p".
 class RolloutsTest : public testing::Test {
  protected:
+  explicit RolloutsTest(const WorkKind& kind = kPodPlacementWorkKind) : kind_(kind) {}
   void SetUp() override {
     api_.CreateJson(kFleetPodPlacements, Json::parse(R"({
         "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
@@ -87,7 +90,7 @@ class RolloutsTest : public testing::Test {
   // The namespaces of the work objects.
   std::vector<std::string> Works() {
     std::vector<std::string> clusters;
-    for (const Json& work : api_.ListJson(kPodPlacementWorks))
+    for (const Json& work : api_.ListJson(kind_.resource))
       clusters.push_back(kube::StringAt(work, "metadata.namespace"));
     return clusters;
   }
@@ -104,7 +107,49 @@ class RolloutsTest : public testing::Test {
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   LaterDecisions decisions_;
-  Rollouts rollouts_{{api_, clock_, events_, decisions_}, 2};
+  const WorkKind& kind_;
+  Rollouts rollouts_{{api_, clock_, events_, decisions_, nullptr, kind_}, 2};
+};
+
+// With OCM's work agents.
+class ManifestWorksTest : public RolloutsTest {
+ protected:
+  ManifestWorksTest() : RolloutsTest(kManifestWorkKind) {}
+
+  Json Work(const std::string& cluster) {
+    std::optional<Json> work = api_.GetJson(kManifestWorks, {cluster, "team.web"});
+    EXPECT_TRUE(work) << cluster;
+    return work.value_or(Json::object());
+  }
+  // What the agent of the cluster reports.
+  void Answer(const std::string& cluster, const std::string& applied) {
+    Json work = Work(cluster);
+    Json condition = {{"status", applied},
+                      {"message", "m"},
+                      {"observedGeneration", kube::IntAt(work, "metadata.generation")}};
+    work["status"]["conditions"] = Json::array({condition, condition});
+    work["status"]["conditions"][0]["type"] = "Applied";
+    work["status"]["conditions"][1]["type"] = "Available";
+    Json report = Json::parse(R"({
+        "resourceMeta": {"kind": "ClusterPodPlacementConfig", "name": "cluster"},
+        "statusFeedback": {"values": [{"name": "available", "fieldValue": {"string": "True"}}]}})");
+    Json hash = {{"name", "hash"}};
+    hash["fieldValue"]["string"] = kube::StringAt(Fleet(), "status.hash");
+    report["statusFeedback"]["values"].push_back(hash);
+    work["status"]["resourceStatus"]["manifests"] = Json::array({report});
+    api_.UpdateJson(kManifestWorks, work);
+    Settle();
+  }
+  // The watches deliver, and a pass follows.
+  void Settle() {
+    kube::Drain(io_);
+    Pass(kRolloutCoalesce);
+  }
+  Json Fleet() {
+    std::optional<Json> fleet = api_.GetJson(kFleetPodPlacements, {"team", "web"});
+    EXPECT_TRUE(fleet);
+    return fleet.value_or(Json::object());
+  }
 };
 
 TEST_F(RolloutsTest, NothingIsRemovedBeforeTheDecisionsAreKnown) {
@@ -160,6 +205,55 @@ TEST_F(RolloutsTest, ChangesOfDecisionsArePlannedOnce) {
   rollouts_.PlacementChanged({"team", ""});
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), IsEmpty());
+}
+
+TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
+  GiveWork();  // of another kind
+  const Json before = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
+  // One of another controller, without the labels.
+  api_.CreateJson(kManifestWorks,
+                  Json::parse(R"({"apiVersion": "work.open-cluster-management.io/v1",
+      "kind": "ManifestWork", "metadata": {"name": "addon", "namespace": "c1"}})"));
+  decisions_.Know({"c1", "c2"});
+  Start();
+  Pass(kRolloutCoalesce);
+  EXPECT_EQ(kube::IntAt(Fleet(), "status.progressing"), 2);
+  EXPECT_EQ(kube::StringAt(Work("c1"), "kind"), "ManifestWork");
+  EXPECT_EQ(Work("c1")["spec"]["workload"]["manifests"][0]["kind"], "ClusterPodPlacementConfig");
+
+  Answer("c1", "False");
+  Answer("c2", "True");
+  EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 1);
+  EXPECT_EQ(Fleet()["status"]["failures"][0]["clusterName"], "c1");
+  Answer("c1", "True");
+  EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 2);
+
+  // At rest.
+  int writes = Writes();
+  for (int i = 0; i < 20; ++i) Pass(10s);
+  EXPECT_EQ(Writes(), writes);
+
+  // Another policy is one small patch of each; the answer stays.
+  Json fleet = Fleet();
+  fleet["spec"]["deletionPolicy"] = "Orphan";
+  api_.UpdateJson(kFleetPodPlacements, fleet);
+  Settle();
+  EXPECT_EQ(Work("c2")["spec"]["deleteOption"]["propagationPolicy"], "Orphan");
+  EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 2);
+
+  // Who changes the spec gets it back.
+  Json wanted = Work("c2")["spec"];
+  Json changed = Work("c2");
+  changed["spec"]["manifestConfigs"][0]["updateStrategy"] = {{"type", "CreateOnly"}};
+  api_.UpdateJson(kManifestWorks, changed);
+  Settle();
+  EXPECT_EQ(Work("c2")["spec"], wanted);
+
+  api_.DeleteJson(kFleetPodPlacements, {"team", "web"});
+  for (int i = 0; i < 5; ++i) Settle();
+  EXPECT_FALSE(api_.GetJson(kFleetPodPlacements, {"team", "web"}));
+  EXPECT_THAT(Works(), ElementsAre("c1")) << "only the one of the other controller";
+  EXPECT_EQ(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), before);
 }
 
 TEST_F(RolloutsTest, MetricsAreThereFromTheStart) {

@@ -40,11 +40,6 @@ class FleetAgentTest : public FleetFixture {
                  {"--cluster=c1", "--hub-kubeconfig=" + KubeconfigOf("hub-side"),
                   "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default"});
   }
-  void SetAvailable(const std::string& object) {
-    Kubectl("patch " + object + " --subresource=status --type=merge --patch",
-            R"({"status": {"conditions": [{"type": "Available", "status": "True", "reason": "Test",
-                "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
-  }
 };
 
 TEST_F(FleetAgentTest, PublishesAndApplies) {

@@ -138,7 +138,6 @@ class FleetDeployTest : public FleetFixture {
     return TryKubectl("auth can-i " + what + " --kubeconfig=" + folder() + "/kubeconfig").status ==
            0;
   }
-  bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
   void ExpectNothingForbidden(const std::string& program) {
     std::string log = LogOf(program, 1 << 20);
     EXPECT_EQ(log.find("forbidden"), std::string::npos) << log;

@@ -78,6 +78,12 @@ std::string FleetCluster::Field(const std::string& object, const std::string& pa
   return Kubectl("get " + object + " --output", "jsonpath={" + path + "}");
 }
 
+void FleetCluster::SetAvailable(const std::string& object) {
+  Kubectl("patch " + object + " --subresource=status --type=merge --patch",
+          R"({"status": {"conditions": [{"type": "Available", "status": "True", "reason": "Test",
+              "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
+}
+
 void FleetCluster::Await(const std::string& object, const std::string& path,
                          const std::string& value) {
   Kubectl("wait --timeout=60s " + object, "--for=jsonpath={" + path + "}=" + value);

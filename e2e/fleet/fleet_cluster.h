@@ -31,6 +31,9 @@ class FleetCluster {
   // The output of a command that must succeed; "", with a failure of the test, if it fails.
   std::string Kubectl(const std::string& command, const std::string& last = "");
   std::string Field(const std::string& object, const std::string& path);
+  bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
+  // What the operator of a member reports.
+  void SetAvailable(const std::string& object);
   // Until the field has this value, a minute at most.
   void Await(const std::string& object, const std::string& path, const std::string& value);
   // Until the field has another value than `before`, a minute at most.

@@ -45,15 +45,6 @@ class FleetManifestWorkTest : public FleetFixture {
   static std::string Work(const std::string& cluster) {
     return "manifestwork/team.web --namespace=" + cluster;
   }
-  bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
-  // The operator of the clusters reports both objects as available.
-  void SetAvailable() {
-    for (const char* object : {"clusterpodplacementconfig/cluster", "podplacementconfig/web"}) {
-      Kubectl("patch " + std::string(object) + " --subresource=status --type=merge --patch",
-              R"({"status": {"conditions": [{"type": "Available", "status": "True",
-                  "reason": "Test", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
-    }
-  }
 
   // One pass of the work agent of the cluster.
   void RunWorkAgent(const std::string& cluster) {
@@ -166,7 +157,8 @@ TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
   EXPECT_EQ(Field(kWeb, ".status.succeeded"), "0");
   EXPECT_FALSE(Exists(Work("c2")));
 
-  SetAvailable();
+  SetAvailable("clusterpodplacementconfig/cluster");
+  SetAvailable("podplacementconfig/web");
   RunWorkAgent("c1");
   Await(kWeb, ".status.succeeded", "1");
   Await(kWeb, ".status.progressing", "1");

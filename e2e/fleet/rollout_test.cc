@@ -38,15 +38,6 @@ class FleetRolloutTest : public FleetFixture {
   static std::string Work(const std::string& cluster) {
     return "podplacementwork/team.web --namespace=" + cluster;
   }
-  bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
-  // The operator of the cluster reports both objects as available.
-  void SetAvailable() {
-    for (const char* object : {"clusterpodplacementconfig/cluster", "podplacementconfig/web"}) {
-      Kubectl("patch " + std::string(object) + " --subresource=status --type=merge --patch",
-              R"({"status": {"conditions": [{"type": "Available", "status": "True",
-                  "reason": "Test", "message": "", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})");
-    }
-  }
   // The agent of c2 answers.
   void AnswerForC2(const std::string& phase) {
     Kubectl("patch " + Work("c2") + " --subresource=status --type=merge --patch",
@@ -100,7 +91,8 @@ TEST_F(FleetRolloutTest, RollsOutOneClusterAfterTheOther) {
 
   // The hub restarts in the middle: c1 succeeds meanwhile, and c2 follows.
   KillProgram("hub");
-  SetAvailable();
+  SetAvailable("clusterpodplacementconfig/cluster");
+  SetAvailable("podplacementconfig/web");
   Await(Work("c1"), ".status.phase", "Succeeded");
   EXPECT_FALSE(Exists(Work("c2")));
   StartHub();

@@ -5,19 +5,20 @@
 # at the root of the repository.
 
 readonly IMAGES=(operator webhook shard cluster-controller)
+readonly FLEET_IMAGES=(fleet/hub fleet/agent)
 
 # The images loaded on this cluster, one NAME:TAG per line. Deleted with the cluster.
 loaded_tags_file() {
   printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
 }
 
-# load_images [TREE] - loads the images of a built tree (this one) on the kind node, if it does not
-# have them.
+# load_images TREE IMAGE... - loads images of a built tree on the kind node, if it does not have them.
 load_images() {
-  local image archive tag loaded tree=${1:-$PWD}
+  local image archive tag loaded tree=$1
+  shift
   loaded=$(loaded_tags_file)
   touch "$loaded"
-  for image in "${IMAGES[@]}"; do
+  for image; do
     archive=$tree/bazel-bin/$image/image.tar
     tag=$image:$(sed -n 's/^TAG=//p' "$tree/bazel-bin/$image/image.ref")
     if grep -qxF "$tag" "$loaded"; then continue; fi
@@ -39,7 +40,7 @@ deploy_operator() {
     bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure}
     bazel run //operator:deploy -- --registry="$REGISTRY"
   else
-    load_images
+    load_images "$PWD" "${IMAGES[@]}"
     bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //operator:deploy
   fi
 }

@@ -52,9 +52,23 @@ install_flows() {
   sum+=(--xml "$results/install.xml")
   build_images || return 0
   bazel build //operator/helm:chart //operator/olm:bundle || return 0
-  load_images || return 0
+  load_images "$PWD" "${IMAGES[@]}" || return 0
   e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$results/install.xml" ||
     true
+}
+
+# Hub and agent of a fleet on the cluster, which is a member of itself. The operator is deployed.
+fleet_flows() {
+  if [[ -n ${KUBECONFIG:-} ]]; then
+    say "SKIPPED: fleet flows (they would remove the fleet of the cluster of KUBECONFIG)"
+    return
+  fi
+  say "fleet flows"
+  sum+=(--xml "$results/fleet.xml")
+  bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{join,leave,undeploy_hub} \
+    //fleet/helm:multiarch-fleet-{hub,agent} || return 0
+  load_images "$PWD" "${FLEET_IMAGES[@]}" || return 0
+  e2e/cluster/with-cluster.sh python3 e2e/install/fleet_flows.py --xml "$results/fleet.xml" || true
 }
 
 kind_tier() {
@@ -72,6 +86,7 @@ kind_tier() {
   . e2e/deploy.sh
   install_flows
   deploy_operator || return 0
+  fleet_flows
   remove_leftovers || return 0
   bazel build //e2e:kind_test || return 0
   local filter='*'

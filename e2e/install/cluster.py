@@ -9,8 +9,8 @@ import time
 GENERATED = ("pods", "replicasets", "endpointslices", "endpoints", "ipaddresses", "events")
 
 
-def run(*command, text="", check=True):
-    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False)
+def run(*command, text="", check=True, cwd=None):
+    done = subprocess.run(command, input=text, capture_output=True, text=True, check=False, cwd=cwd)
     if check and done.returncode != 0:
         raise AssertionError(f"{' '.join(command)}\n{done.stdout[-2000:]}{done.stderr[-4000:]}")
     return done.stdout
@@ -59,3 +59,18 @@ def objects():
                     f"--output=jsonpath={{range .items[*]}}{line}{{end}}").splitlines()
     # Helm writes one for each revision.
     return {name for name in lines if "/sh.helm.release." not in name}
+
+
+def print_pods(*namespaces):
+    """Prints pods, events and ends of logs, for the reader of a failure."""
+    for namespace in namespaces:
+        scope = f"--namespace={namespace}"
+        print(f"--- pods and events of {namespace}")
+        print(kubectl("get", "pods", "--output=wide", scope, check=False))
+        events = kubectl("get", "events", "--sort-by=.lastTimestamp", scope, check=False)
+        print("\n".join(events.splitlines()[-30:]))
+        for pod in kubectl("get", "pods", "--output=name", scope, check=False).split():
+            for instance in ("--previous=true", "--previous=false"):
+                print(f"--- {pod} {instance}")
+                print(kubectl("logs", pod, scope, instance, "--all-containers", "--tail=40",
+                              check=False), flush=True)

@@ -12,6 +12,7 @@ a registry that does not answer; during the upgrade, more pods are created.
 """
 
 import argparse
+import functools
 import json
 import os
 import shutil
@@ -20,14 +21,13 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
-import traceback
-import xml.etree.ElementTree
 
 import yaml
 
 import scene
-from cluster import get, kubectl, objects, run, wait_for, wait_for_none
+from cluster import get, kubectl, objects, print_pods, run, wait_for, wait_for_none
+from overlay import image_of, write_overlay
+from results import run_flows
 from scene import NAMESPACE, SCENE
 
 OPERANDS = "multiarch.openshift.io/operand"  # a label of every pod of a program
@@ -58,13 +58,7 @@ class Versions:
 
     def images(self, version):
         """The images on the nodes, by their names in the manifests: name and tag."""
-        result = {}
-        for program in PROGRAMS:
-            ref = f"{self.trees[version]}/bazel-bin/{program}/image.ref"
-            with open(ref, encoding="utf-8") as file:
-                fields = dict(line.rstrip("\n").split("=", 1) for line in file if "=" in line)
-            result[f'localhost/{fields["NAME"]}'] = fields["TAG"]
-        return result
+        return dict(image_of(self.trees[version], program) for program in PROGRAMS)
 
     def references(self, version):
         return {f"{name}:{tag}" for name, tag in self.images(version).items()}
@@ -95,7 +89,7 @@ class Kustomize:
         self.sources, self.flags = {}, ["--server-side", "--force-conflicts"]
         for version, root in versions.trees.items():
             tree = f"{folder}/{version}"
-            os.makedirs(f"{tree}/overlay")
+            os.makedirs(tree)
             if not os.path.exists(f"{root}/operator/manifests/base"):
                 self.sources[version] = f"--filename={tree}/install.yaml"
                 with open(f"{tree}/install.yaml", "w", encoding="utf-8") as file:
@@ -107,12 +101,8 @@ class Kustomize:
             for part in ("operator/manifests", "api/crds", "policy/crds"):
                 if os.path.exists(f"{root}/{part}"):
                     shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
-            with open(f"{tree}/overlay/kustomization.yaml", "w", encoding="utf-8") as file:
-                # JSON quotes every text: without quotes, the tag 077339683557 is a number.
-                json.dump({"resources": ["../operator/manifests/base"],
-                           "images": [{"name": name, "newTag": tag}
-                                      for name, tag in versions.images(version).items()]},
-                          file)
+            write_overlay(f"{tree}/overlay", ["../operator/manifests/base"],
+                          versions.images(version))
         versions.make_older(f"{folder}/older")
 
     @staticmethod
@@ -360,26 +350,10 @@ def main():
     parser.add_argument("paths", nargs="*", metavar="PATH", help=", ".join(PATHS))
     args = parser.parse_args()
     versions = Versions(args.older)
-    suite = xml.etree.ElementTree.Element("testsuite", name="install")
-    failed = False
-    for path in args.paths or versions.paths():
-        case = xml.etree.ElementTree.SubElement(suite, "testcase", classname="install", name=path)
-        start = time.monotonic()
-        try:
-            clean_up()
-            flow(path, versions)
-        except (AssertionError, subprocess.SubprocessError, OSError) as error:
-            failed = True
-            traceback.print_exc()
-            xml.etree.ElementTree.SubElement(case, "failure", message=str(error))
-        case.set("time", f"{time.monotonic() - start:.1f}")
-        print(f"{path}: {case.get('time')} s", flush=True)
-    try:
-        clean_up()
-    finally:
-        if args.xml:
-            xml.etree.ElementTree.ElementTree(suite).write(args.xml)
-    sys.exit(1 if failed else 0)
+    flows = {path: functools.partial(flow, path, versions)
+             for path in args.paths or versions.paths()}
+    passed = run_flows("install", flows, clean_up, lambda: print_pods(NAMESPACE, SCENE), args.xml)
+    sys.exit(0 if passed else 1)
 
 
 if __name__ == "__main__":

@@ -39,8 +39,8 @@ main() {
   "$CLUSTER_DIR/kind-up.sh"
   "$CLUSTER_DIR/registry-up.sh"
   "$CLUSTER_DIR/push-images.sh"
-  load_images
-  load_images "$older/tree"
+  load_images "$PWD" "${IMAGES[@]}"
+  load_images "$older/tree" "${IMAGES[@]}"
   "$CLUSTER_DIR/with-cluster.sh" python3 e2e/install/install_flows.py --older "$older/tree"
 }
 

@@ -185,6 +185,11 @@ Async<> Join(Client& hub, Client& member, Clock& clock, JoinOptions options) {
   deploy::InstallOptions install{.timeout = options.timeout, .wait = options.wait};
   Result<> installed = co_await deploy::Install(member, clock, std::move(objects), install);
   if (!installed) co_return installed.error();
+  if (!options.install_agent) {
+    std::cout << "the agent of " << options.cluster << " needs the Secret " << secret->ToString()
+              << ", which is written" << std::endl;
+    co_return Ok();
+  }
   if (options.wait) {
     Result<> available = co_await AwaitAvailable(hub, clock, options.cluster, deadline);
     if (!available) co_return available.error();

@@ -27,7 +27,8 @@ struct JoinOptions {
   std::string hub_kubeconfig;
   // The agent's manifests.
   std::vector<kube::Unstructured> agent;
-  // False: only their Namespace, and the Secret. kustomize installs the rest.
+  // False: only their Namespace, and the Secret. kustomize or Helm installs the rest, before or
+  // after; nothing waits for it.
   bool install_agent = true;
   // Until the agent has published the cluster.
   std::chrono::seconds timeout{180};

@@ -21,7 +21,7 @@ DEFINE_string(hub_server, "",
 
 DEFINE_bool(agent, true,
             "Whether to install the agent; false: only writes its Secret, for an agent that "
-            "kustomize installs.");
+            "kustomize or Helm installs, and does not wait for it.");
 
 namespace fleet {
 namespace {

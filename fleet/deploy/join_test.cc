@@ -151,8 +151,10 @@ TEST_F(JoinTest, WritesOnlyTheSecretForAnAgentOfKustomize) {
   CreateHub("ocm");
   JoinOptions options = Options();
   options.install_agent = false;
+  options.wait = true;  // for what it writes; that agent may be installed later
   ASSERT_THAT(RunJoin(std::move(options)), kube::IsOk());
   EXPECT_EQ(InSecret("token"), kToken);
+  EXPECT_THAT(output_, HasSubstr("Secret member/multiarch-fleet-hub"));
   EXPECT_TRUE(member_.GetJson(kube::kNamespaces, {"", "member"}));
   EXPECT_FALSE(member_.GetJson(kube::kDeployments, {"member", "multiarch-fleet-agent"}));
 }

@@ -12,7 +12,8 @@ loaded_tags_file() {
   printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
 }
 
-# load_images TREE IMAGE... - loads images of a built tree on the kind node, if it does not have them.
+# load_images TREE IMAGE... - loads images of a built tree on the kind node, if it does not have
+# them.
 load_images() {
   local image archive tag loaded tree=$1
   shift

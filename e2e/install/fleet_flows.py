@@ -138,10 +138,10 @@ class Helm:
         helm_uninstall("agent", AGENT)
         tool("leave", *of_member())
         helm_uninstall("hub", HUB)
-        kubectl("delete", "namespace", HUB, "--timeout=90s")
         kept = crds()
         get("crd", *kept)
         kubectl("delete", "crd", *kept, "--timeout=90s")
+        kubectl("delete", "namespace", HUB, "--timeout=90s")
 
 
 PATHS = {"kustomize": Kustomize, "helm": Helm}
@@ -191,12 +191,18 @@ def selected(placement):
             for decision in item.get("status", {}).get("decisions", [])]
 
 
+def satisfied(placement):
+    """The reason of the condition PlacementSatisfied."""
+    status = get("placement", placement, IN_SCENE).get("status", {})
+    return [condition["reason"] for condition in status.get("conditions", [])
+            if condition["type"] == "PlacementSatisfied"]
+
+
 def roll_out():
     kubectl("apply", "--filename=-", text=FLEET_OBJECTS)
     wait_for("the Placement near selects the member", lambda: selected("near") == [MEMBER], 60)
-    reason = '{.status.conditions[?(@.type=="PlacementSatisfied")].reason}'
-    kubectl("wait", f"--for=jsonpath={reason}=NoManagedClusterMatched", "--timeout=60s", IN_SCENE,
-            "placement/far")
+    wait_for("the Placement far is decided, without a cluster",
+             lambda: satisfied("far") == ["NoManagedClusterMatched"], 60)
     assert selected("far") == []
     kubectl("wait", "--for=condition=RolledOut", "--timeout=120s", IN_SCENE,
             "fleetpodplacement/configs")

@@ -7,7 +7,7 @@ e2e/test.sh runs it on the kind cluster, at the root of the repository, with the
 the images on the nodes and everything built. The cluster must have no fleet, and has none
 afterwards.
 
-  fleet_flows.py [--xml FILE] [PATH...]    PATH: kustomize, helm
+  fleet_flows.py [--xml FILE] [PATH...]    PATH: kustomize, helm, deploy
 """
 
 import argparse
@@ -27,7 +27,7 @@ from scene import NAMESPACE, SCENE
 
 ROOT = os.getcwd()
 HUB, AGENT, MEMBER = "multiarch-fleet", "multiarch-fleet-member", "kind"
-MANIFESTS, CRDS = f"{ROOT}/fleet/manifests", f"{ROOT}/fleet/api/crds"
+CRDS = f"{ROOT}/fleet/api/crds"
 CLUSTER_API = "cluster.open-cluster-management.io"
 IN_SCENE = f"--namespace={SCENE}"
 REPLICAS = 2  # of hub and agent each
@@ -91,26 +91,50 @@ def join(*flags):
 
 
 class Kustomize:
-    """kubectl apply --kustomize for the hub; the tools join and leave for the agent."""
+    """kubectl apply --kustomize; join only writes the Secret of the agent."""
 
     def __init__(self, folder):
-        self.overlay = f"{folder}/overlay"
-        there = os.path.relpath(f"{MANIFESTS}/hub", self.overlay)
-        write_overlay(self.overlay, [f"{there}/base"], dict([image_of(ROOT, "fleet/hub")]),
-                      [f"{there}/components/{name}"
-                       for name in ("crds", "own-membership", "all-placements")])
+        self.hub, self.agent = f"{folder}/hub", f"{folder}/agent"
+        for overlay, program, components in (
+                (self.hub, "hub", ("crds", "own-membership", "all-placements")),
+                (self.agent, "agent", ())):
+            there = os.path.relpath(f"{ROOT}/fleet/manifests/{program}", overlay)
+            write_overlay(overlay, [f"{there}/base"], dict([image_of(ROOT, f"fleet/{program}")]),
+                          [f"{there}/components/{name}" for name in components])
+
+    @staticmethod
+    def apply(overlay, namespace, name):
+        kubectl("apply", "--server-side", f"--kustomize={overlay}")
+        kubectl("rollout", "status", f"--namespace={namespace}", "--timeout=90s",
+                f"deployment/{name}")
 
     def install(self):
-        kubectl("apply", "--server-side", f"--kustomize={self.overlay}")
-        kubectl("rollout", "status", f"--namespace={HUB}", "--timeout=90s",
-                "deployment/multiarch-fleet-hub")
+        self.apply(self.hub, HUB, "multiarch-fleet-hub")
+        join("--agent=false")
+        self.apply(self.agent, AGENT, "multiarch-fleet-agent")
+
+    upgrade = install
+
+    def uninstall(self):
+        tool("leave", *of_member())
+        kubectl("delete", f"--kustomize={self.hub}", "--timeout=90s")
+
+
+class Deploy:
+    """The tools of fleet/deploy."""
+
+    def __init__(self, _folder):
+        pass
+
+    def install(self):
+        tool("deploy_hub", "--membership=own", "--placements=all")
         join()
 
     upgrade = install
 
     def uninstall(self):
         tool("leave", *of_member())
-        kubectl("delete", f"--kustomize={self.overlay}", "--timeout=90s")
+        tool("undeploy_hub", "--delete-crds")
 
 
 class Helm:
@@ -144,7 +168,7 @@ class Helm:
         kubectl("delete", "namespace", HUB, "--timeout=90s")
 
 
-PATHS = {"kustomize": Kustomize, "helm": Helm}
+PATHS = {"kustomize": Kustomize, "helm": Helm, "deploy": Deploy}
 
 
 def helm_uninstall(name, namespace, check=True):

@@ -186,8 +186,7 @@ Async<> Join(Client& hub, Client& member, Clock& clock, JoinOptions options) {
   Result<> installed = co_await deploy::Install(member, clock, std::move(objects), install);
   if (!installed) co_return installed.error();
   if (!options.install_agent) {
-    std::cout << "the agent of " << options.cluster << " needs the Secret " << secret->ToString()
-              << ", which is written" << std::endl;
+    std::cout << "the Secret for the agent of " << options.cluster << " is written" << std::endl;
     co_return Ok();
   }
   if (options.wait) {

@@ -154,7 +154,7 @@ TEST_F(JoinTest, WritesOnlyTheSecretForAnAgentOfKustomize) {
   options.wait = true;  // for what it writes; that agent may be installed later
   ASSERT_THAT(RunJoin(std::move(options)), kube::IsOk());
   EXPECT_EQ(InSecret("token"), kToken);
-  EXPECT_THAT(output_, HasSubstr("Secret member/multiarch-fleet-hub"));
+  EXPECT_THAT(output_, HasSubstr("the Secret for the agent of c1"));
   EXPECT_TRUE(member_.GetJson(kube::kNamespaces, {"", "member"}));
   EXPECT_FALSE(member_.GetJson(kube::kDeployments, {"member", "multiarch-fleet-agent"}));
 }

@@ -433,6 +433,52 @@ TEST_F(AgentTest, DeletedWithItsObjects) {
   EXPECT_EQ(Answer(), "no work");
 }
 
+// As the operator does. A deletion of the ClusterPodPlacementConfig alone is refused for good while
+// the cluster has PodPlacementConfigs of its own.
+TEST_F(AgentTest, TheClusterConfigIsDeletedAfterThePodPlacementConfigs) {
+  int refused = 0;
+  member_.BeforeEach([&](const std::string& call) {
+    bool deletes = call.starts_with("DELETE ") && call.find("/cluster") != std::string::npos;
+    if (!deletes || member_.ListJson(kPpc).empty()) return;
+    ++refused;
+    member_.FailNext(Error::PermissionDenied("PodPlacementConfigs exist"), "DELETE ");
+  });
+  CreateWork({Config(), Ppc("web")});
+  Json web = *Member(kPpc, {"ns", "web"});
+  web["metadata"]["finalizers"] = {"operator"};
+  member_.UpdateJson(kPpc, web);
+  After(5s);
+  hub_.DeleteJson(kPodPlacementWorks, kWork);
+  After(5s);
+  EXPECT_EQ(Answer(), "Progressing Deleting");
+  web = *Member(kPpc, {"ns", "web"});
+  web["metadata"]["finalizers"] = Json::array();
+  member_.UpdateJson(kPpc, web);
+  After(5s);
+  EXPECT_EQ(Answer(), "no work");
+  EXPECT_FALSE(Member(kCppc, kConfig));
+  EXPECT_EQ(refused, 0);
+
+  // One that leaves the work.
+  member_.CreateJson(kPpc, Ppc("foreign"));
+  CreateWork({Config(), Ppc("web")});
+  ChangeWork({{"hash", "h2"}, {"objects", {Ppc("web")}}});
+  EXPECT_EQ(Answer(), "Progressing Progressing h2") << "web is not Available yet";
+  EXPECT_TRUE(Member(kCppc, kConfig));
+  SetAvailable(kPpc, {"ns", "web"});
+  After(5s);
+  EXPECT_EQ(Answer(), "Progressing Deleting h2");
+  EXPECT_GT(refused, 0);
+  hub_.DeleteJson(kPodPlacementWorks, kWork);
+  After(5s);
+  EXPECT_EQ(Answer(), "Progressing Deleting h2") << "foreign is still there";
+  member_.DeleteJson(kPpc, {"ns", "foreign"});
+  After(15s);
+  EXPECT_EQ(Answer(), "no work");
+  EXPECT_FALSE(Member(kCppc, kConfig));
+  member_.BeforeEach({});
+}
+
 TEST_F(AgentTest, DeletedWithoutItsObjects) {
   CreateWork({Config()}, {{"deletionPolicy", "Orphan"}});
   hub_.DeleteJson(kPodPlacementWorks, kWork);

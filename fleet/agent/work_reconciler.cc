@@ -31,6 +31,12 @@ bool IsRefusal(const Error& error) {
 
 std::string Text(const Error& error) { return kube::OneLine(error.message()); }
 
+bool IsIn(const std::vector<WorkObject>& objects, const WorkObject& object) {
+  return std::any_of(objects.begin(), objects.end(), [&](const WorkObject& other) {
+    return other.resource.kind == object.resource.kind && other.key == object.key;
+  });
+}
+
 }  // namespace
 
 Async<Outcome> WorkReconciler::Reconcile(kube::Request request) {
@@ -74,9 +80,13 @@ Async<Outcome> WorkReconciler::Reconcile(kube::Request request) {
   }
   bool failed = std::any_of(problems.begin(), problems.end(),
                             [](const WorkProblem& problem) { return problem.failed; });
+  bool deleting = std::any_of(problems.begin(), problems.end(), [](const WorkProblem& problem) {
+    return problem.reason == kDeleting;
+  });
   Result<> answered = co_await Answer(*work, generation, std::move(problems));
   if (retry) co_return *retry;
   if (!answered) co_return answered.error();
+  if (deleting) co_return Outcome::After(kDeletingDelay);
   if (failed) co_return Outcome::After(kLookAgain);
   co_return Outcome::Done();
 }
@@ -107,16 +117,9 @@ Async<std::vector<WorkProblem>> WorkReconciler::Apply(const PodPlacementWork& wo
   }
 
   // Prune.
-  Result<std::vector<WorkObject>> owned = co_await Owned(work.uid);
-  if (!owned) co_return owned.error();
-  for (const WorkObject& object : *owned) {
-    bool still_wanted = std::any_of(wanted.begin(), wanted.end(), [&](const WorkObject& other) {
-      return other.resource.kind == object.resource.kind && other.key == object.key;
-    });
-    if (still_wanted) continue;
-    Result<> deleted = co_await Delete(object, log);
-    if (!deleted) co_return deleted.error();
-  }
+  Result<std::optional<WorkProblem>> left = co_await DeleteOwned(work, wanted, log);
+  if (!left) co_return left.error();
+  if (*left) problems.push_back(std::move(**left));
   co_return problems;
 }
 
@@ -185,52 +188,80 @@ Async<WorkProblem> WorkReconciler::ProblemOf(Error refused, const WorkObject& ob
 Async<Outcome> WorkReconciler::Remove(const PodPlacementWork& work, const Unstructured& stored,
                                       const std::string& log) {
   if (!work.has_finalizer) co_return Outcome::Done();
-  Result<std::vector<WorkObject>> owned = co_await Owned(work.uid);
-  if (!owned) co_return owned.error();
-  bool orphan = work.spec.deletion_policy == DeletionPolicy::kOrphan;
-  for (const WorkObject& object : *owned) {
-    Result<> done;
-    if (orphan) {
-      done = co_await Orphan(object, log);
-    } else {
-      done = co_await Delete(object, log);
+  if (work.spec.deletion_policy == DeletionPolicy::kOrphan) {
+    Result<> orphaned = co_await OrphanOwned(work, log);
+    if (!orphaned) co_return orphaned.error();
+  } else {
+    std::vector<WorkObject> none;
+    Result<std::optional<WorkProblem>> left = co_await DeleteOwned(work, none, log);
+    if (!left) co_return left.error();
+    if (*left) {
+      std::vector<WorkProblem> waits;
+      waits.push_back(std::move(**left));
+      int64_t generation = kube::IntAt(stored.body(), "metadata.generation");
+      Result<> answered = co_await Answer(work, generation, std::move(waits));
+      if (!answered) co_return answered.error();
+      co_return Outcome::After(kDeletingDelay);
     }
-    if (!done) co_return done.error();
-  }
-  if (!orphan && !owned->empty()) {
-    // An object may have finalizers: the operator removes its parts in order.
-    owned = co_await Owned(work.uid);
-    if (!owned) co_return owned.error();
-  }
-  if (!orphan && !owned->empty()) {
-    std::vector<WorkProblem> waits;
-    waits.push_back({std::string(kDeleting), owned->front().Name() + " is being deleted", false});
-    int64_t generation = kube::IntAt(stored.body(), "metadata.generation");
-    Result<> answered = co_await Answer(work, generation, std::move(waits));
-    if (!answered) co_return answered.error();
-    co_return Outcome::After(kLookAgain);
   }
   Result<> released = co_await SetFinalizer(work, stored, false);
   if (!released && !IsNotFound(released)) co_return released.error();
   co_return Outcome::Done();
 }
 
-Async<std::vector<WorkObject>> WorkReconciler::Owned(std::string uid) {
+Async<std::vector<WorkObject>> WorkReconciler::Owned(const kube::Resource& kind, std::string uid) {
   std::vector<WorkObject> owned;
-  for (const kube::Resource& resource : AppliedKinds()) {
-    kube::ListOptions options;
-    options.label_selector = std::string(kWorkUidLabel) + "=" + uid;
-    Result<kube::TypedList<Unstructured>> list =
-        co_await kube::ListObjects(member_, resource, std::move(options));
-    if (IsNotFound(list)) continue;  // the kind does not exist
-    if (!list) co_return list.error().Prefix("list " + std::string(resource.plural));
-    for (Unstructured& item : list->items) {
-      // The selector is checked again: what is deleted must be this work's.
-      if (WorkUidOf(item.body()) != uid) continue;
-      owned.push_back({resource, kube::KeyOf(item), item.body()});
-    }
+  kube::ListOptions options;
+  options.label_selector = std::string(kWorkUidLabel) + "=" + uid;
+  Result<kube::TypedList<Unstructured>> list =
+      co_await kube::ListObjects(member_, kind, std::move(options));
+  if (IsNotFound(list)) co_return owned;  // the kind does not exist
+  if (!list) co_return list.error().Prefix("list " + std::string(kind.plural));
+  for (Unstructured& item : list->items) {
+    // The selector is checked again: what is deleted must be this work's.
+    if (WorkUidOf(item.body()) != uid) continue;
+    owned.push_back({kind, kube::KeyOf(item), item.body()});
   }
   co_return owned;
+}
+
+Async<std::optional<WorkProblem>> WorkReconciler::DeleteOwned(const PodPlacementWork& work,
+                                                              const std::vector<WorkObject>& wanted,
+                                                              const std::string& log) {
+  const std::vector<kube::Resource>& kinds = AppliedKinds();
+  for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) {
+    Result<std::vector<WorkObject>> owned = co_await Owned(*kind, work.uid);
+    if (!owned) co_return owned.error();
+    std::erase_if(*owned, [&](const WorkObject& object) { return IsIn(wanted, object); });
+    for (const WorkObject& object : *owned) {
+      Result<> deleted = co_await Delete(object, log);
+      if (deleted) continue;
+      if (!IsRefusal(deleted.error())) co_return deleted.error();
+      co_return WorkProblem{std::string(kDeleting), Text(deleted.error()), false};
+    }
+    if (owned->empty()) continue;
+
+    // An object may have finalizers: the operator removes its parts in order.
+    owned = co_await Owned(*kind, work.uid);
+    if (!owned) co_return owned.error();
+    std::erase_if(*owned, [&](const WorkObject& object) { return IsIn(wanted, object); });
+    if (owned->empty()) continue;
+    std::string text = owned->front().Name() + " is being deleted";
+    co_return WorkProblem{std::string(kDeleting), std::move(text), false};
+  }
+  co_return std::optional<WorkProblem>();
+}
+
+Async<> WorkReconciler::OrphanOwned(const PodPlacementWork& work, const std::string& log) {
+  for (const kube::Resource& kind : AppliedKinds()) {
+    Result<std::vector<WorkObject>> owned = co_await Owned(kind, work.uid);
+    if (!owned) co_return owned.error();
+    for (const WorkObject& object : *owned) {
+      Result<> done = co_await Orphan(object, log);
+      if (!done) co_return done.error();
+    }
+  }
+  co_return Ok();
 }
 
 Async<> WorkReconciler::Delete(const WorkObject& object, const std::string& log) {

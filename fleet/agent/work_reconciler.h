@@ -28,6 +28,8 @@ class WorkReconciler final : public kube::Reconciler {
   // A work that has failed is looked at again after this time, as an object that is in its way is
   // not watched.
   static constexpr std::chrono::seconds kLookAgain{60};
+  // While objects are being deleted, or the cluster's operator refuses their deletion.
+  static constexpr std::chrono::seconds kDeletingDelay{10};
 
   // All outlive this. `works`: those of this cluster's namespace on the hub.
   WorkReconciler(kube::Client& hub, kube::Client& member,
@@ -52,9 +54,16 @@ class WorkReconciler final : public kube::Reconciler {
   // `stored` is what `work` was read from.
   kube::Async<kube::Outcome> Remove(const PodPlacementWork& work, const kube::Unstructured& stored,
                                     const std::string& log);
-  // The objects that the work with this uid applied. Empty where the kinds do not exist.
-  kube::Async<std::vector<WorkObject>> Owned(std::string uid);
+  // The objects of a kind that the work with this uid applied. Empty where the kind does not exist.
+  kube::Async<std::vector<WorkObject>> Owned(const kube::Resource& kind, std::string uid);
+  // Deletes the objects of `work` that are not `wanted`. The PodPlacementConfigs go first: the
+  // operator refuses to delete the ClusterPodPlacementConfig while any exists. Returns why an
+  // object is still there.
+  kube::Async<std::optional<WorkProblem>> DeleteOwned(const PodPlacementWork& work,
+                                                      const std::vector<WorkObject>& wanted,
+                                                      const std::string& log);
   kube::Async<> Delete(const WorkObject& object, const std::string& log);
+  kube::Async<> OrphanOwned(const PodPlacementWork& work, const std::string& log);
   // Removes the marks, so that the object is nobody's.
   kube::Async<> Orphan(const WorkObject& object, const std::string& log);
   kube::Async<> SetFinalizer(const PodPlacementWork& work, const kube::Unstructured& stored,

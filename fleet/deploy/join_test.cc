@@ -267,6 +267,22 @@ TEST_F(LeaveTest, DeletesWhatIsRolledOutIfAsked) {
   EXPECT_FALSE(member_.GetJson(kPpc, {"team", "web"}));
 }
 
+// The operator refuses to delete the ClusterPodPlacementConfig while PodPlacementConfigs exist.
+TEST_F(LeaveTest, DeletesTheClusterConfigLast) {
+  const Resource& cppc = AppliedKinds().front();
+  Json applied = Object(cppc, "", "cluster");
+  applied["metadata"]["labels"][std::string(kWorkUidLabel)] = "uid";
+  member_.CreateJson(cppc, applied);
+  bool web_is_gone = false;
+  member_.BeforeEach([&](const std::string& call) {
+    if (!call.starts_with("DELETE ") || !call.ends_with("/cluster")) return;
+    web_is_gone = !member_.GetJson(kPpc, {"team", "web"});
+  });
+  ASSERT_THAT(RunLeave(true), kube::IsOk());
+  EXPECT_TRUE(web_is_gone);
+  EXPECT_FALSE(member_.GetJson(cppc, {"", "cluster"}));
+}
+
 TEST_F(LeaveTest, TheAgentEndsBeforeTheHubForgetsTheCluster) {
   bool agent_is_gone = false;
   hub_.api.BeforeEach([&](const std::string& call) {

@@ -90,19 +90,38 @@ Async<> EndAccess(Client& hub, std::string cluster) {
   co_return Ok();
 }
 
-// What the agent has applied in the member.
-Async<> DeleteApplied(Client& member) {
-  for (const Resource& resource : AppliedKinds()) {
+// What the agent has applied of a kind.
+Async<> DeleteApplied(Client& member, Clock& clock, const Resource& kind, TimePoint deadline) {
+  while (true) {
     kube::ListOptions options;
     options.label_selector = std::string(kWorkUidLabel);
-    auto applied = co_await kube::ListObjects(member, resource, std::move(options));
-    if (IsNotFound(applied)) continue;
+    auto applied = co_await kube::ListObjects(member, kind, std::move(options));
+    if (IsNotFound(applied)) co_return Ok();
     if (!applied) co_return applied.error();
+    if (applied->items.empty()) co_return Ok();
     for (const Unstructured& object : applied->items) {
+      if (object.metadata().has_deletion_timestamp()) continue;
       ObjectKey key = kube::KeyOf(object);
-      Result<> deleted = co_await Delete(member, resource, std::move(key));
+      Result<> deleted = co_await Delete(member, kind, std::move(key));
       if (!deleted) co_return deleted.error();
     }
+    if (clock.Now() >= deadline) {
+      co_return Error::DeadlineExceeded(std::string(kind.kind) + " " +
+                                        kube::KeyOf(applied->items.front()).ToString() +
+                                        " is not deleted");
+    }
+    Result<> slept = co_await clock.Sleep(kPollEvery);
+    if (!slept) co_return slept.error();
+  }
+}
+
+// The PodPlacementConfigs first: the operator refuses to delete the ClusterPodPlacementConfig while
+// any exists.
+Async<> DeleteAllApplied(Client& member, Clock& clock, TimePoint deadline) {
+  const std::vector<Resource>& kinds = AppliedKinds();
+  for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) {
+    Result<> deleted = co_await DeleteApplied(member, clock, *kind, deadline);
+    if (!deleted) co_return deleted.error();
   }
   co_return Ok();
 }
@@ -123,7 +142,7 @@ Async<> Leave(Client& hub, Client& member, Clock& clock, LeaveOptions options) {
       co_await deploy::Uninstall(member, clock, std::move(options.agent), deadline);
   if (!uninstalled) co_return uninstalled.error();
   if (options.delete_objects) {
-    Result<> withdrawn = co_await DeleteApplied(member);
+    Result<> withdrawn = co_await DeleteAllApplied(member, clock, deadline);
     if (!withdrawn) co_return withdrawn.error();
   }
 

@@ -10,7 +10,7 @@
 DEFINE_string(name, "", "The name of the member on the hub. Required.");
 DEFINE_string(hub_kubeconfig, "",
               "Path of a kubeconfig file of the hub; empty: as for --kubeconfig.");
-DEFINE_string(hub_context, "", "Context of the hub in that file; empty: its current context.");
+DEFINE_string(hub, "", "Context of the hub in that file; empty: its current context.");
 DEFINE_string(hub_namespace, fleet::kHubNamespace, "Namespace of the hub's Deployment.");
 
 namespace fleet {
@@ -23,10 +23,9 @@ kube::Result<std::string> MemberName() {
 }
 
 kube::Result<kube::ClientConfig> HubConfig() {
-  if (FLAGS_hub_kubeconfig.empty() && FLAGS_hub_context.empty())
-    return Error::Invalid("--hub-context or --hub-kubeconfig is required");
-  auto config =
-      kube::LoadKubeconfig(deploy::KubeconfigPath(FLAGS_hub_kubeconfig), FLAGS_hub_context);
+  if (FLAGS_hub_kubeconfig.empty() && FLAGS_hub.empty())
+    return Error::Invalid("--hub or --hub-kubeconfig is required");
+  auto config = kube::LoadKubeconfig(deploy::KubeconfigPath(FLAGS_hub_kubeconfig), FLAGS_hub);
   if (!config) return config.error().Prefix("the hub's kubeconfig");
   return config;
 }

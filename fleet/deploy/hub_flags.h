@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The flags of the tools that work on a member and its hub: --name of the member, and
-// --hub-kubeconfig, --hub-context and --hub-namespace. The member is that of cluster_flags.h.
+// --hub-kubeconfig, --hub and --hub-namespace. The member is that of cluster_flags.h.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace fleet {
 // Errors: kInvalid without --name.
 kube::Result<std::string> MemberName();
 
-// kInvalid without --hub-kubeconfig and --hub-context: the hub is never guessed.
+// kInvalid without --hub-kubeconfig and --hub: the hub is never guessed.
 kube::Result<kube::ClientConfig> HubConfig();
 
 // The namespace of the hub's Deployment.

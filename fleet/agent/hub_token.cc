@@ -66,11 +66,8 @@ Json TokenPatch(const HubToken& token) {
 }
 
 std::optional<WallTime> RenewAfter(const Json& secret, WallTime now) {
-  const Json* annotations = kube::Find(secret, "metadata.annotations");
-  if (annotations == nullptr || !annotations->is_object()) return std::nullopt;
-  auto found = annotations->find(kRenewAfterAnnotation);
-  if (found == annotations->end() || !found->is_string()) return std::nullopt;
-  std::optional<WallTime> time = ParseBoundedTime(found->get<std::string>());
+  std::optional<WallTime> time =
+      ParseBoundedTime(MetadataString(secret, "metadata.annotations", kRenewAfterAnnotation));
   if (!time || *time > now + kMaxTokenUse) return std::nullopt;
   return *time;
 }

@@ -9,6 +9,7 @@
 #include "api/field_error.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "fleet/api/reading.h"
 #include "kube/base/utf8.h"
 #include "kube/types/object_name.h"
 
@@ -111,10 +112,7 @@ WorkObjects ObjectsOf(const PodPlacementWork& work) {
 }
 
 std::string WorkUidOf(const Json& stored) {
-  const Json* labels = kube::Find(stored, "metadata.labels");
-  if (labels == nullptr || !labels->is_object()) return "";
-  auto found = labels->find(std::string(kWorkUidLabel));
-  return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
+  return MetadataString(stored, "metadata.labels", kWorkUidLabel);
 }
 
 WorkAction ActionFor(const WorkObject& object, const Json* stored, const PodPlacementWork& work,
@@ -130,9 +128,7 @@ WorkAction ActionFor(const WorkObject& object, const Json* stored, const PodPlac
 std::string ConflictMessage(const WorkObject& object, const Json& stored) {
   if (WorkUidOf(stored).empty())
     return object.Name() + " exists and was not applied by a FleetPodPlacement";
-  Json annotations = StringsAt(stored, "metadata.annotations");
-  auto name = annotations.find(std::string(kWorkAnnotation));
-  std::string owner = name == annotations.end() ? "" : name->get<std::string>();
+  std::string owner = MetadataString(stored, "metadata.annotations", kWorkAnnotation);
   return object.Name() + " belongs to another PodPlacementWork, \"" +
          Cut(owner, kMaxOwnerInMessage) + "\"";
 }

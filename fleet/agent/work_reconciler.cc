@@ -209,7 +209,8 @@ Async<Outcome> WorkReconciler::Remove(const PodPlacementWork& work, const Unstru
   co_return Outcome::Done();
 }
 
-Async<std::vector<WorkObject>> WorkReconciler::Owned(const kube::Resource& kind, std::string uid) {
+Async<std::vector<WorkObject>> WorkReconciler::Owned(const kube::Resource& kind, std::string uid,
+                                                     const std::vector<WorkObject>& except) {
   std::vector<WorkObject> owned;
   kube::ListOptions options;
   options.label_selector = std::string(kWorkUidLabel) + "=" + uid;
@@ -220,7 +221,8 @@ Async<std::vector<WorkObject>> WorkReconciler::Owned(const kube::Resource& kind,
   for (Unstructured& item : list->items) {
     // The selector is checked again: what is deleted must be this work's.
     if (WorkUidOf(item.body()) != uid) continue;
-    owned.push_back({kind, kube::KeyOf(item), item.body()});
+    WorkObject object{kind, kube::KeyOf(item), item.body()};
+    if (!IsIn(except, object)) owned.push_back(std::move(object));
   }
   co_return owned;
 }
@@ -230,9 +232,8 @@ Async<std::optional<WorkProblem>> WorkReconciler::DeleteOwned(const PodPlacement
                                                               const std::string& log) {
   const std::vector<kube::Resource>& kinds = AppliedKinds();
   for (auto kind = kinds.rbegin(); kind != kinds.rend(); ++kind) {
-    Result<std::vector<WorkObject>> owned = co_await Owned(*kind, work.uid);
+    Result<std::vector<WorkObject>> owned = co_await Owned(*kind, work.uid, wanted);
     if (!owned) co_return owned.error();
-    std::erase_if(*owned, [&](const WorkObject& object) { return IsIn(wanted, object); });
     for (const WorkObject& object : *owned) {
       Result<> deleted = co_await Delete(object, log);
       if (deleted) continue;
@@ -242,9 +243,8 @@ Async<std::optional<WorkProblem>> WorkReconciler::DeleteOwned(const PodPlacement
     if (owned->empty()) continue;
 
     // An object may have finalizers: the operator removes its parts in order.
-    owned = co_await Owned(*kind, work.uid);
+    owned = co_await Owned(*kind, work.uid, wanted);
     if (!owned) co_return owned.error();
-    std::erase_if(*owned, [&](const WorkObject& object) { return IsIn(wanted, object); });
     if (owned->empty()) continue;
     std::string text = owned->front().Name() + " is being deleted";
     co_return WorkProblem{std::string(kDeleting), std::move(text), false};
@@ -253,8 +253,9 @@ Async<std::optional<WorkProblem>> WorkReconciler::DeleteOwned(const PodPlacement
 }
 
 Async<> WorkReconciler::OrphanOwned(const PodPlacementWork& work, const std::string& log) {
+  const std::vector<WorkObject> none;
   for (const kube::Resource& kind : AppliedKinds()) {
-    Result<std::vector<WorkObject>> owned = co_await Owned(kind, work.uid);
+    Result<std::vector<WorkObject>> owned = co_await Owned(kind, work.uid, none);
     if (!owned) co_return owned.error();
     for (const WorkObject& object : *owned) {
       Result<> done = co_await Orphan(object, log);

@@ -54,8 +54,10 @@ class WorkReconciler final : public kube::Reconciler {
   // `stored` is what `work` was read from.
   kube::Async<kube::Outcome> Remove(const PodPlacementWork& work, const kube::Unstructured& stored,
                                     const std::string& log);
-  // The objects of a kind that the work with this uid applied. Empty where the kind does not exist.
-  kube::Async<std::vector<WorkObject>> Owned(const kube::Resource& kind, std::string uid);
+  // The objects of a kind that the work with this uid applied, besides `except`. Empty where the
+  // kind does not exist.
+  kube::Async<std::vector<WorkObject>> Owned(const kube::Resource& kind, std::string uid,
+                                             const std::vector<WorkObject>& except);
   // Deletes the objects of `work` that are not `wanted`. The PodPlacementConfigs go first: the
   // operator refuses to delete the ClusterPodPlacementConfig while any exists. Returns why an
   // object is still there.

@@ -40,12 +40,6 @@ PodPlacementWorkSpec ReadSpec(JsonReader& reader) {
   return spec;
 }
 
-bool HasFinalizer(const Json& json, std::string_view finalizer) {
-  const Json* list = kube::Find(json, "metadata.finalizers");
-  return list != nullptr && list->is_array() &&
-         std::find(list->begin(), list->end(), Json(std::string(finalizer))) != list->end();
-}
-
 }  // namespace
 
 PodPlacementWork WorkWithMetadataOf(const Json& json, std::string_view finalizer) {

@@ -127,6 +127,12 @@ std::string MetadataString(const Json& object, std::string_view map, std::string
   return found != strings.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
+bool HasFinalizer(const Json& object, std::string_view finalizer) {
+  const Json& finalizers = ListOrEmpty(object, "metadata.finalizers");
+  return std::find(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))) !=
+         finalizers.end();
+}
+
 bool IsDeleting(const Json& object) {
   const Json* time = kube::Find(object, "metadata.deletionTimestamp");
   return time != nullptr && !time->is_null();

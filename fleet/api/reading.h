@@ -48,6 +48,8 @@ std::map<std::string, std::string> ReadLabels(const kube::Json& object, size_t m
 // "metadata.annotations".
 std::string MetadataString(const kube::Json& object, std::string_view map, std::string_view key);
 
+bool HasFinalizer(const kube::Json& object, std::string_view finalizer);
+
 // metadata.deletionTimestamp is set.
 bool IsDeleting(const kube::Json& object);
 

@@ -13,18 +13,6 @@ using Verdict = kube::AccessVerdict;
 
 constexpr std::chrono::seconds kTimeout{5};
 
-// Ends a review whatever happens to the coroutine that runs it.
-class Running {
- public:
-  explicit Running(kube::ReviewLimiter& limiter) : limiter_(limiter) {}
-  Running(const Running&) = delete;
-  Running& operator=(const Running&) = delete;
-  ~Running() { limiter_.End(); }
-
- private:
-  kube::ReviewLimiter& limiter_;
-};
-
 }  // namespace
 
 DebugAccess::DebugAccess(kube::Client& client, kube::Clock& clock, kube::ReviewLimits limits)
@@ -37,8 +25,8 @@ boost::asio::awaitable<Verdict> DebugAccess::Check(std::string authorization, st
     co_return Verdict{401, "the token is too long"};
   std::string token = kube::BearerTokenOf(authorization);
   if (token.empty()) co_return Verdict{401, "a header Authorization: Bearer TOKEN is required"};
-  if (!limiter_.Start()) co_return Verdict{500, "too many requests: repeat this one later"};
-  Running running(limiter_);
+  kube::ReviewLimiter::Slot slot = limiter_.Start();
+  if (!slot) co_return Verdict{500, "too many requests: repeat this one later"};
   kube::AskedAccess asked{.text = verb + " Placement " + placement.ToString()};
   asked.attributes["resourceAttributes"] = {{"verb", verb},
                                             {"group", std::string(kPlacements.group)},

@@ -5,6 +5,7 @@
 
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/names.h"
+#include "fleet/api/reading.h"
 
 namespace fleet {
 namespace {
@@ -66,11 +67,8 @@ std::optional<std::string> RefusedName(std::string_view cluster, std::string_vie
 }
 
 bool IsClusterNamespace(const Json& ns) {
-  const Json* labels = kube::Find(ns, "metadata.labels");
-  if (labels == nullptr || !labels->is_object()) return false;
-  auto label = labels->find(std::string(kClusterNameLabel));
   std::string name = kube::StringAt(ns, "metadata.name");
-  return label != labels->end() && !name.empty() && *label == Json(name);
+  return !name.empty() && MetadataString(ns, "metadata.labels", kClusterNameLabel) == name;
 }
 
 Json ClusterNamespace(std::string_view cluster) {

@@ -109,7 +109,7 @@ Async<bool> ClusterAccess::Withdraw(std::string cluster) {
   ObjectKey key{"", cluster};
   std::optional<Unstructured> ns = namespaces_.Get(key);
   if (!ns || !IsClusterNamespace(ns->body())) co_return true;
-  co_return co_await DeleteWorks(cluster, true);
+  co_return co_await DeleteWorks(cluster, /*with_agent=*/true);
 }
 
 Async<bool> ClusterAccess::Clear(std::string cluster) {
@@ -119,7 +119,7 @@ Async<bool> ClusterAccess::Clear(std::string cluster) {
   if (!ns) co_return ns.error().Prefix("read the namespace");
   if (!IsClusterNamespace(ns->body())) co_return true;
 
-  Result<bool> empty = co_await DeleteWorks(cluster, false);
+  Result<bool> empty = co_await DeleteWorks(cluster, /*with_agent=*/false);
   if (!empty) co_return empty.error();
   if (!*empty) co_return false;
 

@@ -132,12 +132,6 @@ std::optional<Json> StatusPatch(const Json& cluster, const MemberFacts& facts, W
   return patch;
 }
 
-bool HasFinalizer(const Json& object, std::string_view finalizer) {
-  const Json& finalizers = ListOrEmpty(object, "metadata.finalizers");
-  return std::find(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))) !=
-         finalizers.end();
-}
-
 Json WithoutFinalizer(const Json& object, std::string_view finalizer) {
   Json patch = Guarded(object);
   Json finalizers = ListOrEmpty(object, "metadata.finalizers");

@@ -55,7 +55,6 @@ std::optional<kube::Json> ObjectPatch(const kube::Json& cluster, bool gives_acce
 std::optional<kube::Json> StatusPatch(const kube::Json& cluster, const MemberFacts& facts,
                                       kube::WallTime now);
 
-bool HasFinalizer(const kube::Json& object, std::string_view finalizer);
 // A patch that removes the finalizer, guarded by the resourceVersion.
 kube::Json WithoutFinalizer(const kube::Json& object, std::string_view finalizer);
 

@@ -6,6 +6,8 @@
 #include <chrono>
 #include <string>
 
+#include "fleet/api/reading.h"
+
 namespace fleet {
 namespace {
 

@@ -16,6 +16,7 @@
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/names.h"
 #include "fleet/api/pod_placement_work.h"
+#include "fleet/api/reading.h"
 #include "fleet/membership/access_watch.h"
 #include "fleet/membership/agent_access.h"
 #include "fleet/membership/cluster_access.h"

@@ -29,14 +29,12 @@ struct MetricsAccess::Review {
 // Ends a review whatever happens to the coroutine that runs it.
 class MetricsAccess::Round {
  public:
-  Round(MetricsAccess& access, std::string hash, bool unknown)
-      : access_(access), hash_(std::move(hash)), unknown_(unknown) {
+  Round(MetricsAccess& access, std::string hash) : access_(access), hash_(std::move(hash)) {
     access_.in_flight_[hash_] = review_;
   }
   Round(const Round&) = delete;
   Round& operator=(const Round&) = delete;
   ~Round() {
-    if (unknown_) access_.unknown_.End();
     access_.in_flight_.erase(hash_);
     if (!review_->verdict) review_->verdict = Verdict{503, "this process is stopping"};
     review_->done.NotifyAll();
@@ -50,7 +48,6 @@ class MetricsAccess::Round {
  private:
   MetricsAccess& access_;
   std::string hash_;
-  bool unknown_;
   std::shared_ptr<Review> review_ = std::make_shared<Review>();
 };
 
@@ -89,9 +86,10 @@ asio::awaitable<MetricsAccess::Verdict> MetricsAccess::Check(std::string authori
   }
 
   // Ask.
-  if (unknown && !unknown_.Start())
-    co_return Verdict{503, "too many unknown tokens: try again later"};
-  Round round(*this, hash, unknown);
+  ReviewLimiter::Slot slot;
+  if (unknown) slot = unknown_.Start();
+  if (unknown && !slot) co_return Verdict{503, "too many unknown tokens: try again later"};
+  Round round(*this, hash);
   AskedAccess asked{.text = "get the non-resource URL /metrics"};
   asked.attributes["nonResourceAttributes"] = {{"path", "/metrics"}, {"verb", "get"}};
   Verdict verdict =

@@ -72,15 +72,15 @@ asio::awaitable<AccessVerdict> ReviewToken(Client& client, Clock& clock, std::st
 ReviewLimiter::ReviewLimiter(Clock& clock, ReviewLimits limits)
     : clock_(clock), limits_(limits), allowance_(limits.burst), refilled_(clock.Now()) {}
 
-bool ReviewLimiter::Start() {
+ReviewLimiter::Slot ReviewLimiter::Start() {
   TimePoint now = clock_.Now();
   double seconds = std::chrono::duration<double>(now - refilled_).count();
   allowance_ = std::min(limits_.burst, allowance_ + seconds * limits_.per_second);
   refilled_ = now;
-  if (running_ >= limits_.at_a_time || allowance_ < 1) return false;
+  if (running_ >= limits_.at_a_time || allowance_ < 1) return nullptr;
   allowance_ -= 1;
   ++running_;
-  return true;
+  return Slot(&running_);
 }
 
 }  // namespace kube

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <chrono>
+#include <memory>
 #include <string>
 
 #include "kube/base/async.h"
@@ -50,12 +51,17 @@ struct ReviewLimits {
 
 class ReviewLimiter {
  public:
-  // `clock` outlives this object.
+  struct End {
+    void operator()(int* running) const { --*running; }
+  };
+  // A review that runs; it ends with the slot.
+  using Slot = std::unique_ptr<int, End>;
+
+  // `clock` outlives this object, and this object its slots.
   ReviewLimiter(Clock& clock, ReviewLimits limits);
 
-  // True if a review may start now; then End() must follow.
-  bool Start();
-  void End() { --running_; }
+  // Empty if no review may start now.
+  Slot Start();
 
  private:
   Clock& clock_;

@@ -118,8 +118,8 @@ inline constexpr std::string_view kPolicyWebhookName = "pod-placement-policy-web
 inline constexpr std::string_view kPolicyWebhookConfigurationName = "multiarch-scheduling-policies";
 inline constexpr std::string_view kPoliciesPath = "/policies";
 // The operator asks by a dry run whether the API server calls the webhook as last configured
-// (operator/policies/): an object with this label comes back with the annotation, whose value is
-// the rest of the path.
+// (scheduling-policies/operator/): an object with this label comes back with the annotation, whose
+// value is the rest of the path.
 inline constexpr std::string_view kPolicyProbePathPrefix = "/policies/probe/";
 inline constexpr std::string_view kPolicyProbeLabel = "multiarch.openshift.io/policy-probe";
 inline constexpr std::string_view kPolicyProbeAnnotation = "multiarch.openshift.io/policy-probe";

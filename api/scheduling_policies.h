@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin schedulingPolicies of the ClusterPodPlacementConfig: applies PodSchedulingPolicies and
-// ClusterPodSchedulingPolicies (policy/) to new pods and to the pod templates of workloads.
+// ClusterPodSchedulingPolicies (scheduling-policies/) to new pods and to the pod templates of
+// workloads.
 #pragma once
 
 #include <array>

@@ -39,17 +39,17 @@ ALLOWED = {
     "api": {"kube"},
     "deploy": {"kube", "api"},
     "placement": {"kube", "api"},
-    "policy": {"kube", "api", "placement"},
+    "scheduling-policies": {"kube", "api", "placement", "operator", "e2e", "benchmarks"},
     "watches": {"kube", "api"},
     "rules": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
-    "webhook": {"kube", "api", "placement", "policy"},
+    "webhook": {"kube", "api", "placement", "scheduling-policies"},
     "shard": {"kube", "api", "placement", "rules", "watches"},
     "cluster-controller": {
-        "kube", "api", "placement", "policy", "rules", "watches", "inspection"
+        "kube", "api", "placement", "scheduling-policies", "rules", "watches", "inspection"
     },
     "operator": {
-        "kube", "api", "placement", "policy", "watches", "inspection", "deploy"
+        "kube", "api", "placement", "scheduling-policies", "watches", "inspection", "deploy"
     },
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},

@@ -10,7 +10,6 @@
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
-#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
@@ -34,6 +33,7 @@
 #include "kube/types/coordination.pb.h"
 #include "kube/types/core.pb.h"
 #include "rules/asker.h"
+#include "scheduling-policies/cluster-controller/missed_policies.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {

@@ -22,7 +22,6 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/known_pods.h"
-#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
@@ -38,6 +37,7 @@
 #include "kube/types/resource.h"
 #include "placement/release.h"
 #include "rules/asker.h"
+#include "scheduling-policies/cluster-controller/missed_policies.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {

@@ -10,7 +10,6 @@
 #include "api/names.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
-#include "cluster-controller/missed_policies.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_inspector.h"
@@ -24,9 +23,10 @@
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
 #include "placement/requirement.h"
-#include "policy/scheduling_policy.h"
 #include "rules/asker.h"
 #include "rules/testing/fake_rule_policy.h"
+#include "scheduling-policies/cluster-controller/missed_policies.h"
+#include "scheduling-policies/scheduling_policy.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {

@@ -15,11 +15,11 @@
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
-#include "operator/policies/policy_objects.h"
 #include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
 #include "placement/gate.h"
+#include "scheduling-policies/operator/policy_objects.h"
 
 namespace operator_ {
 namespace {

@@ -26,12 +26,12 @@
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/pacer.h"
-#include "operator/policies/policy_reconciler.h"
-#include "operator/policies/policy_store.h"
 #include "operator/shard_reconciler.h"
 #include "operator/status/operand_metrics.h"
 #include "operator/upgrade_queue.h"
 #include "operator/webhooks/own_webhooks_reconciler.h"
+#include "scheduling-policies/operator/policy_reconciler.h"
+#include "scheduling-policies/operator/policy_store.h"
 
 namespace operator_ {
 

@@ -40,7 +40,7 @@
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/own_namespace_teardown.h"
 #include "operator/webhooks/config_webhooks.h"
-#include "operator/webhooks/policy_webhooks.h"
+#include "scheduling-policies/operator/policy_webhooks.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"

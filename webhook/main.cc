@@ -28,8 +28,8 @@
 #include "kube/server/metrics_server.h"
 #include "kube/server/ops_server.h"
 #include "kube/types/object_name.h"
-#include "policy/webhook/policy_replica.h"
-#include "policy/webhook/policy_webhook.h"
+#include "scheduling-policies/webhook/policy_replica.h"
+#include "scheduling-policies/webhook/policy_webhook.h"
 #include "webhook/gate_webhook.h"
 
 DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");

@@ -20,8 +20,8 @@
 #include "kube/testing/http_api_server.h"
 #include "kube/testing/subprocess.h"
 #include "kube/types/kinds.h"
-#include "policy/webhook/replica.h"
-#include "policy/webhook/testing/reviews.h"
+#include "scheduling-policies/webhook/replica.h"
+#include "scheduling-policies/webhook/testing/reviews.h"
 #include "webhook/golden.h"
 
 namespace webhook {

@@ -22,7 +22,7 @@
 #include "e2e/framework/rules.h"
 #include "e2e/framework/scene.h"
 #include "kube/client/typed.h"
-#include "policy/scheduling_policy.h"
+#include "scheduling-policies/scheduling_policy.h"
 
 namespace e2e {
 namespace {

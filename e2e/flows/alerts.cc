@@ -8,14 +8,14 @@
 #include <set>
 #include <sstream>
 
-#include "e2e/flows/policy_conditions.h"
 #include "e2e/framework/flow_fixture.h"
 #include "e2e/framework/quota.h"
 #include "e2e/monitoring/metrics_reader.h"
 #include "e2e/monitoring/prometheus.h"
 #include "e2e/monitoring/promql.h"
 #include "kube/client/typed.h"
-#include "policy/scheduling_policy.h"
+#include "scheduling-policies/flows/policy_conditions.h"
+#include "scheduling-policies/scheduling_policy.h"
 
 namespace e2e {
 namespace {

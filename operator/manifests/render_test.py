@@ -87,7 +87,7 @@ class RenderTest(unittest.TestCase):
         cls.folder = tempfile.mkdtemp(dir=os.environ.get("TEST_TMPDIR"))
         cls.addClassCleanup(shutil.rmtree, cls.folder)
         # kustomize does not follow the links of the runfiles to other folders.
-        for tree in ("operator/manifests", "api/crds", "policy/crds"):
+        for tree in ("operator/manifests", "api/crds", "scheduling-policies/crds"):
             shutil.copytree(tree, f"{cls.folder}/{tree}", symlinks=False)
 
     def kustomize(self, components=(), namespace=NAMESPACE):

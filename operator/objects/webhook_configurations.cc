@@ -9,7 +9,7 @@
 #include "operator/objects/metadata.h"
 #include "operator/objects/namespace_in.h"
 #include "operator/objects/pod_conditions.h"
-#include "policy/scheduling_policy.h"
+#include "scheduling-policies/scheduling_policy.h"
 
 namespace operator_ {
 namespace {

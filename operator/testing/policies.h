@@ -12,8 +12,8 @@
 #include "kube/client/typed.h"
 #include "kube/types/coordination.pb.h"
 #include "operator/testing/harness.h"
-#include "policy/scheduling_policy.h"
-#include "policy/webhook/replica.h"
+#include "scheduling-policies/scheduling_policy.h"
+#include "scheduling-policies/webhook/replica.h"
 
 namespace operator_ {
 

@@ -1,5 +1,5 @@
 {{- /* SPDX-License-Identifier: Apache-2.0 */ -}}
-{{- /* The chart has operator/manifests, api/crds and policy/crds. _manifests.tpl reads them. */ -}}
+{{- /* The chart has operator/manifests, api/crds and scheduling-policies/crds. _manifests.tpl reads them. */ -}}
 
 {{- /* objects: sets .state.objects to all objects, with the values but the namespace and images. */ -}}
 {{- define "placement.objects" -}}

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling-policies/make_up.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <random>
+
+#include "scheduling-policies/pod_json.h"
+#include "scheduling-policies/testing/words.h"
+
+namespace policy {
+namespace {
+
+using kube::Json;
+using kube::core::Pod;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+constexpr char kRequiredTerms[] =
+    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution";
+constexpr char kPreferredTerms[] =
+    "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution";
+
+// A gated pod with the node selector, node affinity, tolerations and scheduler of `spec`.
+Pod PodOf(const Json& spec) {
+  Pod pod;
+  kube::core::PodSpec& out = *pod.mutable_spec();
+  out.add_scheduling_gates()->set_name("a/b");
+  if (const Json* selector = kube::Find(spec, "nodeSelector")) {
+    for (const auto& [key, value] : selector->items()) (*out.mutable_node_selector())[key] = value;
+  }
+  out.set_scheduler_name(kube::StringAt(spec, "schedulerName"));
+  if (const Json* tolerations = kube::Find(spec, "tolerations")) {
+    for (const Json& toleration : *tolerations) FromJson(toleration, *out.add_tolerations());
+  }
+  std::string node = "affinity.nodeAffinity.";
+  if (const Json* terms = kube::Find(spec, node + kRequired + ".nodeSelectorTerms")) {
+    auto& required = *out.mutable_affinity()
+                          ->mutable_node_affinity()
+                          ->mutable_required_during_scheduling_ignored_during_execution();
+    for (const Json& term : *terms) FromJson(term, *required.add_node_selector_terms());
+  }
+  if (const Json* terms = kube::Find(spec, node + kPreferred)) {
+    for (const Json& term : *terms) {
+      FromJson(term, *out.mutable_affinity()
+                          ->mutable_node_affinity()
+                          ->add_preferred_during_scheduling_ignored_during_execution());
+    }
+  }
+  return pod;
+}
+
+std::vector<SchedulingPolicy> PoliciesOf(const std::vector<std::string>& words) {
+  std::vector<SchedulingPolicy> policies;
+  for (const std::string& one : words) policies.push_back(PolicyOf(one));
+  std::sort(policies.begin(), policies.end(), Precedes);
+  return policies;
+}
+
+MadeUp Apply(Pod& pod, const std::vector<SchedulingPolicy>& policies) {
+  std::vector<const SchedulingPolicy*> pointers;
+  for (const SchedulingPolicy& policy : policies) pointers.push_back(&policy);
+  return MakeUp(pod, pointers);
+}
+
+TEST(MakeUpTest, AddsWhatTheApiServerStillAllows) {
+  struct Row {
+    std::vector<std::string> policies;
+    const char* pod;
+    const char* result;  // "=": unchanged
+    std::vector<std::string> added;
+    std::vector<std::string> missed;
+  };
+  const Row rows[] = {
+      {{}, "k:v", "=", {}, {}},
+      {{"N k:v m:w"}, "k:x", "k:x m:w", {"spec.nodeSelector"}, {}},
+      {{"N k:v"}, "k:x", "=", {}, {}},
+      {{"N t(k=v)"}, "-", "t(k=v)", {"spec.tolerations"}, {}},
+      {{"N t(k=v)"}, "t(m=w)", "t(m=w) t(k=v)", {"spec.tolerations"}, {}},
+      {{"N t(k=v)"}, "t(k==v)", "=", {}, {}},
+      {{"N t(not-ready~60)"}, "t(not-ready~300)", "=", {}, {"spec.tolerations"}},
+      {{"N t(not-ready~60) t(k=v)"},
+       "t(not-ready~300)",
+       "t(not-ready~300) t(k=v)",
+       {"spec.tolerations"},
+       {"spec.tolerations"}},
+      {{"N [x][y]"}, "-", "[x][y]", {kRequiredTerms}, {}},
+      {{"N [x]"}, "[a,b]", "[a,b,x]", {kRequiredTerms}, {}},
+      {{"N [x,f:n]"}, "[a][b]", "[a,x,f:n][b,x,f:n]", {kRequiredTerms}, {}},
+      {{"N [x]"}, "[x][a]", "[x][a,x]", {kRequiredTerms}, {}},
+      {{"C [x]", "N [y]"}, "[a]", "[a,y,x]", {kRequiredTerms}, {}},
+      {{"N [x]"}, "[x,a]", "=", {}, {}},
+      {{"N [x][y]"}, "[a]", "=", {}, {kRequiredTerms}},
+      {{"N [x]"}, "[][a]", "=", {}, {kRequiredTerms}},
+      {{"N [x][y]"}, "[][a]", "=", {}, {kRequiredTerms}},
+      {{"N [x]"}, "[]", "=", {}, {}},
+      {{"N P9[a]"}, "P8[a]", "P8[a] P9[a]", {kPreferredTerms}, {}},
+      {{"N P9[a]"}, "P9[a]", "=", {}, {}},
+      {{"N sched=s"}, "sched=default-scheduler", "=", {}, {"spec.schedulerName"}},
+      {{"N sched=s"}, "sched=other", "=", {}, {}},
+      {{"N node=n"}, "-", "=", {}, {}},
+  };
+  for (const Row& row : rows) {
+    SCOPED_TRACE(std::string(row.pod) + " with " + ::testing::PrintToString(row.policies));
+    std::vector<SchedulingPolicy> policies = PoliciesOf(row.policies);
+    Pod pod = PodOf(SpecOf(row.pod));
+    MadeUp made_up = Apply(pod, policies);
+    EXPECT_EQ(made_up.added, row.added);
+    EXPECT_EQ(made_up.missed, row.missed);
+    Pod expected = PodOf(SpecOf(std::string(row.result) == "=" ? row.pod : row.result));
+    EXPECT_EQ(ToJson(pod.spec()), ToJson(expected.spec()));
+
+    Json once = ToJson(pod.spec());
+    MadeUp again = Apply(pod, policies);
+    EXPECT_THAT(again.added, IsEmpty());
+    EXPECT_EQ(again.missed, row.missed);
+    EXPECT_EQ(ToJson(pod.spec()), once);
+  }
+}
+
+TEST(MakeUpTest, PodAffinityIsOnlyReported) {
+  Pod pod = PodOf(SpecOf("k:v"));
+  std::vector<SchedulingPolicy> policies = PoliciesOf({"N T A5"});
+  MadeUp made_up = Apply(pod, policies);
+  EXPECT_THAT(made_up.added, IsEmpty());
+  EXPECT_THAT(
+      made_up.missed,
+      ElementsAre("spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution",
+                  "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"));
+  EXPECT_FALSE(pod.spec().has_affinity());
+}
+
+// Admission copies the terms, and then nothing is missed.
+TEST(MakeUpTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
+  Pod pod = PodOf(SpecOf("-"));
+  auto& term = *pod.mutable_spec()
+                    ->mutable_affinity()
+                    ->mutable_pod_anti_affinity()
+                    ->add_required_during_scheduling_ignored_during_execution();
+  term.set_topology_key("zone");
+  term.mutable_label_selector()->mutable_match_labels()->insert({"app", "web"});
+  term.mutable_namespace_selector();
+  term.add_namespaces("b");
+  term.add_namespaces("a");
+  term.add_match_label_keys("hash");
+  Json spec = {{"podSelector", Json::object()}};
+  spec["affinity"]["podAntiAffinity"][kRequired] = Json::parse(R"([{
+      "topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}},
+      "namespaceSelector": {}, "namespaces": ["a", "b"], "matchLabelKeys": ["hash"]}])");
+  auto policy = SchedulingPolicy::FromJson(
+      {{"metadata", {{"name", "p"}, {"namespace", "shop"}}}, {"spec", spec}}, Scope::kNamespace);
+  ASSERT_TRUE(policy);
+  ASSERT_THAT(policy->problems, IsEmpty());
+  EXPECT_THAT(Apply(pod, {*policy}).missed, IsEmpty());
+  term.clear_namespace_selector();
+  EXPECT_EQ(Apply(pod, {*policy}).missed.size(), 1u);
+}
+
+// What the pod has stays, in its order: the API server refuses anything else.
+TEST(MakeUpTest, RandomPodsKeepWhatTheyHave) {
+  std::mt19937 random(12);
+  for (int i = 0; i < 500; ++i) {
+    std::string words = RandomPod(random);
+    std::vector<SchedulingPolicy> policies =
+        PoliciesOf({RandomPolicy(random, "C-a"), RandomPolicy(random, "N-b")});
+    SCOPED_TRACE(words);
+    Pod before = PodOf(SpecOf(words));
+    Pod pod = before;
+    Apply(pod, policies);
+
+    for (const auto& [key, value] : before.spec().node_selector())
+      EXPECT_EQ(pod.spec().node_selector().at(key), value);
+    for (int t = 0; t < before.spec().tolerations_size(); ++t) {
+      EXPECT_EQ(pod.spec().tolerations(t).SerializeAsString(),
+                before.spec().tolerations(t).SerializeAsString());
+    }
+    const auto& old_terms = before.spec()
+                                .affinity()
+                                .node_affinity()
+                                .required_during_scheduling_ignored_during_execution();
+    const auto& terms =
+        pod.spec().affinity().node_affinity().required_during_scheduling_ignored_during_execution();
+    if (old_terms.node_selector_terms_size() == 0) continue;
+    ASSERT_EQ(terms.node_selector_terms_size(), old_terms.node_selector_terms_size());
+    for (int t = 0; t < terms.node_selector_terms_size(); ++t) {
+      const auto& old_term = old_terms.node_selector_terms(t);
+      const auto& term = terms.node_selector_terms(t);
+      ASSERT_GE(term.match_expressions_size(), old_term.match_expressions_size());
+      for (int e = 0; e < old_term.match_expressions_size(); ++e) {
+        EXPECT_EQ(term.match_expressions(e).SerializeAsString(),
+                  old_term.match_expressions(e).SerializeAsString());
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace policy

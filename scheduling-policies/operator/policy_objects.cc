@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling-policies/operator/policy_objects.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "api/names.h"
+#include "kube/base/base64.h"
+#include "kube/types/kinds.h"
+#include "operator/objects/hash.h"
+#include "operator/objects/metadata.h"
+#include "operator/objects/namespace_in.h"
+#include "operator/objects/operand.h"
+#include "operator/objects/pod_conditions.h"
+#include "scheduling-policies/webhook/replica.h"
+
+namespace operator_ {
+namespace {
+
+using kube::Json;
+
+constexpr int kReplicas = 2;
+
+Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
+  Operand webhook{.ns = options.ns,
+                  .name = std::string(api::kPolicyWebhookName),
+                  .binary = std::string(policy::kReplicaOperand),
+                  .image = options.webhook_image,
+                  .args = {"--policies", "--operator-namespace=" + options.ns,
+                           "--cert-dir=" + std::string(kCertificateDirectory)},
+                  .replicas = kReplicas,
+                  .webhook = true,
+                  .watches = true,
+                  .protected_metrics = true,
+                  .critical = true,
+                  // Tenants decide how many policies there are.
+                  .memory_limit = "256Mi"};
+  if (plugin.updates == "ChangedTemplates") webhook.args.emplace_back("--only-changed-templates");
+  return webhook;
+}
+
+Json Rule(Json operations, const char* group, Json resources) {
+  return {{"operations", std::move(operations)},
+          {"apiGroups", Json::array({group})},
+          {"apiVersions", Json::array({"v1"})},
+          {"resources", std::move(resources)},
+          {"scope", "Namespaced"}};
+}
+
+// The templates of Jobs are immutable, and so is most of a pod.
+Json Rules() {
+  const Json create = Json::array({"CREATE"});
+  const Json write = Json::array({"CREATE", "UPDATE"});
+  return Json::array(
+      {Rule(create, "", {"pods"}), Rule(create, "batch", {"jobs"}),
+       Rule(write, "apps", {"deployments", "statefulsets", "daemonsets", "replicasets"}),
+       Rule(write, "", {"replicationcontrollers"}), Rule(write, "batch", {"cronjobs"})});
+}
+
+Json MatchConditions() {
+  auto without_key = [](const std::string& map, std::string_view key) {
+    return "!has(" + map + ") || !('" + std::string(key) + "' in " + map + ")";
+  };
+  auto without_owner = [](const std::string& which) {
+    return "!has(object.metadata.ownerReferences) || "
+           "!object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller" +
+           which + ")";
+  };
+  const std::string not_a_pod = "request.resource.resource != 'pods' || ";
+  return Json::array(
+      {Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"),
+       Condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)"),
+       Condition("not-an-operand", without_key("object.metadata.labels", api::kOperandLabel)),
+       Condition("not-of-a-daemonset",
+                 not_a_pod + without_owner(
+                                 " && o.kind == 'DaemonSet' && o.apiVersion.startsWith('apps/')")),
+       Condition("not-a-mirror-pod", not_a_pod + without_key("object.metadata.annotations",
+                                                             "kubernetes.io/config.mirror")),
+       Condition("not-a-replicaset-with-a-controller",
+                 "request.resource.resource != 'replicasets' || " + without_owner(""))});
+}
+
+Json Expression(std::string_view key, const char* op, Json values) {
+  return {{"key", std::string(key)}, {"operator", op}, {"values", std::move(values)}};
+}
+
+// `selector` without the namespaces that are always left unchanged.
+Json NamespaceSelector(Json selector, const std::set<std::string>& without,
+                       const OperandOptions& options) {
+  std::set<std::string> excluded = without;
+  excluded.insert({options.ns, "kube-node-lease", "kube-public", "kube-system"});
+  selector["matchExpressions"].push_back(NamespaceIn("NotIn", excluded));
+  selector["matchExpressions"].push_back(Expression("role", "NotIn", Json::array({"kube-system"})));
+  return selector;
+}
+
+Json Webhook(const char* name, const std::string& path, const std::string& ca_bundle_pem,
+             const OperandOptions& options) {
+  Json service = {{"namespace", options.ns},
+                  {"name", std::string(api::kPolicyWebhookName)},
+                  {"path", path},
+                  {"port", 443}};
+  return {{"name", std::string(name) + ".scheduling-policies.multiarch.openshift.io"},
+          {"clientConfig",
+           {{"service", std::move(service)}, {"caBundle", kube::Base64Encode(ca_bundle_pem)}}},
+          {"objectSelector", Json::object()},
+          {"matchPolicy", "Equivalent"},
+          {"sideEffects", "None"},
+          {"reinvocationPolicy", "IfNeeded"},
+          {"timeoutSeconds", 3},
+          {"admissionReviewVersions", Json::array({"v1"})}};
+}
+
+// The probe is a dry run of a Deployment in the operator's namespace, by the operator. A webhook
+// that does not answer must not block anything there.
+Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
+                  const OperandOptions& options) {
+  Json webhook =
+      Webhook("probe", std::string(api::kPolicyProbePathPrefix) + hash, ca_bundle_pem, options);
+  webhook["rules"] = Json::array({Rule(Json::array({"CREATE"}), "apps", {"deployments"})});
+  webhook["namespaceSelector"] = SelectNamespace(options.ns);
+  webhook["objectSelector"]["matchExpressions"] =
+      Json::array({{{"key", std::string(api::kPolicyProbeLabel)}, {"operator", "Exists"}}});
+  webhook["matchConditions"] = Json::array({Condition(
+      "by-the-operator", "request.userInfo.username == 'system:serviceaccount:" + options.ns + ":" +
+                             std::string(kManagedBy) + "'")});
+  webhook["failurePolicy"] = "Ignore";
+  return webhook;
+}
+
+}  // namespace
+
+DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
+  Operand webhook = PolicyWebhook(plugin, options);
+  return {
+      {kube::kServiceAccounts, OperandServiceAccount(webhook)},
+      {kube::kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
+      {kube::kDeployments, OperandDeployment(webhook, options)},
+      {kube::kServices, OperandService(webhook)},
+      {kube::kNetworkPolicies, OperandNetworkPolicy(webhook), options.network_policies},
+  };
+}
+
+bool PolicyObjectsLeft(const OperandStore& store, const OperandOptions& options) {
+  kube::ObjectKey configuration{"", std::string(api::kPolicyWebhookConfigurationName)};
+  if (store.Get(kube::kMutatingWebhookConfigurations, configuration)) return true;
+  DesiredObjects objects = PolicyObjects({}, options);
+  return std::any_of(objects.begin(), objects.end(), [&](const DesiredObject& object) {
+    return store.Get(object.resource, object.Key()).has_value();
+  });
+}
+
+PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
+                                               const api::SchedulingPolicies& plugin,
+                                               const std::string& ca_bundle_pem,
+                                               const OperandOptions& options) {
+  auto entry = [&](const char* name, Json selector, const std::set<std::string>& without) {
+    Json webhook = Webhook(name, std::string(api::kPoliciesPath), ca_bundle_pem, options);
+    webhook["rules"] = Rules();
+    webhook["matchConditions"] = MatchConditions();
+    webhook["namespaceSelector"] = NamespaceSelector(std::move(selector), without, options);
+    webhook["failurePolicy"] = plugin.failure_policy;
+    return webhook;
+  };
+  Json webhooks = Json::array();
+  if (!coverage.namespaces.empty()) {
+    Json selector;
+    selector["matchExpressions"] = Json::array({NamespaceIn("In", coverage.namespaces)});
+    webhooks.push_back(entry("namespaces", std::move(selector), {}));
+  }
+  if (coverage.everywhere || !coverage.selector.empty()) {
+    kube::Result<Json> parsed = kube::ParseJson(coverage.selector);
+    Json selector = coverage.everywhere || !parsed ? Json::object() : std::move(*parsed);
+    // The webhook applies the cluster policies, too, when it is called for the other entry.
+    webhooks.push_back(entry("cluster", std::move(selector), coverage.namespaces));
+  }
+  PolicyConfiguration configuration;
+  configuration.hash = HashOf(webhooks.dump());
+  webhooks.push_back(ProbeWebhook(configuration.hash, ca_bundle_pem, options));
+  configuration.object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
+                                          api::kPolicyWebhookConfigurationName, options);
+  configuration.object["webhooks"] = std::move(webhooks);
+  return configuration;
+}
+
+}  // namespace operator_

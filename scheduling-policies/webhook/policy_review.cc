@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling-policies/webhook/policy_review.h"
+
+#include <simdjson.h>
+
+#include <optional>
+
+#include "scheduling-policies/merge.h"
+
+namespace policy {
+namespace {
+
+namespace dom = simdjson::dom;
+using kube::Json;
+
+constexpr size_t kMaxDepth = 200;
+// The parser keeps about fifteen times this; what a rare larger object needs is freed afterwards.
+constexpr size_t kKeptBytes = 64 * 1024;
+
+// False if absent or null.
+bool Get(dom::element parent, std::string_view key, dom::element& out) {
+  return parent[key].get(out) == simdjson::SUCCESS && !out.is_null();
+}
+
+std::string StringAt(dom::element parent, std::string_view key) {
+  std::string_view value;
+  return parent[key].get(value) == simdjson::SUCCESS ? std::string(value) : std::string();
+}
+
+// Recurses: the parser has refused what is nested deeper than kMaxDepth.
+Json ToJson(dom::element element) {
+  switch (element.type()) {
+    case dom::element_type::OBJECT: {
+      Json object = Json::object();
+      for (dom::key_value_pair field : dom::object(element))
+        object[std::string(field.key)] = ToJson(field.value);
+      return object;
+    }
+    case dom::element_type::ARRAY: {
+      Json array = Json::array();
+      for (dom::element item : dom::array(element)) array.push_back(ToJson(item));
+      return array;
+    }
+    case dom::element_type::STRING:
+      return std::string(std::string_view(element));
+    case dom::element_type::INT64:
+      return int64_t(element);
+    case dom::element_type::UINT64:
+      return uint64_t(element);
+    case dom::element_type::DOUBLE:
+      return double(element);
+    case dom::element_type::BOOL:
+      return bool(element);
+    case dom::element_type::NULL_VALUE:
+      break;
+  }
+  return nullptr;
+}
+
+void CopyMember(dom::element from, std::string_view key, Json& to) {
+  dom::element member;
+  if (from[key].get(member) == simdjson::SUCCESS) to[std::string(key)] = ToJson(member);
+}
+
+// What FindTarget() and PodLabels() read of the metadata of an object or a pod template.
+void CopyMetadata(dom::element from, Json& to) {
+  constexpr char kMirror[] = "kubernetes.io/config.mirror";
+  dom::element metadata;
+  if (!Get(from, "metadata", metadata) || !metadata.is_object()) return;
+  Json& copy = to["metadata"] = Json::object();
+  for (const char* field : {"labels", "ownerReferences", "deletionTimestamp"})
+    CopyMember(metadata, field, copy);
+  dom::element annotations;
+  if (Get(metadata, "annotations", annotations) && annotations.is_object()) {
+    copy["annotations"] = Json::object();
+    CopyMember(annotations, kMirror, copy["annotations"]);
+  }
+}
+
+// `pod`: the dotted path of the pod or pod template.
+Json Reduced(dom::element object, std::string_view pod, bool whole_template) {
+  Json reduced = Json::object();
+  CopyMetadata(object, reduced);
+  dom::element from = object;
+  Json* to = &reduced;
+  while (!pod.empty()) {
+    std::string_view step = pod.substr(0, pod.find('.'));
+    pod.remove_prefix(std::min(step.size() + 1, pod.size()));
+    if (!Get(from, step, from) || !from.is_object()) return reduced;
+    to = &((*to)[std::string(step)] = Json::object());
+    if (pod.empty() && whole_template) {
+      *to = ToJson(from);
+      return reduced;
+    }
+    if (pod.empty()) CopyMetadata(from, *to);
+  }
+  dom::element spec;
+  if (!Get(from, "spec", spec) || !spec.is_object()) return reduced;
+  Json& copy = (*to)["spec"] = Json::object();
+  for (std::string_view field : kMergedFields) CopyMember(spec, field, copy);
+  return reduced;
+}
+
+}  // namespace
+
+Request PolicyReview::ToRequest() const {
+  Request request{.group = group,
+                  .resource = resource,
+                  .subresource = subresource,
+                  .operation = operation,
+                  .ns = ns};
+  if (object.is_object()) request.object = &object;
+  if (old_object.is_object()) request.old_object = &old_object;
+  return request;
+}
+
+struct PolicyReviewReader::Parser {
+  dom::parser dom;
+};
+
+PolicyReviewReader::PolicyReviewReader(bool whole_templates) : whole_templates_(whole_templates) {}
+PolicyReviewReader::~PolicyReviewReader() = default;
+
+kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
+  if (parser_ == nullptr || parser_->dom.capacity() > kKeptBytes) {
+    parser_ = std::make_unique<Parser>();
+    if (parser_->dom.allocate(kKeptBytes, kMaxDepth) != simdjson::SUCCESS)
+      return kube::Error::Internal("out of memory");
+  }
+  dom::element root;
+  simdjson::error_code error = parser_->dom.parse(body.data(), body.size()).get(root);
+  if (error != simdjson::SUCCESS) {
+    return kube::Error::Invalid(std::string("AdmissionReview is not valid JSON: ") +
+                                simdjson::error_message(error));
+  }
+  if (StringAt(root, "kind") != "AdmissionReview" ||
+      StringAt(root, "apiVersion") != "admission.k8s.io/v1") {
+    return kube::Error::Invalid("not an AdmissionReview of admission.k8s.io/v1");
+  }
+  dom::element request;
+  if (!Get(root, "request", request) || !request.is_object())
+    return kube::Error::Invalid("AdmissionReview without a request");
+
+  PolicyReview review;
+  review.uid = StringAt(request, "uid");
+  if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
+  dom::element resource;
+  if (Get(request, "resource", resource)) {
+    review.group = StringAt(resource, "group");
+    review.resource = StringAt(resource, "resource");
+  }
+  review.subresource = StringAt(request, "subResource");
+  review.operation = StringAt(request, "operation");
+  review.ns = StringAt(request, "namespace");
+  review.name = StringAt(request, "name");
+
+  std::optional<std::string_view> pod = PodPathOf(review.group, review.resource);
+  if (!pod) return review;
+  bool whole_template = whole_templates_ && review.operation == "UPDATE" && !pod->empty();
+  dom::element object;
+  if (Get(request, "object", object) && object.is_object())
+    review.object = Reduced(object, *pod, whole_template);
+  if (whole_template && Get(request, "oldObject", object) && object.is_object())
+    review.old_object = Reduced(object, *pod, whole_template);
+  return review;
+}
+
+}  // namespace policy

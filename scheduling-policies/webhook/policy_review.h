@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+// PolicyReview: an AdmissionReview as far as policies need it: the fields that decide about a
+// target, the labels of the pod, and the fields of the pod spec that are merged.
+//
+// simdjson parses the review, and only these fields are copied: most of an object, such as its
+// containers and managed fields, costs next to nothing.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "kube/base/error.h"
+#include "kube/types/unstructured.h"
+#include "scheduling-policies/target.h"
+
+namespace policy {
+
+struct PolicyReview {
+  std::string uid;
+  std::string group;
+  std::string resource;
+  std::string subresource;
+  std::string operation;
+  std::string ns;
+  std::string name;  // "" for a CREATE with generateName
+  // Reduced as described above; null if the request has none, or if the resource has no pod spec.
+  kube::Json object;
+  kube::Json old_object;
+
+  // Valid as long as the review.
+  Request ToRequest() const;
+};
+
+class PolicyReviewReader {
+ public:
+  // `whole_templates`: an UPDATE has the whole pod templates, to tell whether they differ.
+  explicit PolicyReviewReader(bool whole_templates = false);
+  ~PolicyReviewReader();
+
+  // kInvalid unless `body` is an AdmissionReview of admission.k8s.io/v1 with a request, and nothing
+  // in it is nested deeper than 200 levels.
+  kube::Result<PolicyReview> Read(std::string_view body);
+
+ private:
+  struct Parser;
+  const bool whole_templates_;
+  std::unique_ptr<Parser> parser_;
+};
+
+}  // namespace policy

@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling-policies/webhook/policy_review.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "kube/testing/matchers.h"
+#include "scheduling-policies/merge.h"
+#include "scheduling-policies/webhook/testing/reviews.h"
+
+namespace policy {
+namespace {
+
+using kube::Code;
+using kube::FailsWith;
+using kube::Json;
+
+TEST(PolicyReviewTest, ReadsTheRequest) {
+  PolicyReviewReader reader;
+  Json json = ReviewOf("apps/deployments", "UPDATE", Workload("[a] k:v"));
+  json["request"]["subResource"] = "scale";
+  auto review = reader.Read(json.dump());
+  ASSERT_THAT(review, kube::IsOk());
+  EXPECT_EQ(review->uid, kReviewUid);
+  EXPECT_EQ(review->group, "apps");
+  EXPECT_EQ(review->resource, "deployments");
+  EXPECT_EQ(review->operation, "UPDATE");
+  EXPECT_EQ(review->subresource, "scale");
+  EXPECT_EQ(review->ns, "shop");
+  EXPECT_EQ(review->name, "web");
+  EXPECT_TRUE(review->old_object.is_null()) << "nobody needs it";
+}
+
+// The reduced object gives the same target, labels and patch.
+TEST(PolicyReviewTest, KeepsAllThatDecides) {
+  SchedulingPolicy policy =
+      PolicyOf("N-a [d][e] P9[a] T(all) A5 t(k=v) t(not-ready~60) k:v node=n");
+  std::vector<const SchedulingPolicy*> policies = {&policy};
+  for (const char* resource : {"pods", "apps/deployments", "batch/cronjobs"}) {
+    for (const char* words : {"-", "[a,b][c] P1[q] T5 t(not-ready~300) k:w", "node=m", "gate",
+                              "sched=default-scheduler [z:1|2] A(1|2) t(k=v)"}) {
+      Json object = ObjectOf(resource, words);
+      object["metadata"]["annotations"] = {{"kubernetes.io/config.source", "api"}};
+      object["metadata"]["managedFields"] = Json::array({{{"manager", "kubectl"}}});
+      object["status"] = {{"phase", "Pending"}};
+      PolicyReviewReader reader;
+      auto review = reader.Read(ReviewOf(resource, "CREATE", object).dump());
+      ASSERT_THAT(review, kube::IsOk());
+      EXPECT_FALSE(review->object.dump().find("containers") != std::string::npos);
+
+      Request request = review->ToRequest();
+      Target reduced = FindTarget(request, {}, {});
+      request.object = &object;
+      Target whole = FindTarget(request, {}, {});
+      ASSERT_TRUE(reduced) << reduced.left_unchanged;
+      auto patch = Merge(*reduced.spec, reduced.SpecPointer(), policies);
+      auto expected = Merge(*whole.spec, whole.SpecPointer(), policies);
+      ASSERT_THAT(patch, kube::IsOk());
+      EXPECT_EQ(patch->patch, expected->patch) << resource << " " << words;
+      EXPECT_EQ(patch->warnings, expected->warnings);
+      EXPECT_EQ(PodLabels(review->object, reduced).size(), PodLabels(object, whole).size());
+    }
+  }
+}
+
+TEST(PolicyReviewTest, KeepsWhyAnObjectIsLeftUnchanged) {
+  for (const char* patch :
+       {R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})",
+        R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "x"}}})",
+        R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}})",
+        R"({"metadata": {"ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}})",
+        R"({"spec": null})", R"({"spec": []})"}) {
+    Json object = ObjectOf("pods", "-");
+    object.merge_patch(Json::parse(patch));
+    PolicyReviewReader reader;
+    auto review = reader.Read(ReviewOf("pods", "CREATE", object).dump());
+    ASSERT_THAT(review, kube::IsOk());
+    Request request = review->ToRequest();
+    Target reduced = FindTarget(request, {}, {});
+    request.object = &object;
+    EXPECT_EQ(reduced.left_unchanged, FindTarget(request, {}, {}).left_unchanged) << patch;
+    EXPECT_FALSE(reduced) << patch;
+  }
+}
+
+TEST(PolicyReviewTest, WholeTemplatesOfAnUpdate) {
+  Json before = Workload("k:v");
+  Json after = before;
+  after["spec"]["template"]["spec"]["containers"][0]["image"] = "new";
+  for (bool changed : {false, true}) {
+    Json json = ReviewOf("apps/deployments", "UPDATE", changed ? after : before);
+    json["request"]["oldObject"] = before;
+    PolicyReviewReader reader(/*whole_templates=*/true);
+    auto review = reader.Read(json.dump());
+    ASSERT_THAT(review, kube::IsOk());
+    Target target = FindTarget(review->ToRequest(), {}, {.only_changed_templates = true});
+    EXPECT_EQ(static_cast<bool>(target), changed) << target.left_unchanged;
+  }
+}
+
+TEST(PolicyReviewTest, NumbersKeepTheirType) {
+  Json pod = ObjectOf("pods", "t(k~30)");
+  pod["spec"]["tolerations"][0]["tolerationSeconds"] = 9007199254740993;  // no double
+  PolicyReviewReader reader;
+  auto review = reader.Read(ReviewOf("pods", "CREATE", pod).dump());
+  ASSERT_THAT(review, kube::IsOk());
+  EXPECT_EQ(review->object["spec"]["tolerations"], pod["spec"]["tolerations"]);
+}
+
+TEST(PolicyReviewTest, RefusesWhatIsNoReview) {
+  PolicyReviewReader reader;
+  std::string whole = ReviewOf("pods", "CREATE", ObjectOf("pods", "[a] T")).dump();
+  for (std::string body :
+       {std::string(), std::string("\xFF\xFE"), std::string(1'000'000, '['), whole + "{}",
+        std::string("null"), std::string("[]"), std::string("7"),
+        std::string(R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1beta1"})"),
+        std::string(
+            R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":[]})"),
+        std::string(
+            R"({"kind":"AdmissionReview","apiVersion":"admission.k8s.io/v1","request":{}})")}) {
+    EXPECT_THAT(reader.Read(body), FailsWith(Code::kInvalid)) << body.substr(0, 80);
+  }
+  for (size_t size = 0; size < whole.size(); ++size)
+    EXPECT_THAT(reader.Read(whole.substr(0, size)), FailsWith(Code::kInvalid)) << size;
+  EXPECT_THAT(reader.Read(whole), kube::IsOk());
+}
+
+TEST(PolicyReviewTest, RefusesDeepNesting) {
+  PolicyReviewReader reader;
+  for (size_t size : {1'000u, 100'000u, 1'000'000u}) {
+    Json json = ReviewOf("pods", "CREATE", ObjectOf("pods", "-"));
+    json["request"]["object"]["spec"]["affinity"] = "HERE";
+    std::string body = json.dump();
+    std::string deep = std::string(size, '[') + std::string(size, ']');
+    body.replace(body.find("\"HERE\""), 6, deep);
+    EXPECT_THAT(reader.Read(body), FailsWith(Code::kInvalid)) << size;
+  }
+}
+
+}  // namespace
+}  // namespace policy

@@ -1,0 +1,188 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "scheduling-policies/webhook/policy_webhook.h"
+
+#include <glog/logging.h>
+
+#include <algorithm>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "api/names.h"
+#include "kube/admission/json_patch.h"
+#include "kube/base/error.h"
+#include "kube/base/json_text.h"
+#include "kube/base/one_line.h"
+#include "kube/base/utf8.h"
+#include "kube/types/object_name.h"
+#include "scheduling-policies/merge.h"
+
+namespace policy {
+namespace {
+
+using kube::AdmissionResponse;
+using kube::Error;
+using kube::HttpReply;
+using kube::Result;
+
+// The API server cuts warnings to 256 characters, and those of a webhook to 4096 in all.
+constexpr size_t kMaxWarnings = 10;
+constexpr size_t kMaxWarning = 256;
+
+kube::Counter& ReviewCounter(kube::Metrics& metrics, const char* result) {
+  return metrics.AddCounter("mto_ppo_policy_wh_reviews_total",
+                            "Requests that the API server sent to the policy webhook",
+                            {{"result", result}});
+}
+
+// The part of a probe's path that goes into an annotation.
+std::optional<std::string_view> ProbeOf(std::string_view path) {
+  constexpr size_t kMaxProbe = 64;
+  if (!path.starts_with(api::kPolicyProbePathPrefix)) return std::nullopt;
+  path.remove_prefix(api::kPolicyProbePathPrefix.size());
+  bool valid = kube::IsObjectName(path) && path.size() <= kMaxProbe;
+  return valid ? path : std::string_view();
+}
+
+AdmissionResponse AnswerProbe(const PolicyReview& review, std::string_view probe) {
+  std::string value;
+  kube::AppendJsonString(value, probe);
+  std::string annotations = "/metadata/annotations";
+  kube::JsonPatch patch;
+  const kube::Json* present = kube::Find(review.object, "metadata.annotations");
+  if (present == nullptr || !present->is_object()) patch.Add(annotations, "{}");
+  patch.Add(annotations + "/" + kube::PointerToken(api::kPolicyProbeAnnotation), value);
+  return AdmissionResponse::Patched(std::move(patch).Take());
+}
+
+std::string Bounded(const std::string& warning) {
+  return std::string(kube::CutUtf8(warning, kMaxWarning));
+}
+
+}  // namespace
+
+PolicyWebhook::Counters::Counters(kube::Metrics& metrics)
+    : patched(ReviewCounter(metrics, "patched")),
+      unchanged(ReviewCounter(metrics, "unchanged")),
+      failed(ReviewCounter(metrics, "failed")),
+      invalid(ReviewCounter(metrics, "invalid")),
+      skipped_criteria(
+          metrics.AddCounter("mto_ppo_policy_wh_skipped_criteria_total",
+                             "Criteria of policies that do not fit the pod that they select")) {}
+
+PolicyWebhook::PolicyWebhook(PolicyWebhookOptions options, const PolicyReplica& replica,
+                             kube::Client& client, kube::Metrics& metrics, kube::Clock& clock)
+    : options_(std::move(options)),
+      replica_(replica),
+      clock_(clock),
+      counters_(metrics),
+      response_time_(metrics.AddHistogram("mto_ppo_policy_wh_response_time_seconds",
+                                          "The response time of the policy webhook")),
+      reader_(options_.only_changed_templates),
+      namespaces_(client) {
+  kube::Gauge& left_out = metrics.AddGauge(
+      "mto_ppo_policy_wh_policies_left_out",
+      "Policies that are not applied, because those of their namespace are too large together");
+  metrics.OnRender(
+      [this, &left_out] { left_out.Set(static_cast<double>(replica_.watch().LeftOut(""))); });
+}
+
+void PolicyWebhook::AddTo(kube::HttpsServer& server) {
+  for (std::string_view path : {api::kPoliciesPath, api::kPolicyProbePathPrefix}) {
+    server.Handle("POST", std::string(path),
+                  [this](kube::HttpCall call) { return Answer(std::move(call)); });
+  }
+}
+
+kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
+  kube::Stopwatch watch(response_time_, clock_);
+  std::optional<std::string_view> probe = ProbeOf(call.path);
+  if (probe && probe->empty()) co_return kube::FailureReply(404, "the path names no probe");
+  Result<PolicyReview> review = reader_.Read(call.body);
+  if (!review) {
+    counters_.invalid.Increment();
+    LOG(WARNING) << "invalid AdmissionReview: " << review.error();
+    co_return kube::FailureReply(400, review.error().message());
+  }
+
+  std::string uid = review->uid;
+  Result<AdmissionResponse> response = AdmissionResponse::Allowed();
+  if (Result<void> in_force = replica_.InForce(); !in_force) {
+    response = in_force.error();
+  } else if (probe) {
+    response = AnswerProbe(*review, *probe);
+  } else {
+    response = co_await Decide(std::move(*review));
+  }
+  if (!response) {
+    counters_.failed.Increment();
+    VLOG(1) << "uid=" << kube::OneLine(uid) << " failed: " << response.error();
+    co_return kube::FailureReply(500, response.error().message());
+  }
+  (response->patch().empty() ? counters_.unchanged : counters_.patched).Increment();
+  HttpReply reply;
+  reply.body = WriteReview(uid, *response);
+  co_return reply;
+}
+
+kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review) {
+  Request request = review.ToRequest();
+  TargetOptions options{.operator_namespace = options_.operator_namespace,
+                        .only_changed_templates = options_.only_changed_templates};
+  auto unchanged = [&](std::string_view reason) {
+    VLOG(1) << "uid=" << kube::OneLine(review.uid) << " unchanged: " << reason;
+    return AdmissionResponse::Allowed();
+  };
+  // Before the labels of the namespace are known: most of it does not depend on them.
+  Target target = FindTarget(request, {}, options);
+  if (!target) co_return unchanged(target.left_unchanged);
+  if (!kube::IsObjectName(review.ns)) co_return unchanged("no namespace");
+  placement::Labels labels = PodLabels(review.object, target);
+
+  const Index& index = replica_.watch().index();
+  if (const placement::Labels* known = index.LabelsOf(review.ns)) {
+    if (IsExcludedNamespace(review.ns, *known, options_.operator_namespace))
+      co_return unchanged("an excluded namespace");
+    Result<Index::Selected> selected = index.For(review.ns, labels);
+    if (!selected) co_return selected.error();
+    co_return Merged(review, target, *selected);
+  }
+
+  // A new namespace, which the watch does not have yet.
+  Result<placement::Labels> read = co_await namespaces_.Read(review.ns);
+  if (IsNotFound(read)) co_return unchanged("the namespace does not exist");
+  if (!read) co_return read.error();
+  Result<void> in_force = replica_.InForce();
+  if (!in_force) co_return in_force.error();
+  if (IsExcludedNamespace(review.ns, *read, options_.operator_namespace))
+    co_return unchanged("an excluded namespace");
+  Index::Selected selected = index.ForUnknown(review.ns, *read, labels);
+  co_return Merged(review, target, selected);
+}
+
+AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target& target,
+                                        const Index::Selected& selected) {
+  Result<MergeResult> merged = Merge(*target.spec, target.SpecPointer(), selected.policies);
+  if (!merged) {
+    return AdmissionResponse::Allowed().Warn(
+        Bounded("scheduling policies are not applied: " + merged.error().message()));
+  }
+  counters_.skipped_criteria.Increment(static_cast<double>(merged->warnings.size()));
+  VLOG(1) << "uid=" << kube::OneLine(review.uid) << " object=" << kube::OneLine(review.ns) << "/"
+          << kube::OneLine(review.name) << " policies=" << selected.policies.size()
+          << " patch=" << merged->patch.size() << " bytes";
+
+  std::vector<std::string> warnings = std::move(merged->warnings);
+  if (size_t left_out = replica_.watch().LeftOut(review.ns); left_out > 0) {
+    warnings.insert(warnings.begin(), std::to_string(left_out) +
+                                          " scheduling policies of the namespace are not applied: "
+                                          "together they are too large");
+  }
+  AdmissionResponse response = AdmissionResponse::Patched(std::move(merged->patch));
+  for (size_t i = 0; i < std::min(warnings.size(), kMaxWarnings); ++i)
+    response = std::move(response).Warn(Bounded(warnings[i]));
+  return response;
+}
+
+}  // namespace policy

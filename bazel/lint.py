@@ -6,8 +6,9 @@ Prints one line for each finding and exits with 1 if there is any. `bazel test /
 it, and so does CI; bazel/lint_test.py tests the checks.
 
 - Includes: a `#include "..."` names a header of the target itself or of a direct dependency
-  (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED, and the includes
-  between folders have no cycle; tests and testing/ folders are exempt.
+  (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED; a program's main.cc
+  also those in MAIN_ALLOWED. The includes between folders have no cycle; main.cc, tests and
+  testing/ folders are exempt.
 - Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
   literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
   twice.
@@ -54,6 +55,10 @@ ALLOWED = {
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
 }
+
+# Which folders the main.cc of a top-level folder may include from as well. It registers a feature
+# with its program, which is a product without that line.
+MAIN_ALLOWED = {}
 
 
 class Target:
@@ -147,6 +152,10 @@ def check_includes(root, findings):
 
 
 def check_includes_of(root, path, name, target, home, findings):
+    top = path.split("/")[0]
+    allowed = ALLOWED.get(top, set())
+    if path == f"{top}/main.cc":
+        allowed = allowed | MAIN_ALLOWED.get(top, set())
     for number, line in enumerate(read_lines(root, path), 1):
         found = re.match(r'#include "([^"]+)"', line)
         if not found:
@@ -158,8 +167,8 @@ def check_includes_of(root, path, name, target, home, findings):
                 findings.append(f"{where}: no target has the header {header}")
         elif owner != name and owner not in target.deps:
             findings.append(f"{where}: {name} includes {header} without a dep on {owner}")
-        top, other = path.split("/")[0], header.split("/")[0]
-        if other != top and top in ALLOWED and other not in ALLOWED[top]:
+        other = header.split("/")[0]
+        if other != top and top in ALLOWED and other not in allowed:
             findings.append(f"{where}: {top}/ must not use {other}/")
 
 
@@ -168,7 +177,7 @@ def check_folder_cycles(root, findings):
     includes = {}  # folder -> included folder -> "file:line"
     for path in walk(root, (".cc", ".h")):
         folder = os.path.dirname(path)
-        if "testing" in folder.split("/") or re.search(r"_test(_program)?\.cc$", path):
+        if "testing" in folder.split("/") or re.search(r"(_test(_program)?|/main)\.cc$", path):
             continue
         for number, line in enumerate(read_lines(root, path), 1):
             found = re.match(r'#include "([^"]+)/[^"/]+"', line)

@@ -64,6 +64,20 @@ class LintTest(unittest.TestCase):
         self.assertEqual(self.findings(lint.check_includes),
                          ["kube/b.cc:1: kube/ must not use api/"])
 
+    def test_only_main_may_use_what_it_registers(self):
+        self.add("api/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
+        self.add("api/a.h", "")
+        self.add("kube/BUILD.bazel", "".join(
+            f'placement_cc_library(name = "{name}", srcs = ["{name}.cc"], deps = ["//api:a"])\n'
+            for name in ("main", "main_test", "sub/main")))
+        for name in ("main", "main_test", "sub/main"):
+            self.add(f"kube/{name}.cc", '#include "api/a.h"\n')
+        with mock.patch.object(lint, "MAIN_ALLOWED", {"kube": {"api"}}):
+            self.assertEqual(self.findings(lint.check_includes), [
+                "kube/main_test.cc:1: kube/ must not use api/",
+                "kube/sub/main.cc:1: kube/ must not use api/",
+            ])
+
     def test_finds_include_cycles_of_folders(self):
         self.add("a/x.h", '#include "b/y.h"\n')
         self.add("b/y.h", '#include "b/c/z.h"\n')
@@ -72,9 +86,10 @@ class LintTest(unittest.TestCase):
             "include cycle a -> b -> b/c -> a: a/x.h:1, b/y.h:1, b/c/z.h:2",
         ])
 
-    def test_accepts_cycles_of_tests(self):
+    def test_accepts_cycles_of_tests_and_mains(self):
         self.add("a/x.h", '#include "b/y.h"\n')
         self.add("b/y_test.cc", '#include "a/x.h"\n')
+        self.add("b/main.cc", '#include "a/x.h"\n')
         self.add("b/testing/t.h", '#include "a/x.h"\n')
         self.assertEqual(self.findings(lint.check_folder_cycles), [])
 

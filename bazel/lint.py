@@ -40,15 +40,15 @@ ALLOWED = {
     "api": {"kube"},
     "deploy": {"kube", "api"},
     "placement": {"kube", "api"},
-    "scheduling-policies": {"kube", "api", "placement", "operator", "e2e", "benchmarks"},
+    "scheduling-policies": {
+        "kube", "api", "placement", "cluster-controller", "operator", "e2e", "benchmarks"
+    },
     "watches": {"kube", "api"},
     "rules": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement", "scheduling-policies"},
     "shard": {"kube", "api", "placement", "rules", "watches"},
-    "cluster-controller": {
-        "kube", "api", "placement", "scheduling-policies", "rules", "watches", "inspection"
-    },
+    "cluster-controller": {"kube", "api", "placement", "rules", "watches", "inspection"},
     "operator": {
         "kube", "api", "placement", "scheduling-policies", "watches", "inspection", "deploy"
     },
@@ -58,7 +58,9 @@ ALLOWED = {
 
 # Which folders the main.cc of a top-level folder may include from as well. It registers a feature
 # with its program, which is a product without that line.
-MAIN_ALLOWED = {}
+MAIN_ALLOWED = {
+    "cluster-controller": {"scheduling-policies"},
+}
 
 
 class Target:

@@ -16,6 +16,12 @@ using kube::Result;
 // For a pod whose reconcile fails.
 constexpr std::chrono::seconds kMaxBackoff{30};
 
+PodAdditionsList CreateAll(const std::vector<NewPodAdditions>& additions) {
+  PodAdditionsList created;
+  for (const NewPodAdditions& create : additions) created.push_back(create());
+  return created;
+}
+
 }  // namespace
 
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
@@ -32,14 +38,14 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
       configs_(parts_.client, parts_.clock, {}),
       rules_(parts_.client, parts_.clock),
-      policies_(parts_.client, parts_.clock, options.ns),
+      additions_(CreateAll(options.additions)),
       namespaces_(parts_.client),
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
                      secrets_, parts_.shards, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, rules_,
-                   inspector_, policies_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
+                   inspector_, additions_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
                    large_pods_, cluster_configs_}),
       controller_(
           {.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}},
@@ -57,7 +63,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
   inspector_.OnTurn([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
   cluster_configs_.OnEvent([this](EventType type, const api::ClusterPodPlacementConfig& config) {
     system_config_.Apply();
-    policies_.Follow(type == EventType::kDeleted ? nullptr : &config);
+    for (const std::unique_ptr<PodAdditions>& additions : additions_)
+      additions->Follow(type == EventType::kDeleted ? nullptr : &config);
     // Its deletion ends the backoff of all pods.
     if (!config.metadata().has_deletion_timestamp()) return;
     pods_.ForEachKey([this](const ObjectKey& pod) { controller_.Enqueue(pod); });
@@ -89,7 +96,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("deployments", deployments_.Run());
   tasks.Spawn("leases", leases_.Run());
   tasks.Spawn("pods", pods_.Run());
-  tasks.Spawn("policies", policies_.Run());
+  for (const std::unique_ptr<PodAdditions>& additions : additions_)
+    tasks.Spawn("additions", additions->Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
   tasks.Spawn("openshift", openshift_.Run(parts_.clock, inspection::kOpenShiftInterval,
                                           [this] { system_config_.Apply(); }));

@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/inspection_queue.h"
@@ -13,6 +14,7 @@
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/placement_metrics.h"
+#include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/pod_reconciler.h"
 #include "cluster-controller/pull_secrets.h"
@@ -33,7 +35,6 @@
 #include "kube/types/coordination.pb.h"
 #include "kube/types/core.pb.h"
 #include "rules/asker.h"
-#include "scheduling-policies/cluster-controller/missed_policies.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -47,6 +48,8 @@ struct LeaderOptions {
   int workers = 16;
   // Files of the node.
   inspection::NodeFilePaths files;
+  // What features add to pods.
+  std::vector<NewPodAdditions> additions;
 };
 
 class Leader;
@@ -96,7 +99,7 @@ class Leader final : public kube::Term {
   PodInspector inspector_;
   watches::FreshConfigs configs_;
   rules::Asker rules_;
-  MissedPolicies policies_;
+  PodAdditionsList additions_;
   NamespaceSelection namespaces_;
   OpenShiftObjects openshift_;
   SystemConfig system_config_;

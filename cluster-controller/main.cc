@@ -28,6 +28,7 @@
 #include "kube/server/health.h"
 #include "kube/server/metrics_server.h"
 #include "kube/server/ops_server.h"
+#include "scheduling-policies/cluster-controller/missed_policies.h"
 
 DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace, with the Lease and the objects that the "
@@ -88,6 +89,10 @@ Async<> Serve(App& app) {
                     known,  shards,         placement_metrics, controller_metrics};
   LeaderOptions options{
       .ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
+  // Features that add to pods.
+  options.additions.push_back([&client, &app] {
+    return std::make_unique<policy::MissedPolicies>(**client, app.clock(), FLAGS_namespace);
+  });
   kube::Leadership leadership(
       app, **client,
       {.ns = FLAGS_namespace,

@@ -39,8 +39,8 @@ constexpr int kReportedConflicts = 4;
 // After a refused write, the pod is decided again without additions.
 constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
-// Between two looks whether the scheduling policies are listed, after the start of the process.
-constexpr std::chrono::milliseconds kPoliciesListed = 100ms;
+// Between two looks whether all additions can be made, after the start of the process.
+constexpr std::chrono::milliseconds kAdditionsReady = 100ms;
 
 // After the failed inspection with number `attempt`.
 std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
@@ -119,16 +119,15 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   }
   attempt = std::min(attempt + 1, inspection::kMaxAttempts);
 
-  // What the pod's admission missed of its scheduling policies. It comes first: a policy may say on
-  // which architectures the pod runs.
-  if (parts_.policies.WaitLeft() > kube::Duration::zero())
-    co_return Outcome::After(kPoliciesListed);
+  // Additions come first: they may say on which architectures the pod runs.
   std::optional<Pod> stored;  // as the API server has it, if `pod` may be another one
   std::vector<placement::PodEvent> events;
-  bool policies_added = false;
-  if (parts_.policies.Any() && !additions_refused) {
-    stored = pod;
-    policies_added = parts_.policies.AddTo(pod, events);
+  bool added = false;
+  for (const std::unique_ptr<PodAdditions>& additions : parts_.additions) {
+    if (additions->WaitLeft() > kube::Duration::zero()) co_return Outcome::After(kAdditionsReady);
+    if (additions_refused || !additions->Any()) continue;
+    if (!stored) stored = pod;
+    added |= additions->AddTo(pod, events);
   }
 
   // The images. While they are not known yet, the pod occupies no worker.
@@ -192,7 +191,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
                                    : placement::TakeOverLocal(pod, decision.configs);
 
   release.events.insert(release.events.begin(), events.begin(), events.end());
-  release.additions = release.additions || policies_added;
+  release.additions = release.additions || added;
 
   Result<Outcome> written = co_await Write(std::move(pod), std::move(release), log);
   co_return written;
@@ -300,7 +299,7 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
   if (!written && kube::IsRefusal(written.error())) {
     // The API server will always refuse the pod with these changes.
     VLOG(1) << log
-            << (release.additions ? " refused, decides again without tolerations and policies: "
+            << (release.additions ? " refused, decides again without additions: "
                                   : " refused, only the gates are removed: ")
             << kube::OneLine(written.error().message());
     RecordFailedRemoval(pod, written.error());

@@ -24,6 +24,7 @@
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
+#include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
 #include "kube/base/clock.h"
@@ -37,7 +38,6 @@
 #include "kube/types/resource.h"
 #include "placement/release.h"
 #include "rules/asker.h"
-#include "scheduling-policies/cluster-controller/missed_policies.h"
 #include "watches/fresh_configs.h"
 
 namespace cluster_controller {
@@ -53,7 +53,7 @@ struct PodReconcilerParts {
   watches::FreshConfigs& configs;
   rules::Asker& rules;
   PodInspector& inspector;
-  const MissedPolicies& policies;
+  const PodAdditionsList& additions;
   ShardWatch& shards;
   NamespaceSelection& namespaces;
   KnownPods& known;

@@ -1,38 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "cluster-controller/pod_reconciler.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-#include <set>
+#include <algorithm>
+#include <memory>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "api/names.h"
-#include "cluster-controller/inspection_queue.h"
-#include "cluster-controller/known_pods.h"
-#include "cluster-controller/namespace_selection.h"
-#include "cluster-controller/placement_metrics.h"
-#include "cluster-controller/pod_inspector.h"
-#include "cluster-controller/shard_watch.h"
-#include "inspection/testing/fake_inspector.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
+#include "cluster-controller/pod_additions.h"
+#include "cluster-controller/testing/pod_reconciler_fixture.h"
+#include "kube/base/clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "placement/architecture.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
+#include "placement/release.h"
 #include "placement/requirement.h"
-#include "rules/asker.h"
-#include "rules/testing/fake_rule_policy.h"
-#include "scheduling-policies/cluster-controller/missed_policies.h"
-#include "scheduling-policies/scheduling_policy.h"
-#include "watches/fresh_configs.h"
 
 namespace cluster_controller {
 namespace {
 
-using inspection::FakeInspector;
 using kube::Code;
 using kube::Error;
 using kube::FailsWith;
@@ -44,161 +37,31 @@ using kube::core::Pod;
 using placement::ArchitectureSet;
 using namespace std::chrono_literals;
 
-// A cache that is always current: reads from the API server.
-template <class T>
-class LiveReader : public kube::Reader<T> {
+// Adds the spec of `added` to every pod, from `ready_at` on.
+class FakeAdditions final : public PodAdditions {
  public:
-  explicit LiveReader(kube::FakeApiServer& api) : api_(api) {}
-  std::optional<T> Get(const kube::ObjectKey& key) const override { return api_.Get<T>(key); }
-  void ForEach(const std::function<void(const T&)>& visit) const override {
-    for (const T& object : api_.List<T>()) visit(object);
+  static constexpr char kReason[] = "Added";
+
+  FakeAdditions(Pod added, const kube::Clock& clock, kube::TimePoint ready_at)
+      : added_(std::move(added)), clock_(clock), ready_at_(ready_at) {}
+
+  // PodAdditions
+  kube::asio::awaitable<void> Run() override { co_return; }
+  void Follow(const api::ClusterPodPlacementConfig*) override {}
+  kube::Duration WaitLeft() const override {
+    return std::max(kube::Duration::zero(), ready_at_ - clock_.Now());
   }
-  size_t size() const override { return api_.List<T>().size(); }
-  bool synced() const override { return true; }
+  bool Any() const override { return true; }
+  bool AddTo(Pod& pod, std::vector<placement::PodEvent>& events) const override {
+    pod.mutable_spec()->MergeFrom(added_.spec());
+    events.push_back({kReason, "as the test says"});
+    return true;
+  }
 
  private:
-  kube::FakeApiServer& api_;
-};
-
-class PodReconcilerTest : public testing::Test {
- protected:
-  PodReconcilerTest() {
-    tasks_.Spawn("configs", configs_.Run());
-    tasks_.Spawn("policies", policies_.Run());
-    images_.SetDefault(ArchitectureSet{"amd64", "arm64"});
-  }
-  ~PodReconcilerTest() override {
-    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
-  }
-
-  MakePod GatedPod() {
-    return MakePod("web")
-        .Gate(api::kClusterGate)
-        .Label(api::kClusterGateLabel, api::kGated)
-        .Image("r.io/app:1");
-  }
-  Result<Outcome> Reconcile() {
-    // Like the controller: again when a result wakes the pod.
-    bool woken = true;
-    queue_.OnResult([&](const kube::ObjectKey&) { woken = true; });
-    Result<Outcome> outcome = Outcome::Done();
-    while (std::exchange(woken, false)) {
-      outcome = kube::Run(io_, reconciler_.Reconcile({{"ns", "web"}}));
-      kube::Drain(io_);
-    }
-    queue_.OnResult(nullptr);
-    return outcome;
-  }
-  Pod Web() { return *api_.Get<Pod>({"ns", "web"}); }
-  bool Gated() { return placement::HasGate(Web(), api::kClusterGate); }
-  ArchitectureSet Required() {
-    ArchitectureSet required;
-    Pod web = Web();
-    const auto& affinity = web.spec().affinity().node_affinity();
-    for (auto& term :
-         affinity.required_during_scheduling_ignored_during_execution().node_selector_terms()) {
-      for (auto& expression : term.match_expressions()) {
-        if (expression.key() == api::kArchLabel)
-          required.insert(expression.values().begin(), expression.values().end());
-      }
-    }
-    return required;
-  }
-  int Preferences() {
-    return Web()
-        .spec()
-        .affinity()
-        .node_affinity()
-        .preferred_during_scheduling_ignored_during_execution_size();
-  }
-  void CreateConfig(const std::string& name, const std::string& architecture) {
-    kube::Json platforms = {{{"architecture", architecture}, {"weight", 50}}};
-    CreateConfigWith(name,
-                     {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}});
-  }
-  void CreateConfigWith(const std::string& name, const kube::Json& plugins) {
-    api_.CreateJson(kube::ResourceOf<api::PodPlacementConfig>::value,
-                    {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                     {"kind", "PodPlacementConfig"},
-                     {"metadata", {{"name", name}, {"namespace", "ns"}}},
-                     {"spec", {{"plugins", plugins}}}});
-  }
-
-  PodReconcilerParts Parts() {
-    return {"operator-ns",   api_,      clock_,  tasks_,      events_, configs_,           rules_,
-            inspector_,      policies_, shards_, namespaces_, known_,  placement_metrics_, pods_,
-            cluster_configs_};
-  }
-  // The rule prefers `architecture` for pods of this kind (FakeRulePolicy).
-  api::PodPlacementConfig CreateConfigWithRule(const char* name, const char* kind,
-                                               const char* architecture, int priority = 0) {
-    api::PodPlacementConfig config;
-    config.mutable_metadata()->set_name(name);
-    config.mutable_metadata()->set_namespace_("ns");
-    config.spec.plugins = api::Plugins();
-    config.spec.priority = priority;
-    config.spec.cel_rules = {{kind, kind, {{architecture, 80}}}};
-    return api_.Create(config);
-  }
-  std::vector<std::string> Events() {
-    kube::TaskGroup tasks(io_.get_executor());
-    tasks.Spawn("events", events_.Run());
-    kube::Drain(io_);
-    (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
-    std::vector<std::string> reasons;
-    for (const kube::core::Event& event : api_.List<kube::core::Event>("ns"))
-      reasons.push_back(event.reason());
-    return reasons;
-  }
-  void CreateNamespace(const std::string& name, const std::string& team) {
-    kube::core::Namespace ns;
-    ns.mutable_metadata()->set_name(name);
-    (*ns.mutable_metadata()->mutable_labels())["team"] = team;
-    api_.Create(ns);
-  }
-
-  static kube::Json Tolerations(bool enabled) {
-    return {{"architectureTolerations", {{"enabled", enabled}}}};
-  }
-  // The values of the tolerations.
-  std::vector<std::string> Tolerated() {
-    std::vector<std::string> values;
-    Pod web = Web();
-    for (const auto& toleration : web.spec().tolerations()) values.push_back(toleration.value());
-    return values;
-  }
-
-  // With the operator's finalizer.
-  void CreateClusterConfig(kube::Json spec) {
-    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                         {"kind", "ClusterPodPlacementConfig"}};
-    config["metadata"] = {{"name", api::kClusterConfigName},
-                          {"finalizers", {api::kPodPlacementFinalizer}}};
-    config["spec"] = std::move(spec);
-    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config);
-  }
-
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
-  kube::TaskGroup tasks_{io_.get_executor()};
-  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  watches::FreshConfigs configs_{api_, clock_, {}};
-  rules::FakeRulePolicy client_{api_};
-  rules::Asker rules_{client_, clock_};
-  FakeInspector images_;
-  PullSecrets secrets_{api_, clock_};
-  kube::Metrics metrics_;
-  PlacementMetrics placement_metrics_{metrics_};
-  InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
-  PodInspector inspector_{queue_, secrets_, placement_metrics_, clock_};
-  MissedPolicies policies_{api_, clock_, "operator-ns"};
-  ShardWatch shards_{clock_, 30s};
-  NamespaceSelection namespaces_{api_};
-  KnownPods known_{clock_};
-  LiveReader<Pod> pods_{api_};
-  LiveReader<api::ClusterPodPlacementConfig> cluster_configs_{api_};
-  PodReconciler reconciler_{Parts()};
+  Pod added_;
+  const kube::Clock& clock_;
+  kube::TimePoint ready_at_;
 };
 
 TEST_F(PodReconcilerTest, OneWriteSetsTheRequirementAndRemovesTheGate) {
@@ -738,42 +601,25 @@ TEST_F(PodReconcilerTest, ADeletedPodIsForgotten) {
   EXPECT_EQ(known_.size(), 0u);
 }
 
-TEST_F(PodReconcilerTest, MissedPoliciesAreAddedInTheSameWriteAndDecideTheArchitecture) {
-  CreateNamespace("ns", "a");
-  kube::Json term = kube::Json::parse(R"({"matchExpressions": [
-      {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]})");
-  kube::Json policy = {{"metadata", {{"name", "arm"}, {"namespace", "ns"}}}};
-  policy["spec"]["podSelector"] = kube::Json::object();
-  policy["spec"]["schedulerName"] = "other";
-  policy["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] = {
-      {"nodeSelectorTerms", kube::Json::array({term})}};
-  api_.CreateJson(policy::kPodSchedulingPolicies, policy);
-  CreateClusterConfig({{"plugins", {{"schedulingPolicies", {{"enabled", true}}}}}});
-  auto config = cluster_configs_.Get({"", "cluster"});
-  policies_.Follow(&*config);
+TEST_F(PodReconcilerTest, AdditionsAreInTheSameWriteAndDecideTheArchitecture) {
+  Pod added = MakePod("").Requires(api::kArchLabel, "In", {"arm64"}).NodeSelector("pool", "a");
+  Add(std::make_unique<FakeAdditions>(added, clock_, clock_.Now() + 1s));
   api_.Create<Pod>(GatedPod());
-  EXPECT_NE(*Reconcile(), Outcome::Done()) << "the policies are not listed yet";
-  kube::Drain(io_);
+  EXPECT_NE(*Reconcile(), Outcome::Done()) << "the additions are not ready";
+  EXPECT_TRUE(Gated());
+  clock_.Advance(1s);
   EXPECT_THAT(Reconcile(), IsOk());
-  EXPECT_FALSE(placement::HasGate(Web(), api::kClusterGate));
-  EXPECT_EQ(Required(), std::set<std::string>({"arm64"}));
+  EXPECT_FALSE(Gated());
+  EXPECT_EQ(Required(), ArchitectureSet{"arm64"});
+  EXPECT_EQ(Web().spec().node_selector().at("pool"), "a");
+  EXPECT_TRUE(images_.requests().empty());
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
-  std::vector<std::string> events = Events();
-  for (std::string_view reason : {api::kReasonPoliciesAdded, api::kReasonPoliciesMissed})
-    EXPECT_EQ(std::count(events.begin(), events.end(), reason), 1) << reason;
+  EXPECT_THAT(Events(), testing::Contains(FakeAdditions::kReason).Times(1));
 }
 
-// A policy that fits no pod of its namespace costs neither the requirement nor the gate.
-TEST_F(PodReconcilerTest, RefusedCriteriaOfPoliciesDoNotCostTheRequirement) {
-  CreateNamespace("ns", "a");
-  kube::Json policy = {{"metadata", {{"name", "odd"}, {"namespace", "ns"}}}};
-  policy["spec"]["podSelector"] = kube::Json::object();
-  policy["spec"]["nodeSelector"]["pool"] = "a";
-  api_.CreateJson(policy::kPodSchedulingPolicies, policy);
-  CreateClusterConfig({{"plugins", {{"schedulingPolicies", {{"enabled", true}}}}}});
-  auto config = cluster_configs_.Get({"", "cluster"});
-  policies_.Follow(&*config);
-  kube::Drain(io_);
+TEST_F(PodReconcilerTest, RefusedAdditionsDoNotCostTheRequirement) {
+  Pod added = MakePod("").Requires(api::kArchLabel, "In", {"arm64"}).NodeSelector("pool", "a");
+  Add(std::make_unique<FakeAdditions>(added, clock_, clock_.Now()));
   api_.Create<Pod>(GatedPod());
   api_.FailNext(Error::Invalid("not in this namespace"), "PUT");
   EXPECT_THAT(Reconcile(), IsOk());
@@ -781,6 +627,18 @@ TEST_F(PodReconcilerTest, RefusedCriteriaOfPoliciesDoNotCostTheRequirement) {
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
   EXPECT_EQ(Required(), (ArchitectureSet{"amd64", "arm64"}));
+  EXPECT_TRUE(Web().spec().node_selector().empty());
+  EXPECT_THAT(Events(), testing::Not(testing::Contains(FakeAdditions::kReason)));
+}
+
+// The record of a failed inspection is a write of the pod as the API server has it.
+TEST_F(PodReconcilerTest, AFailedInspectionIsRecordedWithoutAdditions) {
+  Pod added = MakePod("").NodeSelector("pool", "a");
+  Add(std::make_unique<FakeAdditions>(added, clock_, clock_.Now()));
+  images_.SetDefault(Error::Unavailable("registry r.io: 503"));
+  api_.Create<Pod>(GatedPod());
+  EXPECT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(placement::InspectionTries(Web(), 5), 1);
   EXPECT_TRUE(Web().spec().node_selector().empty());
 }
 

@@ -10,16 +10,16 @@
 #include "scheduling-policies/make_up.h"
 #include "scheduling-policies/target.h"
 
-namespace cluster_controller {
+namespace policy {
 namespace {
 
 using kube::core::Pod;
 
 // The names of some policies: a message of an event is short.
-std::string Describe(const std::vector<const policy::SchedulingPolicy*>& policies) {
+std::string Describe(const std::vector<const SchedulingPolicy*>& policies) {
   constexpr size_t kShown = 3;
   std::vector<std::string> names;
-  for (const policy::SchedulingPolicy* policy : policies) names.push_back(policy->Describe());
+  for (const SchedulingPolicy* policy : policies) names.push_back(policy->Describe());
   return kube::Join(names, kShown);
 }
 
@@ -47,12 +47,12 @@ bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
   const std::string& ns = pod.metadata().namespace_();
   const placement::Labels* namespace_labels = watch_.index().LabelsOf(ns);
   if (namespace_labels == nullptr ||
-      policy::IsExcludedNamespace(ns, *namespace_labels, operator_namespace_)) {
+      IsExcludedNamespace(ns, *namespace_labels, operator_namespace_)) {
     return false;
   }
-  kube::Result<policy::Index::Selected> selected = watch_.index().For(ns, pod.metadata().labels());
+  kube::Result<Index::Selected> selected = watch_.index().For(ns, pod.metadata().labels());
   if (!selected) return false;
-  policy::MadeUp made_up = policy::MakeUp(pod, selected->policies);
+  MadeUp made_up = MakeUp(pod, selected->policies);
   if (!made_up.added.empty()) {
     events.push_back({api::kReasonPoliciesAdded,
                       "The pod was created without its scheduling policies: added " +
@@ -68,4 +68,4 @@ bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
   return !made_up.added.empty();
 }
 
-}  // namespace cluster_controller
+}  // namespace policy

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
+#include "cluster-controller/pod_additions.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -18,9 +19,9 @@
 #include "placement/release.h"
 #include "scheduling-policies/webhook/policy_watch.h"
 
-namespace cluster_controller {
+namespace policy {
 
-class MissedPolicies {
+class MissedPolicies final : public cluster_controller::PodAdditions {
  public:
   // Pods wait at most so long for the first list of the policies.
   static constexpr std::chrono::seconds kListWithin{5};
@@ -28,27 +29,20 @@ class MissedPolicies {
   // `client` and `clock` outlive this. Pods of `operator_namespace` get nothing.
   MissedPolicies(kube::Client& client, kube::Clock& clock, std::string operator_namespace);
 
-  // Watches until cancelled.
-  kube::asio::awaitable<void> Run() { return watch_.Run(); }
-
-  // Reads whether the plugin is enabled; nullptr: there is no ClusterPodPlacementConfig.
-  void Follow(const api::ClusterPodPlacementConfig* config);
-
-  // How long a pod waits for the policies; zero as soon as they are listed.
-  kube::Duration WaitLeft() const;
-  // False if AddTo() would do nothing for any pod.
-  bool Any() const { return enabled_ && !watch_.index().empty(); }
-  // Adds to `pod`, and appends what to tell its user to `events`. Without the plugin, or without
-  // policies, it does nothing. Returns: whether the pod was changed.
-  bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const;
+  // PodAdditions
+  kube::asio::awaitable<void> Run() override { return watch_.Run(); }
+  void Follow(const api::ClusterPodPlacementConfig* config) override;
+  kube::Duration WaitLeft() const override;
+  bool Any() const override { return enabled_ && !watch_.index().empty(); }
+  bool AddTo(kube::core::Pod& pod, std::vector<placement::PodEvent>& events) const override;
 
  private:
   kube::Clock& clock_;
   std::string operator_namespace_;
-  policy::PolicyWatch watch_;
+  PolicyWatch watch_;
   bool enabled_ = false;
   // Since when the policies are listed.
   std::optional<kube::TimePoint> listing_since_;
 };
 
-}  // namespace cluster_controller
+}  // namespace policy

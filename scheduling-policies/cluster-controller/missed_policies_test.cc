@@ -15,7 +15,7 @@
 #include "kube/testing/run.h"
 #include "scheduling-policies/scheduling_policy.h"
 
-namespace cluster_controller {
+namespace policy {
 namespace {
 
 using kube::Json;
@@ -31,12 +31,12 @@ class MissedPoliciesTest : public testing::Test {
     Json policy = {{"metadata", {{"name", "disks"}, {"namespace", "ns"}}}};
     policy["spec"]["podSelector"]["matchLabels"]["app"] = "db";
     policy["spec"]["nodeSelector"]["disk"] = "fast";
-    api_.CreateJson(policy::kPodSchedulingPolicies, policy);
+    api_.CreateJson(kPodSchedulingPolicies, policy);
     Json all = {{"metadata", {{"name", "all"}}}};
     all["spec"]["podSelector"] = Json::object();
     all["spec"]["namespaceSelector"] = Json::object();
     all["spec"]["nodeSelector"]["pool"] = "a";
-    api_.CreateJson(policy::kClusterPodSchedulingPolicies, all);
+    api_.CreateJson(kClusterPodSchedulingPolicies, all);
     tasks_.Spawn("policies", policies_.Run());
     kube::Drain(io_);
   }
@@ -129,4 +129,4 @@ TEST_F(MissedPoliciesTest, PodsWaitOnlySomeSecondsForTheList) {
 }
 
 }  // namespace
-}  // namespace cluster_controller
+}  // namespace policy

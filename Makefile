@@ -8,7 +8,7 @@
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
 # KEEP                 with KEEP=1, the fleet of `make fleet-demo` runs on until Ctrl-C
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
-#                      of //benchmarks/fleet for bench-fleet
+#                      of //fleet/benchmark:fleet for bench-fleet
 # RESULTS              the folder for their results (~/.cache/pod-placement/benchmarks)
 # FROM                 the revision that `make test-upgrade` upgrades; the last one of version 0.1.0
 
@@ -41,7 +41,7 @@ demo: cluster ## Deploy the operator and show how it places pods
 	@e2e/demo.sh
 
 fleet-demo: setup ## Show a hub and two members: Placements, a rollout, lost capacity
-	@e2e/fleet/demo.sh
+	@fleet/e2e/demo.sh
 
 setup-cross:
 	@third_party/install.sh --go third_party/packages.txt third_party/packages-cross.txt

@@ -7,8 +7,8 @@ it, and so does CI; bazel/lint_test.py tests the checks.
 
 - Includes: a `#include "..."` names a header of the target itself or of a direct dependency
   (Bazel's layering_check needs clang). Folders use only the folders in ALLOWED; a program's main.cc
-  also those in MAIN_ALLOWED. The includes between folders have no cycle; main.cc, tests and
-  testing/ folders are exempt.
+  also those in MAIN_ALLOWED, a slice's folders of tests and benchmarks those in TESTS_ALLOWED. The
+  includes between folders have no cycle; main.cc, tests and testing/ folders are exempt.
 - Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
   literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
   twice.
@@ -40,9 +40,7 @@ ALLOWED = {
     "api": {"kube"},
     "deploy": {"kube", "api"},
     "placement": {"kube", "api"},
-    "scheduling-policies": {
-        "kube", "api", "placement", "cluster-controller", "operator", "e2e", "benchmarks"
-    },
+    "scheduling-policies": {"kube", "api", "placement", "cluster-controller", "operator"},
     "watches": {"kube", "api"},
     "rules": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
@@ -61,6 +59,11 @@ ALLOWED = {
 MAIN_ALLOWED = {
     "cluster-controller": {"scheduling-policies"},
 }
+
+# Which folders a slice's tests on a control plane, and its benchmarks, may include from as well:
+# fleet/e2e, fleet/benchmark.
+TEST_FOLDERS = {"e2e", "flows", "benchmark"}
+TESTS_ALLOWED = {"e2e", "benchmarks"}
 
 
 class Target:
@@ -158,6 +161,8 @@ def check_includes_of(root, path, name, target, home, findings):
     allowed = ALLOWED.get(top, set())
     if path == f"{top}/main.cc":
         allowed = allowed | MAIN_ALLOWED.get(top, set())
+    if TEST_FOLDERS.intersection(path.split("/")[1:2]):
+        allowed = allowed | TESTS_ALLOWED
     for number, line in enumerate(read_lines(root, path), 1):
         found = re.match(r'#include "([^"]+)"', line)
         if not found:

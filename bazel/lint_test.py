@@ -78,6 +78,16 @@ class LintTest(unittest.TestCase):
                 "kube/sub/main.cc:1: kube/ must not use api/",
             ])
 
+    def test_the_tests_of_a_slice_may_use_the_cluster_of_tests(self):
+        self.add("e2e/BUILD.bazel", 'placement_cc_library(name = "a", hdrs = ["a.h"])\n')
+        self.add("e2e/a.h", "")
+        for folder in ("fleet/e2e", "fleet/hub"):
+            self.add(f"{folder}/BUILD.bazel",
+                     'placement_cc_library(name = "b", srcs = ["b.cc"], deps = ["//e2e:a"])\n')
+            self.add(f"{folder}/b.cc", '#include "e2e/a.h"\n')
+        self.assertEqual(self.findings(lint.check_includes),
+                         ["fleet/hub/b.cc:1: fleet/ must not use e2e/"])
+
     def test_finds_include_cycles_of_folders(self):
         self.add("a/x.h", '#include "b/y.h"\n')
         self.add("b/y.h", '#include "b/c/z.h"\n')

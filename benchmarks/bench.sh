@@ -3,7 +3,7 @@
 #
 # bench.sh SUITE... [-- OPTION...] - builds and runs the suites rounds, rest, growth, soak, fleet
 # and micro (README.md), and prints their tables. OPTIONs go to //benchmarks:pods, or to
-# //benchmarks/fleet.
+# //fleet/benchmark:fleet.
 # bench.sh page - writes the results to docs/performance.md.
 #
 # RESULTS  the folder for the results (~/.cache/pod-placement/benchmarks)
@@ -61,7 +61,7 @@ main() {
     say "$suite"
     case $suite in
       micro) micro ;;
-      fleet) measure //benchmarks/fleet fleet "$@" ;;
+      fleet) measure //fleet/benchmark:fleet fleet "$@" ;;
       *) measure //benchmarks:pods "$suite" "--suite=$suite" "$@" ;;
     esac
   done

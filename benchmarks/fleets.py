@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of //benchmarks/fleet."""
+"""The tables of //fleet/benchmark:fleet."""
 
 from tables import number, table
 

@@ -4,8 +4,8 @@
 
 report.py FOLDER                prints the tables of the results in FOLDER: rounds.json, rest.json,
                                 growth.json, soak.json (of //benchmarks:pods), fleet.json (of
-                                //benchmarks/fleet) and micro/*.json (of Google Benchmark); what is
-                                absent is left out
+                                //fleet/benchmark:fleet) and micro/*.json (of Google Benchmark);
+                                what is absent is left out
 report.py FOLDER --page PAGE    writes the tables to PAGE, between the comments <!-- NAME --> and
                                 <!-- /NAME -->, and the plots to the folder "performance" beside
                                 it; text outside of the comments stays, and so does the content of

@@ -65,10 +65,10 @@ fleet_flows() {
   fi
   say "fleet flows"
   sum+=(--xml "$results/fleet.xml")
-  bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{deploy_hub,join,leave,undeploy_hub} \
-    //fleet/helm:multiarch-fleet-{hub,agent} || return 0
+  bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{deploy_hub,undeploy_hub} \
+    //fleet/standalone/deploy:{join,leave} //fleet/helm:multiarch-fleet-{hub,agent} || return 0
   load_images "$PWD" "${FLEET_IMAGES[@]}" || return 0
-  e2e/cluster/with-cluster.sh python3 e2e/install/fleet_flows.py --xml "$results/fleet.xml" || true
+  e2e/cluster/with-cluster.sh python3 fleet/e2e/fleet_flows.py --xml "$results/fleet.xml" || true
 }
 
 kind_tier() {

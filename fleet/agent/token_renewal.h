@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-#include "fleet/agent/hub_token.h"
 #include "fleet/agent/publisher.h"
+#include "fleet/standalone/access/hub_token.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "fleet/agent/hub_token.h"
+#include "fleet/standalone/access/hub_token.h"
 #include "kube/base/base64.h"
 #include "kube/client/client.h"
 #include "kube/testing/fake_api_server.h"

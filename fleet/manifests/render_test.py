@@ -37,7 +37,7 @@ class Product:
 
 PRODUCTS = (
     Product("hub", "multiarch-fleet", "fleet/deploy/deploy_hub", ["crds"]),
-    Product("agent", "multiarch-fleet-member", "fleet/deploy/join", []),
+    Product("agent", "multiarch-fleet-member", "fleet/standalone/deploy/join", []),
 )
 
 

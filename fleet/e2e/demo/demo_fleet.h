@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0
+// DemoFleet: a hub and members on this machine: API servers, the hub's program, an agent for each
+// member. All are children of this process and never outlive it. Prints what its API servers report
+// (fleet_story.h) as it happens.
+//
+//   DemoFleet fleet({.assets = assets, .folder = folder, .members = {"east", "west"}}, std::cout);
+//   kube::Result<> started = fleet.StartControlPlanes();
+//   ...
+//   kube::Result<> placed = fleet.Await("Placement web selects east", [&] { return ...; });
+//
+// Call EnterOwnNetwork() first. Thread: one; the event loop runs inside of the calls only.
+#pragma once
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/signal_set.hpp>
+#include <chrono>
+#include <csignal>
+#include <functional>
+#include <memory>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "e2e/cluster_harness/child_process.h"
+#include "e2e/cluster_harness/control_plane.h"
+#include "fleet/e2e/demo/operator_stand_in.h"
+#include "fleet/e2e/demo/watched_api.h"
+
+namespace e2e {
+
+// The namespace of the hub's and of each agent's Lease.
+inline constexpr const char* kFleetNamespace = "multiarch-fleet";
+
+class DemoFleet {
+ public:
+  struct Options {
+    // The folder with the programs of a control plane.
+    std::string assets;
+    // For data and logs; must exist.
+    std::string folder;
+    // The names of the members.
+    std::vector<std::string> members;
+    // Of each Await(). For a busy machine; most take a few seconds.
+    std::chrono::seconds timeout{180};
+  };
+
+  // `out` must outlive it. From now on, SIGINT and SIGTERM end Await() instead of the process.
+  DemoFleet(Options options, std::ostream& out);
+  ~DemoFleet();
+  DemoFleet(const DemoFleet&) = delete;
+  DemoFleet& operator=(const DemoFleet&) = delete;
+
+  // Starts an API server for the hub and for each member, and waits until they are ready and serve
+  // the CRDs.
+  kube::Result<> StartControlPlanes();
+  // With cluster-admin rights on its API server, as the owner of the membership.
+  kube::Result<> StartHub();
+  // The agent authenticates on the hub with a token of its ServiceAccount there, which the hub must
+  // have created.
+  kube::Result<> StartAgent(const std::string& member);
+
+  WatchedApi& hub() { return *hub_.api; }
+  // `name` must be one of Options::members.
+  WatchedApi& member(const std::string& name) { return *Of(name).api; }
+
+  // Waits until `holds`, and prints `what` with the time. Errors: kDeadlineExceeded with `what`,
+  // kUnavailable if a program has ended, kCancelled after a signal.
+  kube::Result<> Await(const std::string& what, const std::function<bool()>& holds);
+
+  // Waits for SIGINT or SIGTERM. Errors: kUnavailable if a program has ended.
+  kube::Result<> AwaitSignal();
+
+  // A line of its own, and one with the time.
+  void Title(const std::string& text) { out_ << "\n== " << text << std::endl; }
+  void Say(const std::string& where, const std::string& text);
+
+  // Called with each change of an object on the hub, for what must hold at every moment.
+  void OnHubChange(std::function<void()> check) { hub_check_ = std::move(check); }
+
+  // The starts of kubectl commands for the hub and for each member, for another terminal.
+  std::vector<std::string> KubectlCommands();
+
+  // Ends the hub's program at once, for tests.
+  void KillHub() { hub_.program->Signal(SIGKILL); }
+  // The ends of all programs' logs.
+  std::string Logs() const;
+
+ private:
+  // An API server with the fleet's program for it: the hub, or an agent.
+  struct Cluster {
+    std::string name;
+    std::unique_ptr<ControlPlane> plane;
+    std::unique_ptr<WatchedApi> api;
+    std::unique_ptr<OperatorStandIn> operator_stand_in;  // of a member
+    std::unique_ptr<ChildProcess> program;
+  };
+
+  Cluster& Of(const std::string& member);
+  std::string FolderOf(const Cluster& cluster) const {
+    return options_.folder + "/" + cluster.name;
+  }
+  kube::Result<> StartPlane(Cluster& cluster, int number);
+  // Waits until the API server answers and serves the CRDs in the folder `crds`.
+  kube::Result<> Serve(Cluster& cluster, const std::string& crds,
+                       const std::vector<kube::Resource>& followed);
+  kube::Result<> StartProgram(Cluster& cluster, const std::string& path,
+                              std::vector<std::string> args);
+  // Writes a token of the agent's ServiceAccount on the hub, and a kubeconfig that names it.
+  kube::Result<std::string> HubKubeconfigFor(const Cluster& member);
+  void OnChange(Cluster& cluster, const kube::Resource& resource, const kube::Json& before,
+                const kube::Json& after);
+  // kUnavailable if a program has ended.
+  kube::Result<> AllRun();
+  // All clusters, the hub first.
+  std::vector<Cluster*> All();
+
+  Options options_;
+  std::ostream& out_;
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  boost::asio::io_context io_{1};
+  boost::asio::signal_set signals_;
+  int signal_ = 0;  // that was received
+  bool quiet_ = false;
+  std::function<void()> hub_check_;
+  Cluster hub_;  // outlives the members, which use its etcd
+  std::vector<std::unique_ptr<Cluster>> members_;
+};
+
+}  // namespace e2e

@@ -1,0 +1,332 @@
+// SPDX-License-Identifier: Apache-2.0
+// The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
+// hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets
+// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else, and one
+// of the hub changes no rights but those of agents. Skipped without KUBEBUILDER_ASSETS.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <map>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "e2e/cluster_harness/child_process.h"
+#include "fleet/e2e/fleet_cluster.h"
+#include "kube/base/base64.h"
+#include "kube/client/read_file.h"
+#include "kube/codec/yaml.h"
+
+namespace e2e {
+namespace {
+
+constexpr char kObjects[] = "fleet/e2e/testdata/deploy_objects.yaml";
+constexpr char kBinding[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1beta2, kind: ManagedClusterSetBinding, "
+    "metadata: {name: default, namespace: team}, spec: {clusterSet: default}}";
+// ManagedClusters by somebody who may write them.
+constexpr char kAccepted[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
+    "c2}, spec: {hubAcceptsClient: true}}";
+constexpr char kWaiting[] =
+    "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
+    "c2}, spec: {}}";
+constexpr char kHubAccount[] = "system:serviceaccount:multiarch-fleet:multiarch-fleet-hub";
+// What the hub's limits (multiarch-fleet-hub-limits) deny to that account besides, although RBAC
+// allows it. The namespace c1 is a member's, but was not created by the hub.
+constexpr char kHubDenied[] = "fleet/e2e/testdata/hub_denied.yaml";
+constexpr const char* kHubDeniedCalls[] = {
+    "delete clusterrole/cluster-admin",
+    "delete clusterrolebinding/cluster-admin",
+    "delete namespace/team",
+    "delete namespace/c1",
+    "create namespace stolen",
+};
+// Not an expression that failed.
+constexpr char kHubLimits[] = "denied request: a hub may ";
+constexpr char kSecret[] = "secret/multiarch-fleet-hub --namespace=multiarch-fleet-member";
+constexpr char kRenewAfter[] =
+    R"(.metadata.annotations.fleet\.multiarch\.openshift\.io/renew-token-after)";
+
+// What a token of c1's agent may do on the hub, in kubectl's words.
+constexpr const char* kAllowed[] = {
+    "get managedclusters/c1",
+    "patch managedclusters/c1 --subresource=status",
+    "list podplacementworks --namespace=c1",
+    "patch podplacementworks --subresource=status --namespace=c1",
+    "create addonplacementscores --namespace=c1",
+    "patch leases/managed-cluster-lease --namespace=c1",
+    "create serviceaccounts/multiarch-fleet-agent --subresource=token --namespace=c1",
+};
+constexpr const char* kDenied[] = {
+    "list managedclusters",
+    "get managedclusters/c2",
+    "patch managedclusters/c1",
+    "patch managedclusters/c2 --subresource=status",
+    "delete managedclusters/c1",
+    "create podplacementworks --namespace=c1",
+    "delete podplacementworks --namespace=c1",
+    "list podplacementworks --namespace=c2",
+    "patch podplacementworks --subresource=status --namespace=c2",
+    "patch addonplacementscores --subresource=status --namespace=c2",
+    "patch leases/managed-cluster-lease --namespace=c2",
+    "patch leases/multiarch-fleet-hub --namespace=multiarch-fleet",
+    "create serviceaccounts/default --subresource=token --namespace=c1",
+    "create serviceaccounts/multiarch-fleet-agent --subresource=token --namespace=c2",
+    "create serviceaccounts/multiarch-fleet-hub --subresource=token --namespace=multiarch-fleet",
+    "get secrets --namespace=c1",
+    "list secrets --all-namespaces",
+    "get secrets --namespace=multiarch-fleet-member",
+    "create rolebindings --namespace=c1",
+    "bind clusterroles/multiarch-fleet-agent",
+    "create pods --namespace=c1",
+    "list placements --namespace=team",
+    "list placementdecisions --all-namespaces",
+    "patch fleetpodplacements --namespace=team",
+    "list nodes",
+    "list namespaces",
+    "create tokenreviews",
+};
+
+class FleetDeployTest : public FleetFixture {
+ protected:
+  // Those of the fleet are the tool's.
+  std::vector<std::string> CrdFolders() const override { return {"api/crds"}; }
+
+  Finished TryTool(const std::string& name, std::vector<std::string> args) {
+    args.push_back("--timeout=60");
+    const bool of_member = name == "join" || name == "leave";
+    const std::string folder = of_member ? "fleet/standalone/deploy/" : "fleet/deploy/";
+    auto finished = RunToEnd({.path = folder + name,
+                              .args = std::move(args),
+                              .env = {{"KUBECONFIG", plane().admin_kubeconfig()}}},
+                             std::chrono::seconds(90));
+    EXPECT_TRUE(finished) << finished.error();
+    return finished ? *finished : Finished{.status = 1};
+  }
+  std::string Tool(const std::string& name, std::vector<std::string> args) {
+    Finished finished = TryTool(name, std::move(args));
+    EXPECT_EQ(finished.status, 0) << name << "\n" << finished.output << LogOf("hub");
+    return finished.output;
+  }
+  std::string HubFlag() { return "--hub-kubeconfig=" + plane().admin_kubeconfig(); }
+  void Join() {
+    Tool("join", {HubFlag(), "--hub-server=" + plane().url(), "--name=c1", "--labels=region=eu",
+                  "--wait=false"});
+  }
+
+  void StartDeployedHub() {
+    StartProgram("hub", "fleet/hub/hub",
+                 {"--kubeconfig=" + KubeconfigOf("multiarch-fleet-hub", "multiarch-fleet"),
+                  "--namespace=multiarch-fleet", "--membership=own", "--placements=all",
+                  "--health-address=127.0.0.1:0", "--cel-evaluator=fleet/cel/evaluator/evaluator"});
+  }
+  // With the files of the Secret, as its pods have them.
+  void StartDeployedAgent() {
+    for (const char* key : {"kubeconfig", "token"}) {
+      auto content = kube::Base64Decode(Field(kSecret, ".data." + std::string(key)));
+      ASSERT_TRUE(content) << content.error();
+      File(key, *content);
+    }
+    StartProgram("agent", "fleet/agent/agent",
+                 {"--cluster=c1", "--hub-kubeconfig=" + folder() + "/kubeconfig",
+                  "--hub-secret=multiarch-fleet-hub",
+                  "--kubeconfig=" + KubeconfigOf("multiarch-fleet-agent", "multiarch-fleet-member"),
+                  "--namespace=multiarch-fleet-member", "--health-address=127.0.0.1:0"});
+  }
+  // Whether the agent's token may do this on the hub.
+  bool AgentMay(const std::string& what) {
+    return TryKubectl("auth can-i " + what + " --kubeconfig=" + folder() + "/kubeconfig").status ==
+           0;
+  }
+  void ExpectNothingForbidden(const std::string& program) {
+    std::string log = LogOf(program, 1 << 20);
+    EXPECT_EQ(log.find("forbidden"), std::string::npos) << log;
+    EXPECT_EQ(log.find("eyJ"), std::string::npos) << "a token in the log of " << program;
+    ExpectRuns(program);
+  }
+  void AwaitAvailable() {
+    Kubectl("wait --timeout=60s managedcluster/c1",
+            "--for=condition=ManagedClusterConditionAvailable=True");
+  }
+  void Leave() {
+    KillProgram("agent");
+    Tool("leave", {HubFlag(), "--name=c1"});
+    EXPECT_FALSE(Exists("managedcluster/c1"));
+    EXPECT_FALSE(Exists("namespace/multiarch-fleet-member"));
+  }
+  void AwaitNewToken(const std::string& old_time) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (Field(kSecret, kRenewAfter) == old_time) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << LogOf("agent");
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+  }
+
+  // `command` and `last` as for TryKubectl(); `why` is part of the denial.
+  void ExpectDenied(const std::string& command, const std::string& last, const std::string& why) {
+    Finished denied = TryKubectl(command, last);
+    EXPECT_NE(denied.status, 0) << command << "\n" << last;
+    EXPECT_NE(denied.output.find(why), std::string::npos) << command << "\n"
+                                                          << last << "\n"
+                                                          << denied.output;
+  }
+  // The same for the first call of a policy, which is in force some time after it is stored.
+  void AwaitDenied(const std::string& command, const std::string& last, const std::string& why) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    while (std::chrono::steady_clock::now() < deadline &&
+           TryKubectl(command + " --dry-run=server", last).output.find(why) == std::string::npos) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+    }
+    ExpectDenied(command, last, why);
+  }
+
+  // OCM's CRDs are another tool's, and its membership gives our agent no access.
+  void JoinAHubOfOcm() {
+    const std::string crd = "crd/managedclusters.cluster.open-cluster-management.io";
+    Kubectl("create --filename", "fleet/api/crds/managedclusters.yaml");
+    std::string generation = Field(crd, ".metadata.generation");
+    std::string output = Tool("deploy_hub", {"--wait=false"});
+    EXPECT_NE(output.find("kept CustomResourceDefinition managedclusters.cluster"),
+              std::string::npos)
+        << output;
+    EXPECT_EQ(Field(crd, ".metadata.generation"), generation);
+    EXPECT_FALSE(Exists("validatingadmissionpolicy/multiarch-fleet-set-binding"));
+    Kubectl("wait --for=condition=Established customresourcedefinitions --all");
+    Join();
+    StartDeployedAgent();
+    AwaitAvailable();
+    ExpectNothingForbidden("agent");
+
+    // Errors are named before anything is written.
+    Finished twice = TryTool("join", {HubFlag(), "--hub-server=" + plane().url(), "--name=c9"});
+    EXPECT_NE(twice.status, 0);
+    EXPECT_NE(twice.output.find("a member by the name c1"), std::string::npos) << twice.output;
+    Finished local = TryTool("join", {HubFlag(), "--name=c1"});
+    EXPECT_NE(local.output.find("--hub-server"), std::string::npos) << local.output;
+    Leave();
+  }
+  // A tenant needs the right to bind a set; the administrator does it for him with the set global.
+  void BindASet() {
+    Kubectl("create --filename", kObjects);
+    const std::string file = "--filename=" + File("binding.yaml", kBinding);
+    const std::string as_tenant = "create --as=system:serviceaccount:team:tenant";
+    AwaitDenied(as_tenant, file, "managedclustersets/bind");
+    Kubectl(
+        "create clusterrole bind-default --verb=create --resource=managedclustersets/bind "
+        "--resource-name=default");
+    Kubectl(
+        "create clusterrolebinding bind-default --clusterrole=bind-default "
+        "--serviceaccount=team:tenant");
+    Finished bound = TryKubectl(as_tenant, file);
+    EXPECT_EQ(bound.status, 0) << bound.output;
+  }
+  // Who may write ManagedClusters needs one more right to accept one. The hub then gives access to
+  // a member that has nothing yet, and clears it away: its limits allow all that it needs.
+  void AcceptAMember() {
+    const std::string as_registrar = " --as=system:serviceaccount:team:registrar";
+    const std::string why = "managedclusters/accept";
+    AwaitDenied("create" + as_registrar, "--filename=" + File("accepted.yaml", kAccepted), why);
+    Kubectl("create" + as_registrar, "--filename=" + File("waiting.yaml", kWaiting));
+    const std::string patch = "patch managedcluster/c2 --type=merge" + as_registrar + " --patch";
+    const std::string accept = R"({"spec": {"hubAcceptsClient": true}})";
+    ExpectDenied(patch, accept, why);
+    Kubectl(patch, R"({"metadata": {"labels": {"zone": "b"}}})");
+    Kubectl(
+        "create clusterrolebinding accept-c2 --clusterrole=accept-c2 "
+        "--serviceaccount=team:registrar");
+    Kubectl(patch, accept);
+    // Not asked again.
+    Kubectl("delete clusterrolebinding/accept-c2");
+    const std::string move =
+        R"({"metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "prod"}}})";
+    ExpectDenied(patch, move, "managedclustersets/join");
+    Kubectl(
+        "create clusterrolebinding move-clusters --clusterrole=move-clusters "
+        "--serviceaccount=team:registrar");
+    Kubectl(patch, move);
+    Kubectl(patch, R"({"metadata": {"labels": {"zone": "a"}}})");
+
+    Kubectl("wait --timeout=60s managedcluster/c2 --for=condition=HubAcceptedManagedCluster=True");
+    EXPECT_TRUE(Exists("clusterrolebinding/multiarch-fleet-agent:c2"));
+    EXPECT_TRUE(Exists("rolebinding/multiarch-fleet-agent --namespace=c2"));
+    Kubectl("delete managedcluster/c2 --timeout=60s");
+    Kubectl("wait --timeout=60s --for=delete namespace/c2");
+    EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c2"));
+  }
+  // Every call is a dry run.
+  void TryAsTheHub() {
+    const std::string as_hub = std::string(" --dry-run=server --as=") + kHubAccount;
+    const std::string apply =
+        "apply --server-side --force-conflicts --validate=false" + as_hub + " --filename";
+    auto text = kube::ReadFile(kHubDenied);
+    ASSERT_TRUE(text) << text.error();
+    auto objects = kube::ParseYamlDocuments(*text);
+    ASSERT_TRUE(objects) << objects.error();
+    ASSERT_GT(objects->size(), 10u);
+    for (const kube::Json& object : *objects) {
+      const std::string json = object.dump();
+      SCOPED_TRACE(json);
+      ExpectDenied(apply, File("denied.json", json), kHubLimits);
+    }
+    for (const char* call : kHubDeniedCalls) ExpectDenied(call + as_hub, "", kHubLimits);
+    // Of the same kinds, what is its own.
+    Kubectl("delete clusterrolebinding/multiarch-fleet-agent:c1" + as_hub);
+    Kubectl("delete clusterrole/multiarch-fleet-agent:c1" + as_hub);
+    // Nobody else is limited.
+    Kubectl("delete clusterrole/view namespace/team --dry-run=server");
+  }
+};
+
+TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
+  JoinAHubOfOcm();
+  Tool("deploy_hub", {"--membership=own", "--placements=all", "--wait=false"});
+  BindASet();
+  StartDeployedHub();
+  AcceptAMember();
+  Join();
+  StartDeployedAgent();
+  AwaitAvailable();
+  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "1");
+  std::string text = Tool("explain", {"--placement=team/all"});
+  EXPECT_NE(text.find("c1: selected, rank 1 of 1"), std::string::npos) << text;
+  text = Tool("explain", {"--placement=team/none", "--cluster=c1"});
+  EXPECT_NE(text.find("c1: rejected by Predicate"), std::string::npos) << text;
+
+  // A stolen token.
+  for (const char* what : kAllowed) EXPECT_TRUE(AgentMay(what)) << what;
+  for (const char* what : kDenied) EXPECT_FALSE(AgentMay(what)) << what;
+
+  TryAsTheHub();
+
+  // The token is renewed; the new one works.
+  const std::string old_time = "2026-01-01T00:00:00Z";
+  Kubectl("annotate --overwrite " + std::string(kSecret),
+          "fleet.multiarch.openshift.io/renew-token-after=" + old_time);
+  std::string old_token = Field(kSecret, ".data.token");
+  StartDeployedAgent();
+  AwaitNewToken(old_time);
+  EXPECT_NE(Field(kSecret, ".data.token"), old_token);
+  StartDeployedAgent();
+  EXPECT_TRUE(AgentMay("list podplacementworks --namespace=c1"));
+  ExpectNothingForbidden("hub");
+  ExpectNothingForbidden("agent");
+
+  // Leaves.
+  Leave();
+  EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c1"));
+  EXPECT_FALSE(AgentMay("list podplacementworks --namespace=c1")) << "the token is void";
+  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "0");
+  ExpectNothingForbidden("hub");
+
+  // The hub goes, and keeps what users have.
+  KillProgram("hub");
+  Tool("undeploy_hub", {});
+  EXPECT_FALSE(Exists("namespace/multiarch-fleet"));
+  EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-hub"));
+  EXPECT_TRUE(Exists("placement/all --namespace=team"));
+}
+
+}  // namespace
+}  // namespace e2e

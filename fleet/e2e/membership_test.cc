@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0
+// The hub's program as the owner of the membership, with exactly the rights that it needs for that,
+// and the agent's program as a member, with exactly the access that the hub gives it, on a real API
+// server. Skipped without KUBEBUILDER_ASSETS.
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "fleet/e2e/fleet_cluster.h"
+
+namespace e2e {
+namespace {
+
+constexpr char kAccepted[] = "HubAcceptedManagedCluster";
+constexpr char kAvailable[] = "ManagedClusterConditionAvailable";
+constexpr char kAgentAccount[] = "system:serviceaccount:c1:multiarch-fleet-agent";
+constexpr char kRollout[] =
+    "{apiVersion: multiarch.openshift.io/v1alpha1, kind: FleetPodPlacement, "
+    "metadata: {name: web, namespace: team}, spec: {placements: [{name: all}], "
+    "podPlacementConfigs: [{metadata: {name: web, namespace: team}, spec: {plugins: "
+    "{nodeAffinityScoring: {enabled: true, platforms: [{architecture: arm64, weight: 9}]}}}}]}}";
+// Everything that the hub writes, except the decisions' owners.
+constexpr char kWritten[] =
+    "managedclusters,managedclustersets,managedclustersetbindings,placements,placementdecisions,"
+    "serviceaccounts,rolebindings,clusterroles,clusterrolebindings,namespaces";
+
+class FleetMembershipTest : public FleetFixture {
+ protected:
+  std::vector<std::string> CrdFolders() const override { return {"fleet/api/crds", "api/crds"}; }
+  void SetUp() override {
+    FleetFixture::SetUp();
+    if (IsSkipped() || HasFatalFailure()) return;
+    Kubectl("create --filename", "fleet/manifests/hub/base/agent_role.yaml");
+    Kubectl("create --filename", "fleet/manifests/hub/components/own-membership/hub_role.yaml");
+    Kubectl("create --filename", "fleet/e2e/testdata/membership_objects.yaml");
+  }
+
+  void StartOwningHub() {
+    StartProgram(
+        "hub", "fleet/hub/hub",
+        {"--kubeconfig=" + KubeconfigOf("hub", "multiarch-fleet"), "--namespace=multiarch-fleet",
+         "--health-address=127.0.0.1:0", "--cel-evaluator=fleet/cel/evaluator/evaluator",
+         "--membership=own", "--placements=all"});
+  }
+  void StartAgent() {
+    agent_kubeconfig_ = KubeconfigOf("multiarch-fleet-agent", "c1");
+    StartProgram("agent", "fleet/agent/agent",
+                 {"--cluster=c1", "--hub-kubeconfig=" + agent_kubeconfig_,
+                  "--kubeconfig=" + plane().admin_kubeconfig(), "--namespace=default",
+                  "--health-address=127.0.0.1:0"});
+  }
+
+  void AwaitCondition(const std::string& object, const std::string& type,
+                      const std::string& status) {
+    Kubectl("wait --timeout=60s " + object + " --for=condition=" + type + "=" + status);
+  }
+  std::string Reason(const std::string& object, const std::string& type) {
+    return Field(object, ".status.conditions[?(@.type==\"" + type + "\")].reason");
+  }
+  void AwaitSelected(int clusters) {
+    Await("placement/all --namespace=team", ".status.numberOfSelectedClusters",
+          std::to_string(clusters));
+  }
+  std::string Decisions() {
+    return Kubectl("get placementdecisions --namespace=team --output",
+                   "jsonpath={.items[*].status.decisions[*].clusterName}");
+  }
+  std::string Versions() {
+    return Kubectl("get " + std::string(kWritten) + " --all-namespaces --output",
+                   "jsonpath={range .items[*]}{.kind} {.metadata.namespace}/{.metadata.name} "
+                   "{.metadata.resourceVersion}{\"\\n\"}{end}");
+  }
+  std::string RenewTime() {
+    return Field("lease/managed-cluster-lease --namespace=c1", ".spec.renewTime");
+  }
+  // Until the agent has renewed its Lease `times`, two seconds each.
+  void AwaitRenewals(int times) {
+    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
+    std::string last = RenewTime();
+    while (times > 0) {
+      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << "the Lease is not renewed";
+      std::this_thread::sleep_for(std::chrono::milliseconds(200));
+      std::string now = RenewTime();
+      if (now != last) --times;
+      last = now;
+    }
+  }
+  Finished AsAgent(const std::string& command) {
+    return TryKubectl(command + " --kubeconfig=" + agent_kubeconfig_);
+  }
+
+  std::string agent_kubeconfig_;
+};
+
+TEST_F(FleetMembershipTest, OwnsTheLifeOfAMember) {
+  StartOwningHub();
+  Kubectl("create --filename", "fleet/e2e/testdata/membership_clusters.yaml");
+
+  // Accepted: namespace, access and set. Not selected before the agent reports.
+  AwaitCondition("managedcluster/c1", kAccepted, "True");
+  AwaitCondition("managedcluster/c2", kAccepted, "True");
+  EXPECT_EQ(Field("namespace/c1", R"(.metadata.labels.open-cluster-management\.io/cluster-name)"),
+            "c1");
+  const std::string set = R"(.metadata.labels.cluster\.open-cluster-management\.io/clusterset)";
+  EXPECT_EQ(Field("managedcluster/c1", set), "default");
+  EXPECT_NE(Field("managedcluster/c2", ".spec.taints[0].timeAdded"), "");
+  AwaitCondition("managedclustersetbinding/default --namespace=team", "Bound", "True");
+  AwaitCondition("managedclusterset/default", "ClusterSetEmpty", "False");
+  AwaitCondition("managedclusterset/global", "ClusterSetEmpty", "False");
+  AwaitSelected(0);
+
+  // Refused or not accepted: nothing was written into namespaces of others.
+  AwaitCondition("managedcluster/payments", kAccepted, "False");
+  AwaitCondition("managedcluster/kube-system", kAccepted, "False");
+  EXPECT_EQ(Reason("managedcluster/payments", kAccepted), "NamespaceRefused");
+  EXPECT_EQ(Reason("managedcluster/waiting", kAccepted), "");
+  for (const char* ns : {"payments", "kube-system", "waiting"}) {
+    EXPECT_NE(TryKubectl("get serviceaccount multiarch-fleet-agent --namespace=" + std::string(ns))
+                  .status,
+              0)
+        << ns;
+    EXPECT_NE(TryKubectl("get clusterrole multiarch-fleet-agent:" + std::string(ns)).status, 0)
+        << ns;
+  }
+
+  // The agent joins with what it was given.
+  StartAgent();
+  AwaitCondition("managedcluster/c1", kAvailable, "True");
+  AwaitCondition("managedcluster/c1", "ManagedClusterJoined", "True");
+  AwaitSelected(1);
+  EXPECT_EQ(Decisions(), "c1");
+
+  // Its token reaches its own namespace and nothing else.
+  EXPECT_EQ(AsAgent("get podplacementworks --namespace=c1").status, 0);
+  EXPECT_EQ(AsAgent("get managedcluster c1").status, 0);
+  for (const char* call :
+       {"get podplacementworks --namespace=c2", "get podplacementworks --all-namespaces",
+        "get addonplacementscores multiarch --namespace=c2", "get managedcluster c2",
+        "get managedclusters", "get secrets --namespace=c1", "get pods --namespace=c1",
+        "label managedcluster c1 stolen=1", "label managedcluster c2 stolen=1",
+        "create token multiarch-fleet-agent --namespace=c2", "create token default --namespace=c1",
+        "create namespace stolen"}) {
+    Finished finished = AsAgent(call);
+    EXPECT_NE(finished.status, 0) << call;
+    EXPECT_NE(finished.output.find("orbidden"), std::string::npos) << call << finished.output;
+  }
+  EXPECT_EQ(AsAgent("create token multiarch-fleet-agent --namespace=c1").status, 0);
+  for (const char* what :
+       {"patch managedclusters/c2 --subresource=status", "create leases --namespace=c2",
+        "patch leases/managed-cluster-lease --namespace=c2", "patch podplacementworks -n c2",
+        "create addonplacementscores --namespace=c2", "create rolebindings --namespace=c1",
+        "update managedclusters/c1", "delete managedclusters/c1",
+        "delete podplacementworks --namespace=c1"}) {
+    EXPECT_NE(TryKubectl("auth can-i " + std::string(what) + " --as=" + kAgentAccount).status, 0)
+        << what;
+  }
+
+  // At rest nothing is written, also not by the next leader.
+  AwaitCondition("managedclusterset/default", "ClusterSetEmpty", "False");
+  AwaitRenewals(7);
+  std::string versions = Versions();
+  ASSERT_NE(versions.find("ManagedCluster /c1 "), std::string::npos) << versions;
+  AwaitRenewals(3);
+  EXPECT_EQ(Versions(), versions);
+  KillProgram("hub");
+  StartOwningHub();
+  Kubectl("create --filename", File("later.yaml",
+                                    "{apiVersion: cluster.open-cluster-management.io/v1beta2, "
+                                    "kind: ManagedClusterSet, metadata: {name: later}}"));
+  AwaitCondition("managedclusterset/later", "ClusterSetEmpty", "True");
+  AwaitRenewals(2);
+  Kubectl("delete managedclusterset later");
+  EXPECT_EQ(Versions(), versions);
+
+  // Silent: unreachable, and no Placement selects it. Back when the agent is.
+  KillProgram("agent");
+  AwaitCondition("managedcluster/c1", kAvailable, "Unknown");
+  AwaitSelected(0);
+  EXPECT_EQ(Field("managedcluster/c1", ".spec.taints[0].key"),
+            "cluster.open-cluster-management.io/unreachable");
+  StartAgent();
+  AwaitCondition("managedcluster/c1", kAvailable, "True");
+  AwaitSelected(1);
+
+  // What somebody deletes of the access comes back.
+  Kubectl("delete rolebinding multiarch-fleet-agent --namespace=c1");
+  Await("rolebinding/multiarch-fleet-agent --namespace=c1", ".roleRef.name",
+        "multiarch-fleet-agent");
+
+  // Denied: its tokens are void.
+  Kubectl("patch managedcluster c1 --type=merge --patch",
+          R"({"spec": {"hubAcceptsClient": false}})");
+  AwaitCondition("managedcluster/c1", kAccepted, "False");
+  AwaitSelected(0);
+  EXPECT_NE(TryKubectl("get serviceaccount multiarch-fleet-agent --namespace=c1").status, 0);
+  EXPECT_NE(AsAgent("get podplacementworks --namespace=c1").status, 0);
+
+  // Deleted while its agent lives: what was rolled out to it goes first.
+  Kubectl("patch managedcluster c1 --type=merge --patch",
+          R"({"spec": {"hubAcceptsClient": true}})");
+  AwaitCondition("managedcluster/c1", kAccepted, "True");
+  StartAgent();
+  AwaitCondition("managedcluster/c1", kAvailable, "True");
+  Kubectl("create --filename", File("rollout.yaml", kRollout));
+  const std::string config = "podplacementconfig/web --namespace=team";
+  Kubectl("wait --timeout=60s --for=create " + config);
+  Kubectl("delete managedcluster c1 --timeout=60s");
+  EXPECT_NE(TryKubectl("get " + config).status, 0);
+
+  // Deleted: nothing is left.
+  Kubectl("delete managedcluster c2 payments kube-system --timeout=60s");
+  Kubectl("wait --timeout=60s --for=delete namespace/c1 namespace/c2");
+  EXPECT_EQ(Kubectl("get clusterroles,clusterrolebindings --selector="
+                    "open-cluster-management.io/cluster-name --output=name"),
+            "");
+  EXPECT_EQ(Field("namespace/payments", ".status.phase"), "Active");
+
+  EXPECT_EQ(LogOf("hub", 1 << 20).find("forbidden"), std::string::npos) << LogOf("hub", 20'000);
+  ExpectRuns("hub");
+}
+
+}  // namespace
+}  // namespace e2e

@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/standalone/membership/cluster_state.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "fleet/api/managed_cluster_status.h"
+#include "fleet/api/names.h"
+#include "fleet/api/reading.h"
+
+namespace fleet {
+namespace {
+
+using kube::Json;
+using kube::WallTime;
+
+// As OCM's controller.
+constexpr int kGraceLeases = 5;
+
+// Absent or empty.
+bool LacksClusterSet(const Json& cluster) {
+  const Json* labels = kube::Find(cluster, "metadata.labels");
+  if (labels == nullptr || !labels->is_object()) return true;
+  auto label = labels->find(std::string(kClusterSetLabel));
+  return label == labels->end() || *label == Json("");
+}
+
+void SetTaint(Json& taints, std::string_view key, bool wanted, const std::string& now) {
+  auto is_ours = [&](const Json& taint) { return kube::StringAt(taint, "key") == key; };
+  if (!wanted) {
+    taints.erase(std::remove_if(taints.begin(), taints.end(), is_ours), taints.end());
+    return;
+  }
+  bool there = std::any_of(taints.begin(), taints.end(), [&](const Json& taint) {
+    return is_ours(taint) && kube::StringAt(taint, "effect") == kNoSelect;
+  });
+  if (there) return;
+  taints.push_back(
+      {{"key", std::string(key)}, {"effect", std::string(kNoSelect)}, {"timeAdded", now}});
+}
+
+Json Taints(const Json& cluster, WallTime now) {
+  const std::string time = kube::FormatTime(now);
+  Json taints = ListOrEmpty(cluster, "spec.taints");
+  for (Json& taint : taints) {
+    if (taint.is_object() && (!taint.contains("timeAdded") || taint["timeAdded"].is_null()))
+      taint["timeAdded"] = time;
+  }
+  std::string available = ConditionStatus(cluster, kClusterAvailable);
+  bool unavailable = available == "False";
+  SetTaint(taints, kUnreachableTaint, available != "True" && !unavailable, time);
+  SetTaint(taints, kUnavailableTaint, unavailable, time);
+  return taints;
+}
+
+Json Guarded(const Json& object) {
+  Json patch;
+  patch["metadata"]["resourceVersion"] = kube::StringAt(object, "metadata.resourceVersion");
+  return patch;
+}
+
+void SetAccepted(Json& conditions, const Json& cluster, const MemberFacts& facts, WallTime now) {
+  if (!IsAccepted(cluster)) {
+    // As in OCM, a cluster that waits for its acceptance has no such condition.
+    if (ConditionStatus(cluster, kHubAccepted).empty()) return;
+    SetCondition(
+        conditions,
+        {kHubAccepted, "False", "HubClusterAdminDenied", "Denied by the administrator of the hub"},
+        now);
+  } else if (facts.refused) {
+    SetCondition(conditions, {kHubAccepted, "False", "NamespaceRefused", *facts.refused}, now);
+  } else if (facts.access) {
+    SetCondition(conditions,
+                 {kHubAccepted, "True", "HubClusterAdminAccepted",
+                  "Accepted by the administrator of the hub"},
+                 now);
+  }
+}
+
+}  // namespace
+
+bool IsAccepted(const Json& cluster) { return kube::BoolAt(cluster, "spec.hubAcceptsClient"); }
+
+kube::Duration GraceOf(const Json& cluster) { return kGraceLeases * LeaseDurationOf(cluster); }
+
+bool AgentCanRemove(const Json& cluster, kube::Duration silence, WallTime now) {
+  std::optional<WallTime> deleted =
+      ParseBoundedTime(kube::StringAt(cluster, "metadata.deletionTimestamp"));
+  return deleted && now < *deleted + kRemovalTime && IsAccepted(cluster) &&
+         ConditionStatus(cluster, kClusterAvailable) == "True" && silence < GraceOf(cluster);
+}
+
+std::optional<Json> ObjectPatch(const Json& cluster, bool gives_access, WallTime now) {
+  Json metadata = Json::object();
+  if (LacksClusterSet(cluster))
+    metadata["labels"][std::string(kClusterSetLabel)] = std::string(kDefaultClusterSet);
+  if (gives_access && !HasFinalizer(cluster, kMembershipFinalizer)) {
+    metadata["finalizers"] = ListOrEmpty(cluster, "metadata.finalizers");
+    metadata["finalizers"].push_back(std::string(kMembershipFinalizer));
+  }
+  Json taints = Taints(cluster, now);
+  bool new_taints = taints != ListOrEmpty(cluster, "spec.taints");
+  if (metadata.empty() && !new_taints) return std::nullopt;
+  Json patch = Guarded(cluster);
+  patch["metadata"].update(metadata);
+  if (new_taints) patch["spec"]["taints"] = std::move(taints);
+  return patch;
+}
+
+std::optional<Json> StatusPatch(const Json& cluster, const MemberFacts& facts, WallTime now) {
+  const Json& before = ListOrEmpty(cluster, "status.conditions");
+  Json conditions = before;
+  SetAccepted(conditions, cluster, facts, now);
+  std::string available = ConditionStatus(cluster, kClusterAvailable);
+  bool reported = available == "True" || available == "False";
+  bool joined = IsAccepted(cluster) && (facts.joined || reported);
+  if (joined && ConditionStatus(cluster, kClusterJoined) != "True") {
+    SetCondition(conditions,
+                 {kClusterJoined, "True", "ManagedClusterJoined", "The agent has joined"}, now);
+  }
+  bool silent = facts.silent && (facts.access || !available.empty());
+  if (silent && available != "Unknown") {
+    SetCondition(conditions,
+                 {kClusterAvailable, "Unknown", "ManagedClusterLeaseUpdateStopped",
+                  "The agent has stopped renewing its Lease"},
+                 now);
+  }
+  if (conditions == before) return std::nullopt;
+  Json patch = Guarded(cluster);
+  patch["status"]["conditions"] = std::move(conditions);
+  return patch;
+}
+
+Json WithoutFinalizer(const Json& object, std::string_view finalizer) {
+  Json patch = Guarded(object);
+  Json finalizers = ListOrEmpty(object, "metadata.finalizers");
+  finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))),
+                   finalizers.end());
+  patch["metadata"]["finalizers"] = std::move(finalizers);
+  return patch;
+}
+
+}  // namespace fleet

@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fleet/standalone/membership/cluster_state.h"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <string>
+
+#include "fleet/api/reading.h"
+
+namespace fleet {
+namespace {
+
+using kube::Json;
+using namespace std::chrono_literals;
+
+constexpr kube::WallTime kNow{};
+constexpr char kTime[] = "1970-01-01T00:00:00Z";
+constexpr char kLabelled[] = R"({"cluster.open-cluster-management.io/clusterset": "east"})";
+
+// A cluster of a set, accepted, with the finalizer; `available`: the status of the condition.
+Json Cluster(const std::string& available = "", const std::string& taints = "[]") {
+  Json cluster;
+  cluster["metadata"] = {{"name", "c1"}, {"resourceVersion", "7"}};
+  cluster["metadata"]["labels"] = Json::parse(kLabelled);
+  cluster["metadata"]["finalizers"] = Json::array({std::string(kMembershipFinalizer)});
+  cluster["spec"] = {{"hubAcceptsClient", true}, {"taints", Json::parse(taints)}};
+  if (!available.empty()) {
+    Json condition = {{"type", "ManagedClusterConditionAvailable"}, {"status", available}};
+    cluster["status"]["conditions"] = Json::array({std::move(condition)});
+  }
+  return cluster;
+}
+
+std::string Taint(const std::string& name) {
+  return R"({"key": "cluster.open-cluster-management.io/)" + name +
+         R"(", "effect": "NoSelect", "timeAdded": "1970-01-01T00:00:00Z"})";
+}
+
+// The condition of a status patch, "STATUS REASON"; "" if there is no patch or no such condition.
+std::string Condition(const std::optional<Json>& patch, const std::string& type) {
+  if (!patch) return "";
+  for (const Json& condition : (*patch)["status"]["conditions"]) {
+    if (condition["type"] == type)
+      return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
+  }
+  return "";
+}
+
+TEST(ObjectPatch, TaintsFollowAvailable) {
+  const std::string unreachable = Taint("unreachable");
+  const std::string unavailable = Taint("unavailable");
+  const std::string gpu =
+      R"({"key": "gpu", "effect": "NoSelect", "timeAdded": "1970-01-01T00:00:00Z"})";
+  struct Row {
+    const char* available;
+    std::string before;
+    std::string want;  // "": no patch
+  };
+  const Row rows[] = {
+      {"", "[]", "[" + unreachable + "]"},
+      {"Unknown", "[]", "[" + unreachable + "]"},
+      {"Unknown", "[" + unreachable + "]", ""},
+      {"Unknown", "[" + unavailable + "," + gpu + "]", "[" + gpu + "," + unreachable + "]"},
+      {"False", "[]", "[" + unavailable + "]"},
+      {"False", "[" + unavailable + "," + gpu + "]", ""},
+      {"False", "[" + unreachable + "]", "[" + unavailable + "]"},
+      {"True", "[]", ""},
+      {"True", "[" + gpu + "]", ""},
+      {"True", "[" + unreachable + "," + gpu + "," + unavailable + "]", "[" + gpu + "]"},
+      // Of another effect: it is the hub's key.
+      {"Unknown", R"([{"key": "cluster.open-cluster-management.io/unreachable",
+                       "effect": "PreferNoSelect", "timeAdded": "1970-01-01T00:00:00Z"}])",
+       R"([{"key": "cluster.open-cluster-management.io/unreachable",
+            "effect": "PreferNoSelect", "timeAdded": "1970-01-01T00:00:00Z"},)" +
+           unreachable + "]"},
+  };
+  for (const Row& row : rows) {
+    std::optional<Json> patch = ObjectPatch(Cluster(row.available, row.before), true, kNow);
+    ASSERT_EQ(patch.has_value(), !row.want.empty()) << row.available << row.before;
+    if (!patch) continue;
+    EXPECT_EQ((*patch)["spec"]["taints"], Json::parse(row.want)) << row.available << row.before;
+    EXPECT_EQ((*patch)["metadata"], Json::parse(R"({"resourceVersion": "7"})"));
+  }
+}
+
+TEST(ObjectPatch, AddsMissingTimes) {
+  const char kTaints[] = R"([{"key": "a", "effect": "NoSelect"},
+      {"key": "b", "effect": "PreferNoSelect", "timeAdded": null},
+      {"key": "c", "effect": "NoSelectIfNew", "timeAdded": "2020-01-01T00:00:00Z"}, 7])";
+  std::optional<Json> patch = ObjectPatch(Cluster("True", kTaints), true, kNow);
+  ASSERT_TRUE(patch);
+  const Json& taints = (*patch)["spec"]["taints"];
+  ASSERT_EQ(taints.size(), 4u);
+  EXPECT_EQ(taints[0]["timeAdded"], kTime);
+  EXPECT_EQ(taints[1]["timeAdded"], kTime);
+  EXPECT_EQ(taints[2]["timeAdded"], "2020-01-01T00:00:00Z");
+}
+
+TEST(ObjectPatch, ClustersWithoutASetGetTheDefaultOne) {
+  for (const char* labels :
+       {"{}", R"({"zone": "a"})", R"({"cluster.open-cluster-management.io/clusterset": ""})"}) {
+    Json cluster = Cluster("True");
+    cluster["metadata"]["labels"] = Json::parse(labels);
+    std::optional<Json> patch = ObjectPatch(cluster, true, kNow);
+    ASSERT_TRUE(patch) << labels;
+    EXPECT_EQ((*patch)["metadata"]["labels"],
+              Json::parse(R"({"cluster.open-cluster-management.io/clusterset": "default"})"));
+    EXPECT_FALSE(patch->contains("spec"));
+  }
+  Json cluster = Cluster("True");
+  cluster["metadata"].erase("labels");
+  EXPECT_TRUE(ObjectPatch(cluster, true, kNow));
+}
+
+TEST(ObjectPatch, TheFinalizerComesWithAccess) {
+  Json cluster = Cluster("True");
+  cluster["metadata"]["finalizers"] = Json::array({"other"});
+  EXPECT_FALSE(ObjectPatch(cluster, false, kNow));
+  std::optional<Json> patch = ObjectPatch(cluster, true, kNow);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ((*patch)["metadata"]["finalizers"],
+            Json::array({"other", std::string(kMembershipFinalizer)}));
+  EXPECT_EQ((*patch)["metadata"]["resourceVersion"], "7");
+
+  cluster["metadata"]["finalizers"] = (*patch)["metadata"]["finalizers"];
+  EXPECT_TRUE(HasFinalizer(cluster, kMembershipFinalizer));
+  Json without = WithoutFinalizer(cluster, kMembershipFinalizer);
+  EXPECT_EQ(without["metadata"]["finalizers"], Json::array({"other"}));
+  EXPECT_EQ(without["metadata"]["resourceVersion"], "7");
+}
+
+TEST(StatusPatch, AcceptedRefusedAndDenied) {
+  auto accepted = [](const Json& cluster, const MemberFacts& facts) {
+    return Condition(StatusPatch(cluster, facts, kNow), "HubAcceptedManagedCluster");
+  };
+  Json cluster = Cluster();
+  EXPECT_EQ(accepted(cluster, {}), "") << "nothing is known yet";
+  EXPECT_EQ(accepted(cluster, {.access = true}), "True HubClusterAdminAccepted");
+  EXPECT_EQ(accepted(cluster, {.refused = "its name"}), "False NamespaceRefused");
+
+  // Not accepted: only a cluster that was accepted is told so.
+  cluster["spec"]["hubAcceptsClient"] = false;
+  EXPECT_FALSE(StatusPatch(cluster, {.silent = true}, kNow));
+  cluster["status"]["conditions"] =
+      Json::parse(R"([{"type": "HubAcceptedManagedCluster", "status": "True"}])");
+  EXPECT_EQ(accepted(cluster, {}), "False HubClusterAdminDenied");
+}
+
+TEST(StatusPatch, JoinedWhenTheAgentWasSeen) {
+  auto joined = [](const Json& cluster, const MemberFacts& facts) {
+    return Condition(StatusPatch(cluster, facts, kNow), "ManagedClusterJoined");
+  };
+  EXPECT_EQ(joined(Cluster(), {.access = true}), "");
+  EXPECT_EQ(joined(Cluster(), {.access = true, .joined = true}), "True ManagedClusterJoined");
+  EXPECT_EQ(joined(Cluster("False"), {.access = true}), "True ManagedClusterJoined");
+  EXPECT_EQ(joined(Cluster("Unknown"), {.access = true}), "") << "the hub wrote that";
+  Json denied = Cluster("True");
+  denied["spec"]["hubAcceptsClient"] = false;
+  EXPECT_EQ(joined(denied, {.joined = true}), "");
+}
+
+TEST(StatusPatch, SilenceIsUnknown) {
+  auto available = [](const Json& cluster, const MemberFacts& facts) {
+    return Condition(StatusPatch(cluster, facts, kNow), "ManagedClusterConditionAvailable");
+  };
+  const std::string kUnknown = "Unknown ManagedClusterLeaseUpdateStopped";
+  EXPECT_EQ(available(Cluster("True"), {.access = true, .silent = true}), kUnknown);
+  EXPECT_EQ(available(Cluster("False"), {.access = true, .silent = true}), kUnknown);
+  EXPECT_EQ(available(Cluster(), {.access = true, .silent = true}), kUnknown);
+  EXPECT_EQ(available(Cluster("True"), {.silent = true}), kUnknown) << "access was taken";
+  EXPECT_EQ(available(Cluster(), {.silent = true}), "") << "it never had any";
+  EXPECT_EQ(available(Cluster("True"), {.access = true}).substr(0, 4), "True");
+}
+
+TEST(StatusPatch, NothingAtRest) {
+  Json cluster = Cluster("True");
+  MemberFacts facts{.access = true, .joined = true};
+  std::optional<Json> patch = StatusPatch(cluster, facts, kNow);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ((*patch)["metadata"], Json::parse(R"({"resourceVersion": "7"})"));
+  EXPECT_EQ((*patch)["status"]["conditions"][0], cluster["status"]["conditions"][0])
+      << "the agent's stays as it is";
+  cluster["status"] = (*patch)["status"];
+  EXPECT_FALSE(StatusPatch(cluster, facts, kNow + 1h));
+  EXPECT_FALSE(ObjectPatch(cluster, true, kNow + 1h));
+}
+
+TEST(GraceOf, IsFiveLeases) {
+  Json cluster = Cluster();
+  EXPECT_EQ(GraceOf(cluster), 300s);
+  cluster["spec"]["leaseDurationSeconds"] = 1;
+  EXPECT_EQ(GraceOf(cluster), 5s);
+  cluster["spec"]["leaseDurationSeconds"] = 2'000'000'000;
+  EXPECT_EQ(GraceOf(cluster), 5h);
+  cluster["spec"]["leaseDurationSeconds"] = -4;
+  EXPECT_EQ(GraceOf(cluster), 300s);
+}
+
+TEST(AgentCanRemove, WhileItLivesForSomeMinutes) {
+  Json deleted = Cluster("True");
+  EXPECT_FALSE(AgentCanRemove(deleted, 0s, kNow)) << "it is not being deleted";
+  deleted["metadata"]["deletionTimestamp"] = kTime;
+  EXPECT_TRUE(AgentCanRemove(deleted, 299s, kNow + 299s));
+  EXPECT_FALSE(AgentCanRemove(deleted, 0s, kNow + kRemovalTime));
+  EXPECT_FALSE(AgentCanRemove(deleted, 300s, kNow)) << "it is silent";
+
+  for (const char* available : {"False", "Unknown", ""}) {
+    Json other = Cluster(available);
+    other["metadata"]["deletionTimestamp"] = kTime;
+    EXPECT_FALSE(AgentCanRemove(other, 0s, kNow)) << available;
+  }
+  Json denied = deleted;
+  denied["spec"]["hubAcceptsClient"] = false;
+  EXPECT_FALSE(AgentCanRemove(denied, 0s, kNow));
+  Json malformed = deleted;
+  malformed["metadata"]["deletionTimestamp"] = "soon";
+  EXPECT_FALSE(AgentCanRemove(malformed, 0s, kNow));
+}
+
+TEST(ClusterState, AnythingMayBeMalformed) {
+  for (const char* text : {"{}", R"({"metadata": 1, "spec": 2, "status": 3})",
+                           R"({"metadata": {"labels": [], "finalizers": {}},
+                               "spec": {"hubAcceptsClient": "yes", "taints": {}},
+                               "status": {"conditions": [null, {"type": 4}]}})"}) {
+    Json cluster = Json::parse(text);
+    EXPECT_FALSE(IsAccepted(cluster)) << text;
+    EXPECT_TRUE(ObjectPatch(cluster, true, kNow)) << text;
+    EXPECT_FALSE(StatusPatch(cluster, {.silent = true}, kNow)) << text;
+    EXPECT_FALSE(HasFinalizer(cluster, kMembershipFinalizer)) << text;
+  }
+}
+
+}  // namespace
+}  // namespace fleet

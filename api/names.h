@@ -98,8 +98,6 @@ inline constexpr std::string_view kReasonFallbackSet = "ArchAwareFallbackPredica
 inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover";
 inline constexpr std::string_view kReasonTolerationsSet = "ArchAwareTolerationsSet";
 inline constexpr std::string_view kReasonRulesNotEvaluated = "ArchAwareRulesNotEvaluated";
-inline constexpr std::string_view kReasonPoliciesAdded = "SchedulingPoliciesAdded";
-inline constexpr std::string_view kReasonPoliciesMissed = "SchedulingPoliciesMissed";
 
 // Objects of the cluster's operands, in the operator's namespace, with the names of the Go
 // operator.
@@ -111,18 +109,6 @@ inline constexpr std::string_view kDefaultOperatorNamespace = "openshift-multiar
 // The Service of the operator's own webhooks: validation of both kinds, and the CRD's conversion
 inline constexpr std::string_view kOperatorServiceName =
     "multiarch-tuning-operator-controller-manager-service";
-
-// The webhook of scheduling policies, in the operator's namespace. The API server calls webhooks by
-// the names of their configurations: this one is before those that gate pods.
-inline constexpr std::string_view kPolicyWebhookName = "pod-placement-policy-web-hook";
-inline constexpr std::string_view kPolicyWebhookConfigurationName = "multiarch-scheduling-policies";
-inline constexpr std::string_view kPoliciesPath = "/policies";
-// The operator asks by a dry run whether the API server calls the webhook as last configured
-// (scheduling-policies/operator/): an object with this label comes back with the annotation, whose
-// value is the rest of the path.
-inline constexpr std::string_view kPolicyProbePathPrefix = "/policies/probe/";
-inline constexpr std::string_view kPolicyProbeLabel = "multiarch.openshift.io/policy-probe";
-inline constexpr std::string_view kPolicyProbeAnnotation = "multiarch.openshift.io/policy-probe";
 
 // Objects of a shard, in the namespace of its PodPlacementConfigs. The Lease has the controller's
 // name.
@@ -148,10 +134,6 @@ inline constexpr std::string_view kValidateConfigPath =
     "/validate-multiarch-openshift-io-v1beta1-podplacementconfig";
 inline constexpr std::string_view kValidateClusterConfigPath =
     "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig";
-inline constexpr std::string_view kValidatePolicyPath =
-    "/validate-kupid-gardener-cloud-v1alpha1-podschedulingpolicy";
-inline constexpr std::string_view kValidateClusterPolicyPath =
-    "/validate-kupid-gardener-cloud-v1alpha1-clusterpodschedulingpolicy";
 inline constexpr std::string_view kConversionPath = "/convert";
 
 }  // namespace api

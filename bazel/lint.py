@@ -47,9 +47,7 @@ ALLOWED = {
     "webhook": {"kube", "api", "placement", "scheduling-policies"},
     "shard": {"kube", "api", "placement", "rules", "watches"},
     "cluster-controller": {"kube", "api", "placement", "rules", "watches", "inspection"},
-    "operator": {
-        "kube", "api", "placement", "scheduling-policies", "watches", "inspection", "deploy"
-    },
+    "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},
 }
@@ -58,6 +56,7 @@ ALLOWED = {
 # with its program, which is a product without that line.
 MAIN_ALLOWED = {
     "cluster-controller": {"scheduling-policies"},
+    "operator": {"scheduling-policies"},
 }
 
 # Which folders a slice's tests on a control plane, and its benchmarks, may include from as well:

@@ -19,7 +19,6 @@
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
 #include "placement/gate.h"
-#include "scheduling-policies/operator/policy_objects.h"
 
 namespace operator_ {
 namespace {
@@ -101,7 +100,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
                                      OperandStore& store, GatingReconciler& gating,
                                      UpgradeQueue& upgrades, kube::EventRecorder& events,
-                                     ClusterTiming timing)
+                                     Remains remains, ClusterTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -114,6 +113,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       gating_(gating),
       upgrades_(upgrades),
       events_(events),
+      remains_(std::move(remains)),
       timing_(timing),
       provider_(client, clock, store, options_),
       outage_(client, clock, store, options_.ns, GatingIds(options_), timing.outage),
@@ -194,8 +194,8 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     if (!written) co_return written.error();
     co_return *outcome;
   }
-  if (PolicyObjectsLeft(store_, options_)) {
-    ClusterView view{.deprovisioning = "the webhook of scheduling policies is being removed"};
+  if (std::string remains = remains_(); !remains.empty()) {
+    ClusterView view{.deprovisioning = std::move(remains)};
     Result<> written = co_await WriteStatus(config, view);
     if (!written) co_return written.error();
     co_return Outcome::After(timing_.recheck);

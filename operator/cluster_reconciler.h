@@ -6,12 +6,12 @@
 // available, so that no pod is gated before, or policies in place of both (gating/). A long outage
 // of the controller is handled by controller_outage.h. A config that is being deleted: nothing is
 // removed while PodPlacementConfigs exist; then the operands are torn down (teardown/teardown.h),
-// and at last, when the webhook of scheduling policies is removed, too
-// (policies/policy_reconciler.h), the finalizers are removed. The teardown is the same where
-// somebody removed the finalizers and the config is already deleted.
+// and at last, when nothing of the features (feature.h) is left either, the finalizers are removed.
+// The teardown is the same where somebody removed the finalizers and the config is already deleted.
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -49,10 +49,14 @@ struct ClusterTiming {
 
 class ClusterReconciler final : public kube::Reconciler {
  public:
-  // Everything but `options` and `timing` outlives this.
+  // What is left of the features, as FeatureTerm::Remains(); "" if nothing.
+  using Remains = std::function<std::string()>;
+
+  // The references outlive this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                     const ConfigStore& configs, OperandStore& store, GatingReconciler& gating,
-                    UpgradeQueue& upgrades, kube::EventRecorder& events, ClusterTiming timing = {});
+                    UpgradeQueue& upgrades, kube::EventRecorder& events, Remains remains,
+                    ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -101,6 +105,7 @@ class ClusterReconciler final : public kube::Reconciler {
   GatingReconciler& gating_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
+  Remains remains_;
   ClusterTiming timing_;
   CertificateProvider provider_;
   // A new serving certificate waits until the API server trusts its authority (certificates.h).

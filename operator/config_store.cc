@@ -50,13 +50,6 @@ std::optional<api::ClusterPodPlacementConfig> ConfigStore::Cluster() const {
   return cluster_.Get({"", std::string(api::kClusterConfigName)});
 }
 
-std::optional<api::SchedulingPolicies> ConfigStore::Policies() const {
-  std::optional<api::ClusterPodPlacementConfig> config = Cluster();
-  if (!config || config->metadata().has_deletion_timestamp()) return std::nullopt;
-  const api::SchedulingPolicies* plugin = config->Policies();
-  return plugin == nullptr ? std::nullopt : std::optional(*plugin);
-}
-
 std::vector<api::PodPlacementConfig> ConfigStore::In(const std::string& ns) const {
   std::vector<api::PodPlacementConfig> configs;
   auto names = names_.find(ns);

@@ -11,7 +11,6 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/pod_placement_config.h"
-#include "api/scheduling_policies.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -47,9 +46,6 @@ class ConfigStore {
 
   // The singleton, nullopt if there is none.
   std::optional<api::ClusterPodPlacementConfig> Cluster() const;
-  // Its plugin schedulingPolicies; nullopt unless it is enabled, and nullopt while the singleton is
-  // being deleted.
-  std::optional<api::SchedulingPolicies> Policies() const;
   // The PodPlacementConfigs of `ns` in the order in which they are applied.
   std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
   // The namespaces with at least one PodPlacementConfig.

@@ -31,10 +31,6 @@ const ObjectKey kGatingKey{"", "gating"};
 
 const ObjectKey kOwnWebhooksKey{"", "webhooks"};
 
-const ObjectKey kPolicyKey{"", "policies"};
-// Of the pacer; no namespace has this name.
-constexpr char kPolicyPace[] = "/policies";
-
 ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
 
 // A ClusterPodPlacementConfig that is not being deleted wants policies to gate pods.
@@ -44,21 +40,23 @@ bool WantsGatingByPolicy(const ConfigStore& configs) {
          config->spec.gating == api::kGatingByPolicy;
 }
 
-bool IsOfPolicies(const kube::Unstructured& object) {
-  const std::string& name = object.metadata().name();
-  return name == api::kPolicyWebhookName || name == api::kPolicyWebhookConfigurationName;
+std::vector<ValidatedKind> ValidatedKindsOf(const Features& features) {
+  std::vector<ValidatedKind> kinds;
+  for (const std::unique_ptr<Feature>& feature : features) {
+    for (const ValidatedKind& kind : feature->ValidatedKinds()) kinds.push_back(kind);
+  }
+  return kinds;
 }
 
 }  // namespace
 
 Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
-               OwnCertificate& certificate)
+               OwnCertificate& certificate, const Features& features)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
       configs_(client, clock),
       namespaces_(client, clock),
-      policies_(client, clock, options_.operands.ns),
       store_(client, clock),
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
@@ -68,19 +66,17 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
           store_),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
                         gating_reconciler_, upgrades_, events_, options_.shard_timing),
-      cluster_reconciler_(client, clock, options_.operands, configs_, store_, gating_reconciler_,
-                          upgrades_, events_, options_.cluster_timing),
-      policy_reconciler_(
-          client, clock, options_.operands, [this] { return configs_.Policies(); }, policies_,
-          store_),
-      own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate),
+      cluster_reconciler_(
+          client, clock, options_.operands, configs_, store_, gating_reconciler_, upgrades_,
+          events_, [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
+      own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate,
+                               ValidatedKindsOf(features)),
       announcement_cleaner_(client, clock),
       shards_({.name = "shards", .workers = kShardWorkers, .queue = kRetries}, shard_reconciler_,
               clock, options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
       gating_({.name = "gating", .workers = 1, .queue = kRetries}, gating_reconciler_, clock),
-      policy_({.name = "policies", .workers = 1, .queue = kRetries}, policy_reconciler_, clock),
       own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
                     own_webhooks_reconciler_, clock),
       announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
@@ -105,9 +101,6 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   gating_reconciler_.OnProven([this](const std::string& scope) {
     scope.empty() ? cluster_.Enqueue(kClusterKey) : shards_.Enqueue(ShardKey(scope));
   });
-  policies_.OnChange([this] { policy_.EnqueueAfter(kPolicyKey, pacer_.Delay(kPolicyPace)); });
-  // The deletion of the ClusterPodPlacementConfig waits for that.
-  policy_reconciler_.OnRemoved([this] { cluster_.Enqueue(kClusterKey); });
   own_webhooks_reconciler_.OnChange([this] { own_webhooks_.Enqueue(kOwnWebhooksKey); });
   store_.OnChange([this](const kube::Unstructured& object) {
     if (object.metadata().name() == kValidatingWebhookConfigurationName) {
@@ -118,8 +111,9 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       gating_.Enqueue(kGatingKey);
       return;
     }
-    if (IsOfPolicies(object)) {
-      policy_.EnqueueAfter(kPolicyKey, pacer_.Delay(kPolicyPace));
+    for (FeatureRun& run : features_) {
+      if (!run.term->Owns(object)) continue;
+      run.controller->EnqueueAfter(run.key, pacer_.Delay(run.pace));
       return;
     }
     std::string ns = ShardNamespaceOf(object);
@@ -127,6 +121,34 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
     ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay)
                : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
   });
+  for (const std::unique_ptr<Feature>& feature : features) AddFeature(*feature);
+}
+
+void Leader::AddFeature(Feature& feature) {
+  std::string name(feature.name());
+  FeatureRun& run = features_.emplace_back();
+  run.key = {"", name};
+  run.pace = "/" + name;  // no namespace has this name
+  FeatureContext context{
+      .client = client_,
+      .clock = clock_,
+      .options = options_.operands,
+      .configs = configs_,
+      .store = store_,
+      .changed = [this, &run] { run.controller->EnqueueAfter(run.key, pacer_.Delay(run.pace)); },
+      .removed = [this] { cluster_.Enqueue(kClusterKey); }};
+  run.term = feature.NewTerm(std::move(context));
+  kube::ControllerOptions controller{.name = std::move(name), .workers = 1, .queue = kRetries};
+  run.controller = std::make_unique<kube::Controller>(std::move(controller), *run.term, clock_);
+  for (std::string& deployment : feature.Deployments())
+    feature_deployments_.push_back(std::move(deployment));
+}
+
+std::string Leader::RemainsOfFeatures() const {
+  for (const FeatureRun& run : features_) {
+    if (std::string remains = run.term->Remains(); !remains.empty()) return remains;
+  }
+  return "";
 }
 
 Leader::~Leader() {
@@ -137,7 +159,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   configs_.Start(tasks);
   namespaces_.Start(tasks);
-  policies_.Start(tasks);
+  for (FeatureRun& run : features_) run.term->Start(tasks);
   store_.Start(tasks);
   own_webhooks_reconciler_.Start(tasks);
   tasks.Spawn("events", events_.Run());
@@ -150,7 +172,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
   if (!own_webhooks_synced) co_return;
   if (options_.operand_metrics != nullptr)
-    options_.operand_metrics->Follow(store_, [this] { return upgrades_.progress(); });
+    options_.operand_metrics->Follow(store_, feature_deployments_,
+                                     [this] { return upgrades_.progress(); });
 
   // A teardown must see all policies that gate pods.
   std::function<Async<>()> begin = [this] { return gating_reconciler_.Begin(); };
@@ -164,21 +187,21 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
   cluster_.Enqueue(kClusterKey);
   gating_.Enqueue(kGatingKey);
-  policy_.Enqueue(kPolicyKey);
+  for (FeatureRun& run : features_) run.controller->Enqueue(run.key);
   own_webhooks_.Enqueue(kOwnWebhooksKey);
   announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
   tasks.Spawn(gating_.name(), gating_.Run(tasks));
-  tasks.Spawn(policy_.name(), policy_.Run(tasks));
+  for (FeatureRun& run : features_) tasks.Spawn(run.controller->name(), run.controller->Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
   tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
 }
 
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
-  policy_.Enqueue(kPolicyKey);
+  for (FeatureRun& run : features_) run.controller->Enqueue(run.key);
   // Not for each write of the status, as it asks the API server.
   bool by_policy = WantsGatingByPolicy(configs_);
   if (std::exchange(gating_by_policy_, by_policy) != by_policy) gating_.Enqueue(kGatingKey);

@@ -8,6 +8,8 @@
 #pragma once
 
 #include <functional>
+#include <list>
+#include <memory>
 #include <string>
 
 #include "kube/base/async.h"
@@ -21,6 +23,7 @@
 #include "operator/certificates/own_certificate.h"
 #include "operator/cluster_reconciler.h"
 #include "operator/config_store.h"
+#include "operator/feature.h"
 #include "operator/gating/gating_reconciler.h"
 #include "operator/namespaces.h"
 #include "operator/objects/operand_store.h"
@@ -30,8 +33,6 @@
 #include "operator/status/operand_metrics.h"
 #include "operator/upgrade_queue.h"
 #include "operator/webhooks/own_webhooks_reconciler.h"
-#include "scheduling-policies/operator/policy_reconciler.h"
-#include "scheduling-policies/operator/policy_store.h"
 
 namespace operator_ {
 
@@ -56,15 +57,26 @@ struct LeaderOptions {
 
 class Leader final : public kube::Term {
  public:
-  // `client`, `clock` and `certificate` outlive this.
+  // All but `options` outlive this.
   Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
-         OwnCertificate& certificate);
+         OwnCertificate& certificate, const Features& features);
   ~Leader() override;
 
   // Term. Returns when everything runs; errors of the API server are logged and retried.
   boost::asio::awaitable<void> Run(kube::TaskGroup& tasks) override;
 
  private:
+  // A feature in this term of leadership.
+  struct FeatureRun {
+    kube::ObjectKey key;
+    std::string pace;  // of the pacer
+    std::unique_ptr<FeatureTerm> term;
+    std::unique_ptr<kube::Controller> controller;
+  };
+
+  void AddFeature(Feature& feature);
+  // What the deletion of the ClusterPodPlacementConfig waits for; "" if nothing.
+  std::string RemainsOfFeatures() const;
   void OnCluster();
   void OnGating();
   void OnUpgrade();
@@ -79,7 +91,6 @@ class Leader final : public kube::Term {
   LeaderOptions options_;
   ConfigStore configs_;
   Namespaces namespaces_;
-  PolicyStore policies_;
   OperandStore store_;
   Pacer pacer_;
   kube::EventRecorder events_;
@@ -87,15 +98,15 @@ class Leader final : public kube::Term {
   GatingReconciler gating_reconciler_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
-  PolicyReconciler policy_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;
   AnnouncementCleaner announcement_cleaner_;
   kube::Controller shards_;
   kube::Controller cluster_;
   kube::Controller gating_;
-  kube::Controller policy_;
   kube::Controller own_webhooks_;
   kube::Controller announcements_;
+  std::list<FeatureRun> features_;
+  std::vector<std::string> feature_deployments_;
   // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.
   std::string shard_settings_;
   // The same about the gating.

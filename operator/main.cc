@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // operator: runs the operands that the ClusterPodPlacementConfig and the PodPlacementConfigs ask
-// for. Every replica serves the webhooks of both kinds, and those that validate scheduling
-// policies; the replica that holds the Lease does the rest (leader.h).
+// for. Every replica serves the webhooks of both kinds, and those of the features (feature.h); the
+// replica that holds the Lease does the rest (leader.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
@@ -33,6 +33,7 @@
 #include "kube/types/kinds.h"
 #include "operator/announcements/announcer.h"
 #include "operator/certificates/own_certificate.h"
+#include "operator/feature.h"
 #include "operator/leader.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/options.h"
@@ -40,7 +41,7 @@
 #include "operator/teardown/delete_configs.h"
 #include "operator/teardown/own_namespace_teardown.h"
 #include "operator/webhooks/config_webhooks.h"
-#include "scheduling-policies/operator/policy_webhooks.h"
+#include "scheduling-policies/operator/policy_feature.h"
 
 #if defined(__x86_64__)
 #define OPERATOR_ARCHITECTURE "amd64"
@@ -186,7 +187,8 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   Announcer announcer(client, app.clock(), app.tasks(), {.owner = OwnNamespace(operands)},
                       failures);
   ConfigWebhooks webhooks(client, app.clock(), announcer);
-  PolicyWebhooks policy_webhooks(client, app.clock(), FLAGS_namespace);
+  Features features;
+  features.push_back(NewPolicyFeature(client, app.clock(), FLAGS_namespace));
   std::unique_ptr<kube::MetricsServer> metrics_server;
   if (prepared) {
     auto protected_metrics = kube::MetricsServer::New(app.executor(), app.clock(), client, metrics,
@@ -200,7 +202,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
     if (!made) co_return made.error().Prefix("--address");
     server = std::move(*made);
     webhooks.AddTo(*server);
-    policy_webhooks.AddTo(*server);
+    for (const std::unique_ptr<Feature>& feature : features) feature->AddTo(*server);
     kube::AddCertificateMetric(metrics, "mto_ppo_certificate_end_timestamp_seconds", *server);
     app.tasks().Spawn("certificate", certificate.Run());
     app.tasks().Spawn("webhooks", server->Run());
@@ -223,7 +225,7 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
                                .operand_metrics = &operand_metrics};
   kube::Leadership leadership(app, client, std::move(lease));
   kube::Leadership::NewTerm new_term = [&](kube::TaskGroup&) {
-    return std::make_unique<Leader>(client, app.clock(), leader_options, certificate);
+    return std::make_unique<Leader>(client, app.clock(), leader_options, certificate, features);
   };
   kube::TaskGroup leading(app.executor());
   if (!teardown.due()) leading.Spawn("leadership", leadership.Run(std::move(new_term)));

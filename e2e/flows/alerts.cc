@@ -15,6 +15,7 @@
 #include "e2e/monitoring/promql.h"
 #include "kube/client/typed.h"
 #include "scheduling-policies/flows/policy_conditions.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 namespace e2e {
@@ -49,9 +50,8 @@ class AlertsFlow : public FlowFixture {
   // The jobs of all programs.
   static Names Jobs() {
     Names jobs = {"multiarch-tuning-operator"};
-    for (std::string_view operand :
-         {api::kControllerName, api::kWebhookName, api::kPolicyWebhookName,
-          api::kShardControllerName, api::kShardWebhookName}) {
+    for (std::string_view operand : {api::kControllerName, api::kWebhookName, policy::kWebhookName,
+                                     api::kShardControllerName, api::kShardWebhookName}) {
       jobs.emplace(operand);
     }
     return jobs;

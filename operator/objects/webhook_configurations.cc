@@ -9,7 +9,6 @@
 #include "operator/objects/metadata.h"
 #include "operator/objects/namespace_in.h"
 #include "operator/objects/pod_conditions.h"
-#include "scheduling-policies/scheduling_policy.h"
 
 namespace operator_ {
 namespace {
@@ -39,7 +38,7 @@ Json GatingWebhook(const std::string& name, Json client_config) {
 
 // `side_effects`: of allowed writes; the announcement of a PodPlacementConfig
 // (announcements/announcer.h).
-Json ValidatingWebhook(const char* name, std::string_view path, const kube::Resource& resource,
+Json ValidatingWebhook(std::string_view name, std::string_view path, const kube::Resource& resource,
                        Json operations, const char* side_effects, const std::string& ca_bundle_pem,
                        const OperandOptions& options) {
   std::string self = "system:serviceaccount:" + options.ns + ":" + std::string(kManagedBy);
@@ -48,7 +47,7 @@ Json ValidatingWebhook(const char* name, std::string_view path, const kube::Reso
                {"apiVersions", Json::array({std::string(resource.version)})},
                {"resources", Json::array({std::string(resource.plural)})},
                {"scope", "*"}};
-  return {{"name", name},
+  return {{"name", std::string(name)},
           {"clientConfig",
            ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
           {"rules", Json::array({std::move(rule)})},
@@ -150,11 +149,12 @@ Json ShardWebhookConfiguration(const std::string& ns,
   return object;
 }
 
-Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
+Json ValidatingWebhookConfiguration(const std::vector<ValidatedKind>& more,
+                                    const std::string& ca_bundle_pem,
                                     const OperandOptions& options) {
   Json object = NewClusterScoped(kube::kValidatingWebhookConfigurations,
                                  kValidatingWebhookConfigurationName, options);
-  auto entry = [&](const char* name, std::string_view path, const kube::Resource& resource,
+  auto entry = [&](std::string_view name, std::string_view path, const kube::Resource& resource,
                    Json operations, const char* side_effects) {
     object["webhooks"].push_back(ValidatingWebhook(name, path, resource, std::move(operations),
                                                    side_effects, ca_bundle_pem, options));
@@ -165,10 +165,7 @@ Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
   entry("validate-clusterpodplacementconfig.multiarch.openshift.io",
         api::kValidateClusterConfigPath, kube::ResourceOf<api::ClusterPodPlacementConfig>::value,
         Json::array({"CREATE", "UPDATE", "DELETE"}), "NoneOnDryRun");
-  entry("validate-podschedulingpolicy.kupid.gardener.cloud", api::kValidatePolicyPath,
-        policy::kPodSchedulingPolicies, writes, "None");
-  entry("validate-clusterpodschedulingpolicy.kupid.gardener.cloud", api::kValidateClusterPolicyPath,
-        policy::kClusterPodSchedulingPolicies, writes, "None");
+  for (const ValidatedKind& kind : more) entry(kind.name, kind.path, kind.resource, writes, "None");
   return object;
 }
 

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/pod_placement_config.h"
+#include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
 #include "operator/rules/left_out_rules.h"
@@ -59,10 +61,20 @@ kube::Json ShardWebhookConfiguration(const std::string& ns,
 std::string ShardWebhookEntryName(const std::string& ns, const std::string& name,
                                   const std::string& rule = "");
 
-// Validation by the operator of its two kinds and of both kinds of scheduling policies. Deletions
-// are not validated, except that of the ClusterPodPlacementConfig, so the deletion of a namespace
-// never waits for an operator that does not run. Nor are the operator's own writes.
-kube::Json ValidatingWebhookConfiguration(const std::string& ca_bundle_pem,
+// A kind of a feature (feature.h) whose creations and updates the operator validates. Allowed ones
+// have no side effects.
+struct ValidatedKind {
+  // Of the webhook.
+  std::string_view name;
+  std::string_view path;
+  kube::Resource resource;
+};
+
+// Validation by the operator of its two kinds and of `more`. Deletions are not validated, except
+// that of the ClusterPodPlacementConfig, so the deletion of a namespace never waits for an operator
+// that does not run. Nor are the operator's own writes.
+kube::Json ValidatingWebhookConfiguration(const std::vector<ValidatedKind>& more,
+                                          const std::string& ca_bundle_pem,
                                           const OperandOptions& options);
 
 }  // namespace operator_

@@ -193,9 +193,13 @@ TEST(ReservedNamespaceTest, IsTheSystemsOrTheOperators) {
   EXPECT_FALSE(IsReservedNamespace("kubernetes", kOptions));
 }
 
+// Of a feature.
+const ValidatedKind kWidgets{
+    "validate-widget.example.com", "/validate-widget", {"example.com", "v1", "widgets", "Widget"}};
+
 // I7
 TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfNamespacedObjects) {
-  Json object = ValidatingWebhookConfiguration("PEM", kOptions);
+  Json object = ValidatingWebhookConfiguration({kWidgets}, "PEM", kOptions);
   for (const Json& webhook : object["webhooks"]) {
     const Json& rule = webhook["rules"][0];
     bool cluster = rule["resources"] == Json::array({"clusterpodplacementconfigs"});
@@ -205,8 +209,8 @@ TEST(ValidatingWebhookConfigurationTest, DoesNotValidateDeletionsOfNamespacedObj
   }
 }
 
-TEST(ValidatingWebhookConfigurationTest, ValidatesFourKinds) {
-  Json object = ValidatingWebhookConfiguration("PEM", kOptions);
+TEST(ValidatingWebhookConfigurationTest, ValidatesBothConfigsAndTheKindsOfFeatures) {
+  Json object = ValidatingWebhookConfiguration({kWidgets}, "PEM", kOptions);
   std::map<std::string, std::string> paths;
   std::set<std::string> names;
   for (const Json& webhook : object["webhooks"]) {
@@ -218,9 +222,9 @@ TEST(ValidatingWebhookConfigurationTest, ValidatesFourKinds) {
                        rule["apiGroups"][0].get<std::string>();
     paths[kind] = webhook["clientConfig"]["service"]["path"];
     names.insert(webhook["name"].get<std::string>());
-    // A write of a policy changes nothing else.
-    bool policies = rule["apiGroups"][0] == "kupid.gardener.cloud";
-    EXPECT_EQ(webhook["sideEffects"], policies ? "None" : "NoneOnDryRun") << kind;
+    // A write of a feature's kind changes nothing else.
+    bool feature = rule["apiGroups"][0] == "example.com";
+    EXPECT_EQ(webhook["sideEffects"], feature ? "None" : "NoneOnDryRun") << kind;
     EXPECT_THAT(webhook["matchConditions"].dump(), testing::HasSubstr("not-by-the-operator"));
   }
   EXPECT_THAT(
@@ -228,12 +232,9 @@ TEST(ValidatingWebhookConfigurationTest, ValidatesFourKinds) {
       testing::ElementsAre(
           testing::Pair("clusterpodplacementconfigs.v1beta1.multiarch.openshift.io",
                         "/validate-multiarch-openshift-io-v1beta1-clusterpodplacementconfig"),
-          testing::Pair("clusterpodschedulingpolicies.v1alpha1.kupid.gardener.cloud",
-                        "/validate-kupid-gardener-cloud-v1alpha1-clusterpodschedulingpolicy"),
           testing::Pair("podplacementconfigs.v1beta1.multiarch.openshift.io",
                         "/validate-multiarch-openshift-io-v1beta1-podplacementconfig"),
-          testing::Pair("podschedulingpolicies.v1alpha1.kupid.gardener.cloud",
-                        "/validate-kupid-gardener-cloud-v1alpha1-podschedulingpolicy")));
+          testing::Pair("widgets.v1.example.com", "/validate-widget")));
   EXPECT_EQ(names.size(), paths.size());
 }
 

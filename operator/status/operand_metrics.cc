@@ -42,10 +42,8 @@ kube::Metrics::Series OperandMetrics::Unavailable() const {
     if (!rollout.exists || rollout.available) return;
     series.push_back({{{"operand", std::string(operand)}, {"operand_namespace", ns}}, 1});
   };
-  for (std::string_view operand :
-       {api::kControllerName, api::kWebhookName, api::kPolicyWebhookName}) {
-    look_at(ns_, operand);
-  }
+  for (std::string_view operand : {api::kControllerName, api::kWebhookName}) look_at(ns_, operand);
+  for (const std::string& operand : features_) look_at(ns_, operand);
   for (const std::string& ns : store_->ShardNamespaces()) {
     for (std::string_view operand : {api::kShardControllerName, api::kShardWebhookName})
       look_at(ns, operand);

@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "kube/metrics/metrics.h"
 #include "operator/objects/operand_store.h"
@@ -18,9 +19,12 @@ class OperandMetrics {
   // `ns`: the operator's namespace. `metrics` must not be rendered after this is destroyed.
   OperandMetrics(kube::Metrics& metrics, std::string ns);
 
-  // From now on until Stop(), the metrics are those of `store` and `upgrade`.
-  void Follow(const OperandStore& store, std::function<UpgradeProgress()> upgrade) {
+  // From now on until Stop(), the metrics are those of `store` and `upgrade`. `features`: the
+  // Deployments of features in the operator's namespace.
+  void Follow(const OperandStore& store, std::vector<std::string> features,
+              std::function<UpgradeProgress()> upgrade) {
     store_ = &store;
+    features_ = std::move(features);
     upgrade_ = std::move(upgrade);
   }
   // This replica does not lead: the metrics have no series.
@@ -34,6 +38,7 @@ class OperandMetrics {
 
   std::string ns_;
   const OperandStore* store_ = nullptr;
+  std::vector<std::string> features_;
   std::function<UpgradeProgress()> upgrade_;
 };
 

@@ -48,6 +48,8 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   CreateDeployment("shop", "pod-placement-shard-controller", "shop", 0);
   CreateDeployment("shop", "pod-placement-shard-web-hook", "shop", 1);
   CreateDeployment("blog", "pod-placement-shard-controller", "blog", 1);
+  CreateDeployment("ops", "feature", "", 0);
+  CreateDeployment("ops", "neither", "", 0);
   OperandStore store(api_, clock_);
   kube::TaskGroup tasks(io_.get_executor());
   store.Start(tasks);
@@ -56,18 +58,20 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   OperandMetrics of_operands(metrics_, "ops");
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
   UpgradeProgress upgrade;
-  of_operands.Follow(store, [&] { return upgrade; });
+  of_operands.Follow(store, {"feature"}, [&] { return upgrade; });
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
                               "operand_namespace=\"ops\"} 1\n"));
   EXPECT_THAT(text,
               HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-shard-controller\","
                         "operand_namespace=\"shop\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"feature\","
+                              "operand_namespace=\"ops\"} 1\n"));
   size_t series = 0;
   for (size_t at = 0; (at = text.find("\nmto_ppo_operand_unavailable{", at)) != std::string::npos;
        ++at)
     ++series;
-  EXPECT_EQ(series, 2u) << text;
+  EXPECT_EQ(series, 3u) << text;
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards 2\n"));
 
   upgrade = {.outdated = 3, .failed = {{"shop", {}}}};

@@ -25,6 +25,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
+#include "operator/feature.h"
 #include "operator/leader.h"
 #include "operator/status/operand_metrics.h"
 
@@ -53,7 +54,7 @@ class Harness {
                         .architectures = {"amd64"}};
     options.upgrades.at_a_time = shard_upgrades;
     options.operand_metrics = &operand_metrics_;
-    leader_ = std::make_unique<Leader>(*client, clock, options, certificate_);
+    leader_ = std::make_unique<Leader>(*client, clock, options, certificate_, features);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
   }
@@ -272,6 +273,7 @@ class Harness {
   kube::Client* client = &api;
   // Of the operators that are started from now on.
   int shard_upgrades = 4;
+  Features features;
 
  protected:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/webhooks/own_webhooks_reconciler.h"
 
+#include <utility>
+
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
-#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 namespace {
@@ -46,11 +47,13 @@ kube::InformerOptions<kube::Unstructured> CrdOptions() {
 
 OwnWebhooksReconciler::OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock,
                                              OperandOptions options, OperandStore& store,
-                                             OwnCertificate& certificate)
+                                             OwnCertificate& certificate,
+                                             std::vector<ValidatedKind> validated)
     : client_(client),
       options_(std::move(options)),
       store_(store),
       certificate_(certificate),
+      validated_(std::move(validated)),
       crd_(client, clock, CrdOptions()) {
   crd_.OnEvent([this](kube::EventType, const kube::Unstructured&) {
     if (on_change_) on_change_();
@@ -72,8 +75,9 @@ boost::asio::awaitable<void> OwnWebhooksReconciler::WatchBundle() {
 }
 
 Async<Outcome> OwnWebhooksReconciler::Reconcile(kube::Request request) {
-  DesiredObject validation{kube::kValidatingWebhookConfigurations,
-                           ValidatingWebhookConfiguration(certificate_.ca_bundle_pem(), options_)};
+  Json configuration =
+      ValidatingWebhookConfiguration(validated_, certificate_.ca_bundle_pem(), options_);
+  DesiredObject validation{kube::kValidatingWebhookConfigurations, std::move(configuration)};
   ObjectId id = validation.Id();
   Result<bool> foreign = co_await store_.RemoveForeign(std::move(id), request.log);
   if (!foreign) co_return foreign.error();

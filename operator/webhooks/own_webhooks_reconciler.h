@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -17,14 +18,16 @@
 #include "operator/certificates/own_certificate.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 
 class OwnWebhooksReconciler final : public kube::Reconciler {
  public:
-  // Everything but `options` outlives this.
+  // `validated`: beside both configs. The references outlive this.
   OwnWebhooksReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                        OperandStore& store, OwnCertificate& certificate);
+                        OperandStore& store, OwnCertificate& certificate,
+                        std::vector<ValidatedKind> validated);
 
   // Called when the CRD or the CA bundle changes; the store watches the webhook configuration.
   // Before Start().
@@ -44,6 +47,7 @@ class OwnWebhooksReconciler final : public kube::Reconciler {
   OperandOptions options_;
   OperandStore& store_;
   OwnCertificate& certificate_;
+  std::vector<ValidatedKind> validated_;
   // Trimmed to its conversion.
   kube::Informer<kube::Unstructured> crd_;
   std::function<void()> on_change_;

@@ -18,6 +18,7 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 DEFINE_int32(policies, 2000, "PodSchedulingPolicies in other namespaces.");
@@ -187,7 +188,7 @@ class Benchmark {
     WebhookCost sum;
     for (e2e::PodProcess* process :
          cluster_.kubelet().OfProgram("webhook", cluster_.operator_namespace())) {
-      if (!process->name().starts_with(api::kPolicyWebhookName)) continue;
+      if (!process->name().starts_with(policy::kWebhookName)) continue;
       auto pid = process->pid();
       if (!pid) continue;
       Result<e2e::ProcessCost> cost = e2e::CostOf(*pid);

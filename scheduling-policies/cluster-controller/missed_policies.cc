@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/names.h"
 #include "kube/base/join.h"
 #include "scheduling-policies/index.h"
 #include "scheduling-policies/make_up.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/target.h"
 
 namespace policy {
@@ -54,12 +54,12 @@ bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
   if (!selected) return false;
   MadeUp made_up = MakeUp(pod, selected->policies);
   if (!made_up.added.empty()) {
-    events.push_back({api::kReasonPoliciesAdded,
+    events.push_back({kReasonPoliciesAdded,
                       "The pod was created without its scheduling policies: added " +
                           kube::Join(made_up.added) + " of " + Describe(selected->policies)});
   }
   if (!made_up.missed.empty()) {
-    events.push_back({api::kReasonPoliciesMissed,
+    events.push_back({kReasonPoliciesMissed,
                       "The pod was created without its scheduling policies, and cannot be "
                       "changed any more in " +
                           kube::Join(made_up.missed) + " of " + Describe(selected->policies),

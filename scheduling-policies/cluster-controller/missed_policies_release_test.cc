@@ -16,6 +16,7 @@
 #include "placement/architecture.h"
 #include "placement/gate.h"
 #include "scheduling-policies/cluster-controller/missed_policies.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 namespace policy {
@@ -53,7 +54,7 @@ TEST_F(MissedPoliciesReleaseTest, MissedPoliciesAreAddedInTheSameWriteAndDecideT
   EXPECT_EQ(Required(), std::set<std::string>({"arm64"}));
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
   std::vector<std::string> events = Events();
-  for (std::string_view reason : {api::kReasonPoliciesAdded, api::kReasonPoliciesMissed})
+  for (std::string_view reason : {kReasonPoliciesAdded, kReasonPoliciesMissed})
     EXPECT_EQ(std::count(events.begin(), events.end(), reason), 1) << reason;
 }
 

@@ -6,13 +6,13 @@
 
 #include <boost/asio/io_context.hpp>
 
-#include "api/names.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 namespace policy {
@@ -90,7 +90,7 @@ TEST_F(MissedPoliciesTest, AddsWhatSelectsThePodAndSaysSo) {
   EXPECT_EQ(policies_.WaitLeft(), 0s);
   EXPECT_THAT(Selected(kube::MakePod("a").Label("app", "db")), ElementsAre("disk", "pool"));
   ASSERT_EQ(events_.size(), 1u);
-  EXPECT_EQ(events_[0].reason, api::kReasonPoliciesAdded);
+  EXPECT_EQ(events_[0].reason, kReasonPoliciesAdded);
   EXPECT_EQ(events_[0].message,
             "The pod was created without its scheduling policies: added spec.nodeSelector of "
             "ClusterPodSchedulingPolicy all, PodSchedulingPolicy ns/disks");

@@ -3,10 +3,10 @@
 
 #include <utility>
 
-#include "api/names.h"
 #include "e2e/framework/conditions.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 #include "scheduling-policies/webhook/replica.h"
 
@@ -36,27 +36,26 @@ Condition PolicyReady(const std::string& name) {
 }
 
 Condition PolicyWebhookRemoved() {
-  return {
-      .name = "the policy webhook is removed", .holds = [](Scene& scene) -> Result<> {
-        auto configuration = scene.Get(kMutatingWebhookConfigurations,
-                                       std::string(api::kPolicyWebhookConfigurationName));
-        if (!IsNotFound(configuration)) return Error::Internal("its configuration exists");
-        Cluster& cluster = scene.cluster();
-        for (const Resource& resource : {kDeployments, kServices, kServiceAccounts, kSecrets,
-                                         kNetworkPolicies, kPodDisruptionBudgets}) {
-          kube::ObjectKey key{cluster.operator_namespace(), std::string(api::kPolicyWebhookName)};
-          auto object = cluster.Run(kube::GetObject(cluster.client(), resource, key));
-          if (!IsNotFound(object))
-            return Error::Internal("its " + std::string(resource.kind) + " exists");
-        }
-        kube::ListOptions replicas{.ns = cluster.operator_namespace(),
-                                   .label_selector = policy::ReplicaSelector()};
-        auto leases =
-            cluster.Run(kube::ListObjects(cluster.client(), kLeases, std::move(replicas)));
-        if (!leases) return leases.error();
-        if (!leases->items.empty()) return Error::Internal("a Lease of a replica exists");
-        return Ok();
-      }};
+  return {.name = "the policy webhook is removed", .holds = [](Scene& scene) -> Result<> {
+            auto configuration = scene.Get(kMutatingWebhookConfigurations,
+                                           std::string(policy::kWebhookConfigurationName));
+            if (!IsNotFound(configuration)) return Error::Internal("its configuration exists");
+            Cluster& cluster = scene.cluster();
+            for (const Resource& resource : {kDeployments, kServices, kServiceAccounts, kSecrets,
+                                             kNetworkPolicies, kPodDisruptionBudgets}) {
+              kube::ObjectKey key{cluster.operator_namespace(), std::string(policy::kWebhookName)};
+              auto object = cluster.Run(kube::GetObject(cluster.client(), resource, key));
+              if (!IsNotFound(object))
+                return Error::Internal("its " + std::string(resource.kind) + " exists");
+            }
+            kube::ListOptions replicas{.ns = cluster.operator_namespace(),
+                                       .label_selector = policy::ReplicaSelector()};
+            auto leases =
+                cluster.Run(kube::ListObjects(cluster.client(), kLeases, std::move(replicas)));
+            if (!leases) return leases.error();
+            if (!leases->items.empty()) return Error::Internal("a Lease of a replica exists");
+            return Ok();
+          }};
 }
 
 }  // namespace e2e

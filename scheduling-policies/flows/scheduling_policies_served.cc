@@ -10,6 +10,7 @@
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "scheduling-policies/flows/policy_conditions.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 #include "scheduling-policies/webhook/replica.h"
 
@@ -196,9 +197,9 @@ TEST_F(PoliciesServedFlow, AGatedPodGetsWhatItsAdmissionMissed) {
       .Do(Create(kPodSchedulingPolicies, policy))
       .Await(Ungated("web"))
       .Check(HasMarkAt(kPods, "web", "spec", "one"))
-      .Await(EventAbout("web", std::string(api::kReasonPoliciesAdded),
+      .Await(EventAbout("web", std::string(policy::kReasonPoliciesAdded),
                         {"spec.tolerations", "spec.affinity.nodeAffinity", "late"}))
-      .Await(EventAbout("web", std::string(api::kReasonPoliciesMissed), {"spec.schedulerName"}));
+      .Await(EventAbout("web", std::string(policy::kReasonPoliciesMissed), {"spec.schedulerName"}));
 }
 
 // A replica that was killed leaves its Lease behind; the others are not waited for.

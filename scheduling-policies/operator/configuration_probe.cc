@@ -3,17 +3,17 @@
 
 #include <utility>
 
-#include "api/names.h"
 #include "operator/objects/dry_run_probe.h"
+#include "scheduling-policies/names.h"
 
 namespace operator_ {
 
 kube::Async<bool> IsConfigured(kube::Client& client, std::string hash,
                                const OperandOptions& options) {
-  DryRunProbe probe{.name = std::string(api::kPolicyWebhookName) + "-probe",
-                    .label = api::kPolicyProbeLabel,
+  DryRunProbe probe{.name = std::string(policy::kWebhookName) + "-probe",
+                    .label = policy::kProbeLabel,
                     .label_value = "true",
-                    .annotation = api::kPolicyProbeAnnotation};
+                    .annotation = policy::kProbeAnnotation};
   kube::Result<std::string> answer = co_await AnnotationOf(client, std::move(probe), options);
   if (!answer) co_return answer.error().Prefix("probe of the policy webhook");
   co_return *answer == hash;

@@ -13,6 +13,7 @@
 #include "operator/objects/namespace_in.h"
 #include "operator/objects/operand.h"
 #include "operator/objects/pod_conditions.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/webhook/replica.h"
 
 namespace operator_ {
@@ -24,7 +25,7 @@ constexpr int kReplicas = 2;
 
 Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
   Operand webhook{.ns = options.ns,
-                  .name = std::string(api::kPolicyWebhookName),
+                  .name = std::string(policy::kWebhookName),
                   .binary = std::string(policy::kReplicaOperand),
                   .image = options.webhook_image,
                   .args = {"--policies", "--operator-namespace=" + options.ns,
@@ -98,7 +99,7 @@ Json NamespaceSelector(Json selector, const std::set<std::string>& without,
 Json Webhook(const char* name, const std::string& path, const std::string& ca_bundle_pem,
              const OperandOptions& options) {
   Json service = {{"namespace", options.ns},
-                  {"name", std::string(api::kPolicyWebhookName)},
+                  {"name", std::string(policy::kWebhookName)},
                   {"path", path},
                   {"port", 443}};
   return {{"name", std::string(name) + ".scheduling-policies.multiarch.openshift.io"},
@@ -117,11 +118,11 @@ Json Webhook(const char* name, const std::string& path, const std::string& ca_bu
 Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
                   const OperandOptions& options) {
   Json webhook =
-      Webhook("probe", std::string(api::kPolicyProbePathPrefix) + hash, ca_bundle_pem, options);
+      Webhook("probe", std::string(policy::kProbePathPrefix) + hash, ca_bundle_pem, options);
   webhook["rules"] = Json::array({Rule(Json::array({"CREATE"}), "apps", {"deployments"})});
   webhook["namespaceSelector"] = SelectNamespace(options.ns);
   webhook["objectSelector"]["matchExpressions"] =
-      Json::array({{{"key", std::string(api::kPolicyProbeLabel)}, {"operator", "Exists"}}});
+      Json::array({{{"key", std::string(policy::kProbeLabel)}, {"operator", "Exists"}}});
   webhook["matchConditions"] = Json::array({Condition(
       "by-the-operator", "request.userInfo.username == 'system:serviceaccount:" + options.ns + ":" +
                              std::string(kManagedBy) + "'")});
@@ -143,7 +144,7 @@ DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const Operan
 }
 
 bool PolicyObjectsLeft(const OperandStore& store, const OperandOptions& options) {
-  kube::ObjectKey configuration{"", std::string(api::kPolicyWebhookConfigurationName)};
+  kube::ObjectKey configuration{"", std::string(policy::kWebhookConfigurationName)};
   if (store.Get(kube::kMutatingWebhookConfigurations, configuration)) return true;
   DesiredObjects objects = PolicyObjects({}, options);
   return std::any_of(objects.begin(), objects.end(), [&](const DesiredObject& object) {
@@ -156,7 +157,7 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
                                                const std::string& ca_bundle_pem,
                                                const OperandOptions& options) {
   auto entry = [&](const char* name, Json selector, const std::set<std::string>& without) {
-    Json webhook = Webhook(name, std::string(api::kPoliciesPath), ca_bundle_pem, options);
+    Json webhook = Webhook(name, std::string(policy::kPoliciesPath), ca_bundle_pem, options);
     webhook["rules"] = Rules();
     webhook["matchConditions"] = MatchConditions();
     webhook["namespaceSelector"] = NamespaceSelector(std::move(selector), without, options);
@@ -179,7 +180,7 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
   configuration.hash = HashOf(webhooks.dump());
   webhooks.push_back(ProbeWebhook(configuration.hash, ca_bundle_pem, options));
   configuration.object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
-                                          api::kPolicyWebhookConfigurationName, options);
+                                          policy::kWebhookConfigurationName, options);
   configuration.object["webhooks"] = std::move(webhooks);
   return configuration;
 }

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "api/names.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand.h"
 #include "operator/status/observe.h"
 #include "operator/status/write_status.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/operator/configuration_probe.h"
 
 namespace operator_ {
@@ -31,7 +31,7 @@ constexpr milliseconds kPollReplicas{500};
 // Statuses that one reconcile compares; most of them need no write.
 constexpr int kCompared = 2048;
 
-const ObjectKey kConfiguration{"", std::string(api::kPolicyWebhookConfigurationName)};
+const ObjectKey kConfiguration{"", std::string(policy::kWebhookConfigurationName)};
 
 milliseconds Until(kube::TimePoint when, kube::TimePoint now) {
   return std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(when - now));
@@ -83,7 +83,7 @@ Async<Outcome> PolicyReconciler::Reconcile(kube::Request request) {
 
 Async<Outcome> PolicyReconciler::Serve(api::SchedulingPolicies plugin, PolicyServing& serving,
                                        const std::string& log) {
-  Rollout rollout = RolloutIn(store_, options_.ns, api::kPolicyWebhookName);
+  Rollout rollout = RolloutIn(store_, options_.ns, policy::kWebhookName);
   serving.available = rollout.available;
   if (!rollout.available) serving.cause = written_.cause;
   Result<> certified = co_await EnsureCertificate(log);
@@ -126,7 +126,7 @@ Async<> PolicyReconciler::EnsureCertificate(const std::string& log) {
   kube::TimePoint now = clock_.Now();
   milliseconds every = certificate_pending_ ? timing_.recheck : timing_.certificate_check;
   if (!ca_bundle_pem_.empty() && now < certificate_checked_ + every) co_return Ok();
-  std::string name(api::kPolicyWebhookName);
+  std::string name(policy::kWebhookName);
   CertificateRequest request{
       .log = log,
       .authority = {options_.ns, std::string(kClusterAuthorityName)},
@@ -217,7 +217,7 @@ Async<> PolicyReconciler::FindCause(const Rollout& rollout, PolicyServing& servi
   if (!unavailable_since_) unavailable_since_ = clock_.Now();
   if (clock_.Now() < *unavailable_since_ + timing_.start) co_return Ok();
   Result<std::optional<Problem>> problem =
-      co_await FindProblemOf(client_, options_.ns, std::string(api::kPolicyWebhookName), rollout);
+      co_await FindProblemOf(client_, options_.ns, std::string(policy::kWebhookName), rollout);
   if (!problem) co_return problem.error();
   serving.cause = *problem ? (*problem)->reason : "";
   co_return Ok();
@@ -273,7 +273,7 @@ Async<Outcome> PolicyReconciler::Remove(const std::string& log) {
   if (now < removal_->since + timing_.settle)
     co_return Outcome::After(Until(removal_->since + timing_.settle, now));
   if (!removal_->deployment) {
-    ObjectKey deployment{options_.ns, std::string(api::kPolicyWebhookName)};
+    ObjectKey deployment{options_.ns, std::string(policy::kWebhookName)};
     Result<> removed = co_await store_.Remove(kube::kDeployments, std::move(deployment), log);
     if (!removed) co_return removed.error();
     removal_->deployment = now;
@@ -295,7 +295,7 @@ Async<> PolicyReconciler::RemoveRest(const std::string& log) {
   // The ServiceAccount last: it shows that the removal is not complete.
   std::vector<ObjectId> objects = InOrderOfRemoval(PolicyObjects({}, options_));
   objects.insert(objects.begin(),
-                 {kube::kSecrets, {options_.ns, std::string(api::kPolicyWebhookName)}});
+                 {kube::kSecrets, {options_.ns, std::string(policy::kWebhookName)}});
   for (const ObjectId& object : objects) {
     Result<> removed = co_await store_.Remove(object.resource, object.key, log);
     if (!removed) co_return removed.error();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <gtest/gtest.h>
 
-#include "api/names.h"
 #include "operator/testing/harness.h"
-#include "operator/testing/policies.h"
+#include "scheduling-policies/names.h"
+#include "scheduling-policies/operator/testing/policies.h"
 
 namespace operator_ {
 namespace {
@@ -12,7 +12,7 @@ using kube::Error;
 using kube::Json;
 using namespace std::chrono_literals;
 
-const std::string kWebhook(api::kPolicyWebhookName);
+const std::string kWebhook(policy::kWebhookName);
 
 class PolicyReconcilerTest : public testing::Test {
  protected:
@@ -254,7 +254,7 @@ TEST_F(PolicyReconcilerTest, AConfigurationThatSomebodyDeletesIsMissed) {
   h_.Pass(1s);
   h_.dry_run.configured = false;
   h_.api.DeleteJson(kube::kMutatingWebhookConfigurations,
-                    {"", std::string(api::kPolicyWebhookConfigurationName)});
+                    {"", std::string(policy::kWebhookConfigurationName)});
   ASSERT_TRUE(h_.Await([&] { return h_.Ready("shop", "a") == "False NotConfigured"; }));
   h_.dry_run.configured = true;
   EXPECT_TRUE(h_.Await([&] { return h_.Ready("shop", "a") == "True InForce"; }));

@@ -8,6 +8,7 @@
 #include "api/field_error.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/operator/cross_namespace_quota.h"
 #include "scheduling-policies/target.h"
 #include "scheduling-policies/warnings.h"
@@ -49,8 +50,8 @@ void PolicyWebhooks::AddTo(kube::HttpsServer& server) {
                     return Validate(scope, std::move(request));
                   }));
   };
-  add(api::kValidatePolicyPath, policy::Scope::kNamespace);
-  add(api::kValidateClusterPolicyPath, policy::Scope::kCluster);
+  add(policy::kValidatePolicyPath, policy::Scope::kNamespace);
+  add(policy::kValidateClusterPolicyPath, policy::Scope::kCluster);
 }
 
 Async<AdmissionResponse> PolicyWebhooks::Validate(policy::Scope scope, AdmissionRequest request) {

@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "api/names.h"
 #include "kube/admission/json_patch.h"
 #include "kube/base/error.h"
 #include "kube/base/json_text.h"
@@ -17,6 +16,7 @@
 #include "kube/base/utf8.h"
 #include "kube/types/object_name.h"
 #include "scheduling-policies/merge.h"
+#include "scheduling-policies/names.h"
 
 namespace policy {
 namespace {
@@ -39,8 +39,8 @@ kube::Counter& ReviewCounter(kube::Metrics& metrics, const char* result) {
 // The part of a probe's path that goes into an annotation.
 std::optional<std::string_view> ProbeOf(std::string_view path) {
   constexpr size_t kMaxProbe = 64;
-  if (!path.starts_with(api::kPolicyProbePathPrefix)) return std::nullopt;
-  path.remove_prefix(api::kPolicyProbePathPrefix.size());
+  if (!path.starts_with(kProbePathPrefix)) return std::nullopt;
+  path.remove_prefix(kProbePathPrefix.size());
   bool valid = kube::IsObjectName(path) && path.size() <= kMaxProbe;
   return valid ? path : std::string_view();
 }
@@ -52,7 +52,7 @@ AdmissionResponse AnswerProbe(const PolicyReview& review, std::string_view probe
   kube::JsonPatch patch;
   const kube::Json* present = kube::Find(review.object, "metadata.annotations");
   if (present == nullptr || !present->is_object()) patch.Add(annotations, "{}");
-  patch.Add(annotations + "/" + kube::PointerToken(api::kPolicyProbeAnnotation), value);
+  patch.Add(annotations + "/" + kube::PointerToken(kProbeAnnotation), value);
   return AdmissionResponse::Patched(std::move(patch).Take());
 }
 
@@ -89,7 +89,7 @@ PolicyWebhook::PolicyWebhook(PolicyWebhookOptions options, const PolicyReplica& 
 }
 
 void PolicyWebhook::AddTo(kube::HttpsServer& server) {
-  for (std::string_view path : {api::kPoliciesPath, api::kPolicyProbePathPrefix}) {
+  for (std::string_view path : {kPoliciesPath, kProbePathPrefix}) {
     server.Handle("POST", std::string(path),
                   [this](kube::HttpCall call) { return Answer(std::move(call)); });
   }

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <boost/asio/io_context.hpp>
 
-#include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
@@ -15,6 +14,7 @@
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
+#include "scheduling-policies/names.h"
 #include "scheduling-policies/webhook/testing/reviews.h"
 #include "scheduling-policies/webhook/testing/slow_client.h"
 
@@ -326,7 +326,7 @@ TEST_F(PolicyWebhookTest, AProbeComesBackWithItsHash) {
     if (annotated) deployment["metadata"]["annotations"] = {{"other", "x"}};
     Json review = ReviewOf("apps/deployments", "CREATE", deployment);
     Json changed = Changed(review, "/policies/probe/0123abc");
-    deployment["metadata"]["annotations"][std::string(api::kPolicyProbeAnnotation)] = "0123abc";
+    deployment["metadata"]["annotations"][std::string(kProbeAnnotation)] = "0123abc";
     EXPECT_EQ(changed, deployment);
   }
   Json review = ReviewOf("apps/deployments", "CREATE", Workload("-"));

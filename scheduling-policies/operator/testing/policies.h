@@ -8,10 +8,11 @@
 #include <string>
 #include <utility>
 
-#include "api/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/coordination.pb.h"
 #include "operator/testing/harness.h"
+#include "scheduling-policies/names.h"
+#include "scheduling-policies/operator/policy_feature.h"
 #include "scheduling-policies/scheduling_policy.h"
 #include "scheduling-policies/webhook/replica.h"
 
@@ -29,13 +30,12 @@ class DryRunClient final : public kube::Client {
     ++dry_runs;
     if (refuse) co_return kube::Error::FromHttpStatus(403, "Forbidden", "no, says a policy");
     kube::Json object = kube::Json::parse(request.body);
-    std::optional<kube::Json> configuration =
-        api_.GetJson(kube::kMutatingWebhookConfigurations,
-                     {"", std::string(api::kPolicyWebhookConfigurationName)});
+    std::optional<kube::Json> configuration = api_.GetJson(
+        kube::kMutatingWebhookConfigurations, {"", std::string(policy::kWebhookConfigurationName)});
     if (configured && configuration) {
       std::string path = (*configuration)["webhooks"].back()["clientConfig"]["service"]["path"];
-      object["metadata"]["annotations"][std::string(api::kPolicyProbeAnnotation)] =
-          path.substr(api::kPolicyProbePathPrefix.size());
+      object["metadata"]["annotations"][std::string(policy::kProbeAnnotation)] =
+          path.substr(policy::kProbePathPrefix.size());
     }
     co_return kube::ApiResponse{
         .status = 201, .content_type = std::string(kube::kJson), .body = object.dump()};
@@ -56,7 +56,10 @@ class DryRunClient final : public kube::Client {
 
 class PoliciesHarness : public Harness {
  public:
-  PoliciesHarness() { client = &dry_run; }
+  PoliciesHarness() {
+    client = &dry_run;
+    features.push_back(NewPolicyFeature(dry_run, clock, "ops"));
+  }
   ~PoliciesHarness() { StopOperator(); }
 
   static constexpr kube::Resource kPolicies = policy::kPodSchedulingPolicies;
@@ -119,16 +122,14 @@ class PoliciesHarness : public Harness {
     if (HasLease(replica)) api.Delete<kube::coordination::Lease>({"ops", replica});
   }
 
-  bool Deployed() {
-    return Exists(kube::kDeployments, {"ops", std::string(api::kPolicyWebhookName)});
-  }
+  bool Deployed() { return Exists(kube::kDeployments, {"ops", std::string(policy::kWebhookName)}); }
   std::optional<kube::Json> Configuration() {
     return api.GetJson(kube::kMutatingWebhookConfigurations,
-                       {"", std::string(api::kPolicyWebhookConfigurationName)});
+                       {"", std::string(policy::kWebhookConfigurationName)});
   }
   // True if no object of the policy webhook is left.
   bool PolicyWebhookRemoved() {
-    const kube::ObjectKey key{"ops", std::string(api::kPolicyWebhookName)};
+    const kube::ObjectKey key{"ops", std::string(policy::kWebhookName)};
     for (const kube::Resource& resource :
          {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kPodDisruptionBudgets,
           kube::kNetworkPolicies}) {
@@ -141,7 +142,7 @@ class PoliciesHarness : public Harness {
   void RunReplicas() {
     Renew("one");
     Renew("two");
-    RollOut("ops", api::kPolicyWebhookName);
+    RollOut("ops", policy::kWebhookName);
   }
   // A ClusterPodPlacementConfig with the plugin, policy shop/a, and the webhook that applies it.
   bool BringUpPolicies() {

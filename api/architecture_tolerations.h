@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The plugin architectureTolerations, which both kinds of config have: pods tolerate the taints of
-// nodes whose architecture their images support. Of several configs that select a pod and have the
+// nodes whose architecture their images support. If several configs select a pod and have the
 // plugin, the first one decides, enabled or not; the ClusterPodPlacementConfig is the last.
 #pragma once
 
@@ -19,9 +19,9 @@ inline constexpr std::array<std::string_view, 3> kTaintEffects = {"NoSchedule", 
 
 struct ArchitectureTolerations {
   bool enabled = false;
-  // Those of the tolerated taints.
+  // The effects of the tolerated taints.
   std::vector<std::string> effects{std::string(kTaintEffects[0])};
-  // Of the taints; their value is an architecture.
+  // The key of the tolerated taints; their value is an architecture.
   std::string key{kArchLabel};
 
   bool operator==(const ArchitectureTolerations&) const = default;

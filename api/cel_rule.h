@@ -2,7 +2,8 @@
 // CelRule: preferences for the pods that an expression selects, a part of a PodPlacementConfig.
 //
 // The API server evaluates the expression: when a pod is created, in a matchCondition of the
-// shard's webhook, and later when a controller asks (QuestionOf). No program of ours does.
+// shard's webhook, and later when a controller asks (QuestionOf). The programs of this product
+// evaluate no expression.
 #pragma once
 
 #include <cstddef>

@@ -80,10 +80,10 @@ struct IssuerReference {
   }
 };
 
-// Who issues the certificates of the cluster's components.
+// The issuer of the certificates of the cluster's components.
 struct Certificates {
   std::string provider{kCertificateProviders[0]};
-  // For CertManager, and for no other.
+  // Only for CertManager.
   std::optional<IssuerReference> issuer;
 
   bool operator==(const Certificates&) const = default;

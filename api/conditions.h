@@ -20,18 +20,18 @@ namespace api {
 inline constexpr std::string_view kAvailable = "Available";
 inline constexpr std::string_view kProgressing = "Progressing";
 inline constexpr std::string_view kDegraded = "Degraded";
-// Of the ClusterPodPlacementConfig only.
+// Condition types of the ClusterPodPlacementConfig alone.
 inline constexpr std::string_view kDeprovisioning = "Deprovisioning";
 inline constexpr std::string_view kControllerNotRolledOut = "PodPlacementControllerNotRolledOut";
 inline constexpr std::string_view kWebhookNotRolledOut = "PodPlacementWebhookNotRolledOut";
 inline constexpr std::string_view kMutatingWebhookConfigurationNotAvailable =
     "MutatingWebhookConfigurationNotAvailable";
-// Of the ClusterPodPlacementConfig, only while the plugin is enabled.
+// The ClusterPodPlacementConfig has this condition only while the plugin is enabled.
 inline constexpr std::string_view kExecFormatErrorMonitorSupported =
     "ExecFormatErrorMonitorSupported";
 
-// Of the ClusterPodPlacementConfig, only while a provider is to issue certificates. Its reasons
-// begin with the provider.
+// The ClusterPodPlacementConfig has this condition only while a provider is to issue certificates.
+// Its reasons begin with the provider's name.
 inline constexpr std::string_view kCertificatesProvided = "CertificatesProvided";
 
 inline constexpr std::array<std::string_view, 3> kConditionStatuses = {"True", "False", "Unknown"};

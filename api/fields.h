@@ -27,44 +27,44 @@ namespace api {
 
 enum Presence { kOptional, kRequired };
 
-// Of an int32_t or int64_t; both ends are allowed.
+// Bounds of an int32_t or int64_t; both ends are allowed.
 struct Range {
   int64_t low = std::numeric_limits<int64_t>::min();
   int64_t high = std::numeric_limits<int64_t>::max();
 };
 
-// Of a std::string: the allowed values. With `or_empty`, "" is allowed as well and means absent.
+// The allowed values of a std::string. With `or_empty`, "" is allowed as well and means absent.
 struct OneOf {
   std::span<const std::string_view> values;
   bool or_empty = false;
 };
 
-// Of a std::string: the key of a label or taint.
+// A std::string that is the key of a label or taint.
 struct LabelKey {};
 
-// Of a std::string: a DNS label, at most 63 lower-case letters, digits and inner '-'.
+// A std::string that is a DNS label: at most 63 lower-case letters, digits and inner '-'.
 struct DnsLabel {};
 
-// Of a std::string that must not be empty: its largest size in bytes.
+// The largest size in bytes of a std::string that must not be empty.
 struct MaxSize {
   size_t bytes;
 };
 
-// Of a std::vector<std::string>: at least one of the values, each once.
+// The allowed values of a std::vector<std::string>, which has at least one of them, each once.
 struct SomeOf {
   std::span<const std::string_view> values;
 };
 
-// Of a std::string: the API has an object with this string as its only field, `name`. "" if absent.
+// A std::string that the API has as an object with one field, `name`. "" if absent.
 struct ObjectName {};
 
-// Of std::chrono::seconds, which the API has as a string ("1m30s"); both ends are allowed.
+// Bounds of std::chrono::seconds, which the API has as a string ("1m30s"); both ends are allowed.
 struct Period {
   std::chrono::seconds low;
   std::chrono::seconds high;
 };
 
-// Of a std::vector.
+// Limits of a std::vector.
 struct Items {
   size_t min = 0;
   size_t max = std::numeric_limits<size_t>::max();

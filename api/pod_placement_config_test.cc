@@ -55,7 +55,7 @@ TEST(PodPlacementConfigTest, Rules) {
   EXPECT_TRUE(with(R"({"name": "a", "expression": "true", )" + platforms + "}").MayPrefer());
   EXPECT_FALSE(with("").MayPrefer());
   EXPECT_TRUE(config.MayPrefer());
-  // Of a config with a problem, no rule counts.
+  // A config with a problem has no rules in force.
   std::string rule = R"({"name": "a", "expression": "true", )" + platforms + "}";
   for (const std::string& wrong :
        {R"({"name": "A", "expression": "true", )" + platforms + "}",

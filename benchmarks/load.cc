@@ -191,7 +191,7 @@ class Run {
   kube::Informer<Pod> pods_;
   kube::TaskGroup tasks_;
   kube::Notifier changed_;
-  // Of each pod; zero: not yet.
+  // Times of each pod; zero: not yet.
   std::vector<TimePoint> sent_;
   std::vector<TimePoint> responses_;
   std::vector<TimePoint> ended_ = std::vector<TimePoint>(sent_.size());

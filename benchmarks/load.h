@@ -18,7 +18,7 @@
 namespace benchmarks {
 
 struct LoadOptions {
-  // The pods alternate between them, and between the images.
+  // The pods alternate between the namespaces, and between the images.
   std::vector<std::string> namespaces;
   int pods = 0;
   std::vector<std::string> images;
@@ -37,7 +37,7 @@ struct LoadOptions {
   bool delete_half = false;
   // Whether to wait until all pods are ungated.
   bool await_ungated = true;
-  // Of the whole run.
+  // Timeout for the whole run.
   std::chrono::seconds timeout{300};
 };
 
@@ -46,8 +46,8 @@ struct LoadResult {
   kube::Duration created{};
   // From the first call to the event of the last ungated pod; zero without await_ungated.
   kube::Duration ungated{};
-  // Of each pod until the event that it is ungated, sorted: from its create call, and from the
-  // response to that. Empty without await_ungated.
+  // The time of each pod until the event that it is ungated, sorted: from its create call, and from
+  // the response to that call. Empty without await_ungated.
   std::vector<kube::Duration> from_call;
   std::vector<kube::Duration> from_response;
 };
@@ -61,7 +61,7 @@ kube::Async<kube::Duration> RemoveOwnGates(kube::Client& client, kube::Clock& cl
                                            LoadOptions options);
 
 struct Ungated {
-  // Until the first and the last gated pod was ungated.
+  // The time until the first and the last gated pod was ungated.
   kube::Duration first{};
   kube::Duration last{};
 };

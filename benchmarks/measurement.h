@@ -15,8 +15,8 @@
 
 namespace benchmarks {
 
-// By process, such as "cluster webhook" or "kube-apiserver". Of several replicas CPU is the sum,
-// and memory is that of the largest, because the budget is for one process.
+// By process, such as "cluster webhook" or "kube-apiserver". With several replicas, CPU is the sum,
+// and memory is that of the largest process, because the budget is for one process.
 using Costs = std::map<std::string, e2e::ProcessCost>;
 
 // Quantiles of times.
@@ -27,7 +27,7 @@ struct Times {
   static Times Of(const std::vector<kube::Duration>& sorted);
 };
 
-// Of a program with nothing to do, all replicas together, per second.
+// The cost per second of a program with nothing to do, all replicas together.
 struct AtRest {
   double cpu_ms = 0;
   double wakeups = 0;
@@ -38,7 +38,7 @@ struct Measurement {
   double seconds = 0;
   // Without the start of a program that the scenario starts.
   double pods_per_second = 0;
-  // Until a pod is ungated, from its create call and from the response to that.
+  // The time until a pod is ungated: from its create call, and from the response to that call.
   std::optional<Times> from_call;
   std::optional<Times> from_response;
   // CPU ms a pod: of the control plane until all pods are ungated, and with their events; of the
@@ -46,7 +46,7 @@ struct Measurement {
   std::map<std::string, double> plane_cpu_ms;
   std::map<std::string, double> plane_cpu_ms_with_events;
   std::map<std::string, double> cpu_ms;
-  // Of the operator's programs, and when.
+  // The memory of the operator's programs, by the moment of the measurement.
   std::map<std::string, Costs> memory;
   // Events that the pods should have, those that exist, and the time from the last ungated pod
   // until no more came.
@@ -64,8 +64,7 @@ struct Measurement {
 // CPU ms from `before` to `after`, divided by `pods`.
 std::map<std::string, double> CpuPerPod(const Costs& before, const Costs& after, int pods);
 
-// Writes measurements to a JSON file, each as soon as it is there, and a line about it to standard
-// error.
+// Writes each measurement at once to a JSON file, and a line about it to standard error.
 class Results {
  public:
   // `about` describes the run: the machine, the date, the options.

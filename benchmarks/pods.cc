@@ -110,7 +110,7 @@ class Benchmark {
         Result<> done = RunRound(round, gatings[i], /*with_floor=*/i == 0);
         if (!done) return done;
       }
-      // A round begins with the gating of the one before: a switch takes a while.
+      // A round begins with the gating of the previous round, because a switch takes time.
       std::reverse(gatings.begin(), gatings.end());
     }
     return RunOnce(Suite::kOnce);
@@ -184,7 +184,7 @@ Json Options() {
 }
 
 Result<> Main() {
-  // Its audit log counts the requests. It would slow the other suites down.
+  // The audit log counts the requests. It would slow the other suites down.
   auto cluster = StartCluster(FLAGS_folder, {.audit = FLAGS_suite == "rest"});
   if (!cluster) return cluster.error();
   Result<> deployed = (*cluster)->DeployOperator();

@@ -159,7 +159,7 @@ Result<> PodsHarness::AwaitIdle() {
   for (auto deadline = cluster_.clock().Now() + options_.timeout;;) {
     auto before = OperatorProcesses();
     cluster_.Pause(500ms);
-    // Of one process: hundreds of shards have their probes and renewals to answer.
+    // The busiest process counts, not the sum: hundreds of shards answer probes and renew Leases.
     std::chrono::nanoseconds busiest{};
     for (const auto& [pid, process] : OperatorProcesses())
       busiest = std::max(busiest, process.second.cpu - before[pid].second.cpu);

@@ -33,7 +33,7 @@ struct PodsOptions {
   std::chrono::seconds rest{};
   // Pods that wait for a registry that does not respond.
   int waiting_pods = 0;
-  // Of each scenario.
+  // Timeout for each scenario.
   std::chrono::seconds timeout{};
 };
 
@@ -47,14 +47,14 @@ class PodsHarness {
   kube::Result<> Configure();
   // Sets spec.gating to `gating` and waits until nothing of the other kind is left.
   kube::Result<> SwitchTo(const std::string& gating);
-  // The present one.
+  // The gating in use.
   const std::string& gating() const { return gating_; }
 
   const PodsOptions& options() const { return options_; }
   e2e::ProcessCluster& cluster() { return cluster_; }
   // options().pods pods in `ns`.
   LoadOptions Load(const std::string& ns) const;
-  // Have kImagesOfRegistry images each. The slow one answers after 100 ms.
+  // Registries with kImagesOfRegistry images each. The slow one answers after 100 ms.
   const RegistryProcess& fast_registry() const { return *fast_registry_; }
   const RegistryProcess& slow_registry() const { return *slow_registry_; }
 
@@ -85,9 +85,9 @@ class PodsHarness {
   // Lets the processes start again, and waits for the first.
   void StartProgram(const std::string& program, const std::string& home);
 
-  // Of the operator's processes.
+  // Costs of the operator's processes.
   Costs OperatorCosts();
-  // And "load": this process.
+  // Costs of the control plane; "load" is this process.
   Costs ControlPlaneCosts();
 
  private:

@@ -120,8 +120,8 @@ class Measurement {
     return Ok();
   }
 
-  // Creates `objects`, each with `pods_each` pods, one after the other in a new namespace. Returns
-  // the number of pods on arm64 nodes once all pods are scheduled.
+  // Creates `objects`, each with `pods_each` pods, in sequence in a new namespace. Returns the
+  // number of pods on arm64 nodes once all pods are scheduled.
   Result<int> Place(const kube::Resource& resource, std::vector<Json> objects, int pods_each) {
     auto scene = e2e::Scene::Make(cluster_, "preferences", Json::object());
     if (!scene) return scene.error();

@@ -13,7 +13,7 @@
 
 namespace benchmarks {
 
-// Of each registry.
+// How many images each registry has.
 inline constexpr int kImagesOfRegistry = 2000;
 
 class RegistryProcess {

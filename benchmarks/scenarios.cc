@@ -32,7 +32,7 @@ LoadOptions LoadOf(const Run& run) {
   return load;
 }
 
-// Where the events of the pods are: in their namespace, or in all if there are several.
+// The namespace of the pods' events; "" (all) if there are several.
 std::string EventsNamespace(const LoadOptions& load) {
   return load.namespaces.size() == 1 ? load.namespaces.front() : "";
 }
@@ -122,7 +122,7 @@ Result<Measurement> Measure(const Run& run, const LoadOptions& load) {
   Count(load, *result, measurement);
   meter.Ungated(measurement);
   if (!run.floor) {
-    // How many a pod that is deleted has depends on the moment.
+    // The number of events of a deleted pod depends on the moment of its deletion.
     int expected = load.delete_half ? 0 : load.pods * harness.EventsPerPod(run.gates);
     Result<> done = AwaitDone(harness, load, *events, expected, meter, measurement);
     if (!done) return done.error();
@@ -157,7 +157,7 @@ Result<Measurement> FloorBacklog(const Run& run, LoadOptions load) {
 }
 
 // A controller starts when all pods exist and are gated: its list, queue and cache have their
-// largest size. Of both gates, it is the shard.
+// largest size. With both gates, that controller is the shard.
 Result<Measurement> BacklogOf(const Run& run, LoadOptions load) {
   load.await_ungated = false;
   if (run.floor) return FloorBacklog(run, load);
@@ -349,7 +349,7 @@ Result<Measurement> PodSize(const Run& run) {
   return Measure(run, load);
 }
 
-// `point` images that nobody has inspected.
+// `point` images that were not inspected before.
 Result<Measurement> Images(const Run& run) {
   LoadOptions load = LoadOf(run);
   load.images.clear();
@@ -366,7 +366,7 @@ Result<Measurement> Rest(const Run& run) {
   requests.Skip();
   Costs before = run.harness.OperatorCosts();
   kube::TimePoint start = cluster.clock().Now();
-  // The event loop stands still: no probes, which a kubelet sends every ten seconds.
+  // The event loop does not run, so there are no probes, which a kubelet sends every ten seconds.
   std::this_thread::sleep_for(run.harness.options().rest);
   Measurement measurement;
   measurement.seconds = Seconds(cluster.clock().Now() - start);
@@ -427,7 +427,7 @@ const Scenario kScenarios[] = {
     {"selecting-configs", 2, Suite::kGrowth, SelectingConfigs, false, {1, 5, 10, 20, 50}},
     {"pod-size", 1, Suite::kGrowth, PodSize, true, {2, 10, 50, 100, 200}},
     {"images", 1, Suite::kGrowth, Images, false, {1, 10, 100, 1000}},
-    // The last, because its shards stay.
+    // This scenario is the last, because its shards stay.
     {"shards", 2, Suite::kGrowth, Shards, false, {1, 10, 50, 100, 200}},
 
     {"soak",

@@ -25,7 +25,7 @@ struct Run {
   int gates;
   // Without the operator: the benchmark itself adds and removes the gates.
   bool floor;
-  // Of the scenario's points this one, and the one before it; 0 if it has none.
+  // This point of the scenario, and the previous one; 0 if there is none.
   int point = 0;
   int previous = 0;
 };

@@ -162,7 +162,8 @@ void InspectionQueue::StartJobs() {
   if (starting_) return;
   starting_ = true;
   while (in_flight_ < options_.total && queued_ > 0) {
-    // The namespace with the fewest in flight; of equal ones the one whose last turn is oldest.
+    // The namespace with the fewest inspections in flight; among equal ones, the one whose last
+    // turn is oldest.
     Namespace* ns = nullptr;
     RegistryQueue* queue = nullptr;
     for (Namespace* each : turns_) {

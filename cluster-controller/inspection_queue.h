@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // InspectionQueue: runs the inspections of images, fairly between namespaces and registries, and
-// tells the pods that wait for a result.
+// wakes the pods that wait for a result.
 //
 //   std::optional<Result<ArchitectureSet>> result = queue.Submit(pod, request);
 //   if (!result) ...            // queued; OnResult() is called with `pod` when the result is there

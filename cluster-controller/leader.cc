@@ -79,7 +79,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
 }
 
 void Leader::OnPod(EventType type, const ObjectKey& pod) {
-  // Most pods leave the cache by our own write. A running reconcile needs what is known of its pod.
+  // Most pods leave the cache because of this controller's own write. A running reconcile needs the
+  // state of its pod.
   if (type != EventType::kDeleted || controller_.queue().working(pod)) {
     controller_.Enqueue(pod);
     return;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cluster-controller: the pod placement controller of the cluster. Requires the architectures that
-// the images of a gated pod run on, and removes the cluster gate. Of several replicas, the one that
-// holds the Lease works (see leader.h).
+// cluster-controller: the cluster controller. Requires the architectures that the images of a gated
+// pod run on, and removes the cluster gate. The replica that holds the Lease works (see leader.h).
 #include <gflags/gflags.h>
 
 #include <chrono>

@@ -61,7 +61,7 @@ class PodInspector {
         memory_(options.memory),
         readers_(options.readers) {}
 
-  // `wake` is called with each pod that was queued for a limit and may try again.
+  // `wake` is called with each pod that was queued because of a limit and may be inspected now.
   void OnTurn(const std::function<void(const kube::ObjectKey&)>& wake);
 
   // Returns: sorted GOARCH names; empty means that the images have none in common, which is not an

@@ -39,7 +39,7 @@ constexpr int kReportedConflicts = 4;
 // After a refused write, the pod is decided again without additions.
 constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
-// Between two looks whether all additions can be made, after the start of the process.
+// The interval of checks whether all additions can be made, after the start of the process.
 constexpr std::chrono::milliseconds kAdditionsReady = 100ms;
 
 // After the failed inspection with number `attempt`.
@@ -156,7 +156,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   }
 
   // The configs of the namespace and their rules, for a pod that no shard has processed. For other
-  // pods, the shard has set the preferences, and names the config that decides about tolerations.
+  // pods, the shard has set the preferences, and names the config whose tolerations apply.
   std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
   std::string tolerations_of(placement::AnnotationOf(pod, api::kLocalTolerationsAnnotation));
   if (take_over || !ShardIsDone(pod) || !tolerations_of.empty()) {
@@ -285,7 +285,7 @@ Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,
   }
   placement::ApplyInspectionError(pod, error.message(), attempt);
   Result<> written = co_await kube::Replace(parts_.client, pod);
-  // Attempts are counted without this write as well, and the next write contains it.
+  // Attempts are counted without this write as well, and the next write contains the count.
   LOG_IF(WARNING, !written && !IsNotFound(written) && !IsConflict(written))
       << log << " cannot record a failed inspection: " << kube::OneLine(written.error().ToString());
   EndProcessing(key);
@@ -305,8 +305,8 @@ Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const s
     RecordFailedRemoval(pod, written.error());
     KnownPod* refused = parts_.known.Find(key);
     if (release.additions && refused != nullptr) {
-      // An admission policy may allow only certain tolerations. The requirement is not lost with
-      // them.
+      // An admission policy may allow only certain tolerations. The next pass keeps the
+      // requirement.
       refused->additions_refused = true;
       EndProcessing(key);
       co_return Outcome::After(kDecideAgainAfter);

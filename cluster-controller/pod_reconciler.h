@@ -6,8 +6,7 @@
 //   rules not evaluated   asks the API server, for pods that no shard has processed
 //   local gate only       waits for the shard; needs no images
 //   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
-//   gates
-//                         in one write (I3)
+//                         gates in one write (I3)
 //   images not readable   five attempts over inspectionRetryPeriod, recorded on the pod; then the
 //                         fallback (I3), or at once if the ClusterPodPlacementConfig is being
 //                         deleted
@@ -44,7 +43,7 @@ namespace cluster_controller {
 
 // The reconciler's dependencies; all outlive it.
 struct PodReconcilerParts {
-  // Its pods are ignored.
+  // Pods of this namespace are ignored.
   std::string operator_namespace;
   kube::Client& client;
   kube::Clock& clock;

@@ -120,7 +120,7 @@ TEST_F(PodRequestsTest, InABurst) {
   kube::Drain(io_);
   EXPECT_EQ(StillGated(), 0);
   Pass(10s);
-  // Announcements are read for the first pod, and once more for those that came meanwhile.
+  // Announcements are read for the first pod, and once more for the pods that came meanwhile.
   EXPECT_THAT(Requests(), ElementsAre(Pair("create events", kPods * kEventsOfAPod),
                                       Pair("get leases", 2), Pair("update pods", kPods)));
   EXPECT_EQ(observer_.reconciles, kPods);

@@ -12,8 +12,8 @@ namespace {
 
 constexpr char kRegistriesKey[] = "registries.conf";
 constexpr char kPolicyKey[] = "policy.json";
-// Of operator/manifests/components/openshift. OpenShift writes the cluster's trusted authorities
-// into it.
+// A ConfigMap of operator/manifests/components/openshift. OpenShift writes the cluster's trusted
+// authorities into it.
 constexpr char kTrustedCaConfigMap[] = "trusted-ca";
 
 }  // namespace

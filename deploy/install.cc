@@ -51,7 +51,7 @@ bool Ready(const Unstructured& object) {
          kube::IntAt(body, "status.replicas") == wanted;
 }
 
-// `object`, owned by the namespace if it is outside of it. Not so the CRDs: their deletion would
+// `object`, owned by the namespace if it is outside of it. CRDs have no owner: their deletion would
 // delete the users' objects.
 Unstructured OwnedBy(const Unstructured& ns, const Resource& resource, const Unstructured& object) {
   if (resource.namespaced || resource.kind == "CustomResourceDefinition") return object;

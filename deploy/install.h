@@ -15,11 +15,11 @@
 
 namespace deploy {
 
-// Of all that deploy tools apply.
+// The field manager of all objects that the deploy tools apply.
 inline constexpr std::string_view kFieldManager = "pod-placement-deploy";
 
 struct InstallOptions {
-  // Until all Deployments are rolled out.
+  // Timeout until all Deployments are rolled out.
   std::chrono::seconds timeout{180};
   // CustomResourceDefinitions that another tool has installed stay as they are.
   bool keep_foreign_crds = false;

@@ -108,7 +108,7 @@ TEST_F(InstallTest, UninstallDeletesInReverseOrder) {
   ASSERT_EQ(deleted.size(), 4u);
   EXPECT_THAT(deleted.front(), HasSubstr("/deployments/program"));
   EXPECT_THAT(deleted.back(), HasSubstr("/namespaces/ops"));
-  // Again: nothing is there.
+  // A second call finds nothing.
   EXPECT_THAT(kube::Run(io_, Uninstall(api_, clock_, objects_, clock_.Now() + 5s)), kube::IsOk());
 }
 

@@ -22,7 +22,7 @@ struct ManifestSet {
 };
 
 struct ManifestOptions {
-  // Of the programs; empty: that of the files.
+  // The namespace of the programs; empty: that of the files.
   std::string ns;
   // The images, by the last part of their names: "operator", "fleet-hub". One that is not named
   // stays that of the manifests, without a registry.

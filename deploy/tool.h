@@ -28,7 +28,7 @@ kube::Result<std::unique_ptr<kube::Client>> NewToolClient(kube::App& app,
                                                           kube::ClientConfig config);
 
 struct BuiltImages {
-  // By the last part of their names, as ManifestOptions::images.
+  // Image references by the last part of their names, as ManifestOptions::images.
   std::map<std::string, std::string> images;
   // Whether each was built for kAllArchitectures.
   bool all_architectures = true;
@@ -42,7 +42,7 @@ kube::Result<BuiltImages> FindImages(const std::vector<std::string>& packages,
 // Adds `component` unless it is there.
 void AddComponent(const std::string& component, std::vector<std::string>& components);
 
-// As a List in JSON for `kubectl apply`.
+// Prints `objects` as a List in JSON for `kubectl apply`.
 void Print(const std::vector<kube::Unstructured>& objects);
 
 }  // namespace deploy

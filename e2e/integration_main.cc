@@ -86,7 +86,8 @@ class ProcessClusterEnvironment : public testing::Environment {
   void CompareRights() {
     auto audit = TheProcessCluster().ReadAudit();
     ASSERT_TRUE(audit) << audit.error();
-    // With the components for OpenShift, which this cluster is not, and for cert-manager.
+    // Includes the components for OpenShift, although this cluster is not one, and for
+    // cert-manager.
     auto shipped = operator_::LoadManifests({.ns = TheCluster().operator_namespace(),
                                              .images = {},
                                              .components = {"cert-manager", "openshift"}});

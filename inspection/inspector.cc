@@ -105,7 +105,7 @@ class Inspector final : public ImageInspector {
       request.keyring = MergeKeyrings(request.keyring, provided.keyring, problem);
 
     Result<Query> query = NewQuery(*generation, std::move(*reference), request);
-    // From here on, of the keyring only the credentials for this image are in memory.
+    // From here on, only the credentials for this image are in memory, not the whole keyring.
     request.keyring.reset();
     if (!query) co_return query.error().Prefix(about);
     Result<ImagePlatforms> image = co_await Find(generation, std::move(*query));

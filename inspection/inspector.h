@@ -34,7 +34,7 @@ struct ImageRequest {
 };
 
 struct InspectorOptions {
-  // Of one inspection, all requests and retries together.
+  // Timeout for one inspection, all requests and retries together.
   std::chrono::milliseconds timeout = kInspectionTimeout;
   // How many manifests and configs larger than 256 KiB may be in memory at a time; further ones
   // wait. Smaller ones never wait.

@@ -36,7 +36,8 @@ class CertificateProviderTest : public testing::Test {
   void UseCertManager() {
     Use({{"provider", "CertManager"}, {"issuerRef", {{"name", "corporate"}}}});
   }
-  // Acts as a provider; a certificate for `name` instead of the Service's, unless that is empty.
+  // Acts as a provider. Unless `name` is empty, the certificate is for `name` instead of the
+  // Service.
   void Issue(std::string_view provider, const std::string& service, bool ca_crt,
              const std::string& name = "") {
     std::string dns_name = name.empty() ? service + ".ops.svc" : name;

@@ -30,7 +30,7 @@ using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
 
-// Pods of all namespaces are the cluster's.
+// The scope of the cluster is all namespaces.
 constexpr char kEverywhere[] = "";
 
 // Between two steps of ControllerOutage.
@@ -38,8 +38,8 @@ constexpr std::chrono::milliseconds kNextStep{10};
 
 std::optional<std::vector<std::string>> ChooseGatesOfCluster(const Pod& pod, TeardownPhase phase) {
   std::optional<std::vector<std::string>> both = BothGates(pod);
-  // A gate that is left when the operands are removed would stay for ever, so at the end the shards
-  // are not waited for either.
+  // A gate that is left when the operands are removed would stay for ever, so at the end the
+  // teardown does not wait for the shards either.
   if (!both || phase == TeardownPhase::kDrained) return both;
   std::vector<std::string> gates;
   // A shard may still be processing a pod that has the local gate (I1).
@@ -245,7 +245,7 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   OperandHealth& health = view.operands;
   health = Observe(store_, names_);
 
-  // First, as an operand that cannot be applied must not delay it.
+  // This comes first, because an operand that cannot be applied must not delay it.
   Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
   GatingObjects gating = GatingOf(config);
@@ -294,7 +294,7 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config) const {
       .webhook = {}};
   std::erase_if(objects.stored_policies,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
-  // In most clusters there are none, and none are wanted.
+  // Most clusters have no policies and want none.
   if (!objects.by_policy && objects.stored_policies.empty()) return objects;
   objects.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
   objects.webhook = OfWebhook(ClusterObjects("", options_), names_.webhook);
@@ -376,7 +376,7 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
     co_return issued->ca_bundle_pem;
   }
 
-  // That of the operator's own webhooks is the other one's work (own_certificate.h).
+  // own_certificate.h withdraws the certificate of the operator's own webhooks.
   kube::ObjectKey own{options_.ns, std::string(api::kOperatorServiceName)};
   Result<kube::core::Secret> served = co_await kube::Get<kube::core::Secret>(client_, own);
   if (!served && !IsNotFound(served))

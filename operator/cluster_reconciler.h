@@ -5,9 +5,9 @@
 // With the config: certificate, controller, webhook; the webhook configuration once both are
 // available, so that no pod is gated before, or policies in place of both (gating/). A long outage
 // of the controller is handled by controller_outage.h. A config that is being deleted: nothing is
-// removed while PodPlacementConfigs exist; then the operands are torn down (teardown/teardown.h),
-// and at last, when nothing of the features (feature.h) is left either, the finalizers are removed.
-// The teardown is the same where somebody removed the finalizers and the config is already deleted.
+// removed while PodPlacementConfigs exist; then the operands are torn down (teardown/teardown.h).
+// When nothing of the features (feature.h) is left either, the finalizers are removed. The teardown
+// is the same if a user removed the finalizers and the config is already deleted.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ namespace operator_ {
 struct ClusterTiming {
   TeardownTiming teardown{.drain = std::chrono::seconds(30)};
   OutageTiming outage;
-  // Between two reconciles while something is not rolled out, or not watched.
+  // The time between two reconciles while something is not rolled out, or not watched.
   std::chrono::milliseconds recheck{10'000};
   std::chrono::milliseconds resync{3'600'000};
   // The same while a provider renews the certificates.
@@ -77,7 +77,7 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
   // What can add the cluster gate.
   GatingObjects GatingOf(const Config& config) const;
-  // Writes and removes what gates pods, but for the webhook, whose CA bundle is `ca_bundle`.
+  // Writes and removes what gates pods, except the webhook, whose CA bundle is `ca_bundle`.
   kube::Async<> ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
                             std::string ca_bundle, OperandHealth& health, const std::string& log);
   // Asks the provider of `config`, if it has one. `webhook`, here and below: whether the webhook

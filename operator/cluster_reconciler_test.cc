@@ -201,7 +201,7 @@ TEST_F(ClusterReconcilerTest, UnusableNamedObjectsAreDegraded) {
   EXPECT_TRUE(h_.Await([&] { return degraded().empty(); })) << degraded();
 }
 
-// They are not watched; the certificates need not be read as often.
+// Named objects are not watched; the certificates need not be read as often.
 TEST_F(ClusterReconcilerTest, OnlyNamedObjectsAreReadAgainAndAgain) {
   ASSERT_TRUE(h_.BringUpCluster());
   kube::core::ConfigMap registries;
@@ -299,7 +299,7 @@ TEST_F(FromTheGoOperatorTest, AConfigThatIsAlreadyBeingDeletedLeavesNoObject) {
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
 }
 
-// I4: where a shard may set preferences, the cluster's controller must be able to make up for it.
+// I4: where a shard may set preferences, the cluster controller must be able to make up for it.
 TEST_F(ClusterReconcilerTest, PodsThatRequireTheirArchitectureAreGatedWhereAConfigPrefersOne) {
   ASSERT_TRUE(h_.BringUpCluster());
   auto namespaces = [this]() -> Json {
@@ -363,7 +363,7 @@ TEST_F(ClusterReconcilerTest, AControllerOutageStopsGatingAndThenUngatesPods) {
   EXPECT_TRUE(IsGated("any", "web", api::kClusterGate));
   h_.Pass(9min);
   EXPECT_FALSE(IsGated("any", "web", api::kClusterGate));
-  // And all is well again once it does.
+  // When the controller works again, so does the gating.
   h_.RollOut("ops", api::kControllerName);
   EXPECT_TRUE(
       h_.Await([&] { return h_.Exists(kube::kMutatingWebhookConfigurations, kConfiguration); }));
@@ -423,7 +423,7 @@ TEST_F(ClusterReconcilerTest, WithoutAControllerAPodWhoseWriteIsRefusedBlocksNoO
   for (const char* name : {"a", "b"}) {
     h_.api.Create<Pod>(MakePod(name).Namespace("any").Phase("Pending").Gate(api::kClusterGate));
   }
-  // Its shard is not there either.
+  // There is no shard either.
   h_.api.Create<Pod>(MakePod("local").Namespace("any").Phase("Pending").Gate(api::kLocalGate));
   h_.api.FailNext(Error::PermissionDenied("no"), "PUT /api/v1/namespaces/any/pods/a", 1000000);
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
@@ -432,11 +432,11 @@ TEST_F(ClusterReconcilerTest, WithoutAControllerAPodWhoseWriteIsRefusedBlocksNoO
   EXPECT_FALSE(IsGated("any", "local", api::kLocalGate));
   int lists = h_.api.CountCalls("GET /api/v1/pods?");
   h_.Pass(5min);
-  // All pods of a cluster are not listed at every look.
+  // Not every reconcile lists all pods of the cluster.
   EXPECT_LE(h_.api.CountCalls("GET /api/v1/pods?"), lists + 6);
 }
 
-// The times in a status are of another machine's clock.
+// The times in a status come from another machine's clock.
 TEST_F(ClusterReconcilerTest, TheClockOfTheControllerManagerDoesNotCount) {
   for (auto ahead : {-10min, 10min}) {
     ASSERT_TRUE(h_.BringUpCluster()) << ahead.count();

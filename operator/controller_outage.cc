@@ -47,8 +47,7 @@ Async<bool> ControllerOutage::Handle(bool available, const std::string& log) {
 
 Async<kube::Duration> ControllerOutage::Length(bool available) {
   if (!available) {
-    // The watch may lag behind, and its last event tells nothing about a time without an API
-    // server.
+    // The watch may lag behind, and its last event says nothing about a time without an API server.
     std::string named = "metadata.name=" + std::string(api::kControllerName);
     kube::ListOptions options{.ns = ns_, .field_selector = std::move(named)};
     Result<kube::TypedList<kube::Unstructured>> found =
@@ -70,7 +69,7 @@ Async<kube::Duration> ControllerOutage::Length(bool available) {
 Async<> ControllerOutage::UngatePods(const std::string& log) {
   if (round_.new_round() && clock_.Now() < next_round_) co_return Ok();
   // No new pod gets the cluster gate. A pod that has the local gate alone may be new: it is left to
-  // its shard if that is available.
+  // its shard if the shard is available.
   ChooseGates choose = [this](const Pod& pod) -> std::optional<std::vector<std::string>> {
     const std::string& ns = pod.metadata().namespace_();
     bool stuck = placement::HasGate(pod, api::kClusterGate) ||

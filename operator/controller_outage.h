@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ControllerOutage: what happens to pods while no replica of the cluster's controller is available
+// ControllerOutage: what happens to pods while no replica of the cluster controller is available
 // (I3). After some time the webhook configuration and the policies that add the cluster gate are
 // removed, so that no further pods are gated; much later the pods that are still gated are ungated
 // as they are. Thread: the client's.

@@ -86,7 +86,7 @@ TEST_F(GatingTest, ByPolicyThereIsNoWebhook) {
   EXPECT_FALSE(GatedByWebhook());
   EXPECT_TRUE(WebhooksRemoved());
   EXPECT_EQ(h_.api.CountCalls(std::string("services/") + std::string(api::kWebhookName)), 0);
-  // Of the controller's metrics.
+  // The certificate of the controller's metrics.
   EXPECT_TRUE(h_.SecretExists({"ops", std::string(api::kControllerName)}));
   EXPECT_EQ(h_.ClusterCondition("Progressing"), "False AllComponentsReady");
   EXPECT_EQ(h_.ClusterCondition("Degraded"), "False AsExpected");
@@ -177,7 +177,7 @@ TEST_F(GatingTest, ASwitchToWebhookLeavesNoMomentWithoutGates) {
   EXPECT_EQ(Controllers(), "Controller Webhook ");
 }
 
-// And at each step of both switches, another operator goes on.
+// At each step of both switches, another operator takes over.
 TEST_F(GatingTest, ARestartInTheMiddleGoesOn) {
   BringUpByWebhook();
   h_.SetGating("Policy");
@@ -289,7 +289,7 @@ TEST_F(GatingTest, PoliciesFollowTheConfigs) {
   h_.DeleteConfig("shop", "a");
   ASSERT_TRUE(h_.Await([&] { return !h_.HasPolicy(kShopPolicy); }));
   EXPECT_TRUE(h_.HasPolicy("b.shop.multiarch.openshift.io"));
-  // One that somebody deletes comes back.
+  // A deleted policy comes back.
   h_.api.DeleteJson(kube::kMutatingAdmissionPolicyBindings, {"", "b.shop.multiarch.openshift.io"});
   EXPECT_TRUE(h_.Await([&] { return h_.HasPolicy("b.shop.multiarch.openshift.io"); }));
   // A prefers-nothing cluster needs no second policy of its own.

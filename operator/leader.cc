@@ -22,7 +22,7 @@ using kube::Result;
 using namespace std::chrono_literals;
 
 constexpr auto kRetryEvery = 2s;
-// A mended quota or registry is noticed within the longest backoff.
+// A repaired quota or registry is noticed within the longest backoff.
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
@@ -202,7 +202,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
 void Leader::OnCluster() {
   cluster_.Enqueue(kClusterKey);
   for (FeatureRun& run : features_) run.controller->Enqueue(run.key);
-  // Not for each write of the status, as it asks the API server.
+  // A write of the status alone does not enqueue it, because its reconcile asks the API server.
   bool by_policy = WantsGatingByPolicy(configs_);
   if (std::exchange(gating_by_policy_, by_policy) != by_policy) gating_.Enqueue(kGatingKey);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();

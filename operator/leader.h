@@ -49,7 +49,7 @@ struct LeaderOptions {
   UpgradeOptions upgrades;
   // How long the progress of an upgrade waits to be written into the status.
   std::chrono::milliseconds upgrade_report{5'000};
-  // For metrics; may be null.
+  // Observes the shards' controller for metrics; may be null.
   kube::ControllerObserver* shard_observer = nullptr;
   kube::ControllerObserver* cluster_observer = nullptr;
   OperandMetrics* operand_metrics = nullptr;
@@ -109,7 +109,7 @@ class Leader final : public kube::Term {
   std::vector<std::string> feature_deployments_;
   // The part of the ClusterPodPlacementConfig that concerns the shards, as of their last enqueuing.
   std::string shard_settings_;
-  // The same about the gating.
+  // Whether spec.gating was Policy at the last change.
   bool gating_by_policy_ = false;
   UpgradeProgress reported_;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// NamedObjects: checks the objects that the ClusterPodPlacementConfig names. The cluster's
-// controller uses them and ignores unusable ones, so the administrator reads about them in the
-// config's status. Thread: the client's.
+// NamedObjects: checks the objects that the ClusterPodPlacementConfig names. The cluster controller
+// uses them and ignores unusable ones, so the config's status reports them to the administrator.
+// Thread: the client's.
 #pragma once
 
 #include <functional>

@@ -116,7 +116,7 @@ TEST_F(NewNamespaceTest, AFurtherConfigCostsItsAnnouncementAndItsStatus) {
                                       Pair("patch podplacementconfigs/status", 1)));
 }
 
-// One that does not start is looked at: why its pods do not run, and whether it has a certificate.
+// For a shard that does not start, the operator reads why its pods do not run, and the certificate.
 TEST_F(NewNamespaceTest, AShardThatDoesNotStartIsLookedAtSeldom) {
   CreateConfig("a", 1);
   h_.Pass(9s);

@@ -42,7 +42,7 @@ TEST_F(PacerTest, ALoopIsDelayedAndNoOtherKey) {
   ReconcilesOf("shop", 60s);
   EXPECT_NEAR(ReconcilesOf("shop", 60s), 30, 1);
   EXPECT_EQ(pacer_.Delay("farm"), 200ms);
-  // And is as good as new after some time.
+  // After some time, the whole burst is available again.
   clock_.Advance(2min);
   EXPECT_EQ(ReconcilesOf("shop", 8s), 40);
 }

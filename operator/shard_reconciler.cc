@@ -34,7 +34,7 @@ using kube::Result;
 using kube::core::Pod;
 using namespace std::chrono_literals;
 
-// The shard removes the local gate alone; the cluster gate is the cluster's controller's.
+// The shard removes the local gate alone; the cluster gate is the cluster controller's.
 std::optional<std::vector<std::string>> ChooseGatesOfShard(const Pod& pod, TeardownPhase phase) {
   if (!placement::HasGate(pod, api::kLocalGate)) return std::nullopt;
   std::vector<std::string> gates;
@@ -161,7 +161,8 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
     seen.runs = view.operands.rolled_out();
     seen.problem = view.operands.problem;
   }
-  // Also without an answer to why it does not run: the upgrade waits for no single namespace.
+  // This does not need the reason why the shard does not run: the upgrade waits for no single
+  // namespace.
   upgrades_.See(ns, seen);
   if (!found) co_return found.error();
   kube::Duration next = view.operands.complete() ? timing_.resync : timing_.recheck;
@@ -189,7 +190,7 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
   if (outcome && *outcome == Outcome::Done()) {
     bundles_.erase(ns);
-    // Configs that still exist tell it by their status.
+    // Existing configs report it in their status.
     if (was_running && configs.empty())
       Record(configs, kShardRemoved, "the shard of namespace " + ns + " was removed");
   }
@@ -234,7 +235,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   }
   seen.refused = false;
   attempt.upgraded = seen.outdated && !wait;
-  // What gates pods needs to know them.
+  // Gating depends on the rules.
   if (!rules) co_return rules.error();
   co_return co_await ApplyGating(ns, configs, std::move(gating), plan, std::move(ca_bundle),
                                  attempt, log);
@@ -251,7 +252,7 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns, const ConfigList&
       .stored_policies = store_.GatingPoliciesOf(ns),
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}},
       .webhook = {}};
-  // In most clusters there are none, and none are wanted.
+  // Most clusters have no policies and want none.
   if (!objects.by_policy && objects.stored_policies.empty()) return objects;
   objects.policies = ShardGatingPolicies(ns, Pointers(configs), view.left_out_rules, options_);
   objects.webhook = OfWebhook(ShardObjects(ns, "", options_), names.webhook);
@@ -379,7 +380,7 @@ TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& l
   OperandNames names = NamesIn(ns);
   std::vector<ObjectId> objects = InOrderOfRemoval(ShardObjects(ns, "", options_));
   // The shard created its Lease, and without its Role cannot create it again. The last object is
-  // one that is watched: without an authority, it tells that the teardown is not complete.
+  // one that is watched: without an authority, it shows that the teardown is not complete.
   const ObjectId unwatched[] = {{kube::kLeases, {ns, names.controller}},
                                 {kube::kSecrets, {ns, names.webhook}}};
   objects.insert(objects.end() - 1, std::begin(unwatched), std::end(unwatched));

@@ -5,12 +5,12 @@
 // With a PodPlacementConfig, and a ClusterPodPlacementConfig that selects the namespace:
 // certificate, permissions, controller, webhook; the webhook configuration once both are available,
 // so that no pod waits for a shard that never ran, or policies in place of both (gating/); with
-// rules, the policy that evaluates them
-// (objects/rule_policy.h), whether the shard runs or not. A change that restarts the pods of an
-// existing shard waits for its turn (upgrade_queue.h); everything else is applied at once. Without:
-// the shard is torn down (teardown/teardown.h); pods that the teardown leaves gated are released by
-// the cluster's controller. A namespace that is being deleted, or is deleted, loses its
-// PodPlacementConfigs and is torn down the same way; no object of the operator blocks its deletion.
+// rules, the policy that evaluates them (objects/rule_policy.h), whether the shard runs or not. A
+// change that restarts the pods of an existing shard waits for its turn (upgrade_queue.h);
+// everything else is applied at once. Without: the shard is torn down (teardown/teardown.h); pods
+// that the teardown leaves gated are released by the cluster controller. A namespace that is being
+// deleted, or is deleted, loses its PodPlacementConfigs and is torn down the same way; no object of
+// the operator blocks its deletion.
 #pragma once
 
 #include <chrono>
@@ -60,8 +60,8 @@ class ShardReconciler final : public kube::Reconciler {
                   GatingReconciler& gating, UpgradeQueue& upgrades, kube::EventRecorder& events,
                   ShardTiming timing = {});
 
-  // Before the first reconcile: the Secrets of all authorities, as they were just read. Spares a
-  // new leader two reads for each namespace; the serving certificates are checked within
+  // Before the first reconcile: the Secrets of all authorities, as they were just read. This saves
+  // a new leader two reads for each namespace; the serving certificates are checked within
   // kFirstCheck.
   void Know(const std::vector<kube::core::Secret>& authorities);
 
@@ -84,7 +84,7 @@ class ShardReconciler final : public kube::Reconciler {
     ShardView view;
     // When the next step of a switch of the gating is due.
     std::optional<kube::Duration> next_of_gating;
-    // Whether the serving certificate may be why the webhook is not available.
+    // Whether the serving certificate may be the reason that the webhook is not available.
     bool check_certificate = false;
     // Whether the pods may show why the shard is not available.
     bool look_at_pods = false;
@@ -108,7 +108,7 @@ class ShardReconciler final : public kube::Reconciler {
   GatingObjects GatingOf(const std::string& ns, const ConfigList& configs,
                          const api::ClusterPodPlacementConfigSpec& cluster,
                          const ShardView& view) const;
-  // Writes and removes what gates pods, but for the webhook.
+  // Writes and removes what gates pods, except the webhook.
   kube::Async<> ApplyGating(const std::string& ns, const ConfigList& configs, GatingObjects objects,
                             GatingPlan plan, std::string ca_bundle, Attempt& attempt,
                             const std::string& log);

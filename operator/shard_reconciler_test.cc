@@ -41,7 +41,7 @@ class ShardReconcilerTest : public testing::Test {
     }
     return names;
   }
-  // Of the shard's controller.
+  // A pod of the shard's controller.
   static Json PodWithoutImage() {
     return *kube::ParseJson(
         R"({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": "shop",
@@ -165,7 +165,7 @@ TEST_F(ShardReconcilerTest, TheTeardownWaitsForAPodThatIsGatedLate) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
 }
 
-// As a policy engine does. The cluster's controller releases the pod later.
+// As a policy engine does. The cluster controller releases the pod later.
 TEST_F(ShardReconcilerTest, APodWhoseWriteIsRefusedDelaysTheTeardownForABoundedTime) {
   ASSERT_TRUE(h_.BringUp("shop"));
   for (const char* name : {"a", "b"}) {
@@ -237,7 +237,7 @@ TEST_F(ShardReconcilerTest, AnotherOperatorFinishesTheTeardown) {
 TEST_F(ShardReconcilerTest, AnAuthorityAloneContinuesATeardown) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.StopOperator();
-  // Somebody deleted the config and all but the authority while no operator ran.
+  // The config and all objects but the authority were deleted while no operator ran.
   h_.DeleteConfig("shop", "a");
   for (const kube::Resource& resource :
        {kube::kDeployments, kube::kServices, kube::kServiceAccounts, kube::kRoles,
@@ -263,7 +263,7 @@ TEST_F(ShardReconcilerTest, ANewConfigCancelsTheTeardown) {
 
 TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
   ASSERT_TRUE(h_.BringUp("shop"));
-  // Taken away by force: without its finalizers.
+  // The config is removed by force, without its finalizers.
   Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
   config["metadata"].erase("finalizers");
   h_.api.UpdateJson(Harness::kClusterConfigs, config);
@@ -271,7 +271,7 @@ TEST_F(ShardReconcilerTest, WithoutAClusterConfigThereIsNoShard) {
   EXPECT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   EXPECT_TRUE(h_.Await([&] { return h_.ClusterRemoved(); }));
   EXPECT_EQ(h_.Condition("shop", "a", "Available"), "False ClusterPodPlacementConfigMissing");
-  // And it comes back with it.
+  // The shard comes back with the config.
   ASSERT_TRUE(h_.BringUpCluster());
   EXPECT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kController); }));
 }
@@ -354,7 +354,7 @@ TEST_F(ShardReconcilerTest, AQuotaIsReportedInEveryConfigOfTheNamespace) {
       h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "True FailedCreate"; }));
   EXPECT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "b", "Degraded") == "True FailedCreate"; }));
-  // And taken back when it is over.
+  // The condition is taken back when the problem ends.
   h_.RollOut("shop", api::kShardControllerName);
   EXPECT_TRUE(
       h_.Await([&] { return h_.Condition("shop", "a", "Degraded") == "False AsExpected"; }));
@@ -383,7 +383,7 @@ TEST_F(ShardReconcilerTest, ANewOperatorDoesNotTakeBackAProblem) {
   }
 }
 
-// Its pods are served by the cluster's controller meanwhile, as without a shard.
+// Its pods are served by the cluster controller meanwhile, as without a shard.
 TEST_F(ShardReconcilerTest, AShardThatNeverRunsIsDegradedAndGetsNoEntry) {
   h_.CreateConfig("shop", "a", 1);
   ASSERT_TRUE(h_.Await([&] { return h_.Exists(kube::kDeployments, kWebhook); }));
@@ -523,7 +523,7 @@ TEST_F(ShardReconcilerTest, ALostAuthorityIsReplacedWithoutAGapInTrust) {
   };
   std::string before = certificate();
   h_.api.Delete<kube::core::Secret>({"ops", "pod-placement-shard-ca-shop"});
-  // A restarted operator looks at once.
+  // A restarted operator checks at once.
   h_.StopOperator();
   h_.StartOperator();
   for (int second = 0; second < 60; ++second) {
@@ -617,7 +617,8 @@ TEST_F(ShardReconcilerTest, ChangesWithoutARunningOperatorAreMended) {
       h_.Await([&] { return !(*h_.api.GetJson(kube::kRoles, kController))["rules"].empty(); }));
 }
 
-// The operator mends it, but not as fast as it is broken, and others do not wait for that.
+// The operator restores the object, but not as fast as it is changed, and other namespaces do not
+// wait for that.
 TEST_F(ShardReconcilerTest, ChangesOfAnOperandInALoopAreMendedWithADelay) {
   ASSERT_TRUE(h_.BringUp("shop"));
   h_.Pass(2min);

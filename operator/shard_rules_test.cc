@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The rules of PodPlacementConfigs in the operator: who evaluates which of them.
+// The rules of PodPlacementConfigs in the operator: which program evaluates which rules.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -137,7 +137,7 @@ TEST_F(StagedUpgradeTest, ItContinuesWithoutTheNamespaceThatStoppedIt) {
   EXPECT_TRUE(h_.Await([&] { return With("2").find("d") != std::string::npos; })) << stopped_at;
 }
 
-// Nothing but new templates of running shards waits.
+// Only new templates of running shards wait.
 TEST_F(StagedUpgradeTest, WhileItIsStoppedEverythingElseIsApplied) {
   Replace("2");
   StopUpgrade("2");
@@ -183,8 +183,8 @@ TEST_F(StagedUpgradeTest, ARefusedUpgradeKeepsNoOtherShardFromItsTurn) {
   EXPECT_EQ(h_.Condition("a", "a", "Degraded"), "True Forbidden");
 }
 
-// Its owner can make its shard fail in every way: one alone stops nothing, and those that have no
-// room for a pod do not, however many they are.
+// The owner of a namespace can make its shard fail in every way: one such namespace stops nothing,
+// and namespaces without room for a pod stop nothing in any number.
 TEST_F(StagedUpgradeTest, NamespacesThatFailByTheirOwnFaultStopNothing) {
   struct Row {
     const char* reason;
@@ -214,7 +214,7 @@ TEST_F(StagedUpgradeTest, NamespacesThatFailByTheirOwnFaultStopNothing) {
   EXPECT_EQ(h_.Events("ShardUpgradeStopped", "cluster"), 0);
 }
 
-// They neither run nor fail, as their owners delete their pods again and again.
+// The shards neither run nor fail, because their owners delete the pods in a loop.
 TEST_F(StagedUpgradeTest, ATurnThatDoesNotEndIsTakenAway) {
   Replace("2");
   h_.RollOut("a", api::kShardControllerName, /*runs=*/false);
@@ -232,7 +232,7 @@ TEST_F(StagedUpgradeTest, ATurnThatDoesNotEndIsTakenAway) {
   EXPECT_EQ(With("2"), "a b c d e ");
 }
 
-// Progress costs the cluster's config a write now and then, not one for each namespace.
+// The progress is written to the cluster's config at intervals, not once for each namespace.
 TEST_F(StagedUpgradeTest, TheStatusIsWrittenAtABoundedRate) {
   for (int i = 0; i < 40; ++i) ASSERT_TRUE(h_.BringUp("more-" + std::to_string(i)));
   int before = h_.api.CountCalls("clusterpodplacementconfigs/cluster/status");

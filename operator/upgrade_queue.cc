@@ -156,7 +156,7 @@ UpgradeProgress UpgradeQueue::progress() const {
 
 void UpgradeQueue::Changed() {
   if (on_turn_) {
-    // A shard that is called takes its turn in its next reconcile.
+    // A shard that was notified takes its turn in its next reconcile.
     int free = FreeTurns();
     for (auto next = waiting_.begin(); next != waiting_.end() && free > 0; ++next, --free)
       on_turn_(std::get<std::string>(*next));

@@ -8,14 +8,15 @@
 // - what the namespace causes (MayBeTheVersion() in status/remedies.h) stops nothing, nor does a
 //   shard that did not run before its turn;
 // - one namespace stops nothing: at least two, and half of the last 16 turns that ended, must fail;
-// - the order depends on a secret, so that nobody can choose names that are first, and who had a
-//   turn is behind all who had none.
+// - the order depends on a secret, so that users cannot choose names that are first, and a shard
+//   that had a turn comes after all that had none.
 //
 //   queue.Expect(store.ShardNamespaces());                 // at the start
 //   queue.See("shop", {.outdated = true});                 // in each reconcile
 //   if (queue.TakeTurn("shop")) ... apply the Deployments ...
 //
-// All input comes from the cluster's objects, so a new operator goes on where the last one was.
+// All input comes from the cluster's objects, so a new operator continues where the last one
+// stopped.
 #pragma once
 
 #include <cstdint>
@@ -91,7 +92,7 @@ class UpgradeQueue {
     Phase phase = Phase::kCurrent;
     bool runs = false;
     bool refused = false;
-    // Of a shard that failed, or that was refused.
+    // The problem of a shard that failed, or that was refused.
     std::optional<Problem> problem;
     kube::TimePoint turn_began;
     int turns = 0;

@@ -145,7 +145,7 @@ TEST_F(UpgradeQueueTest, OnlyTheLastTurnsCount) {
   EXPECT_TRUE(queue_.progress().stopped);
 }
 
-// Such as one whose owner deletes its pods again and again, which the Deployment does not tell.
+// Example: its owner deletes its pods in a loop, which the Deployment does not show.
 TEST_F(UpgradeQueueTest, ATurnHasAnEnd) {
   StartUpgrade();
   Upgrade("a", kRollingOut);
@@ -172,7 +172,7 @@ TEST_F(UpgradeQueueTest, AShardThatHadItsTurnTakesNoOther) {
   EXPECT_EQ(Called(), "c d ");
 }
 
-// Its owner changes the operator's mark on the Deployment again and again.
+// The owner changes the operator's mark on the Deployment in a loop.
 TEST_F(UpgradeQueueTest, AShardThatIsOutdatedAgainWaitsBehindAllOthers) {
   StartUpgrade();
   for (const char* ns : {"a", "b"}) Upgrade(ns, kDone);
@@ -240,7 +240,8 @@ TEST_F(UpgradeQueueTest, EveryShardIsSeenBeforeTheFirstTurn) {
   EXPECT_FALSE(queue_.TakeTurn("a")) << "two have failed";
 }
 
-// Its namespace refuses the Deployment: it is not called in a loop, and nobody waits for it.
+// Its namespace refuses the Deployment: the shard is not notified in a loop, and no other shard
+// waits for it.
 TEST_F(UpgradeQueueTest, ARefusedShardIsNotCalled) {
   StartUpgrade();
   ASSERT_TRUE(queue_.TakeTurn("a"));

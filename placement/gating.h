@@ -8,7 +8,7 @@
 
 namespace placement {
 
-// The parts of a pod that decide about gates. The views belong to the caller.
+// The parts of a pod that decide whether it is gated. The views belong to the caller.
 struct PodView {
   // From the request: the metadata of a new pod may not have it yet.
   std::string_view ns;
@@ -42,8 +42,8 @@ enum class GateDecision {
 GateDecision ShouldGateForCluster(const PodView& pod, std::string_view operator_namespace,
                                   bool preferences);
 
-// For the local gate, which the shard of `shard_namespace` drops; pods of other namespaces are off
-// limits. Called only for pods that a PodPlacementConfig selects: there are always preferences.
+// For the local gate, which the shard of `shard_namespace` drops; pods of other namespaces are not
+// gated. Called only for pods that a PodPlacementConfig selects: there are always preferences.
 GateDecision ShouldGateLocally(const PodView& pod, std::string_view shard_namespace,
                                std::string_view operator_namespace);
 

@@ -24,9 +24,9 @@ struct MatchingConfig {
   const api::PodPlacementConfig* config;
   // Those of config->Rules() that match the pod, by index.
   std::bitset<api::kMaxCelRules> rules = {};
-  // Whether the other rules match is not known: the API server can tell (rules/asker.h).
+  // Whether the other rules match is not known: the API server knows (rules/asker.h).
   bool open = false;
-  // Why the API server did not tell.
+  // Why the API server did not answer.
   std::string rules_error = {};
 };
 

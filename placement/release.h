@@ -40,8 +40,8 @@ struct Release {
   std::vector<PodEvent> events;
 };
 
-// By the shard: sets the preferences of `configs` and drops the local gate. If one of them decides
-// about the pod's tolerations, its name is in the annotation local-tolerations: the cluster
+// For the shard: sets the preferences of `configs` and drops the local gate. If the pod's
+// tolerations come from one of them, its name is in the annotation local-tolerations: the cluster
 // controller, which knows the images, need not read the configs for other pods.
 Release ReleaseLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
@@ -69,12 +69,12 @@ struct ClusterDecision {
   bool take_over_shard = false;
 };
 
-// By the cluster controller: sets requirement, preferences, tolerations, labels and annotations,
+// For the cluster controller: sets requirement, preferences, tolerations, labels and annotations,
 // and drops the cluster gate. Tolerations come only with a requirement from inspected images: never
 // with the fallback architecture, and not if the user constrains the architecture everywhere.
 Release ReleaseCluster(kube::core::Pod& pod, const ClusterDecision& decision);
 
-// By the cluster controller in place of an unavailable shard, for a pod without the cluster gate.
+// For the cluster controller in place of an unavailable shard, for a pod without the cluster gate.
 Release TakeOverLocal(kube::core::Pod& pod, const MatchingConfigs& configs);
 
 // For a gated pod that is not placed by architecture (ignored.h): only drops `gate`, and with the

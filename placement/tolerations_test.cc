@@ -53,7 +53,7 @@ struct Row {
   const char* name;
   api::ArchitectureTolerations plugin;
   ArchitectureSet supported;
-  // Of the pod.
+  // The tolerations of the pod.
   const char* before;
   const char* after;
 };

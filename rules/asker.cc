@@ -20,7 +20,8 @@ using std::chrono::milliseconds;
 using namespace std::chrono_literals;
 
 constexpr milliseconds kTimeout = 5s;
-// Between two questions about a config without an answer; doubles up to the second.
+// The delays between questions about a config without an answer: the first one doubles up to the
+// second.
 constexpr kube::Duration kFirstDelay = 100ms;
 constexpr kube::Duration kMaxDelay = 1s;
 // How long pods wait for the first answer about a generation of a config, and for how many

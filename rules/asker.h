@@ -49,8 +49,8 @@ class Asker {
   // A config from its first question without an answer to its first answer.
   struct Unanswered {
     int64_t generation = 0;
-    // Generations that were waited for. A config that is written again and again must not keep its
-    // pods gated.
+    // Generations that were waited for. A config that is written in a loop must not keep its pods
+    // gated.
     int generations = 0;
     kube::TimePoint since;      // the first question of the generation
     kube::TimePoint next;       // of the next question

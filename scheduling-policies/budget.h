@@ -2,7 +2,7 @@
 // Budget: which policies of namespaces are applied. An owner of a namespace takes neither the
 // memory nor the CPU time of others.
 //
-// Of each namespace, the oldest policies up to kNamespaceBytes are applied, and of these of all
+// In each namespace, the oldest policies up to kNamespaceBytes are applied, and among these of all
 // namespaces the oldest up to kTotalBytes. The first one that does not fit and all younger ones are
 // left out. One that is larger than kPolicyBytes is left out and counts for no other. The result
 // depends on the set of policies alone: the operator and each replica of the webhook, which know
@@ -49,7 +49,7 @@ class Budget {
   size_t LeftOut(const std::string& ns) const;
 
  private:
-  // In order of age.
+  // The items in order of age.
   struct Item {
     std::string created;
     kube::ObjectKey policy;
@@ -79,7 +79,7 @@ class Budget {
     std::string created;
     size_t bytes = 0;
     bool fits = false;
-    // As returned by TakeChanged().
+    // The state as TakeChanged() returned it.
     bool told = false;
   };
 

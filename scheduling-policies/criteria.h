@@ -39,7 +39,7 @@ struct RequiredTerm {
 
 struct Toleration {
   kube::Json json;
-  // Of the toleration without its seconds.
+  // The canonical text of the toleration without its seconds.
   std::string canonical;
   std::optional<int64_t> seconds;
 };

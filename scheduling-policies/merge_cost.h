@@ -10,7 +10,7 @@
 
 namespace policy {
 
-// For all policies of a pod: up to 50 ms. Usual pods and policies need a few hundred.
+// The limit for all policies of a pod: up to 50 ms. Usual pods and policies need a few hundred.
 inline constexpr size_t kMaxComparisons = 50'000;
 
 // The comparisons of two requirements or two tolerations that merging `criteria` into the pod spec

@@ -10,7 +10,7 @@ namespace policy {
 // nodeSelector, nodeName, schedulerName, affinity, tolerations and schedulingGates.
 kube::Json ToJson(const kube::core::PodSpec& spec);
 
-// Of JSON that was checked as a part of a policy: members of other types are left out.
+// Reads JSON that was checked as a part of a policy: members of other types are left out.
 void FromJson(const kube::Json& json, kube::core::NodeSelectorRequirement& requirement);
 void FromJson(const kube::Json& json, kube::core::NodeSelectorTerm& term);
 void FromJson(const kube::Json& json, kube::core::PreferredSchedulingTerm& term);

@@ -25,7 +25,7 @@ struct Request {
 };
 
 struct TargetOptions {
-  // Of the operator and its operands: nothing in it is changed.
+  // The namespace of the operator and its operands: nothing in it is changed.
   std::string_view operator_namespace;
   // An update gets the criteria only if it changes the pod template. Otherwise a new policy
   // restarts the pods of a workload at its next update.

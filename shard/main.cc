@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// shard: the pod placement controller of one namespace. Adds the preferences of the namespace's
-// PodPlacementConfigs to gated pods and drops their local gate. Of several replicas, the one that
-// holds the Lease takes pods at once (see namespace_controller.h).
+// shard: the controller of one namespace. Adds the preferences of the namespace's
+// PodPlacementConfigs to gated pods and drops their local gate. The replica that holds the Lease
+// takes pods at once (see namespace_controller.h).
 #include <gflags/gflags.h>
 
 #include <memory>
@@ -96,8 +96,8 @@ Async<> Serve(App& app) {
   if (!ops) co_return ops.error();
   app.tasks().Spawn("ops-server", (*ops)->Run());
 
-  // Work. A replica that is not able to work gives up the Lease: it tells the operator which shards
-  // are available.
+  // Work. A replica that cannot work gives up the Lease, because the Lease shows the operator which
+  // shards are available.
   kube::TaskGroup workers(app.executor());
   controller.Start(app.tasks(), workers);
   if (FLAGS_leader_elect) {

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 
 constexpr char kController[] = "shard-pod";
 constexpr int kWorkers = 16;
-// Of a pod whose writes fail.
+// The longest backoff for a pod whose writes fail.
 constexpr std::chrono::seconds kMaxBackoff{30};
 // How long a replica that does not lead leaves a pod to the leader.
 constexpr kube::Duration kLeftToTheLeader = 20s;

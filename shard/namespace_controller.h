@@ -2,8 +2,8 @@
 // NamespaceController: connects the caches, the reconciler and the queue of one namespace's pods.
 //
 // Every replica watches and reconciles. The leader takes a pod at once; the others after 20 s, if
-// the pod is still gated. The Lease is only a hint of who works at once, because others in the
-// namespace can write it too.
+// the pod is still gated. The Lease is only a hint which replica works at once, because others in
+// the namespace can write it too.
 //
 // Thread: the client's.
 #pragma once

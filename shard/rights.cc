@@ -15,7 +15,7 @@ using kube::Ok;
 using kube::Result;
 using namespace std::chrono_literals;
 
-// Between two reviews: a policy that refuses many pods must not double the calls.
+// The interval between reviews: a policy that refuses many pods must not double the calls.
 constexpr auto kReviewInterval = 10s;
 
 constexpr char kReviews[] = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";

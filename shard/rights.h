@@ -29,7 +29,8 @@ class Rights {
 
   // A call was refused with 403: reviews the permissions soon.
   void OnForbidden();
-  // Until cancelled. Reviews after OnForbidden(), and every 10 s while a permission is missing.
+  // Runs until cancelled. Reviews after OnForbidden(), and every 10 s while a permission is
+  // missing.
   boost::asio::awaitable<void> Run();
 
   // kPermissionDenied names the permission that was missing in the last review.

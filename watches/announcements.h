@@ -31,16 +31,16 @@ inline constexpr std::chrono::milliseconds kAnnouncementsReused{200};
 
 // An announced write is stored or has failed after a minute, the API server's limit for requests.
 inline constexpr std::chrono::seconds kAnnouncementKept{180};
-// In one namespace. The next writer removes the oldest ones above this limit; readers ignore the
+// The limit in one namespace. The next writer removes the oldest ones above it; readers ignore the
 // rest.
 inline constexpr size_t kMaxAnnouncements = 512;
 
 struct Announcement {
-  // Of the config that will be stored.
+  // The uid of the config that will be stored.
   std::string uid;
   std::string name;
   int64_t generation = 0;
-  // By the clock of the announcing process. Used only to remove old announcements.
+  // The time by the clock of the announcing process. Used only to remove old announcements.
   std::chrono::seconds since_epoch{};
 
   bool operator==(const Announcement&) const = default;

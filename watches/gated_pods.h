@@ -16,7 +16,7 @@ inline constexpr char kUnscheduledPods[] = "spec.nodeName=,status.phase=Pending"
 
 // Options of an informer of the pods in `ns` (empty: all namespaces) with one of `gates`. The cache
 // leaves out what a write does not need: a PUT ignores a pod's status, and keeps its managed fields
-// if the body has none. Of large pods, and of those that exceed the memory budget, the cache has
+// if the body has none. For large pods, and for those that exceed the memory budget, the cache has
 // only name, uid and gates (Reader::Complete() is false).
 kube::InformerOptions<kube::core::Pod> GatedPods(std::string ns,
                                                  std::vector<std::string_view> gates);

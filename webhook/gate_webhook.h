@@ -21,7 +21,7 @@ struct GateWebhookOptions {
   // Empty: adds the cluster gate to pods of all namespaces. Otherwise: adds the local gate to pods
   // of this namespace.
   std::string shard_namespace;
-  // Of the operator and its operands, whose pods are never gated.
+  // The namespace of the operator and its operands, whose pods are never gated.
   std::string operator_namespace;
 };
 

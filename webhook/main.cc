@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // webhook: changes new objects in one of three modes. With --gate=cluster and --gate=local it adds
-// a scheduling gate to pods; the request has all that it decides on, and it calls the API server
-// only with --metrics-address, to ask who may read its metrics. With --policies it adds the
-// criteria of scheduling policies to pods and pod templates, and watches these policies.
+// a scheduling gate to pods; the request contains all that it decides on, and it calls the API
+// server only with --metrics-address, to ask which users may read its metrics. With --policies it
+// adds the criteria of scheduling policies to pods and pod templates, and watches these policies.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

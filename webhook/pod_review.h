@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodReview: the fields of a pod's AdmissionReview that decide about the gate and the patch.
-// simdjson reads them in one pass, because this runs for every pod that is created.
+// PodReview: the fields of a pod's AdmissionReview that determine the gate and the patch. simdjson
+// reads them in one pass, because this runs for every pod that is created.
 #pragma once
 
 #include <memory>

@@ -37,8 +37,8 @@ class ReviewCostTest : public kube::ServerFixture {
  protected:
   void AddHandlers() override { webhook_.AddTo(*server_); }
 
-  // Sends reviews until the test has seen enough, one after the other. The pause lets the server
-  // wait for each of them, as between two pods.
+  // Sends reviews in sequence until the test has seen enough. The pause lets the server wait for
+  // each of them, as between two pods.
   void SendReviews(uint16_t port) {
     std::string body =
         ReadTestFile(std::filesystem::path(kTestdata) / "cluster_pod_of_a_deployment.input.json");

@@ -24,7 +24,7 @@ class ControlPlane;
 struct ControlPlaneOptions {
   // The folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler.
   std::string assets;
-  // For keys, data and logs; must exist.
+  // The folder for keys, data and logs; must exist.
   std::string folder;
   // Whether the API server logs the requests of ServiceAccounts.
   bool audit = false;

@@ -25,7 +25,7 @@ class PodProcess {
     std::string program_name;
     // An address of kPodNetwork. Replaces the unspecified address in arguments.
     std::string ip;
-    // For volumes and log; created by PodProcess.
+    // The folder for volumes and log; created by PodProcess.
     std::string folder;
   };
 
@@ -50,7 +50,7 @@ class PodProcess {
   const std::string& ip() const { return options_.ip; }
   bool ready() const { return ready_; }
   int restarts() const { return restarts_; }
-  // Of the container, in bytes; 0 if none is enforced.
+  // The memory limit of the container in bytes; 0 if none is enforced.
   int64_t memory_limit() const;
   // The exit status after the last SIGTERM.
   std::optional<int> last_stop() const { return last_stop_; }

@@ -98,7 +98,7 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
                   .registry = TestRegistry::address(),
                   .operator_namespace = std::string(api::kDefaultOperatorNamespace),
                   .connection = *config,
-                  // For a busy machine; conditions usually hold within a second.
+                  // Enough for a busy machine; conditions usually hold within a second.
                   .timeout = 60s};
   std::unique_ptr<ProcessCluster> cluster(new ProcessCluster(std::move(io), std::move(*client),
                                                              std::move(options), std::move(*plane),

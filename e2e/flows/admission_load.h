@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AdmissionLoad: calls each webhook again and again, and tells whether a call failed.
+// AdmissionLoad: calls each webhook in a loop, and reports whether a call failed.
 #pragma once
 
 #include <map>

@@ -102,7 +102,7 @@ class AlertsFlow : public FlowFixture {
             }};
   }
 
-  // Of the alerts about programs that do not work, these fire: "PodPlacementControllerDown ", or
+  // Exactly these alerts about programs that do not work fire: "PodPlacementControllerDown ", or
   // with the namespace at the end.
   Condition FiringAre(const Names& wanted) {
     return {.name = "alerts fire: " + Json(wanted).dump(),
@@ -203,7 +203,7 @@ std::string WithoutSuffix(std::string name) {
 TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   if (!Prometheus::Installed())
     GTEST_SKIP() << "prometheus is not installed (e2e/cluster/packages.txt)";
-  // So the policy webhook runs, and has metrics.
+  // Makes the policy webhook run and have metrics.
   Result<> used = UseClusterConfig(
       DefaultClusterConfig().Set("/spec/plugins/schedulingPolicies/enabled", true));
   ASSERT_TRUE(used) << used.error();

@@ -76,7 +76,7 @@ TEST_F(AtRestFlow, NothingIsWrittenButLeases) {
     std::cout << "  " << count << " in " << kRest.count() << " s: " << kind << std::endl;
   // The programs run: the leaders renew their Leases.
   EXPECT_GT(counts["pod-placement-controller update leases"], 0);
-  // Of a thousand shards at most 40 requests a second.
+  // A thousand shards make at most 40 requests a second.
   auto of_shards = std::count_if(
       requests.begin(), requests.end(),
       [](const LoggedRequest& request) { return request.account == api::kShardControllerName; });

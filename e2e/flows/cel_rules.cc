@@ -82,7 +82,7 @@ class CelRulesFlow : public FlowFixture {
   bool CreatedWithLocalGate(const std::string& pod) {
     return HasGate(scene().pods().Find(pod)->events.front().pod, api::kLocalGate);
   }
-  // Before the creation of `pod`, so that no webhook of the shard is called.
+  // Creates `pod` so that no webhook of the shard is called.
   Step CreateWithoutWebhook(const PodBuilder& pod) {
     return {"create a pod without the shard's webhook", [pod](Scene& scene) -> Result<> {
               (void)scene.Delete(kMutatingWebhookConfigurations,

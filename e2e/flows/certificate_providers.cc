@@ -217,7 +217,7 @@ TEST_F(ProvidersFlow, ChangesOfTheProviderCostNoAdmissionCall) {
   if (flow.failed()) return;
   AdmissionLoad load(scene());
 
-  // What is missing is told, and nothing else changes.
+  // The status reports what is missing, and nothing else changes.
   Use(by_cert_manager);
   flow.Await(Says("False", "CertManagerRightsMissing"));
   Install("cert-manager", {"Role", "RoleBinding"});

@@ -74,7 +74,7 @@ class RotationFlow : public FlowFixture {
             }};
   }
 
-  // For the pods of the scene, with a Service that does not exist.
+  // A webhook for the pods of the scene, with a Service that does not exist.
   Json NoWebhook() {
     Json rule = {{"operations", {"CREATE"}},
                  {"apiGroups", {""}},
@@ -149,7 +149,7 @@ TEST_F(RotationFlow, UnderLoadNoAdmissionCallFails) {
                        [&](const auto& entry) { return entry.second.size() > times; });
   };
   kube::TimePoint deadline = cluster().clock().Now() + 240s;
-  // Until some time after the last certificate was replaced, when its program serves it.
+  // Ends some time after the last certificate was replaced, when its program serves it.
   kube::TimePoint end = deadline;
   while (cluster().clock().Now() < end && !HasFatalFailure()) {
     Result<> called = load.CallEachWebhook();

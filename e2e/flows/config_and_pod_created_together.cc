@@ -104,7 +104,7 @@ class CreatedTogetherRounds {
   static std::string NameOf(int round) { return "r" + std::to_string(round); }
 
   int by_shard() const { return by_shard_; }
-  // In enough rounds the config was stored first and could have been missed.
+  // Expects that in enough rounds the config was stored first and could have been missed.
   void ExpectToMeanSomething() const {
     std::cout << rounds_ << " rounds: the pod was first in " << pod_was_first_ << " (of which "
               << preferred_all_the_same_

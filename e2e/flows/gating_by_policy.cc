@@ -57,7 +57,7 @@ class GatingByPolicyFlow : public FlowFixture {
               return Error::AlreadyExists(left->front());
             }};
   }
-  // Neither Deployment nor Service, Secret and so on, in the namespace of cluster or shard.
+  // The namespace has no object that serves a webhook: Deployment, Service, Secret and so on.
   Condition NoWebhook(const std::string& ns, const std::string& name) {
     return {"no object of the webhook is left in " + ns, [ns, name](Scene& scene) -> Result<> {
               Cluster& cluster = scene.cluster();
@@ -143,7 +143,7 @@ TEST_F(GatingByPolicyFlow, PodsArePlacedWithoutWebhooks) {
   ASSERT_TRUE(config) << config.error();
   EXPECT_EQ((*config)["status"]["controllers"].size(), 1u) << (*config)["status"];
 
-  // A policy that somebody deletes comes back; those of a deleted config go.
+  // A deleted policy comes back; the policies of a deleted config are removed.
   std::string name = "web." + scene().ns() + "." + std::string(api::kGroup);
   flow.Do(Delete(kMutatingAdmissionPolicies, name))
       .Await(Exists(kMutatingAdmissionPolicies, name))

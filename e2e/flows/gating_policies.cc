@@ -232,7 +232,7 @@ TEST_F(GatingPoliciesFlow, ReservedNamespacesAreNotGated) {
   }
 }
 
-// Nobody avoids a gate by long lists.
+// Long lists do not avoid a gate.
 TEST_F(GatingPoliciesFlow, LargePodsAreGated) {
   auto by_policies = NamespaceForPolicies("policies");
   ASSERT_TRUE(by_policies);

@@ -39,7 +39,7 @@ class LargeInputsFlow : public FlowFixture {
       for (PodProcess* process : kubelet().OfProgram(program, cluster().operator_namespace()))
         restarts_[process->name()] = process->restarts();
     }
-    // Not a scene, so the test itself does not watch these pods.
+    // This namespace is not a scene, so the test itself does not watch its pods.
     greedy_ = scene().ns() + "-greedy";
     Json labels = {{kSceneLabel, "true"}};
     auto created =
@@ -90,7 +90,7 @@ class LargeInputsFlow : public FlowFixture {
     return Ok();
   }
   PodBuilder GreedyPod(const std::string& name) {
-    // Without writes of the scheduler.
+    // A pod that the scheduler does not write.
     return MakePod(name).Namespace(greedy_).Set("/spec/schedulerName", "none");
   }
   Result<> CreatePodsWithSecrets() {

@@ -25,7 +25,7 @@ class MetricsFlow : public FlowFixture {
     FlowFixture::TearDown();
   }
 
-  // Of a ServiceAccount that may read metrics.
+  // The token of a ServiceAccount that may read metrics.
   std::string ReaderToken() {
     if (reader_ == nullptr) {
       auto made = MetricsReader::Make(scene());
@@ -62,7 +62,7 @@ class MetricsFlow : public FlowFixture {
     return cluster().Run(pool->Call(std::move(request)));
   }
 
-  // Without those of operands that an earlier flow removed: their authority is gone.
+  // Processes of operands that an earlier flow removed are left out: their authority is gone.
   std::vector<PodProcess*> ProcessesOf(const std::string& program, const std::string& ns) {
     auto processes = TheProcessCluster().kubelet().OfProgram(program, ns);
     std::erase_if(processes, [this](const PodProcess* process) {
@@ -164,7 +164,7 @@ TEST_F(MetricsFlow, TheApiServerDecidesWhoReadsMetricsOfTheCluster) {
         EXPECT_EQ(answer->body.find("process_cpu_seconds_total") != std::string::npos,
                   status == 200);
       }
-      // Not beside the health of the process.
+      // The port of the process's health does not serve them.
       kube::Origin origin{.scheme = "http", .host = process->ip(), .port = "8080"};
       auto pool = kube::HttpPool::New(cluster().io().get_executor(), cluster().clock(), origin, {});
       for (const auto& [path, status] :

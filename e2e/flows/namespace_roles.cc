@@ -193,7 +193,7 @@ TEST_F(NamespaceRolesFlow, AnAdminOfOneNamespaceSeesTheClustersConfigAndNoOtherN
     ExpectRefused(cluster().Run(kube::ListObjects(*admin, resource, kube::ListOptions())),
                   std::string(resource.plural));
 
-  // Elsewhere an admin has the rights that everybody has: of the operator's, that one.
+  // In other namespaces an admin has every user's rights: among the operator's rules, that one.
   Json rules = RulesOf(*admin, (*other)->ns());
   EXPECT_EQ(rules, RulesOf(*nobody, (*other)->ns()));
   Json ours = Json::array();

@@ -26,7 +26,7 @@ class NetworkPoliciesFlow : public FlowFixture {
     }
     return rules;
   }
-  // Whether one of `rules` admits everybody to `port`.
+  // Whether one of `rules` admits every client to `port`.
   bool Admits(const Json& rules, int port) {
     for (const Json& rule : rules) {
       if (rule.contains("from") || rule.contains("to")) continue;

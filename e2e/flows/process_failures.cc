@@ -31,7 +31,7 @@ class ProcessFailuresFlow : public FlowFixture {
     return all;
   }
 
-  // By pod, in the scene's and the operator's namespace.
+  // Restarts by pod, in the scene's and the operator's namespace.
   std::map<std::string, int> Restarts() {
     std::map<std::string, int> restarts;
     for (const std::string& ns : {scene().ns(), cluster().operator_namespace()}) {

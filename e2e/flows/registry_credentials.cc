@@ -94,7 +94,8 @@ TEST_F(RegistryCredentialsFlow, TokensAreUsedOnceTheSecretIsCorrected) {
   FakeRegistry registry(cluster().io().get_executor(), {});
   registry.PutIndex("team/app", "1", {{"linux", "arm64"}, {"linux", "ppc64le"}});
   registry.RequireToken("u", "secret");
-  // Of a period of 60 s the third backoff is 17 s: the Secret is corrected before the last attempt.
+  // With a period of 60 s, the third backoff is 17 s: the Secret is corrected before the last
+  // attempt.
   kube::Result<> known = Know(registry.host(), "60s");
   ASSERT_TRUE(known) << known.error();
   const std::string image = registry.host() + "/team/app:1";

@@ -149,7 +149,7 @@ class RemovalOrdersFlow : public FlowFixture {
               return Ok();
             }};
   }
-  // But for the operator itself if it still runs. After `undeployed` the CRDs are gone, too.
+  // Except the operator itself if it still runs. After `undeployed` the CRDs are gone, too.
   Condition NoObjectIsLeft(bool undeployed) {
     std::set<std::string> shipped = TheProcessCluster().ManifestNames();
     bool runs = operator_runs_;
@@ -225,7 +225,7 @@ using UndeployFlow = RemovalOrdersFlow;
 // Every object of every kind is the same before `deploy` and after `undeploy`.
 TEST_F(UndeployFlow, LeavesTheObjectsOfTheApiServerAsTheyWere) {
   Flow flow(scene(), "deploy and undeploy");
-  // Until the namespaces of earlier flows are gone.
+  // Waits until the namespaces of earlier flows are gone.
   auto settled = Condition{"no other scene is left", [](Scene& scene) -> Result<> {
                              auto scenes = scene.List(kNamespaces, kSceneLabel);
                              if (!scenes) return scenes.error();

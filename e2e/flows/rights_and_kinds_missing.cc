@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rights that are taken away, and CRDs that are missing at the start: the operator tells it, and
-// recovers without a restart when they are back.
+// Rights that are taken away, and CRDs that are missing at the start: the operator reports this,
+// and recovers without a restart when they are back.
 #include <string>
 #include <vector>
 
@@ -20,7 +20,7 @@ constexpr char kOperator[] = "multiarch-tuning-operator";
 
 class MissingFlow : public FlowFixture {
  protected:
-  // Of the operator's pods.
+  // Restarts of the operator's pods.
   int Restarts() {
     int restarts = 0;
     for (PodProcess* process : Operators()) restarts += process->restarts();

@@ -155,8 +155,7 @@ TEST_F(TenantAdmissionFlow, PodsAreReleasedWhenAWebhookNoLongerRefusesTheirUpdat
       .Never(GateRemovedWithoutItsDecision());
 }
 
-// As injectors of sidecars and labels do. The operator writes each object once, and not again and
-// again.
+// Injectors of sidecars and labels do this. The operator writes each object once, not in a loop.
 TEST_F(TenantAdmissionFlow, ChangesByAPolicyAreNotFought) {
   Json policy = {{"apiVersion", "admissionregistration.k8s.io/v1"},
                  {"kind", "MutatingAdmissionPolicy"}};

@@ -52,7 +52,7 @@ TEST_F(UnusualConfigsFlow, SixtyInOneNamespaceAreAllApplied) {
 
 TEST_F(UnusualConfigsFlow, NamesMayHaveTheLargestSizeAndDots) {
   constexpr size_t kLargest = 253;
-  // Equal but for the last character.
+  // The names differ only in the last character.
   const std::string first = LongName("my.config", kLargest - 1) + "1";
   const std::string second = LongName("my.config", kLargest - 1) + "2";
   const std::string pod = LongName("my.pod", kLargest);

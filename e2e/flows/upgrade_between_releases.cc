@@ -245,7 +245,7 @@ TEST_F(UpgradeBetweenReleasesFlow, ProgramsOfTwoReleasesWorkTogether) {
   // Shards of this release, and the cluster's operands of the old one.
   Replace(Release::kNew, Release::kOld);
   if (HasFailure()) return;
-  // And the other way round, as in every upgrade.
+  // The same in the other direction, as in every upgrade.
   Replace(Release::kOld, Release::kNew);
 }
 

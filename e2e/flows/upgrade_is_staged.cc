@@ -111,7 +111,7 @@ TEST_F(UpgradeFlow, SomeNamespacesAtATimeUntilTheyFail) {
   }
   for (auto& made : scenes_) Flow(*made, "shards").Await(ShardReady());
 
-  // The owners of two namespaces make their shards fail, which stops nobody else.
+  // The owners of two namespaces make their shards fail, which does not stop other shards.
   Scene& image_fails = *scenes_[0];
   Scene& no_room = *scenes_[1];
   kubelet().FailImagePulls("shard", image_fails.ns(), true);
@@ -151,7 +151,7 @@ TEST_F(UpgradeFlow, SomeNamespacesAtATimeUntilTheyFail) {
   cluster().Pause(10s);
   EXPECT_EQ(*Upgraded("test"), *stopped_at);
 
-  // The pods of a shard that failed are placed meanwhile, by the cluster's controller.
+  // The pods of a shard that failed are placed meanwhile, by the cluster controller.
   Flow(*scenes_[*stopped_at->begin()], "a shard that failed")
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
       .Await(Prefers("web", {{"arm64", 10}}))
@@ -204,7 +204,7 @@ TEST_F(UpgradeFlow, TheLogVerbosityChangesWithoutARestart) {
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   std::set<pid_t> before = pids();
-  // Also of the operator's replica that does not lead.
+  // This includes the operator's replica that does not lead.
   ASSERT_EQ(kubelet().OfProgram("operator", ops).size(), 2u);
   ASSERT_GE(before.size(), 7u);
 

@@ -10,9 +10,9 @@
 
 namespace e2e {
 
-// By "Deployment NAMESPACE/NAME". Without the fields that every write changes (resourceVersion,
-// generation, managedFields), and without the kinds that change by themselves: Events, Endpoints,
-// and Leases in kube-*.
+// Objects by "Deployment NAMESPACE/NAME", without the fields that every write changes
+// (resourceVersion, generation, managedFields), and without the kinds that change by themselves:
+// Events, Endpoints, and Leases in kube-*.
 using Objects = std::map<std::string, kube::Json>;
 
 kube::Result<Objects> AllObjects(Cluster& cluster);

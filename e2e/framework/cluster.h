@@ -36,7 +36,7 @@ class Cluster {
     std::string operator_namespace;
     // The API server, with cluster-admin rights.
     kube::ClientConfig connection;
-    // Of each condition that a flow waits for.
+    // Timeout for each condition that a flow waits for.
     std::chrono::seconds timeout{60};
   };
 
@@ -47,7 +47,7 @@ class Cluster {
 
   Tier tier() const { return options_.tier; }
   boost::asio::io_context& io() { return *io_; }
-  // With cluster-admin rights.
+  // A client with cluster-admin rights.
   kube::Client& client() { return *client_; }
   kube::Clock& clock() { return kube::RealClock(); }
   const std::string& operator_namespace() const { return options_.operator_namespace; }

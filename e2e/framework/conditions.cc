@@ -379,7 +379,7 @@ Condition ClusterConfigReady() {
                 GatingIsComplete(scene, by_policy, ns, api::kWebhookName,
                                  std::string(api::kMutatingWebhookConfigurationName), 0);
             if (!complete) return complete;
-            // Those of an earlier flow.
+            // Policies of an earlier flow are gone.
             Result<> no_policy =
                 by_policy ? Ok()
                           : IsGone(scene, kube::kMutatingAdmissionPolicies, kClusterGatePolicy);

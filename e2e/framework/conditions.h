@@ -16,9 +16,9 @@ namespace e2e {
 // `holds` judges the newest state of the pod; `what` completes "pod NAME ..." in messages.
 Condition OfPod(const std::string& pod, const std::string& what,
                 std::function<bool(const Json&)> holds);
-// Without both gates.
+// The pod exists without both gates.
 Condition Ungated(const std::string& pod);
-// With the cluster gate.
+// The pod has the cluster gate.
 Condition ClusterGated(const std::string& pod);
 Condition Labelled(const std::string& pod, const std::string& key, const std::string& value);
 Condition Annotated(const std::string& pod, const std::string& key, const std::string& value);
@@ -26,7 +26,7 @@ Condition Annotated(const std::string& pod, const std::string& key, const std::s
 Condition Requires(const std::string& pod, std::vector<std::string> architectures);
 // Ungated, and there are exactly these preferences.
 Condition Prefers(const std::string& pod, std::map<std::string, int> weights);
-// Bound to a node whose architecture is one of these.
+// The pod is bound to a node whose architecture is one of these.
 Condition ScheduledOn(const std::string& pod, std::vector<std::string> architectures);
 // An event with this reason exists whose message contains all `words`.
 Condition EventAbout(const std::string& pod, const std::string& reason,

@@ -56,7 +56,7 @@ class PodBuilder : public ObjectBuilder<PodBuilder> {
   PodBuilder& Prefer(const std::string& architecture, int weight);
 };
 
-// With one replica by default.
+// A Deployment with one replica by default.
 class DeploymentBuilder : public ObjectBuilder<DeploymentBuilder> {
  public:
   DeploymentBuilder(const std::string& name, const PodBuilder& pod);
@@ -74,7 +74,7 @@ class ConfigBuilder : public ObjectBuilder<ConfigBuilder> {
 class ClusterConfigBuilder : public ObjectBuilder<ClusterConfigBuilder> {
  public:
   ClusterConfigBuilder();
-  // Only namespaces with this label.
+  // Selects only namespaces with this label.
   ClusterConfigBuilder& ForNamespaces(const std::string& key, const std::string& value);
   ClusterConfigBuilder& Prefer(const std::string& architecture, int weight);
   ClusterConfigBuilder& Fallback(const std::string& architecture);

@@ -23,7 +23,7 @@ class MetricsReader {
 
  private:
   MetricsReader(Scene& scene, std::string token) : scene_(scene), token_(std::move(token)) {}
-  // Of the ClusterRoleBinding.
+  // The name of the ClusterRoleBinding.
   std::string BindingName() const { return "metrics-reader-" + scene_.ns(); }
 
   Scene& scene_;

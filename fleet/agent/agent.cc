@@ -18,7 +18,7 @@ using kube::Unstructured;
 
 using Options = kube::InformerOptions<Unstructured>;
 
-// For a work whose reconcile fails.
+// The longest backoff for a work whose reconcile fails.
 constexpr std::chrono::seconds kMaxBackoff{60};
 
 Options Applied(const kube::Resource& resource) {
@@ -101,7 +101,7 @@ boost::asio::awaitable<void> Agent::Run(kube::TaskGroup& tasks) {
   tasks.Spawn("scores", KeepPublishing(scores_, clock_));
   if (token_) tasks.Spawn("token", KeepPublishing(*token_, clock_));
 
-  // A work is told from one that is gone only when all are known.
+  // A missing work can be recognized only when all are known.
   kube::Result<> synced = co_await works_.WaitForSync();
   if (synced) tasks.Spawn(controller_.name(), controller_.Run(tasks));
 }

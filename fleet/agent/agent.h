@@ -23,14 +23,14 @@
 namespace fleet {
 
 struct AgentOptions {
-  // The name of this cluster: of its ManagedCluster and its namespace on the hub.
+  // The name of this cluster, of its ManagedCluster, and of its namespace on the hub.
   std::string cluster;
   ScoreOptions scores;
   // The Secret of the member in which the hub's token is renewed (hub_token.h). Without a name the
   // token is not renewed here.
   kube::ObjectKey hub_secret;
-  // PodPlacementWorks that are followed, and bytes that are kept of them; what is beyond the bytes
-  // is read from the hub when it is needed. The hub is untrusted.
+  // Limits of the followed PodPlacementWorks: their number, and the bytes that are kept; what
+  // exceeds the bytes is read from the hub when it is needed. The hub is untrusted.
   size_t max_works = 10'000;
   size_t max_work_bytes = size_t{64} << 20;
 };

@@ -83,7 +83,7 @@ class AgentTest : public testing::Test {
     }
   }
 
-  // Of the member.
+  // Adds a Node to the member.
   void AddNode(const char* name, const char* architecture, const char* cpu) {
     Json resources = {{"cpu", cpu}, {"memory", "256Gi"}};
     Json ready = {{"type", "Ready"}, {"status", "True"}};
@@ -112,7 +112,7 @@ class AgentTest : public testing::Test {
     member_.UpdateJson(resource, object);
   }
 
-  // Of the hub.
+  // Creates a work on the hub.
   void CreateWork(std::vector<Json> objects, Json changes = Json::object()) {
     Json work = {{"apiVersion", kPodPlacementWorks.ApiVersion()},
                  {"kind", "PodPlacementWork"},
@@ -212,7 +212,7 @@ TEST_F(AgentTest, NothingIsWrittenWhenNothingChanged) {
   EXPECT_EQ(Writes(member_), member);
   EXPECT_EQ(hub_.CountCalls("PATCH /apis/coordination.k8s.io/v1/namespaces/c1/leases/"), 7);
 
-  // Nor by the next replica.
+  // The next replica does not write it either.
   Stop();
   Start();
   After(20s);
@@ -228,7 +228,7 @@ TEST_F(AgentTest, AForeignObjectIsNotOverwritten) {
   EXPECT_EQ(*Member(kCppc, kConfig), before);
   EXPECT_TRUE(Member(kPpc, {"ns", "web"}));
 
-  // It is looked at again.
+  // The work is reconciled again.
   member_.DeleteJson(kCppc, kConfig);
   After(61s);
   EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
@@ -340,7 +340,7 @@ TEST_F(AgentTest, MissingNamespacesAndKindsAreNamed) {
           kube::kNamespaces,
           {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ns"}}}});
     }
-    // Twice: the answer wakes the work again.
+    // The call fails twice, because the answer wakes the work again.
     member_.FailNext(Error::FromHttpStatus(404, "NotFound", "not found"), "PATCH", 2);
     CreateWork({Ppc(row.name)});
     EXPECT_EQ(Answer(), row.answer);
@@ -459,7 +459,7 @@ TEST_F(AgentTest, TheClusterConfigIsDeletedAfterThePodPlacementConfigs) {
   EXPECT_FALSE(Member(kCppc, kConfig));
   EXPECT_EQ(refused, 0);
 
-  // One that leaves the work.
+  // An object that leaves the work.
   member_.CreateJson(kPpc, Ppc("foreign"));
   CreateWork({Config(), Ppc("web")});
   ChangeWork({{"hash", "h2"}, {"objects", {Ppc("web")}}});
@@ -488,7 +488,7 @@ TEST_F(AgentTest, DeletedWithoutItsObjects) {
   ASSERT_TRUE(config);
   EXPECT_EQ(WorkUidOf(*config), "");
   EXPECT_EQ((*config)["spec"]["logVerbosity"], "Normal");
-  // Now it is nobody's.
+  // Now the object belongs to no work.
   CreateWork({Config("Debug")});
   EXPECT_EQ(Answer(), "Failed Conflict");
 }
@@ -497,7 +497,7 @@ TEST_F(AgentTest, AWorkOfARestoredHubTakesOver) {
   CreateWork({Config()});
   Json work = *hub_.GetJson(kPodPlacementWorks, kWork);
   Stop();
-  // The hub is new: the object's uid is another one.
+  // The hub is new, so the uid of the work differs.
   work["metadata"].erase("finalizers");
   hub_.UpdateJson(kPodPlacementWorks, work);
   hub_.DeleteJson(kPodPlacementWorks, kWork);
@@ -539,7 +539,7 @@ TEST_F(AgentTest, WhileTheMemberIsAwayTheHubIsTold) {
   EXPECT_EQ(AvailableCondition(), "False");
   EXPECT_EQ(Answer(), "Succeeded Succeeded");
   EXPECT_EQ((*hub_.GetJson(kManagedClusters, kCluster))["status"]["capacity"], capacity);
-  // A new hash is no success.
+  // A new hash has not succeeded yet.
   ChangeWork({{"hash", "h2"}});
   EXPECT_EQ(Answer(), "Progressing MemberUnavailable h2");
   // The scores of a cluster that cannot be seen expire.
@@ -596,7 +596,7 @@ TEST_F(AgentTest, ScoresAreWrittenOnAMoveBy5OrAtHalfOfTheirValidity) {
     writes = hub_.CountCalls("PATCH /apis/cluster.open-cluster-management.io/v1alpha1");
     return writes - before;
   };
-  // 4 of 100.
+  // The score moves by 4 of 100.
   AddPod("small", "10240m");
   // The workload that it is, is runnable nowhere: no score moves by that.
   After(20s);
@@ -614,7 +614,7 @@ TEST_F(AgentTest, ScoresAreWrittenOnAMoveBy5OrAtHalfOfTheirValidity) {
   EXPECT_EQ(more(), 0);
   After(60s);
   EXPECT_EQ(more(), 1);
-  // Somebody deletes it.
+  // A user deletes it.
   hub_.DeleteJson(kAddOnPlacementScores, kScore);
   After(460s);
   EXPECT_EQ(Score("arm64.cpu"), 50);

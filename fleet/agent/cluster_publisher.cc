@@ -68,7 +68,7 @@ Async<> StatusPublisher::Probe() {
                  response.error().code() == kube::Code::kUnauthenticated ||
                  response.error().code() == kube::Code::kNotFound;
   if (!answers) {
-    // Without the message, which may be another at each attempt.
+    // Without the message, which may differ at each attempt.
     unavailable_ = std::string(kube::CodeName(response.error().code()));
     co_return kube::Ok();
   }
@@ -80,7 +80,7 @@ Async<> StatusPublisher::Probe() {
 }
 
 Async<kube::Duration> StatusPublisher::Publish() {
-  // Facts. What the watches do not know now stays as it is.
+  // Facts that the watches do not know now stay unchanged.
   bool due = !probed_at_ || unavailable_ || clock_.Now() >= *probed_at_ + kProbeEvery;
   if (due) {
     Result<> probed = co_await Probe();

@@ -52,7 +52,7 @@ class StatusPublisher final : public Publisher {
   kube::Async<kube::Duration> Publish() override;
 
  private:
-  // Asks the API server of the member for its version, which tells that it answers.
+  // Asks the API server of the member for its version, which shows that it answers.
   kube::Async<> Probe();
 
   kube::Client& hub_;

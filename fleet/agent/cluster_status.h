@@ -16,14 +16,14 @@
 
 namespace fleet {
 
-// The most claims of others that are sent back with the agent's own. Beyond, claims are not
-// written.
+// The largest number of others' claims that are sent back with the agent's own. With more, claims
+// are not written.
 inline constexpr size_t kMaxOtherClaims = 1000;
 
 struct ClusterFacts {
   // Why the API server of the cluster does not answer; nullopt: it does.
   std::optional<std::string> unavailable;
-  // What is unknown at the moment stays as it is in the status.
+  // Unknown values stay unchanged in the status.
   std::string version;  // "v1.31.2"; "" unknown
   std::optional<Quantities> capacity;
   std::optional<Quantities> allocatable;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // agent: the part of a fleet that runs in each member cluster. Publishes the cluster's status and
-// scores on the hub and applies what the hub rolls out. It only makes outbound calls. Of several
-// replicas, the one that holds the Lease works (see agent.h).
+// scores on the hub and applies what the hub rolls out. It only makes outbound calls. The replica
+// that holds the Lease works (see agent.h).
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemberUsage: what this cluster's nodes have and its pods request, from watches of all nodes and
-// pods. Nothing of an object is kept but its key and what the sums need: 56 MB for 5,000 nodes and
+// pods. Of an object, only its key and what the sums need are kept: 56 MB for 5,000 nodes and
 // 100,000 pods that are each a workload of their own (measured). Thread: the client's.
 #pragma once
 
@@ -24,7 +24,7 @@ class MemberUsage {
   // Whether the sums can be published: all nodes and pods were read, and no watch has been failing
   // for a minute.
   bool current() const;
-  // The same of the nodes alone.
+  // The same for the nodes alone.
   bool nodes_current() const;
 
   const UsageSums& sums() const { return index_.sums(); }

@@ -43,7 +43,7 @@ Async<> ScorePublisher::Read() {
   stored_.reset();
   if (read && kube::Find(read->body(), "status") != nullptr) {
     Result<AddOnPlacementScore> stored = AddOnPlacementScore::FromJson(read->body());
-    // One that is not readable is written anew.
+    // An unreadable score object is replaced.
     if (stored && stored->problems.empty())
       stored_ =
           StoredScores{Scores(stored->scores.begin(), stored->scores.end()), stored->valid_until};

@@ -37,7 +37,7 @@ kube::Async<Duration> TokenRenewal::Publish() {
     if (!token) co_return token.error();
     requested_ = std::move(*token);
   }
-  // Not over the Secret of another join, or another replica.
+  // Does not overwrite the Secret of another join, or of another replica.
   Json patch = TokenPatch(*requested_);
   patch["metadata"]["resourceVersion"] = secret->metadata().resource_version();
   Result<Unstructured> written = co_await kube::PatchObject(member_, kube::kSecrets, secret_,

@@ -34,7 +34,7 @@ class TokenRenewal final : public Publisher {
   kube::Async<kube::Duration> Publish() override;
 
  private:
-  // Until `when`, but an hour at most: a Secret that an administrator replaces is noticed.
+  // The time until `when`, but an hour at most: a Secret that an administrator replaces is noticed.
   kube::Duration Until(kube::WallTime when) const;
 
   kube::Client& hub_;

@@ -67,7 +67,7 @@ enum class WorkAction {
   kNothing,   // stored as wanted
   kCreate,    // does not exist: apply without force, so that an object created meanwhile is safe
   kApply,     // owned, but different; or taken over
-  kConflict,  // belongs to another work or to nobody: never written
+  kConflict,  // belongs to another work or to none: never written
 };
 // `stored`: the object in the cluster, or null. `works`: the uids of all works of this cluster. An
 // object whose work is not among them was applied by this agent for a work that is gone, as when
@@ -75,15 +75,15 @@ enum class WorkAction {
 WorkAction ActionFor(const WorkObject& object, const kube::Json* stored,
                      const PodPlacementWork& work, const std::set<std::string>& works);
 
-// Why `object` is a conflict with what is `stored`, and whose that is.
+// Why `object` conflicts with the `stored` one, and which work the stored one belongs to.
 std::string ConflictMessage(const WorkObject& object, const kube::Json& stored);
 
 // True if `stored` has every value of `wanted`; it may have more fields. A null or an empty object
-// is as good as absent. Lists must be equal in length.
+// counts as absent. Lists must be equal in length.
 bool Contains(const kube::Json& stored, const kube::Json& wanted);
 
-// Of an object that is stored as wanted: nullopt if the cluster's operator reports it as Available,
-// for the object's generation.
+// The availability of an object that is stored as wanted: nullopt if the cluster's operator reports
+// it as Available, for the object's generation.
 std::optional<WorkProblem> AvailabilityProblem(const WorkObject& object, const kube::Json& stored);
 
 // The uid of the work that applied `stored`; "" if none did.

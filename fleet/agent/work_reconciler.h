@@ -66,7 +66,7 @@ class WorkReconciler final : public kube::Reconciler {
                                                       const std::string& log);
   kube::Async<> Delete(const WorkObject& object, const std::string& log);
   kube::Async<> OrphanOwned(const PodPlacementWork& work, const std::string& log);
-  // Removes the marks, so that the object is nobody's.
+  // Removes the marks, so that the object belongs to no work.
   kube::Async<> Orphan(const WorkObject& object, const std::string& log);
   kube::Async<> SetFinalizer(const PodPlacementWork& work, const kube::Unstructured& stored,
                              bool present);

@@ -25,7 +25,7 @@ using kube::Json;
 constexpr std::array<std::string_view, 2> kDeletionPolicies = {"Delete", "Orphan"};
 constexpr size_t kMaxMetadataEntries = 100;  // labels, and annotations
 constexpr size_t kMaxNameBytes = 253;
-// Of labels and annotations that the hub and agents add to the objects.
+// The prefix of labels and annotations that the hub and agents add to the objects.
 constexpr std::string_view kMarkPrefix = "fleet.multiarch.openshift.io/";
 
 std::vector<PlacementRef> ReadPlacements(JsonReader& spec) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // FleetPodPlacement: a ClusterPodPlacementConfig and PodPlacementConfigs for the clusters that the
-// Placements of its namespace choose.
+// Placements of its namespace select.
 //
 // FromJson() accepts every object, because one refused object would stop the watch of all. What is
 // wrong with the spec is listed in `problems`; an object with problems is not rolled out, and what
@@ -30,8 +30,8 @@ inline constexpr size_t kMaxFleetPodPlacementName = 63;   // work_object.h makes
 inline constexpr size_t kMaxReportedFailures = 50;
 inline constexpr size_t kMaxFailureMessage = 1024;
 
-// Of a FleetPodPlacement: the hub removes it when no cluster has its objects any more, or they are
-// left as the policy says.
+// The finalizer of a FleetPodPlacement: the hub removes it when no cluster has its objects any
+// more, or they are left as the policy says.
 inline constexpr std::string_view kFleetFinalizer = "fleet.multiarch.openshift.io/rollout";
 
 // Condition types and their reasons.
@@ -57,8 +57,8 @@ struct PlacementRef {
 };
 
 struct FleetPodPlacementSpec {
-  // At least one, unless there are problems. A cluster that several of them choose belongs to the
-  // first.
+  // At least one, unless there are problems. A cluster that several Placements select belongs to
+  // the first.
   std::vector<PlacementRef> placements;
   // The objects to apply, complete: apiVersion, kind, metadata (name, namespace, labels,
   // annotations) and spec. The ClusterPodPlacementConfig, if any, is the first. At least one,

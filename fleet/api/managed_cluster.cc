@@ -23,7 +23,7 @@ std::optional<double> ReadQuantity(const Json& status, const std::string& list,
   return quantity;
 }
 
-// A cluster that does not tell its capacity has no score.
+// A cluster that does not report its capacity has no score.
 std::optional<double> ReadAllocatable(const Json& status, const char* resource,
                                       api::FieldErrors& problems) {
   std::optional<double> allocatable = ReadQuantity(status, "allocatable", resource, problems);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// ManagedCluster (OCM, v1): a member of the fleet. Kept is what placing reads, about 1 KB.
+// ManagedCluster (OCM, v1): a member of the fleet. It keeps what scheduling reads, about 1 KB.
 //
 // FromJson() accepts every object, because one refused object would stop the watch of all. A member
 // writes its own status: what is wrong or too much in it is left out and listed in `problems`.
@@ -46,7 +46,7 @@ struct ManagedCluster {
   std::optional<double> allocatable_memory;
   api::FieldErrors problems;
 
-  // True if placing reads the same from both: an update that changed nothing wakes nobody.
+  // True if scheduling reads the same from both: an update that changed nothing wakes no Placement.
   bool operator==(const ManagedCluster&) const = default;
 };
 

@@ -36,8 +36,8 @@ struct NewCondition {
 };
 
 // Replaces the condition of this type in `conditions`, a list of them, or adds it at the end. Its
-// lastTransitionTime stays if its status does; other fields, as an observedGeneration of another
-// program, are dropped. Other conditions stay byte for byte.
+// lastTransitionTime stays if its status does; other fields, such as an observedGeneration of
+// another program, are dropped. Other conditions stay byte for byte.
 void SetCondition(kube::Json& conditions, const NewCondition& condition, kube::WallTime now);
 
 }  // namespace fleet

@@ -57,7 +57,7 @@ const kube::Resource& ResourceOfManifest(const Json& object) {
   return kube::ResourceOf<api::PodPlacementConfig>::value;
 }
 
-// OCM asks for this start. Of a very long name, the end is missing.
+// OCM requires this prefix. A very long name is truncated.
 std::string FieldManagerOf(std::string_view work) {
   std::string manager = "work-agent-" + std::string(work);
   return std::string(kube::CutUtf8(manager, kMaxFieldManager));

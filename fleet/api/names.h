@@ -10,20 +10,20 @@ namespace fleet {
 
 inline constexpr std::string_view kGroup = "cluster.open-cluster-management.io";
 
-// Of a ManagedCluster: the name of its exclusive set.
+// A label of a ManagedCluster: the name of its exclusive set.
 inline constexpr std::string_view kClusterSetLabel =
     "cluster.open-cluster-management.io/clusterset";
-// Of a PlacementDecision.
+// Labels of a PlacementDecision.
 inline constexpr std::string_view kPlacementLabel = "cluster.open-cluster-management.io/placement";
 inline constexpr std::string_view kDecisionGroupIndexLabel =
     "cluster.open-cluster-management.io/decision-group-index";
 inline constexpr std::string_view kDecisionGroupNameLabel =
     "cluster.open-cluster-management.io/decision-group-name";
 
-// Of a Placement: OCM's own controller skips it if the value is "true".
+// An annotation of a Placement: OCM's own controller skips it if the value is "true".
 inline constexpr std::string_view kSchedulingDisableAnnotation =
     "cluster.open-cluster-management.io/experimental-scheduling-disable";
-// Of a Placement: the name of the scheduler that claims it.
+// An annotation of a Placement: the name of the scheduler that claims it.
 inline constexpr std::string_view kSchedulerAnnotation = "fleet.multiarch.openshift.io/scheduler";
 inline constexpr std::string_view kSchedulerName = "multiarch";
 

@@ -42,8 +42,8 @@ struct PlacementDecision {
   std::string placement;                   // kPlacementLabel, or ""
   std::optional<std::string> group_index;  // kDecisionGroupIndexLabel
   std::optional<std::string> group_name;   // kDecisionGroupNameLabel
-  // False: created, but no status written yet; or the list cannot be read, as one that is too long.
-  // Then it is not known what was selected.
+  // False: created, but no status written yet; or the list cannot be read, for example because it
+  // is too long. Then it is not known what was selected.
   bool has_status = false;
   std::vector<Decision> decisions;
   api::FieldErrors problems;

@@ -37,7 +37,7 @@ void ForEachItem(api::JsonReader& reader, std::string_view name, size_t max_item
 // limited to 1970..2260: later is "never", and the arithmetic cannot overflow.
 std::optional<kube::WallTime> ParseBoundedTime(std::string text);
 
-// The same of a field; nullopt where absent or, with a problem, malformed.
+// The time in a field; nullopt where absent or, with a problem, malformed.
 std::optional<kube::WallTime> ReadTime(api::JsonReader& reader, std::string_view name);
 
 // metadata.labels, where at most `max_items` are kept, each of at most 1 KiB.

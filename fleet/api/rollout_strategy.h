@@ -39,11 +39,11 @@ enum class RolloutType { kAll, kProgressive, kProgressivePerGroup };
 
 struct RolloutStrategy {
   RolloutType type = RolloutType::kAll;
-  // Not of kAll.
+  // Not for kAll.
   std::vector<MandatoryGroup> mandatory_groups;
-  // Of kProgressive. Absent: all at once.
+  // Only for kProgressive. Absent: all at once.
   std::optional<ClusterCount> max_concurrency;
-  // Not of kAll, which has no next clusters to stop. Absent: none.
+  // Not for kAll, which has no next clusters to stop. Absent: none.
   std::optional<ClusterCount> max_failures;
   // A cluster counts as succeeded when it has been so for this long.
   std::chrono::seconds min_success_time{0};

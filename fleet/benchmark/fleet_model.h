@@ -2,9 +2,10 @@
 // FleetModel: the fleet of the benchmark: its objects, and which clusters its Placements must
 // select. Pure.
 //
-// Of ten Placements, six select ten clusters of one environment by the score `arm64.cpu` of the
-// agents, three all clusters of a region by its label, and one all clusters. Selecting by score
-// does without Balance, by which a Placement's result depends on all others.
+// In each ten Placements, six select ten clusters of one environment by the score `arm64.cpu` of
+// the agents, three select all clusters of a region by its label, and one selects all clusters. The
+// Placements by score do not use Balance, which would make the result of one Placement depend on
+// all others.
 #pragma once
 
 #include <map>
@@ -17,7 +18,7 @@
 
 namespace benchmarks {
 
-// Of the clusters of an environment.
+// How many clusters of an environment a Placement by score selects.
 inline constexpr int kTopClusters = 10;
 // The least of each that a model is made for: each kind of Placement exists, and an environment has
 // more clusters than are selected.
@@ -67,7 +68,7 @@ class FleetModel {
  private:
   int EnvironmentOf(int cluster) const { return cluster % environments_; }
   int RegionOf(int cluster) const;
-  // Of a Placement by score, or by region.
+  // The environment or region that a Placement by score or by region reads.
   int EnvironmentRead(int placement) const;
   int RegionRead(int placement) const;
 

@@ -218,7 +218,7 @@ Result<FleetRun::Seen> FleetRun::Await(TimePoint start, const std::function<bool
   std::optional<TimePoint> decided;
   int64_t looked_at = -1;
   for (TimePoint deadline = start + options_.timeout;; cluster_.Pause(kTurn)) {
-    // Only a write can change it.
+    // Only a write can change the result.
     if (!decided && written_ != looked_at && holds()) decided = last_write_;
     looked_at = written_;
     if (decided && last_write_ > start && clock.Now() - last_write_ > options_.quiet) {

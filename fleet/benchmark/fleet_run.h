@@ -38,11 +38,11 @@ struct FleetOptions {
   int placements = 500;
   // Without a write for this long, the hub has done what it does about a change.
   std::chrono::milliseconds quiet{1'000};
-  // Of each step.
+  // Timeout for each step.
   std::chrono::seconds timeout{900};
 };
 
-// Of the hub, all requests but the renewals of its Lease.
+// The hub's write requests, without the renewals of its Lease.
 using Writes = std::map<std::string, int>;  // "patch placements/status" -> how many
 
 // A pass over all Placements.
@@ -57,7 +57,7 @@ struct Pass {
 enum class ChangeKind { kTaint, kLabel, kScore };
 std::string_view NameOf(ChangeKind kind);
 
-// Changes of one kind, one after the other. Times are from the call that makes the change.
+// Changes of one kind, made in sequence. Times are from the call that makes the change.
 struct ChangeTimes {
   int changes = 0;
   Times decided;           // until all decisions have it

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Budget: how much of the evaluator's time each namespace may use, so that the expressions of one
-// delay those of others a little only. Pure.
+// namespace hardly delay those of others. Pure.
 //
 // A namespace may use kAtOnce in advance, and kShare of the time in the long run. What it uses
 // beyond that, it waits for. Thread: one.
@@ -17,10 +17,10 @@ namespace fleet::cel {
 class Budget {
  public:
   static constexpr int kShare = 5;  // a fifth of the time
-  // For all clusters of a large fleet with some selectors.
+  // Enough for all clusters of a large fleet with some selectors.
   static constexpr std::chrono::seconds kAtOnce{5};
 
-  // `ns` has used this.
+  // Records that `ns` has used this time.
   void Charge(const std::string& ns, kube::Duration used, kube::TimePoint now);
   // How long `ns` has to wait before it may use more; zero: not at all.
   kube::Duration Wait(const std::string& ns, kube::TimePoint now) const;

@@ -219,7 +219,7 @@ Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::stri
   in_flight_.erase(place);
   if (!evaluation) co_return evaluation.error();
 
-  // Whoever asked pays for what no selector is charged for: reading the cluster.
+  // The asking namespace pays for the time that no selector is charged for: reading the cluster.
   Duration rest = evaluation->took;
   std::optional<std::string> unanswered;
   for (size_t i = 0; i < batch.size(); ++i) {

@@ -12,10 +12,10 @@
 //   }
 //
 // A verdict is kept until what its expressions read has changed, and needs one byte. Reading a
-// cluster is most of the work, so all selectors in use are evaluated for it together; alone is a
-// selector that never was, or was in a request that failed. Each namespace has a budget of time
-// (budget.h); one that has used it up waits. A selector that ended the evaluator alone, or took too
-// long, is refused for some time. Thread: one executor.
+// cluster is most of the work, so all selectors in use are evaluated for it together. A selector
+// that was never evaluated, or was in a failed request, is evaluated alone. Each namespace has a
+// budget of time (budget.h); one that has used it up waits. A selector that ended the evaluator
+// alone, or took too long, is refused for some time. Thread: one executor.
 #pragma once
 
 #include <chrono>
@@ -86,11 +86,11 @@ class CachedSelectors final : public CelSelectors {
   // Why a selector of the pass is refused, or "". If one is, the result must not be used.
   std::string TakeRefusal() { return std::exchange(refusal_, std::string()); }
 
-  // Finds out. Returns: zero, or after which time to ask again, because the namespace has used up
-  // its budget. Errors: those of the evaluator; they say nothing about an expression.
+  // Evaluates the questions. Returns: zero, or after which time to ask again, because the namespace
+  // has used up its budget. Errors: those of the evaluator; they say nothing about an expression.
   kube::Async<kube::Duration> Answer(Questions questions);
 
-  // Forgets what is not true any more. A changed or deleted ManagedCluster:
+  // These calls drop outdated verdicts. A changed or deleted ManagedCluster:
   void ClusterChanged(const std::string& cluster);
   // A changed or deleted AddOnPlacementScore `name` in the cluster's namespace:
   void ScoresChanged(const std::string& cluster, const std::string& name);
@@ -118,7 +118,7 @@ class CachedSelectors final : public CelSelectors {
     Expression expression;
     std::optional<kube::TimePoint> until;  // of a refused one
   };
-  // An evaluation that is being done. What it says is not used if the cluster has changed.
+  // An evaluation in progress. Its result is not used if the cluster has changed.
   struct InFlight {
     const std::string& cluster;
     bool stale = false;
@@ -136,7 +136,8 @@ class CachedSelectors final : public CelSelectors {
   kube::Async<> Compile(const std::string& ns, const std::string& text);
   // As Answer(), for a cluster.
   kube::Async<kube::Duration> Evaluate(const std::string& ns, const std::string& cluster);
-  // What is not known of `cluster`; of other namespaces only what is proven and in budget.
+  // The unknown verdicts for `cluster`; from other namespaces only proven selectors within the
+  // budget.
   using Batch = std::vector<UsedSelector>;
   std::vector<Batch> BatchesFor(const std::string& ns, const std::string& cluster) const;
   kube::Async<> EvaluateTogether(const std::string& ns, const std::string& cluster, Batch batch);
@@ -159,7 +160,7 @@ class CachedSelectors final : public CelSelectors {
   // Cluster -> an outcome for each of selectors_; a shorter vector has kUnknown for the rest.
   std::unordered_map<std::string, std::vector<Outcome>> known_;
   std::list<InFlight*> in_flight_;
-  // Of the pass.
+  // The questions of the pass.
   Questions questions_;
   std::string refusal_;
 };

@@ -261,7 +261,7 @@ TEST_F(CachedSelectorsTest, WithoutAnEvaluatorThereIsNoAnswer) {
   EXPECT_THAT(Ask(selectors, "ns", kOne, "c1").verdict.error, HasSubstr("/no/evaluator"));
 }
 
-// A cluster that is not there any more is asked about again: the next pass knows.
+// A deleted cluster is asked about again: the next pass knows that it is gone.
 TEST_F(CachedSelectorsTest, AClusterThatIsGoneHasNoVerdict) {
   Matches(kOne, "c1");
   selectors_.Begin("ns");

@@ -14,7 +14,7 @@ using kube::Ok;
 using kube::Result;
 using Outcome = Verdict::Outcome;
 
-// Of one request. JSON can make six bytes of one; the sum must fit into a frame.
+// The size of one request. JSON can make six bytes of one; the sum must fit into a frame.
 constexpr size_t kMaxTogetherBytes = 512 * 1024;
 static_assert(6 * kMaxTogetherBytes < EvaluatorProcess::kMaxFrameBytes);
 static_assert(Evaluator::kMaxSelectorBytes <= kMaxTogetherBytes);

@@ -39,15 +39,15 @@ struct Verdict {
     // The selector has no result for this cluster: a runtime error, no boolean, too expensive.
     // Means no match; the same call gives it again.
     kError,
-    // It, or another one of the same request, ended the evaluator or exhausted `patience`. Each
-    // further attempt may cost as much.
+    // This selector, or another one of the same request, ended the evaluator or exhausted
+    // `patience`. Each further attempt may cost as much.
     kFatal,
     // There is no evaluator. Says nothing about the selector.
     kUnanswered,
   };
   Outcome outcome = Outcome::kNoMatch;
   std::string why;  // of all but kMatch and kNoMatch: one line, at most kMaxErrorBytes
-  // CPU time, without reading the cluster. Of kFatal: its part of the wall time of the request.
+  // CPU time, without reading the cluster. For kFatal: its part of the wall time of the request.
   std::chrono::microseconds cost{0};
 };
 
@@ -68,16 +68,16 @@ struct EvaluatorOptions {
   // the evaluator to start.
   std::chrono::milliseconds patience{1000};
   std::chrono::milliseconds start_patience{10'000};
-  // How long an evaluator that could not be started is not started again.
+  // How long to wait after a failed start before the evaluator is started again.
   std::chrono::seconds start_pause{5};
 };
 
 class Evaluator {
  public:
-  // Of an expression, and of all expressions of a selector; OCM's CRD has no limits.
+  // Sizes of an expression, and of all expressions of a selector; OCM's CRD has no limits.
   static constexpr size_t kMaxExpressionBytes = 16 * 1024;
   static constexpr size_t kMaxSelectorBytes = 256 * 1024;
-  // Of a ManagedCluster; the API server's limit for an object is not much above.
+  // The size of a ManagedCluster; the API server's limit for an object is not much larger.
   static constexpr size_t kMaxClusterBytes = 1 << 20;
 
   Evaluator(kube::Clock& clock, EvaluatorOptions options);
@@ -119,7 +119,7 @@ class Evaluator {
   EvaluatorOptions options_;
   std::unique_ptr<EvaluatorProcess> process_;
   int starts_ = 0;
-  // Of the last start.
+  // The result of the last start.
   kube::Result<void> started_;
   kube::TimePoint started_at_;
 };

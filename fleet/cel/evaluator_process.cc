@@ -37,7 +37,7 @@ Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const std::str
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Error::Unavailable(program + ": socketpair: " + std::strerror(errno));
   }
-  // A crash of Go prints hundreds of lines; the exit code tells enough.
+  // A crash of Go prints hundreds of lines; the exit code is enough.
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   Result<pid_t> pid = kube::Spawn({.argv = {program},
                                    .env = std::vector<std::string>{},

@@ -71,7 +71,7 @@ std::string Text(const char* words) {
 
 class Language : public testing::Test {
  protected:
-  // Of one selector.
+  // The verdict of one selector.
   Verdict Match(Evaluator& evaluator, Selector selector, std::string_view cluster = kCluster) {
     return evaluator.Match({&selector, 1}, cluster, scores_).at(0);
   }

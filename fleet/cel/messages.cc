@@ -34,7 +34,7 @@ class Reader {
     wrong_ = wrong_ || (line.empty() && Has("error"));
     return std::string(kube::CutUtf8(line, kMaxErrorBytes));
   }
-  // Of something that there are at most a billion of.
+  // Reads a count of at most a billion.
   int64_t Count(const char* name) {
     constexpr int64_t kMax = 1'000'000'000;
     const Json* value = Has(name) ? &object_[name] : nullptr;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the hub and its evaluator (evaluator/messages.go) say to each other, as JSON. Pure.
+// The messages between the hub and its evaluator (evaluator/messages.go), as JSON. Pure.
 #pragma once
 
 #include <chrono>
@@ -54,7 +54,7 @@ struct Evaluated {
   std::chrono::microseconds cpu{0};
 };
 
-// The evaluator needs the scores of the AddOnPlacementScore with this name to go on.
+// The evaluator needs the scores of the AddOnPlacementScore with this name to continue.
 struct ScoresQuestion {
   std::string name;
 };

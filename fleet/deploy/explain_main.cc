@@ -56,7 +56,7 @@ Result<kube::ObjectKey> PlacementFromFlag() {
   return key;
 }
 
-// What the watches and the evaluator are used in; ends before them.
+// The objects that use the watches and the evaluator; destroyed before them.
 struct Reads {
   Reads(kube::App& app, kube::Client& client)
       : store(app.clock(), [](const kube::ObjectKey&) {}),
@@ -122,7 +122,7 @@ Async<> ExplainFromFlags(kube::App& app) {
   Result<Json> answer = co_await Ask(app, reads, *placement);
   Result<> printed = Ok();
   if (answer) printed = Print(*answer, reads.store, *placement);
-  // Before the destruction of what they use.
+  // Tasks end before the objects that they use are destroyed.
   Result<> ended = co_await app.EndTasks(app.tasks(), kEndWithin);
   if (!answer) co_return answer.error();
   if (!printed) co_return printed.error();

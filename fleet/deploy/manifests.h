@@ -27,8 +27,8 @@ kube::Result<std::vector<kube::Unstructured>> ObjectsToInstall(const deploy::Man
                                                                const std::string& package,
                                                                std::vector<std::string> components);
 
-// The objects of `set` with all its components but `except`: nobody has to remember which ones were
-// installed.
+// The objects of `set` with all its components but `except`, so users need not remember which ones
+// were installed.
 kube::Result<std::vector<kube::Unstructured>> ObjectsToDelete(const deploy::ManifestSet& set,
                                                               const std::string& except);
 

@@ -82,7 +82,7 @@ TEST_P(ManifestsTest, ThePodsAreRestricted) {
   EXPECT_EQ(deployments, 1);
 }
 
-// Roles name what they allow; nobody reads Secrets but the agent, its own.
+// Roles name what they allow; only the agent reads a Secret, its own.
 TEST_P(ManifestsTest, NoRoleAllowsMoreThanItNames) {
   int rules = 0;
   for (const kube::Unstructured& object : All()) {

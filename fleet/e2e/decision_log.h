@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// DecisionLog: what the PlacementDecisions of a hub say, event by event: which clusters are in the
+// DecisionLog: follows the PlacementDecisions of a hub event by event: which clusters are in the
 // decisions of each Placement, and whether one that stays selected is missing for a moment. No I/O.
 //
 //   DecisionLog log;
@@ -38,7 +38,7 @@ class DecisionLog {
   void BeginChange() { left_.clear(); }
   // "NAMESPACE/PLACEMENT CLUSTER" of each that left since BeginChange() and is still away.
   std::vector<std::string> Left() const;
-  // The same of each that was missing, since the start; the first 20, and how many.
+  // The same for each that was missing since the start; the first 20, and the number of all.
   const std::vector<std::string>& missing() const { return missing_; }
   int64_t missing_count() const { return missing_count_; }
 

@@ -25,7 +25,7 @@ constexpr char kObjects[] = "fleet/e2e/testdata/deploy_objects.yaml";
 constexpr char kBinding[] =
     "{apiVersion: cluster.open-cluster-management.io/v1beta2, kind: ManagedClusterSetBinding, "
     "metadata: {name: default, namespace: team}, spec: {clusterSet: default}}";
-// ManagedClusters by somebody who may write them.
+// ManagedClusters of a user who may write them.
 constexpr char kAccepted[] =
     "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
     "c2}, spec: {hubAcceptsClient: true}}";
@@ -33,8 +33,8 @@ constexpr char kWaiting[] =
     "{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: "
     "c2}, spec: {}}";
 constexpr char kHubAccount[] = "system:serviceaccount:multiarch-fleet:multiarch-fleet-hub";
-// What the hub's limits (multiarch-fleet-hub-limits) deny to that account besides, although RBAC
-// allows it. The namespace c1 is a member's, but was not created by the hub.
+// Calls that the hub's limits (multiarch-fleet-hub-limits) deny to that account although RBAC
+// allows them. The namespace c1 is a member's, but was not created by the hub.
 constexpr char kHubDenied[] = "fleet/e2e/testdata/hub_denied.yaml";
 constexpr const char* kHubDeniedCalls[] = {
     "delete clusterrole/cluster-admin",
@@ -43,7 +43,7 @@ constexpr const char* kHubDeniedCalls[] = {
     "delete namespace/c1",
     "create namespace stolen",
 };
-// Not an expression that failed.
+// The denial of the policy, not the failure of an expression.
 constexpr char kHubLimits[] = "denied request: a hub may ";
 constexpr char kSecret[] = "secret/multiarch-fleet-hub --namespace=multiarch-fleet-member";
 constexpr char kRenewAfter[] =
@@ -91,7 +91,7 @@ constexpr const char* kDenied[] = {
 
 class FleetDeployTest : public FleetFixture {
  protected:
-  // Those of the fleet are the tool's.
+  // The tool installs the CRDs of the fleet.
   std::vector<std::string> CrdFolders() const override { return {"api/crds"}; }
 
   Finished TryTool(const std::string& name, std::vector<std::string> args) {
@@ -182,7 +182,7 @@ class FleetDeployTest : public FleetFixture {
     ExpectDenied(command, last, why);
   }
 
-  // OCM's CRDs are another tool's, and its membership gives our agent no access.
+  // OCM's CRDs belong to another tool, and its membership gives this product's agent no access.
   void JoinAHubOfOcm() {
     const std::string crd = "crd/managedclusters.cluster.open-cluster-management.io";
     Kubectl("create --filename", "fleet/api/crds/managedclusters.yaml");
@@ -207,7 +207,7 @@ class FleetDeployTest : public FleetFixture {
     EXPECT_NE(local.output.find("--hub-server"), std::string::npos) << local.output;
     Leave();
   }
-  // A tenant needs the right to bind a set; the administrator does it for him with the set global.
+  // A tenant needs the right to bind a set; the administrator binds the set global.
   void BindASet() {
     Kubectl("create --filename", kObjects);
     const std::string file = "--filename=" + File("binding.yaml", kBinding);
@@ -222,8 +222,8 @@ class FleetDeployTest : public FleetFixture {
     Finished bound = TryKubectl(as_tenant, file);
     EXPECT_EQ(bound.status, 0) << bound.output;
   }
-  // Who may write ManagedClusters needs one more right to accept one. The hub then gives access to
-  // a member that has nothing yet, and clears it away: its limits allow all that it needs.
+  // Accepting a ManagedCluster requires one more permission than writing it. The hub then gives
+  // access to a member that has nothing yet, and removes it: its limits allow all that it needs.
   void AcceptAMember() {
     const std::string as_registrar = " --as=system:serviceaccount:team:registrar";
     const std::string why = "managedclusters/accept";
@@ -237,7 +237,7 @@ class FleetDeployTest : public FleetFixture {
         "create clusterrolebinding accept-c2 --clusterrole=accept-c2 "
         "--serviceaccount=team:registrar");
     Kubectl(patch, accept);
-    // Not asked again.
+    // The permission is not checked again.
     Kubectl("delete clusterrolebinding/accept-c2");
     const std::string move =
         R"({"metadata": {"labels": {"cluster.open-cluster-management.io/clusterset": "prod"}}})";
@@ -271,10 +271,10 @@ class FleetDeployTest : public FleetFixture {
       ExpectDenied(apply, File("denied.json", json), kHubLimits);
     }
     for (const char* call : kHubDeniedCalls) ExpectDenied(call + as_hub, "", kHubLimits);
-    // Of the same kinds, what is its own.
+    // The hub may delete its own objects of the same kinds.
     Kubectl("delete clusterrolebinding/multiarch-fleet-agent:c1" + as_hub);
     Kubectl("delete clusterrole/multiarch-fleet-agent:c1" + as_hub);
-    // Nobody else is limited.
+    // Other users are not limited.
     Kubectl("delete clusterrole/view namespace/team --dry-run=server");
   }
 };

@@ -22,8 +22,8 @@ std::string ControlPlaneAssets();
 
 class FleetCluster {
  public:
-  // In a network of its own; returns when the API server serves the CRDs in the folders `crds`.
-  // False, with a failure of the test: it does not.
+  // Starts it in a network of its own; returns when the API server serves the CRDs in the folders
+  // `crds`. Returns: false, with a failure of the test, if it does not serve them.
   bool StartCluster(const std::vector<std::string>& crds = {"fleet/api/crds"});
 
   // `command` is split at spaces; `last`, if any, is one more argument.
@@ -34,9 +34,9 @@ class FleetCluster {
   bool Exists(const std::string& object) { return TryKubectl("get " + object).status == 0; }
   // What the operator of a member reports.
   void SetAvailable(const std::string& object);
-  // Until the field has this value, a minute at most.
+  // Waits until the field has this value, a minute at most.
   void Await(const std::string& object, const std::string& path, const std::string& value);
-  // Until the field has another value than `before`, a minute at most.
+  // Waits until the field has another value than `before`, a minute at most.
   void AwaitChange(const std::string& object, const std::string& path, const std::string& before);
 
   // Writes a file of this test. Returns: its path.

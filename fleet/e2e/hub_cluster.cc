@@ -71,7 +71,7 @@ Result<std::unique_ptr<HubCluster>> HubCluster::Start(ControlPlaneOptions option
                           .registry = "",
                           .operator_namespace = kNamespace,
                           .connection = *config,
-                          // For a busy machine; conditions usually hold within a second.
+                          // Enough for a busy machine; conditions usually hold within a second.
                           .timeout = 120s};
   std::unique_ptr<HubCluster> cluster(new HubCluster(std::move(io), std::move(*client),
                                                      std::move(cluster_options), std::move(*plane),

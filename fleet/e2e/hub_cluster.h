@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// HubCluster: the control plane of a hub with a client, and the hub's program as a child, for what
-// makes many calls or watches. Tests that read a few objects use FleetCluster and kubectl.
+// HubCluster: the control plane of a hub with a client, and the hub's program as a child, for tests
+// that make many calls or watches. Tests that read a few objects use FleetCluster and kubectl.
 //
 //   auto cluster = HubCluster::Start({.assets = assets, .folder = folder, .audit = true});
 //   Result<> started = (*cluster)->StartHub({"--placements=all"});
@@ -25,14 +25,14 @@ namespace e2e {
 
 class HubCluster final : public Cluster {
  public:
-  // Of the hub's program and of the accounts of NewAdmin().
+  // The namespace of the hub's program and of the accounts of NewAdmin().
   static constexpr char kNamespace[] = "multiarch-fleet";
   // The hub's ServiceAccount, as it is in the audit log.
   static constexpr char kHubAccount[] = "multiarch-fleet-hub";
 
-  // In a network of this process, which must not have threads when it starts the first one. Returns
-  // when the API server serves the CRDs of fleet/api/crds, which are in the runfiles. Errors: those
-  // of the control plane.
+  // Starts it in a network of this process, which must not have threads when it starts the first
+  // one. Returns when the API server serves the CRDs of fleet/api/crds, which are in the runfiles.
+  // Errors: those of the control plane.
   static kube::Result<std::unique_ptr<HubCluster>> Start(ControlPlaneOptions options);
 
   // The path of a kubeconfig with the token of a new ServiceAccount that may do everything.
@@ -46,8 +46,8 @@ class HubCluster final : public Cluster {
   kube::Result<> HubRuns();
   // HubRuns() first. 0 before StartHub().
   pid_t hub_pid() const { return hub_ == nullptr ? 0 : hub_->pid(); }
-  // How many Placements this process of the hub has decided about, as its metrics count them.
-  // Blocks. kUnavailable while it does not serve them.
+  // How many Placements this process of the hub has scheduled, as its metrics count them. Blocks.
+  // kUnavailable while it does not serve them.
   kube::Result<int64_t> HubPasses();
 
   ControlPlane& control_plane() { return *plane_; }
@@ -64,7 +64,7 @@ class HubCluster final : public Cluster {
         folder_(std::move(folder)) {}
 
   kube::Result<> Prepare();
-  // Until the API server serves the kind of a CRD.
+  // Waits until the API server serves the kind of a CRD.
   kube::Result<> AwaitServed(const kube::Json& crd);
   std::string HubLog() const { return TailOfFile(folder_ + "/hub.log"); }
 

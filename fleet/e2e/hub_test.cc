@@ -67,7 +67,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
               "jsonpath={.status.conditions[*].reason} {.status.decisionGroups[*].decisions}"),
       R"(Succeedconfigured AllDecisionsScheduled ["all-decision-1"] ["all-decision-2"])");
 
-  // Claimed for this hub, but OCM's controller is not told to leave it alone.
+  // Claimed for this hub, but without the annotation that makes OCM's controller skip it.
   EXPECT_EQ(AwaitEvent("incomplete"), "Warning SchedulerIncomplete");
   EXPECT_EQ(Decisions("incomplete"), "");
 
@@ -80,7 +80,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
   AwaitSelected("cel", 1);
   EXPECT_EQ(Versions("placement/zone-b placementdecision/zone-b-decision-1"), before);
 
-  // Another process continues, and writes nothing that is right.
+  // Another process continues, and rewrites nothing that is right.
   before = Versions("placements,placementdecisions");
   KillProgram("hub");
   Kubectl("create --filename", kLater);

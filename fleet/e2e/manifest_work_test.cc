@@ -130,7 +130,7 @@ class FleetManifestWorkTest : public FleetFixture {
 };
 
 TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
-  // Somebody has configured the operator of the first cluster.
+  // The first cluster already has a configuration of the operator.
   std::string file = File("own.yaml", R"({apiVersion: multiarch.openshift.io/v1beta1,
       kind: ClusterPodPlacementConfig, metadata: {name: cluster}, spec: {logVerbosity: Normal}})");
   Kubectl("apply --server-side --field-manager=admin --filename", file);

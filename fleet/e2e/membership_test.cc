@@ -76,7 +76,7 @@ class FleetMembershipTest : public FleetFixture {
   std::string RenewTime() {
     return Field("lease/managed-cluster-lease --namespace=c1", ".spec.renewTime");
   }
-  // Until the agent has renewed its Lease `times`, two seconds each.
+  // Waits until the agent has renewed its Lease `times`, two seconds each.
   void AwaitRenewals(int times) {
     auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
     std::string last = RenewTime();
@@ -158,7 +158,7 @@ TEST_F(FleetMembershipTest, OwnsTheLifeOfAMember) {
         << what;
   }
 
-  // At rest nothing is written, also not by the next leader.
+  // At rest nothing is written, not even by the next leader.
   AwaitCondition("managedclusterset/default", "ClusterSetEmpty", "False");
   AwaitRenewals(7);
   std::string versions = Versions();
@@ -185,7 +185,7 @@ TEST_F(FleetMembershipTest, OwnsTheLifeOfAMember) {
   AwaitCondition("managedcluster/c1", kAvailable, "True");
   AwaitSelected(1);
 
-  // What somebody deletes of the access comes back.
+  // Deleted objects of the access come back.
   Kubectl("delete rolebinding multiarch-fleet-agent --namespace=c1");
   Await("rolebinding/multiarch-fleet-agent --namespace=c1", ".roleRef.name",
         "multiarch-fleet-agent");
@@ -210,7 +210,7 @@ TEST_F(FleetMembershipTest, OwnsTheLifeOfAMember) {
   Kubectl("delete managedcluster c1 --timeout=60s");
   EXPECT_NE(TryKubectl("get " + config).status, 0);
 
-  // Deleted: nothing is left.
+  // After the deletion nothing is left.
   Kubectl("delete managedcluster c2 payments kube-system --timeout=60s");
   Kubectl("wait --timeout=60s --for=delete namespace/c1 namespace/c2");
   EXPECT_EQ(Kubectl("get clusterroles,clusterrolebindings --selector="

@@ -57,7 +57,7 @@ constexpr auto kTimeout = 120s;
 
 enum class Owner { kOcm, kHub, kNobody };
 
-// The annotations of a Placement: whether OCM is told to leave it alone, and whether it is claimed.
+// The annotations of a Placement: whether OCM's controller skips it, and whether it is claimed.
 struct Claim {
   bool disabled = false;
   bool claimed = false;
@@ -250,7 +250,7 @@ class OcmBesideTest : public testing::Test {
     return writes;
   }
 
-  // Gives Placements to other owners, or to nobody.
+  // Gives Placements to other owners, or to none.
   void HandOver() {
     std::map<std::string, Claim> before = claims_;
     log_.BeginChange();
@@ -265,7 +265,7 @@ class OcmBesideTest : public testing::Test {
     AwaitBoth();
     AwaitDecisions();
     ExpectOnlyOwnersWrote(before);
-    // Only what nobody has decided about for a while may lose clusters.
+    // Only a Placement without a scheduler for some time may lose clusters.
     for (const std::string& line : log_.Left()) {
       std::string name = line.substr(line.find('/') + 1);
       name.resize(name.find(' '));

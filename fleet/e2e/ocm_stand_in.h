@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// OcmStandIn: what OCM's placement controller does, as far as it matters for another controller
-// beside it. It skips the Placements that have the annotation experimental-scheduling-disable
-// "true", and decides about all others: it writes their PlacementDecisions, and empties them if the
-// Placement is misconfigured. It selects all clusters without taints, in the order of their names.
+// OcmStandIn: the part of OCM's placement controller that matters for another controller beside it.
+// It skips the Placements that have the annotation experimental-scheduling-disable "true", and
+// schedules all others: it writes their PlacementDecisions, and empties them if the Placement is
+// misconfigured. It selects all clusters without taints, in the order of their names.
 //
-// As OCM's controller it decides from what it read some time ago, so it also writes a moment after
-// a Placement was given to another controller.
+// Like OCM's controller, it decides on state that it read some time ago, so it may still write just
+// after a Placement was given to another controller.
 #pragma once
 
 #include <boost/asio/awaitable.hpp>
@@ -24,13 +24,13 @@ class OcmStandIn {
   // Both outlive this. `client` is the account of the controller.
   OcmStandIn(kube::Client& client, kube::Clock& clock) : client_(client), clock_(clock) {}
 
-  // Passes over all Placements, one after the other, until cancelled.
+  // Repeats passes over all Placements until cancelled.
   boost::asio::awaitable<void> Run();
 
   // Complete passes. What was stored before a pass began is known in it and in all later ones.
   int passes() const { return passes_; }
 
-  // Whether it decides about the Placement.
+  // Whether it schedules the Placement.
   static bool Reconciles(const kube::Json& placement);
 
  private:

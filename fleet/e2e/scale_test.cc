@@ -21,7 +21,7 @@ using benchmarks::ChangeKind;
 using kube::Result;
 using testing::IsEmpty;
 
-// Those that select all have so many PlacementDecisions that clusters stay on theirs.
+// Placements that select all clusters have so many PlacementDecisions that clusters stay on theirs.
 constexpr int kClusters = 350;
 constexpr int kPlacements = benchmarks::kMinPlacements;
 constexpr int kChanges = 6;

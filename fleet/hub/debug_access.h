@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// DebugAccess: who may ask the debug server about a Placement: users with the same right at the API
-// server (kube/server/token_review.h).
+// DebugAccess: which users may ask the debug server about a Placement: users with the same right at
+// the API server (kube/server/token_review.h).
 //
 // Clients are untrusted: the number of reviews at a time and their rate are bounded, so they cannot
 // make this process load the API server. Nothing is remembered: these requests are made by hand.
@@ -24,7 +24,7 @@ class DebugAccess {
               kube::ReviewLimits limits = {.at_a_time = 4, .burst = 20, .per_second = 5});
 
   // Whether the sender of `authorization`, the value of that header, may `verb` (get, create) the
-  // Placement. Of its status, 503 is 500 here. Never fails.
+  // Placement. A status 503 becomes 500 here. Never fails.
   boost::asio::awaitable<kube::AccessVerdict> Check(std::string authorization, std::string verb,
                                                     kube::ObjectKey placement);
 

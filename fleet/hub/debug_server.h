@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // DebugServer: says over TLS why a Placement selects the clusters that it selects.
 //
-//   GET  /debug/placements/NAMESPACE/NAME   about the Placement as it is
+//   GET  /debug/placements/NAMESPACE/NAME   about the stored Placement
 //   POST /debug/placements/NAMESPACE/NAME   about the Placement in the body, at most 1 MiB, if it
 //                                           were there; nothing is written
 //

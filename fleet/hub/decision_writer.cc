@@ -38,7 +38,7 @@ Json OwnerReference(const DecisionOwner& owner) {
           {"blockOwnerDeletion", true}};
 }
 
-// `references`: those that the object has, or nullptr. Of its controllers there can be only one.
+// `references`: those that the object has, or nullptr. An object can have only one controller.
 Json OwnerReferences(const DecisionOwner& owner, const Json* references) {
   Json all = Json::array({OwnerReference(owner)});
   if (references == nullptr || !references->is_array()) return all;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// WriteDecisions: makes the planned writes of PlacementDecisions (decision_writes.h), one after the
-// other; the first failure stops the rest. Each write is guarded by the resourceVersion that the
-// plan was made on, or that of the write before. Thread: the client's.
+// WriteDecisions: makes the planned writes of PlacementDecisions (decision_writes.h) in sequence;
+// the first failure stops the rest. Each write is guarded by the resourceVersion that the plan was
+// made on, or that of the write before. Thread: the client's.
 #pragma once
 
 #include <map>
@@ -23,7 +23,7 @@ struct DecisionOwner {
   std::string uid;
 };
 
-// Is told what is stored after each write.
+// Gets the stored object after each write.
 class DecisionListener {
  public:
   virtual ~DecisionListener() = default;

@@ -26,7 +26,7 @@ size_t NumberOf(std::string_view placement, std::string_view name) {
   name.remove_prefix(placement.size());
   if (!name.starts_with(kInfix)) return 0;
   name.remove_prefix(kInfix.size());
-  // Larger ones are nobody's: a Placement has far fewer.
+  // Larger numbers do not belong to a Placement, which has far fewer pages.
   constexpr size_t kMaxDigits = 9;
   size_t number = 0;
   if (name.empty() || name.size() > kMaxDigits || name.front() == '0') return 0;
@@ -51,8 +51,8 @@ std::set<std::string_view> ClustersOf(const Items& items) {
 // Plans by applying each write to a copy of what is stored.
 class Planner {
  public:
-  // `same`: the wanted pages that are stored as they are. Who leaves another page is on none of
-  // them, or may leave, so they take no part.
+  // `same`: the wanted pages that are already stored. A cluster that leaves another page is on none
+  // of them, or may leave, so they take no part.
   Planner(std::string_view placement, const std::vector<StoredPage>& stored,
           const std::vector<WantedPage>& wanted, const std::vector<bool>& same);
 
@@ -275,7 +275,7 @@ void Planner::Enqueue(Page& page) {
   queue_.push_back(&page);
 }
 
-// Which of `wanted` are stored as they are.
+// Which of `wanted` are already stored.
 std::vector<bool> SamePages(std::string_view placement, const std::vector<StoredPage>& stored,
                             const std::vector<WantedPage>& wanted) {
   std::vector<bool> same(wanted.size());

@@ -7,10 +7,10 @@
 //     ... make the call; if it fails, stop: the next plan continues from what is stored then ...
 //   }
 //
-// A PlacementDecision that hands a cluster to another one is written after it. Where several wait
-// for each other, one of them first gets the clusters of both results. If that would be more than
-// 100, the clusters that leave it are copied to an additional PlacementDecision, which is deleted
-// at the end. Deletions are last. Readers may see a cluster twice for a moment, never not at all.
+// A PlacementDecision that hands a cluster to another one is written after it. If several wait for
+// each other, one of them first gets the clusters of both results. If that would be more than 100,
+// the clusters that leave it are copied to an additional PlacementDecision, which is deleted at the
+// end. Deletions are last. Readers may briefly see a cluster twice, but never miss it.
 //
 // A PlacementDecision without the label of its Placement is invisible to readers: what is in it
 // does not count, so it gets its clusters first and the label after that.
@@ -63,9 +63,9 @@ struct DecisionWrite {
   };
   Kind kind;
   std::string name;
-  // Of kCreate and kLabels.
+  // Only for kCreate and kLabels.
   GroupLabels group = {};
-  // Of kDecisions; at most kDecisionsPerPage.
+  // Only for kDecisions; at most kDecisionsPerPage.
   std::vector<Decision> decisions = {};
 };
 
@@ -74,8 +74,8 @@ std::string DecisionName(std::string_view placement, size_t number);
 
 // `wanted[i]` is the content of DecisionName(placement, i + 1). `stored` are all PlacementDecisions
 // with the label of the Placement, and those with a name of `wanted`, each once.
-// Returns: empty if nothing differs. A score that is stored nowhere although it is wanted is no
-// difference: an older CRD prunes the field.
+// Returns: empty if nothing differs. A wanted score that is stored nowhere is no difference: an
+// older CRD prunes the field.
 std::vector<DecisionWrite> PlanDecisionWrites(std::string_view placement,
                                               const std::vector<StoredPage>& stored,
                                               const std::vector<WantedPage>& wanted);

@@ -59,7 +59,7 @@ std::set<std::string> FleetStore::SetsOf(const ManagedCluster& cluster) const {
 void FleetStore::Put(ManagedClusterSet set) {
   std::string name = set.name;
   auto found = fleet_.sets.find(name);
-  // Its status changes with each cluster.
+  // The status of a set changes with each cluster.
   bool same = found != fleet_.sets.end() && found->second.uid == set.uid &&
               found->second.generation == set.generation && set.generation != 0;
   SetMembers members;

@@ -6,9 +6,9 @@
 //   store.Put(cluster);              // from a watch
 //   store.WakeAll();                 // once, when all watches are complete
 //
-// A ManagedCluster wakes through its sets, before and after the change, and their bindings the
-// Placements that name such a set or none. Decisions of other Placements wake nobody, although
-// Balance reads their number. Thread: one executor.
+// A changed ManagedCluster wakes the Placements in the namespaces to which one of its sets, before
+// or after the change, is bound, if they name such a set or none. Decisions of other Placements
+// wake no Placement, although Balance reads their number. Thread: one executor.
 #pragma once
 
 #include <cstdint>
@@ -58,14 +58,14 @@ class FleetStore {
   void RemoveDecision(const kube::ObjectKey& decision);
 
   // What this process has written itself, so that the next pass knows it before the watch does.
-  // Wakes nobody, neither now nor when the watch delivers the same.
+  // Wakes no Placement, neither now nor when the watch delivers the same.
   void PutWritten(Placement placement);
   void PutWritten(const PlacementDecision& decision) { Tell(decisions_.Put(decision)); }
   void RemoveWritten(const kube::ObjectKey& decision) { Tell(decisions_.Remove(decision)); }
 
   // A field of the ManagedCluster has changed that only CEL may read.
   void TouchCluster(const std::string& name);
-  // Calls `listener` when scores of a cluster have changed, before anybody is woken.
+  // Calls `listener` when scores of a cluster have changed, before any Placement is woken.
   using ScoresListener = std::function<void(const std::string& cluster, const std::string& name)>;
   void OnScores(ScoresListener listener) { on_scores_ = std::move(listener); }
 
@@ -74,7 +74,7 @@ class FleetStore {
   using DecisionsListener = std::function<void(const kube::ObjectKey& placement)>;
   void OnDecisions(DecisionsListener listener) { on_decisions_ = std::move(listener); }
 
-  // The watches are complete: wakes all Placements. Before, changes wake nobody.
+  // The watches are complete: wakes all Placements. Before this call, changes wake none.
   void WakeAll();
   bool complete() const { return complete_; }
 
@@ -109,7 +109,7 @@ class FleetStore {
   // Wakes the Placements that may select clusters of `set`, where `notices`.
   void WakeUsersOf(const std::string& set, const Notices& notices);
   void WakeOne(const kube::ObjectKey& placement);
-  // Tell the listener of decisions: of these Placements, of the namespaces that bind `set`.
+  // Call the listener of decisions: of these Placements, of the namespaces that bind `set`.
   void Tell(const std::vector<kube::ObjectKey>& placements);
   void TellUsersOf(const std::string& set);
   // The same in one namespace.

@@ -30,7 +30,7 @@ class NoCel final : public CelSelectors {
   Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
 };
 
-// Of this process, in MiB.
+// The resident memory of this process in MiB.
 double ResidentMemory() {
   std::ifstream statm("/proc/self/statm");
   uint64_t size = 0;

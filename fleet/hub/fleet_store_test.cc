@@ -87,7 +87,7 @@ class FleetStoreTest : public testing::Test {
             .placement = placement,
             .decisions = std::move(decisions)};
   }
-  // Who is woken by `change`, as "ns1/any ns1/east".
+  // The Placements that `change` wakes, as "ns1/any ns1/east".
   std::string Woken(const std::function<void()>& change) {
     woken_.clear();
     change();

@@ -10,7 +10,7 @@ using kube::ObjectKey;
 
 namespace {
 
-// For a Placement whose writes fail.
+// The longest backoff for a Placement whose writes fail.
 constexpr std::chrono::seconds kMaxBackoff{30};
 
 }  // namespace

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Leader: the work of the hub's replica that holds the Lease: watches, the store, the
 // reconciliation of Placements, rollouts, and the membership of the fleet if this hub owns it.
-// Changes that come within kCoalesce are decided about once.
+// Changes within kCoalesce cause one pass.
 #pragma once
 
 #include <chrono>
@@ -36,7 +36,7 @@ struct LeaderOptions {
   // Placements, and FleetPodPlacements, that are written at a time.
   int workers = 8;
   PlacementReconcilerOptions reconciler;
-  // Of the objects that tell the clusters what a rollout gives them.
+  // The kind of the objects that give a rollout to the clusters.
   WorkKind works = kPodPlacementWorkKind;
   // nullopt: OCM's registration controller owns the membership.
   std::optional<MembershipOptions> membership;
@@ -52,7 +52,7 @@ struct LeaderParts {
   kube::Clock& clock;
   kube::EventRecorder& events;
   cel::EvaluatorThread& evaluator;
-  // Of kPlacementController and kRolloutController; may be null.
+  // Observes kPlacementController and kRolloutController; may be null.
   kube::ControllerObserver* observer = nullptr;
   kube::ControllerObserver* rollout_observer = nullptr;
 };

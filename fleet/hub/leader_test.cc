@@ -216,7 +216,7 @@ TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
 }
 
 TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
-  // Nobody's Placement; its tenant writes the decisions.
+  // A Placement without a scheduler; its tenant writes the decisions.
   Create(kManagedClusterSets, "", "few", "{}");
   Create(kManagedClusterSetBindings, "team", "few", R"({"clusterSet": "few"})");
   Json cluster = *api_.GetJson(kManagedClusters, {"", "c10"});

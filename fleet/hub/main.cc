@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // hub: turns Placements into PlacementDecisions, beside OCM's placement controller or instead of
-// it, and rolls FleetPodPlacements out. Of several replicas, the one that holds the Lease works
-// (leader.h).
+// it, and rolls FleetPodPlacements out. The replica that holds the Lease works (leader.h).
 #include <gflags/gflags.h>
 
 #include <memory>
@@ -129,7 +128,7 @@ void AddStoreMetrics(kube::Metrics& metrics, Leader*& current) {
                     [&current] { return current == nullptr ? nullptr : &current->rollouts(); });
 }
 
-// Of a hub that owns the membership.
+// Metrics of a hub that owns the membership.
 void AddMembershipMetrics(kube::Metrics& metrics, Leader*& current) {
   auto gauge = [&](const char* state) -> kube::Gauge& {
     return metrics.AddGauge("mto_fleet_members", "ManagedClusters by what their agents report",

@@ -3,10 +3,10 @@
 // controller too. Pure.
 //
 //   annotations                        --placements=claimed   --placements=all (a hub without OCM)
-//   none                               OCM's                  ours
-//   scheduling disabled                nobody's               nobody's
-//   scheduler multiarch                OCM's, with a warning  ours
-//   disabled, and scheduler multiarch  ours                   ours
+//   none                               OCM                    this hub
+//   scheduling disabled                not scheduled          not scheduled
+//   scheduler multiarch                OCM, with a warning    this hub
+//   disabled, and scheduler multiarch  this hub               this hub
 #pragma once
 
 #include "fleet/api/names.h"
@@ -19,7 +19,7 @@ enum class PlacementsMode { kClaimed, kAll };
 enum class Ownership {
   kOurs,
   kNotOurs,
-  kIncomplete,  // claimed for us, but OCM's controller is not told to leave it alone
+  kIncomplete,  // claimed for this hub, but OCM's controller does not skip it
 };
 
 inline Ownership OwnershipOf(const Placement& placement, PlacementsMode mode) {

@@ -23,8 +23,8 @@ class PlacementReads {
 
   // CEL reads any field of a ManagedCluster, and any score.
   bool whole_object() const { return whole_object_; }
-  // A change of a cluster that is in the Placement's sets before and after. One whose labels and
-  // claims no predicate matches is rejected before anything else is read of it.
+  // A change of a cluster that is in the Placement's sets before and after. A cluster whose labels
+  // and claims match no predicate is rejected before anything else of it is read.
   bool Notices(const ManagedCluster& before, const ManagedCluster& after) const;
   // A change of an AddOnPlacementScore; nullptr: it does not exist. A later validUntil alone is no
   // change, unless the scores had expired at `now`.

@@ -28,7 +28,7 @@ using kube::Result;
 using kube::Unstructured;
 using kube::WallTime;
 
-// When a Placement whose CEL is refused is looked at again.
+// The time until the next pass for a Placement whose CEL is refused.
 constexpr std::chrono::minutes kRefusal = cel::CachedSelectors::kRefusal;
 
 // The empty result of a misconfigured Placement, as in OCM.
@@ -68,7 +68,7 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
       if (!written) co_return written.error();
       co_return kube::OutcomeAt(pass.next, clock_.WallNow());
     }
-    // The decisions stay as they are until CEL is evaluated.
+    // The decisions stay unchanged until CEL is evaluated.
     if (passes == kMaxCelPasses) co_return Outcome::After(kCelRetry);
     Result<kube::Duration> wait = co_await cel_.Answer(std::move(questions));
     if (!wait) co_return wait.error().Prefix("CEL");

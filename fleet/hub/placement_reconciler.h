@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// PlacementReconciler: decides about one Placement and writes what differs: the PlacementDecisions
-// in their safe order, then the status, then the events. Nothing differs, nothing is written.
+// PlacementReconciler: schedules one Placement and writes only differences: the PlacementDecisions
+// in their safe order, then the status, then the events.
 //
 // It runs when all watches are complete. A conflict, or a failure in the middle, ends the pass; the
 // next one continues from what is stored then. Thread: the client's.
@@ -57,7 +57,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
     bool scores_written = false;
   };
 
-  // Whether `placement` is to be reconciled; else tells the user, once, if it is claimed halfway.
+  // Whether `placement` is to be reconciled; if its claim is incomplete, records an event, once.
   bool IsOurs(const Placement& placement);
   // No I/O.
   Pass Decide(const Placement& placement);
@@ -79,7 +79,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   PlacementCel& cel_;
   kube::EventRecorder& events_;
   PlacementReconcilerOptions options_;
-  // Placements whose user was told that the claim is incomplete.
+  // Placements with an event that the claim is incomplete.
   std::unordered_set<kube::ObjectKey> warned_;
   // When scores were written last: an older CRD has no field for it.
   std::unordered_map<kube::ObjectKey, kube::WallTime> scores_written_;

@@ -50,7 +50,7 @@ class PlacementReconcilerTest : public testing::Test {
                                {"metadata", metadata},
                                {"spec", Json::parse(spec)}});
   }
-  // A Placement "p" that is ours.
+  // A Placement "p" of this hub.
   void CreatePlacement(const std::string& spec) {
     Create(kPlacements, "ns", "p", spec,
            {{std::string(kSchedulingDisableAnnotation), "true"},
@@ -364,7 +364,7 @@ TEST_F(PlacementReconcilerTest, ARefusedSelectorIsAMisconfiguration) {
   EXPECT_EQ(condition["status"], "True");
   EXPECT_EQ(condition["message"], "Predicate:celSelector: not evaluated: it took too long");
 
-  // Even where a misconfiguration removes decisions: it may be the evaluator's.
+  // Even where a misconfiguration removes decisions, because the evaluator may be its cause.
   PlacementReconciler as_ocm(api_, clock_, store_, cel_, events_, {.clear_misconfigured = true});
   ASSERT_THAT(kube::Run(io_, as_ocm.Reconcile({{"ns", "p"}})), IsOk());
   EXPECT_EQ(Decisions(), "c1 c2 c3");

@@ -24,7 +24,7 @@ constexpr size_t kNoPage = SIZE_MAX;
 bool ByName(const Decision& a, const Decision& b) { return a.cluster < b.cluster; }
 
 // For each of `wanted`, which is in the order of names, the page that has it now, or kNoPage.
-// `stored`: nullptr where nothing is.
+// `stored`: nullptr where nothing is stored.
 std::vector<size_t> PagesNow(const std::vector<Decision>& wanted,
                              const std::vector<const StoredPage*>& stored) {
   std::vector<size_t> page_of(wanted.size(), kNoPage);

@@ -22,8 +22,8 @@ WantedDecisions WantedOf(const Placement& placement, const std::vector<DecisionG
 // Moves clusters between the pages of their group: those that stay selected stay on their stored
 // page, and the others fill the gaps. Without it, one cluster that leaves a group of 5,000 shifts
 // those behind it by one place, and up to 50 PlacementDecisions are written instead of one. A group
-// has as many pages as before, each in the order of names. One of at most two pages stays as it is:
-// cut by name, as OCM does it. Not for pages in the order of scores.
+// has as many pages as before, each in the order of names. A group of at most two pages is not
+// changed: it is cut by name, as OCM does it. Not for pages in the order of scores.
 void KeepPages(std::string_view placement, const std::vector<StoredPage>& stored,
                std::vector<WantedPage>& pages);
 

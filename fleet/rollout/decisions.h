@@ -2,8 +2,8 @@
 // RolloutOf() - the input of a plan from stored PlacementDecisions: which of them count, and which
 // of their clusters. Pure.
 //
-// Whoever writes PlacementDecisions in a namespace must not reach more clusters than a Placement
-// there could select, whether it is a tenant or OCM's controller:
+// Writing PlacementDecisions in a namespace, as a tenant or as OCM's controller, must not reach
+// more clusters than a Placement there could select:
 //   - only PlacementDecisions count that the Placement controls (by its uid) and that have its
 //     label, in the Placement's namespace;
 //   - of their entries only clusters that exist and are in a cluster set that is bound there. A

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RolloutEventsOf() - what to tell the user of a FleetPodPlacement about a change of its status:
-// one event for each change of what it says, none while it says the same. Pure.
+// RolloutEventsOf() - the events about a change of the status of a FleetPodPlacement: one event for
+// each change of what it says, none while it says the same. Pure.
 #pragma once
 
 #include <string>

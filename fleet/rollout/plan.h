@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // PlanRollout() decides which clusters have the newest objects of a FleetPodPlacement now. Pure:
-// everything is in the arguments, so that a hub that restarts goes on with the same decisions.
+// everything is in the arguments, so that a restarted hub makes the same decisions.
 //
 // For each Placement, in its own way:
 //   All                  every cluster at once; nothing stops it.

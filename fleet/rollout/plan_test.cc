@@ -271,7 +271,7 @@ INSTANTIATE_TEST_SUITE_P(
         Row{"a cluster that joins a finished group", kByGroup, "a b | c", "a:ok c:ok", "b",
             "total=3 ok=2 run=1"}));
 
-// Stories with several Placements, and what comes beside the targets.
+// Stories with several Placements and with clusters that are not targets.
 
 PlacementRollout Placement(const std::string& name, const std::string& strategy,
                            const std::string& groups) {

@@ -10,7 +10,7 @@ namespace {
 
 using kube::WallTime;
 
-// Of a work object that is not being deleted, whatever its hash is.
+// The progress of a work object that is not being deleted, whatever its hash is.
 Progress WithoutHash(const ClusterWork& work, const RolloutStrategy& strategy, WallTime now) {
   WallTime since = work.since.value_or(work.given_at);
   // The agent's clock may be wrong, and so may be the hub's of before.

@@ -23,7 +23,8 @@ enum class Stage {
 
 struct Progress {
   Stage stage = Stage::kWaiting;
-  // Of kWaiting: it has older objects, has not succeeded with them, and has not timed out.
+  // Only for kWaiting: the cluster has older objects, has not succeeded with them, and has not
+  // timed out.
   bool older_unfinished = false;
   // When time alone changes the above.
   std::optional<kube::WallTime> until;

@@ -41,7 +41,7 @@ Placement PlacementP() {
   return placement;
 }
 
-// Of PlacementP().
+// A PlacementDecision of PlacementP().
 PlacementDecision Page(std::optional<std::string> index, const std::string& name,
                        std::vector<std::string> clusters) {
   PlacementDecision page{.ns = "team",
@@ -165,7 +165,7 @@ TEST(RolloutStoryTest, FromTheFirstDecisionToTheDeletion) {
   EXPECT_THAT(hub.Pass(), IsEmpty());
   EXPECT_EQ(hub.Condition("RolledOut"), "True Succeeded: 3 of 3 clusters succeeded");
 
-  // Nothing changes, however long.
+  // Nothing changes with time alone.
   hub.now += std::chrono::hours(100);
   EXPECT_THAT(hub.Pass(), IsEmpty());
   EXPECT_FALSE(hub.status_changed);

@@ -83,7 +83,7 @@ std::vector<WorkWrite> WorkWrites(const WorkKind& kind, const FleetPodPlacement&
     if (target == Target::kNewest) {
       bool same_hash = work.state.hash == hash;
       if (same_hash && work.intact && same_policy) continue;
-      // With the newest hash, the time stays; somebody may have changed the rest.
+      // With the newest hash, the time stays; other clients may have changed the rest.
       WallTime given_at = same_hash ? work.state.given_at : now;
       writes.push_back(Patch(work, kind.content(work.name, NewestSpec(fleet, hash, given_at))));
     } else if (!same_policy) {

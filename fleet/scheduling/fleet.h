@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fleet: what a hub knows when it decides about a Placement. The hub's watches keep it up to date;
-// a pass only reads it.
+// Fleet: what a hub knows when it schedules a Placement. The hub's watches keep it up to date; a
+// pass only reads it.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Fleet {
   std::map<std::string, std::set<std::string>> bindings;
   // Cluster -> name of the object -> the object.
   std::unordered_map<std::string, std::map<std::string, AddOnPlacementScore>> scores;
-  // Of all Placements in all namespaces.
+  // The decisions of all Placements in all namespaces.
   DecisionCounts decisions;
 };
 

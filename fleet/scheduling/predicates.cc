@@ -29,7 +29,7 @@ struct Predicate {
   const std::vector<std::string>& cel;
 };
 
-// Of the cluster that `selectors` read last. Sets `error` if CEL fails.
+// Judges the cluster that `selectors` read last. Sets `error` if CEL fails.
 Part Judge(const Predicate& predicate, const ManagedCluster& cluster, const Selectors& selectors,
            CelSelectors& cel, std::string& error) {
   if (!selectors.Matches(predicate.labels)) return kLabels;

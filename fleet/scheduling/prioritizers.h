@@ -21,7 +21,7 @@ struct Prioritizer {
 };
 
 // The prioritizers whose weight is not 0: those of the mode first, then in the order of the
-// configurations. Of a built-in one that is listed twice, the last weight counts.
+// configurations. If a built-in one is listed twice, the last weight counts.
 struct Prioritizers {
   std::vector<Prioritizer> active;  // without Spread
   int64_t spread_weight = 0;
@@ -34,7 +34,7 @@ struct Prioritizers {
 struct PrioritizerResult {
   std::string name;
   int32_t weight = 0;
-  // Of each cluster, -100..100; nullopt where a cluster does not tell its resources.
+  // The score of each cluster, -100..100; nullopt where a cluster does not report its resources.
   std::vector<std::optional<int32_t>> scores;
 };
 

@@ -4,7 +4,7 @@
 // and add-ons wrote.
 //
 //   Scheduled result = Schedule(placement, own, fleet, clock.WallNow(), cel);
-//   if (result.misconfigured) ... keep the decisions, tell why ...
+//   if (result.misconfigured) ... keep the decisions, report why ...
 //   std::vector<DecisionPage> pages = PagesOf(placement, result.groups);
 #pragma once
 
@@ -43,7 +43,7 @@ struct Satisfied {
 
 // Pointers to clusters are valid as long as the Fleet is unchanged.
 struct Scheduled {
-  // Set: the decisions stay as they are, and all else is empty.
+  // If set, the decisions stay unchanged, and all else is empty.
   std::optional<Misconfigured> misconfigured;
 
   std::vector<DecisionGroup> groups;  // at least one

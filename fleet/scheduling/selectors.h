@@ -61,7 +61,7 @@ class Selectors {
 
   std::array<ByText<Key>, 2> keys_;  // by Source
   std::vector<int32_t> current_;     // the cluster's values: a number of Key::values, or kAbsent...
-  std::vector<Requirement> requirements_;  // of all selectors, one after the other
+  std::vector<Requirement> requirements_;  // of all selectors, in sequence
   std::vector<size_t> ends_;               // of each selector
 };
 

@@ -44,10 +44,10 @@ struct PodUsage {
   // any; and the overhead.
   Resources requests;
   // What the pod is a replica of: "ns/Deployment/web"; itself ("ns/Pod/web") without a controller.
-  // "" of a pod that does not tell where the workload runs: it ended, still has a scheduling gate
+  // "" of a pod that does not show where the workload runs: it ended, still has a scheduling gate
   // (its labels come with the gate's removal), or belongs to its node (a static pod).
   std::string workload;
-  // Of its labels "multiarch.openshift.io/ARCHITECTURE".
+  // The architectures of its labels "multiarch.openshift.io/ARCHITECTURE".
   ArchitectureMask architectures = 0;
 
   static PodUsage FromJson(const kube::Json& pod);

@@ -23,10 +23,10 @@
 
 namespace fleet {
 
-// Of the nodes that are Ready and schedulable.
+// Sums over the nodes of an architecture that are Ready and schedulable.
 struct ArchitectureSums {
   Resources allocatable;
-  // What the pods on each node leave of it; 0 of a node whose pods request more than it has.
+  // What the pods on each node leave free; 0 for a node whose pods request more than it has.
   Resources free;
   int64_t nodes = 0;  // of any state
   int64_t runnable_workloads = 0;

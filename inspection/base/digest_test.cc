@@ -6,7 +6,7 @@
 namespace inspection {
 namespace {
 
-// Of "abc", from FIPS 180-4.
+// The digests of "abc", from FIPS 180-4.
 constexpr char kSha256[] =
     "sha256:ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
 constexpr char kSha512[] =

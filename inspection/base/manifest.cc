@@ -21,7 +21,7 @@ constexpr size_t kMaxNested = 16;
 // Signed (+prettyjws) and not.
 constexpr std::string_view kDockerSchema1 = "application/vnd.docker.distribution.manifest.v1+";
 
-// Not kube::Find(), which takes the dots in these keys for a path.
+// kube::Find() would take the dots in these keys for a path.
 const Json* Member(const Json& object, std::string_view key) {
   if (!object.is_object()) return nullptr;
   auto found = object.find(key);

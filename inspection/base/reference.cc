@@ -153,7 +153,7 @@ Result<Reference> Reference::Parse(std::string_view text) {
     reference.registry = rest.substr(0, slash);
     reference.repository = rest.substr(slash + 1);
     if (!IsRegistryHost(reference.registry)) return InvalidReference(text, "bad registry host");
-    // In "Registry/app" only the upper case tells that there is a registry, so the case is kept.
+    // In "Registry/app" only the upper case shows that there is a registry, so the case is kept.
     std::string lower = kube::AsciiLower(reference.registry);
     if (LooksLikeRegistry(lower)) reference.registry = lower;
     if (reference.registry == "index.docker.io") reference.registry = kDockerHub;

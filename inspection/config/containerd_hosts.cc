@@ -209,7 +209,7 @@ Result<ContainerdHosts> ContainerdHosts::Read(const std::string& tree) {
       return Error::Invalid(tree + ": more than 4096 folders");
     std::string name = entry->path().filename().string();
     std::string ns = name == kDefault ? "" : RegistryOf(name);
-    // Of two folders for one registry, containerd uses the one with underscores.
+    // If two folders are for one registry, containerd uses the one with underscores.
     if (all.folders_.contains(ns) && ns == name) continue;
     all.folders_[ns] = all.ReadFolder(entry->path().string(), ns);
   }

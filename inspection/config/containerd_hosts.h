@@ -47,7 +47,7 @@ kube::Result<std::vector<ContainerdHost>> ParseHostsToml(std::string_view toml);
 
 class ContainerdHosts {
  public:
-  // Without any folder.
+  // No folder.
   ContainerdHosts() = default;
   // Reads at most 4096 folders; blocks. An invalid folder is an error for its registry only.
   // kInvalid if `tree` cannot be read; one that does not exist counts as empty.

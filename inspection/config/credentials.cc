@@ -18,7 +18,7 @@ using kube::Json;
 using kube::Result;
 
 constexpr size_t kMaxEntries = 1024;
-// Of one credential: no server accepts a longer header.
+// The largest size of a credential: no server accepts a longer header.
 constexpr size_t kMaxCredential = 16 * 1024;
 constexpr size_t kMaxMatches = 16;
 constexpr size_t kMaxMatchedBytes = 64 * 1024;

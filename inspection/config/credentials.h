@@ -29,7 +29,7 @@ inline constexpr std::string_view kDockerCfgType = "kubernetes.io/dockercfg";
 // The largest pull secret that is used: enough for some hundred registries. The API server accepts
 // 1 MiB.
 inline constexpr size_t kMaxPullSecretBytes = 64 * 1024;
-// Of all secrets in a Keyring together.
+// The largest size of all secrets in a Keyring together.
 inline constexpr size_t kMaxKeyringBytes = 512 * 1024;
 
 struct Credential {

@@ -5,7 +5,8 @@
 //                                                 client.cert   presented to the registry
 //                                                 client.key    the key of client.cert
 //
-// Source: containers-certs.d(5). Of several client certificates the first by name is used.
+// Source: containers-certs.d(5). If there are several client certificates, the first by name is
+// used.
 #pragma once
 
 #include <map>
@@ -34,7 +35,7 @@ using HostCertificates = std::map<std::string, HostTls>;
 // Reads the folder of one registry. Its errors are in `problem`.
 HostTls ReadHostFolder(const std::string& folder);
 
-// Reads the folders of all registries in several trees, at most 4096; blocks. Of several folders
+// Reads the folders of all registries in several trees, at most 4096; blocks. With several folders
 // for one registry, the one in the first tree counts. A tree that does not exist counts as empty.
 // Errors: kInvalid for a tree that cannot be read.
 kube::Result<HostCertificates> ReadCertsDirectories(const std::vector<std::string>& trees);

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // HostMatch: hosts of registries in the keys of credentials and in patterns: "quay.io",
-// "quay.io:443",
-// "*.example.com".
+// "quay.io:443", "*.example.com".
 #pragma once
 
 #include <string>

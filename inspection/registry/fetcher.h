@@ -19,12 +19,12 @@
 namespace inspection {
 
 struct FetchOptions {
-  // Of one attempt.
+  // Timeout for one attempt.
   std::chrono::milliseconds call_timeout = kCallTimeout;
-  // At most, for 429, 5xx and broken connections.
+  // The largest number of attempts, for 429, 5xx and broken connections.
   int attempts = kCallAttempts;
-  // Between two attempts; doubles. A longer Retry-After of the server replaces it, if the deadline
-  // allows.
+  // The delay between two attempts; doubles. A longer Retry-After of the server replaces it, if the
+  // deadline allows.
   std::chrono::milliseconds backoff = kCallBackoff;
   // Followed for one call, at most.
   int redirects = 5;

@@ -219,7 +219,7 @@ Async<HttpResponse> RegistryClient::WithEitherScheme(const Repository& repositor
   schemes_.Erase(key);
   Result<HttpResponse> other = co_await WithScheme(repository, call, second);
   if (has_scheme(other)) schemes_.Put(key, std::move(second));
-  // Of two failures, the one with the scheme that worked before.
+  // After two failures, returns the one with the scheme that worked before.
   if (!other && known) co_return response;
   co_return other;
 }

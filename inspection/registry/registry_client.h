@@ -5,11 +5,12 @@
 //   Result<Document> manifest = co_await client.Manifest(repository, "v1", deadline);
 //   Result<Document> config = co_await client.Blob(repository, digest, deadline);
 //
-// Answers challenges, and goes on to the next credential after a 401. The challenge of a repository
-// and the scheme of a registry are cached, so that a known repository costs one request (and one
-// for a token where none is cached). The cache only saves round trips: where it does not lead to
-// the document, the registry is called again without it. What was requested by digest is verified
-// to have that digest. Errors begin with "registry HOST: "; secrets are never in them. Thread: one.
+// Answers challenges, and continues with the next credential after a 401. The challenge of a
+// repository and the scheme of a registry are cached, so that a known repository costs one request
+// (and one for a token where none is cached). The cache only saves round trips: where it does not
+// lead to the document, the registry is called again without it. What was requested by digest is
+// verified to have that digest. Errors begin with "registry HOST: "; secrets are never in them.
+// Thread: one.
 // Source: OCI Distribution Spec 1.1.
 #pragma once
 
@@ -40,7 +41,8 @@ struct Repository {
 struct Document {
   std::string body;
   kube::Slots::Lease body_lease;
-  // Of the body, verified: the requested one, else the one that the registry sent, else sha256.
+  // The verified digest of the body: the requested one, else the one that the registry sent, else
+  // sha256.
   std::string digest;
 };
 
@@ -110,9 +112,10 @@ class RegistryClient {
   Transport transport_;
   Fetcher fetcher_;
   Authenticator authenticator_;
-  // By location and repository: repositories of one host may have different token servers, or none.
+  // Challenges by location and repository: repositories of one host may have different token
+  // servers, or none.
   kube::LruMap<CachedChallenge> challenges_;
-  // By location, of insecure registries only: the scheme that they answered with.
+  // The scheme with which insecure registries answered, by location.
   kube::LruMap<std::string> schemes_;
 };
 

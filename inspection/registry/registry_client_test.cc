@@ -118,7 +118,7 @@ TEST_F(RegistryClientTest, ATokenIsUsedUntilItIsRefused) {
               ElementsAre("GET /v2/app/manifests/1", "GET /token", "GET /v2/app/manifests/1"));
 }
 
-// And it does not change anonymous requests.
+// The cached challenge does not change anonymous requests.
 TEST_F(RegistryClientTest, AChallengeIsCachedForItsRepositoryOnly) {
   registry_.PutIndex("private", "1", {{"linux", "amd64"}, {"linux", "arm64"}});
   registry_.RequireBasic("u", "p");

@@ -26,9 +26,9 @@ namespace inspection {
 inline constexpr char kDockerRegistryProgram[] = "/usr/bin/docker-registry";
 
 struct DockerRegistryOptions {
-  // For its configuration; not shared.
+  // The folder for its configuration; not shared.
   std::string folder;
-  // For its images; several registries may share it.
+  // The folder for its images; several registries may share it.
   std::string storage;
   // With a certificate it serves TLS, and with an authority it requires a client certificate of
   // that authority.

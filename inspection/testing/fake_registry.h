@@ -29,7 +29,7 @@ struct FakeRegistryOptions {
   std::optional<kube::KeyPair> certificate;
   // Requires a client certificate of this authority, PEM.
   std::string client_ca_pem;
-  // Before each answer.
+  // The delay before each answer.
   std::chrono::milliseconds latency{0};
 };
 

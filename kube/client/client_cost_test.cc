@@ -27,7 +27,7 @@ using namespace std::chrono_literals;
 
 constexpr int kWarmUp = 20;
 constexpr int kOperations = 200;
-// Of a pod in protobuf.
+// The size of a pod in protobuf.
 constexpr size_t kPodBytes = 2600;
 
 // The header fields of a real API server.

@@ -23,7 +23,7 @@ using std::chrono::milliseconds;
 
 // The largest Status of a failed watch.
 constexpr size_t kMaxStatus = 64 * 1024;
-// For a 429 without Retry-After.
+// The delay after a 429 without Retry-After.
 constexpr std::chrono::seconds kDefaultRetry = 1s;
 constexpr std::chrono::seconds kMaxRetryAfter = 1h;
 

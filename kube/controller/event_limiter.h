@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// EventLimiter: limits how often an object that fails again and again records the same event: once
-// per interval, not once per attempt.
+// EventLimiter: limits how often an object that fails repeatedly records the same event: once per
+// interval, not once per attempt.
 //
 //   if (limiter.Allow(key, message)) events.Record(...);
 #pragma once

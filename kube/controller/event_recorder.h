@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // EventRecorder: writes core/v1 Events at low priority. An event costs the API server as much as
 // any write, and the API has no request that creates several (docs/decisions/events.md). So events
-// wait in a bounded queue until there has been no urgent work for a moment; then they are sent one
-// after the other on one connection, or on more the more of them wait. During continuous urgent
-// work, events older than `max_wait` are sent on one connection for half of the time, and for all
-// of it if they still fall behind. While the API server is unavailable, events stay in the queue.
+// wait in a bounded queue until there has been no urgent work for a moment; then they are sent in
+// sequence on one connection, and on more connections the more of them wait. During continuous
+// urgent work, events older than `max_wait` are sent on one connection for half of the time, and
+// for all of it if they still fall behind. While the API server is unavailable, events stay in the
+// queue.
 //
 //   EventRecorder events(client, clock, {.component = "pod-labeler", .busy = busy});
 //   tasks.Spawn("events", events.Run());
@@ -110,7 +111,7 @@ class EventRecorder {
   Duration DelayOfOldest();
   // Starts a sender in `tasks`.
   void StartSender(TaskGroup& tasks);
-  // Sends the oldest events, one after the other, while they are due.
+  // Sends the oldest events in sequence while they are due.
   asio::awaitable<void> SendSome();
   Async<> SendOldest();
   void HandleResponse(Waiting waiting, bool warning, const Result<ApiResponse>& response);

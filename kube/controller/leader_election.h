@@ -43,8 +43,8 @@ struct LeaseOptions {
   Duration renew_every = std::chrono::seconds(2);
   // Between two attempts; with jitter while another process is the leader.
   Duration retry = std::chrono::seconds(2);
-  // While it returns true, the leader renews every `retry`: for Leases by which others tell whether
-  // the leader works. Empty: never.
+  // While it returns true, the leader renews every `retry`: for Leases that show whether the leader
+  // works. Empty: never.
   std::function<bool()> busy = nullptr;
   // Owner of a Lease created by this process: garbage collection deletes the Lease with it.
   std::optional<meta::OwnerReference> owner = std::nullopt;

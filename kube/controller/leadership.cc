@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// For the tasks of a term whose Lease was lost: another process may acquire the Lease five seconds
-// later and must not race with calls of this one.
+// The time for the tasks of a term whose Lease was lost: another process may acquire the Lease five
+// seconds later and must not race with calls of this one.
 constexpr Duration kFinishWithin = 4s;
 
 }  // namespace

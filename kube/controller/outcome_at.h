@@ -17,8 +17,8 @@ inline Outcome OutcomeAfter(Duration wait) {
   return Outcome::After(std::max(std::chrono::ceil<std::chrono::milliseconds>(wait), kLeast));
 }
 
-// At `next`, or in an hour if that is earlier: timers count from when they are set. Done without
-// `next`.
+// Again at `next`, or in an hour if that is earlier: timers count from when they are set. Done
+// without `next`.
 inline Outcome OutcomeAt(const std::optional<WallTime>& next, WallTime now) {
   constexpr std::chrono::hours kLongest{1};
   if (!next) return Outcome::Done();

@@ -83,8 +83,8 @@ struct ByteStream::State : std::enable_shared_from_this<State> {
     socket.close(ignored);
   }
 
-  // Whether the task was asked to stop, perhaps between two operations: Asio does not tell the next
-  // one, which would wait for bytes that may never come.
+  // Whether the task was asked to stop, perhaps between two operations: Asio does not cancel the
+  // next one, which would wait for bytes that may never come.
   static bool Stopped(const asio::cancellation_state& task) {
     return task.cancelled() != asio::cancellation_type::none;
   }

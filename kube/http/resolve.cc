@@ -22,8 +22,8 @@ constexpr int kTries = 3;
 
 thread_local size_t lookups_in_flight = 0;
 
-// One lookup. c-ares tells which of its sockets to wait for, and until when; c-ares keeps owning
-// the sockets. Handlers that Asio may call after the lookup was destroyed hold a weak pointer.
+// One lookup. c-ares names the sockets to wait for, and until when; c-ares keeps owning the
+// sockets. Handlers that Asio may call after the lookup was destroyed hold a weak pointer.
 class Lookup : public std::enable_shared_from_this<Lookup> {
  public:
   Lookup(const Executor& executor, uint16_t port)

@@ -52,7 +52,7 @@ class WorkQueue {
                      WorkQueueObserver* observer = nullptr);
 
   void Add(const ObjectKey& key);
-  // Adds the key after `delay`. Of several pending delays of one key the shortest counts.
+  // Adds the key after `delay`. If a key has several pending delays, the shortest counts.
   void AddAfter(const ObjectKey& key, Duration delay);
   // Adds the key after its backoff, or after `at_least` (a Retry-After) if that is longer.
   void AddRateLimited(const ObjectKey& key, Duration at_least = Duration::zero());

@@ -17,7 +17,7 @@
 namespace kube {
 
 struct HttpLimits {
-  // Of the whole header; a larger one is answered with 431.
+  // The limit for the whole header; a larger one is answered with 431.
   size_t header_bytes = 16 * 1024;
   // A larger body is answered with 413, without reading all of it.
   size_t body_bytes = 3 * 1024 * 1024;

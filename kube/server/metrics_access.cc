@@ -105,7 +105,7 @@ void MetricsAccess::Remember(const std::string& hash, const Verdict& verdict) {
     allowed_.Put(hash, now + options_.allowed_for);
     return;
   }
-  // After a failed review the token is as known as before.
+  // A failed review does not change whether the token is known.
   bool failed = verdict.status == 503;
   if (!failed) allowed_.Erase(hash);
   refused_.Put(hash, {verdict, now + (failed ? options_.failed_for : options_.refused_for)});

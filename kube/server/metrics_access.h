@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// MetricsAccess: who may read /metrics: users that may `get` this non-resource URL
+// MetricsAccess: which users may read /metrics: those that may `get` this non-resource URL
 // (token_review.h).
 //
 // Clients are untrusted. A verdict is remembered by the token's SHA-256, concurrent requests with
@@ -31,7 +31,7 @@ struct MetricsAccessOptions {
   size_t max_refused = 256;
   // Reviews of tokens that never had access.
   ReviewLimits unknown;
-  // For both reviews together.
+  // Timeout for both reviews together.
   std::chrono::milliseconds timeout{5'000};
 };
 
@@ -58,7 +58,7 @@ class MetricsAccess {
   Client& client_;
   Clock& clock_;
   MetricsAccessOptions options_;
-  // By the token's hash. An allowed token stays after its time, as one that is not unknown.
+  // By the token's hash. An expired entry stays and shows that the token was known.
   LruMap<TimePoint> allowed_;
   LruMap<Remembered> refused_;
   std::map<std::string, std::shared_ptr<Review>> in_flight_;

@@ -187,7 +187,7 @@ TEST_F(MetricsAccessTest, UnknownTokensCannotLoadTheApiServer) {
   EXPECT_EQ(api_.token_reviews_, 16) << "two a second";
   EXPECT_EQ(Check("Bearer newest"), 503);
 
-  // Nor keep a known token out, even when it has to be reviewed again.
+  // Unknown tokens do not keep a known token out, even when it has to be reviewed again.
   EXPECT_EQ(Check("Bearer good"), 200);
   clock_.Advance(60s);
   for (int i = 0; i < 1000; ++i) Check("Bearer later" + std::to_string(i));

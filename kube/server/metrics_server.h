@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MetricsServer: /metrics over TLS on --metrics-address, for clients that the API server allows to
 // read it (metrics_access.h). Without that flag it serves nothing, and the OpsServer serves
-// /metrics to everybody.
+// /metrics to every client.
 //
 //   auto metrics_server = MetricsServer::New(app.executor(), app.clock(), *client, metrics,
 //                                            MetricsServerOptionsFromFlags());
@@ -32,7 +32,8 @@ struct MetricsServerOptions {
 // --metrics-address and --metrics-cert-dir.
 MetricsServerOptions MetricsServerOptionsFromFlags();
 
-// `metrics` if everybody may read them on --health-address, nullptr if a MetricsServer serves them.
+// `metrics` if every client may read them on --health-address, nullptr if a MetricsServer serves
+// them.
 const Metrics* PublicMetrics(const Metrics& metrics);
 
 class MetricsServer {

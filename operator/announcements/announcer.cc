@@ -23,7 +23,7 @@ using watches::Announcement;
 
 namespace {
 
-// Another process may create or delete the Lease in between, and a tenant may do so all the time.
+// Another process may create or delete the Lease in between, and a tenant may do so in a loop.
 constexpr int kMaxAttempts = 5;
 // Namespaces whose last write is known.
 constexpr size_t kMaxWritten = 1024;

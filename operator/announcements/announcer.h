@@ -32,14 +32,14 @@ struct AnnouncerOptions {
   kube::meta::OwnerReference owner;
   // For one write with its retries. A caller waits for two writes at most.
   std::chrono::milliseconds timeout{2'000};
-  // How long the config is stored after its announcement, at least.
+  // The shortest time between the announcement of a config and its storage.
   std::chrono::milliseconds ahead = watches::kAnnouncedAhead;
 };
 
 class Announcer {
  public:
-  // All but `options` outlive this. The writes run in `tasks`: a cancelled caller ends none that
-  // others wait for. `failures` counts failed writes.
+  // All but `options` outlive this. The writes run in `tasks`: a cancelled caller does not end a
+  // write that others wait for. `failures` counts failed writes.
   Announcer(kube::Client& client, kube::Clock& clock, kube::TaskGroup& tasks,
             AnnouncerOptions options, kube::Counter& failures);
 
@@ -73,9 +73,9 @@ class Announcer {
   kube::TaskGroup& tasks_;
   AnnouncerOptions options_;
   kube::Counter& failures_;
-  // By namespace with a write in flight: the next write, nullptr if there is none.
+  // The next write of each namespace with a write in flight; nullptr if there is none.
   std::map<std::string, std::shared_ptr<Write>> next_;
-  // By namespace: when its Lease was last written.
+  // When the Lease of each namespace was last written.
   kube::LruMap<kube::TimePoint> written_;
 };
 

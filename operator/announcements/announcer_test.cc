@@ -44,7 +44,7 @@ class AnnouncerTest : public testing::Test {
   Result<> Announce(const api::PodPlacementConfig& config) {
     return kube::Run(io_, announcer_.Announce(config, clock_.Now() + 1h));
   }
-  // All at once; how many of them failed.
+  // Announces all at once. Returns: how many announcements failed.
   int AnnounceTogether(const std::vector<api::PodPlacementConfig>& configs) {
     size_t done = 0;
     int failed = 0;
@@ -117,7 +117,7 @@ TEST_F(AnnouncerTest, TheFirstAnnouncementOfANamespaceIsOneWrite) {
   EXPECT_THAT(Announced(), SizeIs(2));
 }
 
-// Who has read the announcements a moment before this one need not read them for the next pods.
+// A controller that has just read the announcements does not read them for the next pods.
 TEST_F(AnnouncerTest, AConfigIsStoredOnlySomeTimeAfterItsAnnouncement) {
   static_assert(watches::kAnnouncedAhead > watches::kAnnouncementsReused);
   Announcer announcer(api_, clock_, tasks_, {.owner = Owner()}, failures_);
@@ -137,8 +137,8 @@ TEST_F(AnnouncerTest, AConfigIsStoredOnlySomeTimeAfterItsAnnouncement) {
   EXPECT_THAT(*announced, IsOk());
 }
 
-// As a release that sets up many namespaces does. With the leader's Lease as the place these
-// refused each other.
+// A release that sets up many namespaces does this. One Lease for all would make these writes
+// conflict.
 TEST_F(AnnouncerTest, ManyAtOnceShareTheWritesOfTheirNamespace) {
   std::vector<api::PodPlacementConfig> configs;
   for (int i = 0; i < 200; ++i)

@@ -175,8 +175,8 @@ Async<> WriteSecret(kube::Client& client, Secret secret) {
   co_return Ok();
 }
 
-// The authority's Secret, with a new authority if one was due. `in_use`: the serving certificate,
-// "" for none; its authority stays in the bundle.
+// The authority's Secret, with a new authority if that was necessary. `in_use`: the serving
+// certificate, "" for none; its authority stays in the bundle.
 Async<Secret> EnsureAuthority(kube::Client& client, Clock& clock, const CertificateRequest& request,
                               std::string in_use) {
   Result<Secret> secret = co_await ReadSecret(client, request.authority, request);

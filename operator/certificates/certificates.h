@@ -3,14 +3,14 @@
 // webhook's certificate.
 //
 // The authority's key is in a Secret of the operator's namespace and never leaves it; the webhook's
-// namespace gets the serving certificate alone. So no tenant can sign for another one (I6). Both
-// are renewed well before they expire: a serving certificate after two thirds of its validity, an
-// authority in the last of its ten years.
+// namespace gets the serving certificate alone. So no tenant can sign certificates for another one
+// (I6). Both are renewed well before they expire: a serving certificate after two thirds of its
+// validity, an authority in the last of its ten years.
 //
 // A new authority signs nothing before the API server trusts it: first the returned bundle contains
 // it, and the serving certificate follows only when the webhook configurations are seen with that
-// bundle. The bundle keeps the previous authority, as the new certificate reaches the webhook with
-// a delay. An authority whose Secret was lost is replaced the same way: the certificate in use
+// bundle. The bundle keeps the previous authority, because the new certificate reaches the webhook
+// with a delay. An authority whose Secret was lost is replaced the same way: the certificate in use
 // stays trusted until a new one can be issued. A webhook without any serving certificate gets one
 // at once. Secrets and webhook configurations alone decide; there is no state in memory. Thread:
 // the client's.
@@ -40,14 +40,14 @@ inline constexpr std::chrono::seconds kAuthoritySettles{10};
 
 // A provider's certificate that ends so soon is not used any more.
 inline constexpr std::chrono::minutes kProvidedRenewal{10};
-// How long the authorities before a change stay trusted, also if nothing in use needs them:
-// kubelets bring a new certificate to the pods with a delay.
+// How long the authorities of before a change stay trusted, even if no certificate in use needs
+// them: kubelets bring a new certificate to the pods with a delay.
 inline constexpr std::chrono::hours kTrustedAfterChange{1};
 
 // The Secret with the authority of the cluster's operands, in the operator's namespace.
 inline constexpr std::string_view kClusterAuthorityName = "pod-placement-ca";
 
-// A certificate from somebody else (provider.h), with the authorities that clients have to trust.
+// A certificate of a provider (provider.h), with the authorities that clients have to trust.
 struct Provided {
   kube::KeyPair serving;
   std::string authorities_pem;
@@ -72,7 +72,7 @@ struct CertificateRequest {
   std::vector<std::string> dns_names;
   // Neither Secret is expected to exist: both are created without a read before.
   bool expect_none = false;
-  // Of a new serving certificate.
+  // Validity of a new serving certificate.
   std::chrono::seconds validity = kServingValidity;
   // On both Secrets, in addition to kManagedByLabel.
   std::map<std::string, std::string> labels;
@@ -97,9 +97,10 @@ struct IssuedCertificate {
   // The authorities that clients have to trust, for a caBundle.
   std::string ca_bundle_pem;
   kube::KeyPair serving;
-  // The serving certificate is that of the provider.
+  // The serving certificate is the provider's.
   bool provided = false;
-  // Another one is due, once the API server trusts it: publish the bundle, and call again soon.
+  // Another certificate follows once the API server trusts it: publish the bundle, and call again
+  // soon.
   bool pending = false;
   // The serving certificate has replaced another one.
   bool renewed = false;
@@ -111,8 +112,8 @@ std::string ShardAuthorityName(const std::string& ns);
 // How long before its end a serving certificate with this validity is renewed.
 inline std::chrono::seconds RenewalOf(std::chrono::seconds validity) { return validity / 3; }
 
-// At least how often to call EnsureCertificate(): some times between the renewal of a serving
-// certificate and its end.
+// The longest interval between calls of EnsureCertificate(): several calls fit between the renewal
+// of a serving certificate and its end.
 inline std::chrono::seconds CheckPeriodOf(std::chrono::seconds validity) {
   return RenewalOf(validity) / 4;
 }
@@ -121,8 +122,8 @@ inline std::chrono::seconds CheckPeriodOf(std::chrono::seconds validity) {
 // valid, the previous one. "" if EnsureCertificate() would replace the authority.
 std::string CaBundleOf(const kube::core::Secret& authority, kube::WallTime now);
 
-// Issues or renews the authority and the certificate of `request` where that is due. Errors: the
-// API server's; kConflict and kAlreadyExists if another operator was faster: call again.
+// Issues or renews the authority and the certificate of `request` when necessary. Errors: the API
+// server's; kConflict and kAlreadyExists if another operator was faster: call again.
 kube::Async<IssuedCertificate> EnsureCertificate(kube::Client& client, kube::Clock& clock,
                                                  CertificateRequest request);
 

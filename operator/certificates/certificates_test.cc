@@ -51,7 +51,7 @@ class CertificatesTest : public testing::Test {
     return found == secret->data().end() ? "none" : found->second;
   }
 
-  // Tells the API server to trust `bundle_pem`.
+  // Makes the API server trust `bundle_pem`.
   void Configure(const std::string& bundle_pem) {
     kube::Json webhook = {{"name", "w"},
                           {"clientConfig", {{"caBundle", kube::Base64Encode(bundle_pem)}}}};
@@ -126,7 +126,7 @@ TEST_F(CertificatesTest, TwoAuthoritiesAreTrustedWhileOneFollowsTheOther) {
   EXPECT_NE(new_authority, first.ca_bundle_pem);
   EXPECT_EQ(second.ca_bundle_pem, new_authority + first.ca_bundle_pem);
   EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), new_authority));
-  // Once the old one has ended, it is trusted no more.
+  // An expired authority is no longer trusted.
   clock_.Advance(kAuthorityRenewal);
   EXPECT_EQ(Ensure().ca_bundle_pem, new_authority);
 }
@@ -139,7 +139,7 @@ TEST_F(CertificatesTest, ALostAuthorityIsReplacedTogetherWithItsCertificate) {
   EXPECT_TRUE(kube::SignedBy(Data(kServing, "tls.crt"), second.ca_bundle_pem));
 }
 
-// The webhook of pods: what it serves is trusted all along, or its pods come without a gate.
+// The webhook of pods: if its certificate were not trusted at some moment, pods would get no gate.
 TEST_F(CertificatesTest, ANewAuthoritySignsNothingBeforeItIsTrusted) {
   for (bool is_lost : {false, true}) {
     SCOPED_TRACE(is_lost ? "lost" : "old");
@@ -190,7 +190,7 @@ TEST_F(CertificatesTest, PublishesTheAuthoritiesForOtherClients) {
   IssuedCertificate issued = Ensure();
   EXPECT_EQ(Data(kServing, "ca.crt"), "none");
 
-  // Of a certificate that an earlier version issued, which stays.
+  // The authorities of a certificate that an earlier version issued. The certificate stays.
   publish_ = true;
   EXPECT_EQ(Ensure().serving.certificate_pem, issued.serving.certificate_pem);
   EXPECT_EQ(Data(kServing, "tls.crt"), issued.serving.certificate_pem);

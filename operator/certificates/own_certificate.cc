@@ -76,7 +76,7 @@ Async<> OwnCertificate::Refresh() {
       .publish_authorities = true,
   };
   if (!served_.certificate_pem.empty()) request.served = served_;
-  // Reading it may need this replica's webhook, so a failure keeps what is known.
+  // Reading it may need this replica's webhook, so a failed read keeps the known value.
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   auto config = co_await kube::Get<api::ClusterPodPlacementConfig>(client_, key);
   if (config) certificates_ = config->spec.certificates;

@@ -2,8 +2,8 @@
 // OwnCertificate: the certificate of the operator's own webhooks, copied from its Secret into the
 // files that the server reads. Every replica has one; the first replica creates the Secret. The API
 // server trusts a new authority before the Secret holds a certificate of it (certificates.h), so
-// all replicas can follow the Secret. Each replica looks at the ClusterPodPlacementConfig for
-// another provider of the certificate. Thread: the client's.
+// all replicas can follow the Secret. Each replica reads from the ClusterPodPlacementConfig which
+// provider issues the certificate. Thread: the client's.
 #pragma once
 
 #include <optional>
@@ -25,11 +25,11 @@ class OwnCertificate {
   OwnCertificate(kube::Client& client, kube::Clock& clock, std::string ns, std::string directory,
                  std::chrono::seconds validity = kServingValidity);
 
-  // Issues or renews the certificate if that is due, and writes the files if they differ.
+  // Issues or renews the certificate if necessary, and writes the files if they differ.
   // Errors: the API server's; kInternal if a file cannot be written.
   kube::Async<> Refresh();
-  // Calls Refresh() every 20 s, or some times between the renewal and the end of a certificate of
-  // shorter validity, until cancelled; errors are logged.
+  // Calls Refresh() every 20 s, or several times between the renewal and the end of a certificate
+  // of shorter validity, until cancelled; errors are logged.
   boost::asio::awaitable<void> Run();
 
   std::string certificate_file() const { return directory_ + "/tls.crt"; }
@@ -45,7 +45,7 @@ class OwnCertificate {
   std::string ns_;
   std::string directory_;
   std::chrono::seconds validity_;
-  // As of the last look at the ClusterPodPlacementConfig.
+  // As the ClusterPodPlacementConfig was last read.
   std::optional<api::Certificates> certificates_;
   std::string ca_bundle_pem_;
   kube::Notifier new_bundle_;

@@ -29,7 +29,7 @@ using namespace std::chrono_literals;
 const kube::ObjectKey kAuthority{"ops", "multiarch-tuning-operator-ca"};
 const kube::ObjectKey kServing{"ops", std::string(api::kOperatorServiceName)};
 
-// Replicas of the operator, and the two objects that tell the API server whom to trust.
+// Replicas of the operator, and the two objects with the authorities that the API server trusts.
 class OwnCertificateTest : public testing::Test {
  protected:
   OwnCertificateTest() {
@@ -74,8 +74,8 @@ class OwnCertificateTest : public testing::Test {
     }
     return false;
   }
-  // Lets both replicas look at the certificate, each in its time, and the leader publish; checks
-  // the trust all along. `a_` leads.
+  // Both replicas refresh the certificate at their intervals, and the leader publishes. Checks at
+  // each step that the served certificate is trusted. `a_` leads.
   void Settle() {
     for (int minute = 0; minute < 3; ++minute) {
       for (OwnCertificate* replica : {&b_, &a_}) {
@@ -152,7 +152,7 @@ TEST_F(OwnCertificateTest, ALostCertificateIsIssuedAtOnceByItsAuthority) {
   EXPECT_TRUE(Trusted(a_));
 }
 
-// The shortest validity: all of it would pass between two looks after 20 s each.
+// The shortest validity: it would pass between two refreshes at intervals of 20 s.
 TEST_F(OwnCertificateTest, AShortValidityIsLookedAtMoreOften) {
   OwnCertificate brief(api_, clock_, "ops", testing::TempDir() + "/own-brief", 60s);
   api_.Delete<Secret>(kServing);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Certificates of a provider: what is served is trusted all along, whatever the provider does.
+// Certificates of a provider: the served certificate is always trusted, whatever the provider does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ const ObjectKey kServing{"ops", "web-hook"};
 const std::string kName = "web-hook.ops.svc";
 
 // A webhook whose pods get a new certificate two minutes late, and a reconciler that publishes the
-// authorities after each look at the certificate.
+// authorities each time that it has read the certificate.
 class ProvidedCertificatesTest : public testing::Test {
  protected:
   ProvidedCertificatesTest() { Settle(); }

@@ -197,7 +197,7 @@ Async<> CertificateProvider::WithdrawFromCertManager(std::string_view service,
                                                      const std::string& log) {
   kube::ObjectKey key{options_.ns, ProvidedSecretName(kCertManager, service)};
   Result<> removed = co_await store_.Remove(kCertManagerCertificates, key, log);
-  // Without the right there may be none; the teardown must not wait for it.
+  // Without the permission there may be none; the teardown must not wait for it.
   if (!removed && !FailedWith(removed, kube::Code::kPermissionDenied)) co_return removed.error();
   LOG_IF(WARNING, !removed) << log << " " << removed.error();
   co_return co_await store_.Remove(kube::kSecrets, std::move(key), log);

@@ -44,7 +44,7 @@ bool ByProvider(const std::optional<api::Certificates>& certificates);
 // The Secret in which `provider` keeps the certificate of a Service; not the one that is mounted.
 std::string ProvidedSecretName(std::string_view provider, std::string_view service);
 
-// What cert-manager is asked for: a certificate for all names of a Service.
+// The request to cert-manager: a certificate for all names of a Service.
 kube::Json CertManagerCertificate(const api::Certificates& certificates, std::string_view service,
                                   const OperandOptions& options);
 

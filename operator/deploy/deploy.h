@@ -14,11 +14,12 @@
 namespace operator_ {
 
 struct DeployOptions {
-  // Until all Deployments are rolled out.
+  // Timeout until all Deployments are rolled out.
   std::chrono::seconds timeout{180};
 };
 
-// Deletes Services of another operator that have the names of ours, then does deploy::Install().
+// Deletes Services of another operator that have the names of this operator's, then does
+// deploy::Install().
 kube::Async<> Deploy(kube::Client& client, kube::Clock& clock,
                      std::vector<kube::Unstructured> objects, DeployOptions options);
 

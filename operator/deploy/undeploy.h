@@ -14,7 +14,7 @@
 namespace operator_ {
 
 struct UndeployOptions {
-  // Until all objects are deleted.
+  // Timeout until all objects are deleted.
   std::chrono::seconds timeout{180};
 };
 

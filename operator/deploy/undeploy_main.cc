@@ -13,7 +13,7 @@ kube::Async<> Undeploy(kube::Client& client, kube::Clock& clock,
 }  // namespace
 
 int main(int argc, char** argv) {
-  // All components: nobody has to remember which ones were deployed.
+  // All components, so users need not remember which ones were deployed.
   operator_::DeployTool tool{.name = "undeploy",
                              .summary = "Removes the operator and all objects that it created.",
                              .action = Undeploy,

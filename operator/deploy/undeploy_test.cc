@@ -35,10 +35,10 @@ class UndeployTest : public testing::Test {
     Json webhook = {{"metadata", {{"name", "pod-placement"}}}};
     webhook["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "multiarch-tuning-operator";
     api_.CreateJson(kube::kMutatingWebhookConfigurations, webhook);
-    // Of rules.
+    // The policy of rules.
     api_.CreateJson(kube::kValidatingAdmissionPolicies, webhook);
     api_.CreateJson(kube::kValidatingAdmissionPolicyBindings, webhook);
-    // Of the gating by policy.
+    // A policy that gates pods.
     api_.CreateJson(kube::kMutatingAdmissionPolicies, webhook);
     api_.CreateJson(kube::kMutatingAdmissionPolicyBindings, webhook);
   }

@@ -55,7 +55,7 @@ GatingReconciler::GatingReconciler(kube::Client& client, kube::Clock& clock, Ope
 
 Async<> GatingReconciler::Begin() {
   Result<PoliciesServed> served = co_await LookForPolicies(client_);
-  // Without the right there are none that this operator could have written.
+  // Without the permission, there are none that this operator could have written.
   if (!served && !IsRefusal(served.error())) co_return served.error();
   if (!served || *served != PoliciesServed::kInUse) co_return Ok();
   co_return co_await store_.WatchGatingPolicies();
@@ -100,7 +100,8 @@ Async<Outcome> GatingReconciler::Reconcile(kube::Request request) {
 
 Async<bool> GatingReconciler::Probe(const std::string& log) {
   if (nonce_.empty()) nonce_ = StoredNonce();
-  // Another nonce only when the last one is answered, or many requests would delay all proofs.
+  // A new nonce follows only on the answer to the last one; otherwise many requests would delay all
+  // proofs.
   bool next = asked_ > begun_ && (proven_ == begun_ || support_ == GatingSupport::kNotInForce);
   if (nonce_.empty() || next) {
     begun_ = std::max(begun_ + 1, asked_);

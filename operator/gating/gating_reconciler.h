@@ -31,7 +31,7 @@ struct GatingTiming {
   std::chrono::milliseconds poll{500};
   // How long an API server may take to apply the probe before it counts as one that does not.
   std::chrono::milliseconds give_up{30'000};
-  // Between two looks at an API server that does not, and at one that does.
+  // The intervals of checks of an API server that does not apply policies, and of one that does.
   std::chrono::milliseconds recheck{60'000};
   std::chrono::milliseconds check{300'000};
 };
@@ -69,10 +69,10 @@ class GatingReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
  private:
-  // Makes the proof that is due. Returns: whether the API server applies the probe.
+  // Makes the next proof. Returns: whether the API server applies the probe.
   kube::Async<bool> Probe(const std::string& log);
   kube::Async<kube::Outcome> RemoveProbe(const std::string& log);
-  // The nonce of the probe that the cluster has; "" if it has none.
+  // The nonce of the stored probe; "" if there is none.
   std::string StoredNonce() const;
   // `nonce_` was answered.
   void Prove();

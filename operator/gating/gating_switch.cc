@@ -20,7 +20,7 @@ Duration Left(TimePoint since, TimePoint now) { return since + kGatingSettles - 
 
 GatingAction WriteIf(bool wanted) { return wanted ? GatingAction::kWrite : GatingAction::kNone; }
 
-// Removes what `since` allows to remove, else keeps it as it is to be.
+// Removes what `since` allows to remove, else applies it.
 GatingAction RemoveAfter(const std::optional<TimePoint>& since, TimePoint now, GatingPlan& plan) {
   plan.switching = true;
   if (!since) return GatingAction::kWrite;
@@ -30,7 +30,7 @@ GatingAction RemoveAfter(const std::optional<TimePoint>& since, TimePoint now, G
   return GatingAction::kWrite;
 }
 
-// What is there stays until it is known what the API server supports.
+// Existing objects stay until it is known what the API server supports.
 GatingPlan Keep(const GatingFacts& facts) {
   return {.policies = WriteIf(facts.policies),
           .configuration = WriteIf(facts.configuration),

@@ -18,7 +18,7 @@
 
 namespace operator_ {
 
-// API servers see a change within a moment of each other, and what shows it shows it for one.
+// API servers see a change with small delays between each other, and a proof is about one of them.
 inline constexpr std::chrono::seconds kGatingSettles{10};
 
 struct GatingFacts {
@@ -35,7 +35,7 @@ struct GatingFacts {
   // is now wanted was. It need not be the present version: versions change with the configurations
   // of tenants, who must not delay a switch.
   bool policies_proven = false;
-  // One that is wanted is not stored.
+  // A wanted policy is not stored.
   bool policies_missing = false;
 };
 
@@ -46,7 +46,7 @@ struct GatingPlan {
   GatingAction configuration = GatingAction::kNone;
   // The webhook itself: Deployment, Service, certificate and so on.
   GatingAction webhook = GatingAction::kNone;
-  // Policies are what is to gate the pods.
+  // Policies, not webhooks, gate the pods.
   bool by_policy = false;
   // Objects of the other mechanism are left.
   bool switching = false;

@@ -63,7 +63,7 @@ TEST_P(GatingSwitchTest, TakesTheSteps) {
     bool gates = (step.facts.policies && plan.policies != kRemove) ||
                  (step.facts.configuration && plan.configuration != kRemove);
     EXPECT_EQ(gates, step.facts.policies || step.facts.configuration) << step.name;
-    // Nor does the API server call a webhook that is removed.
+    // The API server does not call a webhook that is removed.
     EXPECT_FALSE(step.facts.configuration && plan.webhook == kRemove) << step.name;
     bool old_is_left =
         plan.by_policy ? step.facts.configuration || step.facts.webhook : step.facts.policies;

@@ -27,7 +27,7 @@ struct GatingObjects {
   std::string scope;
   // spec.gating is Policy.
   bool by_policy = false;
-  // The policies as they are to be, and those that the cluster has.
+  // The desired policies, and those that the cluster has.
   DesiredObjects policies;
   std::vector<ObjectId> stored_policies;  // in the order of removal
   ObjectId configuration;
@@ -41,7 +41,7 @@ std::vector<ObjectId> OfWebhook(const DesiredObjects& objects, std::string_view 
 
 class ScopeGating {
  public:
-  // What is due now. Sets what `health` says about policies and the switch.
+  // Returns: the actions for now. Sets what `health` says about policies and the switch.
   GatingPlan Plan(const GatingObjects& objects, const OperandStore& store,
                   const GatingReconciler& gating, kube::TimePoint now, OperandHealth& health);
   // Writes or removes the policies, and removes the configuration and the webhook, as `plan` says.

@@ -11,8 +11,8 @@ namespace {
 
 using kube::Json;
 
-// A Deployment that every admission policy accepts. It has no label of the operator's objects, as
-// it is none.
+// A Deployment that every admission policy accepts. It has no label of the operator's objects,
+// because it is not one of them.
 Json ProbeDeployment(const DryRunProbe& probe, const OperandOptions& options) {
   const Json labels = {{std::string(probe.label), probe.label_value}};
   Json container = {{"name", "probe"},

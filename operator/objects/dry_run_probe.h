@@ -13,12 +13,12 @@
 namespace operator_ {
 
 struct DryRunProbe {
-  // Of the Deployment.
+  // The name of the Deployment.
   std::string name;
   // Selects the Deployment.
   std::string_view label;
   std::string label_value;
-  // What admission is to add.
+  // The annotation that admission is to add.
   std::string_view annotation;
 };
 

@@ -96,7 +96,7 @@ Json LocalGateSpec(const std::string& entry) {
   std::string before = "variables.gated && has(object.metadata.annotations) && " + key +
                        " in object.metadata.annotations ? object.metadata.annotations[" + key +
                        "] : ''";
-  // Nor is anything added to a list that is full.
+  // A full list stays as it is.
   size_t full = placement::kMaxLocalConfigsSize - 1 - entry.size();
   std::string listed = "size(bytes(variables.before)) > " + std::to_string(full) + " || " +
                        Quoted(entry) + " in variables.before.split(',')";
@@ -171,7 +171,7 @@ DesiredObjects ShardGatingPolicies(const std::string& ns,
   auto add = [&](const api::PodPlacementConfig& config, const api::CelRule* rule) {
     const std::string& name = config.metadata().name();
     std::string entry = rule == nullptr ? name : name + "/" + rule->name;
-    // It becomes a part of an expression.
+    // The entry becomes a part of an expression.
     if (!placement::ParseLocalConfig(entry)) return;
     Json spec = LocalGateSpec(entry);
     if (rule != nullptr) spec["matchConditions"].push_back(RuleCondition(rule->expression));

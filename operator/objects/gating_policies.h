@@ -4,9 +4,9 @@
 // webhook/gate_patch.h sets; e2e/flows/gating_policies.cc has one table of pods for both. What
 // differs:
 // - The API server evaluates policies before it calls any mutating webhook, and in no certain
-// order.
-//   They do not see what webhooks of others add to the pod (what a PodPlacementConfig misses by it,
-//   the cluster's controller finds later, I4), and the entries of `local-configs` have no order.
+//   order. They do not see what webhooks of others add to the pod (what a PodPlacementConfig misses
+//   because of that, the cluster controller finds later, I4), and the entries of `local-configs`
+//   have no order.
 // - Selectors see the pod as the user sent it, without the labels of the gates.
 //
 // A policy has the rules and the expressions, its binding the selectors: the API server parses

@@ -85,7 +85,7 @@ void ExpectPairs(const DesiredObjects& objects) {
     }
     EXPECT_EQ(binding.body["spec"]["policyName"], NameOf(policy));
     const Json& spec = policy.body["spec"];
-    // A pod is created, whatever goes wrong.
+    // A failure never blocks the creation of a pod.
     EXPECT_EQ(spec["failurePolicy"], "Ignore");
     EXPECT_EQ(spec["reinvocationPolicy"], "Never");
     EXPECT_EQ(spec["mutations"].size(), 1u);
@@ -222,7 +222,7 @@ TEST(ShardGatingPoliciesTest, NamesAreUniqueAndWithinTheApisLimit) {
   }
   EXPECT_EQ(objects.size(), 8u);
   EXPECT_EQ(names.size(), 4u);
-  // Of another namespace.
+  // A policy of another namespace.
   EXPECT_FALSE(names.contains(NameOf(ShardGatingPolicies("shop", {&a}, {}, kOptions)[0])));
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A short hash of content, to tell versions apart; not for secrecy or authenticity.
+// A short hash of content that distinguishes versions; not for secrecy or authenticity.
 #pragma once
 
 #include <cstdint>

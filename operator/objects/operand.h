@@ -16,7 +16,7 @@ namespace operator_ {
 // The folder of tls.crt and tls.key in a webhook's container.
 inline constexpr std::string_view kCertificateDirectory = "/etc/webhook/certs";
 
-// The same for an operand that has its certificate for its metrics alone.
+// The same folder for an operand that needs a certificate only for its metrics.
 inline constexpr std::string_view kMetricsCertificateDirectory = "/etc/metrics/certs";
 // The ConfigMap with the settings of all operands of a namespace, which change without a restart;
 // its folder in their containers, and its key.
@@ -37,8 +37,8 @@ struct Operand {
   std::string image;
   std::vector<std::string> args;
   int replicas = 1;
-  // Serves admission on port 9443 with the certificate of Secret `name`. It makes no API calls for
-  // that, unless it `watches`.
+  // Serves admission on port 9443 with the certificate of Secret `name`. It calls the API only if
+  // it `watches`.
   bool webhook = false;
   // A webhook that watches objects of the API: it knows its pod's name, and may connect to any
   // address.

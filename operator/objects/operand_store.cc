@@ -50,7 +50,7 @@ bool IsGatingPolicy(std::string_view plural) {
                      [&](const Resource& resource) { return resource.plural == plural; });
 }
 
-// Of a trimmed object.
+// The kContentVersion of a trimmed object.
 std::string VersionOf(const Json& object) { return kube::StringAt(object, kContentVersion); }
 
 }  // namespace
@@ -70,7 +70,7 @@ void OperandStore::AddInformer(const Resource& resource) {
   kube::InformerOptions<Unstructured> options;
   options.label_selector = std::string(kManagedBySelector);
   options.resource = resource;
-  // There is one, and the operator has no permission for others.
+  // There is only one, and the operator has no permission for others.
   if (resource.kind == kube::kValidatingWebhookConfigurations.kind) {
     options.field_selector = "metadata.name=" + std::string(kValidatingWebhookConfigurationName);
   }

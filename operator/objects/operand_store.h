@@ -63,7 +63,7 @@ class OperandStore {
 
  private:
   using Informer = kube::Informer<kube::Unstructured>;
-  // An object that was as desired at a time, where the watch does not tell that: its kind is not
+  // An object that was as desired at a time, where the watch does not show that: its kind is not
   // watched, or the API server rewrote what was applied, so that the hashes differ.
   struct Applied {
     // The kOwnedHash (trim.h) of the desired object.
@@ -83,13 +83,13 @@ class OperandStore {
   kube::Client& client_;
   kube::Clock& clock_;
   Listener listener_;
-  // By plural.
+  // The informers by plural.
   std::map<std::string, std::unique_ptr<Informer>, std::less<>> informers_;
-  // By shard namespace: plural and name.
+  // The objects of each shard namespace: plural and name.
   std::map<std::string, std::set<std::pair<std::string_view, std::string>>> gating_policies_;
   kube::TaskGroup* tasks_ = nullptr;
   bool watches_gating_policies_ = false;
-  // By plural and key.
+  // By plural and key of the object.
   std::map<std::pair<std::string, kube::ObjectKey>, Applied> applied_;
 };
 

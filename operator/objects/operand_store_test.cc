@@ -83,7 +83,7 @@ TEST_F(OperandStoreTest, AnObjectThatIsNotWantedIsRemovedOnce) {
   EXPECT_EQ(api_.CountCalls("DELETE"), 1);
 }
 
-// No annotation on the object can prevent this: its namespace's owner may write all of it.
+// An annotation on the object cannot prevent this: the owner of its namespace may write all of it.
 TEST_F(OperandStoreTest, AChangeDuringAnEarlierTermIsMended) {
   Ensure(Role("get"));
   Stop();
@@ -159,7 +159,7 @@ TEST_F(OperandStoreTest, AManualChangeIsMended) {
   }
 }
 
-// What others add stays theirs, and is no reason to write.
+// Fields of other managers stay, and cause no write.
 TEST_F(OperandStoreTest, AFieldOfAnotherManagerStays) {
   Ensure(Deployment());
   Json object = *api_.GetJson(kube::kDeployments, {"ns", "d"});

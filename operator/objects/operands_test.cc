@@ -94,7 +94,7 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
   EXPECT_EQ(resources, (std::set<std::string>{"pods", "podplacementconfigs", "events", "leases"}));
 }
 
-// A namespace's owner gives no program the right to review tokens.
+// The owner of a namespace cannot give a program the right to review tokens.
 TEST(ShardObjectsTest, MetricsOfAShardArePlain) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     if (object.resource.kind != kube::kDeployments.kind) continue;

@@ -11,7 +11,7 @@
 
 namespace operator_ {
 
-// Of the serving certificate of a webhook, unless a flag sets it.
+// Validity of the serving certificate of a webhook, unless a flag sets it.
 inline constexpr std::chrono::hours kServingValidity{90 * 24};
 
 struct OperandOptions {
@@ -25,7 +25,7 @@ struct OperandOptions {
   std::string controller_image;
   // GOARCH names of the architectures that these images run on.
   std::vector<std::string> architectures;
-  // Of the certificates of all webhooks.
+  // Validity of the certificates of all webhooks.
   std::chrono::seconds certificate_validity = kServingValidity;
   // Names of pull secrets for them; each namespace with a shard needs a Secret of that name.
   std::vector<std::string> image_pull_secrets;
@@ -36,7 +36,7 @@ struct OperandOptions {
   // The operator's proxy environment, HTTP_PROXY and so on, for the operand that calls registries.
   std::vector<std::pair<std::string, std::string>> proxy_environment;
 
-  // Files and folders of the nodes that the cluster's controller reads, by the controller's flag:
+  // Files and folders of the nodes that the cluster controller reads, by the controller's flag:
   // {"registries-conf", "/etc/..."}. None by default, as the `restricted` Pod Security Standard
   // forbids such mounts.
   std::vector<std::pair<std::string, std::string>> node_files;

@@ -2,8 +2,8 @@
 // OwnedFields: the part of a stored object that a field manager has applied. An object whose part
 // equals the desired object needs no write. Pure.
 //
-// Which fields a manager owns is in metadata.managedFields; it can be forged, the values cannot:
-// whoever changes a value or the list of owned fields makes the part differ. Fields that others
+// Which fields a manager owns is in metadata.managedFields; a client can forge it, but not the
+// values: changing a value or the list of owned fields makes the part differ. Fields that others
 // added do not count, as in server-side apply.
 // Source: Kubernetes "Server-Side Apply", FieldsV1 of structured-merge-diff 4.
 #pragma once
@@ -15,7 +15,7 @@
 namespace operator_ {
 
 // The fields of `object` that `manager` owns by server-side apply, without apiVersion, kind, name
-// and namespace, which nobody owns. Empty if the manager owns none.
+// and namespace, which no manager owns. Empty if the manager owns none.
 kube::Json OwnedFields(const kube::Json& object, std::string_view manager);
 
 // What OwnedFields() returns once `desired` has been applied, provided that the API server neither

@@ -79,7 +79,7 @@ TEST(OwnedFieldsTest, DifferWhenAFieldIsNoLongerDesired) {
   EXPECT_NE(OwnedFields(Stored(), kManager), FieldsToOwn(desired));
 }
 
-// As many as an object of 1.5 MB can have; compared one by one, they would take minutes.
+// As many as an object of 1.5 MB can have. Comparing them one by one would take minutes.
 TEST(OwnedFieldsTest, ManyElementsAndPathsAreNoProblem) {
   Json object, fields;
   for (int i = 0; i < 30'000; ++i) {

@@ -15,7 +15,7 @@ using kube::Json;
 
 // The time that the API server (1.36) needs to walk a list grows with the square of its size: 0.4 s
 // for 10,000 items, 5 s for 40,000, which a pod can have. So nothing is found in a longer list, and
-// its pod is gated: whoever removes the gate looks again.
+// its pod is gated: the controller that removes the gate checks again.
 constexpr size_t kMaxWalked = 32;
 
 const std::string kOwners = "object.metadata.ownerReferences";

@@ -19,8 +19,8 @@ Json Validation(std::string expression, std::string_view message) {
   return {{"expression", std::move(expression)}, {"message", std::string(message)}};
 }
 
-// A validation that fails is an answer. An expression that fails for the pod is none, and does not
-// keep the API server from the next ones.
+// A validation that fails is an answer. An expression that fails for the pod is no answer, and the
+// API server still evaluates the next ones.
 void AddValidations(const api::PodPlacementConfig& config, const LeftOutRulesOf& left_out,
                     Json& validations) {
   std::string other = "request.options.fieldManager != '" + api::QuestionOf(config) + "'";

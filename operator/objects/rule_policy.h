@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// RulePolicy: what answers the question which rules match a pod (api/rule_question.h): for each
+// RulePolicy: answers the question which rules match a pod (api/rule_question.h): for each
 // namespace with rules a ValidatingAdmissionPolicy and its binding, both with the name of the
 // shard's webhook configuration. It sees only questions, and only warns, so it refuses no write.
 #pragma once

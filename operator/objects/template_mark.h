@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // TemplateMark: which pod template the operator applied to a Deployment, and what that replaced.
 // It is an annotation of the Deployment, as the operator does not keep whole Deployments in memory.
-// The owner of the namespace may change it, which changes when this one shard is upgraded.
+// The owner of the namespace may change it, which only affects when this shard is upgraded.
 #pragma once
 
 #include <optional>
@@ -21,7 +21,7 @@ struct TemplateMark {
     kRunning,
   };
 
-  // Of spec.template.
+  // The hash of spec.template.
   std::string hash;
   Replaced replaced = Replaced::kNothing;
 

@@ -20,7 +20,8 @@ std::string HashOfJson(const Json& content) {
   return HashOf(content.dump(-1, ' ', false, Json::error_handler_t::replace));
 }
 
-// Of labels, annotations, owners and finalizers, without the Deployment controller's annotations.
+// The hash of labels, annotations, owners and finalizers, without the Deployment controller's
+// annotations.
 std::string MetadataHash(const Json& metadata) {
   constexpr std::string_view kOfDeploymentController = "deployment.kubernetes.io/";
   Json content = Json::object();

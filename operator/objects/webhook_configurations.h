@@ -37,7 +37,7 @@ bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
 // There the pod needs the cluster gate although a shard sets the preferences: the API server calls
 // configurations in the order of their names, this one ("pod-placement-mutating-...") before the
 // shard's ("pod-placement-shard-..."), when it is not known yet whether the shard's webhook
-// answers. If that does not answer, the cluster's controller sets the preferences (I4); else the
+// answers. If that does not answer, the cluster controller sets the preferences (I4); else the
 // shard drops its gate first (I1). A namespace is in `preferring_namespaces` from its first
 // PodPlacementConfig on, whether its shard runs or not.
 kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
@@ -48,8 +48,8 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
 // For each of `configs` that is in force (api::InForce), one entry if its plugin prefers an
 // architecture, and one for each rule that is not in `left_out`, for the pods that the rule
 // matches; the API server calls them in that order. A config whose plugin is disabled, or whose
-// spec is invalid, has no entry: its pods would wait without need. Nor has one with other plugins
-// alone, which the cluster's controller applies.
+// spec is invalid, has no entry: its pods would wait without need. A config with only other plugins
+// has no entry either: the cluster controller applies them.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const std::vector<const api::PodPlacementConfig*>& configs,
                                      const LeftOutRulesOf& left_out,
@@ -57,14 +57,14 @@ kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const OperandOptions& options);
 
 // The name of the entry of PodPlacementConfig ns/name, or of its rule: a DNS name, at most 253
-// characters. Of all entries of a namespace, no two have the same one.
+// characters. All entries of a namespace have different names.
 std::string ShardWebhookEntryName(const std::string& ns, const std::string& name,
                                   const std::string& rule = "");
 
 // A kind of a feature (feature.h) whose creations and updates the operator validates. Allowed ones
 // have no side effects.
 struct ValidatedKind {
-  // Of the webhook.
+  // The name of the webhook.
   std::string_view name;
   std::string_view path;
   kube::Resource resource;
@@ -72,7 +72,7 @@ struct ValidatedKind {
 
 // Validation by the operator of its two kinds and of `more`. Deletions are not validated, except
 // that of the ClusterPodPlacementConfig, so the deletion of a namespace never waits for an operator
-// that does not run. Nor are the operator's own writes.
+// that does not run. The operator's own writes are not validated either.
 kube::Json ValidatingWebhookConfiguration(const std::vector<ValidatedKind>& more,
                                           const std::string& ca_bundle_pem,
                                           const OperandOptions& options);

@@ -55,7 +55,7 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
 TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
   api::PodPlacementConfig off = Config("off", 1, nullptr, /*enabled=*/false);
   api::PodPlacementConfig broken = Config("broken", 999);
-  // The cluster's controller reads these itself.
+  // The cluster controller reads these itself.
   api::PodPlacementConfig tolerates = Config("tolerates", 2);
   tolerates.spec.plugins =
       api::Plugins{.architecture_tolerations = api::ArchitectureTolerations{.enabled = true}};

@@ -10,10 +10,10 @@
 
 namespace operator_ {
 
-// Of one config, by their index in spec.celRules.
+// The left-out rules of one config, by their index in spec.celRules.
 using LeftOutRules = std::map<size_t, api::FieldError>;
 
-// Of the configs of one namespace that have such rules, by their names.
+// The configs of one namespace that have such rules, by their names.
 using LeftOutRulesOf = std::map<std::string, LeftOutRules>;
 
 inline bool IsLeftOut(const LeftOutRulesOf& left_out, const std::string& config, size_t rule) {

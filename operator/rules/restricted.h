@@ -3,7 +3,7 @@
 //
 // An API server offers more variables than `object`, whose values differ between the creation of a
 // pod and a later question (api/rule_question.h). They are hidden by variables of the same names,
-// so that an expression with one of them does not compile, or is about a constant.
+// so that an expression with one of them does not compile, or reads a constant.
 #pragma once
 
 #include <string>

@@ -124,7 +124,7 @@ Async<LeftOutRules> CheckRules(kube::Client& client, std::vector<api::CelRule> r
     if (!refused) co_return accepted.error().Prefix("check the expressions of rules");
     left_out = std::move(*refused);
   }
-  // A variable of its own, which a variable `authorizer` does not hide.
+  // `authorizer.requestResource` is its own variable, which a variable `authorizer` does not hide.
   for (size_t i = 0; i < rules.size(); ++i) {
     if (rules[i].expression.find("requestResource") != std::string::npos)
       left_out.try_emplace(i, api::FieldError{FieldOf(i), kOtherVariables});

@@ -23,7 +23,7 @@ namespace operator_ {
 // The rules of a namespace that are applied. With as many configs as can be in force, and
 // expressions of any size, the webhook configuration stays below etcd's limit of 1.5 MiB.
 inline constexpr size_t kMaxNamespaceRules = 128;
-// What is said of more rules; `field`: of the config.
+// The error for more rules; `field`: the field of the config.
 api::FieldError TooManyRules(std::string field);
 
 // The rules that cannot be used, with what the API server says. One call, of at most three seconds;
@@ -35,8 +35,8 @@ class RuleChecks {
  public:
   explicit RuleChecks(kube::Client& client) : client_(client) {}
 
-  // `in_force`: the configs of `ns` in the order in which they are applied. Left out are also the
-  // rules beyond kMaxNamespaceRules. Never runs twice at once for one namespace. Errors: as
+  // `in_force`: the configs of `ns` in the order in which they are applied. The rules beyond
+  // kMaxNamespaceRules are left out as well. Never runs twice at once for one namespace. Errors: as
   // CheckRules().
   kube::Async<LeftOutRulesOf> LeftOut(const std::string& ns,
                                       const api::PodPlacementConfigs& in_force);

@@ -18,8 +18,8 @@ struct ClusterView {
   std::optional<Problem> named_objects;
   // Why webhooks gate the pods although spec.gating is Policy.
   std::optional<Problem> gating;
-  // How the provider of certificates does, if there is one: with a reason, and a message unless its
-  // certificates are in use.
+  // The state of the provider of certificates, if there is one: with a reason, and a message unless
+  // its certificates are in use.
   std::optional<Problem> certificates;
   // The shards; nullopt keeps the condition as it is.
   std::optional<UpgradeProgress> upgrade;

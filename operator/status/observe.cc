@@ -23,7 +23,7 @@ Async<std::optional<Problem>> PodProblem(kube::Client& client, std::string ns, s
   kube::ListOptions options{.ns = std::move(ns)};
   options.label_selector =
       std::string(kManagedBySelector) + "," + std::string(kNameLabel) + "=" + name;
-  // Anybody may set these labels: one pod at a time is in memory, and no more are read than an
+  // Any user may set these labels: one pod at a time is in memory, and no more are read than an
   // operand's Deployment has.
   options.limit = kPage;
   kube::ListPages pages(client, kube::kPods, std::move(options), /*protobuf=*/false);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the operands of a scope (a namespace's shard, or the cluster's) are, as the cluster shows it.
+// The state of the operands of a scope (a namespace's shard, or the cluster's), as the cluster
+// shows it.
 #pragma once
 
 #include <optional>
@@ -23,7 +24,7 @@ struct OperandNames {
 // The Deployment ns/deployment, from the store.
 Rollout RolloutIn(const OperandStore& store, const std::string& ns, std::string_view deployment);
 
-// From the store; without `problem`, and what is about policies.
+// From the store; without `problem` and the members about policies.
 OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 
 // Sets `health.problem`: to the error in `applied` if there is one, else to the reason why the

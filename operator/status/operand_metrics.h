@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// OperandMetrics: which operands are not available, and how far the upgrade of the shards is, as
-// metrics of the operator that leads. An operand without pods has no metrics of its own.
+// OperandMetrics: metrics of the leading operator about operands that are not available and about
+// the upgrade of the shards. An operand without pods has no metrics of its own.
 #pragma once
 
 #include <functional>

@@ -30,7 +30,7 @@ struct Rollout {
   // From the Deployment's conditions: replicas that cannot be created (quota), a rollout that does
   // not end.
   std::optional<Problem> problem;
-  // It is that pods cannot be created.
+  // The problem is that pods cannot be created.
   bool cannot_create = false;
 };
 
@@ -42,7 +42,7 @@ struct OperandHealth {
   bool webhook_configured = false;
   // The same for the policies that gate pods.
   bool policies_configured = false;
-  // Policies are what is to gate the pods: the webhook is not needed.
+  // Policies gate the pods: the webhook is not needed.
   bool by_policy = false;
   // What gated the pods before is being removed, or will be.
   bool switching = false;
@@ -68,9 +68,9 @@ Rollout RolloutOf(const kube::Json* deployment);
 // that crashes, no node to run on. Pods that are being deleted don't count.
 std::optional<Problem> ProblemOfPods(const std::vector<kube::Unstructured>& pods);
 
-// An error of the API server that the user has to know: a quota, a refused object, a webhook of
-// somebody that fails, a missing permission. nullopt for errors that pass by themselves, such as
-// conflicts and an API server that is not reachable: they do not belong into a status.
+// An error of the API server that the user has to know: a quota, a refused object, a failing
+// webhook of another product, a missing permission. nullopt for errors that pass by themselves,
+// such as conflicts and an API server that is not reachable: they do not belong in a status.
 std::optional<Problem> ProblemOf(const kube::Error& error);
 
 // The problem of the pods if there is one, as it causes that of their Deployment. A pod that could

@@ -19,7 +19,7 @@ inline constexpr std::string_view kShardRecovered = "ShardRecovered";
 inline constexpr std::string_view kShardUpgraded = "ShardUpgraded";
 inline constexpr std::string_view kShardTeardown = "ShardTeardown";
 inline constexpr std::string_view kShardRemoved = "ShardRemoved";
-// Of the ClusterPodPlacementConfig.
+// The reasons of events of the ClusterPodPlacementConfig.
 inline constexpr std::string_view kOperandsAvailable = "OperandsAvailable";
 inline constexpr std::string_view kOperandsDegraded = "OperandsDegraded";
 inline constexpr std::string_view kOperandsRecovered = "OperandsRecovered";
@@ -28,7 +28,7 @@ inline constexpr std::string_view kShardUpgradeBegun = "ShardUpgradeBegun";
 inline constexpr std::string_view kShardUpgradeStopped = "ShardUpgradeStopped";
 inline constexpr std::string_view kShardUpgradeResumed = "ShardUpgradeResumed";
 inline constexpr std::string_view kShardUpgradeFinished = "ShardUpgradeFinished";
-// Of both.
+// A reason of events of both kinds.
 inline constexpr std::string_view kCertificateRenewed = "CertificateRenewed";
 
 struct StatusEvent {

@@ -40,7 +40,7 @@ TEST(UpgradeProgressTest, TellsWhatStopsIt) {
   EXPECT_EQ(Tell(progress).find("web"), std::string::npos);
 }
 
-// They are told, but the owner of a namespace cannot keep the condition False.
+// The failures are reported, but the owner of a namespace cannot keep the condition False.
 TEST(UpgradeProgressTest, TellsFailuresThatStopNothing) {
   UpgradeProgress progress{
       .shards = 50, .outdated = 36, .rolling_out = 2, .refused = 1, .cluster_current = true};

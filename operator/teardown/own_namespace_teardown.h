@@ -11,12 +11,11 @@
 // The content of a namespace is deleted in no order, some seconds after the namespace was marked
 // for deletion. All permissions, tokens and controllers exist until then. In that time the webhook
 // configurations and the policies that gate pods are deleted, the controllers get a moment to drain
-// their pods, the remaining pods
-// are ungated as they are, and the ClusterPodPlacementConfig loses the finalizers that the operator
-// can no longer handle. All other objects of the operator are owned by the Namespace and deleted
-// with it (objects/metadata.h). Every replica does this; steps that another replica has done are
-// skipped. A refused write blocks no other step, and a client that keeps creating gated pods delays
-// the end by a bounded time. Thread: the client's.
+// their pods, the remaining pods are ungated as they are, and the ClusterPodPlacementConfig loses
+// the finalizers that the operator can no longer handle. All other objects of the operator are
+// owned by the Namespace and deleted with it (objects/metadata.h). Every replica does this; steps
+// that another replica has done are skipped. A refused write blocks no other step, and a client
+// that keeps creating gated pods delays the end by a bounded time. Thread: the client's.
 #pragma once
 
 #include <chrono>

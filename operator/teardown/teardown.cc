@@ -104,7 +104,7 @@ Async<> Teardown::StopGating(const TeardownScope& scope) {
   }
   Begin(scope.ns);
   State& state = running_[scope.ns];
-  // One that was written a moment before the teardown, and was seen a moment later.
+  // An object that was written just before the teardown and seen just after it began.
   if (!begins && removed.size() > state.removed.size()) state.since = clock_.Now();
   state.removed = std::move(removed);
   co_return Ok();

@@ -95,13 +95,13 @@ class Teardown {
   struct State {
     // When what gates pods was deleted.
     kube::TimePoint since;
-    // Which of it was: plural and name.
+    // The deleted objects: plural and name.
     std::set<std::pair<std::string_view, std::string>> removed;
     // The current round over the pods, the gates that it removes, and the last complete round.
     UngateRound round;
     ChooseGates choose;
     UngateRound last;
-    // Complete rounds that removed gates from all gated pods.
+    // The number of complete rounds that removed gates from all gated pods.
     int attempts = 0;
     std::string waits_for;
   };
@@ -113,7 +113,8 @@ class Teardown {
   kube::Async<bool> UngatePods(const TeardownScope& scope, State& state);
   // Logs the pods that the last round left gated, and records events for the first of them.
   void ReportGatedPods(const TeardownScope& scope, const State& state);
-  // An object that cannot be deleted does not keep the others. Errors: the last of them.
+  // An object that cannot be deleted does not prevent the deletion of the others. Errors: the last
+  // one.
   kube::Async<> RemoveObjects(const TeardownScope& scope);
 
   kube::Client& client_;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ungate: removes gates from pods when a shard or the cluster's controller cannot.
+// Ungate: removes gates from pods when a shard or the cluster controller cannot.
 //
 //   UngateRound round;                        // kept from one call to the next
 //   Result<bool> complete = co_await UngateStep(client, clock, ns, choose, round, log);
@@ -27,11 +27,11 @@ namespace operator_ {
 struct UngateRound {
   // Pods for which ChooseGates returned a list.
   size_t gated = 0;
-  // Of these, the pods that keep their gates for now, as ChooseGates named none.
+  // The gated pods that keep their gates for now, because ChooseGates named none.
   size_t kept = 0;
-  // Of these, the pods whose chosen gates are removed.
+  // The gated pods whose chosen gates are removed.
   size_t ungated = 0;
-  // Of these, the pods that could not be written; the first of them, and the last error.
+  // The gated pods that could not be written; the first of them, and the last error.
   size_t failed = 0;
   std::vector<kube::core::ObjectReference> failed_pods;
   std::optional<kube::Error> error;

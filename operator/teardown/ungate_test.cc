@@ -21,7 +21,7 @@ using kube::core::Pod;
 const std::string kLocal(api::kLocalGate);
 const std::string kCluster(api::kClusterGate);
 
-// Of every pod that has `gate`: these gates, or none for now.
+// Chooses these gates, or none for now, of every pod that has `gate`.
 ChooseGates Choose(const std::string& gate, std::vector<std::string> gates) {
   return [gate, gates](const Pod& pod) -> std::optional<std::vector<std::string>> {
     if (!placement::HasGate(pod, gate)) return std::nullopt;

@@ -269,9 +269,9 @@ class Harness {
   // How far the clock of the Deployment controller is ahead of the operator's.
   std::chrono::minutes controller_manager_ahead{0};
   kube::FakeApiServer api{clock};
-  // By which the operators that are started from now on call `api`.
+  // The client with which operators that are started from now on call `api`.
   kube::Client* client = &api;
-  // Of the operators that are started from now on.
+  // UpgradeOptions::at_a_time of operators that are started from now on.
   int shard_upgrades = 4;
   Features features;
 

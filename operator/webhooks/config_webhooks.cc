@@ -30,7 +30,7 @@ using kube::Result;
 // The API server waits ten seconds for an answer. An announcement that begins within this time ends
 // half a second before that.
 constexpr std::chrono::seconds kAnnounceWithin{5};
-// For the question what a user may do.
+// Timeout of the question what a user may do.
 constexpr std::chrono::seconds kAskWithin{2};
 
 template <class T>
@@ -109,8 +109,8 @@ bool AddsRules(const PodPlacementConfig& config, const std::vector<api::CelRule>
       });
 }
 
-// Whether the user of `request` may add rules: an expression can cost the API server seconds of
-// CPU for each pod, so not everybody who may write configs may do it.
+// Whether the user of `request` may add rules: an expression can cost the API server seconds of CPU
+// for each pod, so not every user who may write configs may add one.
 Async<bool> MayUseRules(kube::Client& client, AdmissionRequest request) {
   Result<Json> user = kube::ParseJson(request.user_json);
   if (!user) co_return user.error().Prefix("userInfo");

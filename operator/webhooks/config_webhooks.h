@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // ConfigWebhooks: validates creation, update and deletion of the operator's two kinds, and converts
-// the ClusterPodPlacementConfig between its versions. What is refused is in api/validation.h; about
-// expressions, the API server is asked (rules/rule_check.h). The objects that are needed are read
-// live, two requests for each new PodPlacementConfig: such writes are rare, and with a cache two
-// creates in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. A
+// the ClusterPodPlacementConfig between its versions. api/validation.h says what is refused; the
+// API server checks expressions (rules/rule_check.h). The objects that are needed are read live,
+// two requests for each new PodPlacementConfig: such writes are rare, and with a cache two creates
+// in a row could both pass, or one after the deletion of the ClusterPodPlacementConfig. A
 // PodPlacementConfig that may be stored is announced first (announcements/announcer.h); a failed
 // announcement refuses no write. Thread: the client's.
 #pragma once
@@ -23,8 +23,8 @@
 
 namespace operator_ {
 
-// Who adds a rule (api/cel_rule.h) needs the verb `use` for this resource of api::kGroup, of which
-// there are no objects. The ClusterRole has that right; nobody has it unless it is bound.
+// Adding a rule (api/cel_rule.h) requires the verb `use` for this resource of api::kGroup, which
+// has no objects. The ClusterRole has that permission; users have it only through a binding.
 inline constexpr std::string_view kCelRulesResource = "celrules";
 inline constexpr std::string_view kCelRulesClusterRole = "podplacementconfigs-celrules";
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // OwnWebhooksReconciler: registers the operator's own webhooks at the API server: the validating
 // webhook configuration, and the conversion in the CRD of the ClusterPodPlacementConfig. There is
-// one request, {"", "webhooks"}. Both objects are watched and mended at once, as writes of both
-// kinds fail without them.
+// one request, {"", "webhooks"}. Both objects are watched and restored at once, because writes of
+// both kinds fail without them.
 #pragma once
 
 #include <functional>

@@ -64,7 +64,7 @@ bool IsReady(const kube::Unstructured& policy) {
   });
 }
 
-// Of all replicas of the policy webhook.
+// The cost of all replicas of the policy webhook.
 struct WebhookCost {
   std::chrono::nanoseconds cpu{};
   long largest_rss_kb = 0;
@@ -139,7 +139,7 @@ class Benchmark {
     return Ok();
   }
 
-  // Of `ns`, or of all namespaces.
+  // Waits for the policies of `ns`, or of all namespaces.
   Result<> AwaitReady(const std::string& ns, int count) {
     for (auto deadline = cluster_.clock().Now() + std::chrono::seconds(FLAGS_timeout);;) {
       auto listed = cluster_.Run(kube::ListObjects(

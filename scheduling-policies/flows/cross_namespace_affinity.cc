@@ -124,7 +124,7 @@ class CrossNamespaceAffinityFlow : public PolicyFlow {
             }};
   }
 
-  // With these configurations of admission plugins, until TearDown().
+  // Restarts the API server with these configurations of admission plugins, until TearDown().
   Result<> RestartApiServer(const std::map<std::string, Json>& admission) {
     restarted_ = true;
     ControlPlane& plane = TheProcessCluster().control_plane();

@@ -107,7 +107,7 @@ TEST_F(PolicyValidationFlow, ARefusalNamesTheField) {
       << refused.output;
   EXPECT_NE(refused.output.find("spec.nodeSelector"), std::string::npos) << refused.output;
 
-  // Nor can a policy become wrong; its metadata may change.
+  // An update cannot make a policy wrong; its metadata may change.
   Finished applied = Apply(kPodSchedulingPolicies, "good", R"({"nodeSelector": {"a": "v"}})");
   EXPECT_EQ(applied.status, 0) << applied.output;
   Flow(scene(), "a good policy")

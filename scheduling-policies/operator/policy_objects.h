@@ -25,7 +25,8 @@ bool PolicyObjectsLeft(const OperandStore& store, const OperandOptions& options)
 
 struct PolicyConfiguration {
   kube::Json object;
-  // Of its entries, without that of the probe (configuration_probe.h), whose path has it.
+  // The hash of its entries, without the entry of the probe (configuration_probe.h), whose path has
+  // the hash.
   std::string hash;
 };
 

@@ -119,7 +119,7 @@ PolicyConfiguration Configuration(const PolicyCoverage& coverage,
   return PolicyWebhookConfiguration(coverage, plugin, "CA", kOptions);
 }
 
-// By the first part of the name.
+// The entries by the first part of their names.
 std::map<std::string, Json> EntriesOf(const PolicyConfiguration& configuration) {
   std::map<std::string, Json> entries;
   for (const Json& webhook : configuration.object["webhooks"]) {

@@ -61,7 +61,7 @@ PolicyReconciler::PolicyReconciler(kube::Client& client, kube::Clock& clock, Ope
 
 Async<Outcome> PolicyReconciler::Reconcile(kube::Request request) {
   std::optional<api::SchedulingPolicies> plugin = plugin_();
-  // Until the policies are known, what runs stays.
+  // Until the policies are known, running operands stay.
   if (plugin && !policies_.synced()) co_return Outcome::Done();
 
   PolicyServing serving{.enabled = plugin.has_value()};
@@ -100,7 +100,8 @@ Async<Outcome> PolicyReconciler::Serve(api::SchedulingPolicies plugin, PolicySer
   if (!caused) co_return caused.error();
 
   bool configured = store_.Get(kube::kMutatingWebhookConfigurations, kConfiguration).has_value();
-  // Deleted by somebody else, or never applied. One that was just applied is not in the store yet.
+  // The configuration was deleted by another client, or never applied. One that was just applied is
+  // not in the store yet.
   if (!configured && (configuration_seen_ || applied_hash_.empty())) Forget();
   configuration_seen_ = configured;
   if (rollout.available || configured) {
@@ -168,7 +169,7 @@ Async<> PolicyReconciler::Probe(const std::string& log) {
   if (proven_hash_ == applied_hash_) co_return Ok();
   std::string hash = applied_hash_;
   Result<bool> used = co_await IsConfigured(client_, hash, options_);
-  // Another webhook or policy refuses it: the policies wait, everything else goes on.
+  // Another webhook or policy refuses it: the policies wait, everything else continues.
   std::string error = used ? "" : used.error().ToString();
   bool refused = !used && IsRefusal(used.error());
   LOG_IF(WARNING, refused && error != probe_error_) << log << " " << error;
@@ -259,7 +260,7 @@ Async<Outcome> PolicyReconciler::Remove(const std::string& log) {
     if (removed && on_removed_) on_removed_();
     co_return Outcome::Done();
   }
-  // The watch is about to tell that the objects are gone.
+  // The watch will show shortly that the objects are gone.
   if (removal_ && std::exchange(removal_->done, false)) co_return Outcome::After(timing_.recheck);
   if (!removal_) {
     Result<> removed =
@@ -340,7 +341,7 @@ Async<bool> PolicyReconciler::WriteStatusOf(ObjectKey policy, const PolicyServin
   const kube::Resource& resource = ResourceOfPolicy(policy);
   Result<> written = co_await PatchStatus(client_, resource, policy, std::move(json));
   if (!written && !IsRefusal(written.error())) co_return written.error();
-  // A refused one is due again at its next change.
+  // A refused status is written again at the next change of its policy.
   LOG_IF(WARNING, !written) << log << " " << written.error();
   co_return true;
 }

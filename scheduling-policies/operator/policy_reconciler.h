@@ -39,8 +39,8 @@
 namespace operator_ {
 
 struct PolicyTiming {
-  // Between two looks at replicas and configuration while policies wait: the first, and the longest
-  // after a quarter of the time that they have waited for.
+  // The delays between checks of replicas and configuration while policies wait: the first one, and
+  // the longest; a delay is a quarter of the time that they have waited.
   std::chrono::milliseconds propagation{200};
   std::chrono::milliseconds slow_propagation{5'000};
   // Between two changes of the webhook configuration.
@@ -86,10 +86,10 @@ class PolicyReconciler final : public kube::Reconciler {
   kube::Async<kube::Outcome> Serve(api::SchedulingPolicies plugin, PolicyServing& serving,
                                    const std::string& log);
   kube::Async<> EnsureCertificate(const std::string& log);
-  // Applies the configuration, unless it has changed a moment ago.
+  // Applies the configuration, unless it has just changed.
   kube::Async<> Configure(const api::SchedulingPolicies& plugin, const std::string& log);
   kube::Async<> Probe(const std::string& log);
-  // Reads the replicas where that is due, and sets policies in force.
+  // Reads the replicas if necessary, and sets policies in force.
   kube::Async<> Acknowledge(const Rollout& rollout, const std::string& log);
   bool Covers(const kube::ObjectKey& policy, const PolicyStore::Entry& entry) const;
   kube::Async<> FindCause(const Rollout& rollout, PolicyServing& serving);
@@ -117,7 +117,7 @@ class PolicyReconciler final : public kube::Reconciler {
   std::function<void()> on_removed_;
   Replicas replicas_;
 
-  // Of the last check.
+  // The CA bundle of the last check.
   std::string ca_bundle_pem_;
   bool certificate_pending_ = false;
   kube::TimePoint certificate_checked_;

@@ -171,7 +171,7 @@ TEST_F(PolicyReconcilerTest, AClusterPolicyHasAnEntryOfItsOwn) {
   EXPECT_TRUE(h_.Await([&] { return Webhooks() == 2; }));
 }
 
-// Somebody who creates and deletes policies in a loop.
+// A user creates and deletes policies in a loop.
 TEST_F(PolicyReconcilerTest, ATenantChangesTheConfigurationNowAndThenOnly) {
   ASSERT_TRUE(h_.BringUpPolicies());
   int before = h_.api.CountCalls("PATCH /apis/admissionregistration.k8s.io/v1/mutating");

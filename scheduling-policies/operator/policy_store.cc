@@ -23,13 +23,13 @@ using kube::Unstructured;
 using policy::SchedulingPolicy;
 using policy::Scope;
 
-// Of a trimmed policy.
+// A field of a trimmed policy.
 constexpr char kProblems[] = "problems";
 constexpr char kSelects[] = "selects";
 constexpr char kSelector[] = "selector";
 constexpr char kBytes[] = "bytes";
 
-// Of a condition's message: an author gets the first problems.
+// The size of a condition's message: an author gets the first problems.
 constexpr size_t kMaxProblems = 1024;
 
 std::string Shortened(const std::string& text) {
@@ -92,7 +92,7 @@ boost::asio::awaitable<void> PolicyStore::AwaitSync() {
   if (synced) Changed();
 }
 
-// A policy may be large; what decides about it is found out once for each of its versions.
+// A policy may be large, so it is validated once for each of its versions.
 void PolicyStore::Trim(Scope scope, Unstructured& object) {
   Json kept = {{"metadata", Json::object()}};
   for (const char* name :
@@ -172,8 +172,8 @@ void PolicyStore::Decide(const ObjectKey& policy, const Unstructured& object, bo
     std::optional<api::Condition> ready = ReadyOf(object);
     entry.in_force =
         ready && ready->status == "True" && ready->observed_generation == entry.generation;
-    // There is room for it now, but its own version does not tell since when: the next one does,
-    // with which the operator writes the status.
+    // There is room for it now, but its own version does not show since when. The next version
+    // does: the operator writes the status with it.
     if (WasTooLarge(ready)) entry.version = kNobody;
   }
   if (!entry.in_force) waiting_.insert(policy);

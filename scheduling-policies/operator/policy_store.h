@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// PolicyStore: the policies of both kinds, from watches; of each only what the operator needs: not
-// its criteria. CRDs that are missing delay nobody: the watches wait for them.
+// PolicyStore: the policies of both kinds, from watches, with only what the operator needs: without
+// their criteria. Missing CRDs delay no other work: the watches wait for them.
 //
 // A policy waits until it is in force, and its status is due after each of its changes. The work of
-// both is bounded by what changed, and dues are taken from one namespace after the other, so the
+// both is bounded by what changed, and due statuses are written round-robin by namespace, so the
 // policies of one tenant do not delay those of others. Thread: the client's.
 #pragma once
 
@@ -39,17 +39,17 @@ class PolicyStore {
   struct Entry {
     std::string uid;
     int64_t generation = 0;
-    // Who has seen the policies up to this resourceVersion applies the policy: that with which this
-    // generation was first seen, or with which there is room for it again.
+    // A replica that has seen the policies up to this resourceVersion applies the policy. It is the
+    // version with which this generation was first seen, or with which there is room for it again.
     uint64_t version = 0;
-    // Of changes(), when that was.
+    // changes() at that moment.
     uint64_t change = 0;
     bool reserved = false;    // in a namespace in which nothing is changed
     bool too_large = false;   // with the others: it is left out (scheduling-policies/budget.h)
     bool can_select = false;  // if it is neither
     bool selects = false;
     bool in_force = false;
-    // Of a cluster policy that can select a pod: as in PolicyTargets.
+    // The selector of a cluster policy that can select a pod: as in PolicyTargets.
     std::string selector;
   };
 
@@ -65,7 +65,7 @@ class PolicyStore {
 
   // The policies that can select a pod.
   const PolicyTargets& targets() const { return targets_; }
-  // Those that are not in force.
+  // The policies that are not in force.
   const std::set<kube::ObjectKey>& waiting() const { return waiting_; }
   // nullptr if there is no such policy.
   const Entry* Find(const kube::ObjectKey& policy) const;
@@ -80,7 +80,7 @@ class PolicyStore {
   // Every status is due.
   void SetAllDue();
   void SetDue(const kube::ObjectKey& policy) { due_[policy.ns].insert(policy.name); }
-  // Takes a policy whose status is due: of another namespace than the last one, if there is one.
+  // Takes a policy whose status is due, if possible of another namespace than the last one.
   std::optional<kube::ObjectKey> TakeDue();
   bool any_due() const { return !due_.empty(); }
 

@@ -37,7 +37,7 @@ class Replicas {
  private:
   struct Replica {
     policy::SeenVersions seen;
-    // Of the Lease, and when it was first read with that.
+    // The resourceVersion of the Lease, and when it was first read with it.
     std::string resource_version;
     kube::TimePoint renewed;
   };

@@ -128,7 +128,7 @@ class Chooser {
   const char* One(std::initializer_list<const char*> words) {
     return *(words.begin() + Below(words.size()));
   }
-  // In one of two.
+  // True with a probability of one half.
   bool Coin() { return Below(2) == 0; }
 
  private:

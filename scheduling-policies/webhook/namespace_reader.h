@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // NamespaceReader: the labels of a namespace from the API server, for one that the watch does not
 // have yet. Concurrent calls for a namespace share one GET; time and number of the GETs are
-// bounded, because a user who may create namespaces decides how many are needed.
+// bounded, because users who may create namespaces determine how many are needed.
 #pragma once
 
 #include <chrono>
@@ -17,7 +17,7 @@ namespace policy {
 
 // A call that joins waits for the GET before its own too: both fit into the 3 s of the API server.
 inline constexpr std::chrono::milliseconds kNamespaceReadTimeout{1'000};
-// Of different namespaces at a time.
+// GETs of different namespaces at a time.
 inline constexpr size_t kMaxNamespaceReads = 16;
 
 class NamespaceReader {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PolicyReplica: a watch of policies whose state the operator knows by a Lease. While it is in
+// PolicyReplica: a watch of policies whose state the operator reads from a Lease. While it is in
 // force, it has every policy that the operator has called Ready.
 #pragma once
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// PolicyReview: an AdmissionReview as far as policies need it: the fields that decide about a
+// PolicyReview: the parts of an AdmissionReview that policies need: the fields that identify a
 // target, the labels of the pod, and the fields of the pod spec that are merged.
 //
 // simdjson parses the review, and only these fields are copied: most of an object, such as its
@@ -34,7 +34,7 @@ struct PolicyReview {
 
 class PolicyReviewReader {
  public:
-  // `whole_templates`: an UPDATE has the whole pod templates, to tell whether they differ.
+  // `whole_templates`: an UPDATE has the whole pod templates, to compare them.
   explicit PolicyReviewReader(bool whole_templates = false);
   ~PolicyReviewReader();
 

@@ -31,7 +31,7 @@ using kube::meta::ObjectMeta;
 constexpr kube::Duration kStopWithin = 5s;
 constexpr kube::BackoffOptions kReadRetry{.base = 100ms, .cap = 5s};
 
-// Of a trimmed policy: its BudgetBytes().
+// A field of a trimmed policy: its BudgetBytes().
 constexpr char kBytes[] = "bytes";
 
 // What is applied of a policy: most bytes of a stored object are managed fields and status.
@@ -61,7 +61,7 @@ kube::InformerOptions<Unstructured> PolicyOptions(Scope scope) {
   options.resource =
       scope == Scope::kCluster ? kClusterPodSchedulingPolicies : kPodSchedulingPolicies;
   if (scope == Scope::kNamespace) {
-    // In the order in which they arrive: this bounds the memory, and decides nothing.
+    // Filled in the order in which policies arrive: this bounds the memory, and decides nothing.
     options.budget = {
         .object = kPolicyBytes, .one_namespace = kNamespaceBytes, .total = kTotalBytes};
     options.stub = PolicyStub;
@@ -264,7 +264,7 @@ kube::asio::awaitable<void> PolicyWatch::ReadMissing() {
       Result<> added = co_await watches_->missing_added.Wait();
       if (!added) co_return;
     }
-    // In turns: one that cannot be read delays no other.
+    // Policies take turns: one that cannot be read delays no other.
     auto next = missing.upper_bound(key);
     key = next == missing.end() ? missing.begin()->first : next->first;
     // A list of one object needs no further permission.

@@ -242,7 +242,7 @@ class FullNamespaceTest : public PolicyWatchTest {
       clock_.Advance(1s);
     }
   }
-  // Those of a list that decides what fits.
+  // Requests of a list that decides what fits.
   static constexpr char kOne[] = "fieldSelector";
 };
 

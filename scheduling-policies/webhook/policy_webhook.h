@@ -21,7 +21,7 @@
 namespace policy {
 
 struct PolicyWebhookOptions {
-  // Of the operator and its operands, in which nothing is changed.
+  // The namespace of the operator and its operands, in which nothing is changed.
   std::string operator_namespace;
   // See TargetOptions.
   bool only_changed_templates = false;

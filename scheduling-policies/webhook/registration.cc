@@ -17,7 +17,7 @@ using kube::Json;
 using kube::Result;
 using kube::coordination::Lease;
 
-// Of each write: several attempts fit between the time of a renewal and kReplicaAnswersFor.
+// Timeout of each write: several attempts fit between the time of a renewal and kReplicaAnswersFor.
 constexpr std::chrono::milliseconds kTimeout = 2s;
 constexpr kube::BackoffOptions kRetry{.base = 250ms, .cap = 5s};
 

@@ -34,7 +34,7 @@ inline constexpr std::chrono::milliseconds kReplicaWritesEvery{100};
 
 struct RegistrationOptions {
   std::string ns;
-  // Of the Lease and of the pod.
+  // The name of the Lease and of the pod.
   std::string name;
   std::function<SeenVersions()> seen;
   // Called when the Lease is new to this process. The operator may have called policies Ready

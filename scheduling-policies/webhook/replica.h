@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A replica of the policy webhook tells the operator by a Lease which policies it applies.
+// A replica of the policy webhook reports in a Lease to the operator which policies it applies.
 //
 // The Lease is in the operator's namespace and has the name of the replica's pod. The operator
 // calls a policy Ready when the Lease of every replica has at least its resourceVersion: no replica

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// Of the messages for one text; the first says most.
+	// The largest number of messages for one text; the first says most.
 	maxIssues = 3
 	// Programs that are kept; a program of a short expression needs about 20 KB.
 	maxPrograms = 256
@@ -92,7 +92,7 @@ type cachedProgram struct {
 // The programs that were used last.
 type programCache struct {
 	byKey map[programKey]*list.Element
-	// Of cachedProgram, the last used one first.
+	// A list of cachedProgram, the last used one first.
 	order *list.List
 }
 

@@ -18,7 +18,7 @@ const (
 	clusterVariable = "managedCluster"
 	scoresFunction  = "scores"
 	parseFunction   = "parseJSON"
-	// cel-go looks at the time limit once in so many steps of a macro.
+	// cel-go checks the time limit once in this number of steps of a macro.
 	stepsPerTimeCheck = 16
 )
 

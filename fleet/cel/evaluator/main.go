@@ -19,7 +19,7 @@ const (
 	// The collector runs more often above this. A soft limit.
 	softMemoryBytes = 24 << 20
 	// Above this the process ends: an expression can make values of any size in one step, and
-	// cel-go counts the cost of a step only afterwards. Of private writable memory.
+	// cel-go counts the cost of a step only afterwards. The limit is for private writable memory.
 	hardMemoryBytes = 256 << 20
 	// Percent of the live memory by which the heap may grow before the next collection.
 	heapGrowth = 50

@@ -26,7 +26,7 @@ type evaluate struct {
 	Selectors      [][]string `json:"selectors"`
 	ExpressionCost uint64     `json:"expressionCost"`
 	SelectorCost   uint64     `json:"selectorCost"`
-	// Of CPU time, for a selector.
+	// CPU time for a selector.
 	Milliseconds int64 `json:"milliseconds"`
 }
 
@@ -48,7 +48,7 @@ type verdict struct {
 	Match bool `json:"match,omitempty"`
 	// Why the selector has no result.
 	Error string `json:"error,omitempty"`
-	// Of CPU time.
+	// CPU time.
 	Microseconds int64 `json:"microseconds,omitempty"`
 }
 

@@ -36,11 +36,11 @@ class DemoFleet {
   struct Options {
     // The folder with the programs of a control plane.
     std::string assets;
-    // For data and logs; must exist.
+    // The folder for data and logs; must exist.
     std::string folder;
     // The names of the members.
     std::vector<std::string> members;
-    // Of each Await(). For a busy machine; most take a few seconds.
+    // Timeout for each Await(), enough for a busy machine; most take a few seconds.
     std::chrono::seconds timeout{180};
   };
 
@@ -53,7 +53,8 @@ class DemoFleet {
   // Starts an API server for the hub and for each member, and waits until they are ready and serve
   // the CRDs.
   kube::Result<> StartControlPlanes();
-  // With cluster-admin rights on its API server, as the owner of the membership.
+  // Starts the hub's program with cluster-admin rights on its API server, as the owner of the
+  // membership.
   kube::Result<> StartHub();
   // The agent authenticates on the hub with a token of its ServiceAccount there, which the hub must
   // have created.
@@ -70,7 +71,7 @@ class DemoFleet {
   // Waits for SIGINT or SIGTERM. Errors: kUnavailable if a program has ended.
   kube::Result<> AwaitSignal();
 
-  // A line of its own, and one with the time.
+  // Prints a title line, and a line with the time.
   void Title(const std::string& text) { out_ << "\n== " << text << std::endl; }
   void Say(const std::string& where, const std::string& text);
 

@@ -45,7 +45,7 @@ TEST(FleetDemoTest, EveryStepIsSeen) {
   EXPECT_THAT(demo.rollout_order(), ElementsAre("east", "west"));
   EXPECT_EQ(demo.most_in_progress(), 1u);
 
-  // By the hub, which owns the membership.
+  // The hub, which owns the membership, creates these sets.
   for (const char* name : {"east", "west"}) {
     const std::string member = name;
     EXPECT_THAT(out.str(),

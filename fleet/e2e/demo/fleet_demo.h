@@ -53,12 +53,14 @@ class FleetDemo {
 
   // Starts its agent when the hub has given it access; does not wait for the agent.
   kube::Result<> JoinMember(const std::string& member);
-  // Until the condition of its ManagedCluster is True, which means that the member `meaning`.
+  // Waits until the condition of the member's ManagedCluster is True, which means that the member
+  // `meaning`.
   kube::Result<> AwaitTrue(const std::string& member, std::string_view condition,
                            const std::string& meaning);
   kube::Result<> AwaitScore(const std::string& member, int64_t score);
   kube::Result<> AwaitSelected(const std::string& placement, std::vector<std::string> clusters);
-  // These clusters and no other have the objects of the FleetPodPlacement, and each succeeded.
+  // Waits until exactly these clusters have the objects of the FleetPodPlacement, and each
+  // succeeded.
   kube::Result<> AwaitRolledOut(const std::string& rollout, std::vector<std::string> clusters);
   kube::Result<> AwaitConfigs(const std::string& member, std::vector<std::string> names);
   // Whether each cluster that has the objects of the FleetPodPlacement has succeeded with them.

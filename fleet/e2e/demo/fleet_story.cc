@@ -42,7 +42,7 @@ std::string LabelAt(const Json& object, std::string_view label) {
   return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// What is told is the Placement: which clusters it selects, and their scores.
+// Of a Placement, the demo prints which clusters it selects, and their scores.
 bool IsOfPlacement(const kube::Resource& resource) {
   return resource.plural == fleet::kPlacementDecisions.plural || resource.plural == kEvents.plural;
 }
@@ -152,7 +152,7 @@ Texts FactsOf(const kube::Resource& resource, const Json& object) {
 }  // namespace
 
 Texts FleetSteps(const kube::Resource& resource, const Json& before, const Json& after) {
-  // Of a Placement, only what it selects is told.
+  // For a Placement, the demo prints only what it selects.
   const bool exists = !IsOfPlacement(resource);
   std::string subject = SubjectOf(resource, after.is_null() ? before : after) + ": ";
   Texts steps;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // OperatorStandIn: reports the configs of a member as Available, a moment after they were created,
-// as the operator does when its operands run. The members of the demo run no pods, and so no
+// as the operator does when its operands run. The members of the demo run no pods, and therefore no
 // operator.
 #pragma once
 
@@ -27,7 +27,8 @@ class OperatorStandIn {
   OperatorStandIn(kube::Client& client, kube::Executor executor)
       : client_(client), tasks_(std::move(executor)) {}
 
-  // For each state of an object of the member; other kinds than the two configs are ignored.
+  // To be called for each state of an object of the member; kinds other than the two configs are
+  // ignored.
   void OnObject(const kube::Resource& resource, const kube::Json& object);
 
   kube::Async<> Stop() { return tasks_.Stop(kube::RealClock(), std::chrono::seconds(5)); }

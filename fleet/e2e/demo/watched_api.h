@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // WatchedApi: one API server, the newest state of what is followed there, and blocking calls.
 //
-// The event loop runs only inside of Run() and of whoever runs `io`: between them, events wait.
+// The event loop runs only inside of Run() and while another caller runs `io`; otherwise events
+// wait.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -23,7 +24,7 @@ namespace e2e {
 
 class WatchedApi {
  public:
-  // For each event, in order: `before` is null for a new object, `after` for one that was deleted.
+  // Called for each event, in order: `before` is null for a new object, `after` for a deleted one.
   using OnChange = std::function<void(const kube::Resource& resource, const kube::Json& before,
                                       const kube::Json& after)>;
 
@@ -33,7 +34,7 @@ class WatchedApi {
                                                         OnChange on_change);
   ~WatchedApi();
 
-  // Until the end of this object. A kind that is not served yet is asked for again.
+  // Watches until this object is destroyed. A kind that is not served yet is requested again.
   void Follow(const kube::Resource& resource);
   // Whether everything that is followed has been listed.
   bool synced() const;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// RolloutReconciler: plans the rollout of one FleetPodPlacement and writes what differs: the work
-// objects in the clusters' namespaces, the status, then events about what it says. Nothing differs,
-// nothing is written.
+// RolloutReconciler: plans the rollout of one FleetPodPlacement and writes only differences: the
+// work objects in the clusters' namespaces, the status, then events about changes of the status.
 //
 // A work object that cannot be written stops no other one; its error is retried. The finalizer of
 // the FleetPodPlacement comes before its first work object, and goes when the last one is gone.

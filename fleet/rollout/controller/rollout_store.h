@@ -37,7 +37,7 @@ class RolloutStore {
   void PutWritten(FleetPodPlacement fleet);
   void PutWritten(const PodPlacementWork& work) { (void)StoreWork(work); }
 
-  // The watches are complete: wakes all. Before, changes wake nobody.
+  // The watches are complete: wakes all. Before this call, changes wake none.
   void WakeAll();
   bool complete() const { return complete_; }
 
@@ -52,7 +52,7 @@ class RolloutStore {
 
  private:
   void WakeOne(const kube::ObjectKey& fleet);
-  // Returns: the owner; a key without a name if this version is known, or it is nobody's.
+  // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
 
   Wake wake_;

@@ -12,7 +12,8 @@ namespace {
 using kube::ObjectKey;
 using kube::Result;
 
-// For a FleetPodPlacement whose writes fail, as in a namespace that does not exist yet.
+// The longest backoff for a FleetPodPlacement whose writes fail, as in a namespace that does not
+// exist yet.
 constexpr std::chrono::seconds kMaxBackoff{30};
 
 }  // namespace
@@ -22,7 +23,7 @@ Rollouts::Rollouts(RolloutParts parts, int workers)
       kind_(parts.works),
       store_([this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
       fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
-      // Of the many ManifestWorks of a hub, only a hub's own ones have the label.
+      // Only the ManifestWorks that this hub writes have the label.
       works_(parts.client, parts.clock,
              {.label_selector = std::string(kWorkNameLabel), .resource = kind_.resource}),
       reconciler_(parts.client, parts.clock, store_, decisions_, parts.events, kind_),

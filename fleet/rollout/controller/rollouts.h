@@ -37,7 +37,7 @@ struct RolloutParts {
   RolloutDecisions& decisions;
   // May be null.
   kube::ControllerObserver* observer = nullptr;
-  // Of the work objects.
+  // The kind of the work objects.
   WorkKind works = kPodPlacementWorkKind;
 };
 

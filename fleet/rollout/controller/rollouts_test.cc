@@ -241,7 +241,7 @@ TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
   EXPECT_EQ(Work("c2")["spec"]["deleteOption"]["propagationPolicy"], "Orphan");
   EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 2);
 
-  // Who changes the spec gets it back.
+  // A changed spec is restored.
   Json wanted = Work("c2")["spec"];
   Json changed = Work("c2");
   changed["spec"]["manifestConfigs"][0]["updateStrategy"] = {{"type", "CreateOnly"}};

@@ -30,7 +30,7 @@ struct World {
   World& BuiltIn(std::string_view name, int32_t weight = 1);
   // The score "s" of the object "r".
   World& AddOn(int32_t weight = 1);
-  // Of c1, c2, ...; nullopt: not told.
+  // The values of c1, c2, ...; nullopt: not reported.
   World& Cpu(std::vector<std::optional<double>> values);
   World& Memory(std::vector<std::optional<double>> values);
   World& Scores(std::vector<std::optional<int32_t>> values);

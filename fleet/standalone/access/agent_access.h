@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AgentAccess: the objects on the hub that let the agent of one cluster in, and nobody else: an
+// AgentAccess: the objects on the hub that give access to the agent of one cluster alone: an
 // identity in the cluster's namespace, its rights in that namespace, and the right to publish the
 // status of the ManagedCluster with this name. Pure.
 //
@@ -22,7 +22,8 @@ namespace fleet {
 // The ServiceAccount, the RoleBinding and the static ClusterRole. With ":" and the cluster's name,
 // of its ClusterRole and ClusterRoleBinding.
 inline constexpr std::string_view kAgentAccess = "multiarch-fleet-agent";
-// Of a cluster's namespace, and of the objects that give access: the cluster's name. OCM's label.
+// A label of a cluster's namespace, and of the objects that give access: the cluster's name. It is
+// OCM's label.
 inline constexpr std::string_view kClusterNameLabel = "open-cluster-management.io/cluster-name";
 
 // Why no access may be given for a cluster named `cluster`: its namespace would be one of the

@@ -23,13 +23,13 @@ inline constexpr std::string_view kHubSecret = "multiarch-fleet-hub";
 inline constexpr std::string_view kHubKubeconfigKey = "kubeconfig";
 inline constexpr std::string_view kHubTokenKey = "token";
 inline constexpr std::string_view kHubClusterKey = "cluster-name";
-// Of the Secret: the time, RFC 3339, after which the token is to be renewed.
+// An annotation of the Secret: the time, RFC 3339, after which the token is to be renewed.
 inline constexpr std::string_view kRenewAfterAnnotation =
     "fleet.multiarch.openshift.io/renew-token-after";
 
 struct HubToken {
   std::string text;
-  // At half of its life: an agent that is down for the other half keeps its access.
+  // At half of the token's life: an agent that is down for the other half keeps its access.
   kube::WallTime renew_after{};
 };
 

@@ -99,8 +99,8 @@ Async<> ApplyAccess(Client& hub, const kube::Resource& resource, Json body) {
   co_return Ok();
 }
 
-// On a hub whose membership is OCM's: that controller creates the namespace, and knows no access of
-// this agent.
+// Gives the agent access on a hub whose membership is OCM's: OCM's controller creates the
+// namespace, but no access for this agent.
 Async<> GiveAccess(Client& hub, std::string cluster) {
   ObjectKey key{"", cluster};
   Result<Unstructured> ns = co_await kube::GetObject(hub, kube::kNamespaces, key);

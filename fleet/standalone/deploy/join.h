@@ -21,7 +21,7 @@ struct JoinOptions {
   std::string cluster;
   // The namespace of the hub's own Deployment.
   std::string hub_namespace;
-  // Of the ManagedCluster, if this creates it.
+  // Labels of the ManagedCluster, if this creates it.
   std::map<std::string, std::string> labels = {};
   // AgentKubeconfig().
   std::string hub_kubeconfig;
@@ -30,7 +30,7 @@ struct JoinOptions {
   // False: only their Namespace, and the Secret. kustomize or Helm installs the rest, before or
   // after; nothing waits for it.
   bool install_agent = true;
-  // Until the agent has published the cluster.
+  // Timeout until the agent has published the cluster.
   std::chrono::seconds timeout{180};
   bool wait = true;
 };

@@ -142,7 +142,7 @@ TEST_F(JoinTest, OnAHubOfOcmAcceptsGivesAccessAndInstalls) {
   EXPECT_THAT(output_, Not(HasSubstr(kToken)));
   EXPECT_THAT(output_, Not(HasSubstr(kube::Base64Encode(kToken))));
 
-  // Again: nothing is created twice, the agent has a new token.
+  // A second join creates nothing twice; the agent has a new token.
   ASSERT_THAT(RunJoin(Options()), kube::IsOk());
   EXPECT_EQ(hub_.token_requests, 2);
 }

@@ -58,7 +58,7 @@ Async<> DeleteWork(Client& hub, const Unstructured& work) {
   co_return Ok();
 }
 
-// Until the hub's rollouts, which see that the cluster is gone, create no more.
+// Repeats until the hub's rollouts have seen that the cluster is gone and create no more.
 Async<> DeleteWorks(Client& hub, Clock& clock, std::string cluster, TimePoint deadline) {
   while (true) {
     kube::ListOptions options;
@@ -78,7 +78,7 @@ Async<> DeleteWorks(Client& hub, Clock& clock, std::string cluster, TimePoint de
   }
 }
 
-// Also where OCM or the hub does it: this one must not depend on whether they run.
+// OCM or the hub may do it as well, but leaving must not depend on whether they run.
 Async<> EndAccess(Client& hub, std::string cluster) {
   std::vector<Json> objects = AgentAccess(cluster);
   for (size_t i = objects.size(); i-- > 0;) {

@@ -55,7 +55,7 @@ Async<Refusal> ClusterAccess::EnsureNamespace(const std::string& cluster) {
     if (IsDeleting(known->body())) co_return BeingDeleted(cluster);
     co_return Refusal();
   }
-  // One without the label, or with the label of another cluster, belongs to somebody else.
+  // A namespace without the label, or with the label of another cluster, has another owner.
   Result<Unstructured> stored = co_await kube::GetObject(client_, kube::kNamespaces, key);
   if (stored) {
     if (IsDeleting(stored->body())) co_return BeingDeleted(cluster);

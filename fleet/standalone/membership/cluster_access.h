@@ -15,7 +15,8 @@
 
 namespace fleet {
 
-// Of a namespace that the hub created, so that it may delete it: kCreatedByHub = kFieldManager.
+// A label of a namespace that the hub created, so that it may delete it: kCreatedByHub =
+// kFieldManager.
 inline constexpr std::string_view kCreatedByLabel = "app.kubernetes.io/managed-by";
 inline constexpr std::string_view kFieldManager = "multiarch-fleet-hub";
 
@@ -28,8 +29,8 @@ class ClusterAccess {
       : client_(client), stored_(stored), namespaces_(namespaces) {}
 
   // Creates what is missing of the namespace and of AgentAccess(), and restores what was changed.
-  // No call if nothing is. Returns: why it was refused, without any write; nullopt: access is
-  // given. Errors: kUnavailable while the namespace is being deleted.
+  // Makes no call if nothing was. Returns: why it was refused, without any write; nullopt: access
+  // is given. Errors: kUnavailable while the namespace is being deleted.
   kube::Async<std::optional<std::string>> Give(std::string cluster);
 
   // Deletes what exists of AgentAccess(): the tokens of the agent are void from then on.

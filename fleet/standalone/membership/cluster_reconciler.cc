@@ -29,7 +29,7 @@ using kube::coordination::Lease;
 
 // While works are being deleted.
 constexpr std::chrono::seconds kWorksDelay{1};
-// While a namespace of somebody else has the cluster's name: it is not watched.
+// The delay while a namespace of another owner has the cluster's name: it is not watched.
 constexpr std::chrono::minutes kRefusedDelay{1};
 
 void Keep(const Json& from, Json& to, const char* section,
@@ -84,7 +84,7 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
     left = GraceOf(cluster) - signs_.Silence(name);
   }
   facts.joined = signs_.HasLease(name);
-  // Without access, there will be no sign any more.
+  // Without access, there will be no further sign of life.
   facts.silent = !facts.access || left <= kube::Duration::zero();
   if (auto patch = StatusPatch(cluster, facts, clock_.WallNow())) {
     // The taints follow with the event of this write.
@@ -123,7 +123,7 @@ Async<> ClusterReconciler::SetAccess(const Json& cluster, MemberFacts& facts) {
 
 Async<Outcome> ClusterReconciler::Remove(Unstructured cluster) {
   const std::string name = cluster.metadata().name();
-  // Without the finalizer, it was given nothing.
+  // A cluster without the finalizer was given no access.
   const bool has_finalizer = HasFinalizer(cluster.body(), kMembershipFinalizer);
   const bool has_namespace = has_finalizer && !RefusedName(name, hub_namespace_);
   if (has_namespace && AgentCanRemove(cluster.body(), signs_.Silence(name), clock_.WallNow())) {

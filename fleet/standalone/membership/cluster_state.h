@@ -17,7 +17,7 @@
 
 namespace fleet {
 
-// Of a ManagedCluster to which access was given: it is removed when that is cleared away.
+// The finalizer of a ManagedCluster to which access was given, until the access is removed.
 inline constexpr std::string_view kMembershipFinalizer = "fleet.multiarch.openshift.io/membership";
 // The set of a cluster that names none, and the set of all clusters.
 inline constexpr std::string_view kDefaultClusterSet = "default";

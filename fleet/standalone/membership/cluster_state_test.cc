@@ -68,7 +68,7 @@ TEST(ObjectPatch, TaintsFollowAvailable) {
       {"True", "[]", ""},
       {"True", "[" + gpu + "]", ""},
       {"True", "[" + unreachable + "," + gpu + "," + unavailable + "]", "[" + gpu + "]"},
-      // Of another effect: it is the hub's key.
+      // A taint with another effect: the key belongs to the hub.
       {"Unknown", R"([{"key": "cluster.open-cluster-management.io/unreachable",
                        "effect": "PreferNoSelect", "timeAdded": "1970-01-01T00:00:00Z"}])",
        R"([{"key": "cluster.open-cluster-management.io/unreachable",
@@ -139,7 +139,7 @@ TEST(StatusPatch, AcceptedRefusedAndDenied) {
   EXPECT_EQ(accepted(cluster, {.access = true}), "True HubClusterAdminAccepted");
   EXPECT_EQ(accepted(cluster, {.refused = "its name"}), "False NamespaceRefused");
 
-  // Not accepted: only a cluster that was accepted is told so.
+  // Only a cluster that was accepted before gets the condition that it is not accepted.
   cluster["spec"]["hubAcceptsClient"] = false;
   EXPECT_FALSE(StatusPatch(cluster, {.silent = true}, kNow));
   cluster["status"]["conditions"] =

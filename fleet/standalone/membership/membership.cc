@@ -23,7 +23,8 @@ using kube::Result;
 using kube::Unstructured;
 using kube::coordination::Lease;
 
-// For an object whose writes fail. The longest pause that a reconciler asks for is a minute.
+// The longest backoff for an object whose writes fail. The longest delay that a reconciler asks for
+// is a minute.
 constexpr std::chrono::seconds kMaxBackoff{60};
 
 // Managed fields are half of a small object.
@@ -152,7 +153,7 @@ kube::Async<> Membership::WaitForSync() {
   co_return synced;
 }
 
-// What is missing is told from what is not known yet only when all is known.
+// A missing object can be recognized only when all objects are known.
 boost::asio::awaitable<void> Membership::RunControllers(kube::TaskGroup& tasks) {
   co_await kube::IgnoreCancellation();
   Result<> synced = co_await WaitForSync();

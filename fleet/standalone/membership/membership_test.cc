@@ -55,7 +55,7 @@ class MembershipTest : public testing::Test {
     tasks_.reset();
   }
   ~MembershipTest() override { Stop(); }
-  // And a moment more: a conflict is retried after some milliseconds.
+  // One step more: a conflict is retried after some milliseconds.
   void Pass(kube::Duration time) {
     clock_.Advance(time);
     kube::Drain(io_);
@@ -79,7 +79,7 @@ class MembershipTest : public testing::Test {
     more["spec"]["hubAcceptsClient"] = accepted;
     Create(kManagedClusters, "", name, std::move(more));
   }
-  // One whose objects the agent has applied.
+  // A work whose objects the agent has applied.
   void CreateWork(const std::string& cluster) {
     Json work;
     work["metadata"]["finalizers"] = Json::array({std::string(kWorkFinalizer)});
@@ -105,7 +105,7 @@ class MembershipTest : public testing::Test {
     Lease lease;
     lease.mutable_metadata()->set_name(std::string(kClusterLease));
     lease.mutable_metadata()->set_namespace_(cluster);
-    // By a clock that is years ahead.
+    // The clock of the agent is years ahead.
     lease.mutable_spec()->mutable_renew_time()->set_seconds(9'000'000'000 + renewals_);
     if (api_.Get<Lease>({cluster, std::string(kClusterLease)})) {
       api_.Update(lease);
@@ -452,7 +452,7 @@ TEST_F(MembershipTest, AClusterThatIsGoneLeavesNoAccess) {
   Start();
   Join("c1");
   Stop();
-  // Somebody removed the finalizer while there was no leader.
+  // A user removed the finalizer while there was no leader.
   Json cluster = Cluster("c1");
   cluster["metadata"]["finalizers"] = Json::array();
   api_.UpdateJson(kManagedClusters, cluster);

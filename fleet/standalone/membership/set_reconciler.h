@@ -17,7 +17,7 @@
 
 namespace fleet {
 
-// Of a ManagedClusterSet, and of a ManagedClusterSetBinding.
+// Condition types of a ManagedClusterSet and of a ManagedClusterSetBinding.
 inline constexpr std::string_view kClusterSetEmpty = "ClusterSetEmpty";
 inline constexpr std::string_view kBound = "Bound";
 

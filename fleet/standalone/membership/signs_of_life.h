@@ -30,7 +30,7 @@ class SignsOfLife {
   bool Renewed(const std::string& cluster, const Renewal& renewal);
   // The agent has written to its ManagedCluster.
   void Reported(const std::string& cluster) { signs_[cluster].last = clock_.Now(); }
-  // Leases cannot be seen at the moment: nobody is silent until a grace period after now.
+  // Leases cannot be seen at the moment: no agent counts as silent until a grace period after now.
   void Blind() { blind_until_ = clock_.Now(); }
   void Forget(const std::string& cluster) { signs_.erase(cluster); }
 

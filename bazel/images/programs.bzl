@@ -15,10 +15,10 @@ def _references(packages):
 def _archives(packages):
     return ["//{}:index.tar".format(package) for package in packages]
 
-# Of the operator and its operands.
+# The programs of the operator and its operands.
 IMAGE_REFERENCES = _references(_OPERATOR)
 IMAGE_ARCHIVES = _archives(_OPERATOR)
 
-# Of the fleet's hub and agent.
+# The programs of the fleet's hub and agent.
 FLEET_IMAGE_REFERENCES = _references(_FLEET)
 FLEET_IMAGE_ARCHIVES = _archives(_FLEET)

@@ -92,7 +92,7 @@ class PackageDatabase:
             for line in self._query(root, "--show", f"--showformat={form}\\n", *missing):
                 fields = line.split("\t")
                 copyright_file = f"usr/share/doc/{fields[0]}/copyright"
-                # Of a package that is installed for several architectures, the first.
+                # For a package that is installed for several architectures, the first one counts.
                 found.setdefault(fields[0], Package(
                     *fields, license=license_of(os.path.join(root, copyright_file)),
                     copyright_file="/" + copyright_file))

@@ -35,7 +35,7 @@ readonly CLUSTER_KUBECONFIG=$STATE/kubeconfig
 readonly CLUSTER=pod-placement
 readonly REAL_NODE=$CLUSTER-control-plane
 readonly FAKE_ARCHITECTURES=(arm64 ppc64le s390x)
-# Of arm64, with the taint kubernetes.io/arch=arm64:NoSchedule.
+# Nodes of arm64 with the taint kubernetes.io/arch=arm64:NoSchedule.
 readonly TAINTED_NODE=fake-arm64-tainted
 readonly REGISTRY_PORT=5000
 

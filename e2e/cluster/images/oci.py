@@ -47,7 +47,7 @@ class Blob:
     data: bytes
     # The blobs that `data` refers to. A registry requires them before `data`.
     parts: tuple = ()
-    # Of a layer: the digest of the uncompressed tar file, for the image's config.
+    # The digest of a layer's uncompressed tar file, for the image's config.
     diff_id: str = ""
 
     @property

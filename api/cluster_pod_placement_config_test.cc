@@ -13,7 +13,7 @@ using ::testing::IsEmpty;
 using namespace std::chrono_literals;
 
 ClusterPodPlacementConfig Read(const char* text) {
-  auto config = ClusterPodPlacementConfig::FromJson(Json::parse(text));
+  auto config = ClusterPodPlacementConfig::FromJson(kube::MustParseJson(text));
   EXPECT_TRUE(config) << text;
   return config ? *config : ClusterPodPlacementConfig();
 }
@@ -38,7 +38,7 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
   EXPECT_EQ(config.spec.gating, kGatingByPolicy);
   EXPECT_EQ(config.spec.shard_takeover_after, 90s);
   EXPECT_EQ(config.spec.inspection_retry_period, 300s);
-  EXPECT_EQ(config.ToJson(), Json::parse(whole));
+  EXPECT_EQ(config.ToJson(), kube::MustParseJson(whole));
 }
 
 TEST(ClusterPodPlacementConfigTest, HasDefaults) {

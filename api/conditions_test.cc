@@ -54,7 +54,7 @@ TEST(ConditionsTest, KeepsWithinWhatTheApiAccepts) {
   condition.message = "x" + condition.message;  // the limit now falls into a character
   SetCondition(conditions, condition, kStart);
   EXPECT_EQ(conditions[0].message.size(), 32767u);
-  EXPECT_NO_FATAL_FAILURE(WriteFields(conditions[0]).dump());
+  EXPECT_NO_FATAL_FAILURE(kube::DumpJson(WriteFields(conditions[0])));
 }
 
 struct Status {
@@ -69,7 +69,7 @@ TEST(ConditionsTest, RoundTrips) {
   auto read = ReadFields<Status>(WriteFields(status), "status", problems);
   EXPECT_EQ(read.conditions, status.conditions);
   EXPECT_EQ(Describe(problems), "");
-  kube::Json bad = kube::Json::parse(R"({"conditions": [1, null, {"status": "True"}]})");
+  kube::Json bad = kube::MustParseJson(R"({"conditions": [1, null, {"status": "True"}]})");
   EXPECT_TRUE(ReadFields<Status>(bad, "status", problems).conditions.empty());
 }
 

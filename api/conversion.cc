@@ -68,8 +68,7 @@ void HideNewFields(Json& object) {
     }
   }
   if (hidden.empty()) return;
-  SetAnnotation(object, kV1beta1SpecAnnotation,
-                hidden.dump(-1, ' ', false, Json::error_handler_t::replace));
+  SetAnnotation(object, kV1beta1SpecAnnotation, kube::DumpJson(hidden));
 }
 
 // Moves them back. Users may have edited the annotations: refuses those without a valid spec.

@@ -14,7 +14,7 @@ const char* kAlpha = "multiarch.openshift.io/v1alpha1";
 const char* kBeta = "multiarch.openshift.io/v1beta1";
 
 Json Whole() {
-  return Json::parse(R"({
+  return kube::MustParseJson(R"({
     "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
     "metadata": {"name": "cluster", "uid": "u", "resourceVersion": "7", "managedFields": [{"manager": "x"}],
                  "annotations": {"mine": "yes"}},
@@ -28,7 +28,7 @@ TEST(ConversionTest, NothingIsLostOverARoundTrip) {
   ASSERT_TRUE(alpha) << alpha.error();
   EXPECT_EQ((*alpha)["apiVersion"], kAlpha);
   EXPECT_EQ((*alpha)["spec"],
-            Json::parse(
+            kube::MustParseJson(
                 R"({"logVerbosity": "Debug", "namespaceSelector": {"matchLabels": {"a": "b"}}})"));
   EXPECT_EQ((*alpha)["status"], Whole()["status"]);
   EXPECT_EQ((*alpha)["metadata"]["annotations"]["multiarch.openshift.io/fallback-architecture"],
@@ -49,7 +49,7 @@ TEST(ConversionTest, ChangesInTheOldVersionAreKept) {
 }
 
 TEST(ConversionTest, AnObjectWithoutNewFieldsGetsNoAnnotation) {
-  Json plain = Json::parse(
+  Json plain = kube::MustParseJson(
       R"({"apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
                                "metadata": {"name": "cluster"}, "spec": {"logVerbosity": "Normal"}})");
   auto alpha = ConvertClusterPodPlacementConfig(plain, kAlpha);
@@ -88,7 +88,7 @@ TEST(ConversionTest, EveryOptionalFieldSurvives) {
 }
 
 TEST(ConversionTest, TheFallbackArchitectureIsWrittenAsAnAnnotation) {
-  Json object = Json::parse(R"({
+  Json object = kube::MustParseJson(R"({
       "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "ClusterPodPlacementConfig",
       "metadata": {"name": "cluster", "annotations": {"multiarch.openshift.io/fallback-architecture": "s390x"}}})");
   auto beta = ConvertClusterPodPlacementConfig(object, kBeta);
@@ -118,7 +118,8 @@ TEST(ConversionTest, AForgedAnnotationIsRefused) {
        {R"("not json")", R"("[]")", "7", R"("{\"fallbackArchitecture\": \"vax\"}")",
         R"("{\"plugins\": {\"nodeAffinityScoring\": {}}}")"}) {
     Json object = {{"apiVersion", kAlpha}, {"kind", "ClusterPodPlacementConfig"}};
-    object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] = Json::parse(hidden);
+    object["metadata"]["annotations"]["multiarch.openshift.io/v1beta1-spec"] =
+        kube::MustParseJson(hidden);
     EXPECT_TRUE(FailedWith(ConvertClusterPodPlacementConfig(object, kBeta), Code::kInvalid))
         << hidden;
   }
@@ -147,7 +148,7 @@ TEST(ConversionTest, AnswersAReview) {
   review["request"]["objects"][1]["kind"] = "Pod";
   answer = AnswerConversionReview(review);
   ASSERT_TRUE(answer);
-  EXPECT_EQ((*answer)["response"]["result"], Json::parse(R"({"status": "Failure",
+  EXPECT_EQ((*answer)["response"]["result"], kube::MustParseJson(R"({"status": "Failure",
                             "message": "cluster: cannot convert Pod from multiarch.openshift.io/v1beta1"})"));
   EXPECT_TRUE((*answer)["response"]["convertedObjects"].empty());
 }
@@ -156,7 +157,8 @@ TEST(ConversionTest, AnInvalidReviewIsAnError) {
   for (const char* text :
        {"{}", "[]", R"({"kind": "ConversionReview"})",
         R"({"kind": "ConversionReview", "request": {"uid": "1", "objects": {}}})"}) {
-    EXPECT_TRUE(FailedWith(AnswerConversionReview(Json::parse(text)), Code::kInvalid)) << text;
+    EXPECT_TRUE(FailedWith(AnswerConversionReview(kube::MustParseJson(text)), Code::kInvalid))
+        << text;
   }
 }
 

@@ -29,7 +29,7 @@ TEST(LabelSelectorTest, KnowsLabelValues) {
 }
 
 TEST(LabelSelectorTest, RoundTrips) {
-  kube::Json json = kube::Json::parse(R"({"matchLabels": {"a": "b", "c": ""},
+  kube::Json json = kube::MustParseJson(R"({"matchLabels": {"a": "b", "c": ""},
       "matchExpressions": [{"key": "k", "operator": "NotIn", "values": ["x", "y"]}, {"key": "l", "operator": "Exists"}]})");
   FieldErrors problems;
   kube::meta::LabelSelector selector = LabelSelectorFromJson(json, "s", problems);
@@ -41,7 +41,7 @@ TEST(LabelSelectorTest, RoundTrips) {
 TEST(LabelSelectorTest, RefusesBadLabels) {
   FieldErrors problems;
   kube::meta::LabelSelector selector = LabelSelectorFromJson(
-      kube::Json::parse(
+      kube::MustParseJson(
           R"({"matchLabels": {"a b": "c"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["-"]}]})"),
       "s", problems);
   ValidateLabelSelector(selector, "s", problems);

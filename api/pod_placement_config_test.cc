@@ -12,7 +12,7 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 PodPlacementConfig Read(const char* text) {
-  auto config = PodPlacementConfig::FromJson(Json::parse(text));
+  auto config = PodPlacementConfig::FromJson(kube::MustParseJson(text));
   EXPECT_TRUE(config) << text;
   return config ? *config : PodPlacementConfig();
 }
@@ -40,7 +40,7 @@ TEST(PodPlacementConfigTest, ReadsAndWritesAllFields) {
   EXPECT_EQ(config.spec.priority, 100);
   EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"arm64", 75}, Platform{"amd64", 25}));
   EXPECT_EQ(config.status.controllers.at(0).ready_replicas, 1);
-  EXPECT_EQ(config.ToJson(), Json::parse(kWhole));
+  EXPECT_EQ(config.ToJson(), kube::MustParseJson(kWhole));
 }
 
 TEST(PodPlacementConfigTest, Rules) {
@@ -113,8 +113,8 @@ TEST(PodPlacementConfigTest, ArchitectureTolerations) {
 
 TEST(PodPlacementConfigTest, OnlyJsonThatIsNoObjectIsRefused) {
   for (const char* text : {"[]", "null", "1", "\"x\""}) {
-    EXPECT_TRUE(
-        kube::FailedWith(PodPlacementConfig::FromJson(Json::parse(text)), kube::Code::kInvalid))
+    EXPECT_TRUE(kube::FailedWith(PodPlacementConfig::FromJson(kube::MustParseJson(text)),
+                                 kube::Code::kInvalid))
         << text;
   }
 }
@@ -166,7 +166,7 @@ TEST(PodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndPrefersNothing) {
        {"spec.labelSelector.matchExpressions[0].values", "must be empty for operator Exists"}},
   };
   for (const Bad& bad : cases) {
-    Json object = {{"spec", Json::parse(bad.spec)}};
+    Json object = {{"spec", kube::MustParseJson(bad.spec)}};
     auto config = PodPlacementConfig::FromJson(object);
     ASSERT_TRUE(config) << bad.spec;
     EXPECT_THAT(config->problems, ElementsAre(bad.error))

@@ -11,7 +11,10 @@ it, and so does CI; bazel/lint_test.py tests the checks.
   includes between folders have no cycle; main.cc, tests and testing/ folders are exempt.
 - Coroutines: no asio::detached, because every coroutine belongs to a TaskGroup. No brace, string
   literal or ?: between a co_await and the end of its statement: GCC 12 destroys such a temporary
-  twice.
+  twice. No statement that is only a co_await of an Async, because GCC 12 does not warn about a
+  [[nodiscard]] value that such a statement drops.
+- JSON text is read and written in kube/types/unstructured.cc only: nlohmann's parser and serializer
+  take up to a second of each compilation, and throw.
 - Format: C++ is as clang-format 14 writes it. Lines have at most 100 columns, in Markdown too
   (except tables, fenced code and URLs).
 - Files: each names its licence and has at most 800 lines.
@@ -279,6 +282,62 @@ def check_coroutines(root, findings):
         check_co_await(path, lines, findings)
 
 
+def check_dropped_results(root, findings):
+    """Statements that are only a co_await of a function that returns Async.
+
+    Functions of different classes share a name. Those count that the file or one of its includes
+    declares; if these differ, or there are none, those of the whole tree.
+    """
+    code = {path: "\n".join(re.sub(r"//.*", "", line) for line in read_lines(root, path))
+            for path in walk(root, (".cc", ".h"))}
+    declared = {path: declared_coroutines(text) for path, text in code.items()}
+    whole = {}
+    for names in declared.values():
+        for name, kinds in names.items():
+            whole.setdefault(name, set()).update(kinds)
+    for path, text in code.items():
+        near = [path, path.replace(".cc", ".h")]
+        near += [header for file in near for header in
+                 re.findall(r'#include "([^"]+)"', code.get(file, ""))]
+        statement = r"(?:[;{}):]|\belse)\s*\bco_await\s+[^;]*?(\w+)\([^;]*(?=;)"
+        for found in re.finditer(statement, text):
+            name = found[1]
+            kinds = set().union(*(declared.get(file, {}).get(name, ()) for file in near))
+            if len(kinds) != 1:
+                kinds = whole.get(name, set())
+            if kinds == {"Result"}:
+                number = text.count("\n", 0, found.start(1)) + 1
+                findings.append(f"{path}:{number}: drops the Result of {name}(); handle it or "
+                                "pass it to IgnoreError()")
+
+
+def declared_coroutines(text):
+    """The functions that return a coroutine: name -> what it yields, "Result" or "other"."""
+    names = {}
+    for found in re.finditer(r"\b(Async<|awaitable<)", text):
+        at, depth = found.end(), 1
+        while depth > 0 and at < len(text):
+            depth += {"<": 1, ">": -1}.get(text[at], 0)
+            at += 1
+        name = re.match(r"\s+(?:\w+::)*(\w+)\(", text[at:at + 200])
+        if name:
+            kind = "Result" if found[1] == "Async<" else "other"
+            names.setdefault(name[1], set()).add(kind)
+    return names
+
+
+def check_json_text(root, findings):
+    for path in walk(root, (".cc", ".h")):
+        if path.startswith(("fuzz/", "third_party/")) or path == "kube/types/unstructured.cc":
+            continue
+        for number, line in enumerate(read_lines(root, path), 1):
+            found = re.search(r"(\.|->)dump\(|\bjson::parse\(|\bJson::parse\(|\b(to|from)_cbor\(",
+                              line)
+            if found:
+                findings.append(f"{path}:{number}: JSON text outside kube/types/unstructured.cc; "
+                                "call DumpJson(), MustParseJson() or another of its functions")
+
+
 def check_co_await(path, lines, findings):
     code = "\n".join(re.sub(r"//.*", "", line) for line in lines)
     for found in re.finditer(r"\bco_await\b", code):
@@ -314,6 +373,8 @@ CHECKS = (
     check_markdown,
     check_format,
     check_coroutines,
+    check_dropped_results,
+    check_json_text,
     check_invariants,
 )
 

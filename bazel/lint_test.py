@@ -164,6 +164,27 @@ class LintTest(unittest.TestCase):
         self.assertEqual([f.split(":")[1] for f in self.findings(lint.check_coroutines)],
                          ["2", "3"])
 
+    def test_finds_a_dropped_result_of_a_coroutine(self):
+        self.add("a.h", "Async<> Stop();\nAsync<std::vector<int>> List(int a);\n"
+                 "asio::awaitable<void> Run();\n")
+        self.add("b.h", "asio::awaitable<void> Stop();\n")
+        self.add("a.cc", '#include "a.h"\nvoid F() {\n  co_await Stop();\n  co_await Run();\n'
+                 "  Result<> stopped = co_await Stop();\n  if (x) co_await parts_->List(1);\n"
+                 "  co_return co_await Stop();\n  // co_await Stop();\n}\n")
+        self.add("b.cc", '#include "b.h"\nvoid F() { co_await Stop(); }\n')
+        self.assertEqual(self.findings(lint.check_dropped_results), [
+            "a.cc:3: drops the Result of Stop(); handle it or pass it to IgnoreError()",
+            "a.cc:6: drops the Result of List(); handle it or pass it to IgnoreError()",
+        ])
+
+    def test_finds_json_text_in_other_files(self):
+        text = 'a = json.dump(2);\nb = Json::parse("{}");\nc = DumpJson(json);\n'
+        self.add("a.cc", text)
+        self.add("kube/types/unstructured.cc", text)
+        self.add("fuzz/a.cc", text)
+        self.assertEqual([f.split(": ")[0] for f in self.findings(lint.check_json_text)],
+                         ["a.cc:1", "a.cc:2"])
+
     def test_finds_an_invariant_that_is_not_defined(self):
         undefined = "I" + "77"  # In two parts, because the lint reads this file too.
         self.add("a.cc", f"// I1 and {undefined}\n")

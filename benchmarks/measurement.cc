@@ -121,7 +121,8 @@ std::string Results::LineOf(const Json& where) const {
   std::string line = std::string(time) + ":";
   for (const auto& [key, value] : where.items()) {
     if (key == "title") continue;
-    line += " " + key + "=" + (value.is_string() ? value.get<std::string>() : value.dump());
+    line +=
+        " " + key + "=" + (value.is_string() ? value.get<std::string>() : kube::DumpJson(value));
   }
   return line;
 }
@@ -130,7 +131,7 @@ Result<> Results::Write(Json entry) {
   json_["measurements"].push_back(std::move(entry));
   if (path_.empty()) return Ok();
   std::ofstream file(path_);
-  file << json_.dump(1) << "\n";
+  file << kube::PrettyJson(json_) << "\n";
   file.close();
   if (!file) return Error::Unavailable("cannot write " + path_);
   return Ok();

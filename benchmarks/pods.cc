@@ -166,7 +166,7 @@ class Benchmark {
                                                     .floor = gating == kFloor,
                                                     .point = point,
                                                     .previous = previous});
-    if (!measurement) return measurement.error().Prefix(where.dump());
+    if (!measurement) return measurement.error().Prefix(kube::DumpJson(where));
     return results_.Add(std::move(where), *measurement);
   }
 

@@ -328,7 +328,8 @@ Result<> PodsHarness::CreateProbe(const std::string& ns, std::string& gates) {
                                                {"limits", {{"cpu", "1m"}, {"memory", "1Mi"}}}};
   auto created = cluster_.Run(kube::CreateObject(*client_, e2e::kPods, kube::Unstructured(pod)));
   if (!created) return created.error();
-  gates = created->body().value("/spec/schedulingGates"_json_pointer, Json::array()).dump();
+  gates =
+      kube::DumpJson(created->body().value("/spec/schedulingGates"_json_pointer, Json::array()));
   return Ok();
 }
 

@@ -263,10 +263,9 @@ void PodReconciler::Prefetch(const Pod& pod) {
 }
 
 kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images images) {
-  // The result stays in the inspector's cache. An error occurs again when the pod is placed, and is
-  // recorded then.
-  auto ignored = co_await parts_.inspector.Prefetch(std::move(images));
-  (void)ignored;
+  // The result stays in the inspector's cache.
+  auto fetched = co_await parts_.inspector.Prefetch(std::move(images));
+  kube::IgnoreError(fetched, "it occurs again when the pod is placed, and is recorded then");
 }
 
 Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,

@@ -75,10 +75,11 @@ Result<> ApplyPatch(const std::string& folder, const Json& entry, std::vector<Js
     try {
       object = object.patch(*operations);
     } catch (const Json::exception& error) {  // the library has no other report
-      return Error::Invalid("patch of " + target.dump() + ": " + error.what());
+      return Error::Invalid("patch of " + kube::DumpJson(target) + ": " + error.what());
     }
   }
-  if (!found) return Error::Invalid("no object is the target of the patch " + target.dump());
+  if (!found)
+    return Error::Invalid("no object is the target of the patch " + kube::DumpJson(target));
   return Ok();
 }
 

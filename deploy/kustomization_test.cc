@@ -64,7 +64,7 @@ patches:
   std::vector<Json> objects;
   kube::Result<> added = AddKustomization(folder_, objects);
   ASSERT_TRUE(added) << added.error();
-  EXPECT_EQ(objects[0]["data"]["list"].dump(), R"(["x","y"])");
+  EXPECT_EQ(kube::DumpJson(objects[0]["data"]["list"]), R"(["x","y"])");
   EXPECT_EQ(objects[1]["data"]["z"], "1");
 }
 

@@ -51,7 +51,7 @@ void AddComponent(const std::string& component, std::vector<std::string>& compon
 void Print(const std::vector<kube::Unstructured>& objects) {
   Json list = {{"apiVersion", "v1"}, {"kind", "List"}, {"items", Json::array()}};
   for (const kube::Unstructured& object : objects) list["items"].push_back(object.body());
-  std::cout << list.dump(2) << std::endl;
+  std::cout << kube::PrettyJson(list) << std::endl;
 }
 
 }  // namespace deploy

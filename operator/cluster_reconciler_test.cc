@@ -73,7 +73,7 @@ TEST_F(ClusterReconcilerTest, TheControllerMayWatchTheGlobalPullSecretAndNoOther
   };
   auto named = [&] {
     std::optional<Json> role = h_.api.GetJson(kube::kRoles, rights);
-    return role ? (*role)["rules"][0]["resourceNames"].dump() : "";
+    return role ? kube::DumpJson((*role)["rules"][0]["resourceNames"]) : "";
   };
   name_secret({{"globalPullSecretRef", {{"name", "one"}}}});
   ASSERT_TRUE(

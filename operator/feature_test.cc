@@ -128,7 +128,7 @@ TEST_F(FeatureTest, ItsKindsAreValidated) {
   ASSERT_TRUE(h_.BringUpCluster());
   Json configuration = *h_.api.GetJson(kube::kValidatingWebhookConfigurations,
                                        {"", std::string(kValidatingWebhookConfigurationName)});
-  EXPECT_THAT(configuration.dump(), testing::HasSubstr("/validate-widget"));
+  EXPECT_THAT(kube::DumpJson(configuration), testing::HasSubstr("/validate-widget"));
 }
 
 }  // namespace

@@ -209,7 +209,7 @@ void Leader::OnCluster() {
   std::string settings = config ? config->spec.log_verbosity + " " + config->spec.gating : "";
   if (config && config->spec.namespace_selector) {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
-    settings += selector.dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+    settings += kube::DumpJson(selector);
   }
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);

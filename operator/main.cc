@@ -231,20 +231,19 @@ Async<> Operate(App& app, kube::Client& client, OperandOptions operands, kube::M
   if (!teardown.due()) leading.Spawn("leadership", leadership.Run(std::move(new_term)));
   while (!app.stopping() && !teardown.due()) {
     Result<> waited = co_await changed.Wait();
-    (void)waited;
+    kube::IgnoreError(waited, "the loop asks whether the program stops");
   }
   if (teardown.due()) {
     Result<> stopped = co_await leading.Stop(app.clock(), kStopLeadingWithin);
     LOG_IF(WARNING, !stopped) << stopped.error();
     Result<> torn_down = co_await teardown.Run();
     LOG_IF(WARNING, !torn_down) << "teardown: " << torn_down.error();
-    Result<> waited = co_await app.WaitForStop();
-    (void)waited;
+    co_await app.WaitForStop();
   }
 
   // Drain: the webhooks after the tasks whose writes call them, then the rest.
   Result<> ended = co_await app.EndTasks(leading);
-  (void)ended;
+  kube::IgnoreError(ended, "all tasks have ended in any case");
   kube::Duration grace = app.grace_left();
   Result<> drained = Ok();
   if (server != nullptr) drained = co_await server->Drain(grace);

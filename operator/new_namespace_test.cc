@@ -48,7 +48,7 @@ class NewNamespaceTest : public testing::Test {
     kube::AdmissionRequest request;
     request.operation = "CREATE";
     request.ns = "shop";
-    request.object_json = config.dump();
+    request.object_json = kube::DumpJson(config);
     Result<kube::AdmissionResponse> response =
         kube::Run(h_.io, webhooks_.ValidateConfig(std::move(request)));
     ASSERT_THAT(response, kube::IsOk());

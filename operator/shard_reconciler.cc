@@ -127,8 +127,7 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     if (!selected) co_return Outcome::Done();
     if (!*selected) {
       view.none = NoShard::kNamespaceNotSelected;
-      view.selector = api::LabelSelectorToJson(*selector).dump(
-          -1, ' ', false, kube::Json::error_handler_t::replace);
+      view.selector = kube::DumpJson(api::LabelSelectorToJson(*selector));
     }
   }
   if (configs.empty() || view.none)

@@ -50,7 +50,7 @@ class ShardRulesTest : public testing::Test {
   }
   std::string PolicyText() {
     std::optional<Json> policy = h_.api.GetJson(kube::kValidatingAdmissionPolicies, kPolicy);
-    return policy ? policy->dump() : "none";
+    return policy ? kube::DumpJson(*policy) : "none";
   }
   bool AwaitEntries(const std::string& entries) {
     return h_.Await([&] { return Entries() == entries; });

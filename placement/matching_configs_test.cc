@@ -16,10 +16,10 @@ using ::testing::IsEmpty;
 
 api::PodPlacementConfig Config(const char* name, int priority, const char* selector = nullptr,
                                const char* ns = "ns", int64_t created = 1) {
-  kube::Json json = kube::Json::parse(R"({"spec": {"plugins": {"nodeAffinityScoring":
+  kube::Json json = kube::MustParseJson(R"({"spec": {"plugins": {"nodeAffinityScoring":
       {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 7}]}}}})");
   json["spec"]["priority"] = priority;
-  if (selector != nullptr) json["spec"]["labelSelector"] = kube::Json::parse(selector);
+  if (selector != nullptr) json["spec"]["labelSelector"] = kube::MustParseJson(selector);
   api::PodPlacementConfig config = api::PodPlacementConfig::FromJson(json).value();
   config.mutable_metadata()->set_name(name);
   config.mutable_metadata()->set_namespace_(ns);

@@ -10,7 +10,7 @@ using kube::ObjectKey;
 
 size_t BudgetBytes(const Json& policy) {
   const Json* spec = kube::Find(policy, "spec");
-  return spec == nullptr ? 0 : Json::to_cbor(*spec).size();
+  return spec == nullptr ? 0 : kube::PackJson(*spec).size();
 }
 
 template <class Moved>

@@ -173,7 +173,7 @@ TEST(BudgetTest, TheOrderOfArrivalDoesNotCount) {
 TEST(BudgetTest, CountsTheSpecAlone) {
   kube::Json policy = {{"metadata", {{"name", "a"}}}, {"spec", {{"schedulerName", "s"}}}};
   size_t bytes = BudgetBytes(policy);
-  EXPECT_EQ(bytes, kube::Json::to_cbor(policy["spec"]).size());
+  EXPECT_EQ(bytes, kube::PackJson(policy["spec"]).size());
   policy["metadata"]["managedFields"] = kube::Json::array({"much"});
   policy["status"] = {{"observedGeneration", 1}};
   EXPECT_EQ(BudgetBytes(policy), bytes);

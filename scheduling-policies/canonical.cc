@@ -40,7 +40,7 @@ void Append(std::string& out, const Json& value) {
   } else if (value.is_string()) {
     kube::AppendJsonString(out, value.get_ref<const std::string&>());
   } else {
-    out += value.dump();
+    out += kube::DumpJson(value);
   }
 }
 

@@ -26,7 +26,7 @@ SchedulingPolicy Parse(const Json& json, Scope scope) {
 // A policy with the criterion k:v; `selectors` are merged into its spec.
 SchedulingPolicy Make(const std::string& name, const char* selectors) {
   Json json = PolicyJson(name + " k:v");
-  json["spec"].merge_patch(Json::parse(selectors));
+  json["spec"].merge_patch(kube::MustParseJson(selectors));
   return Parse(json, name[0] == 'C' ? Scope::kCluster : Scope::kNamespace);
 }
 
@@ -122,7 +122,7 @@ TEST_F(IndexTest, AReviewLooksOnlyAtPoliciesOfItsNamespace) {
   }
   for (int i = 0; i < 500; ++i) {
     Json selector = {{"namespaceSelector", {{"matchLabels", {{"number", std::to_string(i)}}}}}};
-    index_.Put(Make("C-" + std::to_string(i), selector.dump().c_str()));
+    index_.Put(Make("C-" + std::to_string(i), kube::DumpJson(selector).c_str()));
   }
   auto selected = index_.For("ns-77", LabelsFrom({{"app", "web"}}));
   ASSERT_TRUE(selected);

@@ -146,7 +146,7 @@ TEST(MakeUpTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
   term.add_namespaces("a");
   term.add_match_label_keys("hash");
   Json spec = {{"podSelector", Json::object()}};
-  spec["affinity"]["podAntiAffinity"][kRequired] = Json::parse(R"([{
+  spec["affinity"]["podAntiAffinity"][kRequired] = kube::MustParseJson(R"([{
       "topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "web"}},
       "namespaceSelector": {}, "namespaces": ["a", "b"], "matchLabelKeys": ["hash"]}])");
   auto policy = SchedulingPolicy::FromJson(

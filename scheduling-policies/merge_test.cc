@@ -43,7 +43,7 @@ Json Merged(const Json& spec, const Policies& policies) {
   Json pod = {{"spec", spec}};
   Json once = Patched(pod, MergeAll(spec, policies).patch);
   EXPECT_EQ(MergeAll(once["spec"], policies).patch, "")
-      << spec.dump() << " became " << once["spec"].dump();
+      << kube::DumpJson(spec) << " became " << kube::DumpJson(once["spec"]);
   return once["spec"];
 }
 
@@ -221,7 +221,7 @@ TEST(MergeTest, UnknownFieldsStay) {
 }
 
 TEST(MergeTest, NullIsAbsent) {
-  Json spec = Json::parse(R"({"nodeSelector": null, "nodeName": null, "tolerations": null,
+  Json spec = kube::MustParseJson(R"({"nodeSelector": null, "nodeName": null, "tolerations": null,
       "affinity": {"podAffinity": null, "nodeAffinity": {
           "requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": null}}}})");
   Json merged = Merged(spec, PoliciesOf({"N k:v node=n t(k=v) [x] A"}));
@@ -238,7 +238,7 @@ TEST(MergeTest, WrongTypesAreErrors) {
         R"({"affinity": {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": 1}}})",
         R"({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": "x"}}}})"}) {
-    auto result = Merge(Json::parse(spec), "/spec", policies);
+    auto result = Merge(kube::MustParseJson(spec), "/spec", policies);
     EXPECT_TRUE(kube::FailedWith(result, kube::Code::kInvalid)) << spec;
   }
   // Items of another type than the API has are not looked into.
@@ -246,7 +246,7 @@ TEST(MergeTest, WrongTypesAreErrors) {
        {R"({"tolerations": [1, null, "x"]})",
         R"({"affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution":
             {"nodeSelectorTerms": [1, {"matchExpressions": {}}, {"matchFields": [null]}]}}}})"}) {
-    EXPECT_TRUE(Merge(Json::parse(spec), "/spec", policies)) << spec;
+    EXPECT_TRUE(Merge(kube::MustParseJson(spec), "/spec", policies)) << spec;
   }
 }
 
@@ -363,7 +363,8 @@ TEST(MergeTest, RandomPairs) {
       Node node = RandomNode(random);
       bool expected =
           std::all_of(all.begin(), all.end(), [&](const Json& spec) { return Admits(spec, node); });
-      EXPECT_EQ(Admits(result, node), expected) << pod.dump() << " became " << result.dump();
+      EXPECT_EQ(Admits(result, node), expected)
+          << kube::DumpJson(pod) << " became " << kube::DumpJson(result);
     }
   }
   EXPECT_GT(changed, 400);

@@ -25,7 +25,7 @@ SchedulingPolicy Parse(const Json& json, Scope scope = Scope::kCluster) {
 
 SchedulingPolicy WithSpec(const std::string& spec) {
   Json json = {{"metadata", {{"name", "p"}, {"generation", 3}}}};
-  json["spec"] = Json::parse(spec);
+  json["spec"] = kube::MustParseJson(spec);
   return Parse(json);
 }
 
@@ -50,7 +50,7 @@ TEST(SchedulingPolicyTest, ReadsAPolicy) {
 // Everything may be absent, as in kupid's API.
 TEST(SchedulingPolicyTest, AnEmptyPolicyIsValid) {
   for (const char* json : {"{}", R"({"spec": null})", R"({"spec": {"foo": "bar"}})"}) {
-    SchedulingPolicy policy = Parse(Json::parse(json));
+    SchedulingPolicy policy = Parse(kube::MustParseJson(json));
     EXPECT_EQ(api::Describe(policy.problems), "") << json;
     EXPECT_FALSE(policy.pod_selector);
     EXPECT_TRUE(policy.criteria.empty());
@@ -64,7 +64,7 @@ TEST(SchedulingPolicyTest, KeepsKnownFieldsOnly) {
       R"({"topologyKey": "a", "future": 1, "namespaces": [], "namespaceSelector": {}, "labelSelector": {"matchLabels": {"a": "b"}, "more": 1}})"));
   EXPECT_EQ(
       policy.criteria.affinity_terms[3][0].json,
-      Json::parse(
+      kube::MustParseJson(
           R"({"topologyKey": "a", "namespaceSelector": {}, "labelSelector": {"matchLabels": {"a": "b"}}})"));
 }
 
@@ -87,7 +87,7 @@ TEST(SchedulingPolicyTest, SizesAreBounded) {
     spec["nodeSelector"]["a" + std::to_string(i)] = "b";
     spec["tolerations"].push_back({{"operator", "Exists"}});
   }
-  SchedulingPolicy policy = WithSpec(spec.dump());
+  SchedulingPolicy policy = WithSpec(kube::DumpJson(spec));
   EXPECT_THAT(api::Describe(policy.problems),
               AllOf(HasSubstr("spec.nodeSelector: must have at most 100 entries"),
                     HasSubstr("spec.tolerations: must have at most 100 items")));
@@ -172,7 +172,7 @@ TEST(WarningsTest, AreBounded) {
   spec["podSelector"]["matchLabels"] = {{std::string(253, 'p') + "/" + label, "v"}};
   spec["podSelector"]["matchExpressions"] = {
       {{"key", std::string(253, 'p') + "/" + label}, {"operator", "DoesNotExist"}}};
-  std::vector<std::string> warnings = WarningsFor(WithSpec(spec.dump()));
+  std::vector<std::string> warnings = WarningsFor(WithSpec(kube::DumpJson(spec)));
   EXPECT_EQ(warnings.size(), 20u);
   for (const std::string& warning : warnings) EXPECT_LE(warning.size(), 256u);
 }

@@ -6,9 +6,7 @@ namespace {
 
 using kube::Json;
 
-std::string Text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Text(const Json& json) { return kube::DumpJson(json); }
 
 }  // namespace
 

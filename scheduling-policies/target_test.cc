@@ -16,7 +16,7 @@ using kube::Json;
 constexpr char kOperatorNamespace[] = "operator";
 
 Json Merge(Json object, const char* patch) {
-  object.merge_patch(Json::parse(patch));
+  object.merge_patch(kube::MustParseJson(patch));
   return object;
 }
 

@@ -118,13 +118,12 @@ Async<> Serve(App& app) {
     co_await leadership.Run(std::move(new_term));
   } else {
     controller.SetLeading(true);
-    Result<> stopped = co_await app.WaitForStop();
-    (void)stopped;
+    co_await app.WaitForStop();
   }
 
   // Drain: the workers finish, then their events are sent.
   Result<> ended = co_await app.EndTasks(workers);
-  (void)ended;
+  kube::IgnoreError(ended, "all tasks have ended in any case");
   co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return Ok();
 }

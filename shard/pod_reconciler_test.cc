@@ -105,7 +105,7 @@ class PodReconcilerTest : public ::testing::Test {
     kube::TaskGroup tasks(io_.get_executor());
     tasks.Spawn("events", events_.Run());
     kube::Drain(io_);
-    (void)kube::Run(io_, tasks.Stop(kube::RealClock(), 5s));
+    kube::IgnoreError(kube::Run(io_, tasks.Stop(kube::RealClock(), 5s)), "the events are sent");
     std::vector<std::string> reasons;
     for (const kube::core::Event& event : api_.List<kube::core::Event>("ns"))
       reasons.push_back(event.reason());

@@ -87,7 +87,7 @@ Async<bool> Rights::Has(Json attributes) {
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kReviews,
                            .content_type = std::string(kube::kJson),
-                           .body = review.dump()};
+                           .body = kube::DumpJson(review)};
   Result<kube::ApiResponse> response = co_await client_.Call(std::move(request));
   if (!response) co_return response.error();
   Result<Json> answer = kube::ParseJson(response->body);

@@ -31,7 +31,7 @@ class Reviewer final : public kube::Client {
     std::string asked = kube::StringAt(review, "spec.resourceAttributes.verb") + " " +
                         kube::StringAt(review, "spec.resourceAttributes.resource");
     review["status"]["allowed"] = asked != denied;
-    std::string body = review.dump();
+    std::string body = kube::DumpJson(review);
     co_return kube::ApiResponse{201, std::string(kube::kJson), std::move(body)};
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest) override {

@@ -92,7 +92,7 @@ TEST_F(GateWebhookTest, ApplyingThePatchTwiceIsApplyingItOnce) {
   Json review = *kube::ParseJson(PlainPod());
   Json& object = review["request"]["object"];
   for (int i = 0; i < 2; ++i) {
-    kube::HttpReply reply = AnswerForCluster(review.dump());
+    kube::HttpReply reply = AnswerForCluster(kube::DumpJson(review));
     std::string patch =
         *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
     EXPECT_EQ(patch.empty(), i == 1);
@@ -105,13 +105,13 @@ TEST_F(GateWebhookTest, EachConfigAddsItsNameOnce) {
   Json review = *kube::ParseJson(PlainPod());
   Json& object = review["request"]["object"];
   for (const char* path : {"/local/a", "/local/b", "/local/a"}) {
-    kube::HttpReply reply = shard_.Answer(Call(path, review.dump()));
+    kube::HttpReply reply = shard_.Answer(Call(path, kube::DumpJson(review)));
     std::string patch =
         *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
     if (!patch.empty()) object = object.patch(*kube::ParseJson(patch));
   }
   EXPECT_EQ(object["spec"]["schedulingGates"],
-            Json::parse(R"([{"name":"multiarch.openshift.io/local-scheduling-gate"}])"));
+            kube::MustParseJson(R"([{"name":"multiarch.openshift.io/local-scheduling-gate"}])"));
   EXPECT_EQ(object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"], "a,b");
 }
 
@@ -119,7 +119,7 @@ TEST_F(GateWebhookTest, EachRuleAddsItsConfigAndItsNameOnce) {
   Json review = *kube::ParseJson(PlainPod());
   Json& object = review["request"]["object"];
   for (const char* path : {"/local/a", "/local/a/large", "/local/b/large", "/local/a/large"}) {
-    kube::HttpReply reply = shard_.Answer(Call(path, review.dump()));
+    kube::HttpReply reply = shard_.Answer(Call(path, kube::DumpJson(review)));
     ASSERT_EQ(reply.status, 200) << path;
     std::string patch =
         *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
@@ -138,7 +138,7 @@ TEST_F(GateWebhookTest, ALongListIsNotAppendedTo) {
   Json& list = object["metadata"]["annotations"]["multiarch.openshift.io/local-configs"];
   for (size_t size : {64 * 1024 - 8, 64 * 1024 - 7}) {
     list = std::string(size, 'x');
-    kube::HttpReply reply = shard_.Answer(Call("/local/a/large", review.dump()));
+    kube::HttpReply reply = shard_.Answer(Call("/local/a/large", kube::DumpJson(review)));
     std::string patch =
         *kube::Base64Decode(kube::StringAt(*kube::ParseJson(reply.body), "response.patch"));
     EXPECT_EQ(patch.find("local-configs") != std::string::npos, size == 64 * 1024 - 8);
@@ -200,7 +200,7 @@ TEST_F(GateWebhookTest, PathMustNameAConfig) {
 TEST_F(GateWebhookTest, LargePodLeavesNothingBehindButItsAnswer) {
   Json review = *kube::ParseJson(PlainPod());
   review["request"]["object"]["metadata"]["annotations"]["blob"] = std::string(2'000'000, 'x');
-  EXPECT_EQ(AnswerForCluster(review.dump()).status, 200);
+  EXPECT_EQ(AnswerForCluster(kube::DumpJson(review)).status, 200);
   EXPECT_EQ(AnswerForCluster(PlainPod()).status, 200);
 }
 

@@ -151,8 +151,7 @@ class Program {
     if (metrics_server_ != nullptr) app_.tasks().Spawn("metrics-server", metrics_server_->Run());
     LOG(INFO) << what << ", on port " << server_->port() << "; health on port " << ops_->port();
 
-    kube::Result<> stop = co_await app_.WaitForStop();
-    if (!stop) co_return stop;
+    co_await app_.WaitForStop();
 
     server_->Retire();
     kube::Duration delay = std::min(*kube::ParseDuration(FLAGS_drain_delay), app_.grace_left());

@@ -194,7 +194,7 @@ TEST_F(PoliciesProcessTest, AppliesWhatItAcknowledgesAndDrains) {
   kube::TestClient client(context_, port, ca_.certificate_pem);
   ASSERT_TRUE(client.Connect()) << process.output();
   kube::Json deployment = policy::Workload("-");
-  std::string review = policy::ReviewOf("apps/deployments", "CREATE", deployment).dump();
+  std::string review = kube::DumpJson(policy::ReviewOf("apps/deployments", "CREATE", deployment));
   EXPECT_THAT(client.Request("POST", "/policies", review).body, HasSubstr("\"patch\":\""));
   EXPECT_THAT(client.Request("POST", "/policies/probe/abc", review).body,
               HasSubstr("\"patch\":\""));
@@ -204,7 +204,7 @@ TEST_F(PoliciesProcessTest, AppliesWhatItAcknowledgesAndDrains) {
   // A new policy is applied as soon as it is acknowledged.
   CreateNamespace("other");
   deployment["metadata"]["namespace"] = "other";
-  review = policy::ReviewOf("apps/deployments", "CREATE", deployment).dump();
+  review = kube::DumpJson(policy::ReviewOf("apps/deployments", "CREATE", deployment));
   EXPECT_THAT(client.Request("POST", "/policies", review).body, Not(HasSubstr("\"patch\"")));
   version = CreatePolicy("N-b k:v", "other");
   ASSERT_TRUE(Await([&] { return Seen() >= version; }));
@@ -225,11 +225,13 @@ TEST_F(PoliciesProcessTest, UpdatesOfTheTemplateOnly) {
   ASSERT_TRUE(client.Connect()) << process.output();
   kube::Json review = policy::ReviewOf("apps/deployments", "UPDATE", policy::Workload("-"));
   review["request"]["oldObject"] = review["request"]["object"];
-  ASSERT_TRUE(
-      Await([&] { return client.Request("POST", "/policies", review.dump()).status == 200; }));
-  EXPECT_THAT(client.Request("POST", "/policies", review.dump()).body, Not(HasSubstr("\"patch\"")));
+  ASSERT_TRUE(Await(
+      [&] { return client.Request("POST", "/policies", kube::DumpJson(review)).status == 200; }));
+  EXPECT_THAT(client.Request("POST", "/policies", kube::DumpJson(review)).body,
+              Not(HasSubstr("\"patch\"")));
   review["request"]["oldObject"] = policy::Workload("m:w");
-  EXPECT_THAT(client.Request("POST", "/policies", review.dump()).body, HasSubstr("\"patch\":\""));
+  EXPECT_THAT(client.Request("POST", "/policies", kube::DumpJson(review)).body,
+              HasSubstr("\"patch\":\""));
 }
 
 TEST_F(PoliciesProcessTest, IsUnreadyWithoutAnApiServer) {
@@ -245,7 +247,8 @@ TEST_F(PoliciesProcessTest, IsUnreadyWithoutAnApiServer) {
   EXPECT_EQ(ops.Request("GET", "/healthz").status, 200);
   kube::TestClient client(context_, port, ca_.certificate_pem);
   ASSERT_TRUE(client.Connect());
-  std::string review = policy::ReviewOf("apps/deployments", "CREATE", policy::Workload("-")).dump();
+  std::string review =
+      kube::DumpJson(policy::ReviewOf("apps/deployments", "CREATE", policy::Workload("-")));
   EXPECT_EQ(client.Request("POST", "/policies", review).status, 500);
 }
 

@@ -147,7 +147,8 @@ class PodReconcilerTest : public testing::Test {
     kube::TaskGroup tasks(io_.get_executor());
     tasks.Spawn("events", events_.Run());
     kube::Drain(io_);
-    (void)kube::Run(io_, tasks.Stop(kube::RealClock(), std::chrono::seconds(5)));
+    kube::IgnoreError(kube::Run(io_, tasks.Stop(kube::RealClock(), std::chrono::seconds(5))),
+                      "the events are sent");
     std::vector<std::string> reasons;
     for (const kube::core::Event& event : api_.List<kube::core::Event>("ns"))
       reasons.push_back(event.reason());

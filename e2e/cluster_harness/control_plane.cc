@@ -138,7 +138,7 @@ Result<> ControlPlane::WriteKubeconfig(const std::string& path,
       {"users", {{{"name", "test"}, {"user", {{"tokenFile", token_file}}}}}},
       {"contexts", {{{"name", "test"}, {"context", {{"cluster", "test"}, {"user", "test"}}}}}},
   };
-  return WriteFile(path, config.dump(2));
+  return WriteFile(path, kube::PrettyJson(config));
 }
 
 Result<> ControlPlane::StartProgram(const std::string& name, std::vector<std::string> args) {
@@ -165,7 +165,7 @@ Result<> ControlPlane::WriteAuditPolicy() {
                  {"kind", "Policy"},
                  {"omitManagedFields", true},
                  {"rules", Json::array({watches, others, {{"level", "None"}}})}};
-  return WriteFile(options_.folder + "/audit-policy.json", policy.dump(2));
+  return WriteFile(options_.folder + "/audit-policy.json", kube::PrettyJson(policy));
 }
 
 Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admission) {
@@ -205,7 +205,7 @@ Result<> ControlPlane::StartApiServer(const std::map<std::string, Json>& admissi
                           {"kind", "AdmissionConfiguration"}};
     for (const auto& [plugin, of_plugin] : admission)
       configuration["plugins"].push_back({{"name", plugin}, {"configuration", of_plugin}});
-    Result<> written = WriteFile(folder + "/admission.json", configuration.dump(2));
+    Result<> written = WriteFile(folder + "/admission.json", kube::PrettyJson(configuration));
     if (!written) return written;
     args.push_back("--admission-control-config-file=" + folder + "/admission.json");
   }

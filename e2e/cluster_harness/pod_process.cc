@@ -80,7 +80,7 @@ boost::asio::awaitable<void> PodProcess::Run() {
     if (!slept) co_return;
   }
   Result<> stopped = co_await Stop();
-  (void)stopped;
+  kube::IgnoreError(stopped, "the process may have ended");
 }
 
 Result<> PodProcess::Start() {

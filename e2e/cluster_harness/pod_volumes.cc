@@ -123,7 +123,7 @@ Async<> PodVolumes::WriteToken(std::string folder, Json source) {
       .target = kServiceAccounts.Path(FieldOfPod("metadata.namespace"),
                                       FieldOfPod("spec.serviceAccountName"), "token"),
       .content_type = std::string(kube::kJson),
-      .body = request.dump()};
+      .body = kube::DumpJson(request)};
   auto answer = co_await client_.Call(std::move(call));
   if (!answer) co_return answer.error();
   Result<Json> json = kube::ParseJson(answer->body);
@@ -133,8 +133,9 @@ Async<> PodVolumes::WriteToken(std::string folder, Json source) {
 
 void PodVolumes::WriteFields(const std::string& folder, const Json& source) {
   for (const Json& item : ListAt(source, "items")) {
-    (void)WriteIfNew(folder + "/" + kube::StringAt(item, "path"),
-                     FieldOfPod(kube::StringAt(item, "fieldRef.fieldPath")));
+    kube::IgnoreError(WriteIfNew(folder + "/" + kube::StringAt(item, "path"),
+                                 FieldOfPod(kube::StringAt(item, "fieldRef.fieldPath"))),
+                      "a program without the file says so");
   }
 }
 

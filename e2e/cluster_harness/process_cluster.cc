@@ -78,7 +78,9 @@ ProcessCluster::ProcessCluster(std::unique_ptr<boost::asio::io_context> io,
       audit_(operator_namespace()),
       tasks_(this->io().get_executor()) {}
 
-ProcessCluster::~ProcessCluster() { (void)Run(tasks_.Stop(clock(), 10s)); }
+ProcessCluster::~ProcessCluster() {
+  kube::IgnoreError(Run(tasks_.Stop(clock(), 10s)), "the cluster ends");
+}
 
 Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOptions plane_options) {
   const std::string folder = plane_options.folder;

@@ -66,7 +66,7 @@ boost::asio::awaitable<void> ProcessKubelet::Run() {
   tasks_.Spawn("other-pods", ReportOtherPods());
   co_await follower_.Run();
   Result<> stopped = co_await tasks_.Stop(clock_, 5s);
-  (void)stopped;
+  kube::IgnoreError(stopped, "the cluster ends");
   by_uid_.clear();
 }
 
@@ -146,7 +146,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
                                .target = kPods.Path(key.ns, key.name)};
       kube::AddQuery(request.target, "gracePeriodSeconds", "0");
       auto deleted = co_await client_.Call(std::move(request));
-      (void)deleted;  // already deleted, or the API server is down and the next list has the pod
+      kube::IgnoreError(deleted, "it is deleted already, or the next list has it");
       continue;
     }
     // A pod that has changed, for example because its process started, is reported by its own
@@ -158,7 +158,7 @@ boost::asio::awaitable<void> ProcessKubelet::ReportOtherPods() {
     std::string subresource = "status";
     auto patched = co_await kube::PatchObject(client_, kPods, key, kube::kStrategicMergePatch,
                                               std::move(patch), std::move(subresource));
-    (void)patched;
+    kube::IgnoreError(patched, "a pod that has changed since has an event of its own");
   }
 }
 

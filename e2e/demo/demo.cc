@@ -145,8 +145,8 @@ Result<> CreateConfigs(Scene& scene) {
     if (!created) return created.error();
     const Json* selector = kube::Find(config.Build(), "spec.labelSelector");
     std::cout << "PodPlacementConfig " << kube::StringAt(*created, "metadata.name") << ": priority "
-              << kube::IntAt(*created, "spec.priority") << ", for pods with " << selector->dump()
-              << std::endl;
+              << kube::IntAt(*created, "spec.priority") << ", for pods with "
+              << kube::DumpJson(*selector) << std::endl;
   }
   return Await(scene, ShardReady());
 }

@@ -98,14 +98,14 @@ class AlertsFlow : public FlowFixture {
                 }
               }
               if (missing->empty()) return Ok();
-              return Error::NotFound("not those of " + Json(*missing).dump() + errors);
+              return Error::NotFound("not those of " + kube::DumpJson(Json(*missing)) + errors);
             }};
   }
 
   // Exactly these alerts about programs that do not work fire: "PodPlacementControllerDown ", or
   // with the namespace at the end.
   Condition FiringAre(const Names& wanted) {
-    return {.name = "alerts fire: " + Json(wanted).dump(),
+    return {.name = "alerts fire: " + kube::DumpJson(Json(wanted)),
             .holds = [this, wanted](Scene&) -> Result<> {
               Result<> updated = prometheus_->UpdateTargets();
               if (!updated) return updated.error();
@@ -118,7 +118,7 @@ class AlertsFlow : public FlowFixture {
                   firing.insert(name + " " + kube::StringAt(alert, "labels.namespace"));
               }
               if (firing == wanted) return Ok();
-              return Error::NotFound("firing: " + Json(firing).dump());
+              return Error::NotFound("firing: " + kube::DumpJson(Json(firing)));
             }};
   }
 
@@ -129,7 +129,7 @@ class AlertsFlow : public FlowFixture {
     Names expressions;
     for (const Json& group : data->at("groups")) {
       for (const Json& rule : group.at("rules")) {
-        if (rule.at("health") != "ok") return Error::Invalid(rule.dump());
+        if (rule.at("health") != "ok") return Error::Invalid(kube::DumpJson(rule));
         expressions.insert(rule.at("query").get<std::string>());
       }
     }

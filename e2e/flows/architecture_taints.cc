@@ -13,9 +13,10 @@ constexpr const char* kPool = "pool";
 
 // Ungated, with exactly these tolerations of one value.
 Condition Tolerates(const std::string& pod, const std::vector<std::string>& tolerations) {
-  return OfPod(pod, "tolerates " + Json(tolerations).dump(), [tolerations](const Json& pod) {
-    return !IsGated(pod) && TolerationsOf(pod) == tolerations;
-  });
+  return OfPod(pod, "tolerates " + kube::DumpJson(Json(tolerations)),
+               [tolerations](const Json& pod) {
+                 return !IsGated(pod) && TolerationsOf(pod) == tolerations;
+               });
 }
 
 // The scheduler has found no node.
@@ -38,7 +39,7 @@ Condition HasNoWebhookEntry() {
             if (!found) return found.error();
             const Json* webhooks = kube::Find(*found, "webhooks");
             if (webhooks == nullptr || webhooks->empty()) return kube::Ok();
-            return kube::Error::Invalid("it has " + webhooks->dump());
+            return kube::Error::Invalid("it has " + kube::DumpJson(*webhooks));
           }};
 }
 

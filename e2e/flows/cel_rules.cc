@@ -85,8 +85,9 @@ class CelRulesFlow : public FlowFixture {
   // Creates `pod` so that no webhook of the shard is called.
   Step CreateWithoutWebhook(const PodBuilder& pod) {
     return {"create a pod without the shard's webhook", [pod](Scene& scene) -> Result<> {
-              (void)scene.Delete(kMutatingWebhookConfigurations,
-                                 api::ShardWebhookConfigurationName(scene.ns()));
+              kube::IgnoreError(scene.Delete(kMutatingWebhookConfigurations,
+                                             api::ShardWebhookConfigurationName(scene.ns())),
+                                "the controller may have deleted it");
               Result<Json> created = scene.Create(kPods, pod.Build());
               if (!created) return created.error();
               return Ok();

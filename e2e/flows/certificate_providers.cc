@@ -40,11 +40,14 @@ class ProvidersFlow : public FlowFixture {
   void TearDown() override {
     auto used = UseClusterConfig(DefaultClusterConfig());
     EXPECT_TRUE(used) << used.error();
-    (void)scene().Delete(kube::kCustomResourceDefinitions, kCertificatesCrd);
+    kube::IgnoreError(scene().Delete(kube::kCustomResourceDefinitions, kCertificatesCrd),
+                      "it may be absent");
     for (const auto& [resource, key] : installed_)
-      (void)cluster().Run(kube::DeleteObject(cluster().client(), resource, key));
+      kube::IgnoreError(cluster().Run(kube::DeleteObject(cluster().client(), resource, key)),
+                        "it may be absent");
     Json no_annotation = {{"metadata", {{"annotations", {{kServingSecret, nullptr}}}}}};
-    (void)Patch(kServices, std::string(api::kOperatorServiceName), no_annotation);
+    kube::IgnoreError(Patch(kServices, std::string(api::kOperatorServiceName), no_annotation),
+                      "it may be absent");
     FlowFixture::TearDown();
   }
 
@@ -135,8 +138,9 @@ class ProvidersFlow : public FlowFixture {
       Issue(kube::StringAt(spec, "secretName"), spec["dnsNames"].get<std::vector<std::string>>(),
             /*with_ca=*/true);
       Json ready = {{"type", "Ready"}, {"status", "True"}, {"reason", "Ready"}, {"message", ""}};
-      (void)Patch(kCertificates, kube::StringAt(certificate, "metadata.name"),
-                  {{"status", {{"conditions", Json::array({ready})}}}}, "status");
+      kube::IgnoreError(Patch(kCertificates, kube::StringAt(certificate, "metadata.name"),
+                              {{"status", {{"conditions", Json::array({ready})}}}}, "status"),
+                        "the next turn repeats it");
     }
   }
   void ActAsServiceCa() {
@@ -152,8 +156,9 @@ class ProvidersFlow : public FlowFixture {
       if (annotations.value(kInjectBundle, "") != "true" ||
           data.value("service-ca.crt", "") == authority_.certificate_pem)
         continue;
-      (void)Patch(kConfigMaps, kube::StringAt(map, "metadata.name"),
-                  {{"data", {{"service-ca.crt", authority_.certificate_pem}}}});
+      kube::IgnoreError(Patch(kConfigMaps, kube::StringAt(map, "metadata.name"),
+                              {{"data", {{"service-ca.crt", authority_.certificate_pem}}}}),
+                        "the next turn repeats it");
     }
   }
 

@@ -33,7 +33,7 @@ struct Creation {
 boost::asio::awaitable<void> CreateLater(Cluster& cluster, kube::Resource resource, Json object,
                                          kube::Duration delay, Creation* creation) {
   Result<> slept = co_await cluster.clock().Sleep(delay);
-  (void)slept;
+  kube::IgnoreError(slept, "the flow ends");
   kube::Unstructured unstructured(std::move(object));
   auto created = co_await kube::CreateObject(cluster.client(), resource, std::move(unstructured));
   if (created) {
@@ -55,7 +55,8 @@ class CreatedTogetherRounds {
   explicit CreatedTogetherRounds(Scene& scene)
       : scene_(scene), tasks_(scene.cluster().io().get_executor()) {}
   ~CreatedTogetherRounds() {
-    (void)scene_.cluster().Run(tasks_.Stop(scene_.cluster().clock(), 1s));
+    kube::IgnoreError(scene_.cluster().Run(tasks_.Stop(scene_.cluster().clock(), 1s)),
+                      "the flow ends");
   }
 
   // Each round uses its own label, so no earlier config selects the pod. False if the preference
@@ -173,8 +174,9 @@ TEST_F(CreatedTogetherFlow, WithoutWebhookTheClusterControllerSetsThePreference)
            .act = [this](Scene& scene) -> Result<> {
              for (int i = 0; i < 20; ++i) {
                std::string name = "bare" + std::to_string(i);
-               (void)scene.Delete(kMutatingWebhookConfigurations,
-                                  api::ShardWebhookConfigurationName(scene.ns()));
+               kube::IgnoreError(scene.Delete(kMutatingWebhookConfigurations,
+                                              api::ShardWebhookConfigurationName(scene.ns())),
+                                 "the controller may have deleted it");
                auto created = scene.Create(
                    kPods, MakePod(name).Label("app", "x").Image(Image("demo/multi:1")).Build());
                if (!created) return created.error();

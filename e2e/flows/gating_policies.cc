@@ -56,7 +56,7 @@ class GatingPoliciesFlow : public FlowFixture {
  protected:
   void TearDown() override {
     for (auto object = created_.rbegin(); object != created_.rend(); ++object)
-      (void)scene().Delete(object->resource, object->key.name);
+      kube::IgnoreError(scene().Delete(object->resource, object->key.name), "it may be absent");
     FlowFixture::TearDown();
   }
 
@@ -132,7 +132,7 @@ class GatingPoliciesFlow : public FlowFixture {
     kube::ApiRequest request{.method = kube::Method::kPost,
                              .target = resource.Path(ns) + "?dryRun=All",
                              .content_type = std::string(kube::kJson),
-                             .body = object.dump()};
+                             .body = kube::DumpJson(object)};
     auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
     if (!answer) return answer.error();
     return kube::ParseJson(answer->body);
@@ -158,7 +158,7 @@ class GatingPoliciesFlow : public FlowFixture {
               Json pod = MakePod("a").Image("a:1").NodeSelector(kArch, "arm64").Build();
               Json created = Created(ns, pod);
               if (!created.is_object() || HasGate(created, api::kClusterGate) != gated)
-                return Error::NotFound(created.dump());
+                return Error::NotFound(kube::DumpJson(created));
               return Ok();
             }};
   }

@@ -49,7 +49,8 @@ class LargeInputsFlow : public FlowFixture {
     ASSERT_TRUE(created) << created.error();
   }
   void TearDown() override {
-    if (!greedy_.empty()) (void)scene().Delete(kNamespaces, greedy_);
+    if (!greedy_.empty())
+      kube::IgnoreError(scene().Delete(kNamespaces, greedy_), "it may be absent");
     FlowFixture::TearDown();
   }
 
@@ -84,7 +85,8 @@ class LargeInputsFlow : public FlowFixture {
            {"kind", "Secret"},
            {"type", "kubernetes.io/dockerconfigjson"},
            {"metadata", {{"name", "pull-" + std::to_string(i)}, {"namespace", greedy_}}},
-           {"data", {{".dockerconfigjson", kube::Base64Encode(Json{{"auths", auths}}.dump())}}}});
+           {"data",
+            {{".dockerconfigjson", kube::Base64Encode(kube::DumpJson(Json{{"auths", auths}}))}}}});
       if (!created) return created.error();
     }
     return Ok();

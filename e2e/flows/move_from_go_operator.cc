@@ -80,19 +80,20 @@ class MoveFromGoOperatorFlow : public FlowFixture {
 // None of these objects in the operator's namespace has the Go operator's label.
 Condition IsReplaced(const Resource& resource, const std::string& name,
                      const std::string& labels_at) {
-  return {.name = std::string(resource.kind) + " " + name + " is this operator's",
-          .holds = [=](Scene& scene) -> Result<> {
-            Cluster& cluster = scene.cluster();
-            kube::ObjectKey key{resource.namespaced ? cluster.operator_namespace() : "", name};
-            auto found = cluster.Run(kube::GetObject(cluster.client(), resource, key));
-            if (!found) return found.error();
-            Json labels = found->body().value(Json::json_pointer(labels_at), Json::object());
-            if (labels.empty() || labels.contains(kItsLabel))
-              return kube::Error::NotFound(labels.dump());
-            if (found->body().dump().find("service.beta.openshift.io") == std::string::npos)
-              return Ok();
-            return kube::Error::NotFound("it has an annotation of the Go operator");
-          }};
+  return {
+      .name = std::string(resource.kind) + " " + name + " is this operator's",
+      .holds = [=](Scene& scene) -> Result<> {
+        Cluster& cluster = scene.cluster();
+        kube::ObjectKey key{resource.namespaced ? cluster.operator_namespace() : "", name};
+        auto found = cluster.Run(kube::GetObject(cluster.client(), resource, key));
+        if (!found) return found.error();
+        Json labels = found->body().value(Json::json_pointer(labels_at), Json::object());
+        if (labels.empty() || labels.contains(kItsLabel))
+          return kube::Error::NotFound(kube::DumpJson(labels));
+        if (kube::DumpJson(found->body()).find("service.beta.openshift.io") == std::string::npos)
+          return Ok();
+        return kube::Error::NotFound("it has an annotation of the Go operator");
+      }};
 }
 
 Condition NoOperandsLeft() {

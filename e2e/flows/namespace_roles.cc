@@ -99,10 +99,9 @@ class NamespaceRolesFlow : public FlowFixture {
     kube::ApiRequest request{.method = kube::Method::kPost,
                              .target = "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews",
                              .content_type = std::string(kube::kJson),
-                             .body = Json{{"apiVersion", "authorization.k8s.io/v1"},
-                                          {"kind", "SelfSubjectRulesReview"},
-                                          {"spec", {{"namespace", ns}}}}
-                                         .dump()};
+                             .body = kube::DumpJson(Json{{"apiVersion", "authorization.k8s.io/v1"},
+                                                         {"kind", "SelfSubjectRulesReview"},
+                                                         {"spec", {{"namespace", ns}}}})};
     auto answer = cluster().Run(client.Call(std::move(request)));
     EXPECT_TRUE(answer) << answer.error();
     Result<Json> review = answer ? kube::ParseJson(answer->body) : Json::object();
@@ -198,7 +197,8 @@ TEST_F(NamespaceRolesFlow, AnAdminOfOneNamespaceSeesTheClustersConfigAndNoOtherN
   EXPECT_EQ(rules, RulesOf(*nobody, (*other)->ns()));
   Json ours = Json::array();
   for (const Json& rule : rules) {
-    if (rule["apiGroups"].dump().find(api::kGroup) != std::string::npos) ours.push_back(rule);
+    if (kube::DumpJson(rule["apiGroups"]).find(api::kGroup) != std::string::npos)
+      ours.push_back(rule);
   }
   ASSERT_EQ(ours.size(), 1u) << ours;
   EXPECT_EQ(ours[0]["resources"], Json::array({"clusterpodplacementconfigs"})) << ours;

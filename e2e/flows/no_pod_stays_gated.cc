@@ -25,8 +25,8 @@ class NoPodStaysGatedFlow : public FlowFixture {
  protected:
   void TearDown() override {
     // Policies have the name of the scene's namespace: an aborted run does not affect the next.
-    (void)scene().Delete(kPolicyBindings, scene().ns());
-    (void)scene().Delete(kPolicies, scene().ns());
+    kube::IgnoreError(scene().Delete(kPolicyBindings, scene().ns()), "it may be absent");
+    kube::IgnoreError(scene().Delete(kPolicies, scene().ns()), "it may be absent");
     FlowFixture::TearDown();
   }
 

@@ -39,7 +39,7 @@ class OperatorRestartFlow : public FlowFixture {
               kube::ApiRequest request{.method = kube::Method::kPost,
                                        .target = kConfigs.Path(scene.ns()) + "?dryRun=All",
                                        .content_type = std::string(kube::kJson),
-                                       .body = config.dump()};
+                                       .body = kube::DumpJson(config)};
               auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
               return answer ? kube::Ok() : kube::Result<>(answer.error());
             }};

@@ -29,7 +29,7 @@ class RegistryCredentialsFlow : public FlowFixture {
   static std::string DockerConfig(const std::string& host, const std::string& user,
                                   const std::string& password) {
     Json auth = {{"username", user}, {"password", password}};
-    return kube::Base64Encode(Json{{"auths", {{host, auth}}}}.dump());
+    return kube::Base64Encode(kube::DumpJson(Json{{"auths", {{host, auth}}}}));
   }
   static Step CreateSecret(const std::string& name, const std::string& docker_config) {
     return Create(kSecrets, {{"apiVersion", "v1"},

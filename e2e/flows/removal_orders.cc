@@ -239,7 +239,7 @@ TEST_F(UndeployFlow, LeavesTheObjectsOfTheApiServerAsTheyWere) {
   Result<Objects> before = AllObjects(cluster());
   ASSERT_TRUE(before) << before.error();
   for (const auto& [name, object] : *before) {
-    EXPECT_EQ(object.dump().find(std::string(api::kGroup)), std::string::npos)
+    EXPECT_EQ(kube::DumpJson(object).find(std::string(api::kGroup)), std::string::npos)
         << name << " has traces of the operator: " << object;
   }
 

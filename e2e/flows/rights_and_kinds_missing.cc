@@ -45,8 +45,8 @@ TEST_F(MissingFlow, ARightThatIsTakenAwayIsNamed) {
   ASSERT_TRUE(role) << role.error();
   Json fewer = Json::array();
   for (const Json& rule : (*role)["rules"]) {
-    bool of_services = rule["resources"].dump().find("\"services\"") != std::string::npos;
-    bool writes = rule["verbs"].dump().find("patch") != std::string::npos;
+    bool of_services = kube::DumpJson(rule["resources"]).find("\"services\"") != std::string::npos;
+    bool writes = kube::DumpJson(rule["verbs"]).find("patch") != std::string::npos;
     if (!(of_services && writes)) fewer.push_back(rule);
   }
   ASSERT_LT(fewer.size(), (*role)["rules"].size());

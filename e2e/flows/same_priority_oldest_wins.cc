@@ -33,7 +33,8 @@ class SamePriorityFlow : public FlowFixture {
       tasks.Spawn("create", CreateOne(config.Prefer("arm64", 10 + i).Build(), &done));
     }
     while (done < 8) cluster().Pause(5ms);
-    (void)cluster().Run(tasks.Stop(cluster().clock(), 1s));
+    kube::IgnoreError(cluster().Run(tasks.Stop(cluster().clock(), 1s)),
+                      "the list below shows the configs");
     std::vector<Stored> stored;
     auto listed = scene().List(kConfigs);
     EXPECT_TRUE(listed) << listed.error();
@@ -51,7 +52,7 @@ class SamePriorityFlow : public FlowFixture {
   boost::asio::awaitable<void> CreateOne(Json config, int* done) {
     kube::Unstructured object(std::move(config));
     auto created = co_await kube::CreateObject(cluster().client(), kConfigs, std::move(object));
-    (void)created;  // most are refused
+    kube::IgnoreError(created, "most are refused");
     ++*done;
   }
 };
@@ -59,7 +60,8 @@ class SamePriorityFlow : public FlowFixture {
 TEST_F(SamePriorityFlow, OfThoseCreatedTogetherTheOldestIsApplied) {
   std::vector<Stored> stored;
   for (int tries = 0; tries < 20 && stored.size() < 2; ++tries) {
-    for (const Stored& config : stored) (void)scene().Delete(kConfigs, config.name);
+    for (const Stored& config : stored)
+      kube::IgnoreError(scene().Delete(kConfigs, config.name), "it may be absent");
     stored = CreateTogether();
   }
   ASSERT_GE(stored.size(), 2u)

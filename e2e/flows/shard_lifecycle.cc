@@ -53,7 +53,8 @@ TEST_F(ShardFlow, HasAWebhookEntryForEachConfig) {
     EXPECT_EQ(kube::StringAt(entry, "failurePolicy"), "Ignore") << entry;
     EXPECT_EQ(kube::StringAt(entry, "sideEffects"), "None") << entry;
     // Only this namespace.
-    EXPECT_NE(entry["namespaceSelector"].dump().find(scene().ns()), std::string::npos) << entry;
+    EXPECT_NE(kube::DumpJson(entry["namespaceSelector"]).find(scene().ns()), std::string::npos)
+        << entry;
   }
   EXPECT_EQ(tiers, (std::set<std::string>{"db", "web"}));
   Flow(scene(), "an entry is removed with its config")

@@ -30,9 +30,10 @@ class TenantAdmissionFlow : public FlowFixture {
  protected:
   // Cluster-scoped objects have the name of the scene's namespace.
   void TearDown() override {
-    (void)scene().Delete(kMutatingWebhookConfigurations, scene().ns());
-    (void)scene().Delete(kPolicyBindings, scene().ns());
-    (void)scene().Delete(kPolicies, scene().ns());
+    kube::IgnoreError(scene().Delete(kMutatingWebhookConfigurations, scene().ns()),
+                      "it may be absent");
+    kube::IgnoreError(scene().Delete(kPolicyBindings, scene().ns()), "it may be absent");
+    kube::IgnoreError(scene().Delete(kPolicies, scene().ns()), "it may be absent");
     FlowFixture::TearDown();
   }
 
@@ -66,7 +67,7 @@ class TenantAdmissionFlow : public FlowFixture {
               kube::ApiRequest request{.method = kube::Method::kPost,
                                        .target = resource.Path(scene.ns()) + "?dryRun=All",
                                        .content_type = std::string(kube::kJson),
-                                       .body = object.dump()};
+                                       .body = kube::DumpJson(object)};
               auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
               if (answer) return Error::NotFound("a refusal");
               return Ok();

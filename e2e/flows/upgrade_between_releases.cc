@@ -227,7 +227,8 @@ class UpgradeBetweenReleasesFlow : public FlowFixture {
                     if (programs == nullptr) return Error::NotFound("no status");
                     for (const Json& program : *programs) {
                       bool is_new = kube::StringAt(program, "version") == api::kVersion;
-                      if (is_new != (to == Release::kNew)) return Error::NotFound(program.dump());
+                      if (is_new != (to == Release::kNew))
+                        return Error::NotFound(kube::DumpJson(program));
                     }
                     return Ok();
                   }});

@@ -113,7 +113,7 @@ Condition IsGatedOnCreation(const PodBuilder& pod) {
             kube::ApiRequest request{.method = kube::Method::kPost,
                                      .target = kPods.Path(scene.ns()) + "?dryRun=All",
                                      .content_type = std::string(kube::kJson),
-                                     .body = pod.Build().dump()};
+                                     .body = kube::DumpJson(pod.Build())};
             auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
             if (!answer) return answer.error();
             if (answer->body.find(R"("schedulingGates":[)") != std::string::npos) return kube::Ok();

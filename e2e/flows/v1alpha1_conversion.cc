@@ -15,19 +15,20 @@ class ConversionFlow : public FlowFixture {};
 
 // The spec of `resource` has `wanted` at `path`; null: no such field.
 Condition Shows(const Resource& resource, const std::string& path, const Json& wanted) {
-  return {.name = std::string(resource.version) + " has " + wanted.dump() + " as spec" + path,
-          .holds = [resource, path, wanted](Scene& scene) -> kube::Result<> {
-            kube::Result<Json> object = scene.Get(resource, kCluster);
-            if (!object) return object.error();
-            if (kube::StringAt(*object, "apiVersion") != resource.ApiVersion()) {
-              return kube::Error::NotFound("it is " + kube::StringAt(*object, "apiVersion"));
-            }
-            const Json spec = object->value("spec", Json::object());
-            Json::json_pointer at(path);
-            Json found = spec.contains(at) ? spec[at] : Json();
-            if (found != wanted) return kube::Error::NotFound("it has " + found.dump());
-            return kube::Ok();
-          }};
+  return {
+      .name = std::string(resource.version) + " has " + kube::DumpJson(wanted) + " as spec" + path,
+      .holds = [resource, path, wanted](Scene& scene) -> kube::Result<> {
+        kube::Result<Json> object = scene.Get(resource, kCluster);
+        if (!object) return object.error();
+        if (kube::StringAt(*object, "apiVersion") != resource.ApiVersion()) {
+          return kube::Error::NotFound("it is " + kube::StringAt(*object, "apiVersion"));
+        }
+        const Json spec = object->value("spec", Json::object());
+        Json::json_pointer at(path);
+        Json found = spec.contains(at) ? spec[at] : Json();
+        if (found != wanted) return kube::Error::NotFound("it has " + kube::DumpJson(found));
+        return kube::Ok();
+      }};
 }
 
 TEST_F(ConversionFlow, WorksAndLosesNothing) {

@@ -87,7 +87,7 @@ std::string Difference(const Objects& before, const Objects& after) {
     if (same == after.end()) {
       text += "gone: " + name + "\n";
     } else if (same->second != object) {
-      text += "changed: " + name + ": " + Json::diff(object, same->second).dump() + "\n";
+      text += "changed: " + name + ": " + kube::DumpJson(Json::diff(object, same->second)) + "\n";
     }
   }
   for (const auto& [name, object] : after) {

@@ -77,13 +77,14 @@ Result<> NewPodsAreGated(Scene& scene, std::string_view gate, const Json& labels
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kPods.Path(scene.ns()) + "?dryRun=All",
                            .content_type = std::string(kube::kJson),
-                           .body = pod.dump()};
+                           .body = kube::DumpJson(pod)};
   auto answer = scene.cluster().Run(scene.cluster().client().Call(std::move(request)));
   if (!answer) return answer.error().Prefix("create a pod in a dry run");
   Result<Json> created = kube::ParseJson(answer->body);
   if (!created) return created.error();
   if (!HasGate(*created, gate))
-    return Missing("a new pod with labels " + labels.dump() + " does not get " + std::string(gate));
+    return Missing("a new pod with labels " + kube::DumpJson(labels) + " does not get " +
+                   std::string(gate));
   return Ok();
 }
 
@@ -146,7 +147,7 @@ Result<> HasCondition(const Json& object, const std::string& type, const std::st
         kube::StringAt(condition, "reason") + " " + kube::StringAt(condition, "message");
     if (kube::StringAt(condition, "status") == status && said.find(text) != std::string::npos)
       return Ok();
-    return Missing("condition " + condition.dump());
+    return Missing("condition " + kube::DumpJson(condition));
   }
   return Missing("no condition " + type);
 }

@@ -29,10 +29,10 @@ std::string Summary(const Json& pod) {
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
   const Json* labels = kube::Find(pod, "metadata.labels");
   out << "  " << kube::StringAt(pod, "metadata.name")
-      << ": gates=" << (gates == nullptr ? "[]" : gates->dump()) << " node=" << NodeOf(pod)
+      << ": gates=" << (gates == nullptr ? "[]" : kube::DumpJson(*gates)) << " node=" << NodeOf(pod)
       << " phase=" << kube::StringAt(pod, "status.phase")
       << " rv=" << kube::StringAt(pod, "metadata.resourceVersion")
-      << " labels=" << (labels == nullptr ? "{}" : labels->dump());
+      << " labels=" << (labels == nullptr ? "{}" : kube::DumpJson(*labels));
   return out.str();
 }
 
@@ -56,9 +56,10 @@ Scene::Scene(Cluster& cluster, std::string ns)
       tasks_(cluster.io().get_executor()) {}
 
 Scene::~Scene() {
-  (void)cluster_.Run(tasks_.Stop(cluster_.clock(), 5s));
+  kube::IgnoreError(cluster_.Run(tasks_.Stop(cluster_.clock(), 5s)), "the flow ends");
   if (!keep_namespace_)
-    (void)cluster_.Run(kube::DeleteObject(cluster_.client(), kNamespaces, {"", ns_}));
+    kube::IgnoreError(cluster_.Run(kube::DeleteObject(cluster_.client(), kNamespaces, {"", ns_})),
+                      "the flow may have deleted it");
 }
 
 Result<std::unique_ptr<Scene>> Scene::Make(Cluster& cluster, const std::string& name, Json labels) {
@@ -140,7 +141,7 @@ std::string Scene::Describe(const std::string& pod) {
   if (shown != nullptr) {
     out << "history of " << pod << ":\n";
     for (const PodEvent& event : shown->events) out << event.type << Summary(event.pod) << "\n";
-    out << WithoutManagedFields(shown->last()).dump(2) << "\n";
+    out << kube::PrettyJson(WithoutManagedFields(shown->last())) << "\n";
   }
 
   out << "events:\n";
@@ -157,8 +158,9 @@ std::string Scene::Describe(const std::string& pod) {
       const Json* status = kube::Find(object, "status");
       const Json* spec = kube::Find(object, "spec");
       out << resource.kind << " " << kube::StringAt(object, "metadata.name");
-      if (resource.kind != kDeployments.kind && spec != nullptr) out << " spec " << spec->dump();
-      out << " status " << (status == nullptr ? "none" : status->dump()) << "\n";
+      if (resource.kind != kDeployments.kind && spec != nullptr)
+        out << " spec " << kube::DumpJson(*spec);
+      out << " status " << (status == nullptr ? "none" : kube::DumpJson(*status)) << "\n";
     }
   }
   out << cluster_.Describe(ns_);

@@ -40,7 +40,7 @@ Step Create(const ConfigBuilder& config) { return Create(kConfigs, config.Build(
 Step Create(const ClusterConfigBuilder& config) { return Create(kClusterConfigs, config.Build()); }
 
 Step Change(const Resource& resource, const std::string& name, Json patch) {
-  return {.name = "change " + Describe(resource, name) + " by " + patch.dump(),
+  return {.name = "change " + Describe(resource, name) + " by " + kube::DumpJson(patch),
           .act = [resource, name, patch](Scene& scene) -> Result<> {
             Result<Json> changed = scene.Patch(resource, name, patch);
             if (!changed) return changed.error();

@@ -50,6 +50,8 @@ Result<std::unique_ptr<MetricsReader>> MetricsReader::Make(Scene& scene) {
   return reader;
 }
 
-MetricsReader::~MetricsReader() { (void)scene_.Delete(kClusterRoleBindings, BindingName()); }
+MetricsReader::~MetricsReader() {
+  kube::IgnoreError(scene_.Delete(kClusterRoleBindings, BindingName()), "it may be absent");
+}
 
 }  // namespace e2e

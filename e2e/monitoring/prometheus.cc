@@ -103,14 +103,14 @@ Result<> Prometheus::WriteConfiguration(const std::string& token) {
                  {"scrape_configs", Json::array()}};
   for (const kube::Unstructured& object : manifests_) {
     if (object.body().at("kind") == "PrometheusRule")
-      Write(folder_ + "/rules.yaml", Rules(object.body()).dump());
+      Write(folder_ + "/rules.yaml", kube::DumpJson(Rules(object.body())));
     if (!IsMonitor(object)) continue;
     Result<Json> scrape = ScrapeConfig(object.body());
     if (!scrape) return scrape.error();
     config["scrape_configs"].push_back(std::move(*scrape));
   }
   // JSON is YAML.
-  Write(folder_ + "/prometheus.yaml", config.dump(1));
+  Write(folder_ + "/prometheus.yaml", kube::PrettyJson(config));
   return Ok();
 }
 
@@ -140,7 +140,7 @@ Result<> Prometheus::UpdateTargets() {
     if (!IsMonitor(object)) continue;
     Result<Json> targets = ScrapeTargets(cluster_, object.body());
     if (!targets) return targets.error();
-    Write(folder_ + "/" + object.metadata().name() + ".json", targets->dump());
+    Write(folder_ + "/" + object.metadata().name() + ".json", kube::DumpJson(*targets));
   }
   return Ok();
 }

@@ -57,8 +57,7 @@ kube::Async<> Serve(kube::App& app) {
   app.tasks().Spawn("ops-server", (*ops)->Run());
   app.tasks().Spawn("namespace-watch", namespaces.Run());
   app.tasks().Spawn(kName, controller.Run(app.tasks()));
-  kube::Result<> stopped = co_await app.WaitForStop();
-  (void)stopped;
+  co_await app.WaitForStop();
   co_await kube::EndTasksAndOpsServer(app, **ops);
   co_return kube::Ok();
 }

@@ -35,13 +35,11 @@ Options Applied(const kube::Resource& resource) {
 
 // What identifies a work.
 std::string WorkStub(std::string_view packed) {
-  Json work = Json::from_cbor(packed, /*strict=*/true, /*allow_exceptions=*/false);
+  kube::Result<Json> work = kube::UnpackJson(packed);
   Json stub;
   for (const char* field : {"name", "namespace", "uid"})
-    stub["metadata"][field] = kube::StringAt(work, "metadata." + std::string(field));
-  std::string bytes;
-  Json::to_cbor(stub, bytes);
-  return bytes;
+    stub["metadata"][field] = work ? kube::StringAt(*work, "metadata." + std::string(field)) : "";
+  return kube::PackJson(stub);
 }
 
 Options Works(const AgentOptions& agent) {

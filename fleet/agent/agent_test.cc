@@ -565,7 +565,8 @@ TEST_F(AgentTest, PublishesTheClusterAndKeepsClaimsOfOthers) {
   After(11s);
   cluster = *hub_.GetJson(kManagedClusters, kCluster);
   EXPECT_EQ(cluster["status"]["capacity"]["cpu"], "132");
-  EXPECT_EQ(cluster["status"]["clusterClaims"], Json::parse(R"([{"name": "id.k8s.io", "value": "x"},
+  EXPECT_EQ(cluster["status"]["clusterClaims"],
+            kube::MustParseJson(R"([{"name": "id.k8s.io", "value": "x"},
                             {"name": "amd64.multiarch.openshift.io", "value": "true"},
                             {"name": "arm64.multiarch.openshift.io", "value": "true"}])"));
 }

@@ -27,7 +27,7 @@ TEST(ResourceTotals, SumsNodesAndForgetsThem) {
   ResourceTotals totals;
   totals.SetNode("a", Node("4", "16Gi"));
   totals.SetNode("b", Node("1500m", "1Gi", true));
-  totals.SetNode("c", Json::parse(R"({"status": {"capacity": {"cpu": "-3", "memory": 7,
+  totals.SetNode("c", kube::MustParseJson(R"({"status": {"capacity": {"cpu": "-3", "memory": 7,
     "nvidia.com/gpu": "2", "": "1"}, "allocatable": []}})"));
   EXPECT_THAT(totals.Capacity(),
               UnorderedElementsAre(Pair("cpu", "5500m"), Pair("memory", "17825792Ki"),
@@ -56,7 +56,7 @@ TEST(ClusterStatusPatch, WritesOnlyWhatDiffers) {
       .capacity = Quantities{{"cpu", "4"}},
       .allocatable = Quantities{{"cpu", "3"}},
       .claims = std::map<std::string, std::string>{{"arm64.multiarch.openshift.io", "true"}}};
-  Json cluster = Json::parse(R"({"metadata": {"resourceVersion": "7"}})");
+  Json cluster = kube::MustParseJson(R"({"metadata": {"resourceVersion": "7"}})");
   std::optional<Json> patch = ClusterStatusPatch(cluster, facts, kNow);
   ASSERT_TRUE(patch);
   EXPECT_EQ((*patch)["metadata"]["resourceVersion"], "7");
@@ -94,14 +94,14 @@ TEST(ClusterStatusPatch, WritesOnlyWhatDiffers) {
     row.change(changed);
     patch = ClusterStatusPatch(cluster, changed, kNow + std::chrono::minutes(1));
     ASSERT_TRUE(patch) << row.name;
-    EXPECT_EQ((*patch)["status"], Json::parse(row.status)) << row.name;
+    EXPECT_EQ((*patch)["status"], kube::MustParseJson(row.status)) << row.name;
   }
   // Nothing is known: what is there stays.
   EXPECT_EQ(ClusterStatusPatch(cluster, {}, kNow), std::nullopt);
 }
 
 TEST(ClusterStatusPatch, KeepsWhatOthersWrote) {
-  Json cluster = Json::parse(R"({"status": {
+  Json cluster = kube::MustParseJson(R"({"status": {
     "conditions": [{"type": "HubAcceptedManagedCluster", "status": "True", "x": 1},
                    {"type": "ManagedClusterConditionAvailable", "status": "Unknown",
                     "lastTransitionTime": "2000-01-01T00:00:00Z"}, 7],
@@ -111,7 +111,7 @@ TEST(ClusterStatusPatch, KeepsWhatOthersWrote) {
   ClusterFacts facts{
       .claims = std::map<std::string, std::string>{{"arm64.multiarch.openshift.io", "true"}}};
   Json status = (*ClusterStatusPatch(cluster, facts, kNow))["status"];
-  EXPECT_EQ(status["clusterClaims"], Json::parse(R"([
+  EXPECT_EQ(status["clusterClaims"], kube::MustParseJson(R"([
     {"name": "id.k8s.io", "value": "a"}, {"name": "team.multiarch.openshift.io", "value": "b"},
     "broken", {"name": "arm64.multiarch.openshift.io", "value": "true"}])"));
   ASSERT_EQ(status["conditions"].size(), 3);

@@ -45,7 +45,7 @@ class FakeHub final : public kube::Client {
                     {{"token", token + std::to_string(calls.size())},
                      {"expirationTimestamp", kube::FormatTime(clock_.WallNow() + life)}}}};
     kube::ApiResponse response{
-        .status = 201, .content_type = "application/json", .body = answer.dump()};
+        .status = 201, .content_type = "application/json", .body = kube::DumpJson(answer)};
     co_return response;
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest) override {

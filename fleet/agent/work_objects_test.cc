@@ -13,7 +13,7 @@ using testing::HasSubstr;
 constexpr kube::WallTime kNow{};
 
 Json Cppc() {
-  return Json::parse(R"({"apiVersion": "multiarch.openshift.io/v1beta1",
+  return kube::MustParseJson(R"({"apiVersion": "multiarch.openshift.io/v1beta1",
     "kind": "ClusterPodPlacementConfig", "metadata": {"name": "cluster"},
     "spec": {"logVerbosity": "Normal"}})");
 }
@@ -60,7 +60,7 @@ TEST(ObjectsOf, RefusesWhatIsNotAllowed) {
   };
   for (const Row& row : rows) {
     Json object = Ppc("ns", "web");
-    object.merge_patch(Json::parse(row.change));
+    object.merge_patch(kube::MustParseJson(row.change));
     WorkObjects objects = ObjectsOf(Work({Cppc(), object}));
     EXPECT_EQ(objects.problem ? objects.problem->reason : "", row.reason) << row.name;
     EXPECT_EQ(objects.objects.size(), row.reason.empty() ? 2 : 0) << row.name;
@@ -73,13 +73,13 @@ TEST(ObjectsOf, RefusesWhatIsNotAllowed) {
 
 TEST(ObjectsOf, TakesNothingElseOfTheMetadata) {
   Json object = Ppc("ns", "web");
-  object["metadata"].update(Json::parse(R"({"finalizers": ["x"], "ownerReferences": [{}],
+  object["metadata"].update(kube::MustParseJson(R"({"finalizers": ["x"], "ownerReferences": [{}],
     "uid": "1", "resourceVersion": "2", "generateName": "g", "managedFields": [],
     "labels": {"a": "b", "n": 1, "fleet.multiarch.openshift.io/work-uid": "other"}})"));
   object["status"] = {{"conditions", Json::array()}};
   WorkObjects objects = ObjectsOf(Work({object}));
   ASSERT_EQ(objects.objects.size(), 1);
-  EXPECT_EQ(objects.objects[0].json, Json::parse(R"({
+  EXPECT_EQ(objects.objects[0].json, kube::MustParseJson(R"({
     "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "PodPlacementConfig",
     "metadata": {"namespace": "ns", "name": "web",
       "labels": {"a": "b", "fleet.multiarch.openshift.io/work-uid": "u1"},
@@ -140,7 +140,7 @@ TEST(Contains, Table) {
       {R"({"a": 1})", R"({"a": {"b": 1}})", false},
   };
   for (const Row& row : rows) {
-    EXPECT_EQ(Contains(Json::parse(row.stored), Json::parse(row.wanted)), row.want)
+    EXPECT_EQ(Contains(kube::MustParseJson(row.stored), kube::MustParseJson(row.wanted)), row.want)
         << row.stored << " " << row.wanted;
   }
 }
@@ -165,7 +165,7 @@ TEST(AvailabilityProblem, TheOperatorReportsTheGeneration) {
   for (const Row& row : rows) {
     Json stored = object.json;
     stored["metadata"]["generation"] = 3;
-    stored["status"] = Json::parse(row.status);
+    stored["status"] = kube::MustParseJson(row.status);
     std::optional<WorkProblem> problem = AvailabilityProblem(object, stored);
     EXPECT_EQ(!problem, row.available) << row.status;
     EXPECT_FALSE(problem && problem->failed) << row.status;

@@ -160,7 +160,7 @@ T Parse(const Json& json) {
   auto parsed = T::FromJson(json);
   EXPECT_TRUE(parsed);
   if (!parsed) return T();
-  EXPECT_EQ(api::Describe(parsed->problems), "") << json.dump(1);
+  EXPECT_EQ(api::Describe(parsed->problems), "") << kube::PrettyJson(json);
   return *parsed;
 }
 

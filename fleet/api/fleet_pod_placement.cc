@@ -104,7 +104,7 @@ template <class T>
 void AddTemplate(const Json& json, const std::string& path, FleetPodPlacement& fleet,
                  size_t& total_bytes) {
   size_t before = fleet.problems.size();
-  size_t bytes = json.dump(-1, ' ', false, Json::error_handler_t::replace).size();
+  size_t bytes = kube::DumpJson(json).size();
   total_bytes += bytes;
   if (bytes > kMaxTemplateBytes) {
     AddProblem(fleet.problems, path, "must have at most 64 KiB");
@@ -187,7 +187,7 @@ std::string HashOf(const std::vector<Json>& objects, bool adopt) {
   constexpr size_t kHashBytes = 8;
   constexpr std::string_view kDigits = "0123456789abcdef";
   Json content = {{"objects", objects}, {"adopt", adopt}};
-  std::string text = content.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string text = kube::DumpJson(content);
   std::array<uint8_t, SHA256_DIGEST_LENGTH> digest;
   SHA256(reinterpret_cast<const uint8_t*>(text.data()), text.size(), digest.data());
   std::string hash;

@@ -18,7 +18,7 @@ using ::testing::HasSubstr;
 
 // What a user may write.
 Json Example() {
-  return Json::parse(R"({
+  return kube::MustParseJson(R"({
     "metadata": {"name": "web", "namespace": "team", "uid": "u", "generation": 3},
     "spec": {
       "placements": [
@@ -64,12 +64,12 @@ TEST(FleetPodPlacementTest, EveryFieldIsRead) {
   EXPECT_EQ(spec.deletion_policy, DeletionPolicy::kOrphan);
   EXPECT_TRUE(spec.adopt);
   ASSERT_EQ(spec.objects.size(), 2u);
-  EXPECT_EQ(spec.objects[0], Json::parse(R"({"apiVersion": "multiarch.openshift.io/v1beta1",
+  EXPECT_EQ(spec.objects[0], kube::MustParseJson(R"({"apiVersion": "multiarch.openshift.io/v1beta1",
       "kind": "ClusterPodPlacementConfig",
       "metadata": {"name": "cluster", "labels": {"team": "web"}},
       "spec": {"logVerbosity": "Debug"}})"));
   EXPECT_EQ(spec.objects[1]["kind"], "PodPlacementConfig");
-  EXPECT_EQ(spec.objects[1]["metadata"], Json::parse(R"({"name": "arm", "namespace": "shop",
+  EXPECT_EQ(spec.objects[1]["metadata"], kube::MustParseJson(R"({"name": "arm", "namespace": "shop",
       "annotations": {"a": "b"}})"));
   EXPECT_EQ(spec.objects[1]["spec"], Example()["spec"]["podPlacementConfigs"][0]["spec"]);
 }
@@ -107,7 +107,9 @@ struct ProblemRow {
   Json value;
   std::string problem;
 };
-void PrintTo(const ProblemRow& row, std::ostream* out) { *out << row.pointer << row.value.dump(); }
+void PrintTo(const ProblemRow& row, std::ostream* out) {
+  *out << row.pointer << kube::DumpJson(row.value);
+}
 
 class ProblemTable : public testing::TestWithParam<ProblemRow> {};
 
@@ -268,14 +270,14 @@ TEST(RolloutTimeTest, AsGoWritesIt) {
 
 TEST(RolloutStrategyTest, NoneIsNoDeadline) {
   api::FieldErrors problems;
-  Json json = Json::parse(R"({"type": "All", "all": {"progressDeadline": "None"}})");
+  Json json = kube::MustParseJson(R"({"type": "All", "all": {"progressDeadline": "None"}})");
   EXPECT_EQ(RolloutStrategyFromJson(json, "s", problems), RolloutStrategy());
   EXPECT_EQ(api::Describe(problems), "");
 }
 
 TEST(RolloutStrategyTest, OnlyTheObjectOfTheTypeCounts) {
   api::FieldErrors problems;
-  Json json = Json::parse(R"({"type": "ProgressivePerGroup",
+  Json json = kube::MustParseJson(R"({"type": "ProgressivePerGroup",
       "progressive": {"maxFailures": 1}, "progressivePerGroup": {"maxConcurrency": 3}})");
   EXPECT_EQ(RolloutStrategyFromJson(json, "s", problems),
             RolloutStrategy{.type = RolloutType::kProgressivePerGroup});
@@ -344,7 +346,7 @@ TEST(PodPlacementWorkTest, ThePhaseIsOfTheAnswer) {
                        {R"({"hash": "g", "phase": "Succeeded"})", WorkPhase::kProgressing},
                        {R"({"hash": 7, "phase": ["Succeeded"]})", WorkPhase::kProgressing}};
   for (const Row& row : kRows) {
-    Json json = {{"spec", {{"hash", "h"}}}, {"status", Json::parse(row.status)}};
+    Json json = {{"spec", {{"hash", "h"}}}, {"status", kube::MustParseJson(row.status)}};
     EXPECT_EQ(PodPlacementWork::FromJson(json)->Phase(), row.phase) << row.status;
   }
 }
@@ -367,7 +369,7 @@ TEST(PodPlacementWorkTest, TimesOfEveryZoneAndYear) {
 }
 
 TEST(PodPlacementWorkTest, ProblemsAreNamed) {
-  Json json = Json::parse(R"({"spec": {"givenAt": "soon", "objects": [7]}})");
+  Json json = kube::MustParseJson(R"({"spec": {"givenAt": "soon", "objects": [7]}})");
   EXPECT_EQ(api::Describe(PodPlacementWork::FromJson(json)->problems),
             "spec.hash: is required; spec.givenAt: must be a time, for example "
             "2026-01-31T23:59:59Z; spec.objects[0]: must be an object");

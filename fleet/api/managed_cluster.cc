@@ -18,7 +18,7 @@ std::optional<double> ReadQuantity(const Json& status, const std::string& list,
   if (value == nullptr || value->is_null()) return std::nullopt;
   std::optional<double> quantity;
   if (value->is_string()) quantity = ParseQuantity(value->get_ref<const std::string&>());
-  if (value->is_number()) quantity = ParseQuantity(value->dump());
+  if (value->is_number()) quantity = ParseQuantity(kube::DumpJson(*value));
   if (!quantity) api::AddProblem(problems, "status." + list + "." + resource, "must be a quantity");
   return quantity;
 }

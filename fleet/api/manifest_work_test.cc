@@ -29,10 +29,10 @@ PodPlacementWorkSpec Spec() {
                             .given_at = kube::WallTime(hours(480'000)),
                             .deletion_policy = DeletionPolicy::kOrphan,
                             .adopt = true};
-  spec.objects.push_back(Json::parse(R"({
+  spec.objects.push_back(kube::MustParseJson(R"({
       "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "ClusterPodPlacementConfig",
       "metadata": {"name": "cluster"}, "spec": {"logVerbosity": "Debug"}})"));
-  spec.objects.push_back(Json::parse(R"({
+  spec.objects.push_back(kube::MustParseJson(R"({
       "apiVersion": "multiarch.openshift.io/v1beta1", "kind": "PodPlacementConfig",
       "metadata": {"name": "web", "namespace": "shop", "annotations": {"a": "b"}},
       "spec": {"priority": 7}})"));
@@ -41,7 +41,7 @@ PodPlacementWorkSpec Spec() {
 
 // As it is stored.
 Json Stored(const PodPlacementWorkSpec& spec = Spec()) {
-  Json json = Json::parse(R"({
+  Json json = kube::MustParseJson(R"({
       "metadata": {"name": "team.web", "namespace": "c1", "uid": "u", "resourceVersion": "9",
         "generation": 3,
         "labels": {"fleet.multiarch.openshift.io/namespace": "team",
@@ -62,7 +62,7 @@ Json Condition(const std::string& type, const std::string& status, const std::st
 
 // What OCM's agent says about an object that it has applied and that is available.
 Json Report(const std::string& kind, const std::string& ns, const std::string& name) {
-  Json report = Json::parse(R"({"statusFeedback": {"values": [
+  Json report = kube::MustParseJson(R"({"statusFeedback": {"values": [
       {"name": "hash", "fieldValue": {"type": "String", "string": "0123456789abcdef"}},
       {"name": "generation", "fieldValue": {"type": "Integer", "integer": 2}},
       {"name": "available", "fieldValue": {"type": "String", "string": "True"}},
@@ -88,7 +88,7 @@ PodPlacementWork Read(const Json& json) { return *WorkFromManifestWork(json); }
 TEST(ManifestWorkTest, ItIsWhatOcmsAgentReads) {
   PodPlacementWorkSpec spec = Spec();
   spec.objects.pop_back();
-  EXPECT_EQ(ManifestWorkContent("team.web", spec), Json::parse(R"({
+  EXPECT_EQ(ManifestWorkContent("team.web", spec), kube::MustParseJson(R"({
       "metadata": {"annotations": {
         "fleet.multiarch.openshift.io/work-hash": "0123456789abcdef",
         "fleet.multiarch.openshift.io/work-given-at": "2024-10-04T00:00:00Z"}},
@@ -112,8 +112,9 @@ TEST(ManifestWorkTest, ItIsWhatOcmsAgentReads) {
              "path": ".status.conditions[?(@.type==\"Available\")].status"},
             {"name": "observedGeneration",
              "path": ".status.conditions[?(@.type==\"Available\")].observedGeneration"}]}]}]}})"));
-  EXPECT_EQ(ManifestWorkPolicy(DeletionPolicy::kDelete),
-            Json::parse(R"({"spec": {"deleteOption": {"propagationPolicy": "Foreground"}}})"));
+  EXPECT_EQ(
+      ManifestWorkPolicy(DeletionPolicy::kDelete),
+      kube::MustParseJson(R"({"spec": {"deleteOption": {"propagationPolicy": "Foreground"}}})"));
 }
 
 TEST(ManifestWorkTest, AFieldManagersNameIsBounded) {

@@ -23,9 +23,7 @@ using ::testing::HasSubstr;
 
 template <class T>
 T Read(const std::string& text) {
-  Json json = Json::parse(text, nullptr, /*allow_exceptions=*/false);
-  EXPECT_FALSE(json.is_discarded()) << text;
-  auto object = T::FromJson(json);
+  auto object = T::FromJson(kube::MustParseJson(text));
   EXPECT_TRUE(object) << text;
   return object ? *object : T();
 }
@@ -370,7 +368,7 @@ TEST(PlacementDecisionTest, ReadsAndWrites) {
   const std::vector<Decision> expected = {{"c1", -3}, {"c2", std::nullopt}};
   EXPECT_EQ(decision.decisions, expected);
   EXPECT_EQ(DecisionsToJson(expected),
-            Json::parse(R"([{"clusterName": "c1", "reason": "", "score": -3},
+            kube::MustParseJson(R"([{"clusterName": "c1", "reason": "", "score": -3},
                             {"clusterName": "c2", "reason": ""}])"));
   PlacementDecision empty = Read<PlacementDecision>(R"({"status": {}})");
   EXPECT_FALSE(empty.has_status);

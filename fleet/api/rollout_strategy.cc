@@ -59,7 +59,7 @@ std::optional<ClusterCount> ReadCount(JsonReader& reader, const Json& object, st
   std::optional<int64_t> number;
   bool percent = false;
   if (value->is_number_integer()) {
-    number = ParseNumber(value->dump(), kMaxClusters);
+    number = ParseNumber(kube::DumpJson(*value), kMaxClusters);
   } else if (value->is_string()) {
     std::string text = value->get<std::string>();
     percent = text.ends_with('%');

@@ -86,7 +86,8 @@ class Benchmark {
     if (!pass) return pass.error();
     Result<> added = AddPass("restart", *pass);
     if (!added || pass->writes.empty()) return added;
-    return Error::Invalid("written although nothing has changed: " + Json(pass->writes).dump());
+    return Error::Invalid("written although nothing has changed: " +
+                          kube::DumpJson(Json(pass->writes)));
   }
 
   Result<> AddPass(const char* scenario, const Pass& pass) {
@@ -128,7 +129,8 @@ class Benchmark {
                                    {"writes", rest->writes},
                                    {"memory", CostToJson(*cost)}});
     if (!added || rest->writes.empty()) return added;
-    return Error::Invalid("written although nothing has changed: " + Json(rest->writes).dump());
+    return Error::Invalid("written although nothing has changed: " +
+                          kube::DumpJson(Json(rest->writes)));
   }
 
   Result<> Missing() {

@@ -168,7 +168,7 @@ Json FleetModel::Placement(int placement) const {
     case Selects::kTopScores:
       spec["numberOfClusters"] = kTopClusters;
       labels[kEnvironment] = EnvironmentName(EnvironmentRead(placement));
-      spec["prioritizerPolicy"] = Json::parse(R"({"mode": "Exact", "configurations": [
+      spec["prioritizerPolicy"] = kube::MustParseJson(R"({"mode": "Exact", "configurations": [
           {"weight": 10, "scoreCoordinate": {"type": "AddOn", "addOn": {
               "resourceName": "multiarch", "scoreName": "arm64.cpu"}}},
           {"weight": 1, "scoreCoordinate": {"type": "BuiltIn", "builtIn": "Steady"}}]})");

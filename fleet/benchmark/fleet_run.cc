@@ -88,7 +88,9 @@ FleetRun::FleetRun(e2e::HubCluster& cluster, FleetOptions options)
           [this](const std::string& type, const Json& placement) { OnPlacement(type, placement); }),
       tasks_(cluster.io().get_executor()) {}
 
-FleetRun::~FleetRun() { (void)cluster_.Run(tasks_.Stop(cluster_.clock(), 10s)); }
+FleetRun::~FleetRun() {
+  kube::IgnoreError(cluster_.Run(tasks_.Stop(cluster_.clock(), 10s)), "the run ends");
+}
 
 void FleetRun::OnPlacement(const std::string& type, const Json& json) {
   Result<fleet::Placement> placement = fleet::Placement::FromJson(json);

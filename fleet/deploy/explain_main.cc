@@ -94,7 +94,7 @@ Async<Json> Ask(kube::App& app, Reads& reads, kube::ObjectKey placement) {
 
 Result<> Print(const Json& answer, const FleetStore& store, const kube::ObjectKey& placement) {
   if (FLAGS_json) {
-    std::cout << answer.dump(2, ' ', false, Json::error_handler_t::replace) << std::endl;
+    std::cout << kube::PrettyJson(answer) << std::endl;
     return Ok();
   }
   std::string error = kube::StringAt(answer, "error");

@@ -7,7 +7,7 @@ namespace fleet {
 namespace {
 
 kube::Json Answer() {
-  return kube::Json::parse(R"({
+  return kube::MustParseJson(R"({
     "prioritizeResults": [
       {"name": "Balance", "weight": 1, "scores": {"c1": 100, "c2": -100}},
       {"name": "AddOn/multiarch/arm64.cpu", "weight": 3, "scores": {"c1": 20}}],
@@ -36,7 +36,7 @@ TEST(ExplainTextTest, OneCluster) {
 
 TEST(ExplainTextTest, AnAnswerOfAnotherShapeSaysNothing) {
   for (const char* text : {"[]", "{}", R"({"aggregatedScores": 1, "rejected": "x"})"})
-    EXPECT_EQ(ExplainText(kube::Json::parse(text), {}, ""), "");
+    EXPECT_EQ(ExplainText(kube::MustParseJson(text), {}, ""), "");
 }
 
 }  // namespace

@@ -42,7 +42,7 @@ TEST_P(ManifestsTest, EveryObjectHasAKnownKindTheNamespaceAndTheImage) {
     if (resource->namespaced) {
       EXPECT_EQ(object.metadata().namespace_(), "elsewhere") << deploy::Describe(object);
     }
-    std::string text = object.body().dump();
+    std::string text = kube::DumpJson(object.body());
     EXPECT_EQ(text.find("\"" + GetParam().set.ns + "\""), std::string::npos) << text;
     EXPECT_EQ(text.find("localhost/"), std::string::npos) << text;
   }
@@ -90,7 +90,7 @@ TEST_P(ManifestsTest, NoRoleAllowsMoreThanItNames) {
     if (list == nullptr) continue;
     for (const Json& rule : *list) {
       ++rules;
-      std::string text = rule.dump();
+      std::string text = kube::DumpJson(rule);
       EXPECT_EQ(text.find('*'), std::string::npos) << text;
       for (const char* verb : {"escalate", "impersonate", "deletecollection"})
         EXPECT_EQ(text.find(verb), std::string::npos) << text;

@@ -266,7 +266,7 @@ class FleetDeployTest : public FleetFixture {
     ASSERT_TRUE(objects) << objects.error();
     ASSERT_GT(objects->size(), 10u);
     for (const kube::Json& object : *objects) {
-      const std::string json = object.dump();
+      const std::string json = kube::DumpJson(object);
       SCOPED_TRACE(json);
       ExpectDenied(apply, File("denied.json", json), kHubLimits);
     }

@@ -144,7 +144,7 @@ Result<std::string> HubCluster::NewAdmin(const std::string& account) {
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::kServiceAccounts.Path(kNamespace, account, "token"),
                            .content_type = std::string(kube::kJson),
-                           .body = token_request.dump()};
+                           .body = kube::DumpJson(token_request)};
   auto answer = Run(client().Call(std::move(request)));
   if (!answer) return answer.error().Prefix("token of " + account);
   Result<Json> token = kube::ParseJson(answer->body);

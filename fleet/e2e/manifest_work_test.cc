@@ -70,7 +70,8 @@ class FleetManifestWorkTest : public FleetFixture {
     status["resourceStatus"]["manifests"] = std::move(reports);
     Json patch;
     patch["status"] = std::move(status);
-    Kubectl("patch " + Work(cluster) + " --subresource=status --type=merge --patch", patch.dump());
+    Kubectl("patch " + Work(cluster) + " --subresource=status --type=merge --patch",
+            kube::DumpJson(patch));
   }
   // The agent has cleaned up after a deletion.
   void Clean(const std::string& cluster) {
@@ -96,7 +97,7 @@ class FleetManifestWorkTest : public FleetFixture {
         kube::StringAt(config, "updateStrategy.serverSideApply.fieldManager") +
         (kube::BoolAt(config, "updateStrategy.serverSideApply.force") ? " --force-conflicts" : "") +
         " --filename";
-    Finished done = TryKubectl(command, File("manifest.json", manifest.dump()));
+    Finished done = TryKubectl(command, File("manifest.json", kube::DumpJson(manifest)));
     Json report;
     report["conditions"] = Json::array({Condition("Applied", done.status == 0, done.output)});
     report["resourceMeta"] = {{"kind", kube::StringAt(manifest, "kind")},

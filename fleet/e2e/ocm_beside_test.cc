@@ -126,7 +126,8 @@ class OcmBesideTest : public testing::Test {
       EXPECT_TRUE(created) << created.error();
     };
     create(kube::kNamespaces, {{"metadata", {{"name", kTeam}}}});
-    create(fleet::kManagedClusterSets, Json::parse(R"({"metadata": {"name": "global"}, "spec": {
+    create(fleet::kManagedClusterSets,
+           kube::MustParseJson(R"({"metadata": {"name": "global"}, "spec": {
         "clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}})"));
     create(fleet::kManagedClusterSetBindings,
            {{"metadata", {{"name", "global"}, {"namespace", kTeam}}},

@@ -61,7 +61,7 @@ CelSelectors& ClusterCel::Begin(const std::string& ns) {
 std::optional<std::string> ClusterCel::Json(const std::string& cluster) {
   std::optional<Unstructured> object = clusters_.Get({"", cluster});
   if (!object) return std::nullopt;
-  return object->body().dump(-1, ' ', false, kube::Json::error_handler_t::replace);
+  return kube::DumpJson(object->body());
 }
 
 cel::ScoreTable ClusterCel::Scores(const std::string& cluster) {

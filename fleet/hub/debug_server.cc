@@ -20,9 +20,7 @@ using kube::Result;
 constexpr std::string_view kPath = "/debug/placements/";
 constexpr size_t kMaxBody = 1 << 20;
 
-std::string TextOf(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string TextOf(const Json& json) { return kube::DumpJson(json); }
 
 HttpReply Failure(int status, std::string message) {
   return {.status = status, .body = TextOf({{"error", std::move(message)}})};

@@ -30,7 +30,7 @@ class ReviewApi final : public kube::Client {
  public:
   Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
     if (down) co_return kube::Error::Unavailable("503");
-    Json review = Json::parse(request.body);
+    Json review = kube::MustParseJson(request.body);
     bodies.push_back(request.body);
     Json status = Json::object();
     if (request.target.ends_with("tokenreviews")) {
@@ -44,7 +44,7 @@ class ReviewApi final : public kube::Client {
           (user == "reader" && verb == "get") || (user == "author" && verb == "create");
     }
     Json answer = {{"status", status}};
-    co_return kube::ApiResponse{201, "application/json", answer.dump()};
+    co_return kube::ApiResponse{201, "application/json", kube::DumpJson(answer)};
   }
   Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest) override {
     co_return kube::Error::Internal("not used");
@@ -82,8 +82,8 @@ class DebugServerTest : public kube::ServerFixture {
     tasks_.Spawn("debug", debug_->Run());
   }
   void TearDown() override {
-    (void)kube::Run(context_, Ended(debug_->Drain(1s)));
-    (void)kube::Run(context_, tasks_.Stop(kube::RealClock(), 10s));
+    kube::IgnoreError(kube::Run(context_, Ended(debug_->Drain(1s))), "the test ends");
+    kube::IgnoreError(kube::Run(context_, tasks_.Stop(kube::RealClock(), 10s)), "the test ends");
   }
 
   kube::TestReply Request(const std::string& method, const std::string& path,
@@ -139,9 +139,9 @@ TEST_F(DebugServerTest, AnswersByMethodPathTokenAndBody) {
 TEST_F(DebugServerTest, AsksForThePlacementOfThePath) {
   EXPECT_EQ(Request("GET", "/debug/placements/ns/p", "reader").status, 200);
   ASSERT_EQ(api_.bodies.size(), 2u);
-  Json spec = Json::parse(api_.bodies[1])["spec"];
+  Json spec = kube::MustParseJson(api_.bodies[1])["spec"];
   EXPECT_EQ(spec["resourceAttributes"],
-            Json::parse(R"({"verb": "get", "group": "cluster.open-cluster-management.io",
+            kube::MustParseJson(R"({"verb": "get", "group": "cluster.open-cluster-management.io",
                             "resource": "placements", "namespace": "ns", "name": "p"})"));
   EXPECT_EQ(spec["user"], "reader");
   EXPECT_EQ(spec["groups"], Json::array({"g"}));

@@ -74,14 +74,14 @@ TEST_F(DecisionWriterTest, CreatesWithLabelsAndOwner) {
                       .decisions = {{.cluster = "c1"}, {.cluster = "c2", .score = 7}}}}),
               IsOk());
   Json decision = Get("p-decision-1");
-  EXPECT_EQ(decision["metadata"]["labels"], Json::parse(R"({
+  EXPECT_EQ(decision["metadata"]["labels"], kube::MustParseJson(R"({
       "cluster.open-cluster-management.io/placement": "p",
       "cluster.open-cluster-management.io/decision-group-index": "0",
       "cluster.open-cluster-management.io/decision-group-name": "canary"})"));
-  EXPECT_EQ(decision["metadata"]["ownerReferences"], Json::parse(R"([{
+  EXPECT_EQ(decision["metadata"]["ownerReferences"], kube::MustParseJson(R"([{
       "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "Placement",
       "name": "p", "uid": "u-1", "controller": true, "blockOwnerDeletion": true}])"));
-  EXPECT_EQ(decision["status"]["decisions"], Json::parse(R"([
+  EXPECT_EQ(decision["status"]["decisions"], kube::MustParseJson(R"([
       {"clusterName": "c1", "reason": ""}, {"clusterName": "c2", "reason": "", "score": 7}])"));
   EXPECT_THAT(changes_.created, ElementsAre("p-decision-1"));
   EXPECT_THAT(changes_.updated, ElementsAre());

@@ -25,25 +25,27 @@ class ExplainTest : public testing::Test {
  protected:
   void SetUp() override {
     store_.Put(ManagedClusterSet::FromJson(
-                   Json::parse(R"({"metadata": {"name": "all"}, "spec": {"clusterSelector":
+                   kube::MustParseJson(R"({"metadata": {"name": "all"}, "spec": {"clusterSelector":
                        {"selectorType": "LabelSelector", "labelSelector": {}}}})"))
                    .value());
     store_.Put(ManagedClusterSetBinding::FromJson(
-                   Json::parse(R"({"metadata": {"namespace": "ns", "name": "all"},
+                   kube::MustParseJson(R"({"metadata": {"namespace": "ns", "name": "all"},
                                    "spec": {"clusterSet": "all"}})"))
                    .value());
     for (const char* name : {"c1", "c2", "c3"}) {
       Json cluster = {{"metadata", {{"name", name}, {"labels", {{"zone", "a"}}}}}};
       if (std::string(name) == "c2") cluster["metadata"]["labels"]["zone"] = "b";
       if (std::string(name) == "c3")
-        cluster["spec"]["taints"] = Json::parse(R"([{"key": "gpu", "effect": "NoSelect"}])");
+        cluster["spec"]["taints"] =
+            kube::MustParseJson(R"([{"key": "gpu", "effect": "NoSelect"}])");
       store_.Put(ManagedCluster::FromJson(cluster).value());
     }
-    store_.Put(Placement::FromJson(
-                   Json::parse(R"({"metadata": {"namespace": "ns", "name": "p", "generation": 4},
+    store_.Put(
+        Placement::FromJson(
+            kube::MustParseJson(R"({"metadata": {"namespace": "ns", "name": "p", "generation": 4},
                        "spec": {"predicates": [{"requiredClusterSelector": {"labelSelector":
                            {"matchLabels": {"zone": "a"}}}}]}})"))
-                   .value());
+            .value());
     store_.WakeAll();
   }
 
@@ -52,7 +54,7 @@ class ExplainTest : public testing::Test {
   }
   Result<Json> Ask(const FleetStore& store, const std::string& name, const char* simulated) {
     std::optional<Json> body;
-    if (simulated != nullptr) body = Json::parse(simulated);
+    if (simulated != nullptr) body = kube::MustParseJson(simulated);
     return kube::Run(io_, Explain(store, cel_, clock_, {}, {"ns", name}, std::move(body)));
   }
 
@@ -68,7 +70,7 @@ TEST_F(ExplainTest, SaysWhyEachClusterIsInOrOut) {
     EXPECT_FALSE(std::string(rejected["why"]).empty());
     rejected.erase("why");
   }
-  EXPECT_EQ(answer, Json::parse(R"({
+  EXPECT_EQ(answer, kube::MustParseJson(R"({
       "placement": {"apiVersion": "cluster.open-cluster-management.io/v1beta1",
                     "kind": "Placement",
                     "metadata": {"namespace": "ns", "name": "p", "generation": 4}},
@@ -87,10 +89,10 @@ TEST_F(ExplainTest, SimulatesWithTheDecisionsThatAreThere) {
   store_.Put(PlacementDecision{
       .ns = "ns", .name = "p-decision-1", .placement = "p", .decisions = {{"c2"}}});
   Json answer = Ask("p", R"({"spec": {"numberOfClusters": 1}})").value();
-  EXPECT_EQ(answer["aggregatedScores"], Json::parse(R"([{"clusterName": "c2", "score": 200},
+  EXPECT_EQ(answer["aggregatedScores"], kube::MustParseJson(R"([{"clusterName": "c2", "score": 200},
                             {"clusterName": "c1", "score": 100}])"));
   EXPECT_EQ(Ask("new", R"({"kind": "Placement", "spec": {}})").value()["placement"]["metadata"],
-            Json::parse(R"({"namespace": "ns", "name": "new", "generation": 0})"));
+            kube::MustParseJson(R"({"namespace": "ns", "name": "new", "generation": 0})"));
 }
 
 TEST_F(ExplainTest, Failures) {

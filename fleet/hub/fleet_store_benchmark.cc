@@ -81,7 +81,8 @@ Json PlacementJson(int number, int selected) {
 struct Hub {
   explicit Hub(int selected) {
     store.Put(
-        ManagedClusterSet::FromJson(Json::parse(R"({"metadata": {"name": "default"}})")).value());
+        ManagedClusterSet::FromJson(kube::MustParseJson(R"({"metadata": {"name": "default"}})"))
+            .value());
     for (int i = 0; i < 50; ++i) {
       store.Put(ManagedClusterSetBinding::FromJson(
                     {{"metadata", {{"namespace", "ns-" + std::to_string(i)}, {"name", "default"}}},

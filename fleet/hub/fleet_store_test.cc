@@ -50,7 +50,7 @@ class FleetStoreTest : public testing::Test {
     store_.Put(
         ManagedClusterSet::FromJson(
             {{"metadata", {{"name", name}, {"uid", "u-" + name}, {"generation", generation}}},
-             {"spec", Json::parse(spec)}})
+             {"spec", kube::MustParseJson(spec)}})
             .value());
   }
   void Bind(const std::string& ns, const std::string& set) {
@@ -66,7 +66,7 @@ class FleetStoreTest : public testing::Test {
               {"uid", "u-" + ns + name},
               {"resourceVersion", "10"},
               {"generation", 1}}},
-            {"spec", Json::parse(spec)}};
+            {"spec", kube::MustParseJson(spec)}};
   }
   void PutPlacement(const std::string& ns, const std::string& name, const std::string& spec) {
     store_.Put(Placement::FromJson(PlacementJson(ns, name, spec)).value());
@@ -108,7 +108,7 @@ TEST_F(FleetStoreTest, ClustersWakeByTheirSetsBeforeAndAfter) {
   Json labelled = kEast;
   labelled["zone"] = "a";
   EXPECT_EQ(Woken([&] { PutCluster("c1", labelled); }), "ns1/cel ns1/scored");
-  EXPECT_EQ(Woken([&] { PutCluster("c1", kEast, Json::parse(R"([{"key": "k"}])")); }),
+  EXPECT_EQ(Woken([&] { PutCluster("c1", kEast, kube::MustParseJson(R"([{"key": "k"}])")); }),
             "ns1/any ns1/cel ns1/east ns1/scored");
   EXPECT_EQ(Woken([&] { PutCluster("c1", kWest); }), "ns1/any ns1/cel ns1/east ns2/west");
   EXPECT_EQ(Woken([&] { store_.RemoveCluster("c1"); }), "ns1/any ns1/cel ns1/scored ns2/west");
@@ -205,7 +205,7 @@ TEST_F(FleetStoreTest, ListenersHearOfDecisionsAndOfWhatANamespaceReaches) {
   EXPECT_EQ(hears([&] { store_.RemoveWritten({"ns1", "any-decision-1"}); }), "ns1/any");
   EXPECT_EQ(hears([&] { store_.RemovePlacement({"ns1", "any"}); }), "ns1/any");
 
-  EXPECT_EQ(hears([&] { PutCluster("c1", kEast, Json::parse(R"([{"key": "k"}])")); }), "");
+  EXPECT_EQ(hears([&] { PutCluster("c1", kEast, kube::MustParseJson(R"([{"key": "k"}])")); }), "");
   EXPECT_EQ(hears([&] { PutCluster("c1", kWest); }), "ns1/ ns2/");
   EXPECT_EQ(hears([&] { store_.RemoveCluster("c1"); }), "ns1/ ns2/");
   EXPECT_EQ(hears([&] { PutSet("west", "{}", 1); }), "");

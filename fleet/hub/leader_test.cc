@@ -41,7 +41,9 @@ class LeaderTest : public testing::Test {
     tasks_.Spawn("leader", leader_.Run(tasks_));
     Pass(0ms);
   }
-  ~LeaderTest() override { (void)kube::Run(io_, tasks_.Stop(clock_, 0s)); }
+  ~LeaderTest() override {
+    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
+  }
 
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
               const std::string& spec) {
@@ -50,11 +52,11 @@ class LeaderTest : public testing::Test {
     api_.CreateJson(resource, {{"apiVersion", resource.ApiVersion()},
                                {"kind", std::string(resource.kind)},
                                {"metadata", metadata},
-                               {"spec", Json::parse(spec)}});
+                               {"spec", kube::MustParseJson(spec)}});
   }
   void Taint(int cluster, const std::string& taints) {
     Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
-    object["spec"]["taints"] = Json::parse(taints);
+    object["spec"]["taints"] = kube::MustParseJson(taints);
     api_.UpdateJson(kManagedClusters, object);
   }
   void Pass(kube::Duration time) {
@@ -154,7 +156,7 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
     Json selector = {{"celSelector", {{"celExpressions", {expression}}}}};
     Json predicate = {{"requiredClusterSelector", selector}};
     Json spec = {{"predicates", Json::array({predicate})}};
-    Create(kPlacements, "ns", name, spec.dump());
+    Create(kPlacements, "ns", name, kube::DumpJson(spec));
   };
   auto annotate = [&](int cluster, const std::string& tier) {
     Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
@@ -244,7 +246,7 @@ TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
   Pass(0ms);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c10"));
-  EXPECT_THAT(api_.GetJson(kFleetPodPlacements, {"team", "web"})->dump(),
+  EXPECT_THAT(kube::DumpJson(*api_.GetJson(kFleetPodPlacements, {"team", "web"})),
               HasSubstr("ignored: 2 decisions"));
 
   // What a namespace reaches is looked at again when it changes.

@@ -20,7 +20,7 @@ using kube::Json;
 using namespace std::chrono_literals;
 
 PlacementReads ReadsOf(const std::string& spec) {
-  Json json = {{"metadata", {{"name", "p"}}}, {"spec", Json::parse(spec)}};
+  Json json = {{"metadata", {{"name", "p"}}}, {"spec", kube::MustParseJson(spec)}};
   Placement placement = Placement::FromJson(json).value();
   EXPECT_TRUE(placement.problems.empty()) << spec << Describe(placement.problems);
   return PlacementReads(placement.spec);
@@ -32,7 +32,7 @@ ManagedCluster ClusterOf(Json json) {
 }
 
 TEST(PlacementReads, NoticesChangesOfClusters) {
-  const Json before = Json::parse(R"({
+  const Json before = kube::MustParseJson(R"({
     "metadata": {"labels": {"zone": "a", "other": "1"}},
     "spec": {"taints": [{"key": "gpu", "value": "true", "effect": "NoSelect"}]},
     "status": {
@@ -82,7 +82,7 @@ TEST(PlacementReads, NoticesChangesOfClusters) {
   };
   for (const Row& row : rows) {
     Json after = before;
-    after[Json::json_pointer(row.path)] = Json::parse(row.value);
+    after[Json::json_pointer(row.path)] = kube::MustParseJson(row.value);
     std::string noticed;
     for (const std::string& spec : specs)
       noticed += ReadsOf(spec).Notices(ClusterOf(before), ClusterOf(after)) ? 'y' : '-';

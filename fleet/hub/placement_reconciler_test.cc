@@ -39,7 +39,9 @@ class PlacementReconcilerTest : public testing::Test {
     Create(kManagedClusterSetBindings, "ns", "all", R"({"clusterSet": "all"})");
     for (const char* name : {"c1", "c2", "c3"}) Create(kManagedClusters, "", name, "{}");
   }
-  ~PlacementReconcilerTest() override { (void)kube::Run(io_, tasks_.Stop(clock_, 0s)); }
+  ~PlacementReconcilerTest() override {
+    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
+  }
 
   void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
               const std::string& spec, Json annotations = Json::object()) {
@@ -48,7 +50,7 @@ class PlacementReconcilerTest : public testing::Test {
     api_.CreateJson(resource, {{"apiVersion", resource.ApiVersion()},
                                {"kind", std::string(resource.kind)},
                                {"metadata", metadata},
-                               {"spec", Json::parse(spec)}});
+                               {"spec", kube::MustParseJson(spec)}});
   }
   // A Placement "p" of this hub.
   void CreatePlacement(const std::string& spec) {
@@ -58,14 +60,14 @@ class PlacementReconcilerTest : public testing::Test {
   }
   void SetSpec(const std::string& spec) {
     Json placement = *api_.GetJson(kPlacements, {"ns", "p"});
-    placement["spec"] = Json::parse(spec);
+    placement["spec"] = kube::MustParseJson(spec);
     placement["metadata"]["generation"] = int(placement["metadata"]["generation"]) + 1;
     api_.UpdateJson(kPlacements, placement);
     kube::Drain(io_);
   }
   void Taint(const std::string& cluster, const std::string& taints) {
     Json object = *api_.GetJson(kManagedClusters, {"", cluster});
-    object["spec"]["taints"] = Json::parse(taints);
+    object["spec"]["taints"] = kube::MustParseJson(taints);
     api_.UpdateJson(kManagedClusters, object);
     kube::Drain(io_);
   }
@@ -128,7 +130,7 @@ TEST_F(PlacementReconcilerTest, DecidesAndThenWritesNothing) {
   EXPECT_EQ(Decisions(), "c1 c2");
   EXPECT_EQ(Condition(kPlacementSatisfied), "True AllDecisionsScheduled");
   EXPECT_EQ(Condition(kPlacementMisconfigured), "False Succeedconfigured");
-  EXPECT_EQ(Status()["decisionGroups"], Json::parse(R"([{
+  EXPECT_EQ(Status()["decisionGroups"], kube::MustParseJson(R"([{
       "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["p-decision-1"],
       "clusterCount": 2}])"));
   EXPECT_EQ(Status()["numberOfSelectedClusters"], 2);

@@ -34,7 +34,7 @@ Placement WithStatus(int64_t generation, PlacementStatus status) {
 
 TEST(PlacementStatus, SaysWhatWasDecided) {
   PlacementStatus status = StatusOf(WithStatus(3, {}), AllScheduled(), kNow);
-  EXPECT_EQ(StatusToJson(status), Json::parse(R"({
+  EXPECT_EQ(StatusToJson(status), kube::MustParseJson(R"({
     "numberOfSelectedClusters": 3,
     "decisionGroups": [
       {"decisionGroupIndex": 0, "decisionGroupName": "canary", "decisions": ["p-decision-1"],

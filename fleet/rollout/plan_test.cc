@@ -40,7 +40,7 @@ std::vector<std::string> Words(const std::string& text) {
 RolloutStrategy Strategy(const std::string& json) {
   api::FieldErrors problems;
   RolloutStrategy strategy =
-      RolloutStrategyFromJson(Json::parse(json), "rolloutStrategy", problems);
+      RolloutStrategyFromJson(kube::MustParseJson(json), "rolloutStrategy", problems);
   EXPECT_EQ(api::Describe(problems), "");
   return strategy;
 }
@@ -365,7 +365,7 @@ TEST(PlanRolloutTest, AnAgentsClockMovesNothingOutsideOfWhatTheHubSaw) {
 }
 
 TEST(WorkOfTest, AnAnswerAboutOtherObjectsIsNone) {
-  Json json = Json::parse(R"({"metadata": {"name": "t.web", "namespace": "c1"},
+  Json json = kube::MustParseJson(R"({"metadata": {"name": "t.web", "namespace": "c1"},
       "spec": {"hash": "new", "givenAt": "2026-01-01T00:00:00Z", "objects": []},
       "status": {"hash": "old", "phase": "Succeeded", "conditions": [{"type": "Succeeded",
           "status": "True", "reason": "Applied", "message": "m",

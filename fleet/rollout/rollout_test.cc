@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 const WallTime kStart = WallTime(std::chrono::hours(500'000));
 
 Json FleetJson() {
-  return Json::parse(R"({
+  return kube::MustParseJson(R"({
       "metadata": {"name": "web", "namespace": "team", "generation": 1},
       "spec": {"placements": [{"name": "p", "rolloutStrategy": {"type": "Progressive",
                    "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}}}],
@@ -180,9 +180,9 @@ TEST(RolloutStoryTest, FromTheFirstDecisionToTheDeletion) {
   EXPECT_EQ(hub.Condition("RolledOut"),
             "False Stopped: 1 of 3 clusters succeeded, 1 failed, 1 waiting; "
             "Placement p: 1 cluster failed or timed out, and at most 0 may");
-  EXPECT_EQ(
-      hub.fleet["status"]["failures"],
-      Json::parse(R"([{"clusterName": "c1", "reason": "Failed", "message": "Failed in c1"}])"));
+  EXPECT_EQ(hub.fleet["status"]["failures"],
+            kube::MustParseJson(
+                R"([{"clusterName": "c1", "reason": "Failed", "message": "Failed in c1"}])"));
   EXPECT_EQ(hub.fleet["status"]["observedGeneration"], 2);
 
   // A template that mends it goes to the failed cluster first.

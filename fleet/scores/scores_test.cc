@@ -298,7 +298,7 @@ void PrintTo(const RequestsRow& row, std::ostream* out) { *out << row.rule; }
 class RequestsTable : public testing::TestWithParam<RequestsRow> {};
 
 TEST_P(RequestsTable, AreThoseOfTheScheduler) {
-  Json pod = {{"spec", Json::parse(GetParam().spec)}};
+  Json pod = {{"spec", kube::MustParseJson(GetParam().spec)}};
   EXPECT_EQ(PodUsage::FromJson(pod).requests, GetParam().requests);
 }
 
@@ -358,7 +358,7 @@ void PrintTo(const WorkloadRow& row, std::ostream* out) { *out << row.rule; }
 class WorkloadTable : public testing::TestWithParam<WorkloadRow> {};
 
 TEST_P(WorkloadTable, IsTheController) {
-  Json pod = Json::parse(GetParam().pod);
+  Json pod = kube::MustParseJson(GetParam().pod);
   pod["metadata"]["namespace"] = "ns";
   pod["metadata"]["name"] = "p";
   EXPECT_EQ(PodUsage::FromJson(pod).workload, GetParam().workload);
@@ -392,7 +392,7 @@ INSTANTIATE_TEST_SUITE_P(
         WorkloadRow{"running", R"({"status": {"phase": "Running"}})", "ns/Pod/p"}));
 
 TEST(PodUsageTest, APodThatEndedRequestsNothing) {
-  Json pod = Json::parse(R"({"spec": {"nodeName": "n", "overhead": {"cpu": "1"}}})");
+  Json pod = kube::MustParseJson(R"({"spec": {"nodeName": "n", "overhead": {"cpu": "1"}}})");
   EXPECT_EQ(PodUsage::FromJson(pod).node, "n");
   pod["status"]["phase"] = "Succeeded";
   EXPECT_EQ(PodUsage::FromJson(pod).node, "");
@@ -400,7 +400,7 @@ TEST(PodUsageTest, APodThatEndedRequestsNothing) {
 }
 
 TEST(PodUsageTest, LabelsOfArchitecturesCountWhateverTheirValueIs) {
-  Json pod = Json::parse(R"({"metadata": {"labels": {"multiarch.openshift.io/arm64": "",
+  Json pod = kube::MustParseJson(R"({"metadata": {"labels": {"multiarch.openshift.io/arm64": "",
       "multiarch.openshift.io/s390x": "x", "multiarch.openshift.io/operand": "amd64",
       "multiarch.openshift.io/multi-arch": "", "amd64": ""}}})");
   EXPECT_EQ(PodUsage::FromJson(pod).architectures,
@@ -417,7 +417,7 @@ void PrintTo(const NodeStateRow& row, std::ostream* out) { *out << row.rule; }
 class NodeTable : public testing::TestWithParam<NodeStateRow> {};
 
 TEST_P(NodeTable, IsUsable) {
-  EXPECT_EQ(NodeUsage::FromJson(Json::parse(GetParam().node)).usable, GetParam().usable);
+  EXPECT_EQ(NodeUsage::FromJson(kube::MustParseJson(GetParam().node)).usable, GetParam().usable);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -442,7 +442,7 @@ INSTANTIATE_TEST_SUITE_P(
         NodeStateRow{"malformed", R"({"status": {"conditions": {"Ready": true}}})", false}));
 
 TEST(NodeUsageTest, AllocatableIsRoundedDown) {
-  NodeUsage node = NodeUsage::FromJson(Json::parse(R"({
+  NodeUsage node = NodeUsage::FromJson(kube::MustParseJson(R"({
       "metadata": {"labels": {"kubernetes.io/arch": "s390x"}},
       "status": {"allocatable": {"cpu": "3920m", "memory": "1537"}, "capacity": {"cpu": "4"}}})"));
   EXPECT_EQ(node.architecture, ArchitectureIndex("s390x"));

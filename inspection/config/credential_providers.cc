@@ -171,9 +171,8 @@ Result<ProviderAnswer> ParseProviderAnswer(std::string_view text,
   const Json* auth = kube::Find(*json, "auth");
   if (auth == nullptr || auth->is_null()) return answer;
   Json document = {{"auths", *auth}};
-  Result<void> added =
-      answer.keyring.AddSecret("credential provider " + provider.name, kDockerConfigJsonType,
-                               document.dump(-1, ' ', false, Json::error_handler_t::replace));
+  Result<void> added = answer.keyring.AddSecret("credential provider " + provider.name,
+                                                kDockerConfigJsonType, kube::DumpJson(document));
   if (!added) return Error::Invalid("the answer's auth is not a map of credentials");
   return answer;
 }
@@ -245,7 +244,7 @@ Async<Keyring> CredentialProviders::Run(const CredentialProvider& provider, Refe
                   {"image", image.ToString()}};
   kube::Command command{.argv = {config_.bin_dir + "/" + provider.name},
                         .env = provider.env,
-                        .input = request.dump(),
+                        .input = kube::DumpJson(request),
                         .timeout = kPluginTimeout};
   command.argv.insert(command.argv.end(), provider.args.begin(), provider.args.end());
   Result<std::string> output = co_await kube::RunCommand(std::move(command));

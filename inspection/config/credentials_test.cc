@@ -214,7 +214,8 @@ TEST(KeyringTest, DamageIsHarmless) {
       {Auths(User("*.example.com:5000/a", "u") + R"(,"b.io":{"auth":"dTpw","identitytoken":"t"})")},
       5'000, [](const std::string& text) {
         Keyring keyring;
-        (void)keyring.AddSecret("ns/s", kDockerConfigJsonType, text);
+        kube::IgnoreError(keyring.AddSecret("ns/s", kDockerConfigJsonType, text),
+                          "only a crash fails the test");
         EXPECT_LE(keyring.Match("a.example.com:5000", "a/b").size(), keyring.size());
       });
 }

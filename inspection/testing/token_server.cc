@@ -70,7 +70,7 @@ std::string NewToken(const kube::KeyPair& signer, const std::string& repository)
                  {"nbf", now.count() - 60},
                  {"exp", now.count() + 600},
                  {"access", Json::array({access})}};
-  std::string text = Base64Url(header.dump()) + "." + Base64Url(claims.dump());
+  std::string text = Base64Url(kube::DumpJson(header)) + "." + Base64Url(kube::DumpJson(claims));
   return text + "." + Base64Url(Sign(signer.private_key_pem, text));
 }
 
@@ -86,7 +86,8 @@ kube::asio::awaitable<void> Serve(kube::KeyPair signer, kube::ScriptedPeer& peer
     if (!request) co_return;
     std::string answer = "HTTP/1.1 401 Unauthorized\r\nContent-Length: 0\r\n\r\n";
     if (request->Header("Authorization") == BasicAuthorization("u", "secret")) {
-      std::string body = Json({{"token", NewToken(signer, RepositoryIn(request->target))}}).dump();
+      std::string body =
+          kube::DumpJson(Json({{"token", NewToken(signer, RepositoryIn(request->target))}}));
       answer = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
                std::to_string(body.size()) + "\r\n\r\n" + body;
     }

@@ -16,7 +16,7 @@ namespace {
 std::string ObjectAt(const Json& request, std::string_view path) {
   const Json* object = Find(request, path);
   if (object == nullptr || !object->is_object()) return "";
-  return object->dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(*object);
 }
 
 Async<HttpReply> AnswerReview(std::shared_ptr<const AdmissionFunction> decide, HttpCall call) {

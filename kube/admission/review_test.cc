@@ -71,7 +71,7 @@ TEST(WriteReviewTest, CarriesThePatch) {
   EXPECT_TRUE(BoolAt(review, "response.allowed"));
   EXPECT_EQ(StringAt(review, "response.patchType"), "JSONPatch");
   EXPECT_EQ(*Base64Decode(StringAt(review, "response.patch")), patch);
-  EXPECT_EQ(*Find(review, "response.warnings"), Json::parse(R"(["careful","now"])"));
+  EXPECT_EQ(*Find(review, "response.warnings"), MustParseJson(R"(["careful","now"])"));
 }
 
 TEST(WriteReviewTest, AllowedHasNeitherPatchNorStatus) {

@@ -139,14 +139,13 @@ asio::awaitable<void> TrimMemory(Clock& clock) {
 App::App(asio::io_context& context, Clock& clock, Duration grace)
     : context_(context), clock_(clock), tasks_(context.get_executor()), grace_(grace) {}
 
-Async<> App::WaitForStop() {
+asio::awaitable<void> App::WaitForStop() {
   co_await IgnoreCancellation();
   while (!stopping_) {
     Result<> slept = co_await clock_.Sleep(24h);
     if (!slept) break;
   }
   co_await ForgetCancellation();
-  co_return Ok();
 }
 
 Duration App::grace_left() const {

@@ -65,7 +65,7 @@ class App {
   bool stopping() const { return stopping_; }
   // Resumes when the process is stopping. Forgets the cancellation, the caller can wait during its
   // cleanup. Only for the main function.
-  Async<> WaitForStop();
+  asio::awaitable<void> WaitForStop();
   // --shutdown-grace; its remaining time once the process is stopping.
   Duration grace_left() const;
 

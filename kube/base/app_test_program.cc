@@ -31,7 +31,7 @@ kube::asio::awaitable<void> Use(kube::App& app, Used&, bool for_ever) {
   std::cout << "task runs" << std::endl;
   do {
     kube::Result<> slept = co_await app.clock().Sleep(1h);
-    (void)slept;
+    kube::IgnoreError(slept, "it ends with the request to stop");
   } while (for_ever);
   std::cout << "task ends" << std::endl;
 }
@@ -50,21 +50,20 @@ kube::Async<> Main(kube::App& app) {
   bool stubborn = FLAGS_behaviour == "stubborn";
   if (stubborn || FLAGS_behaviour == "slow") {
     app.tasks().Spawn("the-task", Use(app, used, stubborn));
-    kube::Result<> stop = co_await app.WaitForStop();
-    stop = co_await app.EndTasks(app.tasks());
-    co_return stop;
+    co_await app.WaitForStop();
+    co_return co_await app.EndTasks(app.tasks());
   }
   if (FLAGS_behaviour == "sleep") co_return co_await app.clock().Sleep(1h);
   while (FLAGS_behaviour == "hang") {
     kube::Result<> slept = co_await app.clock().Sleep(1h);
-    (void)slept;
+    kube::IgnoreError(slept, "it ends with the request to stop");
   }
-  kube::Result<> stopped = co_await app.WaitForStop();
+  co_await app.WaitForStop();
   std::cout << "main drains" << std::endl;
   // The signal cancelled one await; the next ones work.
   kube::Result<> slept = co_await app.clock().Sleep(1ms);
   if (!slept) co_return kube::Error::Internal("cancelled a second time");
-  co_return stopped;
+  co_return kube::Ok();
 }
 
 }  // namespace

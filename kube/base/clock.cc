@@ -1,14 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/base/clock.h"
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <charconv>
-#include <cstdio>
 #include <ctime>
+#include <optional>
 
 namespace kube {
 namespace {
+
+using namespace std::chrono_literals;
 
 class MachineClock final : public Clock {
  public:
@@ -31,6 +34,43 @@ class MachineClock final : public Clock {
   }
 };
 
+// `pattern` has a 0 for each digit.
+bool StartsLike(std::string_view text, std::string_view pattern) {
+  if (text.size() < pattern.size()) return false;
+  return std::equal(pattern.begin(), pattern.end(), text.begin(), [](char wanted, char found) {
+    return wanted == '0' ? found >= '0' && found <= '9' : found == wanted;
+  });
+}
+
+// The number that these digits are.
+int NumberAt(std::string_view text, size_t at, size_t digits) {
+  int number = 0;
+  std::from_chars(text.data() + at, text.data() + at + digits, number);
+  return number;
+}
+
+// Removes ".25" from the start of `text`. Digits after the sixth do not count.
+std::chrono::microseconds TakeFraction(std::string_view& text) {
+  std::chrono::microseconds fraction{0};
+  if (!text.starts_with('.')) return fraction;
+  text.remove_prefix(1);
+  for (int unit = 100'000; StartsLike(text, "0"); text.remove_prefix(1), unit /= 10)
+    fraction += std::chrono::microseconds((text[0] - '0') * unit);
+  return fraction;
+}
+
+// The offset of "Z", "+02:30" or "-05:00".
+std::optional<std::chrono::minutes> ZoneOf(std::string_view text) {
+  if (text == "Z") return std::chrono::minutes(0);
+  bool west = text.starts_with('-');
+  if (text.size() != 6 || !StartsLike(text, west ? "-00:00" : "+00:00")) return std::nullopt;
+  int hours = NumberAt(text, 1, 2);
+  int minutes = NumberAt(text, 4, 2);
+  if (hours > 23 || minutes > 59) return std::nullopt;
+  std::chrono::minutes offset(60 * hours + minutes);
+  return west ? -offset : offset;
+}
+
 }  // namespace
 
 Clock& RealClock() {
@@ -48,24 +88,30 @@ std::string FormatTime(WallTime time) {
 }
 
 Result<WallTime> ParseTime(std::string_view text) {
-  std::string copy(text);
-  std::tm utc{};
-  int end = 0;
-  if (std::sscanf(copy.c_str(), "%4d-%2d-%2dT%2d:%2d:%2d%n", &utc.tm_year, &utc.tm_mon,
-                  &utc.tm_mday, &utc.tm_hour, &utc.tm_min, &utc.tm_sec, &end) != 6) {
-    return Error::Invalid("not an RFC 3339 time: " + copy.substr(0, 40));
-  }
-  utc.tm_year -= 1900;
-  utc.tm_mon -= 1;
-  std::chrono::microseconds fraction{0};
-  const char* rest = copy.c_str() + end;
-  if (*rest == '.') {
-    ++rest;
-    for (int unit = 100'000; *rest >= '0' && *rest <= '9'; ++rest, unit /= 10)
-      fraction += std::chrono::microseconds((*rest - '0') * unit);
-  }
-  if (std::string_view(rest) != "Z") return Error::Invalid("not a UTC time: " + copy.substr(0, 40));
-  return std::chrono::system_clock::from_time_t(timegm(&utc)) + fraction;
+  auto malformed = [text] {
+    return Error::Invalid("not an RFC 3339 time: " + std::string(text.substr(0, 40)));
+  };
+  constexpr std::string_view kPattern = "0000-00-00T00:00:00";
+  if (!StartsLike(text, kPattern)) return malformed();
+  std::chrono::year year(NumberAt(text, 0, 4));
+  std::chrono::month month(NumberAt(text, 5, 2));
+  std::chrono::day day(NumberAt(text, 8, 2));
+  std::chrono::hours hours(NumberAt(text, 11, 2));
+  std::chrono::minutes minutes(NumberAt(text, 14, 2));
+  std::chrono::seconds seconds(NumberAt(text, 17, 2));
+  bool valid = (year / month / day).ok() && hours < 24h && minutes < 60min && seconds <= 60s;
+  if (!valid) return malformed();
+
+  text.remove_prefix(kPattern.size());
+  std::chrono::microseconds fraction = TakeFraction(text);
+  std::optional<std::chrono::minutes> zone = ZoneOf(text);
+  if (!zone) return malformed();
+
+  // system_clock counts nanoseconds and ends in 2262.
+  constexpr std::chrono::year kFirst(1970), kLast(2260);
+  if (year < kFirst) return WallTime();
+  std::chrono::sys_days date = std::min(year, kLast) / month / day;
+  return date + hours + minutes + seconds + fraction - *zone;
 }
 
 Result<Duration> ParseDuration(std::string_view text) {

@@ -33,7 +33,9 @@ Clock& RealClock();
 
 // "2026-01-31T23:59:59Z"; metav1.Time.
 std::string FormatTime(WallTime time);
-// Parses metav1.Time and metav1.MicroTime. Errors: kInvalid.
+// Parses RFC 3339 in any zone: metav1.Time, metav1.MicroTime, and what clients write. A year before
+// 1970 or after 2260 becomes the nearest of these: "never" can be added to and subtracted from.
+// Errors: kInvalid.
 Result<WallTime> ParseTime(std::string_view text);
 
 // Parses one non-negative number with its unit: "500ms", "20s", "5m" or "1h". Errors: kInvalid.

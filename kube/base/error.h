@@ -6,7 +6,9 @@
 //   Use(*pod);
 //
 // Codes form a closed set. Error::FromHttpStatus() is the only mapping from the API server's HTTP
-// statuses. The Status's reason ("AlreadyExists") and details.causes travel next to the code.
+// statuses. The Status's reason ("AlreadyExists") and details.causes travel next to the code; no
+// decision reads the message, except where the API server tells a difference nowhere else
+// (kube/client/refusal.h).
 #pragma once
 
 #include <boost/assert/source_location.hpp>
@@ -21,19 +23,38 @@
 
 namespace kube {
 
+// A code says what the caller can do. The numbers are HTTP statuses of the API server; code of the
+// project gives the same codes to its own failures.
 enum class Code {
-  kNotFound,          // 404
-  kAlreadyExists,     // 409, reason AlreadyExists
-  kConflict,          // 409: the resourceVersion is not the newest; read and decide again
-  kExpired,           // 410: the resourceVersion is too old; list again
-  kInvalid,           // 400, 422 and input that does not parse: the same call fails again
-  kUnauthenticated,   // 401
-  kPermissionDenied,  // 403
-  kThrottled,         // 429, see retry_after()
-  kUnavailable,       // 5xx, refused or broken connections
-  kDeadlineExceeded,  // not from the server: the caller's deadline passed
-  kCancelled,         // not from the server: the process or task is stopping
-  kInternal,          // a caught exception, or an unexpected HTTP status
+  // 404. The object, or its kind, does not exist. Often no failure: a reconciler has nothing left
+  // to
+  // do. Not for a value that is missing in an object: kInvalid.
+  kNotFound,
+  // 409 with the reason AlreadyExists. Only a create fails with it; read the other object.
+  kAlreadyExists,
+  // 409: the resourceVersion is not the newest. Read and decide again; the same write fails again.
+  kConflict,
+  // 410: the resourceVersion or the continue token is too old. List again.
+  kExpired,
+  // 400, 405, 406, 413, 415, 422, and input that does not parse. The same call fails again.
+  kInvalid,
+  // 401. The credentials are missing, unknown or expired; newer ones may work.
+  kUnauthenticated,
+  // 403. The caller is known but has no permission, or an admission policy or a quota denies the
+  // contents. A retry helps only after a change by others. IsRefusal() separates the two.
+  kPermissionDenied,
+  // 429. Retry, not before retry_after(). Not for a limit of the caller itself: kUnavailable.
+  kThrottled,
+  // 408, 5xx, and connections that are refused or break. Retry with backoff; a write may have taken
+  // effect.
+  kUnavailable,
+  // The caller's own deadline passed; a write may have taken effect. A timeout of the server is
+  // kUnavailable.
+  kDeadlineExceeded,
+  // The process or the task is stopping. Return; do not retry, log or count it.
+  kCancelled,
+  // A caught exception, or a status that is not in this list: a bug. Not for bad input: kInvalid.
+  kInternal,
 };
 
 // "NotFound", "AlreadyExists", ...
@@ -116,10 +137,22 @@ std::ostream& operator<<(std::ostream& out, const Error& error);
 [[noreturn]] void throw_exception_from_error(const Error& error,
                                              const boost::source_location& where);
 
+// A value or an Error. A dropped one does not compile, and lint finds a co_await that drops one.
+// Where either outcome is right, the code says so: IgnoreError(Remove(path), "it may be gone").
 template <class T = void>
-using Result = boost::system::result<T, Error>;
+class [[nodiscard]] Result : public boost::system::result<T, Error> {
+ public:
+  using boost::system::result<T, Error>::result;
+};
 
 inline Result<void> Ok() { return {}; }
+
+// For a call whose failure changes nothing for the caller; `why` tells the reader.
+template <class T>
+void IgnoreError(const Result<T>& result, std::string_view why) {
+  static_cast<void>(result);
+  static_cast<void>(why);
+}
 
 template <class T>
 bool FailedWith(const Result<T>& result, Code code) {

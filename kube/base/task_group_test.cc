@@ -17,7 +17,7 @@ using namespace std::chrono_literals;
 
 asio::awaitable<void> SleepFor(Duration duration, int& ended) {
   Result<> slept = co_await RealClock().Sleep(duration);
-  (void)slept;
+  IgnoreError(slept, "it ends with the request to stop");
   ++ended;
 }
 
@@ -26,7 +26,7 @@ asio::awaitable<void> NeverEnd() {
   co_await IgnoreCancellation();
   while (true) {
     Result<> slept = co_await RealClock().Sleep(1h);
-    (void)slept;
+    IgnoreError(slept, "it ends with the request to stop");
   }
 }
 
@@ -96,7 +96,7 @@ TEST_F(TaskGroupTest, ATaskThatFinishesItsWorkIsCancelledAfterTheGrace) {
 
 asio::awaitable<void> SpawnWhenCancelled(TaskGroup& tasks, int& ended) {
   Result<> slept = co_await RealClock().Sleep(1h);
-  (void)slept;
+  IgnoreError(slept, "it ends with the request to stop");
   tasks.Spawn("late", SleepFor(1h, ended));
   ++ended;
 }

@@ -53,7 +53,7 @@ TEST(HandedTest, TheHandlerGetsEachChangeAndTheInformerKeepsNoObject) {
   api.DeleteJson(kShops, {"ns", "a"});
   Drain(io);
   EXPECT_THAT(seen, ElementsAre("a=1", "a=2", "-ns/a"));
-  (void)kube::Run(io, tasks.Stop(clock, std::chrono::seconds(0)));
+  IgnoreError(kube::Run(io, tasks.Stop(clock, std::chrono::seconds(0))), "the test ends");
 }
 
 }  // namespace

@@ -140,8 +140,7 @@ class Informer final : public Reader<T>, private Reflector::Kind {
       if (!decoded) return decoded.error();
       if (trim_) trim_(*decoded);
       if constexpr (kAsCbor) {
-        Json::to_cbor(decoded->body(), packed.held.bytes);
-        packed.held.bytes.shrink_to_fit();
+        packed.held.bytes = PackJson(decoded->body());
       } else {
         packed.held.object = std::make_shared<T>(std::move(*decoded));
       }
@@ -174,7 +173,8 @@ class Informer final : public Reader<T>, private Reflector::Kind {
     if constexpr (ProtobufKind<T>) {
       if (!object.emplace().ParsePartialFromString(held.bytes)) object.reset();
     } else if constexpr (kAsCbor) {
-      object.emplace(Json::from_cbor(held.bytes, /*strict=*/true, /*allow_exceptions=*/false));
+      Result<Json> json = UnpackJson(held.bytes);
+      if (json) object.emplace(std::move(*json));
     } else {
       object = *static_cast<const T*>(held.object.get());
     }

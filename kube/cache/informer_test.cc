@@ -184,12 +184,10 @@ TEST_F(InformerTest, AnObjectAsCborHasAStubToo) {
   InformerOptions<Unstructured> options{.resource = kWidgets};
   options.budget = {.object = 1'000, .one_namespace = 10'000, .total = 10'000};
   options.stub = [](std::string_view packed) {
-    Json whole = Json::from_cbor(packed);
+    Json whole = UnpackJson(packed).value();
     Json stub;
     stub["metadata"]["name"] = whole["metadata"]["name"];
-    std::string bytes;
-    Json::to_cbor(stub, bytes);
-    return bytes;
+    return PackJson(stub);
   };
   widgets_ = std::make_unique<Informer<Unstructured>>(api_, clock_, std::move(options));
   tasks_.Spawn("widgets", widgets_->Run());
@@ -198,7 +196,7 @@ TEST_F(InformerTest, AnObjectAsCborHasAStubToo) {
   Drain(io_);
   EXPECT_FALSE(widgets_->Complete({"ns", "large"}));
   EXPECT_EQ(widgets_->Get({"ns", "large"})->body(),
-            Json::parse(R"({"metadata": {"name": "large"}})"));
+            MustParseJson(R"({"metadata": {"name": "large"}})"));
   EXPECT_TRUE(widgets_->Complete({"ns", "small"}));
 }
 

@@ -120,7 +120,7 @@ asio::awaitable<void> Reflector::Run() {
     Error error = ended ? Error::Unavailable("the watch ended without an event") : ended.error();
     Duration delay = AfterFailure(error);
     Result<> slept = co_await clock_.Sleep(delay);
-    (void)slept;
+    IgnoreError(slept, "the loop asks whether it is cancelled");
   }
 }
 
@@ -259,7 +259,7 @@ Result<Reflector::Frame> Reflector::ParseFrame(const std::string& text) const {
   if (object == json->end()) return Error::Invalid("watch event without object");
   frame.type = StringAt(*json, "type");
   if (frame.type == "ERROR")
-    return DecodeStatus(static_cast<int>(IntAt(*object, "code", 500)), kJson, object->dump());
+    return DecodeStatus(static_cast<int>(IntAt(*object, "code", 500)), kJson, DumpJson(*object));
   frame.key = {StringAt(*object, "metadata.namespace"), StringAt(*object, "metadata.name")};
   frame.version = StringAt(*object, "metadata.resourceVersion");
   const Json* annotations = kube::Find(*object, "metadata.annotations");

@@ -25,7 +25,7 @@ Async<Json> PostReview(Client& client, Resource resource, Json spec,
   ApiRequest request{.method = Method::kPost,
                      .target = resource.Path(),
                      .content_type = std::string(kJson),
-                     .body = review.dump(-1, ' ', false, Json::error_handler_t::replace),
+                     .body = DumpJson(review),
                      .timeout = timeout};
   Result<ApiResponse> response = co_await client.Call(std::move(request));
   if (!response) co_return response.error();

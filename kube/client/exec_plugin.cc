@@ -21,7 +21,7 @@ std::string ExecInfo(const ClientConfig& config) {
     if (config.tls.insecure) cluster["insecure-skip-tls-verify"] = true;
     if (!config.proxy_url.empty()) cluster["proxy-url"] = config.proxy_url;
   }
-  return info.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return DumpJson(info);
 }
 
 }  // namespace

@@ -30,7 +30,7 @@ std::string StatusJson(int code, const std::string& reason, const std::string& m
                  {"code", code},
                  {"reason", reason},
                  {"message", message}};
-  return status.dump();
+  return DumpJson(status);
 }
 
 class Observer final : public CallObserver {
@@ -369,7 +369,7 @@ TEST_F(NewClientTest, CertificatesOfPluginsAndFilesAreUsed) {
   config_.ca_file = Write("ca.crt", authority.certificate_pem);
   Json status = {{"clientCertificateData", serving.certificate_pem},
                  {"clientKeyData", serving.private_key_pem}};
-  config_.exec = Plugin(status.dump());
+  config_.exec = Plugin(DumpJson(status));
   EXPECT_THAT(Get(), IsOk());
 
   client_.reset();

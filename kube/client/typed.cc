@@ -113,7 +113,7 @@ Async<Unstructured> PatchObject(Client& client, Resource resource, ObjectKey key
   return CallFor<Unstructured>(client, {.method = Method::kPatch,
                                         .target = resource.Path(key.ns, key.name, subresource),
                                         .content_type = std::string(content_type),
-                                        .body = patch.dump()});
+                                        .body = DumpJson(patch)});
 }
 
 Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOptions options) {
@@ -125,7 +125,7 @@ Async<> DeleteObject(Client& client, Resource resource, ObjectKey key, DeleteOpt
   ApiRequest request{.method = Method::kDelete,
                      .target = resource.Path(key.ns, key.name),
                      .content_type = std::string(kJson),
-                     .body = body.dump()};
+                     .body = DumpJson(body)};
   return Send(client, std::move(request));
 }
 

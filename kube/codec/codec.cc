@@ -112,7 +112,7 @@ Result<RawList> DecodeJsonList(std::string_view body) {
   const Json* items = Find(*json, "items");
   if (items == nullptr || items->is_null()) return raw;
   if (!items->is_array()) return Error::Invalid("list without an items array");
-  for (const Json& item : *items) raw.items.push_back(item.dump());
+  for (const Json& item : *items) raw.items.push_back(DumpJson(item));
   return raw;
 }
 

@@ -89,7 +89,7 @@ std::string Encode(const T& object) {
   if constexpr (ProtobufKind<T>) {
     return SealEnvelope(ResourceOf<T>::value, object);
   } else {
-    return object.ToJson().dump(-1, ' ', false, Json::error_handler_t::replace);
+    return DumpJson(object.ToJson());
   }
 }
 
@@ -108,7 +108,8 @@ Result<WatchEvent<T>> DecodeFrame(std::string_view frame) {
     const Json* payload = Find(*json, "object");
     if (payload == nullptr) return Error::Invalid("watch event without object");
     if (type == "ERROR")
-      return DecodeStatus(static_cast<int>(IntAt(*payload, "code", 500)), kJson, payload->dump());
+      return DecodeStatus(static_cast<int>(IntAt(*payload, "code", 500)), kJson,
+                          DumpJson(*payload));
     Result<T> object = T::FromJson(*payload);
     if (!object) return object.error();
     return WatchEvent<T>{std::move(type), std::move(*object)};

@@ -11,9 +11,9 @@ TEST(YamlTest, ReadsPlainScalarsByType) {
       ParseYamlDocuments("a: true\nb: 8080\nc: \"8080\"\nd: 1.5\ne: 10m\nf: ~\ng: '*'\nh: 1e\n");
   ASSERT_TRUE(documents);
   ASSERT_EQ(documents->size(), 1u);
-  EXPECT_EQ(
-      (*documents)[0],
-      Json::parse(R"({"a":true,"b":8080,"c":"8080","d":1.5,"e":"10m","f":null,"g":"*","h":"1e"})"));
+  EXPECT_EQ((*documents)[0],
+            MustParseJson(
+                R"({"a":true,"b":8080,"c":"8080","d":1.5,"e":"10m","f":null,"g":"*","h":"1e"})"));
 }
 
 TEST(YamlTest, SkipsEmptyDocuments) {
@@ -21,7 +21,7 @@ TEST(YamlTest, SkipsEmptyDocuments) {
       ParseYamlDocuments("---\n# nothing\n---\nkind: A\n---\nkind: B\nlist: [1, {x: y}]\n");
   ASSERT_TRUE(documents);
   ASSERT_EQ(documents->size(), 2u);
-  EXPECT_EQ((*documents)[1], Json::parse(R"({"kind":"B","list":[1,{"x":"y"}]})"));
+  EXPECT_EQ((*documents)[1], MustParseJson(R"({"kind":"B","list":[1,{"x":"y"}]})"));
 }
 
 TEST(YamlTest, NamesLineAndColumnOfAnError) {

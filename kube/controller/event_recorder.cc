@@ -198,10 +198,10 @@ asio::awaitable<void> EventRecorder::Run() {
     if (cancelled) break;
     if (size() == 0 || senders_ >= MaxSenders()) {
       Result<> waited = co_await changed_.Wait();
-      (void)waited;
+      IgnoreError(waited, "the loop asks whether it is cancelled");
     } else if (Duration delay = DelayOfOldest(); delay > Duration::zero()) {
       Result<> slept = co_await clock_.Sleep(delay);
-      (void)slept;
+      IgnoreError(slept, "the loop asks whether it is cancelled");
     } else {
       StartSender(senders);
     }

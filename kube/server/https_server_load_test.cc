@@ -67,7 +67,7 @@ class ServerLoadTest : public ServerFixture {
   // Sends a byte per millisecond until the server closes the connection.
   bool SendUntilClosed(TestClient& client) {
     return RunUntil(context_, [&] {
-      (void)kube::Run(context_, RealClock().Sleep(1ms));
+      IgnoreError(kube::Run(context_, RealClock().Sleep(1ms)), "the loop ends anyway");
       return !client.Send("x") || server_->connections() == 0;
     });
   }

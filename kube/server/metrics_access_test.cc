@@ -47,7 +47,7 @@ class ReviewingApi final : public Client {
       status["allowed"] = StringAt(body, "spec.user").starts_with("good");
     }
     if (answer_) status = *answer_;
-    co_return ApiResponse{201, "application/json", Json({{"status", status}}).dump()};
+    co_return ApiResponse{201, "application/json", DumpJson(Json({{"status", status}}))};
   }
   Async<std::unique_ptr<WatchStream>> Watch(ApiRequest) override {
     co_return Error::Internal("not used");

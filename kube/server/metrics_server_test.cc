@@ -65,8 +65,8 @@ TEST_F(MetricsServerTest, ServesMetricsOverTlsToClientsWithAccess) {
   EXPECT_THAT(reply.content_type, HasSubstr("text/plain; version=0.0.4"));
   EXPECT_THAT(reply.body, HasSubstr("x_total 1\n"));
   EXPECT_EQ(client.Request("GET", "/healthz").status, 404);
-  (void)kube::Run(context_, Ended((*server)->Drain(1s)));
-  (void)kube::Run(context_, tasks_.Stop(RealClock(), 10s));
+  IgnoreError(kube::Run(context_, Ended((*server)->Drain(1s))), "the test ends");
+  IgnoreError(kube::Run(context_, tasks_.Stop(RealClock(), 10s)), "the test ends");
 }
 
 TEST_F(MetricsServerTest, IsOffWithoutAnAddress) {
@@ -74,8 +74,8 @@ TEST_F(MetricsServerTest, IsOffWithoutAnAddress) {
   ASSERT_TRUE(server) << server.error();
   EXPECT_EQ((*server)->port(), 0);
   tasks_.Spawn("metrics", (*server)->Run());
-  (void)kube::Run(context_, Ended((*server)->Drain(1s)));
-  (void)kube::Run(context_, tasks_.Stop(RealClock(), 10s));
+  IgnoreError(kube::Run(context_, Ended((*server)->Drain(1s))), "the test ends");
+  IgnoreError(kube::Run(context_, tasks_.Stop(RealClock(), 10s)), "the test ends");
 }
 
 TEST_F(MetricsServerTest, ErrorNamesTheFlags) {

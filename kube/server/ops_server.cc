@@ -51,7 +51,7 @@ HttpReply MetricsReply(const Metrics& metrics) {
 
 asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops) {
   Result<> ended = co_await app.EndTasks(app.tasks());
-  (void)ended;
+  IgnoreError(ended, "all tasks have ended in any case");
   Duration grace = app.grace_left();
   Result<> drained = co_await ops.Drain(grace);
   LOG_IF(WARNING, !drained) << "drain: " << drained.error();

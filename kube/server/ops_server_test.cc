@@ -80,7 +80,7 @@ TEST(OpsServerTest, ProbesAreServedWhenSlowClientsHoldEveryConnection) {
     EXPECT_GE(held, 32u);
   }
 
-  (void)kube::Run(context, (*server)->Drain(0s));
+  IgnoreError(kube::Run(context, (*server)->Drain(0s)), "the test ends");
   EXPECT_TRUE(kube::Run(context, tasks.Stop(RealClock(), 10s)).has_value());
 }
 

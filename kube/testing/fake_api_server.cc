@@ -219,7 +219,7 @@ Result<ApiResponse> FakeApiServer::HandleList(const FakeTarget& target, const Ap
                {"items", Json::array()}};
   if (!next.empty()) list["metadata"]["continue"] = next;
   for (const FakeObject* item : items) list["items"].push_back(item->json());
-  return ApiResponse{200, std::string(kJson), list.dump()};
+  return ApiResponse{200, std::string(kJson), DumpJson(list)};
 }
 
 Result<ApiResponse> FakeApiServer::HandlePost(const FakeTarget& target, const ApiRequest& request) {
@@ -484,46 +484,45 @@ void FakeApiServer::FailNext(Error error, std::string containing, int times) {
 
 // --- The test's own calls
 
-Result<ApiResponse> FakeApiServer::Must(ApiRequest request) {
+ApiResponse FakeApiServer::Must(ApiRequest request) {
   Result<ApiResponse> response = Handle(request, /*trusted=*/true);
   CHECK(response) << "the test's own " << MethodName(request.method) << " " << request.target
                   << ": " << response.error();
-  return response;
+  return std::move(*response);
 }
 
 Json FakeApiServer::CreateJson(const Resource& resource, const Json& object) {
-  Result<ApiResponse> response =
-      Must({.method = Method::kPost,
-            .target = resource.Path(StringAt(object, "metadata.namespace")),
-            .content_type = std::string(kJson),
-            .body = object.dump()});
-  return Json::parse(response->body);
+  ApiResponse response = Must({.method = Method::kPost,
+                               .target = resource.Path(StringAt(object, "metadata.namespace")),
+                               .content_type = std::string(kJson),
+                               .body = DumpJson(object)});
+  return MustParseJson(response.body);
 }
 
 Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
   std::string path =
       resource.Path(StringAt(object, "metadata.namespace"), StringAt(object, "metadata.name"));
-  Result<ApiResponse> response = Must({.method = Method::kPut,
-                                       .target = std::move(path),
-                                       .content_type = std::string(kJson),
-                                       .body = object.dump()});
-  return Json::parse(response->body);
+  ApiResponse response = Must({.method = Method::kPut,
+                               .target = std::move(path),
+                               .content_type = std::string(kJson),
+                               .body = DumpJson(object)});
+  return MustParseJson(response.body);
 }
 
 std::optional<Json> FakeApiServer::GetJson(const Resource& resource, const ObjectKey& key) {
   Result<ApiResponse> response =
       Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
   if (IsNotFound(response)) return std::nullopt;
-  return Json::parse(response.value().body);
+  return MustParseJson(response.value().body);
 }
 
 void FakeApiServer::DeleteJson(const Resource& resource, const ObjectKey& key) {
-  (void)Must({.method = Method::kDelete, .target = resource.Path(key.ns, key.name)});
+  Must({.method = Method::kDelete, .target = resource.Path(key.ns, key.name)});
 }
 
 std::vector<Json> FakeApiServer::ListJson(const Resource& resource, std::string_view ns) {
-  Result<ApiResponse> response = Must({.target = resource.Path(ns)});
-  return Json::parse(response->body)["items"].get<std::vector<Json>>();
+  ApiResponse response = Must({.target = resource.Path(ns)});
+  return MustParseJson(response.body)["items"].get<std::vector<Json>>();
 }
 
 int FakeApiServer::CountCalls(std::string_view containing) const {

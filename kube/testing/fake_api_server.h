@@ -125,7 +125,7 @@ class FakeApiServer final : public Client {
               std::optional<FakeObject> after);
   Result<std::unique_ptr<WatchStream>> OpenWatch(const ApiRequest& request);
   std::vector<std::shared_ptr<FakeWatch>> OpenWatches() const;
-  Result<ApiResponse> Must(ApiRequest request);
+  ApiResponse Must(ApiRequest request);
 
   Clock& clock_;
   uint64_t version_ = 1;
@@ -149,25 +149,23 @@ class FakeApiServer final : public Client {
 
 template <class T>
 T FakeApiServer::Create(const T& object) {
-  Result<ApiResponse> response =
-      Must({.method = Method::kPost,
-            .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
-            .content_type = std::string(kContentType<T>),
-            .accept = std::string(kContentType<T>),
-            .body = Encode(object)});
-  return Decode<T>(response->body).value();
+  ApiResponse response = Must({.method = Method::kPost,
+                               .target = ResourceOf<T>::value.Path(object.metadata().namespace_()),
+                               .content_type = std::string(kContentType<T>),
+                               .accept = std::string(kContentType<T>),
+                               .body = Encode(object)});
+  return Decode<T>(response.body).value();
 }
 
 template <class T>
 T FakeApiServer::Update(const T& object) {
-  Result<ApiResponse> response =
-      Must({.method = Method::kPut,
-            .target =
-                ResourceOf<T>::value.Path(object.metadata().namespace_(), object.metadata().name()),
-            .content_type = std::string(kContentType<T>),
-            .accept = std::string(kContentType<T>),
-            .body = Encode(object)});
-  return Decode<T>(response->body).value();
+  ApiResponse response = Must({.method = Method::kPut,
+                               .target = ResourceOf<T>::value.Path(object.metadata().namespace_(),
+                                                                   object.metadata().name()),
+                               .content_type = std::string(kContentType<T>),
+                               .accept = std::string(kContentType<T>),
+                               .body = Encode(object)});
+  return Decode<T>(response.body).value();
 }
 
 template <class T>
@@ -186,10 +184,10 @@ void FakeApiServer::Delete(const ObjectKey& key) {
 
 template <class T>
 std::vector<T> FakeApiServer::List(std::string_view ns) {
-  Result<ApiResponse> response =
+  ApiResponse response =
       Must({.target = ResourceOf<T>::value.Path(ns), .accept = std::string(kContentType<T>)});
   Result<RawList> list =
-      ProtobufKind<T> ? DecodeProtobufList(response->body) : DecodeJsonList(response->body);
+      ProtobufKind<T> ? DecodeProtobufList(response.body) : DecodeJsonList(response.body);
   std::vector<T> objects;
   for (const std::string& item : list.value().items) objects.push_back(DecodeBare<T>(item).value());
   return objects;

@@ -141,7 +141,7 @@ TEST_F(FakeApiServerTest, PatchesJsonKinds) {
   applied = Run(ApplyObject(api_, kWidgets, Widget({{"color", "red"}}), {"test"}));
   EXPECT_EQ(applied->body()["spec"], Json({{"size", 1}, {"color", "red"}}));
   EXPECT_EQ(IntAt(applied->body(), "metadata.generation"), 2);
-  Json remove = Json::parse(R"([{"op":"remove","path":"/spec/size"}])");
+  Json remove = MustParseJson(R"([{"op":"remove","path":"/spec/size"}])");
   EXPECT_THAT(Run(PatchObject(api_, kWidgets, kW, kJsonPatch, remove)), IsOk());
   EXPECT_THAT(Run(PatchObject(api_, kWidgets, kW, kJsonPatch, remove)), FailsWith(Code::kInvalid))
       << "no such path";

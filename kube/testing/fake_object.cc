@@ -183,10 +183,10 @@ bool FakeObject::MatchesLabels(std::string_view selector) const {
   return true;
 }
 
-std::string FakeObject::Bare() const { return protobuf_ ? bytes_ : json_.dump(); }
+std::string FakeObject::Bare() const { return protobuf_ ? bytes_ : DumpJson(json_); }
 
 std::string FakeObject::Body() const {
-  return protobuf_ ? SealFakeEnvelope(api_version_, kind_, bytes_) : json_.dump();
+  return protobuf_ ? SealFakeEnvelope(api_version_, kind_, bytes_) : DumpJson(json_);
 }
 
 bool FakeObject::operator==(const FakeObject& other) const {

@@ -108,7 +108,7 @@ void FakeWatch::SendBookmark(uint64_t version, bool end_of_initial_events) {
   if (end_of_initial_events)
     (*object.mutable_metadata()->mutable_annotations())[kInitialEventsEnd] = "true";
   std::string body = protobuf_ ? SealFakeEnvelope("v1", "", object.SerializeAsString())
-                               : Json({{"metadata", MetadataToJson(object.metadata())}}).dump();
+                               : DumpJson(Json({{"metadata", MetadataToJson(object.metadata())}}));
   Send("BOOKMARK", protobuf_, std::move(body));
 }
 
@@ -120,12 +120,11 @@ void FakeWatch::SendExpired() {
   status.set_reason("Expired");
   status.set_message("too old resource version");
   std::string body = protobuf_ ? SealFakeEnvelope("v1", "Status", status.SerializeAsString())
-                               : Json({{"kind", "Status"},
-                                       {"status", status.status()},
-                                       {"code", status.code()},
-                                       {"reason", status.reason()},
-                                       {"message", status.message()}})
-                                     .dump();
+                               : DumpJson(Json({{"kind", "Status"},
+                                                {"status", status.status()},
+                                                {"code", status.code()},
+                                                {"reason", status.reason()},
+                                                {"message", status.message()}}));
   Send("ERROR", protobuf_, std::move(body));
   End(std::nullopt);
 }

@@ -25,7 +25,7 @@ std::string StatusBody(const Error& error) {
   Json status = {{"kind", "Status"},         {"apiVersion", "v1"},
                  {"status", "Failure"},      {"message", error.message()},
                  {"reason", error.reason()}, {"code", StatusOf(error.code())}};
-  return status.dump();
+  return DumpJson(status);
 }
 
 Method MethodOf(std::string_view name) {
@@ -106,7 +106,7 @@ HttpApiServer::HttpApiServer(const std::string& folder) : kubeconfig_(folder + "
   config["contexts"] =
       Json::array({{{"name", "test"}, {"context", {{"cluster", "test"}, {"user", "test"}}}}});
   config["users"] = Json::array({{{"name", "test"}, {"user", Json::object()}}});
-  std::ofstream(kubeconfig_) << config.dump();
+  std::ofstream(kubeconfig_) << DumpJson(config);
   thread_ = std::thread([this] { io_.run(); });
 }
 

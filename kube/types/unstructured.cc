@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "kube/types/unstructured.h"
 
+#include <glog/logging.h>
+
 #include "kube/base/clock.h"
 
 namespace kube {
@@ -39,6 +41,33 @@ Result<Json> ParseJson(std::string_view text) {
   Json json = Json::parse(text.begin(), text.end(), limit_depth, /*allow_exceptions=*/false);
   if (too_deep) return Error::Invalid("JSON nested deeper than " + std::to_string(kMaxDepth));
   if (json.is_discarded()) return Error::Invalid("not valid JSON");
+  return json;
+}
+
+Json MustParseJson(std::string_view text) {
+  Result<Json> json = ParseJson(text);
+  CHECK(json) << json.error() << ": " << text.substr(0, 100);
+  return std::move(*json);
+}
+
+std::string DumpJson(const Json& json) {
+  return json.dump(-1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string PrettyJson(const Json& json) {
+  return json.dump(2, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace);
+}
+
+std::string PackJson(const Json& json) {
+  std::string packed;
+  Json::to_cbor(json, packed);
+  packed.shrink_to_fit();
+  return packed;
+}
+
+Result<Json> UnpackJson(std::string_view packed) {
+  Json json = Json::from_cbor(packed, /*strict=*/true, /*allow_exceptions=*/false);
+  if (json.is_discarded()) return Error::Invalid("not valid CBOR");
   return json;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unstructured: any object as JSON, for kinds without a C++ type.
+// Unstructured: any object as JSON, for kinds without a C++ type. The only place where JSON text is
+// read and written: nlohmann's parser and serializer are templates that take a second to compile.
 #pragma once
 
 #include <nlohmann/json.hpp>
@@ -15,6 +16,18 @@ using Json = nlohmann::json;
 // Parses untrusted JSON without exceptions. Errors: kInvalid for bad syntax, bad UTF-8 or nesting
 // deeper than 200 levels.
 Result<Json> ParseJson(std::string_view text);
+// Parses JSON that the program itself contains or wrote; anything else ends the process.
+Json MustParseJson(std::string_view text);
+
+// JSON without whitespace. Bytes that are not UTF-8 become U+FFFD.
+std::string DumpJson(const Json& json);
+// The same on many lines, indented by two spaces, for people.
+std::string PrettyJson(const Json& json);
+
+// CBOR (RFC 8949), for objects kept in memory: smaller than text, and quicker to read.
+std::string PackJson(const Json& json);
+// Reads what PackJson() returned. Errors: kInvalid.
+Result<Json> UnpackJson(std::string_view packed);
 
 // The metadata of an object; a field that is absent or of the wrong type stays unset.
 meta::ObjectMeta MetadataFromJson(const Json& object);

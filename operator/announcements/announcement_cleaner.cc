@@ -47,7 +47,7 @@ Async<> AnnouncementCleaner::Withdraw(std::string ns, std::string uid) {
                              .target = kube::ResourceOf<Lease>::value.Path(key.ns, key.name),
                              .content_type = std::string(kube::kMergePatch),
                              .accept = std::string(kube::kContentType<Lease>),
-                             .body = patch.dump()};
+                             .body = kube::DumpJson(patch)};
     lease = co_await kube::CallFor<Lease>(client_, std::move(request));
     if (IsNotFound(lease)) co_return Ok();
     if (!lease) co_return lease.error().Prefix("withdraw an announcement of " + ns);

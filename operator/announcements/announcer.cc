@@ -34,7 +34,7 @@ std::chrono::seconds SecondsOf(kube::WallTime time) {
 
 std::string PatchOf(Json annotations) {
   Json patch = {{"metadata", {{"annotations", std::move(annotations)}}}};
-  return patch.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return kube::DumpJson(patch);
 }
 
 }  // namespace

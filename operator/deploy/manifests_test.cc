@@ -44,14 +44,14 @@ TEST(ManifestsTest, NamespaceAndImagesAreEverywhere) {
   auto objects = LoadManifests(AllOptions());
   ASSERT_TRUE(objects) << objects.error();
   for (const auto& object : *objects) {
-    const std::string text = object.body().dump();
+    const std::string text = kube::DumpJson(object.body());
     EXPECT_EQ(text.find(api::kDefaultOperatorNamespace), std::string::npos) << text;
     EXPECT_EQ(text.find("localhost/"), std::string::npos) << text;
   }
   EXPECT_EQ(objects->front().metadata().name(), "ops");
   const kube::Json& container = OperatorContainer(*objects);
   EXPECT_EQ(kube::StringAt(container, "image"), "r/o:1");
-  EXPECT_NE(container["env"].dump().find("r/c:1"), std::string::npos);
+  EXPECT_NE(kube::DumpJson(container["env"]).find("r/c:1"), std::string::npos);
 }
 
 TEST(ManifestsTest, AComponentChangesTheBase) {
@@ -59,8 +59,10 @@ TEST(ManifestsTest, AComponentChangesTheBase) {
   ASSERT_TRUE(plain) << plain.error();
   auto with = LoadManifests({.images = {}, .components = {"node-files"}});
   ASSERT_TRUE(with) << with.error();
-  EXPECT_EQ(OperatorContainer(*plain)["args"].dump().find("--node-files"), std::string::npos);
-  EXPECT_NE(OperatorContainer(*with)["args"].dump().find("--node-files"), std::string::npos);
+  EXPECT_EQ(kube::DumpJson(OperatorContainer(*plain)["args"]).find("--node-files"),
+            std::string::npos);
+  EXPECT_NE(kube::DumpJson(OperatorContainer(*with)["args"]).find("--node-files"),
+            std::string::npos);
 }
 
 TEST(ManifestsTest, NamesAMissingComponent) {

@@ -45,7 +45,7 @@ kube::Async<std::string> AnnotationOf(kube::Client& client, DryRunProbe probe,
                            .target = kube::kDeployments.Path(options.ns),
                            .content_type = std::string(kube::kJson),
                            .accept = std::string(kube::kJson),
-                           .body = ProbeDeployment(probe, options).dump()};
+                           .body = kube::DumpJson(ProbeDeployment(probe, options))};
   kube::AddQuery(request.target, "dryRun", "All");
   kube::Result<kube::Unstructured> answer =
       co_await kube::CallFor<kube::Unstructured>(client, std::move(request));

@@ -91,7 +91,7 @@ void ExpectPairs(const DesiredObjects& objects) {
     EXPECT_EQ(spec["mutations"].size(), 1u);
     EXPECT_EQ(spec["mutations"][0]["patchType"], "JSONPatch");
     // A list of Objects makes the API server panic.
-    EXPECT_THAT(spec.dump(), Not(HasSubstr("Object.")));
+    EXPECT_THAT(kube::DumpJson(spec), Not(HasSubstr("Object.")));
     ASSERT_EQ(spec["matchConstraints"]["resourceRules"].size(), 1u);
     const Json& rule = spec["matchConstraints"]["resourceRules"][0];
     EXPECT_EQ(rule["operations"], Json::array({"CREATE"}));
@@ -246,7 +246,7 @@ TEST(GatingPoliciesTest, ListsAreOnlyWalkedIfTheyAreShort) {
   for (const DesiredObjects& objects : {ClusterGatingPolicies(ClusterConfig(false), {}, kOptions),
                                         ClusterGatingPolicies(ClusterConfig(true), {}, kOptions),
                                         ShardGatingPolicies("shop", {&config}, {}, kOptions)}) {
-    std::string spec = objects[0].body["spec"].dump();
+    std::string spec = kube::DumpJson(objects[0].body["spec"]);
     EXPECT_GT(CountOf(".exists(", spec), 1u);
     EXPECT_EQ(CountOf(".exists(", spec) + CountOf(".all(", spec), CountOf(") <= 32 && ", spec))
         << spec;

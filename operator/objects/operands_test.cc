@@ -98,7 +98,7 @@ TEST(ShardObjectsTest, TheShardMayDoNothingBeyondPodsConfigsEventsAndItsLease) {
 TEST(ShardObjectsTest, MetricsOfAShardArePlain) {
   for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
     if (object.resource.kind != kube::kDeployments.kind) continue;
-    EXPECT_EQ(object.body.dump().find("8443"), std::string::npos) << object.body;
+    EXPECT_EQ(kube::DumpJson(object.body).find("8443"), std::string::npos) << object.body;
     Json ports = object.body["spec"]["template"]["spec"]["containers"][0]["ports"];
     EXPECT_EQ(ports[0]["name"], "metrics");
     EXPECT_EQ(ports[0]["containerPort"], 8080);

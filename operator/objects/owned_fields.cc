@@ -23,9 +23,7 @@ Json ExtractObject(const Json& value, const Json& fields) {
   return owned;
 }
 
-std::string Text(const Json& value) {
-  return value.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
+std::string Text(const Json& value) { return kube::DumpJson(value); }
 
 // `element` reduced to the fields that `key` has: its key among the elements of a list.
 std::string KeyOf(const Json& element, const Json& key) {
@@ -43,12 +41,13 @@ Json ExtractList(const Json& list, const Json& fields) {
   Json key = Json::object();  // all paths of a list have the same fields
   for (const auto& [path, inner] : fields.items()) {
     if (!path.starts_with("k:") && !path.starts_with("v:")) continue;
-    Json wanted = Json::parse(path.substr(2), nullptr, /*allow_exceptions=*/false);
+    kube::Result<Json> wanted = kube::ParseJson(std::string_view(path).substr(2));
+    if (!wanted) continue;
     if (path[0] == 'v') {
-      by_value[Text(wanted)] = &inner;
-    } else if (wanted.is_object()) {
-      by_key[Text(wanted)] = &inner;
-      key = std::move(wanted);
+      by_value[Text(*wanted)] = &inner;
+    } else if (wanted->is_object()) {
+      by_key[Text(*wanted)] = &inner;
+      key = std::move(*wanted);
     }
   }
   Json owned = Json::array();

@@ -12,7 +12,7 @@ constexpr char kManager[] = "us";
 
 // As an API server stores it: with defaults, and a sidecar and a label of others.
 Json Stored() {
-  return Json::parse(R"({
+  return kube::MustParseJson(R"({
     "apiVersion": "apps/v1", "kind": "Deployment",
     "metadata": {
       "name": "web", "namespace": "shop", "uid": "1", "labels": {"ours": "1", "theirs": "2"},
@@ -40,7 +40,7 @@ Json Stored() {
 }
 
 Json Desired() {
-  return Json::parse(R"({
+  return kube::MustParseJson(R"({
     "apiVersion": "apps/v1", "kind": "Deployment",
     "metadata": {"name": "web", "namespace": "shop", "labels": {"ours": "1"}},
     "spec": {"selector": {"matchLabels": {"a": "b"}},
@@ -99,8 +99,7 @@ TEST(OwnedFieldsTest, ForgedManagedFieldsAreNoError) {
        R"({"f:spec": {"f:template": {"f:spec": {"f:containers": {"k:[1]": {}, "v:{": {}, "x": {}}}}}})",
        R"({"f:spec": {"f:replicas": {"f:x": {}}}})"}) {
     Json stored = Stored();
-    stored["metadata"]["managedFields"][2]["fieldsV1"] =
-        Json::parse(fields, nullptr, /*allow_exceptions=*/false);
+    stored["metadata"]["managedFields"][2]["fieldsV1"] = kube::MustParseJson(fields);
     EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << fields;
   }
   EXPECT_EQ(OwnedFields(Json::array(), kManager), Json::object());

@@ -34,7 +34,7 @@ std::optional<TemplateMark> MarkOf(const Json& deployment) {
 
 std::string TemplateHash(const Json& deployment) {
   const Json* pods = kube::Find(deployment, "spec.template");
-  return HashOf(pods == nullptr ? "" : pods->dump(-1, ' ', false, Json::error_handler_t::replace));
+  return HashOf(pods == nullptr ? "" : kube::DumpJson(*pods));
 }
 
 void SetMark(Json& deployment, const TemplateMark& mark) {

@@ -16,9 +16,7 @@ using kube::Json;
 
 namespace {
 
-std::string HashOfJson(const Json& content) {
-  return HashOf(content.dump(-1, ' ', false, Json::error_handler_t::replace));
-}
+std::string HashOfJson(const Json& content) { return HashOf(kube::DumpJson(content)); }
 
 // The hash of labels, annotations, owners and finalizers, without the Deployment controller's
 // annotations.

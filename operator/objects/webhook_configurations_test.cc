@@ -225,7 +225,8 @@ TEST(ValidatingWebhookConfigurationTest, ValidatesBothConfigsAndTheKindsOfFeatur
     // A write of a feature's kind changes nothing else.
     bool feature = rule["apiGroups"][0] == "example.com";
     EXPECT_EQ(webhook["sideEffects"], feature ? "None" : "NoneOnDryRun") << kind;
-    EXPECT_THAT(webhook["matchConditions"].dump(), testing::HasSubstr("not-by-the-operator"));
+    EXPECT_THAT(kube::DumpJson(webhook["matchConditions"]),
+                testing::HasSubstr("not-by-the-operator"));
   }
   EXPECT_THAT(
       paths,

@@ -111,12 +111,11 @@ api::FieldError TooManyRules(std::string field) {
 Async<LeftOutRules> CheckRules(kube::Client& client, std::vector<api::CelRule> rules) {
   LeftOutRules left_out;
   if (rules.empty()) co_return left_out;
-  kube::ApiRequest request{
-      .method = kube::Method::kPost,
-      .target = kube::kMutatingWebhookConfigurations.Path(),
-      .content_type = std::string(kube::kJson),
-      .body = ConfigurationToCheck(rules).dump(-1, ' ', false, Json::error_handler_t::replace),
-      .timeout = kCheckWithin};
+  kube::ApiRequest request{.method = kube::Method::kPost,
+                           .target = kube::kMutatingWebhookConfigurations.Path(),
+                           .content_type = std::string(kube::kJson),
+                           .body = kube::DumpJson(ConfigurationToCheck(rules)),
+                           .timeout = kCheckWithin};
   kube::AddQuery(request.target, "dryRun", "All");
   Result<> accepted = co_await kube::Send(client, std::move(request));
   if (!accepted) {

@@ -96,7 +96,7 @@ TEST_F(RuleCheckTest, AsksAboutEachExpressionAloneAndRestricted) {
   EXPECT_THAT(Check({"true", "false // no"}).value(), IsEmpty());
   EXPECT_EQ(api_.CountCalls(kDryRun), 1);
   EXPECT_EQ(api_.CountCalls(""), 1);
-  Json conditions = Json::parse(api_.LastBody(kDryRun))["webhooks"][0]["matchConditions"];
+  Json conditions = kube::MustParseJson(api_.LastBody(kDryRun))["webhooks"][0]["matchConditions"];
   ASSERT_THAT(conditions, SizeIs(4));
   EXPECT_EQ(conditions[2]["expression"], "false // no");
   EXPECT_THAT(conditions[3]["expression"].get<std::string>(), HasSubstr("(\nfalse // no\n)"));

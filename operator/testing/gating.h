@@ -26,13 +26,13 @@ class PolicyClient final : public kube::Client {
       co_return co_await api_.Call(std::move(request));
     ++probes;
     if (refuse) co_return kube::Error::FromHttpStatus(403, "Forbidden", "no, says a policy");
-    kube::Json object = kube::Json::parse(request.body);
+    kube::Json object = kube::MustParseJson(request.body);
     std::string key(kGatingProbeLabel);
     std::string asked = object["metadata"]["labels"][key];
     if (applies && asked == Nonce())
       object["metadata"]["annotations"][std::string(kGatingProbeAnnotation)] = asked;
     co_return kube::ApiResponse{
-        .status = 201, .content_type = std::string(kube::kJson), .body = object.dump()};
+        .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(object)};
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
     if (serves || !IsOfPolicies(request)) return api_.Watch(std::move(request));

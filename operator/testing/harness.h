@@ -62,15 +62,15 @@ class Harness {
     if (tasks_ == nullptr) return;
     kube::Result<> stopped =
         kube::Run(io, tasks_->Stop(kube::RealClock(), std::chrono::seconds(5)));
-    (void)stopped;
+    kube::IgnoreError(stopped, "the test ends or starts another operator");
     leader_.reset();
     tasks_.reset();
   }
 
-  // Issues the certificate of the operator's webhooks. Its files cannot be written here.
+  // Issues the certificate of the operator's webhooks.
   void RefreshCertificate() {
     kube::Result<> refreshed = kube::Run(io, certificate_.Refresh());
-    (void)refreshed;
+    kube::IgnoreError(refreshed, "its files cannot be written here");
   }
 
   // Advances the clock in small steps.

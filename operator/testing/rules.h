@@ -23,16 +23,16 @@ class CelClient final : public kube::Client {
   kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
     if (request.target.ends_with("/subjectaccessreviews")) {
       ++access_reviews;
-      asked = kube::Json::parse(request.body)["spec"];
+      asked = kube::MustParseJson(request.body)["spec"];
       kube::Json answer = {{"status", {{"allowed", may_use_rules}}}};
       co_return kube::ApiResponse{
-          .status = 201, .content_type = std::string(kube::kJson), .body = answer.dump()};
+          .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(answer)};
     }
     if (request.target.find("dryRun=All") == std::string::npos)
       co_return co_await api_.Call(std::move(request));
     ++dry_runs;
     if (fail) co_return kube::Error::DeadlineExceeded("no answer in time");
-    kube::Json object = kube::Json::parse(request.body);
+    kube::Json object = kube::MustParseJson(request.body);
     std::vector<kube::Cause> causes;
     std::string message;
     const kube::Json& conditions = object["webhooks"][0]["matchConditions"];
@@ -44,7 +44,7 @@ class CelClient final : public kube::Client {
                      (restricted && expression.find("request", body) != std::string::npos);
       if (!refused) continue;
       std::string field = "webhooks[0].matchConditions[" + std::to_string(i) + "].expression";
-      std::string words = "Invalid value: " + kube::Json(expression).dump() +
+      std::string words = "Invalid value: " + kube::DumpJson(kube::Json(expression)) +
                           ": compilation failed: " + (restricted ? "restricted" : "alone");
       causes.push_back({"FieldValueInvalid", words, field});
       message += (message.empty() ? "" : ", ") + field + ": " + words;
@@ -57,7 +57,7 @@ class CelClient final : public kube::Client {
           .WithCauses(std::move(causes));
     }
     co_return kube::ApiResponse{
-        .status = 201, .content_type = std::string(kube::kJson), .body = object.dump()};
+        .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(object)};
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
     return api_.Watch(std::move(request));

@@ -148,7 +148,7 @@ Async<HttpReply> Convert(HttpCall call) {
   if (!review) co_return kube::FailureReply(400, review.error().message());
   Result<Json> answer = api::AnswerConversionReview(*review);
   if (!answer) co_return kube::FailureReply(400, answer.error().message());
-  co_return HttpReply{.body = answer->dump(-1, ' ', false, Json::error_handler_t::replace)};
+  co_return HttpReply{.body = kube::DumpJson(*answer)};
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ Async<AdmissionResponse> ConfigWebhooks::Allow(bool changes, const PodPlacementC
                                                kube::TimePoint received) {
   if (changes) {
     Result<> announced = co_await announcer_.Announce(config, received + kAnnounceWithin);
-    (void)announced;  // logged and counted
+    kube::IgnoreError(announced, "logged and counted");
   }
   co_return AdmissionResponse::Allowed();
 }

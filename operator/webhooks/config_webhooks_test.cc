@@ -67,8 +67,8 @@ class ConfigWebhooksTest : public testing::Test {
     request.user = "ann";
     request.user_json = R"({"username":"ann","groups":["dev"],"extra":{"a":["b"]},"uid":"u"})";
     request.ns = kube::StringAt(object.is_null() ? old_object : object, "metadata.namespace");
-    request.object_json = object.is_null() ? "" : object.dump();
-    request.old_object_json = old_object.is_null() ? "" : old_object.dump();
+    request.object_json = object.is_null() ? "" : kube::DumpJson(object);
+    request.old_object_json = old_object.is_null() ? "" : kube::DumpJson(old_object);
     return request;
   }
   AdmissionResponse Ask(const char* operation, const Json& object,
@@ -154,7 +154,8 @@ TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
 TEST_F(ConfigWebhooksTest, WhoAddsARuleNeedsTheRight) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
   EXPECT_TRUE(Ask("CREATE", WithRules({"one"})).allowed());
-  EXPECT_EQ(cel_.asked, Json::parse(R"({"user": "ann", "groups": ["dev"], "extra": {"a": ["b"]},
+  EXPECT_EQ(cel_.asked,
+            kube::MustParseJson(R"({"user": "ann", "groups": ["dev"], "extra": {"a": ["b"]},
       "uid": "u", "resourceAttributes": {"namespace": "shop", "verb": "use",
       "group": "multiarch.openshift.io", "resource": "celrules"}})"));
 

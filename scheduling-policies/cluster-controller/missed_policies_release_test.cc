@@ -37,7 +37,7 @@ class MissedPoliciesReleaseTest : public cluster_controller::PodReconcilerTest {
 
 TEST_F(MissedPoliciesReleaseTest, MissedPoliciesAreAddedInTheSameWriteAndDecideTheArchitecture) {
   CreateNamespace("ns", "a");
-  kube::Json term = kube::Json::parse(R"({"matchExpressions": [
+  kube::Json term = kube::MustParseJson(R"({"matchExpressions": [
       {"key": "kubernetes.io/arch", "operator": "In", "values": ["arm64"]}]})");
   kube::Json policy = {{"metadata", {{"name", "arm"}, {"namespace", "ns"}}}};
   policy["spec"]["podSelector"] = kube::Json::object();

@@ -90,7 +90,7 @@ class CrossNamespaceAffinityFlow : public PolicyFlow {
     const policy::SchedulingPolicy* policies[] = {&*policy};
     auto merged = policy::Merge(pod.Build()["spec"], "/spec", policies);
     EXPECT_TRUE(merged) << merged.error();
-    return pod.Build().patch(Json::parse(merged->patch));
+    return pod.Build().patch(kube::MustParseJson(merged->patch));
   }
   static Json TermsOf(const Json& pod) {
     const Json* terms = kube::Find(pod, "spec.affinity.podAntiAffinity");
@@ -231,7 +231,8 @@ TEST_F(CrossNamespaceAffinityFlow, TermsAreTheSameAfterBothGates) {
   const PodHistory* pod = scene().pods().Find("web");
   ASSERT_NE(pod, nullptr);
   EXPECT_TRUE(HasGate(pod->events.front().pod, api::kLocalGate));
-  for (const PodEvent& event : pod->events) EXPECT_EQ(TermsOf(event.pod).dump(), terms.dump());
+  for (const PodEvent& event : pod->events)
+    EXPECT_EQ(kube::DumpJson(TermsOf(event.pod)), kube::DumpJson(terms));
 }
 
 // The same through the webhook.
@@ -274,7 +275,7 @@ TEST_F(CrossNamespaceAffinityFlow, AServedPolicyKeepsPodsApartAndCountsForTheQuo
   for (std::string_view gate : {api::kLocalGate, api::kClusterGate})
     EXPECT_TRUE(HasGate(pod->events.front().pod, gate)) << gate;
   for (const PodEvent& event : pod->events)
-    EXPECT_EQ(TermsOf(event.pod).dump(), anti_affinity.dump());
+    EXPECT_EQ(kube::DumpJson(TermsOf(event.pod)), kube::DumpJson(anti_affinity));
 }
 
 TEST_F(CrossNamespaceAffinityFlow, PodsCountForTheQuota) {
@@ -307,7 +308,8 @@ TEST_F(CrossNamespaceAffinityFlow, AQuotaOfZeroRefusesPodsButNoTemplate) {
                 auto sets = scene.List(kReplicaSets);
                 if (!sets) return sets.error();
                 for (const Json& set : *sets) {
-                  if (set.dump().find("exceeded quota: kep") != std::string::npos) return Ok();
+                  if (kube::DumpJson(set).find("exceeded quota: kep") != std::string::npos)
+                    return Ok();
                 }
                 return Error::NotFound("no condition of a ReplicaSet");
               }})

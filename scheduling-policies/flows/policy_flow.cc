@@ -109,7 +109,7 @@ Result<> PolicyFlow::DryRun(const Resource& kind, const Json& object) {
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kind.Path(ns) + "?dryRun=All",
                            .content_type = std::string(kube::kJson),
-                           .body = body.dump()};
+                           .body = kube::DumpJson(body)};
   auto answer = cluster().Run(cluster().client().Call(std::move(request)));
   if (!answer) return answer.error();
   return Ok();
@@ -119,7 +119,7 @@ Json PolicyFlow::ClusterPolicy(const std::string& spec) {
   return {{"apiVersion", kClusterPodSchedulingPolicies.ApiVersion()},
           {"kind", std::string(kClusterPodSchedulingPolicies.kind)},
           {"metadata", {{"name", "p"}}},
-          {"spec", Json::parse(spec)}};
+          {"spec", kube::MustParseJson(spec)}};
 }
 
 }  // namespace e2e

@@ -41,9 +41,9 @@ class PolicyValidationFlow : public PolicyFlow {
     Json object = {{"apiVersion", kind.ApiVersion()},
                    {"kind", std::string(kind.kind)},
                    {"metadata", {{"name", name}}},
-                   {"spec", Json::parse(spec)}};
+                   {"spec", kube::MustParseJson(spec)}};
     std::string file = testing::TempDir() + "/policy.json";
-    std::ofstream(file) << object.dump();
+    std::ofstream(file) << kube::DumpJson(object);
     return Apply(file);
   }
   // kubectl's warnings, in one text.
@@ -131,10 +131,10 @@ TEST_F(PolicyValidationFlow, WarningsAreShown) {
   applied = Apply(kClusterPodSchedulingPolicies, "p", spec);
   EXPECT_NE(WarningsIn(applied.output).find("spec.namespaceSelector is absent"), std::string::npos)
       << applied.output;
-  Json everywhere = Json::parse(kAntiAffinity);
+  Json everywhere = kube::MustParseJson(kAntiAffinity);
   everywhere["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0]
             ["namespaceSelector"] = Json::object();
-  applied = Apply(kPodSchedulingPolicies, "apart", everywhere.dump());
+  applied = Apply(kPodSchedulingPolicies, "apart", kube::DumpJson(everywhere));
   EXPECT_EQ(applied.status, 0) << applied.output;
   EXPECT_NE(WarningsIn(applied.output).find("pods of all namespaces"), std::string::npos)
       << applied.output;
@@ -153,12 +153,12 @@ TEST_F(PolicyValidationFlow, AQuotaWithoutRoomIsAWarning) {
   EXPECT_NE(WarningsIn(applied.output).find(warning), std::string::npos) << applied.output;
 
   // A cluster policy of this namespace alone.
-  Json spec = Json::parse(kAntiAffinity);
+  Json spec = kube::MustParseJson(kAntiAffinity);
   spec["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = scene().ns();
-  applied = Apply(kClusterPodSchedulingPolicies, "third", spec.dump());
+  applied = Apply(kClusterPodSchedulingPolicies, "third", kube::DumpJson(spec));
   EXPECT_NE(WarningsIn(applied.output).find(warning), std::string::npos) << applied.output;
   spec["namespaceSelector"]["matchLabels"]["kubernetes.io/metadata.name"] = "default";
-  applied = Apply(kClusterPodSchedulingPolicies, "fourth", spec.dump());
+  applied = Apply(kClusterPodSchedulingPolicies, "fourth", kube::DumpJson(spec));
   EXPECT_EQ(WarningsIn(applied.output), "");
 }
 

@@ -42,14 +42,14 @@ TEST_F(SchedulingPoliciesFlow, WrongPoliciesAreRefusedWithAndWithoutTheWebhook) 
     bool refused = kube::FailedWith(DryRun(*without_webhook, policy), kube::Code::kInvalid);
     EXPECT_EQ(refused, wrong.by_crd) << "policy " << wrong.spec;
     if (!wrong.in_pod) continue;
-    EXPECT_TRUE(
-        kube::FailedWith(DryRun(kPods, PodWith(Json::parse(wrong.spec))), kube::Code::kInvalid))
+    EXPECT_TRUE(kube::FailedWith(DryRun(kPods, PodWith(kube::MustParseJson(wrong.spec))),
+                                 kube::Code::kInvalid))
         << "pod " << wrong.spec;
   }
   for (const std::string& right : policy::RightSpecs()) {
     Result<> created = DryRun(kClusterPodSchedulingPolicies, ClusterPolicy(right));
     EXPECT_TRUE(created) << right << ": " << created.error();
-    created = DryRun(kPods, PodWith(Json::parse(right)));
+    created = DryRun(kPods, PodWith(kube::MustParseJson(right)));
     EXPECT_TRUE(created) << "pod " << right << ": " << created.error();
   }
 }
@@ -59,7 +59,7 @@ TEST_F(SchedulingPoliciesFlow, UnknownFieldsArePrunedAndEverythingIsOptional) {
   Flow(scene(), "a policy with an unknown field").Do(Create(kClusterPodSchedulingPolicies, policy));
   auto stored = scene().Get(kClusterPodSchedulingPolicies, "p");
   ASSERT_TRUE(stored) << stored.error();
-  EXPECT_EQ((*stored)["spec"], Json::parse(R"({"podSelector": {}})"));
+  EXPECT_EQ((*stored)["spec"], kube::MustParseJson(R"({"podSelector": {}})"));
   policy.erase("spec");
   policy["metadata"]["name"] = "q";
   Flow(scene(), "a policy without a spec").Do(Create(kClusterPodSchedulingPolicies, policy));

@@ -42,7 +42,7 @@ Condition HasMarkAt(const Resource& resource, const std::string& name, const std
             if (!object) return object.error();
             const Json* spec = kube::Find(*object, path);
             if (spec != nullptr && HasMark(*spec, value)) return Ok();
-            return Error::Internal(object->dump());
+            return Error::Internal(kube::DumpJson(*object));
           }};
 }
 
@@ -186,7 +186,7 @@ TEST_F(PoliciesServedFlow, AGatedPodGetsWhatItsAdmissionMissed) {
   Json policy = MakePolicy("late", "one");
   policy["spec"]["schedulerName"] = "other";
   policy["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
-        ["nodeSelectorTerms"] = Json::parse(R"([{"matchExpressions": [
+        ["nodeSelectorTerms"] = kube::MustParseJson(R"([{"matchExpressions": [
             {"key": "kubernetes.io/os", "operator": "In", "values": ["linux"]}]}])");
   Flow(scene(), "a policy is created after the pod")
       .Do(Create(MakePod("web")

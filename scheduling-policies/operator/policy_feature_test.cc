@@ -39,7 +39,8 @@ TEST(PolicyFeatureTest, ValidatesBothKindsOfPolicies) {
     EXPECT_EQ(webhook["sideEffects"], "None") << kind;
     EXPECT_EQ(webhook["failurePolicy"], "Fail") << kind;
     EXPECT_EQ(rule["operations"], Json::array({"CREATE", "UPDATE"})) << kind;
-    EXPECT_THAT(webhook["matchConditions"].dump(), testing::HasSubstr("not-by-the-operator"));
+    EXPECT_THAT(kube::DumpJson(webhook["matchConditions"]),
+                testing::HasSubstr("not-by-the-operator"));
   }
   EXPECT_THAT(
       paths,

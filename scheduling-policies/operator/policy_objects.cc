@@ -177,7 +177,7 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
     webhooks.push_back(entry("cluster", std::move(selector), coverage.namespaces));
   }
   PolicyConfiguration configuration;
-  configuration.hash = HashOf(webhooks.dump());
+  configuration.hash = HashOf(kube::DumpJson(webhooks));
   webhooks.push_back(ProbeWebhook(configuration.hash, ca_bundle_pem, options));
   configuration.object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                           policy::kWebhookConfigurationName, options);

@@ -108,8 +108,7 @@ void PolicyStore::Trim(Scope scope, Unstructured& object) {
   } else {
     if (!policy->problems.empty()) kept[kProblems] = Shortened(Describe(policy->problems));
     if (policy->namespace_selector) {
-      std::string selector = api::LabelSelectorToJson(*policy->namespace_selector)
-                                 .dump(-1, ' ', false, Json::error_handler_t::replace);
+      std::string selector = kube::DumpJson(api::LabelSelectorToJson(*policy->namespace_selector));
       if (selector.size() <= kMaxCoveredSelector) kept[kSelector] = std::move(selector);
     }
     kept[kSelects] = policy::CanSelect(*policy);

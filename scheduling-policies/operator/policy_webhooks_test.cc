@@ -34,7 +34,7 @@ constexpr char kAntiAffinity[] =
 
 Json Policy(const std::string& spec) {
   Json policy = {{"metadata", {{"name", "p"}, {"generation", 1}}}};
-  if (!spec.empty()) policy["spec"] = Json::parse(spec);
+  if (!spec.empty()) policy["spec"] = kube::MustParseJson(spec);
   return policy;
 }
 
@@ -75,8 +75,8 @@ class PolicyWebhooksTest : public testing::Test {
     AdmissionRequest request;
     request.operation = operation;
     if (scope == Scope::kNamespace) request.ns = ns_;
-    request.object_json = object.is_null() ? "" : object.dump();
-    request.old_object_json = old_object.is_null() ? "" : old_object.dump();
+    request.object_json = object.is_null() ? "" : kube::DumpJson(object);
+    request.old_object_json = old_object.is_null() ? "" : kube::DumpJson(old_object);
     Result<AdmissionResponse> response =
         kube::Run(io_, webhooks_.Validate(scope, std::move(request)));
     EXPECT_THAT(response, kube::IsOk());
@@ -186,14 +186,14 @@ TEST_F(PolicyWebhooksTest, WarnsIfTheNamespaceHasNoRoomForItsPods) {
   EXPECT_EQ(api_.CountCalls("resourcequotas"), 1);
 
   // Terms about pods of the same namespace do not count, nor does a policy that selects nothing.
-  Json spec = Json::parse(kAntiAffinity);
+  Json spec = kube::MustParseJson(kAntiAffinity);
   spec.erase("podSelector");
-  EXPECT_THAT(Create(Scope::kNamespace, spec.dump()).warnings(), SizeIs(1));
+  EXPECT_THAT(Create(Scope::kNamespace, kube::DumpJson(spec)).warnings(), SizeIs(1));
   EXPECT_EQ(api_.CountCalls("resourcequotas"), 1);
-  spec = Json::parse(kAntiAffinity);
+  spec = kube::MustParseJson(kAntiAffinity);
   spec["affinity"]["podAntiAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"][0].erase(
       "namespaces");
-  EXPECT_THAT(Create(Scope::kNamespace, spec.dump()).warnings(), IsEmpty());
+  EXPECT_THAT(Create(Scope::kNamespace, kube::DumpJson(spec)).warnings(), IsEmpty());
   EXPECT_EQ(api_.CountCalls("resourcequotas"), 1);
 }
 
@@ -207,13 +207,13 @@ TEST_F(PolicyWebhooksTest, AClusterPolicyNamesThreeOfTheSelectedNamespaces) {
   MakeNamespace("kube-system", "db");
   MakeQuota(Quota("kube-system", "none", {{"pods", "0"}}));
   MakeQuota(Quota("gone", "none", {{"pods", "0"}}));
-  Json spec = Json::parse(kAntiAffinity);
+  Json spec = kube::MustParseJson(kAntiAffinity);
   spec["namespaceSelector"]["matchLabels"]["team"] = "db";
   EXPECT_THAT(
-      Create(Scope::kCluster, spec.dump()).warnings(),
+      Create(Scope::kCluster, kube::DumpJson(spec)).warnings(),
       ElementsAre(HasSubstr("namespace a:"), HasSubstr("namespace c:"), HasSubstr("namespace d:")));
   spec["namespaceSelector"]["matchLabels"]["team"] = "other";
-  EXPECT_THAT(Create(Scope::kCluster, spec.dump()).warnings(),
+  EXPECT_THAT(Create(Scope::kCluster, kube::DumpJson(spec)).warnings(),
               ElementsAre(HasSubstr("namespace b:")));
 }
 
@@ -271,8 +271,8 @@ TEST(CrossNamespaceQuotaTest, AQuotaHasRoomOrNot) {
   };
   for (const Row& row : rows) {
     std::string used = row.used;
-    Json quota =
-        Quota("shop", "q", Json::parse(row.hard), used.empty() ? Json() : Json::parse(used));
+    Json quota = Quota("shop", "q", kube::MustParseJson(row.hard),
+                       used.empty() ? Json() : kube::MustParseJson(used));
     EXPECT_EQ(UsedUpForCrossNamespaceAffinity(quota), row.used_up) << quota;
   }
 }

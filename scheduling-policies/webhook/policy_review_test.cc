@@ -19,7 +19,7 @@ TEST(PolicyReviewTest, ReadsTheRequest) {
   PolicyReviewReader reader;
   Json json = ReviewOf("apps/deployments", "UPDATE", Workload("[a] k:v"));
   json["request"]["subResource"] = "scale";
-  auto review = reader.Read(json.dump());
+  auto review = reader.Read(kube::DumpJson(json));
   ASSERT_THAT(review, kube::IsOk());
   EXPECT_EQ(review->uid, kReviewUid);
   EXPECT_EQ(review->group, "apps");
@@ -44,9 +44,9 @@ TEST(PolicyReviewTest, KeepsAllThatDecides) {
       object["metadata"]["managedFields"] = Json::array({{{"manager", "kubectl"}}});
       object["status"] = {{"phase", "Pending"}};
       PolicyReviewReader reader;
-      auto review = reader.Read(ReviewOf(resource, "CREATE", object).dump());
+      auto review = reader.Read(kube::DumpJson(ReviewOf(resource, "CREATE", object)));
       ASSERT_THAT(review, kube::IsOk());
-      EXPECT_FALSE(review->object.dump().find("containers") != std::string::npos);
+      EXPECT_FALSE(kube::DumpJson(review->object).find("containers") != std::string::npos);
 
       Request request = review->ToRequest();
       Target reduced = FindTarget(request, {}, {});
@@ -72,9 +72,9 @@ TEST(PolicyReviewTest, KeepsWhyAnObjectIsLeftUnchanged) {
             {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}})",
         R"({"spec": null})", R"({"spec": []})"}) {
     Json object = ObjectOf("pods", "-");
-    object.merge_patch(Json::parse(patch));
+    object.merge_patch(kube::MustParseJson(patch));
     PolicyReviewReader reader;
-    auto review = reader.Read(ReviewOf("pods", "CREATE", object).dump());
+    auto review = reader.Read(kube::DumpJson(ReviewOf("pods", "CREATE", object)));
     ASSERT_THAT(review, kube::IsOk());
     Request request = review->ToRequest();
     Target reduced = FindTarget(request, {}, {});
@@ -92,7 +92,7 @@ TEST(PolicyReviewTest, WholeTemplatesOfAnUpdate) {
     Json json = ReviewOf("apps/deployments", "UPDATE", changed ? after : before);
     json["request"]["oldObject"] = before;
     PolicyReviewReader reader(/*whole_templates=*/true);
-    auto review = reader.Read(json.dump());
+    auto review = reader.Read(kube::DumpJson(json));
     ASSERT_THAT(review, kube::IsOk());
     Target target = FindTarget(review->ToRequest(), {}, {.only_changed_templates = true});
     EXPECT_EQ(static_cast<bool>(target), changed) << target.left_unchanged;
@@ -103,14 +103,14 @@ TEST(PolicyReviewTest, NumbersKeepTheirType) {
   Json pod = ObjectOf("pods", "t(k~30)");
   pod["spec"]["tolerations"][0]["tolerationSeconds"] = 9007199254740993;  // no double
   PolicyReviewReader reader;
-  auto review = reader.Read(ReviewOf("pods", "CREATE", pod).dump());
+  auto review = reader.Read(kube::DumpJson(ReviewOf("pods", "CREATE", pod)));
   ASSERT_THAT(review, kube::IsOk());
   EXPECT_EQ(review->object["spec"]["tolerations"], pod["spec"]["tolerations"]);
 }
 
 TEST(PolicyReviewTest, RefusesWhatIsNoReview) {
   PolicyReviewReader reader;
-  std::string whole = ReviewOf("pods", "CREATE", ObjectOf("pods", "[a] T")).dump();
+  std::string whole = kube::DumpJson(ReviewOf("pods", "CREATE", ObjectOf("pods", "[a] T")));
   for (std::string body :
        {std::string(), std::string("\xFF\xFE"), std::string(1'000'000, '['), whole + "{}",
         std::string("null"), std::string("[]"), std::string("7"),
@@ -131,7 +131,7 @@ TEST(PolicyReviewTest, RefusesDeepNesting) {
   for (size_t size : {1'000u, 100'000u, 1'000'000u}) {
     Json json = ReviewOf("pods", "CREATE", ObjectOf("pods", "-"));
     json["request"]["object"]["spec"]["affinity"] = "HERE";
-    std::string body = json.dump();
+    std::string body = kube::DumpJson(json);
     std::string deep = std::string(size, '[') + std::string(size, ']');
     body.replace(body.find("\"HERE\""), 6, deep);
     EXPECT_THAT(reader.Read(body), FailsWith(Code::kInvalid)) << size;

@@ -48,11 +48,10 @@ void TrimPolicy(Unstructured& policy) {
 
 // A policy without spec, which selects nothing.
 std::string PolicyStub(std::string_view packed) {
-  Json policy = Json::from_cbor(packed, /*strict=*/true, /*allow_exceptions=*/false);
-  if (policy.is_object()) policy.erase("spec");
-  std::string stub;
-  Json::to_cbor(policy, stub);
-  return stub;
+  kube::Result<Json> policy = kube::UnpackJson(packed);
+  if (!policy) return std::string(packed);
+  policy->erase("spec");
+  return kube::PackJson(*policy);
 }
 
 kube::InformerOptions<Unstructured> PolicyOptions(Scope scope) {

@@ -43,7 +43,10 @@ class World {
     replica_.Start(tasks_);
     kube::Drain(io_);
   }
-  ~World() { (void)kube::Run(io_, tasks_.Stop(kube::RealClock(), std::chrono::seconds(5))); }
+  ~World() {
+    kube::IgnoreError(kube::Run(io_, tasks_.Stop(kube::RealClock(), std::chrono::seconds(5))),
+                      "the test ends");
+  }
 
   std::string Answer(const std::string& review) {
     auto reply = kube::Run(io_, webhook_.Answer({"POST", "/policies", review}));
@@ -65,7 +68,7 @@ std::string Review(const char* app, int containers) {
       "[a,b][c] t(not-ready~300) t(unreachable~300) sched=default-scheduler", app, containers);
   object["metadata"]["namespace"] = "ns-7";
   object["metadata"]["managedFields"] = {{{"fieldsV1", object["spec"]}}};
-  return ReviewOf("apps/deployments", "CREATE", object).dump();
+  return kube::DumpJson(ReviewOf("apps/deployments", "CREATE", object));
 }
 
 void Run(benchmark::State& state, const char* app, bool patched) {

@@ -68,7 +68,7 @@ class PolicyWebhookTest : public testing::Test {
   }
 
   kube::HttpReply Answer(const Json& review, const std::string& path = "/policies") {
-    auto reply = kube::Run(io_, webhook_.Answer({"POST", path, review.dump()}));
+    auto reply = kube::Run(io_, webhook_.Answer({"POST", path, kube::DumpJson(review)}));
     EXPECT_THAT(reply, kube::IsOk());
     return reply ? *reply : kube::HttpReply();
   }
@@ -172,7 +172,7 @@ TEST_F(PolicyWebhookTest, PoliciesBeyondTheLimitAreAWarning) {
   Create(large + "]");
   Json pod = Pod();
   EXPECT_EQ(Changed(pod), pod["request"]["object"]);
-  EXPECT_THAT(warnings_.dump(), HasSubstr("1 scheduling policies of the namespace"));
+  EXPECT_THAT(kube::DumpJson(warnings_), HasSubstr("1 scheduling policies of the namespace"));
   EXPECT_THAT(metrics_.Render(), HasSubstr("mto_ppo_policy_wh_policies_left_out 1\n"));
 }
 
@@ -183,7 +183,7 @@ TEST_F(PolicyWebhookTest, FieldsOfAWrongTypeAreAWarning) {
   Json pod = Pod();
   pod["request"]["object"]["spec"]["tolerations"] = "x";
   EXPECT_EQ(Changed(pod), pod["request"]["object"]);
-  EXPECT_THAT(warnings_.dump(), HasSubstr("tolerations has the wrong type"));
+  EXPECT_THAT(kube::DumpJson(warnings_), HasSubstr("tolerations has the wrong type"));
 }
 
 // --- Freshness.
@@ -289,7 +289,7 @@ TEST_F(PolicyWebhookTest, ConcurrentReviewsShareARead) {
   client_.Hold("/namespaces/new");
   std::vector<int> statuses;
   auto ask = [&](const std::string& ns) {
-    kube::HttpCall call{"POST", "/policies", Pod("-", ns).dump()};
+    kube::HttpCall call{"POST", "/policies", kube::DumpJson(Pod("-", ns))};
     tasks_.Spawn("review", AnswerInto(webhook_, std::move(call), statuses));
     kube::Drain(io_);
   };
@@ -337,7 +337,7 @@ TEST_F(PolicyWebhookTest, AProbeComesBackWithItsHash) {
 
 TEST_F(PolicyWebhookTest, WhatIsNoReviewIsABadRequest) {
   Start();
-  std::string whole = Pod("[a] T").dump();
+  std::string whole = kube::DumpJson(Pod("[a] T"));
   int requests = 0;
   for (std::string body : {std::string(), std::string(1'000'000, '['), std::string("{}"),
                            whole.substr(0, whole.size() / 2)}) {
@@ -353,7 +353,7 @@ TEST_F(PolicyWebhookTest, WhatIsNoReviewIsABadRequest) {
 TEST_F(PolicyWebhookTest, EveryFlippedByteIsAnsweredAndNothingIsRefused) {
   Create("N-a [d] k:v t(k=v)");
   Start();
-  std::string whole = Pod("[a] t(not-ready~300)").dump();
+  std::string whole = kube::DumpJson(Pod("[a] t(not-ready~300)"));
   for (size_t i = 0; i < whole.size(); ++i) {
     std::string body = whole;
     body[i] = static_cast<char>(body[i] ^ 0x10);

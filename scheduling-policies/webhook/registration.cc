@@ -97,7 +97,7 @@ kube::Async<std::string> Registration::Send(kube::Method method, Json lease) {
   kube::ApiRequest request{.method = method,
                            .target = kube::kLeases.Path(options_.ns, create ? "" : options_.name),
                            .content_type = std::string(create ? kube::kJson : kube::kMergePatch),
-                           .body = lease.dump(),
+                           .body = kube::DumpJson(lease),
                            .timeout = kTimeout};
   auto written = co_await kube::CallFor<kube::Unstructured>(client_, std::move(request));
   if (!written) co_return written.error();

@@ -73,7 +73,9 @@ DemoFleet::~DemoFleet() {
   quiet_ = true;
   for (Cluster* cluster : All()) cluster->program.reset();
   for (Cluster* cluster : All()) {
-    if (cluster->operator_stand_in) (void)cluster->api->Run(cluster->operator_stand_in->Stop());
+    if (cluster->operator_stand_in) {
+      kube::IgnoreError(cluster->api->Run(cluster->operator_stand_in->Stop()), "the demo ends");
+    }
   }
 }
 
@@ -191,7 +193,7 @@ Result<std::string> DemoFleet::HubKubeconfigFor(const Cluster& member) {
       .method = kube::Method::kPost,
       .target = kServiceAccounts.Path(member.name, fleet::kAgentAccess, "token"),
       .content_type = std::string(kube::kJson),
-      .body = wanted.dump()};
+      .body = kube::DumpJson(wanted)};
   auto answer = hub().Run(hub().client().Call(std::move(request)));
   if (!answer) return answer.error();
   Result<Json> token = kube::ParseJson(answer->body);

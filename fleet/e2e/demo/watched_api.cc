@@ -61,7 +61,9 @@ Result<std::unique_ptr<WatchedApi>> WatchedApi::Open(boost::asio::io_context& io
   return std::unique_ptr<WatchedApi>(new WatchedApi(io, std::move(*client), std::move(on_change)));
 }
 
-WatchedApi::~WatchedApi() { (void)Run(tasks_.Stop(kube::RealClock(), 5s)); }
+WatchedApi::~WatchedApi() {
+  kube::IgnoreError(Run(tasks_.Stop(kube::RealClock(), 5s)), "the demo ends");
+}
 
 void WatchedApi::Follow(const Resource& resource) {
   auto record = [this, resource](const std::string& type, const Json& object) {

@@ -46,13 +46,13 @@ class FixedDecisions final : public RolloutDecisions {
 class RolloutReconcilerTest : public testing::Test {
  protected:
   void Create(const std::string& more = "{}") {
-    Json fleet = Json::parse(R"({
+    Json fleet = kube::MustParseJson(R"({
         "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
         "metadata": {"name": "web", "namespace": "team", "generation": 1},
         "spec": {"placements": [{"name": "p", "rolloutStrategy": {"type": "Progressive",
                      "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}}}],
                  "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})");
-    fleet.merge_patch(Json::parse(more));
+    fleet.merge_patch(kube::MustParseJson(more));
     api_.CreateJson(kFleetPodPlacements, fleet);
   }
   // What watches do.

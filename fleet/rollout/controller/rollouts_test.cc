@@ -62,17 +62,19 @@ class RolloutsTest : public testing::Test {
  protected:
   explicit RolloutsTest(const WorkKind& kind = kPodPlacementWorkKind) : kind_(kind) {}
   void SetUp() override {
-    api_.CreateJson(kFleetPodPlacements, Json::parse(R"({
+    api_.CreateJson(kFleetPodPlacements, kube::MustParseJson(R"({
         "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
         "metadata": {"name": "web", "namespace": "team", "generation": 1},
         "spec": {"placements": [{"name": "p"}],
                  "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})"));
   }
-  ~RolloutsTest() override { (void)kube::Run(io_, tasks_.Stop(clock_, 0s)); }
+  ~RolloutsTest() override {
+    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
+  }
 
   // What a hub of before has given to c1.
   void GiveWork() {
-    api_.CreateJson(kPodPlacementWorks, Json::parse(R"({
+    api_.CreateJson(kPodPlacementWorks, kube::MustParseJson(R"({
         "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "PodPlacementWork",
         "metadata": {"name": "team.web", "namespace": "c1", "labels": {
             "fleet.multiarch.openshift.io/namespace": "team",
@@ -130,7 +132,7 @@ class ManifestWorksTest : public RolloutsTest {
     work["status"]["conditions"] = Json::array({condition, condition});
     work["status"]["conditions"][0]["type"] = "Applied";
     work["status"]["conditions"][1]["type"] = "Available";
-    Json report = Json::parse(R"({
+    Json report = kube::MustParseJson(R"({
         "resourceMeta": {"kind": "ClusterPodPlacementConfig", "name": "cluster"},
         "statusFeedback": {"values": [{"name": "available", "fieldValue": {"string": "True"}}]}})");
     Json hash = {{"name", "hash"}};
@@ -212,7 +214,7 @@ TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
   const Json before = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
   // One of another controller, without the labels.
   api_.CreateJson(kManifestWorks,
-                  Json::parse(R"({"apiVersion": "work.open-cluster-management.io/v1",
+                  kube::MustParseJson(R"({"apiVersion": "work.open-cluster-management.io/v1",
       "kind": "ManifestWork", "metadata": {"name": "addon", "namespace": "c1"}})"));
   decisions_.Know({"c1", "c2"});
   Start();

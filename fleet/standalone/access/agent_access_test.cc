@@ -34,7 +34,7 @@ TEST(ClusterNamespaceTest, HasTheLabelWithItsOwnName) {
                                {"open-cluster-management.io/cluster-name": 1}}})",
         R"({"metadata": {"labels":
                                {"open-cluster-management.io/cluster-name": ""}}})"}) {
-    EXPECT_FALSE(IsClusterNamespace(Json::parse(text))) << text;
+    EXPECT_FALSE(IsClusterNamespace(kube::MustParseJson(text))) << text;
   }
 }
 
@@ -48,20 +48,20 @@ TEST(AgentAccessTest, ReachesOneNamespaceAndOneManagedCluster) {
     EXPECT_EQ(kube::StringAt(objects[i], "metadata.namespace"), resource.namespaced ? "c1" : "");
     EXPECT_EQ(objects[i]["metadata"]["labels"][std::string(kClusterNameLabel)], "c1");
   }
-  Json agent = Json::parse(
+  Json agent = kube::MustParseJson(
       R"([{"kind": "ServiceAccount", "name": "multiarch-fleet-agent", "namespace": "c1"}])");
   EXPECT_EQ(objects[0]["metadata"]["name"], "multiarch-fleet-agent");
   EXPECT_EQ(objects[1]["metadata"]["name"], "multiarch-fleet-agent");
   EXPECT_EQ(objects[1]["roleRef"]["name"], "multiarch-fleet-agent");
   EXPECT_EQ(objects[1]["subjects"], agent);
   EXPECT_EQ(objects[2]["metadata"]["name"], "multiarch-fleet-agent:c1");
-  EXPECT_EQ(objects[2]["rules"], Json::parse(R"([
+  EXPECT_EQ(objects[2]["rules"], kube::MustParseJson(R"([
       {"apiGroups": ["cluster.open-cluster-management.io"], "resources": ["managedclusters"],
        "resourceNames": ["c1"], "verbs": ["get", "list", "watch"]},
       {"apiGroups": ["cluster.open-cluster-management.io"],
        "resources": ["managedclusters/status"], "resourceNames": ["c1"], "verbs": ["patch"]}])"));
   EXPECT_EQ(objects[3]["metadata"]["name"], "multiarch-fleet-agent:c1");
-  EXPECT_EQ(objects[3]["roleRef"], Json::parse(R"({"apiGroup": "rbac.authorization.k8s.io",
+  EXPECT_EQ(objects[3]["roleRef"], kube::MustParseJson(R"({"apiGroup": "rbac.authorization.k8s.io",
       "kind": "ClusterRole", "name": "multiarch-fleet-agent:c1"})"));
   EXPECT_EQ(objects[3]["subjects"], agent);
 }

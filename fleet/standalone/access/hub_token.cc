@@ -50,7 +50,7 @@ kube::Async<HubToken> RequestHubToken(kube::Client& hub, kube::Clock& clock, std
   kube::ApiRequest request{.method = kube::Method::kPost,
                            .target = kube::kServiceAccounts.Path(cluster, kAgentAccess, "token"),
                            .content_type = std::string(kube::kJson),
-                           .body = body.dump()};
+                           .body = kube::DumpJson(body)};
   Result<kube::Unstructured> answer =
       co_await kube::CallFor<kube::Unstructured>(hub, std::move(request));
   if (!answer) co_return answer.error().Prefix("request a token");

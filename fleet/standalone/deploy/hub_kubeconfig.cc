@@ -59,7 +59,7 @@ Result<std::string> AgentKubeconfig(const kube::ClientConfig& hub, const std::st
                  {"users", Json::array({{{"name", "agent"}, {"user", user}}})},
                  {"contexts", Json::array({{{"name", "hub"}, {"context", context}}})},
                  {"current-context", "hub"}};
-  return config.dump(2) + "\n";
+  return kube::PrettyJson(config) + "\n";
 }
 
 }  // namespace fleet

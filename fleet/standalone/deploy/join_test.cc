@@ -58,7 +58,7 @@ class FakeHub final : public kube::Client {
     Json answer = {
         {"status", {{"token", kToken}, {"expirationTimestamp", "2026-01-08T00:00:00Z"}}}};
     kube::ApiResponse response{
-        .status = 201, .content_type = "application/json", .body = answer.dump()};
+        .status = 201, .content_type = "application/json", .body = kube::DumpJson(answer)};
     co_return response;
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {

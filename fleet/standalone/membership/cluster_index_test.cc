@@ -24,7 +24,7 @@ Json Cluster(const std::string& name, const std::string& set, const std::string&
 ManagedClusterSet Set(const std::string& name, const std::string& spec = "{}") {
   Json set;
   set["metadata"]["name"] = name;
-  set["spec"] = Json::parse(spec);
+  set["spec"] = kube::MustParseJson(spec);
   return ManagedClusterSet::FromJson(set).value();
 }
 

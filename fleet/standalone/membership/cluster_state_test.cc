@@ -22,9 +22,9 @@ constexpr char kLabelled[] = R"({"cluster.open-cluster-management.io/clusterset"
 Json Cluster(const std::string& available = "", const std::string& taints = "[]") {
   Json cluster;
   cluster["metadata"] = {{"name", "c1"}, {"resourceVersion", "7"}};
-  cluster["metadata"]["labels"] = Json::parse(kLabelled);
+  cluster["metadata"]["labels"] = kube::MustParseJson(kLabelled);
   cluster["metadata"]["finalizers"] = Json::array({std::string(kMembershipFinalizer)});
-  cluster["spec"] = {{"hubAcceptsClient", true}, {"taints", Json::parse(taints)}};
+  cluster["spec"] = {{"hubAcceptsClient", true}, {"taints", kube::MustParseJson(taints)}};
   if (!available.empty()) {
     Json condition = {{"type", "ManagedClusterConditionAvailable"}, {"status", available}};
     cluster["status"]["conditions"] = Json::array({std::move(condition)});
@@ -79,8 +79,9 @@ TEST(ObjectPatch, TaintsFollowAvailable) {
     std::optional<Json> patch = ObjectPatch(Cluster(row.available, row.before), true, kNow);
     ASSERT_EQ(patch.has_value(), !row.want.empty()) << row.available << row.before;
     if (!patch) continue;
-    EXPECT_EQ((*patch)["spec"]["taints"], Json::parse(row.want)) << row.available << row.before;
-    EXPECT_EQ((*patch)["metadata"], Json::parse(R"({"resourceVersion": "7"})"));
+    EXPECT_EQ((*patch)["spec"]["taints"], kube::MustParseJson(row.want))
+        << row.available << row.before;
+    EXPECT_EQ((*patch)["metadata"], kube::MustParseJson(R"({"resourceVersion": "7"})"));
   }
 }
 
@@ -101,11 +102,12 @@ TEST(ObjectPatch, ClustersWithoutASetGetTheDefaultOne) {
   for (const char* labels :
        {"{}", R"({"zone": "a"})", R"({"cluster.open-cluster-management.io/clusterset": ""})"}) {
     Json cluster = Cluster("True");
-    cluster["metadata"]["labels"] = Json::parse(labels);
+    cluster["metadata"]["labels"] = kube::MustParseJson(labels);
     std::optional<Json> patch = ObjectPatch(cluster, true, kNow);
     ASSERT_TRUE(patch) << labels;
-    EXPECT_EQ((*patch)["metadata"]["labels"],
-              Json::parse(R"({"cluster.open-cluster-management.io/clusterset": "default"})"));
+    EXPECT_EQ(
+        (*patch)["metadata"]["labels"],
+        kube::MustParseJson(R"({"cluster.open-cluster-management.io/clusterset": "default"})"));
     EXPECT_FALSE(patch->contains("spec"));
   }
   Json cluster = Cluster("True");
@@ -143,7 +145,7 @@ TEST(StatusPatch, AcceptedRefusedAndDenied) {
   cluster["spec"]["hubAcceptsClient"] = false;
   EXPECT_FALSE(StatusPatch(cluster, {.silent = true}, kNow));
   cluster["status"]["conditions"] =
-      Json::parse(R"([{"type": "HubAcceptedManagedCluster", "status": "True"}])");
+      kube::MustParseJson(R"([{"type": "HubAcceptedManagedCluster", "status": "True"}])");
   EXPECT_EQ(accepted(cluster, {}), "False HubClusterAdminDenied");
 }
 
@@ -178,7 +180,7 @@ TEST(StatusPatch, NothingAtRest) {
   MemberFacts facts{.access = true, .joined = true};
   std::optional<Json> patch = StatusPatch(cluster, facts, kNow);
   ASSERT_TRUE(patch);
-  EXPECT_EQ((*patch)["metadata"], Json::parse(R"({"resourceVersion": "7"})"));
+  EXPECT_EQ((*patch)["metadata"], kube::MustParseJson(R"({"resourceVersion": "7"})"));
   EXPECT_EQ((*patch)["status"]["conditions"][0], cluster["status"]["conditions"][0])
       << "the agent's stays as it is";
   cluster["status"] = (*patch)["status"];
@@ -223,7 +225,7 @@ TEST(ClusterState, AnythingMayBeMalformed) {
                            R"({"metadata": {"labels": [], "finalizers": {}},
                                "spec": {"hubAcceptsClient": "yes", "taints": {}},
                                "status": {"conditions": [null, {"type": 4}]}})"}) {
-    Json cluster = Json::parse(text);
+    Json cluster = kube::MustParseJson(text);
     EXPECT_FALSE(IsAccepted(cluster)) << text;
     EXPECT_TRUE(ObjectPatch(cluster, true, kNow)) << text;
     EXPECT_FALSE(StatusPatch(cluster, {.silent = true}, kNow)) << text;

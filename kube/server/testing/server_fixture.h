@@ -38,8 +38,9 @@ class ServerFixture : public testing::Test {
   ~ServerFixture() override {
     if (server_ == nullptr) return;
     release_.cancel();
-    (void)kube::Run(context_, server_->Drain(Duration::zero()));
-    (void)kube::Run(context_, tasks_.Stop(RealClock(), std::chrono::seconds(10)));
+    IgnoreError(kube::Run(context_, server_->Drain(Duration::zero())), "the test ends");
+    IgnoreError(kube::Run(context_, tasks_.Stop(RealClock(), std::chrono::seconds(10))),
+                "the test ends");
   }
 
   static KeyPair NewAuthority() {

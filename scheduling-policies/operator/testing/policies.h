@@ -29,7 +29,7 @@ class DryRunClient final : public kube::Client {
       co_return co_await api_.Call(std::move(request));
     ++dry_runs;
     if (refuse) co_return kube::Error::FromHttpStatus(403, "Forbidden", "no, says a policy");
-    kube::Json object = kube::Json::parse(request.body);
+    kube::Json object = kube::MustParseJson(request.body);
     std::optional<kube::Json> configuration = api_.GetJson(
         kube::kMutatingWebhookConfigurations, {"", std::string(policy::kWebhookConfigurationName)});
     if (configured && configuration) {
@@ -38,7 +38,7 @@ class DryRunClient final : public kube::Client {
           path.substr(policy::kProbePathPrefix.size());
     }
     co_return kube::ApiResponse{
-        .status = 201, .content_type = std::string(kube::kJson), .body = object.dump()};
+        .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(object)};
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
     return api_.Watch(std::move(request));

@@ -43,11 +43,13 @@ ALLOWED = {
     "api": {"kube"},
     "deploy": {"kube", "api"},
     "placement": {"kube", "api"},
-    "scheduling-policies": {"kube", "api", "placement", "cluster-controller", "operator"},
+    "scheduling-policies": {
+        "kube", "api", "placement", "cluster-controller", "operator", "webhook"
+    },
     "watches": {"kube", "api"},
     "rules": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
-    "webhook": {"kube", "api", "placement", "scheduling-policies"},
+    "webhook": {"kube", "api", "placement"},
     "shard": {"kube", "api", "placement", "rules", "watches"},
     "cluster-controller": {"kube", "api", "placement", "rules", "watches", "inspection"},
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
@@ -60,6 +62,7 @@ ALLOWED = {
 MAIN_ALLOWED = {
     "cluster-controller": {"scheduling-policies"},
     "operator": {"scheduling-policies"},
+    "webhook": {"scheduling-policies"},
 }
 
 # Which folders a slice's tests on a control plane, and its benchmarks, may include from as well:

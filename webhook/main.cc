@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// webhook: changes new objects in one of three modes. With --gate=cluster and --gate=local it adds
-// a scheduling gate to pods; the request contains all that it decides on, and it calls the API
-// server only with --metrics-address, to ask which users may read its metrics. With --policies it
-// adds the criteria of scheduling policies to pods and pod templates, and watches these policies.
+// webhook: changes new objects, in one of several modes (mode.h). With --gate=cluster and
+// --gate=local it adds a scheduling gate to pods; the request contains all that it decides on, and
+// it calls the API server only with --metrics-address, to ask which users may read its metrics.
+// With --policies it adds the criteria of scheduling policies to pods and pod templates.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/names.h"
@@ -27,27 +27,19 @@
 #include "kube/server/https_server.h"
 #include "kube/server/metrics_server.h"
 #include "kube/server/ops_server.h"
-#include "kube/types/object_name.h"
-#include "scheduling-policies/webhook/policy_replica.h"
-#include "scheduling-policies/webhook/policy_webhook.h"
-#include "webhook/gate_webhook.h"
+#include "scheduling-policies/webhook/policy_mode.h"
+#include "webhook/gate_mode.h"
+#include "webhook/mode.h"
 
-DEFINE_string(gate, "cluster", "Which gate to add: cluster, or local with --namespace.");
-DEFINE_string(namespace, "",
-              "The namespace to serve; required with --gate=local, refused with --gate=cluster.");
-DEFINE_bool(policies, false,
-            "Apply scheduling policies, instead of adding gates. Needs the environment variable "
-            "POD_NAME, the name of this pod.");
-DEFINE_bool(only_changed_templates, false,
-            "With --policies: an update gets the criteria only if it changes the pod template.");
 DEFINE_string(operator_namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace. Nothing in it and in kube-* is changed.");
 DEFINE_string(cert_dir, "/etc/webhook/certs",
               "Folder of tls.crt and tls.key. Changed files are loaded without a restart.");
 DEFINE_string(address, ":9443", "The address of the webhook, as host:port; TLS only.");
-DEFINE_string(kubeconfig, "",
-              "How to reach the API server, for --policies and --metrics-address alone; by default "
-              "$KUBECONFIG, then the pod's service account.");
+DEFINE_string(
+    kubeconfig, "",
+    "How to reach the API server, for modes that call it and for --metrics-address; by default "
+    "$KUBECONFIG, then the pod's service account.");
 DEFINE_string(
     drain_delay, "3s",
     "How long to accept new connections after SIGTERM, until the endpoints of the Service "
@@ -59,40 +51,19 @@ DEFINE_validator(drain_delay, [](const char*, const std::string& value) {
 namespace webhook {
 namespace {
 
-bool IsSet(const char* flag) { return !gflags::GetCommandLineFlagInfoOrDie(flag).is_default; }
+// The modes, by their flags: the first that is chosen.
+constexpr ChooseMode kModes[] = {
+    policy::ChoosePolicyMode,  // scheduling-policies/
+    ChooseGateMode,
+};
 
-kube::Result<GateWebhookOptions> GateOptionsFromFlags() {
-  if (IsSet("only_changed_templates"))
-    return kube::Error::Invalid("--only-changed-templates is for --policies");
-  if (FLAGS_gate != "cluster" && FLAGS_gate != "local") {
-    return kube::Error::Invalid("--gate: \"" + FLAGS_gate + "\" is neither cluster nor local");
+kube::Result<ChosenMode> ModeFromFlags() {
+  for (ChooseMode choose : kModes) {
+    kube::Result<std::optional<ChosenMode>> chosen = choose(FLAGS_operator_namespace);
+    if (!chosen) return chosen.error();
+    if (*chosen) return std::move(**chosen);
   }
-  if (FLAGS_gate == "local" && FLAGS_namespace.empty()) {
-    return kube::Error::Invalid("--namespace is required with --gate=local");
-  }
-  if (FLAGS_gate == "cluster" && !FLAGS_namespace.empty()) {
-    return kube::Error::Invalid(
-        "--namespace is for --gate=local: --gate=cluster serves all namespaces");
-  }
-  return GateWebhookOptions{FLAGS_namespace, FLAGS_operator_namespace};
-}
-
-kube::Result<policy::PolicyWebhookOptions> PolicyOptionsFromFlags() {
-  for (const char* flag : {"gate", "namespace"}) {
-    if (IsSet(flag))
-      return kube::Error::Invalid(std::string("--policies adds no gate: it refuses --") + flag);
-  }
-  if (!kube::IsObjectName(FLAGS_operator_namespace))
-    return kube::Error::Invalid("--operator-namespace must name a namespace with --policies");
-  return policy::PolicyWebhookOptions{FLAGS_operator_namespace, FLAGS_only_changed_templates};
-}
-
-// The name of this replica. A host name does not do: the operator compares it with pods.
-kube::Result<std::string> PodName() {
-  const char* name = std::getenv("POD_NAME");
-  if (name == nullptr || !kube::IsObjectName(name))
-    return kube::Error::Invalid("--policies: the environment variable POD_NAME must name this pod");
-  return std::string(name);
+  return kube::Error::Internal("no mode");
 }
 
 kube::Result<std::unique_ptr<kube::Client>> NewClientFromFlags(kube::App& app,
@@ -171,57 +142,31 @@ class Program {
   std::unique_ptr<kube::HttpsServer> server_;
 };
 
-kube::Async<> ServeGates(kube::App& app) {
-  kube::Result<GateWebhookOptions> options = GateOptionsFromFlags();
-  if (!options) co_return options.error();
+kube::Async<> Serve(kube::App& app) {
+  kube::Result<ChosenMode> chosen = ModeFromFlags();
+  if (!chosen) co_return chosen.error();
 
   kube::Metrics metrics;
   kube::HealthRegistry health;
+  std::optional<kube::ClientMetrics> client_metrics;
+  if (chosen->needs_client) client_metrics.emplace(metrics);
   std::unique_ptr<kube::Client> client;
-  if (!kube::MetricsServerOptionsFromFlags().address.empty()) {
-    auto made = NewClientFromFlags(app, nullptr);
+  if (chosen->needs_client || !kube::MetricsServerOptionsFromFlags().address.empty()) {
+    auto made = NewClientFromFlags(app, client_metrics ? &*client_metrics : nullptr);
     if (!made) co_return made.error();
     client = std::move(*made);
   }
-  GateWebhook webhook(*options, metrics, app.clock());
+  std::unique_ptr<Mode> mode =
+      chosen->open(ModeContext{client.get(), app.clock(), metrics, health});
   auto program = Program::New(app, metrics, health, client.get());
   if (!program) co_return program.error();
-  webhook.AddTo((*program)->server());
-  std::string what = "adds the " + FLAGS_gate + " gate";
-  kube::Result<> served = co_await (*program)->Serve(std::move(what));
-  co_return served;
-}
+  mode->AddTo((*program)->server());
 
-kube::Async<> ServePolicies(kube::App& app) {
-  kube::Result<policy::PolicyWebhookOptions> options = PolicyOptionsFromFlags();
-  if (!options) co_return options.error();
-  kube::Result<std::string> pod = PodName();
-  if (!pod) co_return pod.error();
-
-  kube::Metrics metrics;
-  kube::HealthRegistry health;
-  kube::ClientMetrics client_metrics(metrics);
-  auto client = NewClientFromFlags(app, &client_metrics);
-  if (!client) co_return client.error();
-  policy::PolicyReplica replica(**client, app.clock(), FLAGS_operator_namespace, *pod);
-  policy::PolicyWebhook webhook(*options, replica, **client, metrics, app.clock());
-  health.AddReadiness("policies", [&replica] { return replica.InForce(); });
-  auto program = Program::New(app, metrics, health, client->get());
-  if (!program) co_return program.error();
-  webhook.AddTo((*program)->server());
-
-  replica.Start(app.tasks());
-  std::string what = "applies scheduling policies";
-  kube::Result<> served = co_await (*program)->Serve(std::move(what));
-  // The operator waits for this replica as long as it answers reviews.
-  kube::Result<> ended = co_await replica.End();
+  mode->Start(app.tasks());
+  kube::Result<> served = co_await (*program)->Serve(std::move(chosen->what));
+  kube::Result<> ended = co_await mode->End();
   LOG_IF(WARNING, !ended) << ended.error();
   co_return served;
-}
-
-kube::Async<> Serve(kube::App& app) {
-  if (FLAGS_policies) return ServePolicies(app);
-  return ServeGates(app);
 }
 
 }  // namespace

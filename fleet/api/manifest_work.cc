@@ -114,7 +114,7 @@ void ReadAnnotations(const Json& json, PodPlacementWorkSpec& spec, FieldErrors& 
     api::AddProblem(problems, "metadata.annotations." + std::string(kWorkHashAnnotation),
                     "must have 1 to 64 characters");
   }
-  if (auto time = ParseBoundedTime(MetadataString(json, kAnnotations, kWorkGivenAtAnnotation))) {
+  if (auto time = kube::ParseTime(MetadataString(json, kAnnotations, kWorkGivenAtAnnotation))) {
     spec.given_at = *time;
   } else {
     api::AddProblem(problems, "metadata.annotations." + std::string(kWorkGivenAtAnnotation),
@@ -180,8 +180,8 @@ bool Is(const Json* condition, std::string_view status) {
 void TakeLatest(const Json& holder, std::optional<kube::WallTime>& latest) {
   const Json& conditions = ListOrEmpty(holder, "conditions");
   for (size_t i = 0; i < std::min(conditions.size(), kMaxListItems); ++i) {
-    auto time = ParseBoundedTime(kube::StringAt(conditions[i], "lastTransitionTime"));
-    if (time && (!latest || *time > *latest)) latest = time;
+    auto time = kube::ParseTime(kube::StringAt(conditions[i], "lastTransitionTime"));
+    if (time && (!latest || *time > *latest)) latest = *time;
   }
 }
 

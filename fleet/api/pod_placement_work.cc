@@ -20,7 +20,7 @@ PodPlacementWorkSpec ReadSpec(JsonReader& reader) {
   spec.hash = reader.String("hash", api::kRequired);
   if (spec.hash.size() > kMaxWorkHash) reader.Problem("hash", "must have at most 64 characters");
   std::string given = reader.String("givenAt", api::kRequired);
-  if (auto time = ParseBoundedTime(given)) {
+  if (auto time = kube::ParseTime(given)) {
     spec.given_at = *time;
   } else if (!given.empty()) {
     reader.Problem("givenAt", "must be a time, for example 2026-01-31T23:59:59Z");

@@ -2,8 +2,6 @@
 #include "fleet/api/reading.h"
 
 #include <algorithm>
-#include <charconv>
-#include <chrono>
 
 namespace fleet {
 namespace {
@@ -13,31 +11,6 @@ using kube::Json;
 using kube::WallTime;
 
 constexpr size_t kMaxLabelBytes = 1024;
-
-// The number at `at`; -1 if there is none.
-int TwoDigits(const std::string& text, size_t at) {
-  if (text.size() < at + 2) return -1;
-  const char* begin = text.data() + at;
-  int value = -1;
-  auto [end, error] = std::from_chars(begin, begin + 2, value);
-  return error == std::errc() && end == begin + 2 ? value : -1;
-}
-
-// "+02:30" or "-05:00" at the end of `text`, which becomes "...Z".
-std::optional<std::chrono::minutes> TakeZone(std::string& text) {
-  if (text.ends_with('Z')) return std::chrono::minutes(0);
-  constexpr size_t kZone = 6;
-  if (text.size() <= kZone) return std::nullopt;
-  std::string zone = text.substr(text.size() - kZone);
-  int hours = TwoDigits(zone, 1);
-  int minutes = TwoDigits(zone, 4);
-  bool valid = (zone[0] == '+' || zone[0] == '-') && zone[3] == ':' && hours >= 0 && hours < 24 &&
-               minutes >= 0 && minutes < 60;
-  if (!valid) return std::nullopt;
-  text.replace(text.size() - kZone, kZone, "Z");
-  std::chrono::minutes offset(60 * hours + minutes);
-  return zone[0] == '-' ? -offset : offset;
-}
 
 }  // namespace
 
@@ -75,33 +48,13 @@ void ForEachItem(JsonReader& reader, std::string_view name, size_t max_items,
   }
 }
 
-std::optional<WallTime> ParseBoundedTime(std::string text) {
-  constexpr size_t kMaxLength = 64;
-  if (text.size() > kMaxLength || text.size() < 5 || text[4] != '-') return std::nullopt;
-  std::optional<std::chrono::minutes> zone = TakeZone(text);
-  int year = 0;
-  auto [end, error] = std::from_chars(text.data(), text.data() + 4, year);
-  if (!zone || error != std::errc() || end != text.data() + 4 || year < 0) return std::nullopt;
-  // A month 99 would be years later.
-  constexpr size_t kMonth = 5;
-  int month = TwoDigits(text, kMonth);
-  if (month < 1 || month > 12) return std::nullopt;
-  // system_clock counts nanoseconds and ends in 2262.
-  constexpr int kFirstYear = 1970;
-  constexpr int kLastYear = 2260;
-  if (year < kFirstYear) return WallTime();
-  if (year > kLastYear) text.replace(0, 4, std::to_string(kLastYear));
-  kube::Result<WallTime> time = kube::ParseTime(text);
-  if (!time) return std::nullopt;
-  return *time - *zone;
-}
-
 std::optional<WallTime> ReadTime(JsonReader& reader, std::string_view name) {
   std::string text = reader.String(name);
   if (text.empty()) return std::nullopt;
-  std::optional<WallTime> time = ParseBoundedTime(std::move(text));
-  if (!time) reader.Problem(name, "must be an RFC 3339 time");
-  return time;
+  kube::Result<WallTime> time = kube::ParseTime(text);
+  if (time) return *time;
+  reader.Problem(name, "must be an RFC 3339 time");
+  return std::nullopt;
 }
 
 std::map<std::string, std::string> ReadLabels(const Json& object, size_t max_items,

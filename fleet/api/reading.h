@@ -33,11 +33,7 @@ std::vector<std::string> ReadStrings(api::JsonReader& reader, std::string_view n
 void ForEachItem(api::JsonReader& reader, std::string_view name, size_t max_items,
                  const std::function<void(api::JsonReader& item, const kube::Json& json)>& read);
 
-// An RFC 3339 time in any zone, as a CRD stores it; nullopt if `text` is malformed. Years are
-// limited to 1970..2260: later is "never", and the arithmetic cannot overflow.
-std::optional<kube::WallTime> ParseBoundedTime(std::string text);
-
-// The time in a field; nullopt where absent or, with a problem, malformed.
+// The RFC 3339 time in a field; nullopt where absent or, with a problem, malformed.
 std::optional<kube::WallTime> ReadTime(api::JsonReader& reader, std::string_view name);
 
 // metadata.labels, where at most `max_items` are kept, each of at most 1 KiB.

@@ -144,7 +144,7 @@ void PlacementReconciler::PlanWrites(std::vector<WantedPage>& wanted, Pass& pass
     auto last = scores_written_.find(key);
     WallTime next =
         last == scores_written_.end() ? WallTime() : last->second + placement.spec.score_rate_limit;
-    std::optional<WallTime> written = ParseBoundedTime(placement.status.last_score_update_time);
+    kube::Result<WallTime> written = kube::ParseTime(placement.status.last_score_update_time);
     if (written) next = std::max(next, *written + placement.spec.score_rate_limit);
     if (now < next && OnlyScoresDiffer(stored, wanted)) {
       pass.plan.clear();

@@ -46,7 +46,8 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
                       .phase = work.Phase(),
                       .deleting = work.deleting};
   if (const api::Condition* succeeded = work.Succeeded()) {
-    cluster.since = ParseBoundedTime(succeeded->last_transition_time);
+    kube::Result<WallTime> since = kube::ParseTime(succeeded->last_transition_time);
+    if (since) cluster.since = *since;
     cluster.message = succeeded->message;
   }
   return cluster;

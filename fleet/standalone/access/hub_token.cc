@@ -33,8 +33,8 @@ Result<HubToken> ReadHubToken(const Json& answer, WallTime now) {
   bool valid = !token.text.empty() && token.text.size() <= kMaxTokenBytes &&
                std::all_of(token.text.begin(), token.text.end(), IsTokenCharacter);
   if (!valid) return Error::Invalid("the hub's answer to a TokenRequest has no token");
-  std::optional<WallTime> expires =
-      ParseBoundedTime(kube::StringAt(answer, "status.expirationTimestamp"));
+  kube::Result<WallTime> expires =
+      kube::ParseTime(kube::StringAt(answer, "status.expirationTimestamp"));
   if (!expires) return Error::Invalid("the hub's answer to a TokenRequest has no time of expiry");
   // Clamped before the arithmetic, so that no time overflows.
   WallTime end = std::clamp<WallTime>(*expires, now, now + 2 * kMaxTokenUse);
@@ -66,8 +66,8 @@ Json TokenPatch(const HubToken& token) {
 }
 
 std::optional<WallTime> RenewAfter(const Json& secret, WallTime now) {
-  std::optional<WallTime> time =
-      ParseBoundedTime(MetadataString(secret, "metadata.annotations", kRenewAfterAnnotation));
+  kube::Result<WallTime> time =
+      kube::ParseTime(MetadataString(secret, "metadata.annotations", kRenewAfterAnnotation));
   if (!time || *time > now + kMaxTokenUse) return std::nullopt;
   return *time;
 }

@@ -85,8 +85,8 @@ bool IsAccepted(const Json& cluster) { return kube::BoolAt(cluster, "spec.hubAcc
 kube::Duration GraceOf(const Json& cluster) { return kGraceLeases * LeaseDurationOf(cluster); }
 
 bool AgentCanRemove(const Json& cluster, kube::Duration silence, WallTime now) {
-  std::optional<WallTime> deleted =
-      ParseBoundedTime(kube::StringAt(cluster, "metadata.deletionTimestamp"));
+  kube::Result<WallTime> deleted =
+      kube::ParseTime(kube::StringAt(cluster, "metadata.deletionTimestamp"));
   return deleted && now < *deleted + kRemovalTime && IsAccepted(cluster) &&
          ConditionStatus(cluster, kClusterAvailable) == "True" && silence < GraceOf(cluster);
 }

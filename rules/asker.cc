@@ -70,7 +70,7 @@ bool FailsEveryWrite(const kube::Error& error) {
     case Code::kUnauthenticated:
       return true;
     case Code::kPermissionDenied:
-      return !kube::IsRefusal(error);
+      return kube::LacksPermission(error);
     default:
       return false;
   }

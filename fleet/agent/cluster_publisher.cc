@@ -63,7 +63,7 @@ Async<> StatusPublisher::Probe() {
   kube::ApiRequest request{.target = "/version", .timeout = std::chrono::seconds(10)};
   Result<kube::ApiResponse> response = co_await member_.Call(std::move(request));
   probed_at_ = clock_.Now();
-  // A refusal is an answer.
+  // An API server that denies the call is available.
   bool answers = response || response.error().code() == kube::Code::kPermissionDenied ||
                  response.error().code() == kube::Code::kUnauthenticated ||
                  response.error().code() == kube::Code::kNotFound;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "kube/base/one_line.h"
+#include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 
@@ -22,12 +23,6 @@ using kube::Ok;
 using kube::Outcome;
 using kube::Result;
 using kube::Unstructured;
-
-// A refusal that the same call gets again; other errors pass by a retry.
-bool IsRefusal(const Error& error) {
-  return error.code() == Code::kInvalid || error.code() == Code::kPermissionDenied ||
-         error.code() == Code::kNotFound;
-}
 
 std::string Text(const Error& error) { return kube::OneLine(error.message()); }
 
@@ -129,7 +124,7 @@ Async<std::optional<WorkProblem>> WorkReconciler::ApplyOne(const WorkObject& obj
                                                            const std::string& log) {
   Result<Unstructured> read = co_await kube::GetObject(member_, object.resource, object.key);
   if (!read && !IsNotFound(read)) {
-    if (!IsRefusal(read.error())) co_return read.error().Prefix("read " + object.Name());
+    if (!kube::FailsAgain(read.error())) co_return read.error().Prefix("read " + object.Name());
     Result<WorkProblem> problem = co_await ProblemOf(read.error(), object);
     if (!problem) co_return problem.error();
     co_return std::move(*problem);
@@ -151,7 +146,7 @@ Async<std::optional<WorkProblem>> WorkReconciler::ApplyOne(const WorkObject& obj
   Unstructured desired(std::move(body));
   Result<Unstructured> applied =
       co_await kube::ApplyObject(member_, object.resource, std::move(desired), std::move(options));
-  if (!applied && !IsRefusal(applied.error()))
+  if (!applied && !kube::FailsAgain(applied.error()))
     co_return applied.error().Prefix("apply " + object.Name());
   if (!applied) {
     Result<WorkProblem> problem = co_await ProblemOf(applied.error(), object);
@@ -237,7 +232,7 @@ Async<std::optional<WorkProblem>> WorkReconciler::DeleteOwned(const PodPlacement
     for (const WorkObject& object : *owned) {
       Result<> deleted = co_await Delete(object, log);
       if (deleted) continue;
-      if (!IsRefusal(deleted.error())) co_return deleted.error();
+      if (!kube::FailsAgain(deleted.error())) co_return deleted.error();
       co_return WorkProblem{std::string(kDeleting), Text(deleted.error()), false};
     }
     if (owned->empty()) continue;

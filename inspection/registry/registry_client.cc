@@ -36,7 +36,7 @@ bool IsCacheable(const Challenge& challenge) {
   return bytes <= kMaxCachedChallenge;
 }
 
-bool IsRefusal(const HttpResponse& response) {
+bool DeniesAccess(const HttpResponse& response) {
   return response.status == 401 || response.status == 403;
 }
 
@@ -115,7 +115,7 @@ Async<RegistryClient::Attempt> RegistryClient::WithCredentials(const Repository&
         break;
       }
       response = co_await Send(repository, call, url, std::move(*header));
-      if (!response || !IsRefusal(*response)) {
+      if (!response || !DeniesAccess(*response)) {
         if (response) {
           transport_.Trace(credential == nullptr ? "anonymous access"
                                                  : "access with " + credential->source);

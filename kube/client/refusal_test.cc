@@ -23,6 +23,28 @@ TEST(RefusalTest, IsNotAMissingPermission) {
   Error authorizer = Error::PermissionDenied(
       R"(pods "web" is forbidden: User "system:serviceaccount:a:b" cannot update resource "pods" in API group "")");
   EXPECT_FALSE(IsRefusal(authorizer.Prefix("write the pod")));
+  EXPECT_TRUE(LacksPermission(authorizer.Prefix("write the pod")));
+  EXPECT_FALSE(LacksPermission(policy));
+}
+
+TEST(RefusalTest, AnotherReasonThanForbiddenIsOfAdmission) {
+  std::string message = R"(pods "web" is forbidden: User "a" cannot update resource "pods")";
+  EXPECT_TRUE(LacksPermission(Error::FromHttpStatus(403, "Forbidden", message)));
+  Error policy = Error::FromHttpStatus(403, "TeamIsFrozen", message);
+  EXPECT_FALSE(LacksPermission(policy));
+  EXPECT_TRUE(IsRefusal(policy));
+}
+
+TEST(RefusalTest, WhatFailsAgain) {
+  for (int status : {400, 403, 404, 405, 413, 415, 418, 422}) {
+    EXPECT_TRUE(FailsAgain(Error::FromHttpStatus(status, "", "no"))) << status;
+  }
+  for (int status : {401, 408, 409, 410, 429, 500, 503, 504}) {
+    EXPECT_FALSE(FailsAgain(Error::FromHttpStatus(status, "", "no"))) << status;
+  }
+  EXPECT_TRUE(FailsAgain(Error::PermissionDenied(R"(pods is forbidden: User "a" cannot list)")));
+  EXPECT_FALSE(FailsAgain(Error::DeadlineExceeded("call")));
+  EXPECT_FALSE(FailsAgain(Error::Cancelled("stopping")));
 }
 
 }  // namespace

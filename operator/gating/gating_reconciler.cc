@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kube/client/refusal.h"
 #include "kube/types/kinds.h"
 #include "operator/gating/gating_probe.h"
 #include "operator/objects/gating_policies.h"
@@ -20,12 +21,6 @@ using kube::Async;
 using kube::Ok;
 using kube::Outcome;
 using kube::Result;
-
-// An error that would be the same at once again.
-bool IsRefusal(const kube::Error& error) {
-  return error.code() == kube::Code::kInvalid || error.code() == kube::Code::kPermissionDenied ||
-         error.code() == kube::Code::kNotFound;
-}
 
 Problem NotServed() {
   return {"GatingByPolicyNotSupported",
@@ -56,7 +51,7 @@ GatingReconciler::GatingReconciler(kube::Client& client, kube::Clock& clock, Ope
 Async<> GatingReconciler::Begin() {
   Result<PoliciesServed> served = co_await LookForPolicies(client_);
   // Without the permission, there are none that this operator could have written.
-  if (!served && !IsRefusal(served.error())) co_return served.error();
+  if (!served && !kube::FailsAgain(served.error())) co_return served.error();
   if (!served || *served != PoliciesServed::kInUse) co_return Ok();
   co_return co_await store_.WatchGatingPolicies();
 }
@@ -73,7 +68,7 @@ Async<Outcome> GatingReconciler::Reconcile(kube::Request request) {
   if (!wanted_()) co_return co_await RemoveProbe(request.log);
 
   Result<PoliciesServed> served = co_await LookForPolicies(client_);
-  if (!served && !IsRefusal(served.error())) co_return served.error();
+  if (!served && !kube::FailsAgain(served.error())) co_return served.error();
   if (!served) {
     Set(GatingSupport::kNotServed, ProblemOf(served.error()), request.log);
     co_return Outcome::After(timing_.recheck);
@@ -85,7 +80,7 @@ Async<Outcome> GatingReconciler::Reconcile(kube::Request request) {
   Result<> watched = co_await store_.WatchGatingPolicies();
   if (!watched) co_return watched.error();
   Result<bool> applied = co_await Probe(request.log);
-  if (!applied && !IsRefusal(applied.error())) co_return applied.error();
+  if (!applied && !kube::FailsAgain(applied.error())) co_return applied.error();
   if (applied && *applied) {
     Set(GatingSupport::kSupported, std::nullopt, request.log);
     Prove();

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 
+#include "kube/client/refusal.h"
 #include "operator/objects/metadata.h"
 #include "operator/status/condition_of.h"
 #include "operator/status/remedies.h"
@@ -102,15 +103,8 @@ std::optional<Problem> ProblemOf(const kube::Error& error) {
                 error.message()});
   // The API server reports it as an error of its own (500), which otherwise passes by itself.
   if (problem.reason == "AdmissionWebhookFailed") return problem;
-  switch (error.code()) {
-    case kube::Code::kPermissionDenied:
-    case kube::Code::kInvalid:
-    case kube::Code::kNotFound:
-    case kube::Code::kInternal:
-      return problem;
-    default:
-      return std::nullopt;
-  }
+  if (!kube::FailsAgain(error)) return std::nullopt;
+  return problem;
 }
 
 std::optional<Problem> RootCause(const Rollout& rollout, const std::optional<Problem>& pods) {

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/client/refusal.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/desired_object.h"
@@ -35,11 +36,6 @@ const ObjectKey kConfiguration{"", std::string(policy::kWebhookConfigurationName
 
 milliseconds Until(kube::TimePoint when, kube::TimePoint now) {
   return std::max(milliseconds(1), std::chrono::duration_cast<milliseconds>(when - now));
-}
-
-// An error that is about one object, and would be the same at once again.
-bool IsRefusal(const kube::Error& error) {
-  return error.code() == kube::Code::kInvalid || error.code() == kube::Code::kPermissionDenied;
 }
 
 }  // namespace
@@ -171,7 +167,7 @@ Async<> PolicyReconciler::Probe(const std::string& log) {
   Result<bool> used = co_await IsConfigured(client_, hash, options_);
   // Another webhook or policy refuses it: the policies wait, everything else continues.
   std::string error = used ? "" : used.error().ToString();
-  bool refused = !used && IsRefusal(used.error());
+  bool refused = !used && kube::FailsAgain(used.error());
   LOG_IF(WARNING, refused && error != probe_error_) << log << " " << error;
   probe_error_ = std::move(error);
   if (refused) co_return Ok();
@@ -340,7 +336,7 @@ Async<bool> PolicyReconciler::WriteStatusOf(ObjectKey policy, const PolicyServin
   kube::Json json = StatusToJson(status);
   const kube::Resource& resource = ResourceOfPolicy(policy);
   Result<> written = co_await PatchStatus(client_, resource, policy, std::move(json));
-  if (!written && !IsRefusal(written.error())) co_return written.error();
+  if (!written && !kube::FailsAgain(written.error())) co_return written.error();
   // A refused status is written again at the next change of its policy.
   LOG_IF(WARNING, !written) << log << " " << written.error();
   co_return true;

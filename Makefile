@@ -6,6 +6,7 @@
 # KUBECONFIG           the cluster to use; without it a kind cluster is created
 # KIND_NODE_IMAGE      the kind node image to pull; without it one is built from Debian packages
 # POD_PLACEMENT_CACHE  the folder for tools and node image (~/.cache/pod-placement)
+# PARTS                the parts of the tests that `make test` runs (e2e/test.sh)
 # KEEP                 with KEEP=1, the fleet of `make fleet-demo` runs on until Ctrl-C
 # BENCH                options of //benchmarks:pods for the bench targets, such as --pods=2000;
 #                      of //fleet/benchmark:fleet for bench-fleet
@@ -16,8 +17,9 @@ CLUSTER := e2e/cluster
 FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-cross cluster demo images test test-arch reproduce unit fuzz down
-.PHONY: clean-cache test-upgrade bench bench-setup bench-growth bench-soak bench-fleet bench-micro
+.PHONY: help setup setup-cross cluster demo images test-arch reproduce unit fuzz down
+.PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
 help: ## List the targets
@@ -30,9 +32,7 @@ setup: ## Install packages and build the tools (once, about 10 minutes)
 
 cluster: setup ## Start a kind cluster and a registry with the demo images
 ifndef KUBECONFIG
-	@$(CLUSTER)/kind-up.sh
-	@$(CLUSTER)/registry-up.sh
-	@$(CLUSTER)/push-images.sh
+	@$(CLUSTER)/up.sh
 else
 	@echo "cluster: KUBECONFIG=$(KUBECONFIG)"
 endif
@@ -49,8 +49,26 @@ setup-cross:
 images: setup-cross ## Build the images for amd64, arm64, ppc64le and s390x, for //operator:push
 	@bazel/images/build.sh
 
-test: setup ## Run all tests: unit tests, integration tier, kind tier, fuzzing
-	@e2e/test.sh
+test: setup ## Run the tests of every change: unit, integration, kind (30 minutes)
+	@e2e/test.sh $(PARTS)
+
+test-all: setup ## Run all tests (100 minutes)
+	@e2e/test.sh all
+
+test-install: setup ## Install operator and fleet in every way, on kind
+	@e2e/test.sh install
+
+test-fuzz: setup ## Fuzz all parsers of untrusted bytes, half a minute each
+	@e2e/test.sh fuzz
+
+test-asan: setup ## Run unit and integration tests with AddressSanitizer and UBSan
+	@e2e/test.sh asan
+
+test-tsan: setup ## Run unit and integration tests with ThreadSanitizer
+	@e2e/test.sh tsan
+
+test-kind: setup ## Run all flows that can run on kind
+	@e2e/test.sh kind
 
 test-upgrade: setup ## Upgrade a real older version on kind; builds the revision FROM
 	@e2e/install/test_upgrade.sh "$(FROM)"

@@ -7,11 +7,10 @@
 #include <cstdlib>
 #include <filesystem>
 #include <iostream>
-#include <vector>
 
 #include "e2e/cluster_harness/own_network.h"
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/cluster_harness/rbac_audit.h"
+#include "e2e/cluster_harness/shard_rights.h"
 #include "e2e/framework/run_flows.h"
 #include "operator/deploy/manifests.h"
 
@@ -22,32 +21,6 @@ std::string Variable(const char* name) {
   const char* value = std::getenv(name);
   return value == nullptr ? "" : value;
 }
-
-const std::vector<UnusedRight> kUnusedHere = {
-    {"multiarch-tuning-operator: update secrets", "used to renew certificates, after months"},
-    {"multiarch-tuning-operator: update secrets pod-placement-shard-web-hook", "the same"},
-    {"multiarch-tuning-operator: get pods",
-     "used after a conflict, which does not happen in every run"},
-    {"pod-placement-shard-controller: get pods", "the same"},
-    {"pod-placement-controller: get images.config.openshift.io cluster", "OpenShift"},
-    {"pod-placement-controller: list imagedigestmirrorsets.config.openshift.io", "OpenShift"},
-    {"pod-placement-controller: list imagetagmirrorsets.config.openshift.io", "OpenShift"},
-    {"pod-placement-controller: list imagecontentsourcepolicies.operator.openshift.io",
-     "OpenShift"},
-    {"pod-placement-controller: get configmaps",
-     "OpenShift: additionalTrustedCA in namespace openshift-config"},
-    {"multiarch-tuning-operator: use securitycontextconstraints.security.openshift.io",
-     "OpenShift's admission uses it"},
-    {"pod-placement-controller: use securitycontextconstraints.security.openshift.io", "the same"},
-    {"multiarch-tuning-operator: watch secrets",
-     "granted to the controller, for the Secret of globalPullSecretRef"},
-    {"pod-placement-policy-web-hook: get namespaces",
-     "used for a namespace that is newer than the watch"},
-    {"pod-placement-controller: list secrets global-pull",
-     "for API servers without streaming lists"},
-    {"pod-placement-controller: list secrets pull-secret", "on OpenShift alone"},
-    {"pod-placement-controller: watch secrets pull-secret", "on OpenShift alone"},
-};
 
 class ProcessClusterEnvironment : public testing::Environment {
  public:
@@ -101,17 +74,15 @@ class ProcessClusterEnvironment : public testing::Environment {
     for (const std::string& line : audit->Missing()) {
       ADD_FAILURE() << "RBAC: missing right in operator/manifests or operator/objects: " << line;
     }
+    // The rights that no flow uses are found when all shards have ended (rights_test.cc).
     const testing::UnitTest& tests = *testing::UnitTest::GetInstance();
     if (GTEST_FLAG_GET(filter) != "*" || tests.failed_test_count() > 0) {
       std::cout << "RBAC: unused rights are not checked, because not all flows ran and passed"
                 << std::endl;
       return;
     }
-    for (const std::string& line : audit->Unused(kUnusedHere)) {
-      ADD_FAILURE() << "RBAC: right that no flow uses in operator/manifests or "
-                       "operator/objects: "
-                    << line;
-    }
+    kube::Result<> written = WriteShardRights(*audit);
+    EXPECT_TRUE(written) << written.error();
   }
 
   bool started_ = false;

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts test cases over all results and prints `N passed, N failed` as its last line.
 
-  sum_results.py [--bep FILE]... [--xml FILE]...
+  sum_results.py [--bep FILE]... [--xml FILE]... [--failed TEXT]...
 
 --bep is a build event file of `bazel test` (--build_event_json_file), --xml a result in JUnit's
-format, which GoogleTest writes. Exits with 1 if a test failed or none passed.
+format, which GoogleTest writes, --failed a failure that no test reports. Exits with 1 if a test
+failed or none passed.
 """
 
 import argparse
@@ -79,9 +80,11 @@ def main():
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bep", action="append", default=[])
     parser.add_argument("--xml", action="append", default=[])
+    parser.add_argument("--failed", metavar="TEXT", action="append", default=[])
     args = parser.parse_args()
 
     totals = Totals()
+    totals.failed += args.failed
     for path in args.bep:
         if os.path.exists(path):
             add_build(totals, path)

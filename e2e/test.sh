@@ -1,37 +1,156 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# All tests: unit tests and integration tier by `bazel test`, then the kind tier on a kind cluster
-# or on the cluster of KUBECONFIG (with the demo images in REGISTRY), then fuzzing. The last line is
-# `N passed, N failed`; the exit code is 0 if none failed.
+# test.sh [PART...] - runs parts of the tests; CONTRIBUTING.md has a table of them. The last line is
+# `N passed, N failed`, of all parts; the exit code is 0 if none failed.
 #
-# FUZZ_SECONDS=N  seconds of fuzzing for each target (10)
-# SKIP_KIND=1     skips the kind tier. It is also skipped, with a message, on a machine that cannot
-#                 run kind.
+#   basic     (the default) unit tests, integration tier, and what only a kind cluster shows
+#   install   every way to install operator and fleet on kind, and the integration tier of the fleet
+#   fuzz      guided fuzzing of all parsers of untrusted bytes
+#   asan      unit tests and integration tier under AddressSanitizer and UBSan
+#   tsan      the same under ThreadSanitizer
+#   kind      all flows that can run on kind
+#   all       all of these
+#   rotation  the part whose last run is the longest ago (e2e/rotation.py); after other parts
+#
+# FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
+# SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
+#                 failure.
+# CI_STARTED=S    when CI began, in seconds since 1970: the rotation ends within CI's 90 minutes
+#
+# With KUBECONFIG, flows run on that cluster (with the demo images in REGISTRY), and nothing that
+# would remove its operator.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+
+# shellcheck source=e2e/deploy.sh
+. e2e/deploy.sh
+
+readonly parts=(install fuzz asan tsan kind)
+# Their minutes on two cores, with the compilation of a large change.
+readonly part_minutes=(install=20 fuzz=10 asan=45 tsan=45 kind=15)
+readonly ci_minutes=90
+started=${CI_STARTED:-$(date +%s)}
+
+# Tests with a control plane wait most of the time: more of them at once than processors.
+readonly control_planes=(--test_tag_filters=control-plane --local_test_jobs=3 --jobs=3)
+readonly fleet_tests=//fleet/...
+readonly asan=(--config=asan --config=ubsan)
+readonly tsan=(--config=tsan)
 
 results=$(mktemp -d)
 trap 'rm -rf "$results"' EXIT
 sum=(python3 e2e/sum_results.py)
+wanted=()
 
 say() { printf '\n=== %s\n' "$*"; }
 
-units_and_integration() {
+wants() { [[ " ${wanted[*]} " == *" $1 "* ]]; }
+
+# failed WHAT - counts a failure that no test reports.
+failed() {
+  say "FAILED: $*"
+  sum+=(--failed "$*")
+}
+
+# bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless.
+bazel_test() {
+  local events=$results/$1.json
+  shift
+  bazel test --keep_going --build_event_json_file="$events" "$@" || true
+  sum+=(--bep "$events")
+}
+
+# --- Tests by Bazel
+
+use_control_plane() {
   if [[ -z ${KUBEBUILDER_ASSETS:-} ]]; then
     KUBEBUILDER_ASSETS=$(e2e/cluster/build-tools.sh | sed -n 's/^KUBEBUILDER_ASSETS=//p')
   fi
   export KUBEBUILDER_ASSETS
-  say "unit tests and integration tier (control plane: $KUBEBUILDER_ASSETS)"
-  # Failures are in the results; the other tests run nevertheless.
-  bazel test --keep_going --build_event_json_file="$results/bazel.json" //... || true
-  sum+=(--bep "$results/bazel.json")
 }
 
-# The steps of `make cluster`; with KUBECONFIG set there is nothing to do.
-cluster_is_up() {
+unit_tests() {
+  say "unit tests"
+  bazel_test unit --test_tag_filters=-control-plane //...
+}
+
+integration_tier() {
+  say "integration tier"
+  bazel_test integration "${control_planes[@]}" -- //... "-$fleet_tests"
+  bazel_test rights //e2e:rights_test \
+    --test_arg="$(bazel info bazel-testlogs)/e2e/integration_test"
+}
+
+fleet_integration() {
+  say "integration tier of the fleet"
+  bazel_test fleet-integration "${control_planes[@]}" "$fleet_tests"
+}
+
+# sanitized NAME OPTION... - unit tests and integration tier with these options of Bazel.
+sanitized() {
+  local name=$1
+  shift
+  say "unit tests, $name"
+  bazel_test "$name" "$@" --build_tests_only --test_tag_filters=-control-plane //...
+  say "integration tier, $name"
+  bazel_test "$name-integration" "$@" --build_tests_only "${control_planes[@]}" //...
+}
+
+# Whether the fleet or what it is built on differs from the commit of a day ago, or there is no such
+# commit in this clone.
+fleet_changed() {
+  local base
+  base=$(git rev-list --max-count=1 --before='1 day ago' HEAD 2>/dev/null) || return 0
+  [[ -z $base ]] || ! git diff --quiet "$base" -- fleet kube
+}
+
+# --- Tests on a kind cluster, or on that of KUBECONFIG
+
+# cluster_for WHAT - starts the cluster by the steps of `make cluster`. With KUBECONFIG there is
+# nothing to do.
+cluster_for() {
+  if [[ ${SKIP_KIND:-} == 1 ]]; then
+    say "SKIPPED: $1 (SKIP_KIND=1)"
+    return 1
+  fi
+  say "$1"
   [[ -z ${KUBECONFIG:-} ]] || return 0
-  e2e/cluster/kind-up.sh && e2e/cluster/registry-up.sh && e2e/cluster/push-images.sh
+  if ! e2e/cluster/up.sh; then
+    failed "$1: no kind cluster on this machine, see above (SKIP_KIND=1 skips what needs it)"
+    return 1
+  fi
+}
+
+# cluster_to_change WHAT - as cluster_for, but never the cluster of KUBECONFIG.
+cluster_to_change() {
+  if [[ -n ${KUBECONFIG:-} ]]; then
+    say "SKIPPED: $1 (would remove what is installed on the cluster of KUBECONFIG)"
+    return 1
+  fi
+  cluster_for "$1"
+}
+
+# install_flows [WAY...] - ways to install the operator; all by default. The last one removes it.
+install_flows() {
+  cluster_to_change "install flows: ${*:-all}" || return 0
+  local xml=$results/install-${1:-all}.xml
+  sum+=(--xml "$xml")
+  build_images || return 0
+  bazel build //operator/helm:chart //operator/olm:bundle || return 0
+  load_images "$PWD" "${IMAGES[@]}" || return 0
+  e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$xml" "$@" || true
+}
+
+# Hub and agent of a fleet on the cluster, which is a member of itself and has the operator.
+fleet_flows() {
+  cluster_to_change "fleet flows" || return 0
+  sum+=(--xml "$results/fleet.xml")
+  deploy_operator || return 0
+  bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{deploy_hub,undeploy_hub} \
+    //fleet/standalone/deploy:{join,leave} //fleet/helm:multiarch-fleet-{hub,agent} || return 0
+  load_images "$PWD" "${FLEET_IMAGES[@]}" || return 0
+  e2e/cluster/with-cluster.sh python3 fleet/e2e/fleet_flows.py --xml "$results/fleet.xml" || true
 }
 
 # Some flows need a cluster without other configs: deletes those of an earlier run and of the demo.
@@ -42,54 +161,14 @@ remove_leftovers() {
     "${kubectl[@]}" delete namespace demo --ignore-not-found --timeout=120s
 }
 
-# Every way to install the operator. The last one removes it.
-install_flows() {
-  if [[ -n ${KUBECONFIG:-} ]]; then
-    say "SKIPPED: install flows (they would remove the operator of the cluster of KUBECONFIG)"
-    return
-  fi
-  say "install flows"
-  sum+=(--xml "$results/install.xml")
-  build_images || return 0
-  bazel build //operator/helm:chart //operator/olm:bundle || return 0
-  load_images "$PWD" "${IMAGES[@]}" || return 0
-  e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$results/install.xml" ||
-    true
-}
-
-# Hub and agent of a fleet on the cluster, which is a member of itself. The operator is deployed.
-fleet_flows() {
-  if [[ -n ${KUBECONFIG:-} ]]; then
-    say "SKIPPED: fleet flows (they would remove the fleet of the cluster of KUBECONFIG)"
-    return
-  fi
-  say "fleet flows"
-  sum+=(--xml "$results/fleet.xml")
-  bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{deploy_hub,undeploy_hub} \
-    //fleet/standalone/deploy:{join,leave} //fleet/helm:multiarch-fleet-{hub,agent} || return 0
-  load_images "$PWD" "${FLEET_IMAGES[@]}" || return 0
-  e2e/cluster/with-cluster.sh python3 fleet/e2e/fleet_flows.py --xml "$results/fleet.xml" || true
-}
-
+# kind_tier TARGET - the flows linked into a target of //e2e.
 kind_tier() {
-  if [[ ${SKIP_KIND:-} == 1 ]]; then
-    say "SKIPPED: kind tier (SKIP_KIND=1)"
-    return
-  fi
-  say "kind tier"
-  if ! cluster_is_up; then
-    say "SKIPPED: kind tier (no kind cluster on this machine, see above)"
-    return
-  fi
-  sum+=(--xml "$results/kind.xml")
-  # shellcheck source=e2e/deploy.sh
-  . e2e/deploy.sh
-  install_flows
+  cluster_for "kind tier: $1" || return 0
+  local xml=$results/$1.xml filter='*'
+  sum+=(--xml "$xml")
   deploy_operator || return 0
-  fleet_flows
   remove_leftovers || return 0
-  bazel build //e2e:kind_test || return 0
-  local filter='*'
+  bazel build "//e2e:$1" || return 0
   if [[ -n ${KUBECONFIG:-}${KIND_NODE_IMAGE:-} ]]; then
     say "SKIPPED: flow of alerts (Prometheus runs on this machine, without a route to the pods)"
     filter=-AlertsFlow.*
@@ -97,20 +176,73 @@ kind_tier() {
   # The test needs its runfiles as the working directory.
   local here=$PWD
   (
-    cd bazel-bin/e2e/kind_test.runfiles/pod_placement
-    GTEST_OUTPUT=xml:$results/kind.xml GTEST_FILTER=$filter \
-      "$here/e2e/cluster/with-cluster.sh" ./e2e/kind_test
+    cd "bazel-bin/e2e/$1.runfiles/pod_placement"
+    GTEST_OUTPUT=xml:$xml GTEST_FILTER=$filter "$here/e2e/cluster/with-cluster.sh" "./e2e/$1"
   ) || true
 }
 
-fuzzing() {
-  say "fuzzing, ${FUZZ_SECONDS:-10} s for each target"
-  fuzz/fuzz.sh "${FUZZ_SECONDS:-10}" --build_event_json_file="$results/fuzz.json" || true
+# --- Parts
+
+run_basic() {
+  use_control_plane
+  unit_tests
+  integration_tier
+  # What another part of this run repeats is left to that part.
+  wants install || install_flows kustomize
+  if ! wants install && fleet_changed; then
+    fleet_integration
+    fleet_flows
+  fi
+  wants kind || kind_tier kind_test
+}
+
+run_install() {
+  use_control_plane
+  fleet_integration
+  install_flows
+  fleet_flows
+}
+
+run_fuzz() {
+  say "fuzzing, ${FUZZ_SECONDS:-30} s for each target"
+  fuzz/fuzz.sh "${FUZZ_SECONDS:-30}" --build_event_json_file="$results/fuzz.json" || true
   sum+=(--bep "$results/fuzz.json")
 }
 
-units_and_integration
-kind_tier
-fuzzing
-say "total"
-"${sum[@]}"
+run_asan() {
+  use_control_plane
+  sanitized asan "${asan[@]}"
+}
+
+run_tsan() {
+  use_control_plane
+  sanitized tsan "${tsan[@]}"
+}
+
+run_kind() { kind_tier all_kind_test; }
+
+run_rotation() {
+  local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
+  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:1:3}")
+  mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
+    --state="${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts" "${minutes[@]}")
+  say "rotation: ${choice[0]}"
+  [[ ${#choice[@]} -lt 2 ]] || "run_${choice[1]}"
+}
+
+main() {
+  wanted=("${@:-basic}")
+  [[ ${wanted[*]} != all ]] || wanted=(basic "${parts[@]}")
+  local part
+  for part in "${wanted[@]}"; do
+    [[ " basic rotation ${parts[*]} " == *" $part "* ]] || {
+      echo "test.sh: no part $part; parts: basic ${parts[*]} all rotation" >&2
+      exit 2
+    }
+  done
+  for part in "${wanted[@]}"; do "run_$part"; done
+  say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
+  "${sum[@]}"
+}
+
+main "$@"

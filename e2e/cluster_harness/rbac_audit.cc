@@ -103,6 +103,42 @@ void RbacAudit::AddRequest(const Json& event) {
   ++requests_[std::move(request)];
 }
 
+Json RbacAudit::ToJson() const {
+  Json roles = Json::array();
+  for (const auto& [key, rights] : roles_) {
+    const auto& [kind, ns, name] = key;
+    for (const Right& right : rights)
+      roles.push_back({kind, ns, name, right.group, right.resource, right.verb, right.name});
+  }
+  Json bindings = Json::array();
+  for (const auto& [user, scope, role] : bindings_) {
+    const auto& [kind, ns, name] = role;
+    bindings.push_back({user, scope, kind, ns, name});
+  }
+  Json requests = Json::array();
+  for (const auto& [request, count] : requests_) {
+    const Right& right = request.right;
+    requests.push_back(
+        {request.user, request.scope, right.group, right.resource, right.verb, right.name, count});
+  }
+  return {{"roles", std::move(roles)},
+          {"bindings", std::move(bindings)},
+          {"requests", std::move(requests)},
+          {"count", count_}};
+}
+
+void RbacAudit::Merge(const Json& audit) {
+  for (const Json& role : audit.at("roles"))
+    roles_[{role[0], role[1], role[2]}].insert({role[3], role[4], role[5], role[6]});
+  for (const Json& binding : audit.at("bindings"))
+    bindings_.insert({binding[0], binding[1], {binding[2], binding[3], binding[4]}});
+  for (const Json& request : audit.at("requests")) {
+    Right right{request[2], request[3], request[4], request[5]};
+    requests_[{request[0], request[1], std::move(right)}] += request[6].get<int>();
+  }
+  count_ += audit.at("count").get<size_t>();
+}
+
 std::set<RbacAudit::Grant> RbacAudit::Grants() const {
   std::set<Grant> grants;
   for (const auto& [user, scope, key] : bindings_) {

@@ -44,6 +44,11 @@ class RbacAudit {
   // An Event of audit.k8s.io/v1. Ignored unless its user is one of the ServiceAccounts above.
   void AddRequest(const Json& event);
 
+  // Everything that was added. Merge() adds it to an audit of the same operator's namespace, such
+  // as one of another API server.
+  Json ToJson() const;
+  void Merge(const Json& audit);
+
   // Requests that no role allows. A refused request that a role allows is ignored: it was sent
   // before the role was created or after it was deleted.
   std::vector<std::string> Missing() const;

@@ -129,5 +129,40 @@ TEST_F(RbacAuditTest, TheOperatorUsesTheRightsThatItGrants) {
           "multiarch-tuning-operator: patch events, by ClusterRole multiarch-tuning-operator"));
 }
 
+TEST_F(RbacAuditTest, MergedAuditsCountAsOne) {
+  Give("ops", kController, "", Json::array({Rule("secrets", {"get", "list", "watch"})}));
+  audit_.AddRequest(Event("ops:pod-placement-controller", "get", "secrets", "shop", "pull"));
+  audit_.AddRequest(Event("ops:pod-placement-controller", "patch", "events", "shop", "e"));
+  Json first = audit_.ToJson();
+
+  audit_ = RbacAudit("ops");
+  Give("ops", kController, "", Json::array({Rule("secrets", {"get", "list", "watch"})}));
+  audit_.AddRequest(Event("ops:pod-placement-controller", "list", "secrets", "shop"));
+  audit_.AddRequest(Event("ops:pod-placement-controller", "patch", "events", "shop", "e"));
+  audit_.Merge(first);
+
+  EXPECT_EQ(audit_.requests(), 4u);
+  EXPECT_THAT(audit_.users(), ElementsAre("pod-placement-controller"));
+  EXPECT_THAT(audit_.Missing(), ElementsAre("pod-placement-controller: patch events in namespace "
+                                            "(another), 2 times, such as shop/e"));
+  EXPECT_THAT(
+      audit_.Unused({}),
+      ElementsAre(
+          "pod-placement-controller: watch secrets, by ClusterRole pod-placement-controller"));
+}
+
+TEST_F(RbacAuditTest, AMergedAuditHasTheRolesOfBoth) {
+  Give("shop", kShard, "shop", Json::array({Rule("pods", {"get"})}));
+  Json shop = audit_.ToJson();
+  audit_ = RbacAudit("ops");
+  Give("ops", kOperator, "", Json::array({Rule("leases", {"get"}, {"own"})}));
+  audit_.Merge(shop);
+  EXPECT_THAT(audit_.Unused({}),
+              ElementsAre("multiarch-tuning-operator: get leases own, by ClusterRole "
+                          "multiarch-tuning-operator",
+                          "pod-placement-shard-controller: get pods, by Role "
+                          "pod-placement-shard-controller"));
+}
+
 }  // namespace
 }  // namespace e2e

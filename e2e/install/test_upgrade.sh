@@ -36,9 +36,7 @@ main() {
   build_images
   bazel build "${optional[@]}"
 
-  "$CLUSTER_DIR/kind-up.sh"
-  "$CLUSTER_DIR/registry-up.sh"
-  "$CLUSTER_DIR/push-images.sh"
+  "$CLUSTER_DIR/up.sh"
   load_images "$PWD" "${IMAGES[@]}"
   load_images "$older/tree" "${IMAGES[@]}"
   "$CLUSTER_DIR/with-cluster.sh" python3 e2e/install/install_flows.py --older "$older/tree"

@@ -17,7 +17,7 @@ CLUSTER := e2e/cluster
 FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
-.PHONY: help setup setup-cross cluster demo images test-arch reproduce unit fuzz down
+.PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
 .PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
@@ -25,19 +25,22 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 help: ## List the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' $(MAKEFILE_LIST) | column -t -s '|'
 
-setup: ## Install packages and build the tools (once, about 10 minutes)
+setup-packages:
 	@third_party/install.sh --go third_party/packages.txt $(CLUSTER)/packages.txt
+
+setup: setup-packages ## Install packages and build the tools (once, about 15 minutes)
+	@third_party/install.sh e2e/monitoring/packages.txt
 	@third_party/go/vendor.sh fleet/cel/evaluator >/dev/null
 	@$(CLUSTER)/build-tools.sh
 
-cluster: setup ## Start a kind cluster and a registry with the demo images
+cluster: setup-packages ## Start a kind cluster and a registry with the demo images
 ifndef KUBECONFIG
 	@$(CLUSTER)/up.sh
 else
 	@echo "cluster: KUBECONFIG=$(KUBECONFIG)"
 endif
 
-demo: cluster ## Deploy the operator and show how it places pods
+demo: setup-packages ## Start a cluster, deploy the operator and show how it places pods
 	@e2e/demo.sh
 
 fleet-demo: setup ## Show a hub and two members: Placements, a rollout, lost capacity

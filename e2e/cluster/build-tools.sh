@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 #
-# Builds the tools of the clusters from Go modules: Kubernetes, kind, kwok, CoreDNS and Helm. Prints
-# the folder for KUBEBUILDER_ASSETS. Does nothing if they exist. kustomize is a part of kubectl.
+# build-tools.sh [TOOL...] - builds tools of the clusters from Go modules: kubernetes, kind, kwok,
+# coredns, helm; all by default. Prints the folder for KUBEBUILDER_ASSETS. Does nothing if they
+# exist. kustomize is a part of kubectl.
 set -euo pipefail
 # shellcheck source=env.sh
 . "$(dirname "$0")/env.sh"
@@ -16,15 +17,15 @@ readonly version_package=k8s.io/component-base/version
 readonly kubernetes_ldflags="-s -w -X $version_package.gitVersion=$KUBERNETES_VERSION \
 -X $version_package.gitMajor=1 -X $version_package.gitMinor=36"
 
-# build TOOL HASH COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND with the file to write as
-# its last argument.
+# build TOOL HASH SECONDS COMMAND... - makes $TOOLS/TOOL-HASH by running COMMAND, for about SECONDS,
+# with the file to write as its last argument.
 build() {
-  local tool=$1 file=$TOOLS/$1-$2
-  shift 2
+  local tool=$1 file=$TOOLS/$1-$2 about=$3
+  shift 3
   if [[ ! -x $file ]]; then
     command -v go >/dev/null || die "no Go found; run \`make setup\`"
     # A temporary name first: an interrupted build must not look finished.
-    step "building $tool" "$@" "$file.tmp"
+    step --about="$about" "building $tool" "$@" "$file.tmp"
     mv "$file.tmp" "$file"
   fi
   ln -sfn "../$(basename "$file")" "$BIN/$tool"
@@ -74,28 +75,44 @@ get_kind_files() {
 
 build_pause() { gcc -Os -static -s -Wall -Wextra -o "$1" "$CLUSTER_DIR/images/pause.c"; }
 
-main() {
-  mkdir -p "$BIN" "$ASSETS"
+# --- The tools
 
-  local name
-  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" \
+get_kubernetes() {
+  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 480 \
     build_kubernetes
+  local name
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
     ln -sfn ../bin/k8s "$ASSETS/$name"
     ln -sfn k8s "$BIN/$name"
   done
   ln -sfn k8s "$BIN/kubeadm"
+}
 
-  build kind "$KIND_VERSION" install_module "sigs.k8s.io/kind@$KIND_VERSION"
-  build kind-files "$KIND_VERSION" get_kind_files
-  build kwok "$KWOK_VERSION" install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
-  build kwok-stages.yaml "$KWOK_VERSION" write_kwok_stages
-  build coredns "$COREDNS_VERSION" install_module "github.com/coredns/coredns@$COREDNS_VERSION"
+# With the pause image's program, which is written in C.
+get_kind() {
+  build kind "$KIND_VERSION" 30 install_module "sigs.k8s.io/kind@$KIND_VERSION"
+  build kind-files "$KIND_VERSION" 1 get_kind_files
+  build pause "$(content_hash "$CLUSTER_DIR/images/pause.c")" 1 build_pause
+}
 
-  build helm "$HELM_VERSION" install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
+get_kwok() {
+  build kwok "$KWOK_VERSION" 75 install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
+  build kwok-stages.yaml "$KWOK_VERSION" 1 write_kwok_stages
+}
 
-  build pause "$(content_hash "$CLUSTER_DIR/images/pause.c")" build_pause
+get_coredns() {
+  build coredns "$COREDNS_VERSION" 180 install_module "github.com/coredns/coredns@$COREDNS_VERSION"
+}
 
+get_helm() {
+  build helm "$HELM_VERSION" 150 install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
+}
+
+main() {
+  mkdir -p "$BIN" "$ASSETS"
+  local tool tools=("$@")
+  [[ $# -gt 0 ]] || tools=(kubernetes kind kwok coredns helm)
+  for tool in "${tools[@]}"; do "get_$tool"; done
   say "KUBEBUILDER_ASSETS=$ASSETS"
 }
 

@@ -85,17 +85,36 @@ content_hash() {
   done | sha256sum | cut -c 1-12
 }
 
-# step TITLE COMMAND... - runs a long command. Prints a line at its start, every minute, and at its
-# end with the duration. Its output is written to a log, and the end of the log is printed on
-# failure.
+# left ABOUT ELAPSED - how much of a step remains, if it takes ABOUT seconds.
+left() {
+  local seconds=$(($1 - $2))
+  if (($1 == 0)); then
+    return
+  elif ((seconds <= 0)); then
+    printf ' (usually %d s)' "$1"
+  elif ((seconds < 90)); then
+    printf ' (about %d s left)' "$seconds"
+  else
+    printf ' (about %d min left)' $(((seconds + 30) / 60))
+  fi
+}
+
+# step [--about=SECONDS] TITLE COMMAND... - runs a long command. Prints a line at its start, every
+# minute, and at its end with the duration. Its output is written to a log, and the end of the log
+# is printed on failure. SECONDS: how long it takes on a machine with two processors.
 step() {
+  local about=0
+  if [[ $1 == --about=* ]]; then
+    about=${1#--about=}
+    shift
+  fi
   local title=$1 start=$SECONDS status=0 log ticker
   shift
   mkdir -p "$LOGS"
   log=$LOGS/$(tr -cs '[:alnum:].\n' - <<<"$title").log
-  printf '  ..     %s\n' "$title"
+  printf '  ..      %s%s\n' "$title" "$(left "$about" 0)"
   while sleep 60 && kill -0 $$ 2>/dev/null; do
-    printf '  .. %3ds %s\n' $((SECONDS - start)) "$title"
+    printf '  .. %4ds %s%s\n' $((SECONDS - start)) "$title" "$(left "$about" $((SECONDS - start)))"
   done &
   ticker=$!
   # In a subshell that is not a condition: `set -e` is in effect in functions passed as COMMAND.
@@ -110,7 +129,7 @@ step() {
     tail -n 40 "$log" >&2
     return "$status"
   fi
-  printf '  ok %3ds %s\n' $((SECONDS - start)) "$title"
+  printf '  ok %4ds %s\n' $((SECONDS - start)) "$title"
 }
 
 # own_node_image - the name of the node image built here, with a hash of its sources.

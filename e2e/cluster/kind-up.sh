@@ -197,7 +197,7 @@ create_real_node() {
     make_netns
   fi
   save_sysctls
-  step "creating the cluster $CLUSTER" create_cluster
+  step --about=60 "creating the cluster $CLUSTER" create_cluster
   if uses_own_node_image; then
     route_to_pods
     keep_dns_inside >/dev/null

@@ -46,7 +46,7 @@ main() {
   local name
   name=$(own_node_image)
   if ! podman image exists "$name"; then
-    step "building the node image" make_image "$name"
+    step --about=75 "building the node image" make_image "$name"
     remove_other_images "$name"
   fi
   say "$name"

@@ -202,7 +202,7 @@ std::string WithoutSuffix(std::string name) {
 
 TEST_F(AlertsFlow, PrometheusScrapesAllProgramsAndAnAlertFires) {
   if (!Prometheus::Installed())
-    GTEST_SKIP() << "prometheus is not installed (e2e/cluster/packages.txt)";
+    GTEST_SKIP() << "prometheus is not installed (e2e/monitoring/packages.txt)";
   // Makes the policy webhook run and have metrics.
   Result<> used = UseClusterConfig(
       DefaultClusterConfig().Set("/spec/plugins/schedulingPolicies/enabled", true));

@@ -9,7 +9,7 @@ set -euo pipefail
 rule=$1 tests=$2
 shift 2
 if ! command -v promtool >/dev/null; then
-  echo "SKIPPED: promtool is not installed (e2e/cluster/packages.txt)"
+  echo "SKIPPED: promtool is not installed (e2e/monitoring/packages.txt)"
   exit 0
 fi
 

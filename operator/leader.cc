@@ -8,9 +8,7 @@
 #include "api/label_selector.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
-#include "operator/objects/gating_policies.h"
 #include "operator/objects/metadata.h"
-#include "operator/objects/webhook_configurations.h"
 
 namespace operator_ {
 namespace {
@@ -26,6 +24,9 @@ constexpr auto kRetryEvery = 2s;
 constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
+
+// Of the pacer; no namespace has this name.
+const std::string kClusterPace;
 
 const ObjectKey kGatingKey{"", "gating"};
 
@@ -82,45 +83,26 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
                      announcement_cleaner_, clock) {
   configs_.OnNamespace([this](const std::string& ns) {
-    shards_.Enqueue(ShardKey(ns));
-    // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
-    if (configs_.empty()) cluster_.Enqueue(kClusterKey);
+    On(Event::kConfig, ns);
+    if (configs_.empty()) On(Event::kLastConfigDeleted);
   });
-  configs_.OnPreferringNamespaces([this] { cluster_.Enqueue(kClusterKey); });
+  configs_.OnPreferringNamespaces([this] { On(Event::kPreferringNamespaces); });
   configs_.OnDeleted([this](const std::string& ns, const std::string& uid) {
-    announcements_.Enqueue({ns, uid});
+    On(Event::kConfigDeleted, ns, uid);
   });
   configs_.OnCluster([this] { OnCluster(); });
   namespaces_.OnNamespace([this](const std::string& ns) {
-    if (configs_.Has(ns)) shards_.EnqueueAfter(ShardKey(ns), pacer_.Delay(ns));
+    if (configs_.Has(ns)) On(Event::kNamespace, ns);
   });
-  upgrades_.OnTurn([this](const std::string& ns) { shards_.Enqueue(ShardKey(ns)); });
+  upgrades_.OnTurn([this](const std::string& ns) { On(Event::kUpgradeTurn, ns); });
   upgrades_.OnProgress([this] { OnUpgrade(); });
-  gating_reconciler_.OnAsked([this] { gating_.Enqueue(kGatingKey); });
-  gating_reconciler_.OnChange([this] { OnGating(); });
+  gating_reconciler_.OnAsked([this] { On(Event::kGatingProofAsked); });
+  gating_reconciler_.OnChange([this] { On(Event::kGatingSupport); });
   gating_reconciler_.OnProven([this](const std::string& scope) {
-    scope.empty() ? cluster_.Enqueue(kClusterKey) : shards_.Enqueue(ShardKey(scope));
+    On(scope.empty() ? Event::kClusterProven : Event::kShardProven, scope);
   });
-  own_webhooks_reconciler_.OnChange([this] { own_webhooks_.Enqueue(kOwnWebhooksKey); });
-  store_.OnChange([this](const kube::Unstructured& object) {
-    if (object.metadata().name() == kValidatingWebhookConfigurationName) {
-      own_webhooks_.Enqueue(kOwnWebhooksKey);
-      return;
-    }
-    if (object.metadata().name() == kGatingProbeName) {
-      gating_.Enqueue(kGatingKey);
-      return;
-    }
-    for (FeatureRun& run : features_) {
-      if (!run.term->Owns(object)) continue;
-      run.controller->EnqueueAfter(run.key, pacer_.Delay(run.pace));
-      return;
-    }
-    std::string ns = ShardNamespaceOf(object);
-    kube::Duration delay = pacer_.Delay(ns);
-    ns.empty() ? cluster_.EnqueueAfter(kClusterKey, delay)
-               : shards_.EnqueueAfter(ShardKey(std::move(ns)), delay);
-  });
+  own_webhooks_reconciler_.OnChange([this] { On(Event::kOwnWebhooks); });
+  store_.OnChange([this](const kube::Unstructured& object) { OnObject(object); });
   for (const std::unique_ptr<Feature>& feature : features) AddFeature(*feature);
 }
 
@@ -128,15 +110,13 @@ void Leader::AddFeature(Feature& feature) {
   std::string name(feature.name());
   FeatureRun& run = features_.emplace_back();
   run.key = {"", name};
-  run.pace = "/" + name;  // no namespace has this name
-  FeatureContext context{
-      .client = client_,
-      .clock = clock_,
-      .options = options_.operands,
-      .configs = configs_,
-      .store = store_,
-      .changed = [this, &run] { run.controller->EnqueueAfter(run.key, pacer_.Delay(run.pace)); },
-      .removed = [this] { cluster_.Enqueue(kClusterKey); }};
+  FeatureContext context{.client = client_,
+                         .clock = clock_,
+                         .options = options_.operands,
+                         .configs = configs_,
+                         .store = store_,
+                         .changed = [this, &run] { Enqueue(run, Pace::kPaced); },
+                         .removed = [this] { On(Event::kFeatureRemoved); }};
   run.term = feature.NewTerm(std::move(context));
   kube::ControllerOptions controller{.name = std::move(name), .workers = 1, .queue = kRetries};
   run.controller = std::make_unique<kube::Controller>(std::move(controller), *run.term, clock_);
@@ -182,14 +162,9 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   std::function<Async<>()> read = [this] { return ReadAuthorities(); };
   Result<> known = co_await Retry(std::move(read));
   if (!known) co_return;
-  EnqueueAllShards();
+  On(Event::kStart);
   upgrades_.Expect(store_.ShardNamespaces());
   for (std::string& ns : store_.ShardNamespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
-  cluster_.Enqueue(kClusterKey);
-  gating_.Enqueue(kGatingKey);
-  for (FeatureRun& run : features_) run.controller->Enqueue(run.key);
-  own_webhooks_.Enqueue(kOwnWebhooksKey);
-  announcements_.Enqueue({"", ""});
 
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
@@ -199,12 +174,67 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
 }
 
+void Leader::On(Event event, const std::string& ns, const std::string& uid) {
+  for (const Route& route : kRoutes) {
+    if (route.event == event) Enqueue(route, ns, uid);
+  }
+}
+
+void Leader::Enqueue(const Route& route, const std::string& ns, const std::string& uid) {
+  switch (route.target) {
+    case Target::kShard:
+      return Enqueue(shards_, ShardKey(ns), route.pace, ns);
+    case Target::kAllShards:
+      for (const std::string& each : configs_.Namespaces())
+        Enqueue(shards_, ShardKey(each), route.pace, each);
+      return;
+    case Target::kCluster:
+      return Enqueue(cluster_, kClusterKey, route.pace, kClusterPace);
+    case Target::kGating:
+      return Enqueue(gating_, kGatingKey, route.pace, kClusterPace);
+    case Target::kFeatures:
+      for (FeatureRun& run : features_) Enqueue(run, route.pace);
+      return;
+    case Target::kOwnWebhooks:
+      return Enqueue(own_webhooks_, kOwnWebhooksKey, route.pace, kClusterPace);
+    case Target::kAnnouncements:
+      return Enqueue(announcements_, {ns, uid}, route.pace, ns);
+  }
+}
+
+void Leader::Enqueue(FeatureRun& run, Pace pace) {
+  // No namespace has this name.
+  Enqueue(*run.controller, run.key, pace, "/" + run.key.name);
+}
+
+void Leader::Enqueue(kube::Controller& controller, const ObjectKey& key, Pace pace,
+                     const std::string& paced_as) {
+  switch (pace) {
+    case Pace::kAtOnce:
+      return controller.Enqueue(key);
+    case Pace::kPaced:
+      return controller.EnqueueAfter(key, pacer_.Delay(paced_as));
+    case Pace::kReport:
+      return controller.EnqueueAfter(key, options_.upgrade_report);
+  }
+}
+
+void Leader::OnObject(const kube::Unstructured& object) {
+  for (const NamedObject& named : kNamedObjects) {
+    if (object.metadata().name() == named.name) return On(named.event);
+  }
+  for (FeatureRun& run : features_) {
+    if (run.term->Owns(object)) return Enqueue(run, Pace::kPaced);
+  }
+  std::string ns = ShardNamespaceOf(object);
+  On(ns.empty() ? Event::kClusterObject : Event::kShardObject, ns);
+}
+
 void Leader::OnCluster() {
-  cluster_.Enqueue(kClusterKey);
-  for (FeatureRun& run : features_) run.controller->Enqueue(run.key);
+  On(Event::kClusterConfig);
   // A write of the status alone does not enqueue it, because its reconcile asks the API server.
   bool by_policy = WantsGatingByPolicy(configs_);
-  if (std::exchange(gating_by_policy_, by_policy) != by_policy) gating_.Enqueue(kGatingKey);
+  if (std::exchange(gating_by_policy_, by_policy) != by_policy) On(Event::kGatingSpec);
   std::optional<api::ClusterPodPlacementConfig> config = configs_.Cluster();
   std::string settings = config ? config->spec.log_verbosity + " " + config->spec.gating : "";
   if (config && config->spec.namespace_selector) {
@@ -213,12 +243,7 @@ void Leader::OnCluster() {
   }
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);
-  EnqueueAllShards();
-}
-
-void Leader::OnGating() {
-  cluster_.Enqueue(kClusterKey);
-  EnqueueAllShards();
+  On(Event::kShardSpec);
 }
 
 void Leader::OnUpgrade() {
@@ -227,11 +252,7 @@ void Leader::OnUpgrade() {
   progress.shards = 0;
   if (progress == reported_) return;
   reported_ = std::move(progress);
-  cluster_.EnqueueAfter(kClusterKey, options_.upgrade_report);
-}
-
-void Leader::EnqueueAllShards() {
-  for (std::string& ns : configs_.Namespaces()) shards_.Enqueue(ShardKey(std::move(ns)));
+  On(Event::kUpgradeProgress);
 }
 
 Async<> Leader::Retry(std::function<Async<>()> step) {

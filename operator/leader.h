@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Leader: the work of the operator that holds the Lease: watches, reconcilers, and which event
-// enqueues which request.
+// Leader: the work of the operator that holds the Lease: watches, reconcilers, and the events that
+// enqueue their requests (routes.h).
 //
 // An event in a namespace enqueues that namespace alone. All namespaces are enqueued at the start,
 // and when a change of the ClusterPodPlacementConfig concerns the shards (created, deleted, its log
@@ -29,6 +29,7 @@
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/pacer.h"
+#include "operator/routes.h"
 #include "operator/shard_reconciler.h"
 #include "operator/status/operand_metrics.h"
 #include "operator/upgrade_queue.h"
@@ -69,7 +70,6 @@ class Leader final : public kube::Term {
   // A feature in this term of leadership.
   struct FeatureRun {
     kube::ObjectKey key;
-    std::string pace;  // of the pacer
     std::unique_ptr<FeatureTerm> term;
     std::unique_ptr<kube::Controller> controller;
   };
@@ -77,10 +77,17 @@ class Leader final : public kube::Term {
   void AddFeature(Feature& feature);
   // What the deletion of the ClusterPodPlacementConfig waits for; "" if nothing.
   std::string RemainsOfFeatures() const;
+  // Enqueues what routes.h says. `ns`, `uid`: of what the event is about.
+  void On(Event event, const std::string& ns = "", const std::string& uid = "");
+  void Enqueue(const Route& route, const std::string& ns, const std::string& uid);
+  void Enqueue(FeatureRun& run, Pace pace);
+  // `paced_as`: the pacer's key.
+  void Enqueue(kube::Controller& controller, const kube::ObjectKey& key, Pace pace,
+               const std::string& paced_as);
+  // Detect which events have happened.
+  void OnObject(const kube::Unstructured& object);
   void OnCluster();
-  void OnGating();
   void OnUpgrade();
-  void EnqueueAllShards();
   // Repeats `step` until it succeeds. Errors: kCancelled.
   kube::Async<> Retry(std::function<kube::Async<>()> step);
   // Enqueues the namespaces with an authority: a teardown continues, whatever operator began it.

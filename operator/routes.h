@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0
+// Routes: which event enqueues which requests of the leader's controllers. leader.cc detects the
+// events; this table is all that is done about them.
+#pragma once
+
+#include <string_view>
+
+#include "operator/objects/gating_policies.h"
+#include "operator/objects/webhook_configurations.h"
+
+namespace operator_ {
+
+enum class Event {
+  kStart,  // everything is known, and the controllers start
+
+  // Of a namespace.
+  kConfig,         // a PodPlacementConfig was added, changed or deleted
+  kConfigDeleted,  // also: a PodPlacementConfig was deleted
+  kNamespace,      // a namespace with a PodPlacementConfig was changed
+  kUpgradeTurn,    // its shard may be upgraded
+  kShardProven,    // the API server gates its pods by policy
+  kShardObject,    // an object of its shard was added, changed or deleted
+
+  // Of the cluster.
+  kLastConfigDeleted,     // no PodPlacementConfig is left
+  kPreferringNamespaces,  // ConfigStore::PreferringNamespaces() has changed
+  kClusterConfig,         // the ClusterPodPlacementConfig was added, changed or deleted
+  kGatingSpec,            // also: whether it asks for gating by policy
+  kShardSpec,             // also: what concerns the shards
+  kGatingSupport,         // whether the API server can gate by policy
+  kGatingProofAsked,      // a scope waits for the proof that the API server gates by policy
+  kClusterProven,         // the API server gates the cluster's pods by policy
+  kUpgradeProgress,       // of the shards
+  kFeatureRemoved,        // FeatureTerm::Remains() is empty
+  kOwnWebhooks,           // the converted CRD, or the CA bundle of the operator's own webhooks
+  kValidation,            // the validating webhook configuration
+  kGatingProbe,           // the policy or the binding of the probe
+  kClusterObject,         // another object of the cluster's operands
+};
+
+// Requests of one controller.
+enum class Target {
+  kShard,
+  kAllShards,
+  kCluster,
+  kGating,
+  kFeatures,
+  kOwnWebhooks,
+  kAnnouncements
+};
+
+enum class Pace {
+  kAtOnce,
+  kPaced,   // by pacer.h
+  kReport,  // after LeaderOptions::upgrade_report
+};
+
+struct Route {
+  Event event;
+  Target target;
+  Pace pace = Pace::kAtOnce;
+};
+
+inline constexpr Route kRoutes[] = {
+    {Event::kStart, Target::kAllShards},
+    {Event::kStart, Target::kCluster},
+    {Event::kStart, Target::kGating},
+    {Event::kStart, Target::kFeatures},
+    {Event::kStart, Target::kOwnWebhooks},
+    {Event::kStart, Target::kAnnouncements},
+
+    {Event::kConfig, Target::kShard},
+    {Event::kConfigDeleted, Target::kAnnouncements},
+    {Event::kNamespace, Target::kShard, Pace::kPaced},
+    {Event::kUpgradeTurn, Target::kShard},
+    {Event::kShardProven, Target::kShard},
+    {Event::kShardObject, Target::kShard, Pace::kPaced},
+
+    // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
+    {Event::kLastConfigDeleted, Target::kCluster},
+    {Event::kPreferringNamespaces, Target::kCluster},
+    {Event::kClusterConfig, Target::kCluster},
+    {Event::kClusterConfig, Target::kFeatures},
+    {Event::kGatingSpec, Target::kGating},
+    {Event::kShardSpec, Target::kAllShards},
+    {Event::kGatingSupport, Target::kCluster},
+    {Event::kGatingSupport, Target::kAllShards},
+    {Event::kGatingProofAsked, Target::kGating},
+    {Event::kClusterProven, Target::kCluster},
+    {Event::kUpgradeProgress, Target::kCluster, Pace::kReport},
+    // The deletion of the ClusterPodPlacementConfig waits for that, too.
+    {Event::kFeatureRemoved, Target::kCluster},
+    {Event::kOwnWebhooks, Target::kOwnWebhooks},
+    {Event::kValidation, Target::kOwnWebhooks},
+    {Event::kGatingProbe, Target::kGating},
+    {Event::kClusterObject, Target::kCluster, Pace::kPaced},
+};
+
+// The events of the operator's objects with these names. Those that a feature owns enqueue its
+// request; the others are a shard's or the cluster's.
+struct NamedObject {
+  std::string_view name;
+  Event event;
+};
+
+inline constexpr NamedObject kNamedObjects[] = {
+    {kValidatingWebhookConfigurationName, Event::kValidation},
+    {kGatingProbeName, Event::kGatingProbe},
+};
+
+}  // namespace operator_

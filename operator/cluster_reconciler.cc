@@ -76,9 +76,8 @@ std::vector<ObjectId> PolicyIds(const OperandOptions& options) {
   return InOrderOfRemoval(ClusterGatingPolicies({}, {}, options));
 }
 
-// What adds the cluster gate.
-std::vector<ObjectId> GatingIds(const OperandOptions& options) {
-  std::vector<ObjectId> ids = PolicyIds(options);
+// What adds the cluster gate, with the policies of PolicyIds().
+std::vector<ObjectId> GatingIds(std::vector<ObjectId> ids) {
   ObjectId configuration{kube::kMutatingWebhookConfigurations,
                          {"", std::string(api::kMutatingWebhookConfigurationName)}};
   ids.insert(ids.begin(), std::move(configuration));
@@ -116,7 +115,8 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       remains_(std::move(remains)),
       timing_(timing),
       provider_(client, clock, store, options_),
-      outage_(client, clock, store, options_.ns, GatingIds(options_), timing.outage),
+      gating_policies_(PolicyIds(options_)),
+      outage_(client, clock, store, options_.ns, GatingIds(gating_policies_), timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
   timing_.resync = std::min<std::chrono::milliseconds>(
@@ -126,7 +126,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   std::optional<Config> config = configs_.Cluster();
   if (!config) {
-    TeardownScope scope = Scope(request.log);
+    TeardownScope scope = Scope(ClusterObjects("", options_), request.log);
     co_return co_await teardown_.Run(std::move(scope));
   }
   if (config->metadata().has_deletion_timestamp())
@@ -179,10 +179,11 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
   }
   // A config of another operator, deleted before this operator replaced the operands: its gated
   // pods must not wait for ever.
-  Result<bool> foreign = co_await RemoveForeignOperands(log);
+  DesiredObjects objects = ClusterObjects("", options_);
+  Result<bool> foreign = co_await RemoveForeignOperands(objects, log);
   if (!foreign) co_return foreign.error();
   if (*foreign) teardown_.Begin(kEverywhere);
-  TeardownScope scope = Scope(log);
+  TeardownScope scope = Scope(std::move(objects), log);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
   if (!outcome) co_return outcome.error();
   if (*outcome != Outcome::Done()) {
@@ -248,12 +249,13 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // This comes first, because an operand that cannot be applied must not delay it.
   Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
-  GatingObjects gating = GatingOf(config);
+  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  GatingObjects gating = GatingOf(config, objects);
   GatingPlan plan = scope_gating_.Plan(gating, store_, gating_, clock_.Now(), health);
   next_of_gating_ = plan.next;
   if (*stopped) health.webhook_configured = health.policies_configured = false;
 
-  Result<bool> foreign = co_await RemoveForeignOperands(log);
+  Result<bool> foreign = co_await RemoveForeignOperands(objects, log);
   if (!foreign) co_return foreign.error();
   bool webhook = plan.webhook == GatingAction::kWrite;
   Result<ProviderState> provider = co_await AskProvider(config, webhook, log);
@@ -261,7 +263,6 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   Result<std::string> ca_bundle =
       co_await EnsureCertificates(config, *provider, webhook, view, log);
   if (!ca_bundle) co_return ca_bundle.error();
-  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
   if (!webhook) std::erase_if(objects, IsOfWebhook);
   bool by_service_ca = config.spec.certificates && config.spec.certificates->provider == kServiceCa;
   for (DesiredObject& object : objects) {
@@ -284,22 +285,23 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
                                  log);
 }
 
-GatingObjects ClusterReconciler::GatingOf(const Config& config) const {
-  GatingObjects objects{
+GatingObjects ClusterReconciler::GatingOf(const Config& config,
+                                          const DesiredObjects& objects) const {
+  GatingObjects gating{
       .scope = "",
       .by_policy = config.spec.gating == api::kGatingByPolicy,
       .policies = {},
-      .stored_policies = PolicyIds(options_),
+      .stored_policies = gating_policies_,
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}},
       .webhook = {}};
-  std::erase_if(objects.stored_policies,
+  std::erase_if(gating.stored_policies,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
   // Most clusters have no policies and want none.
-  if (!objects.by_policy && objects.stored_policies.empty()) return objects;
-  objects.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
-  objects.webhook = OfWebhook(ClusterObjects("", options_), names_.webhook);
-  objects.webhook.insert(objects.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
-  return objects;
+  if (!gating.by_policy && gating.stored_policies.empty()) return gating;
+  gating.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
+  gating.webhook = OfWebhook(objects, names_.webhook);
+  gating.webhook.insert(gating.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
+  return gating;
 }
 
 Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
@@ -409,12 +411,13 @@ Async<> ClusterReconciler::ApplyGlobalPullSecret(std::string secret, const std::
   co_return Ok();
 }
 
-Async<bool> ClusterReconciler::RemoveForeignOperands(const std::string& log) {
+Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& operands,
+                                                     const std::string& log) {
   // The webhook configuration first: no pod may be gated for a controller that is about to be
   // deleted.
   std::vector<ObjectId> objects = {
       {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}}};
-  for (const DesiredObject& object : ClusterObjects("", options_)) {
+  for (const DesiredObject& object : operands) {
     bool merges_badly = object.resource.kind == kube::kDeployments.kind ||
                         object.resource.kind == kube::kServices.kind;
     if (merges_badly) objects.push_back(object.Id());
@@ -428,17 +431,16 @@ Async<bool> ClusterReconciler::RemoveForeignOperands(const std::string& log) {
   co_return found;
 }
 
-TeardownScope ClusterReconciler::Scope(const std::string& log) const {
-  DesiredObjects desired = ClusterObjects("", options_);
+TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::string& log) const {
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
-    desired.push_back(std::move(object));
-  std::vector<ObjectId> objects = InOrderOfRemoval(desired);
+    operands.push_back(std::move(object));
+  std::vector<ObjectId> objects = InOrderOfRemoval(operands);
   objects.push_back({kube::kSecrets, {options_.ns, names_.webhook}});
   objects.push_back({kube::kSecrets, {options_.ns, names_.controller}});
   // The probe of policies is removed by its own reconciler, which no teardown waits for.
   return {.log = log,
           .ns = kEverywhere,
-          .gating = GatingIds(options_),
+          .gating = GatingIds(gating_policies_),
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),

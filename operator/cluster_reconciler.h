@@ -14,6 +14,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -75,8 +76,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // the cluster with these templates.
   static bool MarkTemplates(DesiredObjects& objects, const OperandHealth& health);
   kube::Async<> WriteStatus(const Config& config, const ClusterView& view);
-  // What can add the cluster gate.
-  GatingObjects GatingOf(const Config& config) const;
+  // What can add the cluster gate. `objects`: ClusterObjects().
+  GatingObjects GatingOf(const Config& config, const DesiredObjects& objects) const;
   // Writes and removes what gates pods, except the webhook, whose CA bundle is `ca_bundle`.
   kube::Async<> ApplyGating(const Config& config, GatingObjects objects, GatingPlan plan,
                             std::string ca_bundle, OperandHealth& health, const std::string& log);
@@ -93,8 +94,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<> ApplyGlobalPullSecret(std::string secret, const std::string& log);
   // Deletes what another operator made under the names of the cluster's operands. Returns: whether
   // there was an object.
-  kube::Async<bool> RemoveForeignOperands(const std::string& log);
-  TeardownScope Scope(const std::string& log) const;
+  kube::Async<bool> RemoveForeignOperands(const DesiredObjects& operands, const std::string& log);
+  TeardownScope Scope(DesiredObjects operands, const std::string& log) const;
 
   kube::Client& client_;
   kube::Clock& clock_;
@@ -123,6 +124,8 @@ class ClusterReconciler final : public kube::Reconciler {
   ScopeGating scope_gating_;
   // When the next step of a switch of the gating is due.
   std::optional<kube::Duration> next_of_gating_;
+  // The policies that add the cluster gate, whatever the config is, in the order of removal.
+  std::vector<ObjectId> gating_policies_;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

@@ -8,7 +8,6 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
-#include "api/validation.h"
 #include "kube/types/kinds.h"
 #include "operator/certificates/certificates.h"
 #include "operator/objects/gating_policies.h"
@@ -205,11 +204,12 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
                                     Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
-  Result<> rules = co_await ApplyRules(ns, configs, attempt.view, log);
-  GatingObjects gating = GatingOf(ns, configs, cluster, attempt.view);
+  api::PodPlacementConfigs in_force = api::InForce(Pointers(configs));
+  Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
+  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
+  GatingObjects gating = GatingOf(ns, in_force, objects, cluster, attempt.view);
   GatingPlan plan = gating_of_[ns].Plan(gating, store_, gating_, clock_.Now(), health);
   attempt.next_of_gating = plan.next;
-  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
   if (plan.webhook != GatingAction::kWrite) std::erase_if(objects, IsOfWebhook);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
@@ -236,15 +236,17 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   attempt.upgraded = seen.outdated && !wait;
   // Gating depends on the rules.
   if (!rules) co_return rules.error();
-  co_return co_await ApplyGating(ns, configs, std::move(gating), plan, std::move(ca_bundle),
+  co_return co_await ApplyGating(ns, in_force, std::move(gating), plan, std::move(ca_bundle),
                                  attempt, log);
 }
 
-GatingObjects ShardReconciler::GatingOf(const std::string& ns, const ConfigList& configs,
+GatingObjects ShardReconciler::GatingOf(const std::string& ns,
+                                        const api::PodPlacementConfigs& in_force,
+                                        const DesiredObjects& objects,
                                         const api::ClusterPodPlacementConfigSpec& cluster,
                                         const ShardView& view) const {
   OperandNames names = NamesIn(ns);
-  GatingObjects objects{
+  GatingObjects gating{
       .scope = ns,
       .by_policy = cluster.gating == api::kGatingByPolicy,
       .policies = {},
@@ -252,16 +254,17 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns, const ConfigList&
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}},
       .webhook = {}};
   // Most clusters have no policies and want none.
-  if (!objects.by_policy && objects.stored_policies.empty()) return objects;
-  objects.policies = ShardGatingPolicies(ns, Pointers(configs), view.left_out_rules, options_);
-  objects.webhook = OfWebhook(ShardObjects(ns, "", options_), names.webhook);
+  if (!gating.by_policy && gating.stored_policies.empty()) return gating;
+  gating.policies = ShardGatingPolicies(ns, in_force, view.left_out_rules, options_);
+  gating.webhook = OfWebhook(objects, names.webhook);
   const ObjectId secrets[] = {{kube::kSecrets, {ns, names.webhook}},
                               {kube::kSecrets, {options_.ns, ShardAuthorityName(ns)}}};
-  objects.webhook.insert(objects.webhook.begin(), std::begin(secrets), std::end(secrets));
-  return objects;
+  gating.webhook.insert(gating.webhook.begin(), std::begin(secrets), std::end(secrets));
+  return gating;
 }
 
-Async<> ShardReconciler::ApplyGating(const std::string& ns, const ConfigList& configs,
+Async<> ShardReconciler::ApplyGating(const std::string& ns,
+                                     const api::PodPlacementConfigs& in_force,
                                      GatingObjects objects, GatingPlan plan, std::string ca_bundle,
                                      Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
@@ -272,17 +275,15 @@ Async<> ShardReconciler::ApplyGating(const std::string& ns, const ConfigList& co
   if (plan.configuration != GatingAction::kWrite) co_return Ok();
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
-      ShardWebhookConfiguration(ns, Pointers(configs), attempt.view.left_out_rules, ca_bundle,
-                                options_)};
+      ShardWebhookConfiguration(ns, in_force, attempt.view.left_out_rules, ca_bundle, options_)};
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
   co_return Ok();
 }
 
-Async<> ShardReconciler::ApplyRules(const std::string& ns, const ConfigList& configs,
+Async<> ShardReconciler::ApplyRules(const std::string& ns, const api::PodPlacementConfigs& in_force,
                                     ShardView& view, const std::string& log) {
-  api::PodPlacementConfigs in_force = api::InForce(Pointers(configs));
   Result<LeftOutRulesOf> left_out = co_await rule_checks_.LeftOut(ns, in_force);
   if (!left_out) co_return left_out.error();
   view.left_out_rules = std::move(*left_out);

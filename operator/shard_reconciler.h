@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/validation.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
@@ -104,17 +105,19 @@ class ShardReconciler final : public kube::Reconciler {
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
                            const api::ClusterPodPlacementConfigSpec& cluster, Attempt& attempt,
                            const std::string& log);
-  // What can gate pods of `ns`; `view` has the rules that are left out.
-  GatingObjects GatingOf(const std::string& ns, const ConfigList& configs,
+  // What can gate pods of `ns`. `in_force`, here and below: of its configs. `objects`: of its
+  // shard; `view` has the rules that are left out.
+  GatingObjects GatingOf(const std::string& ns, const api::PodPlacementConfigs& in_force,
+                         const DesiredObjects& objects,
                          const api::ClusterPodPlacementConfigSpec& cluster,
                          const ShardView& view) const;
   // Writes and removes what gates pods, except the webhook.
-  kube::Async<> ApplyGating(const std::string& ns, const ConfigList& configs, GatingObjects objects,
-                            GatingPlan plan, std::string ca_bundle, Attempt& attempt,
-                            const std::string& log);
+  kube::Async<> ApplyGating(const std::string& ns, const api::PodPlacementConfigs& in_force,
+                            GatingObjects objects, GatingPlan plan, std::string ca_bundle,
+                            Attempt& attempt, const std::string& log);
   // Writes or removes the policy that evaluates rules. Sets ShardView::left_out_rules.
-  kube::Async<> ApplyRules(const std::string& ns, const ConfigList& configs, ShardView& view,
-                           const std::string& log);
+  kube::Async<> ApplyRules(const std::string& ns, const api::PodPlacementConfigs& in_force,
+                           ShardView& view, const std::string& log);
   // Sets the template marks of the Deployments in `objects`. Returns: the shard as its Deployments
   // in the cluster show it.
   static ShardSeen MarkTemplates(DesiredObjects& objects, const OperandHealth& health);

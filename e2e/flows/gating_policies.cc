@@ -106,7 +106,7 @@ class GatingPoliciesFlow : public FlowFixture {
     std::vector<std::string> preferring;
     if (!configs.empty()) preferring.push_back(ns);
     Write(operator_::ClusterGatingPolicies(*config, preferring, Options()));
-    Write(operator_::ShardGatingPolicies(ns, all, {}, Options()));
+    Write(operator_::ShardGatingPolicies(ns, api::InForce(all), {}, Options()));
     // The API server may still apply the probe of the test before.
     std::string hash = scene().ns();
     Write(operator_::GatingProbe(hash, Options()));

@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "api/names.h"
-#include "api/validation.h"
 #include "kube/admission/json_patch.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/metadata.h"
@@ -164,8 +163,7 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   return objects;
 }
 
-DesiredObjects ShardGatingPolicies(const std::string& ns,
-                                   const std::vector<const api::PodPlacementConfig*>& configs,
+DesiredObjects ShardGatingPolicies(const std::string& ns, const api::PodPlacementConfigs& in_force,
                                    const LeftOutRulesOf& left_out, const OperandOptions& options) {
   DesiredObjects objects;
   auto add = [&](const api::PodPlacementConfig& config, const api::CelRule* rule) {
@@ -179,7 +177,7 @@ DesiredObjects ShardGatingPolicies(const std::string& ns,
               PodRule(), std::move(spec), Matching(SelectNamespace(ns), PodSelector(config)),
               options);
   };
-  for (const api::PodPlacementConfig* config : api::InForce(configs)) {
+  for (const api::PodPlacementConfig* config : in_force) {
     if (!config->Preferences().empty()) add(*config, nullptr);
     for (size_t i = 0; i < config->Rules().size(); ++i) {
       if (!IsLeftOut(left_out, config->metadata().name(), i)) add(*config, &config->Rules()[i]);

@@ -21,7 +21,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
-#include "api/pod_placement_config.h"
+#include "api/validation.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
 #include "operator/rules/left_out_rules.h"
@@ -50,8 +50,7 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
 // The local gate: policies and bindings with the label kShardNamespaceLabel, for what has an entry
 // in ShardWebhookConfiguration(), and with the entry's name. All are wanted; what is stored with
 // that label and is not among them is no longer.
-DesiredObjects ShardGatingPolicies(const std::string& ns,
-                                   const std::vector<const api::PodPlacementConfig*>& configs,
+DesiredObjects ShardGatingPolicies(const std::string& ns, const api::PodPlacementConfigs& in_force,
                                    const LeftOutRulesOf& left_out, const OperandOptions& options);
 
 // To be written after other policies and bindings: an API server that knows this one knows those,

@@ -163,7 +163,8 @@ TEST(ShardGatingPoliciesTest, HasAPolicyForEachConfigInForce) {
   api::PodPlacementConfig b = Config("b", 1);
   api::PodPlacementConfig off = Config("off", 2, nullptr, /*enabled=*/false);
   api::PodPlacementConfig broken = Config("broken", 999);
-  DesiredObjects objects = ShardGatingPolicies("shop", {&b, &off, &broken, &a}, {}, kOptions);
+  DesiredObjects objects =
+      ShardGatingPolicies("shop", api::InForce({&b, &off, &broken, &a}), {}, kOptions);
   ExpectPairs(objects);
   ASSERT_EQ(objects.size(), 4u);
   EXPECT_EQ(NameOf(objects[0]), "a.shop.multiarch.openshift.io");

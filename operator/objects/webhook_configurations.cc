@@ -2,7 +2,6 @@
 #include "operator/objects/webhook_configurations.h"
 
 #include "api/names.h"
-#include "api/validation.h"
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
@@ -117,8 +116,7 @@ std::string ShardWebhookEntryName(const std::string& ns, const std::string& name
   return shortened + "-" + HashOf(full) + suffix;
 }
 
-Json ShardWebhookConfiguration(const std::string& ns,
-                               const std::vector<const api::PodPlacementConfig*>& configs,
+Json ShardWebhookConfiguration(const std::string& ns, const api::PodPlacementConfigs& in_force,
                                const LeftOutRulesOf& left_out, const std::string& ca_bundle_pem,
                                const OperandOptions& options) {
   auto entry = [&](const api::PodPlacementConfig& config, const std::string& rule) {
@@ -132,7 +130,7 @@ Json ShardWebhookConfiguration(const std::string& ns,
     return webhook;
   };
   Json webhooks = Json::array();
-  for (const api::PodPlacementConfig* config : api::InForce(configs)) {
+  for (const api::PodPlacementConfig* config : in_force) {
     if (!config->Preferences().empty()) webhooks.push_back(entry(*config, ""));
     for (size_t i = 0; i < config->Rules().size(); ++i) {
       if (IsLeftOut(left_out, config->metadata().name(), i)) continue;

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
-#include "api/pod_placement_config.h"
+#include "api/validation.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
@@ -45,13 +45,13 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
                                        const std::string& ca_bundle_pem,
                                        const OperandOptions& options);
 
-// For each of `configs` that is in force (api::InForce), one entry if its plugin prefers an
+// For each of the configs that are `in_force` (api::InForce), one entry if its plugin prefers an
 // architecture, and one for each rule that is not in `left_out`, for the pods that the rule
 // matches; the API server calls them in that order. A config whose plugin is disabled, or whose
 // spec is invalid, has no entry: its pods would wait without need. A config with only other plugins
 // has no entry either: the cluster controller applies them.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
-                                     const std::vector<const api::PodPlacementConfig*>& configs,
+                                     const api::PodPlacementConfigs& in_force,
                                      const LeftOutRulesOf& left_out,
                                      const std::string& ca_bundle_pem,
                                      const OperandOptions& options);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the CRD files and the tables of README.md with the field lists of the code, in both
-// directions. The integration tier tests what the API server makes of the files.
+// Compares the CRD files and the tables of docs/reference.md with the field lists of the code, in
+// both directions. The integration tier tests what the API server makes of the files.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -254,10 +254,10 @@ void AddFields(const Json& schema, const std::string& path, std::map<std::string
   }
 }
 
-// The same of README.md's table under `heading`: "| `spec.priority` | type | default | meaning |",
-// where the default of a required field is "required".
-std::map<std::string, bool> FieldsInReadme(const std::string& heading) {
-  std::ifstream file("README.md");
+// The same from the table of docs/reference.md under `heading`, whose rows are "| `spec.priority` |
+// type | default | meaning |". The default of a required field is "required".
+std::map<std::string, bool> FieldsInReference(const std::string& heading) {
+  std::ifstream file("docs/reference.md");
   EXPECT_TRUE(file);
   std::map<std::string, bool> fields;
   std::string line;
@@ -270,13 +270,13 @@ std::map<std::string, bool> FieldsInReadme(const std::string& heading) {
   return fields;
 }
 
-TEST(CrdsTest, TheReadmeHasTheFieldsOfTheCode) {
+TEST(CrdsTest, TheReferenceHasTheFieldsOfTheCode) {
   std::map<std::string, bool> fields;
   AddFields(FieldSchema::Of<PodPlacementConfigSpec>(), "spec", fields);
-  EXPECT_EQ(FieldsInReadme("PodPlacementConfig fields"), fields);
+  EXPECT_EQ(FieldsInReference("PodPlacementConfig fields"), fields);
   fields.clear();
   AddFields(FieldSchema::Of<ClusterPodPlacementConfigSpec>(), "spec", fields);
-  EXPECT_EQ(FieldsInReadme("ClusterPodPlacementConfig fields"), fields);
+  EXPECT_EQ(FieldsInReference("ClusterPodPlacementConfig fields"), fields);
 }
 
 // The paths of the fields below `schema` without a description. Items of a list are described by

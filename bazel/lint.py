@@ -17,6 +17,8 @@ it, and so does CI; bazel/lint_test.py tests the checks.
   take up to a second of each compilation, and throw.
 - Format: C++ is as clang-format 14 writes it. Lines have at most 100 columns, in Markdown too
   (except tables, fenced code and URLs).
+- Links: a relative link of a Markdown file leads to a file or folder of the tree, and its fragment
+  to a heading of a Markdown file.
 - Files: each names its licence and has at most 800 lines.
 - Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
@@ -232,15 +234,52 @@ def check_columns(root, findings):
 
 def check_markdown(root, findings):
     for path in walk(root, (".md",)):
-        fenced = False
-        for number, line in enumerate(read_lines(root, path), 1):
-            if re.match(r"\s*(```|~~~)", line):
-                fenced = not fenced
-            elif not fenced and not line.lstrip().startswith("|"):
+        for number, line in prose_of(root, path):
+            if not line.lstrip().startswith("|"):
                 columns = len(re.sub(r"https?://\S+", "", line))
                 if columns > MAX_COLUMNS:
                     findings.append(
                         f"{path}:{number}: {columns} columns, more than {MAX_COLUMNS}")
+
+
+def prose_of(root, path):
+    """The numbers and lines of a Markdown file outside of fenced code."""
+    fenced = False
+    for number, line in enumerate(read_lines(root, path), 1):
+        if re.match(r"\s*(```|~~~)", line):
+            fenced = not fenced
+        elif not fenced:
+            yield number, line
+
+
+def anchors_of(root, path):
+    """The fragments of the headings of a Markdown file, as GitHub makes them."""
+    anchors = set()
+    for _, line in prose_of(root, path):
+        heading = re.match(r"#+ (.*)", line)
+        if heading:
+            words = re.sub(r"\]\([^)]*\)", "", heading[1]).strip().lower()
+            anchor = re.sub(r"[^\w\- ]", "", words).replace(" ", "-")
+            copies = sum(1 for a in anchors if re.fullmatch(re.escape(anchor) + r"(-\d+)?", a))
+            anchors.add(f"{anchor}-{copies}" if anchor in anchors else anchor)
+    return anchors
+
+
+def check_links(root, findings):
+    for path in walk(root, (".md",)):
+        for number, line in prose_of(root, path):
+            for link in re.findall(r"\]\(([^()\s]+)\)", re.sub(r"`[^`]*`", "", line)):
+                if re.match(r"[a-z]+:", link):
+                    continue
+                file, _, fragment = link.partition("#")
+                target = os.path.normpath(os.path.join(os.path.dirname(path), file))
+                if not file:
+                    target = path
+                if not os.path.exists(os.path.join(root, target)):
+                    findings.append(f"{path}:{number}: {link} does not exist")
+                elif fragment and (not target.endswith(".md")
+                                   or fragment not in anchors_of(root, target)):
+                    findings.append(f"{path}:{number}: {link} leads to no heading")
 
 
 def raw_string_lines(lines):
@@ -374,6 +413,7 @@ CHECKS = (
     check_files,
     check_columns,
     check_markdown,
+    check_links,
     check_format,
     check_coroutines,
     check_dropped_results,

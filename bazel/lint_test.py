@@ -137,6 +137,21 @@ class LintTest(unittest.TestCase):
             "a.md:7: 103 columns, more than 100",
         ])
 
+    def test_finds_links_that_lead_nowhere(self):
+        self.add("docs/b.md", "# One & `two`: three\n```\n# code\n```\n## Again\n## Again\n")
+        self.add("a.md", "[b](docs/b.md) [b](docs/b.md#one--two-three) [b](docs/b.md#again-1)\n"
+                 "[self](#here) [web](https://x.y/z#w) `[code](no.md)` [folder](docs)\n# Here\n"
+                 "| [c](c.md) |\n[b](docs/b.md#code)\n```\n[d](d.md)\n```\n[text\nmore](#there)\n")
+        self.add("docs/c.md", "[a](../a.md) [b](docs/b.md) ![image](a.svg#here)\n")
+        self.add("docs/a.svg", "")
+        self.assertEqual(self.findings(lint.check_links), [
+            "a.md:4: c.md does not exist",
+            "a.md:5: docs/b.md#code leads to no heading",
+            "a.md:10: #there leads to no heading",
+            "docs/c.md:1: docs/b.md does not exist",
+            "docs/c.md:1: a.svg#here leads to no heading",
+        ])
+
     def test_finds_code_that_is_not_formatted(self):
         self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
         found = self.findings(lint.check_format)

@@ -2,7 +2,7 @@
 // preferences: the effect of a preference's weight in the real kube-scheduler, against the
 // spreading of a Deployment's pods and against the utilization of nodes. The operator is not
 // deployed: the pods are created with the preferences that a PodPlacementConfig would set. Prints
-// the two tables of the README.
+// two tables, which docs/preferences.md joins.
 #include <gflags/gflags.h>
 #include <glog/logging.h>
 

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 
-#include "fleet/api/names.h"
 #include "fleet/api/properties.h"
 
 namespace fleet {
@@ -36,13 +35,15 @@ PlacementReads::PlacementReads(const PlacementSpec& spec) {
   for (const NamedGroup& group : spec.groups) Read(group.selector);
   for (const SpreadConstraint& constraint : spec.spread)
     (constraint.claim ? claims_ : labels_).insert(constraint.key);
-  for (const PrioritizerConfig& prioritizer : spec.prioritizers) {
-    if (prioritizer.weight == 0) continue;
-    cpu_ |= prioritizer.built_in == kResourceAllocatableCpu;
-    memory_ |= prioritizer.built_in == kResourceAllocatableMemory;
-    if (!prioritizer.add_on) continue;
-    scores_.emplace(prioritizer.add_on->resource, prioritizer.add_on->score);
-    score_resources_.insert(prioritizer.add_on->resource);
+  // With an unknown one the Placement is misconfigured, whatever the clusters are.
+  kube::Result<Prioritizers> prioritizers = Prioritizers::Of(spec);
+  if (!prioritizers) return;
+  for (const Prioritizers::Weighted& active : prioritizers->active) {
+    const PrioritizerReads reads = active.prioritizer->reads();
+    if (reads.resource != nullptr) resources_.push_back(reads.resource);
+    if (!reads.score) continue;
+    scores_.emplace(reads.score->resource, reads.score->score);
+    score_resources_.insert(reads.score->resource);
   }
 }
 
@@ -62,9 +63,9 @@ bool PlacementReads::MayMatch(const ManagedCluster& cluster) const {
 
 bool PlacementReads::Notices(const ManagedCluster& before, const ManagedCluster& after) const {
   if (!MayMatch(before) && !MayMatch(after)) return false;
+  auto differs = [&](auto resource) { return before.*resource != after.*resource; };
   return whole_object_ || before.deleting != after.deleting || before.taints != after.taints ||
-         (cpu_ && before.allocatable_cpu != after.allocatable_cpu) ||
-         (memory_ && before.allocatable_memory != after.allocatable_memory) ||
+         std::any_of(resources_.begin(), resources_.end(), differs) ||
          !Same(labels_, before.labels, after.labels) || !Same(claims_, before.claims, after.claims);
 }
 

@@ -3,6 +3,7 @@
 // changes do not wake it. Where it is not sure, it says yes. Pure.
 #pragma once
 
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/placement.h"
+#include "fleet/scheduling/prioritizers.h"
 #include "fleet/scheduling/selector.h"
 #include "kube/base/clock.h"
 
@@ -50,8 +52,7 @@ class PlacementReads {
   // "RESOURCE/SCORE", and the RESOURCEs.
   std::set<std::pair<std::string, std::string>> scores_;
   Names score_resources_;
-  bool cpu_ = false;
-  bool memory_ = false;
+  std::vector<std::optional<double> ManagedCluster::*> resources_;
   bool whole_object_ = false;
 };
 

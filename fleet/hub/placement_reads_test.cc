@@ -59,10 +59,20 @@ TEST(PlacementReads, NoticesChangesOfClusters) {
   const std::string kCpuOff =
       R"({"prioritizerPolicy": {"configurations": [
           {"scoreCoordinate": {"builtIn": "ResourceAllocatableCPU"}, "weight": 0}]}})";
+  const std::string kCpuTwice =
+      R"({"prioritizerPolicy": {"configurations": [
+          {"scoreCoordinate": {"builtIn": "ResourceAllocatableCPU"}},
+          {"scoreCoordinate": {"builtIn": "ResourceAllocatableMemory"}},
+          {"scoreCoordinate": {"builtIn": "ResourceAllocatableCPU"}, "weight": 0}]}})";
+  const std::string kUnknown =
+      R"({"prioritizerPolicy": {"configurations": [
+          {"scoreCoordinate": {"builtIn": "ResourceAllocatableCPU"}},
+          {"scoreCoordinate": {"builtIn": "Magic"}}]}})";
   const std::string kCel =
       R"({"predicates": [{"requiredClusterSelector": {"celSelector":
           {"celExpressions": ["true"]}}}]})";
-  const std::string specs[] = {kAll, kByLabel, kByClaim, kGroups, kSpread, kCpu, kCpuOff, kCel};
+  const std::string specs[] = {kAll, kByLabel, kByClaim,  kGroups,  kSpread,
+                               kCpu, kCpuOff,  kCpuTwice, kUnknown, kCel};
   struct Row {
     const char* path;
     const char* value;
@@ -70,15 +80,15 @@ TEST(PlacementReads, NoticesChangesOfClusters) {
     const char* noticed;
   };
   const Row rows[] = {
-      {"/metadata/labels/other", R"("2")", "-------y"},
-      {"/metadata/labels/zone", R"("b")", "-y-yy--y"},
-      {"/status/clusterClaims/1/value", R"("8")", "-------y"},
-      {"/status/clusterClaims/0/value", R"("gcp")", "--y-y--y"},
-      {"/spec/taints/0/effect", R"("NoSelectIfNew")", "yyyyyyyy"},
-      {"/metadata/deletionTimestamp", R"("2026-01-01T00:00:00Z")", "yyyyyyyy"},
-      {"/status/allocatable/cpu", R"("4")", "-----y-y"},
-      {"/status/allocatable/memory", R"("2Gi")", "-------y"},
-      {"/status/conditions", "[]", "-------y"},
+      {"/metadata/labels/other", R"("2")", "---------y"},
+      {"/metadata/labels/zone", R"("b")", "-y-yy----y"},
+      {"/status/clusterClaims/1/value", R"("8")", "---------y"},
+      {"/status/clusterClaims/0/value", R"("gcp")", "--y-y----y"},
+      {"/spec/taints/0/effect", R"("NoSelectIfNew")", "yyyyyyyyyy"},
+      {"/metadata/deletionTimestamp", R"("2026-01-01T00:00:00Z")", "yyyyyyyyyy"},
+      {"/status/allocatable/cpu", R"("4")", "-----y---y"},
+      {"/status/allocatable/memory", R"("2Gi")", "-------y-y"},
+      {"/status/conditions", "[]", "---------y"},
   };
   for (const Row& row : rows) {
     Json after = before;

@@ -20,8 +20,8 @@ struct Misconfigured {
   std::string Message() const { return plugin + ":" + why; }
 };
 
-// The first thing that is wrong, or what the configuration says of prioritizers. It does not depend
-// on clusters.
+// The first thing that is wrong, or the prioritizers of the Placement. It does not depend on
+// clusters.
 std::variant<Prioritizers, Misconfigured> CheckConfiguration(const Placement& placement,
                                                              CelSelectors& cel);
 

@@ -72,7 +72,7 @@ Scheduled Schedule(const Placement& placement, const DecisionCounts& own, const 
                     {"Predicate,TaintToleration", result.feasible}};
 
   // Score.
-  Scores scores = Score(prioritizers, result.feasible, own, fleet, now);
+  Scores scores = Score(prioritizers, {result.feasible, own, fleet, now});
   result.prioritizers = std::move(scores.results);
   result.totals = std::move(scores.totals);
   result.warnings = std::move(scores.warnings);

@@ -99,6 +99,10 @@ inline constexpr std::string_view kReasonShardTakeover = "ArchAwareShardTakeover
 inline constexpr std::string_view kReasonTolerationsSet = "ArchAwareTolerationsSet";
 inline constexpr std::string_view kReasonRulesNotEvaluated = "ArchAwareRulesNotEvaluated";
 
+// The metric of the shard and of the cluster controller, with its help text.
+inline constexpr char kPodsGatedMetric[] = "mto_ppo_pods_gated";
+inline constexpr char kPodsGatedHelp[] = "Pods that have a scheduling gate of this program";
+
 // Objects of the cluster's operands, in the operator's namespace, with the names of the Go
 // operator.
 inline constexpr std::string_view kControllerName = "pod-placement-controller";

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "inspection/base/timing.h"
+#include "cluster-controller/timing.h"
 
 namespace cluster_controller {
 
@@ -26,7 +26,7 @@ std::optional<InspectionQueue::Result> InspectionQueue::Submit(const kube::Objec
   auto found = jobs_.find(key);
   if (found != jobs_.end() && found->second->result) {
     Job& job = *found->second;
-    if (job.pods.contains(pod) || clock_.Now() < job.finished + inspection::kSharedResultLifetime)
+    if (job.pods.contains(pod) || clock_.Now() < job.finished + kSharedResultLifetime)
       return job.result;
   }
   if (found == jobs_.end() || found->second->result) {

@@ -2,7 +2,7 @@
 #include "cluster-controller/leader.h"
 
 #include "api/names.h"
-#include "inspection/base/timing.h"
+#include "cluster-controller/timing.h"
 #include "kube/types/resource.h"
 #include "watches/gated_pods.h"
 
@@ -12,9 +12,6 @@ namespace {
 using kube::EventType;
 using kube::ObjectKey;
 using kube::Result;
-
-// For a pod whose reconcile fails.
-constexpr std::chrono::seconds kMaxBackoff{30};
 
 PodAdditionsList CreateAll(const std::vector<NewPodAdditions>& additions) {
   PodAdditionsList created;
@@ -42,14 +39,13 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       namespaces_(parts_.client),
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
-                     secrets_, parts_.shards, openshift_.config()),
+                     secrets_, openshift_.config()),
       large_pods_(parts_.client, pods_, {.per_namespace = 1, .total = 2}),
       reconciler_({options.ns, parts_.client, parts_.clock, tasks, parts_.events, configs_, rules_,
                    inspector_, additions_, parts_.shards, namespaces_, parts_.known, parts_.metrics,
                    large_pods_, cluster_configs_}),
-      controller_(
-          {.name = kController, .workers = options.workers, .queue = {.max_delay = kMaxBackoff}},
-          large_pods_, parts_.clock, &parts_.observer) {
+      controller_({.name = kController, .workers = options.workers}, large_pods_, parts_.clock,
+                  &parts_.observer) {
   parts_.current = this;
   parts_.known.BeginTerm();
   parts_.shards.BeginTerm();
@@ -100,9 +96,9 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   for (const std::unique_ptr<PodAdditions>& additions : additions_)
     tasks.Spawn("additions", additions->Run());
   tasks.Spawn("global-pull-secret", secrets_.Run());
-  tasks.Spawn("openshift", openshift_.Run(parts_.clock, inspection::kOpenShiftInterval,
-                                          [this] { system_config_.Apply(); }));
-  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, inspection::kNodeFilesInterval));
+  tasks.Spawn("openshift",
+              openshift_.Run(parts_.clock, kOpenShiftInterval, [this] { system_config_.Apply(); }));
+  tasks.Spawn("files", system_config_.WatchFiles(parts_.clock, kNodeFilesInterval));
 
   // Applies the configuration before the first pod is reconciled.
   Result<> synced = co_await cluster_configs_.WaitForSync();

@@ -7,7 +7,6 @@
 #include <memory>
 #include <string>
 
-#include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
@@ -83,7 +82,7 @@ Async<> Serve(App& app) {
   kube::Gauge& oldest = metrics.AddGauge("mto_ppo_oldest_gated_pod_seconds",
                                          "Time since the longest gated pod was first observed");
   metrics.OnRender([&] { oldest.Set(std::chrono::duration<double>(known.OldestAge()).count()); });
-  ShardWatch shards(app.clock(), api::kDefaultShardTakeoverAfter);
+  ShardWatch shards(app.clock());
   LeaderParts parts{leader, app.executor(), **client,          app.clock(),       events,
                     known,  shards,         placement_metrics, controller_metrics};
   LeaderOptions options{

@@ -2,6 +2,7 @@
 // PlacementMetrics: the metrics of pod placement, with the names of the Go operator's metrics.
 #pragma once
 
+#include "api/names.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
 
@@ -9,8 +10,7 @@ namespace cluster_controller {
 
 struct PlacementMetrics {
   explicit PlacementMetrics(kube::Metrics& metrics)
-      : pods_gated(
-            metrics.AddGauge("mto_ppo_pods_gated", "Pods that have one of the scheduling gates")),
+      : pods_gated(metrics.AddGauge(api::kPodsGatedMetric, api::kPodsGatedHelp)),
         time_to_process_pod(
             metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
                                  "Duration of one reconcile of a pod, whatever its outcome")),

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "api/names.h"
-#include "inspection/base/timing.h"
+#include "cluster-controller/timing.h"
 #include "kube/base/one_line.h"
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
@@ -44,7 +44,7 @@ constexpr std::chrono::milliseconds kAdditionsReady = 100ms;
 
 // After the failed inspection with number `attempt`.
 std::chrono::milliseconds BackoffAfter(int attempt, std::chrono::milliseconds retry_period) {
-  const auto& parts = inspection::kBackoffParts;
+  const auto& parts = kBackoffParts;
   constexpr int kAllParts = std::accumulate(parts.begin(), parts.end(), 0);
   int last = static_cast<int>(parts.size());
   return retry_period * parts[static_cast<size_t>(std::clamp(attempt, 1, last) - 1)] / kAllParts;
@@ -86,7 +86,8 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 
   // The shard goes first; meanwhile the images are inspected.
   if (local_gate) {
-    kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), first_seen);
+    kube::Duration left = parts_.shards.WaitLeft(pod->metadata().namespace_(), first_seen,
+                                                 ClusterConfig()->spec.shard_takeover_after);
     if (left > kube::Duration::zero()) {
       if (cluster_gate) Prefetch(*pod);
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(left);
@@ -104,7 +105,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
   const api::ClusterPodPlacementConfig& cluster = *shared;
   // The deletion of the config waits for this pod.
   bool being_deleted = cluster.metadata().has_deletion_timestamp();
-  int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
+  int attempt = placement::InspectionTries(pod, kMaxAttempts);
   kube::TimePoint now = parts_.clock.Now();
   bool additions_refused = false;
   if (KnownPod* known = parts_.known.Find(key)) {
@@ -117,7 +118,7 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     if (known->processing_since == kube::TimePoint()) known->processing_since = now;
     attempt = std::max(attempt, known->attempts);
   }
-  attempt = std::min(attempt + 1, inspection::kMaxAttempts);
+  attempt = std::min(attempt + 1, kMaxAttempts);
 
   // Additions come first: they may say on which architectures the pod runs.
   std::optional<Pod> stored;  // as the API server has it, if `pod` may be another one
@@ -136,9 +137,9 @@ Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& 
     auto architectures = co_await parts_.inspector.Architectures(pod);
     if (architectures && !*architectures) {
       VLOG(1) << log << " waits for the inspection of its images";
-      co_return Outcome::After(inspection::kResultOverdue);
+      co_return Outcome::After(kResultOverdue);
     }
-    if (!architectures && !being_deleted && attempt < inspection::kMaxAttempts) {
+    if (!architectures && !being_deleted && attempt < kMaxAttempts) {
       if (stored) pod = std::move(*stored);
       Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
                                                      cluster.spec.inspection_retry_period, log);
@@ -239,12 +240,12 @@ KnownPod& PodReconciler::Observe(const Pod& pod) {
   auto [known, is_new] = parts_.known.Add(pod);
   if (!is_new) return known;
   UpdateGatedMetric();
-  int attempt = placement::InspectionTries(pod, inspection::kMaxAttempts);
+  int attempt = placement::InspectionTries(pod, kMaxAttempts);
   if (attempt > 0) {
     // Spread over time, so that a new leader does not retry all pods at once.
     std::chrono::milliseconds longest =
         std::min(BackoffAfter(attempt, ClusterConfig()->spec.inspection_retry_period) / 4,
-                 inspection::kMaxNewLeaderBackoff);
+                 kMaxNewLeaderBackoff);
     known.next_attempt = known.first_seen + longest * static_cast<int>(known.uid_hash % 16) / 16;
   }
   if (placement::HasGate(pod, api::kClusterGate)) {

@@ -95,6 +95,14 @@ TEST_F(PodReconcilerTest, ATakeoverRemovesBothGatesInOneWrite) {
   EXPECT_EQ(placement_metrics_.shard_takeovers.Value(), 1);
 }
 
+TEST_F(PodReconcilerTest, TheClusterConfigSaysHowLongAPodWaitsForItsShard) {
+  CreateClusterConfig({{"shardTakeoverAfter", "90s"}});
+  api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
+  auto outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), 90s);
+}
+
 TEST_F(PodReconcilerTest, TheOldestGatedPodIsTheOneThatWaitsForLongest) {
   EXPECT_EQ(known_.OldestAge(), 0s);
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));

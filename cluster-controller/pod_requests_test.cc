@@ -110,7 +110,7 @@ class PodRequestsTest : public testing::Test {
   PlacementMetrics metrics_of_pods_{metrics_};
   CountingObserver observer_;
   KnownPods known_{clock_};
-  ShardWatch shards_{clock_, 30s};
+  ShardWatch shards_{clock_};
   std::unique_ptr<Leader> term_;
   size_t begin_ = 0;  // of the requests for pods
 };

@@ -111,15 +111,16 @@ void ShardWatch::OnDeployment(kube::EventType type, const Deployment& deployment
   if (type == kube::EventType::kDeleted && shard.renewed == TimePoint::min()) shards_.erase(known);
 }
 
-kube::Duration ShardWatch::WaitLeft(const std::string& ns, TimePoint first_seen) const {
+kube::Duration ShardWatch::WaitLeft(const std::string& ns, TimePoint first_seen,
+                                    std::chrono::milliseconds takeover_after) const {
   TimePoint now = clock_.Now();
   TimePoint worked = TimePoint::min();
   if (auto shard = shards_.find(ns); shard != shards_.end()) {
     worked = std::min(shard->second.renewed,
                       shard->second.available ? now : shard->second.last_available);
   }
-  TimePoint taken_over = std::min(std::max(worked, first_seen) + takeover_after_,
-                                  first_seen + kMaxWaitFactor * takeover_after_);
+  TimePoint taken_over = std::min(std::max(worked, first_seen) + takeover_after,
+                                  first_seen + kMaxWaitFactor * takeover_after);
   if (term_began_ != TimePoint::min()) taken_over = std::max(taken_over, term_began_ + kSyncTime);
   return std::max(taken_over - now, kube::Duration::zero());
 }

@@ -5,9 +5,9 @@
 // A shard works while its Deployment has an available replica and its Lease is renewed, which the
 // shard does every two seconds while pods wait and seldom otherwise. Renewals are timed when they
 // are observed, as the times in a Lease depend on the clock of a node. The pods of a shard that was
-// never observed working wait for `takeover_after` from their first observation. Both objects are
+// never observed working wait for shardTakeoverAfter from their first observation. Both objects are
 // in the tenant's namespace: whatever their contents, no pod waits longer than kMaxWaitFactor times
-// `takeover_after`. Thread: the controller's.
+// shardTakeoverAfter. Thread: the controller's.
 #pragma once
 
 #include <chrono>
@@ -29,8 +29,8 @@ class ShardWatch {
  public:
   static constexpr int kMaxWaitFactor = 3;
 
-  ShardWatch(kube::Clock& clock, std::chrono::milliseconds takeover_after)
-      : clock_(clock), takeover_after_(takeover_after) {}
+  // `clock` outlives it.
+  explicit ShardWatch(kube::Clock& clock) : clock_(clock) {}
 
   // To be called when a term of leadership starts, before its informers deliver all objects again.
   // No pod is taken over in the first seconds of a term.
@@ -42,11 +42,8 @@ class ShardWatch {
   // How long a pod of `ns`, first observed at `first_seen`, must still wait for its shard; zero:
   // take it over now. At most `takeover_after`, so that a caller that checks again after the
   // returned time takes over in time.
-  kube::Duration WaitLeft(const std::string& ns, kube::TimePoint first_seen) const;
-
-  void set_takeover_after(std::chrono::milliseconds takeover_after) {
-    takeover_after_ = takeover_after;
-  }
+  kube::Duration WaitLeft(const std::string& ns, kube::TimePoint first_seen,
+                          std::chrono::milliseconds takeover_after) const;
 
  private:
   struct Shard {
@@ -57,7 +54,6 @@ class ShardWatch {
   };
 
   kube::Clock& clock_;
-  std::chrono::milliseconds takeover_after_;
   kube::TimePoint term_began_ = kube::TimePoint::min();
   std::unordered_map<std::string, Shard> shards_;  // by namespace
 };

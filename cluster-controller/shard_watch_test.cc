@@ -28,17 +28,21 @@ kube::apps::Deployment MakeDeployment(int available) {
 
 class ShardWatchTest : public testing::Test {
  protected:
+  kube::Duration WaitLeft(const std::string& ns, kube::TimePoint first_seen) {
+    return watch_.WaitLeft(ns, first_seen, /*takeover_after=*/30s);
+  }
+
   kube::FakeClock clock_;
-  ShardWatch watch_{clock_, 30s};
+  ShardWatch watch_{clock_};
 };
 
 TEST_F(ShardWatchTest, WithoutALeaseAPodWaitsFromItsFirstObservation) {
   kube::TimePoint seen = clock_.Now();
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 30s);
+  EXPECT_EQ(WaitLeft("ns", seen), 30s);
   clock_.Advance(29s);
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 1s);
+  EXPECT_EQ(WaitLeft("ns", seen), 1s);
   clock_.Advance(2s);
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_EQ(WaitLeft("ns", seen), 0s);
 }
 
 TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForALimitedTime) {
@@ -47,15 +51,15 @@ TEST_F(ShardWatchTest, ARenewingShardKeepsItsPodsForALimitedTime) {
   for (int renewal = 0; renewal < 7; ++renewal) {
     watch_.OnLease(EventType::kModified, MakeLease("shard-1", renewal));
     clock_.Advance(10s);
-    EXPECT_EQ(watch_.WaitLeft("ns", seen), 20s);
-    EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now()), 30s) << "a new pod";
+    EXPECT_EQ(WaitLeft("ns", seen), 20s);
+    EXPECT_EQ(WaitLeft("ns", clock_.Now()), 30s) << "a new pod";
   }
   // A tenant who writes the Lease, or stops the shard, cannot delay the pod without limit.
   for (int renewal = 7; renewal < 9; ++renewal) {
     watch_.OnLease(EventType::kModified, MakeLease("shard-1", renewal));
     clock_.Advance(10s);
   }
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_EQ(WaitLeft("ns", seen), 0s);
 }
 
 TEST_F(ShardWatchTest, AnUnavailableShardWithARenewedLeaseDoesNotWork) {
@@ -63,18 +67,18 @@ TEST_F(ShardWatchTest, AnUnavailableShardWithARenewedLeaseDoesNotWork) {
   kube::TimePoint seen = clock_.Now();
   clock_.Advance(20s);
   watch_.OnLease(EventType::kModified, MakeLease("shard-1", 2));
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 10s) << "no Deployment at all";
+  EXPECT_EQ(WaitLeft("ns", seen), 10s) << "no Deployment at all";
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(0));
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 10s);
+  EXPECT_EQ(WaitLeft("ns", seen), 10s);
   watch_.OnDeployment(EventType::kModified, MakeDeployment(1));
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 30s);
+  EXPECT_EQ(WaitLeft("ns", seen), 30s);
   clock_.Advance(1s);
   watch_.OnDeployment(EventType::kModified, MakeDeployment(0));
   clock_.Advance(10s);
   watch_.OnLease(EventType::kModified, MakeLease("shard-1", 3));
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 20s) << "since it was available last";
+  EXPECT_EQ(WaitLeft("ns", seen), 20s) << "since it was available last";
   watch_.OnDeployment(EventType::kDeleted, MakeDeployment(1));
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 20s);
+  EXPECT_EQ(WaitLeft("ns", seen), 20s);
 }
 
 TEST_F(ShardWatchTest, ANewTermTakesNoPodOverBeforeItHasSynced) {
@@ -84,15 +88,15 @@ TEST_F(ShardWatchTest, ANewTermTakesNoPodOverBeforeItHasSynced) {
   kube::TimePoint seen = clock_.Now();
   clock_.Advance(50s);
   watch_.BeginTerm();
-  EXPECT_GT(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_GT(WaitLeft("ns", seen), 0s);
   // The dead shard is taken over: its pods have waited.
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   watch_.OnDeployment(EventType::kAdded, MakeDeployment(1));
   clock_.Advance(5s);
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_EQ(WaitLeft("ns", seen), 0s);
   // The working shard keeps its pods.
   watch_.OnLease(EventType::kModified, MakeLease("shard-1", 2));
-  EXPECT_GT(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_GT(WaitLeft("ns", seen), 0s);
 }
 
 TEST_F(ShardWatchTest, InformersKeepOnlyTheUsedFields) {
@@ -125,7 +129,7 @@ TEST_F(ShardWatchTest, AShardThatStopsRenewingLosesItsPods) {
   clock_.Advance(20s);
   watch_.OnLease(EventType::kModified, MakeLease("shard-1", 1));  // a write without a renewal
   clock_.Advance(10s);
-  EXPECT_EQ(watch_.WaitLeft("ns", seen), 0s);
+  EXPECT_EQ(WaitLeft("ns", seen), 0s);
 }
 
 TEST_F(ShardWatchTest, AShardWithoutALeaseHolderDoesNotWork) {
@@ -133,15 +137,15 @@ TEST_F(ShardWatchTest, AShardWithoutALeaseHolderDoesNotWork) {
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   clock_.Advance(25s);
   watch_.OnLease(EventType::kModified, MakeLease("", 2));
-  EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now() - 25s), 5s);
+  EXPECT_EQ(WaitLeft("ns", clock_.Now() - 25s), 5s);
   watch_.OnLease(EventType::kDeleted, MakeLease("", 2));
-  EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now() - 30s), 0s);
+  EXPECT_EQ(WaitLeft("ns", clock_.Now() - 30s), 0s);
 }
 
 TEST_F(ShardWatchTest, ANewPodOfADeadShardWaitsAsWell) {
   watch_.OnLease(EventType::kAdded, MakeLease("shard-1", 1));
   clock_.Advance(1h);
-  EXPECT_EQ(watch_.WaitLeft("ns", clock_.Now()), 30s);
+  EXPECT_EQ(WaitLeft("ns", clock_.Now()), 30s);
 }
 
 }  // namespace

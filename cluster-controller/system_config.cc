@@ -22,14 +22,13 @@ SystemConfig::SystemConfig(std::string ns, inspection::NodeFilePaths files,
                            const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
                            const kube::Reader<kube::core::ConfigMap>& config_maps,
                            inspection::ImageInspector& images, PullSecrets& secrets,
-                           ShardWatch& shards, const OpenShiftConfig& openshift)
+                           const OpenShiftConfig& openshift)
     : ns_(std::move(ns)),
       files_(std::move(files)),
       cluster_configs_(cluster_configs),
       config_maps_(config_maps),
       images_(images),
       secrets_(secrets),
-      shards_(shards),
       openshift_(openshift) {
   ReadFiles();
 }
@@ -43,7 +42,6 @@ void SystemConfig::Apply() {
   if (spec.global_pull_secret.empty() && openshift_.present)
     pull_secret = {kOpenShiftConfigNamespace, "pull-secret"};
   secrets_.SetGlobal(std::move(pull_secret));
-  shards_.set_takeover_after(spec.shard_takeover_after);
   kube::Result<void> set = images_.SetConfig(ConfigFor(spec));
   LOG_IF(ERROR, !set) << "cannot use the configuration of registries: " << set.error();
 }

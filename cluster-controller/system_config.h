@@ -9,7 +9,6 @@
 #include "api/cluster_pod_placement_config.h"
 #include "cluster-controller/openshift_objects.h"
 #include "cluster-controller/pull_secrets.h"
-#include "cluster-controller/shard_watch.h"
 #include "inspection/config/inspector_config.h"
 #include "inspection/config/node_files.h"
 #include "inspection/inspector.h"
@@ -28,7 +27,7 @@ class SystemConfig {
   SystemConfig(std::string ns, inspection::NodeFilePaths files,
                const kube::Reader<api::ClusterPodPlacementConfig>& cluster_configs,
                const kube::Reader<kube::core::ConfigMap>& config_maps,
-               inspection::ImageInspector& images, PullSecrets& secrets, ShardWatch& shards,
+               inspection::ImageInspector& images, PullSecrets& secrets,
                const OpenShiftConfig& openshift);
 
   // To be called before the first pod, and after every change of the ClusterPodPlacementConfig, of
@@ -50,7 +49,6 @@ class SystemConfig {
   const kube::Reader<kube::core::ConfigMap>& config_maps_;
   inspection::ImageInspector& images_;
   PullSecrets& secrets_;
-  ShardWatch& shards_;
   const OpenShiftConfig& openshift_;
 };
 

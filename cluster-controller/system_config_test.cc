@@ -32,8 +32,7 @@ class SystemConfigTest : public inspection::TestFolder {
   void WriteRegistriesConf(const std::string& text) { Write("registries.conf", text); }
   std::string RegistriesConf() const { return images_.configs().back().registries_conf; }
   void Start() {
-    config_.emplace("ops", files_, cluster_configs_, config_maps_, images_, secrets_, shards_,
-                    openshift_);
+    config_.emplace("ops", files_, cluster_configs_, config_maps_, images_, secrets_, openshift_);
   }
   void Advance(kube::Duration time) {
     clock_.Advance(time);
@@ -59,7 +58,6 @@ class SystemConfigTest : public inspection::TestFolder {
   kube::FakeReader<kube::core::ConfigMap> config_maps_;
   inspection::FakeInspector images_;
   PullSecrets secrets_{api_, clock_};
-  ShardWatch shards_{clock_, 30s};
   OpenShiftConfig openshift_;
   inspection::NodeFilePaths files_;
   std::optional<SystemConfig> config_;

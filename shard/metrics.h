@@ -3,13 +3,14 @@
 // is a member here; PodReconciler has them as Dependencies::metrics.
 #pragma once
 
+#include "api/names.h"
 #include "kube/metrics/metrics.h"
 
 namespace shard {
 
 struct ShardMetrics {
   explicit ShardMetrics(kube::Metrics& metrics)
-      : pods_gated(metrics.AddGauge("mto_ppo_pods_gated", "The current number of gated pods")),
+      : pods_gated(metrics.AddGauge(api::kPodsGatedMetric, api::kPodsGatedHelp)),
         time_to_process_pod(metrics.AddHistogram("mto_ppo_ctrl_time_to_process_pod_seconds",
                                                  "The time taken to process any pod")),
         time_to_process_gated_pod(

@@ -13,8 +13,6 @@ using namespace std::chrono_literals;
 
 constexpr char kController[] = "shard-pod";
 constexpr int kWorkers = 16;
-// The longest backoff for a pod whose writes fail.
-constexpr std::chrono::seconds kMaxBackoff{30};
 // How long a replica that does not lead leaves a pod to the leader.
 constexpr kube::Duration kLeftToTheLeader = 20s;
 // After this time without a watch, there may be gated pods that this replica does not know.
@@ -58,8 +56,8 @@ NamespaceController::NamespaceController(kube::Client& client, kube::Clock& cloc
                    .events = events_,
                    .rights = rights_,
                    .metrics = metrics_}),
-      controller_({.name = kController, .workers = kWorkers, .queue = {.max_delay = kMaxBackoff}},
-                  large_pods_, clock, &controller_metrics_) {
+      controller_({.name = kController, .workers = kWorkers}, large_pods_, clock,
+                  &controller_metrics_) {
   large_pods_.Serve(reconciler_);
   large_pods_.OnTurn([this](const kube::ObjectKey& pod) { controller_.Enqueue(pod); });
   pods_.OnChange([this](kube::EventType type, const kube::ObjectKey& pod) {

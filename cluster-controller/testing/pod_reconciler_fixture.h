@@ -197,7 +197,7 @@ class PodReconcilerTest : public testing::Test {
   InspectionQueue queue_{images_, clock_, tasks_, placement_metrics_};
   PodInspector inspector_{queue_, secrets_, placement_metrics_, clock_};
   PodAdditionsList additions_;
-  ShardWatch shards_{clock_, std::chrono::seconds(30)};
+  ShardWatch shards_{clock_};
   NamespaceSelection namespaces_{api_};
   KnownPods known_{clock_};
   LiveReader<kube::core::Pod> pods_{api_};

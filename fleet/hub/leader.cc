@@ -8,13 +8,6 @@ namespace fleet {
 
 using kube::ObjectKey;
 
-namespace {
-
-// The longest backoff for a Placement whose writes fail.
-constexpr std::chrono::seconds kMaxBackoff{30};
-
-}  // namespace
-
 Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
     : parts_(parts),
       options_(options),
@@ -24,10 +17,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       watch_(parts_.client, parts_.clock, store_),
       cel_(parts_.client, parts_.clock, parts_.evaluator, store_, tasks),
       reconciler_(parts_.client, parts_.clock, store_, cel_, parts_.events, options_.reconciler),
-      controller_({.name = kPlacementController,
-                   .workers = options_.workers,
-                   .queue = {.max_delay = kMaxBackoff}},
-                  reconciler_, parts_.clock, parts_.observer),
+      controller_({.name = kPlacementController, .workers = options_.workers}, reconciler_,
+                  parts_.clock, parts_.observer),
       decisions_(store_, watch_),
       rollouts_({parts_.client, parts_.clock, parts_.events, decisions_, parts_.rollout_observer,
                  options_.works},

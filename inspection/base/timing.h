@@ -1,31 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-// Timing: every timeout, retry interval, number of attempts and cache lifetime of image inspection,
-// of the inspector and of the cluster controller. To change one, change it here.
-//
-// What a user can change is in the API: spec.inspectionRetryPeriod of the
-// ClusterPodPlacementConfig.
+// Timing: every timeout, retry interval, number of attempts and cache lifetime of image inspection.
+// To change one, change it here.
 #pragma once
 
-#include <array>
 #include <chrono>
 
 namespace inspection {
-
-// The attempts for one pod: cluster-controller/pod_reconciler.cc.
-
-// After this many failed attempts a pod is released without the result (I3).
-inline constexpr int kMaxAttempts = 5;
-// The backoff after each failed attempt, as parts of spec.inspectionRetryPeriod: short at first,
-// for a registry that fails once, and long enough at the end to outlast a short outage.
-inline constexpr std::array<int, kMaxAttempts - 1> kBackoffParts = {2, 6, 18, 36};
-// The longest backoff for a pod that failed under another leader, as the time of that attempt is
-// unknown. It is short, or no attempt would be made if every term were shorter than the backoff.
-inline constexpr std::chrono::milliseconds kMaxNewLeaderBackoff{5'000};
-// A pod that waits for results is reconciled after this time even if no result wakes it (I3).
-inline constexpr std::chrono::milliseconds kResultOverdue{120'000};
-// Pods that ask for a result this long after it came get it without another inspection
-// (cluster-controller/inspection_queue.h).
-inline constexpr std::chrono::milliseconds kSharedResultLifetime{1'000};
 
 // One inspection: inspector.cc.
 
@@ -58,10 +38,5 @@ inline constexpr std::chrono::milliseconds kPluginTimeout{60'000};  // as the ku
 // A plugin that failed is not run again for this time.
 inline constexpr std::chrono::seconds kPluginFailureLifetime{10};
 inline constexpr std::chrono::seconds kMaxPluginCacheDuration{24 * 3'600};
-
-// Configuration that is polled: cluster-controller/leader.cc.
-
-inline constexpr std::chrono::seconds kNodeFilesInterval{10};
-inline constexpr std::chrono::seconds kOpenShiftInterval{60};
 
 }  // namespace inspection

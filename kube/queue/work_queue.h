@@ -40,7 +40,8 @@ class WorkQueueObserver {
 struct WorkQueueOptions {
   // The first delay of AddRateLimited(); doubles per failure of the same key.
   Duration base_delay = std::chrono::milliseconds(5);
-  Duration max_delay = std::chrono::seconds(1000);
+  // The longest. client-go has 1000 s: much longer than most outages.
+  Duration max_delay = std::chrono::seconds(30);
   // Upper bound of a Retry-After.
   Duration max_retry_after = std::chrono::seconds(30);
 };

@@ -5,8 +5,8 @@
 #include <utility>
 
 #include "kube/base/join.h"
+#include "scheduling-policies/backfill.h"
 #include "scheduling-policies/index.h"
-#include "scheduling-policies/make_up.h"
 #include "scheduling-policies/names.h"
 #include "scheduling-policies/target.h"
 
@@ -52,20 +52,20 @@ bool MissedPolicies::AddTo(Pod& pod, std::vector<placement::PodEvent>& events) c
   }
   kube::Result<Index::Selected> selected = watch_.index().For(ns, pod.metadata().labels());
   if (!selected) return false;
-  MadeUp made_up = MakeUp(pod, selected->policies);
-  if (!made_up.added.empty()) {
+  Backfilled backfilled = Backfill(pod, selected->policies);
+  if (!backfilled.added.empty()) {
     events.push_back({kReasonPoliciesAdded,
                       "The pod was created without its scheduling policies: added " +
-                          kube::Join(made_up.added) + " of " + Describe(selected->policies)});
+                          kube::Join(backfilled.added) + " of " + Describe(selected->policies)});
   }
-  if (!made_up.missed.empty()) {
+  if (!backfilled.missed.empty()) {
     events.push_back({kReasonPoliciesMissed,
                       "The pod was created without its scheduling policies, and cannot be "
                       "changed any more in " +
-                          kube::Join(made_up.missed) + " of " + Describe(selected->policies),
+                          kube::Join(backfilled.missed) + " of " + Describe(selected->policies),
                       true});
   }
-  return !made_up.added.empty();
+  return !backfilled.added.empty();
 }
 
 }  // namespace policy

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MissedPolicies: adds to a gated pod what the webhook of scheduling policies missed, because it
 // was unavailable or did not exist yet, as far as the API server still allows
-// (scheduling-policies/make_up.h). Policies are watched from the first time that the plugin
+// (scheduling-policies/backfill.h). Policies are watched from the first time that the plugin
 // schedulingPolicies is enabled. Thread: the client's.
 #pragma once
 

@@ -12,10 +12,6 @@ namespace {
 using kube::ObjectKey;
 using kube::Result;
 
-// The longest backoff for a FleetPodPlacement whose writes fail, as in a namespace that does not
-// exist yet.
-constexpr std::chrono::seconds kMaxBackoff{30};
-
 }  // namespace
 
 Rollouts::Rollouts(RolloutParts parts, int workers)
@@ -27,9 +23,8 @@ Rollouts::Rollouts(RolloutParts parts, int workers)
       works_(parts.client, parts.clock,
              {.label_selector = std::string(kWorkNameLabel), .resource = kind_.resource}),
       reconciler_(parts.client, parts.clock, store_, decisions_, parts.events, kind_),
-      controller_(
-          {.name = kRolloutController, .workers = workers, .queue = {.max_delay = kMaxBackoff}},
-          reconciler_, parts.clock, parts.observer) {
+      controller_({.name = kRolloutController, .workers = workers}, reconciler_, parts.clock,
+                  parts.observer) {
   FollowHanded(
       fleets_, [this](FleetPodPlacement fleet) { store_.Put(std::move(fleet)); },
       [this](const ObjectKey& key) { store_.RemoveFleet(key); });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduling-policies/make_up.h"
+#include "scheduling-policies/backfill.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -59,13 +59,13 @@ std::vector<SchedulingPolicy> PoliciesOf(const std::vector<std::string>& words) 
   return policies;
 }
 
-MadeUp Apply(Pod& pod, const std::vector<SchedulingPolicy>& policies) {
+Backfilled Apply(Pod& pod, const std::vector<SchedulingPolicy>& policies) {
   std::vector<const SchedulingPolicy*> pointers;
   for (const SchedulingPolicy& policy : policies) pointers.push_back(&policy);
-  return MakeUp(pod, pointers);
+  return Backfill(pod, pointers);
 }
 
-TEST(MakeUpTest, AddsWhatTheApiServerStillAllows) {
+TEST(BackfillTest, AddsWhatTheApiServerStillAllows) {
   struct Row {
     std::vector<std::string> policies;
     const char* pod;
@@ -106,34 +106,34 @@ TEST(MakeUpTest, AddsWhatTheApiServerStillAllows) {
     SCOPED_TRACE(std::string(row.pod) + " with " + ::testing::PrintToString(row.policies));
     std::vector<SchedulingPolicy> policies = PoliciesOf(row.policies);
     Pod pod = PodOf(SpecOf(row.pod));
-    MadeUp made_up = Apply(pod, policies);
-    EXPECT_EQ(made_up.added, row.added);
-    EXPECT_EQ(made_up.missed, row.missed);
+    Backfilled backfilled = Apply(pod, policies);
+    EXPECT_EQ(backfilled.added, row.added);
+    EXPECT_EQ(backfilled.missed, row.missed);
     Pod expected = PodOf(SpecOf(std::string(row.result) == "=" ? row.pod : row.result));
     EXPECT_EQ(ToJson(pod.spec()), ToJson(expected.spec()));
 
     Json once = ToJson(pod.spec());
-    MadeUp again = Apply(pod, policies);
+    Backfilled again = Apply(pod, policies);
     EXPECT_THAT(again.added, IsEmpty());
     EXPECT_EQ(again.missed, row.missed);
     EXPECT_EQ(ToJson(pod.spec()), once);
   }
 }
 
-TEST(MakeUpTest, PodAffinityIsOnlyReported) {
+TEST(BackfillTest, PodAffinityIsOnlyReported) {
   Pod pod = PodOf(SpecOf("k:v"));
   std::vector<SchedulingPolicy> policies = PoliciesOf({"N T A5"});
-  MadeUp made_up = Apply(pod, policies);
-  EXPECT_THAT(made_up.added, IsEmpty());
+  Backfilled backfilled = Apply(pod, policies);
+  EXPECT_THAT(backfilled.added, IsEmpty());
   EXPECT_THAT(
-      made_up.missed,
+      backfilled.missed,
       ElementsAre("spec.affinity.podAffinity.preferredDuringSchedulingIgnoredDuringExecution",
                   "spec.affinity.podAntiAffinity.requiredDuringSchedulingIgnoredDuringExecution"));
   EXPECT_FALSE(pod.spec().has_affinity());
 }
 
 // Admission copies the terms, and then nothing is missed.
-TEST(MakeUpTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
+TEST(BackfillTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
   Pod pod = PodOf(SpecOf("-"));
   auto& term = *pod.mutable_spec()
                     ->mutable_affinity()
@@ -159,7 +159,7 @@ TEST(MakeUpTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
 }
 
 // What the pod has stays, in its order: the API server refuses anything else.
-TEST(MakeUpTest, RandomPodsKeepWhatTheyHave) {
+TEST(BackfillTest, RandomPodsKeepWhatTheyHave) {
   std::mt19937 random(12);
   for (int i = 0; i < 500; ++i) {
     std::string words = RandomPod(random);

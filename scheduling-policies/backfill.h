@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Making up: adds to a pod that waits behind a scheduling gate what its admission missed, as far as
-// the API server allows for a pod that exists: new keys of the node selector, requirements in the
-// required node affinity (its number of terms stays), preferred node affinity, tolerations.
+// Backfill(): adds to a pod that waits behind a scheduling gate what its admission missed, as far
+// as the API server allows for a pod that exists: new keys of the node selector, requirements in
+// the required node affinity (its number of terms stays), preferred node affinity, tolerations.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace policy {
 
-struct MadeUp {
+struct Backfilled {
   // The fields that were changed, and those that cannot be changed any more: "spec.tolerations".
   // Both are empty for a pod that the policies were merged into.
   std::vector<std::string> added;
@@ -21,6 +21,6 @@ struct MadeUp {
 };
 
 // `policies` select the pod, in their order (Precedes()). A second call changes nothing.
-MadeUp MakeUp(kube::core::Pod& pod, std::span<const SchedulingPolicy* const> policies);
+Backfilled Backfill(kube::core::Pod& pod, std::span<const SchedulingPolicy* const> policies);
 
 }  // namespace policy

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "scheduling-policies/make_up.h"
+#include "scheduling-policies/backfill.h"
 
 #include <set>
 #include <utility>
@@ -76,7 +76,7 @@ class Comparison {
   Comparison(PodSpec& spec, const Json& before, const Json& after)
       : spec_(spec), before_(before), after_(after) {}
 
-  MadeUp Apply() && {
+  Backfilled Apply() && {
     NodeSelector();
     Tolerations();
     RequiredNodeAffinity();
@@ -142,12 +142,12 @@ class Comparison {
   PodSpec& spec_;
   const Json& before_;
   const Json& after_;
-  MadeUp result_;
+  Backfilled result_;
 };
 
 }  // namespace
 
-MadeUp MakeUp(kube::core::Pod& pod, std::span<const SchedulingPolicy* const> policies) {
+Backfilled Backfill(kube::core::Pod& pod, std::span<const SchedulingPolicy* const> policies) {
   if (policies.empty()) return {};
   Json before = ToJson(pod.spec());
   kube::Result<Merged> merged = MergedSpec(before, policies);

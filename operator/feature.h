@@ -56,7 +56,7 @@ class Feature {
  public:
   virtual ~Feature() = default;
 
-  // Of its controller, unique in the operator.
+  // The name of its controller, unique in the operator.
   virtual std::string_view name() const = 0;
   // Its Deployments in the operator's namespace, for metrics.
   virtual std::vector<std::string> Deployments() const = 0;

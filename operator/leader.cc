@@ -25,7 +25,7 @@ constexpr kube::WorkQueueOptions kRetries{.base_delay = 50ms, .max_delay = 60s};
 
 const ObjectKey kClusterKey{"", std::string(api::kClusterConfigName)};
 
-// Of the pacer; no namespace has this name.
+// A key of the pacer; no namespace has this name.
 const std::string kClusterPace;
 
 const ObjectKey kGatingKey{"", "gating"};

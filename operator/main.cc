@@ -59,14 +59,14 @@ DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's own namespace, which also has the cluster's operands.");
 DEFINE_string(webhook_image, "", "Image of the webhooks. Required.");
 DEFINE_string(shard_image, "", "Image of the shards' controllers. Required.");
-DEFINE_string(controller_image, "", "Image of the cluster's controller. Required.");
+DEFINE_string(controller_image, "", "Image of the cluster controller. Required.");
 DEFINE_string(operand_architectures, OPERATOR_ARCHITECTURE,
               "Architectures of these images, comma separated GOARCH names.");
 DEFINE_string(image_pull_secrets, "",
               "Pull secrets for these images, comma separated; each namespace with a shard needs "
               "a Secret of that name.");
 DEFINE_string(node_files, "",
-              "Files of the nodes that the cluster's controller reads, as FLAG=PATH,...: "
+              "Files of the nodes that the cluster controller reads, as FLAG=PATH,...: "
               "registries-conf, certs-dir, "
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "

@@ -13,7 +13,7 @@ namespace operator_ {
 enum class Event {
   kStart,  // everything is known, and the controllers start
 
-  // Of a namespace.
+  // Events of a namespace.
   kConfig,         // a PodPlacementConfig was added, changed or deleted
   kConfigDeleted,  // also: a PodPlacementConfig was deleted
   kNamespace,      // a namespace with a PodPlacementConfig was changed
@@ -21,7 +21,7 @@ enum class Event {
   kShardProven,    // the API server gates its pods by policy
   kShardObject,    // an object of its shard was added, changed or deleted
 
-  // Of the cluster.
+  // Events of the cluster.
   kLastConfigDeleted,     // no PodPlacementConfig is left
   kPreferringNamespaces,  // ConfigStore::PreferringNamespaces() has changed
   kClusterConfig,         // the ClusterPodPlacementConfig was added, changed or deleted

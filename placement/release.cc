@@ -57,7 +57,7 @@ void AddGateRemovedEvent(std::string_view gate, Release& release) {
 void AddTakeoverEvent(Release& release) {
   release.events.push_back(
       {api::kReasonShardTakeover,
-       "The controller of this namespace is unavailable; the cluster's controller applied its "
+       "The controller of this namespace is unavailable; the cluster controller applied its "
        "PodPlacementConfigs",
        true});
 }

@@ -73,7 +73,7 @@ TEST_F(ShardRightsTest, ARightThatNoShardUsedIsFound) {
 
 TEST_F(ShardRightsTest, AShardThatWroteNothingIsNamed) {
   Write(1, 2, AuditOf("get"));
-  // Of an earlier run, with another number of shards.
+  // A file of an earlier run, with another number of shards.
   Write(2, 3, AuditOf("list"));
   auto all = ReadShardRights(folder_, 2, "ops");
   EXPECT_THAT(all, kube::FailsWith(kube::Code::kNotFound, HasSubstr("shard_2_of_2")));

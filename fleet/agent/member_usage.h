@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // MemberUsage: what this cluster's nodes have and its pods request, from watches of all nodes and
-// pods. Of an object, only its key and what the sums need are kept: 56 MB for 5,000 nodes and
-// 100,000 pods that are each a workload of their own (measured). Thread: the client's.
+// pods. It keeps only an object's key and what the sums need: 56 MB for 5,000 nodes and 100,000
+// pods that are each a workload of their own (measured). Thread: the client's.
 #pragma once
 
 #include "fleet/agent/resource_totals.h"

@@ -20,8 +20,8 @@ DEFINE_validator(membership, [](const char*, const std::string& value) {
   return value == "ocm" || value == "own";
 });
 DEFINE_string(placements, "claimed",
-              "Which Placements the hub schedules: claimed, those that OCM's controller is told to "
-              "leave alone and that name this scheduler, or all, on a hub without that "
+              "Which Placements the hub schedules: claimed, those that disable OCM's controller "
+              "and name this scheduler, or all, on a hub without that "
               "controller.");
 DEFINE_validator(placements, [](const char*, const std::string& value) {
   return value == "claimed" || value == "all";

@@ -35,10 +35,9 @@ DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
 DEFINE_string(
     kubeconfig, "",
     "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
-DEFINE_string(
-    placements, "claimed",
-    "Which Placements are scheduled. claimed: those that OCM's controller is told to "
-    "leave alone, and that name this scheduler. all: for a hub without OCM's controller.");
+DEFINE_string(placements, "claimed",
+              "Which Placements are scheduled. claimed: those that disable OCM's controller "
+              "and name this scheduler. all: for a hub without OCM's controller.");
 DEFINE_validator(placements, [](const char*, const std::string& value) {
   return value == "claimed" || value == "all";
 });

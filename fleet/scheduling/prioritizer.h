@@ -28,8 +28,8 @@ struct ScoreInput {
 };
 
 struct ClusterScores {
-  // Of each cluster, -100..100; nullopt where a cluster does not report what is scored. It counts
-  // as 0.
+  // The score of each cluster, -100..100; nullopt where a cluster does not report what is scored.
+  // It counts as 0.
   std::vector<std::optional<int32_t>> scores;
   std::string warning;  // empty: none
   // The first time at which a score that was used expires.

@@ -9,7 +9,7 @@
 DEFINE_string(metrics_address, "",
               "Where to serve /metrics over TLS, as host:port, to clients whose bearer token the "
               "API server accepts and allows to get /metrics. Empty: /metrics is served to "
-              "everybody on --health-address.");
+              "every client on --health-address.");
 DEFINE_string(metrics_cert_dir, "/etc/metrics/certs",
               "Folder of tls.crt and tls.key for --metrics-address. Changed files are loaded "
               "without a restart.");

@@ -193,7 +193,7 @@ TEST(ReservedNamespaceTest, IsTheSystemsOrTheOperators) {
   EXPECT_FALSE(IsReservedNamespace("kubernetes", kOptions));
 }
 
-// Of a feature.
+// A kind of a feature.
 const ValidatedKind kWidgets{
     "validate-widget.example.com", "/validate-widget", {"example.com", "v1", "widgets", "Widget"}};
 

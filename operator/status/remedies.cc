@@ -61,7 +61,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
      "taint that the message names"},
     {"ProgressDeadlineExceeded", kDescribeRemedy},
     {"UpgradeTimeout",
-     "check that nobody changes the Deployments or deletes their pods again and again"},
+     "check that no user changes the Deployments or deletes their pods in a loop"},
     {"MinimumReplicasUnavailable", "check the node of the pod; a new pod is created elsewhere"},
     {"InvalidReference", "correct the field or the object that it names"},
     {"InvalidSpec", "correct the fields that the message names"},

@@ -42,7 +42,7 @@ std::string LabelAt(const Json& object, std::string_view label) {
   return found != labels->end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-// Of a Placement, the demo prints which clusters it selects, and their scores.
+// For a Placement, the demo prints which clusters it selects, and their scores.
 bool IsOfPlacement(const kube::Resource& resource) {
   return resource.plural == fleet::kPlacementDecisions.plural || resource.plural == kEvents.plural;
 }

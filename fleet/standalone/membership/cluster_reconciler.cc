@@ -150,7 +150,7 @@ Async<> ClusterReconciler::Patch(Json& cluster, Json patch, std::string subresou
   ObjectKey key{"", kube::StringAt(cluster, "metadata.name")};
   kube::Duration wait = pace_.Take(key.name);
   if (wait > kube::Duration::zero()) {
-    co_return Error::Throttled("another client changes the ManagedCluster back again and again")
+    co_return Error::Throttled("another client reverts changes of the ManagedCluster repeatedly")
         .WithRetryAfter(std::chrono::ceil<std::chrono::seconds>(wait));
   }
   Result<Unstructured> written =

@@ -28,7 +28,7 @@ const ArchitectureTolerations* ClusterPodPlacementConfig::Tolerations() const {
   return &*spec.plugins->architecture_tolerations;
 }
 
-const SchedulingPolicies* ClusterPodPlacementConfig::Policies() const {
+const SchedulingPolicies* ClusterPodPlacementConfig::EnabledSchedulingPolicies() const {
   if (!spec.plugins || !spec.plugins->scheduling_policies) return nullptr;
   const SchedulingPolicies& policies = *spec.plugins->scheduling_policies;
   return policies.enabled ? &policies : nullptr;

@@ -159,7 +159,7 @@ class ClusterPodPlacementConfig {
   // The plugin architectureTolerations; nullptr if it is absent.
   const ArchitectureTolerations* Tolerations() const;
   // The plugin schedulingPolicies; nullptr if it is absent or disabled.
-  const SchedulingPolicies* Policies() const;
+  const SchedulingPolicies* EnabledSchedulingPolicies() const;
   // True if the plugin execFormatErrorMonitor is enabled, which is not supported.
   bool WantsExecFormatErrorMonitor() const;
 

@@ -13,7 +13,8 @@
 namespace api {
 
 inline constexpr std::array<std::string_view, 2> kFailurePolicies = {"Ignore", "Fail"};
-inline constexpr std::array<std::string_view, 2> kPolicyUpdates = {"Always", "ChangedTemplates"};
+inline constexpr std::array<std::string_view, 2> kSchedulingPolicyUpdates = {"Always",
+                                                                             "ChangedTemplates"};
 
 struct SchedulingPolicies {
   bool enabled = false;
@@ -21,13 +22,13 @@ struct SchedulingPolicies {
   std::string failure_policy{kFailurePolicies[0]};
   // Which updates of workloads get the criteria. With Always, a new policy restarts the pods of a
   // workload at its next update.
-  std::string updates{kPolicyUpdates[0]};
+  std::string updates{kSchedulingPolicyUpdates[0]};
 
   bool operator==(const SchedulingPolicies&) const = default;
   static void Fields(auto& policies, auto& field) {
     field("enabled", policies.enabled, kRequired);
     field("failurePolicy", policies.failure_policy, OneOf{kFailurePolicies});
-    field("updates", policies.updates, OneOf{kPolicyUpdates});
+    field("updates", policies.updates, OneOf{kSchedulingPolicyUpdates});
   }
 };
 

@@ -7,7 +7,7 @@
 #include "inspection/config/containerd_hosts.h"
 #include "inspection/config/credential_providers.h"
 #include "inspection/config/credentials.h"
-#include "inspection/config/policy.h"
+#include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/registry/auth.h"
 
@@ -60,7 +60,7 @@ void FuzzRegistriesConf(const std::string& input) {
 }
 
 void FuzzPolicy(const std::string& input) {
-  Result<Policy> policy = Policy::Parse(input);
+  Result<ImagePolicy> policy = ImagePolicy::Parse(input);
   if (!policy) return;
   for (const Reference& image : Images()) {
     Result<void> checked = policy->Check(image);

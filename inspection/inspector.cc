@@ -6,7 +6,7 @@
 
 #include "inspection/base/digest.h"
 #include "inspection/base/reference.h"
-#include "inspection/config/policy.h"
+#include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "inspection/image_reader.h"
 #include "inspection/registry/registry_client.h"
@@ -44,7 +44,7 @@ struct Generation {
 
   uint64_t number = 0;
   RegistriesConfig registries;
-  Policy policy;
+  ImagePolicy policy;
   ContainerdHosts containerd;
   RegistryClient client;
   std::optional<CredentialProviders> providers;  // nullopt where none is configured
@@ -152,7 +152,7 @@ class Inspector final : public ImageInspector {
       if (!drop_in) return drop_in.error().Prefix("drop-in");
       registries->Merge(std::move(*drop_in));
     }
-    Result<Policy> policy = Policy::Parse(config.policy_json);
+    Result<ImagePolicy> policy = ImagePolicy::Parse(config.policy_json);
     if (!policy) return policy.error();
     registries->Add(config.cluster_rules);
     if (!config.cluster_rules.allowed.empty()) policy->AllowOnly(config.cluster_rules.allowed);

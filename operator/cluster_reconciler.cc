@@ -72,11 +72,11 @@ bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
 }
 
 // The policies that add the cluster gate, whatever the config is, in the order of removal.
-std::vector<ObjectId> PolicyIds(const OperandOptions& options) {
+std::vector<ObjectId> GatingPolicyIds(const OperandOptions& options) {
   return InOrderOfRemoval(ClusterGatingPolicies({}, {}, options));
 }
 
-// What adds the cluster gate, with the policies of PolicyIds().
+// What adds the cluster gate, with the policies of GatingPolicyIds().
 std::vector<ObjectId> GatingIds(std::vector<ObjectId> ids) {
   ObjectId configuration{kube::kMutatingWebhookConfigurations,
                          {"", std::string(api::kMutatingWebhookConfigurationName)}};
@@ -97,7 +97,7 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
 
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
-                                     OperandStore& store, GatingReconciler& gating,
+                                     OperandStore& store, GatingPolicyProber& prober,
                                      UpgradeQueue& upgrades, kube::EventRecorder& events,
                                      Remains remains, ClusterTiming timing)
     : client_(client),
@@ -109,13 +109,13 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
              .webhook_configuration = std::string(api::kMutatingWebhookConfigurationName)},
       configs_(configs),
       store_(store),
-      gating_(gating),
+      prober_(prober),
       upgrades_(upgrades),
       events_(events),
       remains_(std::move(remains)),
       timing_(timing),
       provider_(client, clock, store, options_),
-      gating_policies_(PolicyIds(options_)),
+      gating_policies_(GatingPolicyIds(options_)),
       outage_(client, clock, store, options_.ns, GatingIds(gating_policies_), timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
@@ -148,7 +148,7 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   if (!found) co_return found.error();
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
   view.named_objects = objects ? *objects : ProblemOf(objects.error());
-  if (config.spec.gating == api::kGatingByPolicy) view.gating = gating_.problem();
+  if (config.spec.gating == api::kGatingByPolicy) view.gating = prober_.problem();
   if (!objects && !view.named_objects) co_return objects.error();
 
   // Named objects are not watched.
@@ -251,9 +251,9 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   if (!stopped) co_return stopped.error();
   DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
   GatingObjects gating = GatingOf(config, objects);
-  GatingPlan plan = scope_gating_.Plan(gating, store_, gating_, clock_.Now(), health);
+  GatingPlan plan = scope_gating_.Plan(gating, store_, prober_, clock_.Now(), health);
   next_of_gating_ = plan.next;
-  if (*stopped) health.webhook_configured = health.policies_configured = false;
+  if (*stopped) health.webhook_configured = health.gating_policies_configured = false;
 
   Result<bool> foreign = co_await RemoveForeignOperands(objects, log);
   if (!foreign) co_return foreign.error();
@@ -312,7 +312,7 @@ Async<> ClusterReconciler::ApplyGating(const Config& config, GatingObjects objec
     if (!withdrawn) co_return withdrawn.error();
   }
   Result<> gated =
-      co_await scope_gating_.Apply(std::move(objects), plan, store_, gating_, health, log);
+      co_await scope_gating_.Apply(std::move(objects), plan, store_, prober_, health, log);
   if (!gated) co_return gated.error();
   if (plan.configuration != GatingAction::kWrite) co_return Ok();
   DesiredObject configuration{

@@ -25,7 +25,7 @@
 #include "operator/certificates/provider.h"
 #include "operator/config_store.h"
 #include "operator/controller_outage.h"
-#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_policy_prober.h"
 #include "operator/gating/scope_gating.h"
 #include "operator/named_objects.h"
 #include "operator/objects/desired_object.h"
@@ -55,7 +55,7 @@ class ClusterReconciler final : public kube::Reconciler {
 
   // The references outlive this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                    const ConfigStore& configs, OperandStore& store, GatingReconciler& gating,
+                    const ConfigStore& configs, OperandStore& store, GatingPolicyProber& prober,
                     UpgradeQueue& upgrades, kube::EventRecorder& events, Remains remains,
                     ClusterTiming timing = {});
 
@@ -103,7 +103,7 @@ class ClusterReconciler final : public kube::Reconciler {
   OperandNames names_;
   const ConfigStore& configs_;
   OperandStore& store_;
-  GatingReconciler& gating_;
+  GatingPolicyProber& prober_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   Remains remains_;

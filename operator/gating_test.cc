@@ -74,7 +74,7 @@ TEST_F(GatingTest, ByWebhookNothingIsAskedOrWatched) {
   BringUpByWebhook();
   h_.Pass(60s);
   EXPECT_THAT(h_.Policies(), IsEmpty());
-  EXPECT_EQ(h_.policy_client.probes, 0);
+  EXPECT_EQ(h_.gating_policy_client.probes, 0);
   EXPECT_EQ(h_.api.CountCalls("WATCH /apis/admissionregistration.k8s.io/v1/mutatingadmission"), 0);
 }
 
@@ -108,12 +108,12 @@ TEST_F(GatingTest, NoPolicyIsWrittenBeforeItsControllerRuns) {
 
 TEST_F(GatingTest, ASwitchToPolicyLeavesNoMomentWithoutGates) {
   BringUpByWebhook();
-  h_.policy_client.applies = false;
+  h_.gating_policy_client.applies = false;
   h_.SetGating("Policy");
   h_.Pass(20s);
   EXPECT_TRUE(GatedByWebhook());
   EXPECT_FALSE(GatedByPolicy()) << "the API server does not apply the probe";
-  h_.policy_client.applies = true;
+  h_.gating_policy_client.applies = true;
   ASSERT_TRUE(AwaitWhileGated([&] { return GatedByPolicy(); }));
   EXPECT_TRUE(AwaitWhileGated(
       [&] { return h_.ClusterCondition("Progressing") == "True SwitchingGating"; }));
@@ -136,11 +136,11 @@ TEST_F(GatingTest, AWebhookConfigurationStaysUntilItsOwnPoliciesAreProven) {
   BringUpByWebhook();
   h_.SetGating("Policy");
   ASSERT_TRUE(h_.Await([&] { return GatedByPolicy(); }));
-  h_.policy_client.applies = false;
+  h_.gating_policy_client.applies = false;
   h_.CreateConfig("shop", "b", 2);
   h_.Pass(25s);
   EXPECT_TRUE(h_.WebhookConfiguration("shop"));
-  h_.policy_client.applies = true;
+  h_.gating_policy_client.applies = true;
   EXPECT_TRUE(h_.Await([&] { return WebhooksRemoved(); }));
   EXPECT_TRUE(h_.HasPolicy("b.shop.multiarch.openshift.io"));
 }
@@ -223,7 +223,7 @@ TEST_F(GatingTest, ARestartedOperatorWritesNothingThatIsRight) {
 
 TEST_F(GatingTest, WhereItIsNotServedWebhooksStay) {
   BringUpByWebhook();
-  h_.policy_client.serves = false;
+  h_.gating_policy_client.serves = false;
   h_.SetGating("Policy");
   ASSERT_TRUE(h_.Await(
       [&] { return h_.ClusterCondition("Degraded") == "True GatingByPolicyNotSupported"; }));
@@ -233,7 +233,7 @@ TEST_F(GatingTest, WhereItIsNotServedWebhooksStay) {
   EXPECT_EQ(h_.ClusterCondition("Available"), "True AllComponentsReady");
   EXPECT_EQ(h_.api.CountCalls("WATCH /apis/admissionregistration.k8s.io/v1/mutatingadmission"), 0);
   // The API server is upgraded.
-  h_.policy_client.serves = true;
+  h_.gating_policy_client.serves = true;
   ASSERT_TRUE(h_.Await([&] { return h_.ClusterCondition("Degraded") == "False AsExpected"; }));
   EXPECT_TRUE(h_.Await([&] { return WebhooksRemoved(); }));
   EXPECT_TRUE(GatedByPolicy());
@@ -241,7 +241,7 @@ TEST_F(GatingTest, WhereItIsNotServedWebhooksStay) {
 
 TEST_F(GatingTest, ANewClusterWithoutPoliciesGetsWebhooks) {
   h_.StopOperator();
-  h_.policy_client.serves = false;
+  h_.gating_policy_client.serves = false;
   h_.StartOperator();
   h_.CreateClusterConfigByPolicy();
   ASSERT_TRUE(h_.Await([&] { return HasDeployment("ops", api::kWebhookName); }));
@@ -252,7 +252,7 @@ TEST_F(GatingTest, ANewClusterWithoutPoliciesGetsWebhooks) {
 }
 
 TEST_F(GatingTest, AnApiServerThatDoesNotApplyPoliciesGetsWebhooks) {
-  h_.policy_client.applies = false;
+  h_.gating_policy_client.applies = false;
   h_.CreateClusterConfigByPolicy();
   h_.Pass(20s);
   EXPECT_FALSE(HasDeployment("ops", api::kWebhookName)) << "it may take a moment";
@@ -261,7 +261,7 @@ TEST_F(GatingTest, AnApiServerThatDoesNotApplyPoliciesGetsWebhooks) {
 }
 
 TEST_F(GatingTest, ARefusedProbeIsNamed) {
-  h_.policy_client.refuse = true;
+  h_.gating_policy_client.refuse = true;
   h_.CreateClusterConfigByPolicy();
   ASSERT_TRUE(
       h_.Await([&] { return h_.ClusterCondition("Degraded") == "True GatingByPolicyNotInForce"; }));

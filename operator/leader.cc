@@ -62,14 +62,14 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       pacer_(clock, options_.changes),
       events_(client, clock, {.component = std::string(kManagedBy)}),
       upgrades_(clock, options_.upgrades),
-      gating_reconciler_(
+      gating_prober_(
           client, clock, options_.operands, [this] { return WantsGatingByPolicy(configs_); },
           store_),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
-                        gating_reconciler_, upgrades_, events_, options_.shard_timing),
+                        gating_prober_, upgrades_, events_, options_.shard_timing),
       cluster_reconciler_(
-          client, clock, options_.operands, configs_, store_, gating_reconciler_, upgrades_,
-          events_, [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
+          client, clock, options_.operands, configs_, store_, gating_prober_, upgrades_, events_,
+          [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate,
                                ValidatedKindsOf(features)),
       announcement_cleaner_(client, clock),
@@ -77,7 +77,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
               clock, options_.shard_observer),
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
-      gating_({.name = "gating", .workers = 1, .queue = kRetries}, gating_reconciler_, clock),
+      gating_({.name = "gating", .workers = 1, .queue = kRetries}, gating_prober_, clock),
       own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
                     own_webhooks_reconciler_, clock),
       announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
@@ -96,9 +96,9 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   });
   upgrades_.OnTurn([this](const std::string& ns) { On(Event::kUpgradeTurn, ns); });
   upgrades_.OnProgress([this] { OnUpgrade(); });
-  gating_reconciler_.OnAsked([this] { On(Event::kGatingProofAsked); });
-  gating_reconciler_.OnChange([this] { On(Event::kGatingSupport); });
-  gating_reconciler_.OnProven([this](const std::string& scope) {
+  gating_prober_.OnAsked([this] { On(Event::kGatingProofAsked); });
+  gating_prober_.OnChange([this] { On(Event::kGatingSupport); });
+  gating_prober_.OnProven([this](const std::string& scope) {
     On(scope.empty() ? Event::kClusterProven : Event::kShardProven, scope);
   });
   own_webhooks_reconciler_.OnChange([this] { On(Event::kOwnWebhooks); });
@@ -156,7 +156,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
                                      [this] { return upgrades_.progress(); });
 
   // A teardown must see all policies that gate pods.
-  std::function<Async<>()> begin = [this] { return gating_reconciler_.Begin(); };
+  std::function<Async<>()> begin = [this] { return gating_prober_.Begin(); };
   Result<> begun = co_await Retry(std::move(begin));
   if (!begun) co_return;
   std::function<Async<>()> read = [this] { return ReadAuthorities(); };

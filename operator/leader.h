@@ -24,7 +24,7 @@
 #include "operator/cluster_reconciler.h"
 #include "operator/config_store.h"
 #include "operator/feature.h"
-#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_policy_prober.h"
 #include "operator/namespaces.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
@@ -102,7 +102,7 @@ class Leader final : public kube::Term {
   Pacer pacer_;
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
-  GatingReconciler gating_reconciler_;
+  GatingPolicyProber gating_prober_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;

@@ -17,7 +17,7 @@ using kube::core::ConfigMap;
 using kube::core::Secret;
 
 constexpr char kRegistriesKey[] = "registries.conf";
-constexpr char kPolicyKey[] = "policy.json";
+constexpr char kPolicyJsonKey[] = "policy.json";
 
 void Add(std::string& problems, const std::string& problem) {
   if (problem.empty()) return;
@@ -27,16 +27,16 @@ void Add(std::string& problems, const std::string& problem) {
 std::string ProblemsOfRegistries(const ConfigMap& map) {
   std::string problems;
   auto registries = map.data().find(kRegistriesKey);
-  auto policy = map.data().find(kPolicyKey);
-  if (registries == map.data().end() && policy == map.data().end())
+  auto policy_json = map.data().find(kPolicyJsonKey);
+  if (registries == map.data().end() && policy_json == map.data().end())
     return "has neither key registries.conf nor policy.json";
   // These errors begin with the name of the key.
   if (registries != map.data().end()) {
     Result<> checked = inspection::CheckRegistriesConf(registries->second);
     if (!checked) Add(problems, "key " + checked.error().message());
   }
-  if (policy != map.data().end()) {
-    Result<> checked = inspection::CheckPolicyJson(policy->second);
+  if (policy_json != map.data().end()) {
+    Result<> checked = inspection::CheckPolicyJson(policy_json->second);
     if (!checked) Add(problems, "key " + checked.error().message());
   }
   return problems;

@@ -74,7 +74,7 @@ std::vector<const api::PodPlacementConfig*> Pointers(
 
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                                  const ConfigStore& configs, const Namespaces& namespaces,
-                                 OperandStore& store, GatingReconciler& gating,
+                                 OperandStore& store, GatingPolicyProber& prober,
                                  UpgradeQueue& upgrades, kube::EventRecorder& events,
                                  ShardTiming timing)
     : client_(client),
@@ -83,7 +83,7 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
       configs_(configs),
       namespaces_(namespaces),
       store_(store),
-      gating_(gating),
+      prober_(prober),
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
@@ -208,7 +208,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
   DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
   GatingObjects gating = GatingOf(ns, in_force, objects, cluster, attempt.view);
-  GatingPlan plan = gating_of_[ns].Plan(gating, store_, gating_, clock_.Now(), health);
+  GatingPlan plan = gating_of_[ns].Plan(gating, store_, prober_, clock_.Now(), health);
   attempt.next_of_gating = plan.next;
   if (plan.webhook != GatingAction::kWrite) std::erase_if(objects, IsOfWebhook);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
@@ -269,7 +269,7 @@ Async<> ShardReconciler::ApplyGating(const std::string& ns,
                                      Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   Result<> gated =
-      co_await gating_of_[ns].Apply(std::move(objects), plan, store_, gating_, health, log);
+      co_await gating_of_[ns].Apply(std::move(objects), plan, store_, prober_, health, log);
   if (!gated) co_return gated.error();
   if (plan.webhook == GatingAction::kRemove) bundles_.erase(ns);
   if (plan.configuration != GatingAction::kWrite) co_return Ok();
@@ -287,8 +287,8 @@ Async<> ShardReconciler::ApplyRules(const std::string& ns, const api::PodPlaceme
   Result<LeftOutRulesOf> left_out = co_await rule_checks_.LeftOut(ns, in_force);
   if (!left_out) co_return left_out.error();
   view.left_out_rules = std::move(*left_out);
-  DesiredObjects policy = RulePolicy(ns, in_force, view.left_out_rules, options_);
-  for (DesiredObject& object : policy) {
+  DesiredObjects rule_policy = RulePolicy(ns, in_force, view.left_out_rules, options_);
+  for (DesiredObject& object : rule_policy) {
     Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (!applied) co_return applied.error();
   }

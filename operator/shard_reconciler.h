@@ -28,7 +28,7 @@
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
 #include "operator/config_store.h"
-#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_policy_prober.h"
 #include "operator/gating/scope_gating.h"
 #include "operator/namespaces.h"
 #include "operator/objects/desired_object.h"
@@ -58,7 +58,7 @@ class ShardReconciler final : public kube::Reconciler {
   // Everything but `options` and `timing` outlives this.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
-                  GatingReconciler& gating, UpgradeQueue& upgrades, kube::EventRecorder& events,
+                  GatingPolicyProber& prober, UpgradeQueue& upgrades, kube::EventRecorder& events,
                   ShardTiming timing = {});
 
   // Before the first reconcile: the Secrets of all authorities, as they were just read. This saves
@@ -136,7 +136,7 @@ class ShardReconciler final : public kube::Reconciler {
   const ConfigStore& configs_;
   const Namespaces& namespaces_;
   OperandStore& store_;
-  GatingReconciler& gating_;
+  GatingPolicyProber& prober_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   ShardTiming timing_;

@@ -13,7 +13,7 @@ using kube::Json;
 using testing::HasSubstr;
 using namespace std::chrono_literals;
 
-const kube::ObjectKey kPolicy{"", "pod-placement-shard-shop"};
+const kube::ObjectKey kRulePolicy{"", "pod-placement-shard-shop"};
 
 class ShardRulesTest : public testing::Test {
  protected:
@@ -44,12 +44,12 @@ class ShardRulesTest : public testing::Test {
     return paths;
   }
   bool PolicyExists() {
-    bool policy = h_.Exists(kube::kValidatingAdmissionPolicies, kPolicy);
-    EXPECT_EQ(h_.Exists(kube::kValidatingAdmissionPolicyBindings, kPolicy), policy);
+    bool policy = h_.Exists(kube::kValidatingAdmissionPolicies, kRulePolicy);
+    EXPECT_EQ(h_.Exists(kube::kValidatingAdmissionPolicyBindings, kRulePolicy), policy);
     return policy;
   }
   std::string PolicyText() {
-    std::optional<Json> policy = h_.api.GetJson(kube::kValidatingAdmissionPolicies, kPolicy);
+    std::optional<Json> policy = h_.api.GetJson(kube::kValidatingAdmissionPolicies, kRulePolicy);
     return policy ? kube::DumpJson(*policy) : "none";
   }
   bool AwaitEntries(const std::string& entries) {
@@ -130,8 +130,8 @@ TEST_F(ShardRulesTest, AMissingPolicyIsWrittenAgain) {
   SetRule("one");
   ASSERT_TRUE(h_.Await([&] { return PolicyExists(); }));
   h_.Pass(5s);
-  h_.api.DeleteJson(kube::kValidatingAdmissionPolicies, kPolicy);
-  h_.api.DeleteJson(kube::kValidatingAdmissionPolicyBindings, kPolicy);
+  h_.api.DeleteJson(kube::kValidatingAdmissionPolicies, kRulePolicy);
+  h_.api.DeleteJson(kube::kValidatingAdmissionPolicyBindings, kRulePolicy);
   EXPECT_TRUE(h_.Await([&] { return PolicyExists(); }));
 }
 
@@ -157,13 +157,14 @@ TEST_F(ShardRulesTest, ALeftOverPolicyIsRemovedByTheNextOperator) {
   ASSERT_TRUE(h_.BringUp("shop"));
   SetRule("one");
   ASSERT_TRUE(AwaitEntries("/local/a /local/a/large"));
-  Json policy = *h_.api.GetJson(kube::kValidatingAdmissionPolicies, kPolicy);
+  Json policy = *h_.api.GetJson(kube::kValidatingAdmissionPolicies, kRulePolicy);
   h_.DeleteConfig("shop", "a");
   ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop") && !PolicyExists(); }));
   h_.StopOperator();
   h_.api.CreateJson(kube::kValidatingAdmissionPolicies, policy);
   h_.StartOperator();
-  EXPECT_TRUE(h_.Await([&] { return !h_.Exists(kube::kValidatingAdmissionPolicies, kPolicy); }));
+  EXPECT_TRUE(
+      h_.Await([&] { return !h_.Exists(kube::kValidatingAdmissionPolicies, kRulePolicy); }));
 }
 
 TEST_F(ShardRulesTest, WithoutRulesNothingIsAsked) {

@@ -6,7 +6,7 @@
 #include <string>
 
 #include "inspection/config/credentials.h"
-#include "inspection/config/policy.h"
+#include "inspection/config/image_policy.h"
 #include "inspection/config/registries_config.h"
 #include "kube/http/tls.h"
 #include "kube/types/unstructured.h"
@@ -84,7 +84,7 @@ Result<> CheckRegistriesConf(std::string_view toml) {
 Result<> CheckPolicyJson(std::string_view json) {
   if (Result<> syntax = CheckJson(json); !json.empty() && !syntax)
     return syntax.error().Prefix("policy.json");
-  Result<Policy> parsed = Policy::Parse(json);
+  Result<ImagePolicy> parsed = ImagePolicy::Parse(json);
   if (!parsed) return parsed.error();
   return Ok();
 }

@@ -14,14 +14,14 @@ namespace operator_ {
 using kube::Async;
 using kube::Result;
 
-Async<PoliciesServed> LookForPolicies(kube::Client& client) {
+Async<GatingPoliciesServed> LookForGatingPolicies(kube::Client& client) {
   kube::ListOptions ours{.label_selector = std::string(kManagedBySelector), .limit = 1};
   kube::ListPages pages(client, kube::kMutatingAdmissionPolicies, std::move(ours),
                         /*protobuf=*/false);
   Result<kube::RawList> found = co_await pages.Next();
-  if (IsNotFound(found)) co_return PoliciesServed::kNo;
+  if (IsNotFound(found)) co_return GatingPoliciesServed::kNo;
   if (!found) co_return found.error().Prefix("list MutatingAdmissionPolicies");
-  co_return found->items.empty() ? PoliciesServed::kYes : PoliciesServed::kInUse;
+  co_return found->items.empty() ? GatingPoliciesServed::kYes : GatingPoliciesServed::kInUse;
 }
 
 Async<bool> AppliesGatingProbe(kube::Client& client, std::string nonce,

@@ -10,14 +10,14 @@
 
 namespace operator_ {
 
-enum class PoliciesServed {
+enum class GatingPoliciesServed {
   kNo,
   kYes,
   kInUse,  // there is one of the operator
 };
 
 // A live answer. Errors: the API server's.
-kube::Async<PoliciesServed> LookForPolicies(kube::Client& client);
+kube::Async<GatingPoliciesServed> LookForGatingPolicies(kube::Client& client);
 
 // Whether the API server applies GatingProbe(nonce, options) (objects/gating_policies.h), by a dry
 // run. With several API servers, this shows it for the one that answered. Errors: the API server's,

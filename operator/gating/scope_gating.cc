@@ -44,7 +44,7 @@ ScopeGating::Names ScopeGating::NamesOfWanted(const DesiredObjects& policies) {
 }
 
 GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& store,
-                             const GatingReconciler& gating, kube::TimePoint now,
+                             const GatingPolicyProber& prober, kube::TimePoint now,
                              OperandHealth& health) {
   Names wanted = NamesOfWanted(objects.policies);
   Names stored;
@@ -53,33 +53,33 @@ GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& s
   bool complete = std::ranges::includes(stored, wanted);
   GatingFacts facts{
       .by_policy = objects.by_policy,
-      .support = gating.support(),
+      .support = prober.support(),
       .controller_available = health.controller.available,
       .webhook_available = health.webhook.available,
-      .policies = !objects.stored_policies.empty() && gating.support() != GatingSupport::kNotServed,
+      .policies = !objects.stored_policies.empty() && prober.support() != GatingSupport::kNotServed,
       .configuration = health.webhook_configured};
   facts.webhook = objects.by_policy && AnyIn(store, objects.webhook);
   facts.policies_proven =
-      !asked_for_.empty() && gating.IsProven(proof_) && std::ranges::includes(asked_for_, wanted);
+      !asked_for_.empty() && prober.IsProven(proof_) && std::ranges::includes(asked_for_, wanted);
   facts.policies_missing = !complete;
   GatingPlan plan = switch_.Decide(facts, now);
   health.by_policy = plan.by_policy;
   health.switching = plan.switching;
-  health.policies_configured = facts.policies && complete;
+  health.gating_policies_configured = facts.policies && complete;
   return plan;
 }
 
 Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore& store,
-                           GatingReconciler& gating, OperandHealth& health,
+                           GatingPolicyProber& prober, OperandHealth& health,
                            const std::string& log) {
   if (plan.policies == GatingAction::kWrite) {
     Names wanted = NamesOfWanted(objects.policies);
     Result<> written = co_await WritePolicies(objects, wanted, store, log);
     if (!written) co_return written.error();
-    health.policies_configured = plan.by_policy || health.policies_configured;
+    health.gating_policies_configured = plan.by_policy || health.gating_policies_configured;
     if (plan.needs_proof && !std::ranges::includes(asked_for_, wanted)) {
       asked_for_.merge(wanted);
-      proof_ = gating.Ask(objects.scope);
+      proof_ = prober.Ask(objects.scope);
     }
   }
   if (plan.policies == GatingAction::kRemove) {
@@ -88,7 +88,7 @@ Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore&
     asked_for_.clear();
     Result<> removed = co_await RemoveAll(store, std::move(objects.stored_policies), log);
     if (!removed) co_return removed.error();
-    health.policies_configured = false;
+    health.gating_policies_configured = false;
   }
   if (plan.configuration == GatingAction::kRemove) {
     LOG(INFO) << log << " policies gate the pods: removing the webhook configuration";

@@ -13,7 +13,7 @@
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
-#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_policy_prober.h"
 #include "operator/gating/gating_switch.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
@@ -43,11 +43,11 @@ class ScopeGating {
  public:
   // Returns: the actions for now. Sets what `health` says about policies and the switch.
   GatingPlan Plan(const GatingObjects& objects, const OperandStore& store,
-                  const GatingReconciler& gating, kube::TimePoint now, OperandHealth& health);
+                  const GatingPolicyProber& prober, kube::TimePoint now, OperandHealth& health);
   // Writes or removes the policies, and removes the configuration and the webhook, as `plan` says.
   // `log`: Request::log.
   kube::Async<> Apply(GatingObjects objects, GatingPlan plan, OperandStore& store,
-                      GatingReconciler& gating, OperandHealth& health, const std::string& log);
+                      GatingPolicyProber& prober, OperandHealth& health, const std::string& log);
 
  private:
   // By plural and key.

@@ -77,7 +77,7 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   } else {
     set_not_rolled_out(api::kWebhookNotRolledOut, operands.webhook);
   }
-  if (by_policy && operands.policies_configured) {
+  if (by_policy && operands.gating_policies_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, kGatedByPolicy,
         "policies gate the pods");
   } else if (by_policy) {

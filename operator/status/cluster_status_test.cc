@@ -53,7 +53,7 @@ TEST(ClusterStatusTest, PoliciesNeedNoWebhook) {
   view.operands.webhook_configured = false;
   view.operands.by_policy = true;
   EXPECT_EQ(TrueOnes(view), "Progressing MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
-  view.operands.policies_configured = true;
+  view.operands.gating_policies_configured = true;
   EXPECT_EQ(TrueOnes(view), "Available ShardsUpToDate ");
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
   EXPECT_EQ(api::FindCondition(status.conditions, api::kWebhookNotRolledOut)->reason,
@@ -66,13 +66,14 @@ TEST(ClusterStatusTest, ASwitchOfTheGatingIsAvailableAndProgressing) {
   view.operands.switching = true;
   EXPECT_EQ(TrueOnes(view),
             "Available Progressing MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
-  view.operands.policies_configured = true;
+  view.operands.gating_policies_configured = true;
   EXPECT_EQ(TrueOnes(view), "Available Progressing ShardsUpToDate ");
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
   EXPECT_EQ(api::FindCondition(status.conditions, api::kProgressing)->reason, "SwitchingGating");
   // And back: the webhook does not run yet.
-  view.operands = {
-      .controller = view.operands.controller, .policies_configured = true, .switching = true};
+  view.operands = {.controller = view.operands.controller,
+                   .gating_policies_configured = true,
+                   .switching = true};
   EXPECT_EQ(TrueOnes(view),
             "Available Progressing PodPlacementWebhookNotRolledOut "
             "MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");

@@ -41,7 +41,7 @@ struct OperandHealth {
   // The webhook configuration exists, with the entries that it has to have.
   bool webhook_configured = false;
   // The same for the policies that gate pods.
-  bool policies_configured = false;
+  bool gating_policies_configured = false;
   // Policies gate the pods: the webhook is not needed.
   bool by_policy = false;
   // What gated the pods before is being removed, or will be.
@@ -52,12 +52,12 @@ struct OperandHealth {
   // The operands that are needed.
   bool available() const { return controller.available && (by_policy || webhook.available); }
   bool rolled_out() const { return controller.complete && (by_policy || webhook.complete); }
-  bool configured() const { return by_policy ? policies_configured : webhook_configured; }
+  bool configured() const { return by_policy ? gating_policies_configured : webhook_configured; }
   bool complete() const { return rolled_out() && configured() && !switching; }
   // New pods are gated, and released; while `switching`, by either mechanism.
   bool works() const {
     return controller.available &&
-           (policies_configured || (webhook.available && webhook_configured));
+           (gating_policies_configured || (webhook.available && webhook_configured));
   }
 };
 

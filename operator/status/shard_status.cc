@@ -33,7 +33,7 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   }
   if (!shard.operands.controller.available)
     return {false, "ControllerNotAvailable", "the namespace's controller is not available"};
-  if (shard.operands.policies_configured) {
+  if (shard.operands.gating_policies_configured) {
     return {true, "AsExpected",
             "the controller of this namespace is available, and policies gate the pods"};
   }

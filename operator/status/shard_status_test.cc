@@ -66,7 +66,7 @@ TEST(ShardStatusTest, NamesTheFirstMissingPart) {
       {"policies",
        [](ShardView& view) {
          view.operands = {.controller = view.operands.controller,
-                          .policies_configured = true,
+                          .gating_policies_configured = true,
                           .by_policy = true};
        },
        "True AsExpected", "False AsExpected"},
@@ -77,14 +77,14 @@ TEST(ShardStatusTest, NamesTheFirstMissingPart) {
        "False PoliciesNotConfigured", "True RollingOut"},
       {"from webhook to policies",
        [](ShardView& view) {
-         view.operands.policies_configured = true;
+         view.operands.gating_policies_configured = true;
          view.operands.by_policy = true;
          view.operands.switching = true;
        },
        "True AsExpected", "True SwitchingGating"},
       {"from policies to webhook",
        [](ShardView& view) {
-         view.operands.policies_configured = true;
+         view.operands.gating_policies_configured = true;
          view.operands.switching = true;
        },
        "True AsExpected", "True SwitchingGating"},

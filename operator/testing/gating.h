@@ -16,12 +16,12 @@
 namespace operator_ {
 
 // The fake API server, with the dry run of the probe: nothing is stored.
-class PolicyClient final : public kube::Client {
+class GatingPolicyClient final : public kube::Client {
  public:
-  explicit PolicyClient(kube::FakeApiServer& api) : api_(api) {}
+  explicit GatingPolicyClient(kube::FakeApiServer& api) : api_(api) {}
 
   kube::Async<kube::ApiResponse> Call(kube::ApiRequest request) override {
-    if (!serves && IsOfPolicies(request)) co_return NotServed();
+    if (!serves && IsOfGatingPolicies(request)) co_return NotServed();
     if (request.target.find("dryRun=All") == std::string::npos)
       co_return co_await api_.Call(std::move(request));
     ++probes;
@@ -35,7 +35,7 @@ class PolicyClient final : public kube::Client {
         .status = 201, .content_type = std::string(kube::kJson), .body = kube::DumpJson(object)};
   }
   kube::Async<std::unique_ptr<kube::WatchStream>> Watch(kube::ApiRequest request) override {
-    if (serves || !IsOfPolicies(request)) return api_.Watch(std::move(request));
+    if (serves || !IsOfGatingPolicies(request)) return api_.Watch(std::move(request));
     return Refuse();
   }
 
@@ -55,7 +55,7 @@ class PolicyClient final : public kube::Client {
   int probes = 0;
 
  private:
-  static bool IsOfPolicies(const kube::ApiRequest& request) {
+  static bool IsOfGatingPolicies(const kube::ApiRequest& request) {
     return request.target.find("/mutatingadmissionpolic") != std::string::npos;
   }
   static kube::Error NotServed() {
@@ -69,7 +69,7 @@ class PolicyClient final : public kube::Client {
 
 class GatingHarness : public Harness {
  public:
-  GatingHarness() { client = &policy_client; }
+  GatingHarness() { client = &gating_policy_client; }
   ~GatingHarness() { StopOperator(); }
 
   void SetGating(const std::string& gating) {
@@ -108,7 +108,7 @@ class GatingHarness : public Harness {
     return !SecretExists({ns, std::string(name)});
   }
 
-  PolicyClient policy_client{api};
+  GatingPolicyClient gating_policy_client{api};
 };
 
 }  // namespace operator_

@@ -30,7 +30,7 @@ MissedPolicies::MissedPolicies(kube::Client& client, kube::Clock& clock,
     : clock_(clock), operator_namespace_(std::move(operator_namespace)), watch_(client, clock) {}
 
 void MissedPolicies::Follow(const api::ClusterPodPlacementConfig* config) {
-  enabled_ = config != nullptr && config->Policies() != nullptr &&
+  enabled_ = config != nullptr && config->EnabledSchedulingPolicies() != nullptr &&
              !config->metadata().has_deletion_timestamp();
   if (!enabled_ || listing_since_) return;
   listing_since_ = clock_.Now();

@@ -20,7 +20,7 @@ namespace {
 std::optional<api::SchedulingPolicies> EnabledPlugin(const ConfigStore& configs) {
   std::optional<api::ClusterPodPlacementConfig> config = configs.Cluster();
   if (!config || config->metadata().has_deletion_timestamp()) return std::nullopt;
-  const api::SchedulingPolicies* plugin = config->Policies();
+  const api::SchedulingPolicies* plugin = config->EnabledSchedulingPolicies();
   return plugin == nullptr ? std::nullopt : std::optional(*plugin);
 }
 

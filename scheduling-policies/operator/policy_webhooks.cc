@@ -97,7 +97,7 @@ Async<std::string> PolicyWebhooks::WhyWithoutEffect() {
       co_await kube::CallFor<ClusterPodPlacementConfig>(client_, std::move(request));
   if (!config && !IsNotFound(config)) co_return config.error();
   std::string why;
-  if (!config || config->Policies() == nullptr) {
+  if (!config || config->EnabledSchedulingPolicies() == nullptr) {
     why =
         "the policy has no effect until plugins.schedulingPolicies of the "
         "ClusterPodPlacementConfig is enabled";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Policy: whether an image may be used (policy.json of containers/image, transport "docker").
+// ImagePolicy: whether an image may be used (policy.json of containers/image, transport "docker").
 //
 // Supported requirements: insecureAcceptAnything and reject. Scopes that require signatures
 // (signedBy, sigstoreSigned) are refused, as signatures are not verified here. Source:
@@ -16,12 +16,12 @@
 
 namespace inspection {
 
-class Policy {
+class ImagePolicy {
  public:
   // Accepts all images.
-  Policy() = default;
+  ImagePolicy() = default;
   // kInvalid for an invalid policy; "" accepts all images.
-  static kube::Result<Policy> Parse(std::string_view json);
+  static kube::Result<ImagePolicy> Parse(std::string_view json);
 
   // Refuses images outside these scopes and outside the scopes of the policy itself.
   void AllowOnly(const std::vector<std::string>& scopes);

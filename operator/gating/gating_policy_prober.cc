@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "operator/gating/gating_reconciler.h"
+#include "operator/gating/gating_policy_prober.h"
 
 #include <glog/logging.h>
 
@@ -38,9 +38,9 @@ Problem NotInForce(const std::string& error) {
 
 }  // namespace
 
-GatingReconciler::GatingReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                                   std::function<bool()> wanted, OperandStore& store,
-                                   GatingTiming timing)
+GatingPolicyProber::GatingPolicyProber(kube::Client& client, kube::Clock& clock,
+                                       OperandOptions options, std::function<bool()> wanted,
+                                       OperandStore& store, ProberTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -48,15 +48,15 @@ GatingReconciler::GatingReconciler(kube::Client& client, kube::Clock& clock, Ope
       store_(store),
       timing_(timing) {}
 
-Async<> GatingReconciler::Begin() {
-  Result<PoliciesServed> served = co_await LookForPolicies(client_);
+Async<> GatingPolicyProber::Begin() {
+  Result<GatingPoliciesServed> served = co_await LookForGatingPolicies(client_);
   // Without the permission, there are none that this operator could have written.
   if (!served && !kube::FailsAgain(served.error())) co_return served.error();
-  if (!served || *served != PoliciesServed::kInUse) co_return Ok();
+  if (!served || *served != GatingPoliciesServed::kInUse) co_return Ok();
   co_return co_await store_.WatchGatingPolicies();
 }
 
-uint64_t GatingReconciler::Ask(const std::string& scope) {
+uint64_t GatingPolicyProber::Ask(const std::string& scope) {
   uint64_t proof = begun_ + 1;
   asked_ = std::max(asked_, proof);
   waiting_[proof].insert(scope);
@@ -64,16 +64,16 @@ uint64_t GatingReconciler::Ask(const std::string& scope) {
   return proof;
 }
 
-Async<Outcome> GatingReconciler::Reconcile(kube::Request request) {
+Async<Outcome> GatingPolicyProber::Reconcile(kube::Request request) {
   if (!wanted_()) co_return co_await RemoveProbe(request.log);
 
-  Result<PoliciesServed> served = co_await LookForPolicies(client_);
+  Result<GatingPoliciesServed> served = co_await LookForGatingPolicies(client_);
   if (!served && !kube::FailsAgain(served.error())) co_return served.error();
   if (!served) {
     Set(GatingSupport::kNotServed, ProblemOf(served.error()), request.log);
     co_return Outcome::After(timing_.recheck);
   }
-  if (*served == PoliciesServed::kNo) {
+  if (*served == GatingPoliciesServed::kNo) {
     Set(GatingSupport::kNotServed, NotServed(), request.log);
     co_return Outcome::After(timing_.recheck);
   }
@@ -93,7 +93,7 @@ Async<Outcome> GatingReconciler::Reconcile(kube::Request request) {
   co_return Outcome::After(timing_.recheck);
 }
 
-Async<bool> GatingReconciler::Probe(const std::string& log) {
+Async<bool> GatingPolicyProber::Probe(const std::string& log) {
   if (nonce_.empty()) nonce_ = StoredNonce();
   // A new nonce follows only on the answer to the last one; otherwise many requests would delay all
   // proofs.
@@ -115,7 +115,7 @@ Async<bool> GatingReconciler::Probe(const std::string& log) {
   co_return co_await AppliesGatingProbe(client_, nonce_, options_);
 }
 
-Async<Outcome> GatingReconciler::RemoveProbe(const std::string& log) {
+Async<Outcome> GatingPolicyProber::RemoveProbe(const std::string& log) {
   support_ = GatingSupport::kUnknown;
   problem_.reset();
   nonce_.clear();
@@ -131,7 +131,7 @@ Async<Outcome> GatingReconciler::RemoveProbe(const std::string& log) {
   co_return Outcome::Done();
 }
 
-void GatingReconciler::Prove() {
+void GatingPolicyProber::Prove() {
   waiting_since_.reset();
   proven_ = begun_;
   while (!waiting_.empty() && waiting_.begin()->first <= begun_) {
@@ -143,7 +143,7 @@ void GatingReconciler::Prove() {
   }
 }
 
-std::string GatingReconciler::StoredNonce() const {
+std::string GatingPolicyProber::StoredNonce() const {
   std::optional<kube::Unstructured> binding =
       store_.Get(kube::kMutatingAdmissionPolicyBindings, {"", std::string(kGatingProbeName)});
   if (!binding) return "";
@@ -151,8 +151,8 @@ std::string GatingReconciler::StoredNonce() const {
   return label == binding->metadata().labels().end() ? "" : label->second;
 }
 
-void GatingReconciler::Set(GatingSupport support, std::optional<Problem> problem,
-                           const std::string& log) {
+void GatingPolicyProber::Set(GatingSupport support, std::optional<Problem> problem,
+                             const std::string& log) {
   bool changed = support != support_ || problem != problem_;
   support_ = support;
   problem_ = std::move(problem);

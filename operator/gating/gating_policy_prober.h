@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-// GatingReconciler: finds out whether the API server applies policies that gate pods, while
-// spec.gating asks for that, and proves that it applies those that were written until a moment
-// (GatingProbe() in objects/gating_policies.h). There is one request.
+// GatingPolicyProber: decides and proves whether the API server gates pods by policy, while
+// spec.gating asks for that. It probes by dry runs (GatingProbe() in objects/gating_policies.h):
 //
-// An API server that does not is asked again from time to time, so an upgrade of it is noticed; so
-// is one that no longer does. Thread: the client's.
+// - support(): whether the API server serves and applies gating policies at all. One that does not
+//   is probed again from time to time, so an upgrade of it is noticed; so is one that no longer
+//   does.
+// - Ask() and IsProven(): whether it applies the gating policies that were written until a moment.
+//
+// It is the reconciler of one request. Thread: the client's.
 #pragma once
 
 #include <chrono>
@@ -26,7 +29,7 @@
 
 namespace operator_ {
 
-struct GatingTiming {
+struct ProberTiming {
   // Between two dry runs while a proof is due.
   std::chrono::milliseconds poll{500};
   // How long an API server may take to apply the probe before it counts as one that does not.
@@ -36,12 +39,12 @@ struct GatingTiming {
   std::chrono::milliseconds check{300'000};
 };
 
-class GatingReconciler final : public kube::Reconciler {
+class GatingPolicyProber final : public kube::Reconciler {
  public:
   // `wanted`: spec.gating is Policy, in a ClusterPodPlacementConfig that is not being deleted.
   // Everything but `options`, `wanted` and `timing` outlives this.
-  GatingReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
-                   std::function<bool()> wanted, OperandStore& store, GatingTiming timing = {});
+  GatingPolicyProber(kube::Client& client, kube::Clock& clock, OperandOptions options,
+                     std::function<bool()> wanted, OperandStore& store, ProberTiming timing = {});
 
   // All before the first Reconcile(). Called when support() or problem() has changed; by Ask(); and
   // with each scope for which a proof was made.
@@ -83,7 +86,7 @@ class GatingReconciler final : public kube::Reconciler {
   OperandOptions options_;
   std::function<bool()> wanted_;
   OperandStore& store_;
-  GatingTiming timing_;
+  ProberTiming timing_;
   std::function<void()> on_change_;
   std::function<void()> on_asked_;
   std::function<void(const std::string&)> on_proven_;

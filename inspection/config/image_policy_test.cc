@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/config/policy.h"
+#include "inspection/config/image_policy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ using kube::IsOk;
 using ::testing::HasSubstr;
 
 kube::Result<void> Check(std::string_view json, const std::string& image) {
-  kube::Result<Policy> policy = Policy::Parse(json);
+  kube::Result<ImagePolicy> policy = ImagePolicy::Parse(json);
   if (!policy) return policy.error();
   return policy->Check(*Reference::Parse(image));
 }
@@ -30,9 +30,9 @@ constexpr std::string_view kPolicy = R"({
     "*.example.com": [{"type": "insecureAcceptAnything"}],
     "signed.io": [{"type": "insecureAcceptAnything"}, {"type": "signedBy"}]}}})";
 
-TEST(PolicyTest, NoPolicyAcceptsEverything) { EXPECT_THAT(Check("", "r.io/a"), IsOk()); }
+TEST(ImagePolicyTest, NoPolicyAcceptsEverything) { EXPECT_THAT(Check("", "r.io/a"), IsOk()); }
 
-TEST(PolicyTest, TheMostSpecificScopeDecides) {
+TEST(ImagePolicyTest, TheMostSpecificScopeDecides) {
   EXPECT_THAT(Check(kPolicy, "quay.io/a/b:1"), IsOk());
   EXPECT_THAT(Check(kPolicy, "quay.io/bad/x:1"),
               FailsWith(Code::kPermissionDenied, HasSubstr("quay.io/bad")));
@@ -44,12 +44,12 @@ TEST(PolicyTest, TheMostSpecificScopeDecides) {
               FailsWith(Code::kPermissionDenied, HasSubstr("default")));
 }
 
-TEST(PolicyTest, RequiredSignaturesAreRefused) {
+TEST(ImagePolicyTest, RequiredSignaturesAreRefused) {
   EXPECT_THAT(Check(kPolicy, "signed.io/x"),
               FailsWith(Code::kPermissionDenied, HasSubstr("signatures")));
 }
 
-TEST(PolicyTest, RefusesInvalidPolicies) {
+TEST(ImagePolicyTest, RefusesInvalidPolicies) {
   for (std::string_view row :
        {"x", "{}", "[]", R"({"default":[]})", R"({"default":[{"type":"odd"}]})",
         R"({"default":[7]})", R"({"default":[{"type":"reject"}],"transports":{"docker":7}})",
@@ -58,14 +58,14 @@ TEST(PolicyTest, RefusesInvalidPolicies) {
   }
 }
 
-TEST(PolicyTest, DamageIsHarmless) {
+TEST(ImagePolicyTest, DamageIsHarmless) {
   ForMutations({std::string(kPolicy)}, 5'000, [](const std::string& text) {
     kube::IgnoreError(Check(text, "quay.io/bad/x:1"), "only a crash fails the test");
   });
 }
 
-TEST(PolicyTest, AllowOnlyRefusesOtherScopes) {
-  Policy policy;
+TEST(ImagePolicyTest, AllowOnlyRefusesOtherScopes) {
+  ImagePolicy policy;
   policy.AllowOnly({"good.io", "other.io/team", "*.wild.io"});
   for (const char* image : {"good.io/a:1", "other.io/team/a", "x.wild.io/a"}) {
     EXPECT_TRUE(policy.Check(*Reference::Parse(image))) << image;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "inspection/config/policy.h"
+#include "inspection/config/image_policy.h"
 
 #include "kube/types/unstructured.h"
 
@@ -33,8 +33,8 @@ std::vector<std::string> ScopesOf(const Reference& reference) {
 
 }  // namespace
 
-Result<Policy> Policy::Parse(std::string_view json) {
-  Policy policy;
+Result<ImagePolicy> ImagePolicy::Parse(std::string_view json) {
+  ImagePolicy policy;
   if (json.empty()) return policy;
   Result<Json> document = kube::ParseJson(json);
   if (!document) return document.error().Prefix("policy.json");
@@ -79,12 +79,12 @@ Result<Policy> Policy::Parse(std::string_view json) {
   return policy;
 }
 
-void Policy::AllowOnly(const std::vector<std::string>& scopes) {
+void ImagePolicy::AllowOnly(const std::vector<std::string>& scopes) {
   default_ = Requirement::kReject;
   for (const std::string& scope : scopes) scopes_.emplace(scope, Requirement::kAccept);
 }
 
-Result<void> Policy::Check(const Reference& reference) const {
+Result<void> ImagePolicy::Check(const Reference& reference) const {
   Requirement requirement = default_;
   std::string decided_by = "default";
   for (const std::string& scope : ScopesOf(reference)) {

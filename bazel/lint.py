@@ -67,10 +67,10 @@ MAIN_ALLOWED = {
     "webhook": {"scheduling-policies"},
 }
 
-# Which folders a slice's tests on a control plane, and its benchmarks, may include from as well:
-# fleet/e2e, fleet/benchmark.
-TEST_FOLDERS = {"e2e", "flows", "benchmark"}
-TESTS_ALLOWED = {"e2e", "benchmarks"}
+# Which folders a slice's tests on a control plane, its benchmarks and its fuzz targets may include
+# from as well: fleet/e2e, fleet/benchmark, scheduling-policies/fuzz.
+TEST_FOLDERS = {"e2e", "flows", "benchmark", "fuzz"}
+TESTS_ALLOWED = {"e2e", "benchmarks", "fuzz"}
 
 
 class Target:

@@ -10,6 +10,7 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
+#include "fuzz/base/patched.h"
 #include "fuzz/fuzz_targets.h"
 #include "kube/client/frame_reader.h"
 #include "kube/codec/codec.h"
@@ -20,11 +21,6 @@
 #include "placement/ignored.h"
 #include "placement/local_configs.h"
 #include "placement/release.h"
-#include "scheduling-policies/merge.h"
-#include "scheduling-policies/scheduling_policy.h"
-#include "scheduling-policies/target.h"
-#include "scheduling-policies/warnings.h"
-#include "scheduling-policies/webhook/policy_review.h"
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
@@ -53,18 +49,6 @@ bool HasGate(const Json& pod, std::string_view gate) {
   return gates != nullptr && std::any_of(gates->begin(), gates->end(), [&](const Json& one) {
            return kube::StringAt(one, "name") == gate;
          });
-}
-
-// Applies a JSON patch as the API server does.
-Json Patched(const Json& pod, const std::string& patch) {
-  if (patch.empty()) return pod;
-  Result<Json> operations = kube::ParseJson(patch);
-  CHECK(operations) << patch;
-  try {
-    return pod.patch(*operations);
-  } catch (const Json::exception& failure) {
-    LOG(FATAL) << failure.what() << ": " << patch;
-  }
 }
 
 void FuzzAdmissionReview(const std::string& input) {
@@ -210,97 +194,6 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   CHECK(Bytes(pod) == Bytes(before));
 }
 
-// A policy, a pod spec and the labels of the pod: merging twice equals merging once, and changes
-// only the fields that it may.
-void FuzzSchedulingPolicy(const std::string& input) {
-  Result<Json> json = kube::ParseJson(input);
-  if (!json || !json->is_object()) return;
-  std::vector<policy::SchedulingPolicy> policies;
-  for (auto [name, scope] : {std::pair("cluster", policy::Scope::kCluster),
-                             std::pair("namespaced", policy::Scope::kNamespace)}) {
-    const Json* one = kube::Find(*json, name);
-    if (one == nullptr) continue;
-    auto parsed = policy::SchedulingPolicy::FromJson(*one, scope);
-    if (!parsed) continue;
-    for (const std::string& warning : policy::WarningsFor(*parsed)) CHECK_LE(warning.size(), 256u);
-    (void)policy::CrossNamespaceTerms(parsed->criteria);
-    if (parsed->problems.empty()) policies.push_back(std::move(*parsed));
-  }
-  std::vector<const policy::SchedulingPolicy*> pointers;
-  for (const policy::SchedulingPolicy& one : policies) pointers.push_back(&one);
-
-  policy::Request request{
-      .group = "apps", .resource = "deployments", .operation = "CREATE", .object = &*json};
-  policy::Target target = policy::FindTarget(request, {}, {});
-  if (!target) return;
-  (void)policy::PodLabels(*json, target);
-  auto merged = policy::Merge(*target.spec, target.SpecPointer(), pointers);
-  if (!merged) return;
-  Json once = Patched(*json, merged->patch);
-  const Json& spec = *kube::Find(once, target.spec_path);
-  auto again = policy::Merge(spec, target.SpecPointer(), pointers);
-  CHECK(again) << again.error();
-  CHECK_EQ(again->patch, "") << once;
-  Json before = *target.spec;
-  Json after = spec;
-  for (const char* field :
-       {"affinity", "nodeName", "nodeSelector", "schedulerName", "tolerations"}) {
-    before.erase(field);
-    after.erase(field);
-  }
-  CHECK(before == after);
-}
-
-// An AdmissionReview as the policy webhook reads it: the reduced object decides as the whole one.
-void FuzzPolicyReview(const std::string& input) {
-  static auto& reader = *new policy::PolicyReviewReader;
-  static auto& whole_reader = *new policy::PolicyReviewReader(/*whole_templates=*/true);
-  static const auto& only = *new auto([] {
-    Json json = {{"metadata", {{"name", "only"}, {"namespace", "shop"}}}};
-    json["spec"] = *kube::ParseJson(R"({"podSelector": {}, "nodeSelector": {"k": "v"},
-        "schedulerName": "s", "tolerations": [{"key": "k", "operator": "Exists"}],
-        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {
-            "nodeSelectorTerms": [{"matchExpressions": [{"key": "a", "operator": "Exists"}]}]}}}})");
-    return *policy::SchedulingPolicy::FromJson(json, policy::Scope::kNamespace);
-  }());
-  (void)reader.Read(input);
-  // The API server does not send JSON with duplicate keys.
-  Result<Json> json = kube::ParseJson(input);
-  if (!json) return;
-  std::string text = json->dump(-1, ' ', false, Json::error_handler_t::replace);
-  json = kube::ParseJson(text);
-  CHECK(json) << text;
-  Result<policy::PolicyReview> review = reader.Read(text);
-  Result<policy::PolicyReview> whole_review = whole_reader.Read(text);
-  CHECK_EQ(review.has_value(), whole_review.has_value());
-  if (!review) return;
-
-  policy::Request request = review->ToRequest();
-  policy::Target target = policy::FindTarget(request, {}, {});
-  const Json* object = kube::Find(*json, "request.object");
-  const bool present = object != nullptr && object->is_object();
-  request.object = present ? object : nullptr;
-  policy::Target whole = policy::FindTarget(request, {}, {});
-  CHECK_EQ(target.left_unchanged, whole.left_unchanged);
-  policy::TargetOptions changed{.only_changed_templates = true};
-  policy::Request whole_request = whole_review->ToRequest();
-  policy::Target from_whole = policy::FindTarget(whole_request, {}, changed);
-  const Json* old_object = kube::Find(*json, "request.oldObject");
-  if (old_object != nullptr && old_object->is_object()) request.old_object = old_object;
-  CHECK_EQ(from_whole.left_unchanged, policy::FindTarget(request, {}, changed).left_unchanged);
-  if (!target) return;
-
-  CHECK_EQ(policy::PodLabels(review->object, target).size(),
-           policy::PodLabels(*object, whole).size());
-  std::vector<const policy::SchedulingPolicy*> policies = {&only};
-  auto merged = policy::Merge(*target.spec, target.SpecPointer(), policies);
-  auto expected = policy::Merge(*whole.spec, whole.SpecPointer(), policies);
-  CHECK_EQ(merged.has_value(), expected.has_value());
-  if (!merged) return;
-  CHECK_EQ(merged->patch, expected->patch);
-  (void)Patched(*object, merged->patch);
-}
-
 // A protobuf pod, released by the shard and by the cluster controller.
 void FuzzPod(const std::string& input) {
   Result<Pod> pod = kube::DecodeBare<Pod>(input);
@@ -356,8 +249,6 @@ std::vector<FuzzTarget> ApiTargets() {
       {"config", FuzzConfig},
       {"frames", FuzzFrames},
       {"pod", FuzzPod},
-      {"policy-review", FuzzPolicyReview},
-      {"scheduling-policy", FuzzSchedulingPolicy},
       {"watch-event", FuzzWatchEvent},
       {"yaml", FuzzYaml},
   };

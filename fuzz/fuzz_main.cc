@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "fuzz/fuzz_targets.h"
+#include "scheduling-policies/fuzz/policy_targets.h"
 
 namespace {
 
@@ -39,8 +40,13 @@ extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   for (int i = 1; i < *argc; ++i) {
     std::string_view argument = (*argv)[i];
     if (!argument.starts_with(kFlag)) continue;
-    for (const auto& targets : {fuzz::InspectionTargets(), fuzz::ApiTargets(), fuzz::FleetTargets(),
-                                fuzz::CelTargets()}) {
+    for (const auto& targets : {
+             policy::PolicyTargets(),  // scheduling-policies/
+             fuzz::InspectionTargets(),
+             fuzz::ApiTargets(),
+             fuzz::FleetTargets(),
+             fuzz::CelTargets(),
+         }) {
       for (const fuzz::FuzzTarget& target : targets) {
         if (target.name == argument.substr(kFlag.size())) g_run = target.run;
       }

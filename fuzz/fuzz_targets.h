@@ -3,15 +3,11 @@
 // in the parser's header.
 #pragma once
 
-#include <string>
 #include <vector>
 
-namespace fuzz {
+#include "fuzz/base/fuzz_target.h"
 
-struct FuzzTarget {
-  std::string name;  // its corpus is fuzz/corpus/NAME
-  void (*run)(const std::string& input);
-};
+namespace fuzz {
 
 // Data of registries, pull secrets, and the configuration files of inspection.
 std::vector<FuzzTarget> InspectionTargets();

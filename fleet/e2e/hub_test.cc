@@ -61,7 +61,7 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
   EXPECT_EQ(Decisions("zone-b"), "zone-b-decision-1=b1 ");
   AwaitSelected("cel", 2);
   EXPECT_EQ(Decisions("cel"), "cel-decision-1=a1 b1 ");
-  EXPECT_EQ(Decisions("of-another"), "") << "OCM's controller decides about it";
+  EXPECT_EQ(Decisions("of-another"), "") << "OCM's controller schedules it";
   EXPECT_EQ(
       Kubectl("get placement all --output",
               "jsonpath={.status.conditions[*].reason} {.status.decisionGroups[*].decisions}"),

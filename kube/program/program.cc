@@ -10,7 +10,8 @@
 
 DEFINE_string(
     kubeconfig, "",
-    "How to reach the API server; by default $KUBECONFIG, then the pod's service account.");
+    "How to reach the cluster's API server; by default $KUBECONFIG, then the pod's service "
+    "account.");
 
 namespace kube {
 namespace {

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "deploy/manifests.h"
 
-#include <algorithm>
-#include <filesystem>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include <fstream>
 #include <sstream>
 #include <string_view>
 
-#include "deploy/kustomization.h"
+#include "kube/base/spawn.h"
 #include "kube/types/kinds.h"
 
 namespace deploy {
@@ -55,8 +57,50 @@ Result<std::string> ReadFile(const std::string& path) {
   return text.str();
 }
 
-std::filesystem::path ComponentsOf(const ManifestSet& set) {
-  return std::filesystem::path(set.folder) / "components";
+Result<Json> ReadManifests(const ManifestSet& set) {
+  Result<std::string> text = ReadFile(set.file);
+  if (!text) return text.error();
+  return kube::ParseJson(*text);
+}
+
+// The component in `folder`, as kustomization.py renders it.
+Result<Json> RenderComponent(const std::string& folder) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return Error::Unavailable("no pipe");
+  Result<pid_t> pid = kube::Spawn(
+      {.argv = {"python3", "deploy/kustomization.py", "--component=" + folder}, .output = ends[1]});
+  ::close(ends[1]);
+  std::string text;
+  char chunk[4096];
+  for (ssize_t size; (size = ::read(ends[0], chunk, sizeof chunk)) > 0;) text.append(chunk, size);
+  ::close(ends[0]);
+  if (!pid) return pid.error();
+  int status = 0;
+  ::waitpid(*pid, &status, 0);
+  if (kube::ExitCode(status) != 0) return Error::Invalid("not rendered");  // it has printed why
+  return kube::ParseJson(text);
+}
+
+// Adds the objects of `component` and applies its patches to all of `objects`.
+Result<> Add(Json component, std::vector<Json>& objects) {
+  for (Json& object : component["objects"]) objects.push_back(std::move(object));
+  for (const Json& patch : component["patches"]) {
+    const Json& target = patch["target"];
+    bool found = false;
+    for (Json& object : objects) {
+      if (object["kind"] != target["kind"] || object["metadata"]["name"] != target["name"])
+        continue;
+      found = true;
+      try {
+        object = object.patch(patch["operations"]);
+      } catch (const Json::exception& error) {  // the library has no other report
+        return Error::Invalid("patch of " + kube::DumpJson(target) + ": " + error.what());
+      }
+    }
+    if (!found)
+      return Error::Invalid("no object is the target of the patch " + kube::DumpJson(target));
+  }
+  return kube::Ok();
 }
 
 // Replaces every text value in `value` that is a key of `replacements`.
@@ -73,13 +117,17 @@ void ReplaceTexts(const std::map<std::string, std::string>& replacements, Json& 
 
 Result<std::vector<Unstructured>> LoadManifests(const ManifestSet& set,
                                                 const ManifestOptions& options) {
-  std::vector<Json> bodies;
-  Result<> added = AddKustomization(set.folder + "/base", bodies);
-  if (!added) return added.error();
-  const std::filesystem::path components = ComponentsOf(set);
-  for (const std::string& component : options.components) {
-    added = AddKustomization((components / component).string(), bodies);
-    if (!added) return added.error().Prefix("component " + component);
+  Result<Json> manifests = ReadManifests(set);
+  if (!manifests) return manifests.error();
+  Json& shipped = (*manifests)["components"];
+  std::vector<Json> bodies = (*manifests)["base"];
+  for (const std::string& name : options.components) {
+    if (!name.starts_with('/') && !shipped.contains(name))
+      return Error::NotFound("there is no component " + name);
+    Result<Json> component = name.starts_with('/') ? RenderComponent(name) : shipped[name];
+    if (!component) return component.error().Prefix("component " + name);
+    Result<> added = Add(std::move(*component), bodies);
+    if (!added) return added.error().Prefix("component " + name);
   }
   std::map<std::string, std::string> replacements;
   if (!options.ns.empty()) replacements[set.ns] = options.ns;
@@ -95,10 +143,9 @@ Result<std::vector<Unstructured>> LoadManifests(const ManifestSet& set,
 
 std::vector<std::string> ShippedComponents(const ManifestSet& set) {
   std::vector<std::string> names;
-  std::error_code ignored;  // without the folder there are none
-  for (const auto& entry : std::filesystem::directory_iterator(ComponentsOf(set), ignored))
-    names.push_back(entry.path().filename().string());
-  std::sort(names.begin(), names.end());
+  Result<Json> manifests = ReadManifests(set);
+  if (!manifests) return names;  // LoadManifests() reports the error
+  for (const auto& [name, component] : (*manifests)["components"].items()) names.push_back(name);
   return names;
 }
 

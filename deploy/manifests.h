@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Manifests: the objects of a folder of manifests with the options of an installation, in the order
-// in which they are applied.
+// Manifests: the objects of rendered manifests with the options of an installation, in the order in
+// which they are applied.
 #pragma once
 
 #include <map>
@@ -15,8 +15,8 @@ namespace deploy {
 
 // Manifests of one product.
 struct ManifestSet {
-  // Has base/ and components/: "operator/manifests".
-  std::string folder;
+  // Rendered by kustomization.py: "operator/manifests/manifests.json".
+  std::string file;
   // The namespace that the files name.
   std::string ns;
 };
@@ -27,17 +27,19 @@ struct ManifestOptions {
   // The images, by the last part of their names: "operator", "fleet-hub". One that is not named
   // stays that of the manifests, without a registry.
   std::map<std::string, std::string> images;
-  // Folders in components/, or absolute paths of other components.
+  // Names of shipped components, or absolute paths of other ones.
   std::vector<std::string> components;
 };
 
-// The objects of base/ and of `options.components`. Every text that is equal to the namespace or to
-// an image of the manifests is replaced; descriptions that only contain it are not. Errors: those
-// of AddKustomization().
+// The objects of the base and of `options.components`. Every text that is equal to the namespace or
+// to an image of the manifests is replaced; descriptions that only contain it are not. Errors:
+// kNotFound for a missing file or an unknown component; kInvalid for a component that cannot be
+// rendered, for a patch that cannot be applied, and for one without an object. Runs Python for
+// components that are not shipped.
 kube::Result<std::vector<kube::Unstructured>> LoadManifests(const ManifestSet& set,
                                                             const ManifestOptions& options);
 
-// The names of all components in components/, sorted.
+// The names of all components, sorted.
 std::vector<std::string> ShippedComponents(const ManifestSet& set);
 
 // The resource of an object of a manifest; kInvalid for kinds that no manifest uses.

@@ -1,44 +1,41 @@
 # SPDX-License-Identifier: Apache-2.0
 """helm_chart: a Helm chart of manifests that kustomize reads too."""
 
-def helm_chart(
-        name,
-        chart,
-        components,
-        files,
-        manifests,
-        references,
-        visibility,
-        templates = []):
+_TEMPLATES = [
+    "//deploy/helm:_values.tpl",
+    "//deploy/helm:objects.yaml",
+]
+_TOOLS = [
+    "//deploy:kustomization.py",
+    "//deploy/helm:build_chart.py",
+]
+
+def helm_chart(name, chart, files, manifests, references, visibility):
     """NAME.tgz: the chart.
 
     Args:
       name: the name of the chart in Chart.yaml.
       chart: folder of the chart's own files, from the root of the repository.
-      components: folder of the components of the manifests, from there too.
       files: the chart's own files.
-      manifests: filegroups of manifests and CRDs.
+      manifests: the manifests, rendered by rendered_manifests().
       references: the .ref files of the images.
       visibility: of the chart.
-      templates: more files for templates/, besides _manifests.tpl.
     """
     arguments = [
-        "python3 $(location //deploy/helm:build_chart.py)",
+        "PYTHONPATH=deploy python3 $(location //deploy/helm:build_chart.py)",
         "--output=$@",
         "--chart={}/".format(chart),
-        "--components={}/".format(components),
+        "--manifests=$(location {})".format(manifests),
         "--version-file=$(location //:VERSION)",
     ]
-    templates = templates + ["//deploy/helm:_manifests.tpl"]
-    arguments += ["--template=$(location {})".format(template) for template in templates]
+    arguments += ["--template=$(location {})".format(template) for template in _TEMPLATES]
     arguments += ["--reference=$(location {})".format(reference) for reference in references]
     arguments += ["$(location {})".format(file) for file in files]
-    arguments += ["$(locations {})".format(group) for group in manifests]
     native.genrule(
         name = name,
-        srcs = files + manifests + references + templates + ["//:VERSION"],
+        srcs = files + [manifests] + references + _TEMPLATES + ["//:VERSION"],
         outs = [name + ".tgz"],
         cmd = " ".join(arguments),
-        tools = ["//deploy/helm:build_chart.py"],
+        tools = _TOOLS,
         visibility = visibility,
     )

@@ -15,6 +15,7 @@ import argparse
 import functools
 import json
 import os
+import re
 import shutil
 import string
 import subprocess
@@ -38,10 +39,13 @@ CRDS = ("clusterpodplacementconfigs.multiarch.openshift.io",
 ROOT = os.getcwd()
 CHART = "multiarch-tuning-operator"
 PROGRAMS = ("operator", "webhook", "shard", "cluster-controller")
-# In an older version that is made of this one, operator/manifests has this flag and the CRD of the
+# In an older version that is made of this one, the operator has this flag and the CRD of the
 # ClusterPodPlacementConfig has this short name.
 OLDER_FLAG = "--log-verbosity=Debug"
 OLDER_SHORT_NAME = "oldcppc"
+# In the manifests, and as they are in charts and in the JSON of the deploy tool.
+OLDER = ((r"(shortNames\"?:\W*)cppc\b", rf"\1{OLDER_SHORT_NAME}"),
+         (r"(?m)^(.*)--cert-dir=[^\s\",]*(.*)$", rf"\1{OLDER_FLAG}\2\n\g<0>"))
 
 
 class Versions:
@@ -63,21 +67,21 @@ class Versions:
     def references(self, version):
         return {f"{name}:{tag}" for name, tag in self.images(version).items()}
 
-    def make_older(self, tree):
-        """Changes the manifests in a folder into those of an older version."""
+    def make_older(self, *paths):
+        """Changes the manifests in files into those of an older version."""
         if not self.made:
             return
-        for path, old, new in (
-                ("api/crds/clusterpodplacementconfigs.yaml", "shortNames: [cppc]",
-                 f"shortNames: [{OLDER_SHORT_NAME}]"),
-                ("operator/manifests/base/operator.yaml", "- --cert-dir=",
-                 f"- {OLDER_FLAG}\n        - --cert-dir=")):
-            with open(f"{tree}/{path}", encoding="utf-8") as file:
+        changes = 0
+        for path in paths:
+            with open(path, encoding="utf-8") as file:
                 text = file.read()
-            assert old in text, f"{path}: no {old}"
-            os.chmod(f"{tree}/{path}", 0o644)  # Bazel's files are read-only
-            with open(f"{tree}/{path}", "w", encoding="utf-8") as file:
-                file.write(text.replace(old, new))
+            for pattern, new in OLDER:
+                text, count = re.subn(pattern, new, text)
+                changes += count
+            os.chmod(path, 0o644)  # Bazel's files are read-only
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+        assert changes == len(OLDER), f"{paths}: {changes} changes"
 
 
 class Kustomize:
@@ -103,7 +107,8 @@ class Kustomize:
                     shutil.copytree(f"{root}/{part}", f"{tree}/{part}")
             write_overlay(f"{tree}/overlay", ["../operator/manifests/base"],
                           versions.images(version))
-        versions.make_older(f"{folder}/older")
+        versions.make_older(f"{folder}/older/api/crds/clusterpodplacementconfigs.yaml",
+                            f"{folder}/older/operator/manifests/base/operator.yaml")
 
     @staticmethod
     def text_of_0_1_0(root, images):
@@ -140,7 +145,7 @@ class Helm:
             with tarfile.open(f"{root}/bazel-bin/operator/helm/{CHART}.tgz") as tar:
                 tar.extractall(f"{folder}/{version}")
             self.charts[version] = f"{folder}/{version}/{CHART}"
-        versions.make_older(self.charts["older"])
+        versions.make_older(f"{self.charts['older']}/templates/_manifests.tpl")
         self.installed = False
 
     def install(self, version):
@@ -171,7 +176,7 @@ class Deploy:
         if versions.made:
             self.folders["older"] = f"{folder}/older"
             shutil.copytree(self.folders["newer"], self.folders["older"])
-            versions.make_older(self.folders["older"])
+            versions.make_older(f"{self.folders['older']}/operator/manifests/manifests.json")
 
     def install(self, version):
         tool = "operator/deploy/deploy"

@@ -27,11 +27,11 @@ using kube::Result;
 using Objects = std::vector<kube::Unstructured>;
 
 deploy::ManifestSet HubManifests() {
-  return {.folder = "fleet/manifests/hub", .ns = kHubNamespace};
+  return {.file = "fleet/manifests/hub.json", .ns = kHubNamespace};
 }
 
 deploy::ManifestSet AgentManifests() {
-  return {.folder = "fleet/manifests/agent", .ns = "multiarch-fleet-member"};
+  return {.file = "fleet/manifests/agent.json", .ns = "multiarch-fleet-member"};
 }
 
 Result<Objects> ObjectsToInstall(const deploy::ManifestSet& set, const std::string& package,

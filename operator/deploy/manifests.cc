@@ -7,7 +7,8 @@ namespace operator_ {
 namespace {
 
 deploy::ManifestSet OperatorManifests() {
-  return {.folder = "operator/manifests", .ns = std::string(api::kDefaultOperatorNamespace)};
+  return {.file = "operator/manifests/manifests.json",
+          .ns = std::string(api::kDefaultOperatorNamespace)};
 }
 
 }  // namespace

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Makes the OLM bundle (registry+v1) from operator/manifests.
+"""Makes the OLM bundle (registry+v1) from the rendered operator/manifests.
 
 What OLM creates itself goes into the ClusterServiceVersion: the Deployment and the permissions.
 OLM also creates the ServiceAccounts. The Namespace is a suggestion of the ClusterServiceVersion,
@@ -16,6 +16,8 @@ import os
 import tarfile
 
 import yaml
+
+import kustomization
 
 PACKAGE = "multiarch-tuning-operator"
 # What `make images` builds.
@@ -40,40 +42,7 @@ class Dumper(yaml.SafeDumper):
 
 def read_yaml(path):
     with open(path, encoding="utf-8") as file:
-        return [document for document in yaml.safe_load_all(file) if document]
-
-
-def apply_operation(item, operation):
-    """One operation of a JSON patch, as far as operator/manifests/README.md allows."""
-    keys = [key.replace("~1", "/").replace("~0", "~") for key in operation["path"][1:].split("/")]
-    for key in keys[:-1]:
-        item = item[int(key) if isinstance(item, list) else key]
-    if isinstance(item, dict) and operation["op"] in ("add", "replace"):
-        item[keys[-1]] = operation["value"]
-    elif isinstance(item, list) and operation["op"] == "add" and keys[-1] == "-":
-        item.append(operation["value"])
-    else:
-        raise SystemExit(f"the patch operation {operation} is not supported")
-
-
-def add_kustomization(folder, objects):
-    """Adds the objects of a kustomization to `objects` and applies its patches."""
-    for kustomization in read_yaml(f"{folder}/kustomization.yaml"):
-        for resource in kustomization.get("resources", []):
-            path = os.path.normpath(f"{folder}/{resource}")
-            if path.endswith(".yaml"):
-                objects.extend(read_yaml(path))
-            else:
-                add_kustomization(path, objects)
-        for patch in kustomization.get("patches", []):
-            for item in objects:
-                target = {"kind": item["kind"], "name": item["metadata"]["name"]}
-                if target == patch["target"]:
-                    text = patch.get("patch")
-                    operations = (yaml.safe_load(text) if text else
-                                  read_yaml(f'{folder}/{patch["path"]}')[0])
-                    for operation in operations:
-                        apply_operation(item, operation)
+        return yaml.safe_load(file)
 
 
 def with_images(value, images):
@@ -166,28 +135,29 @@ def service_version(csv, objects, examples, version):
 
 
 def files_of_bundle(args):
-    objects = []
-    add_kustomization("operator/manifests/base", objects)
+    with open(args.manifests, encoding="utf-8") as file:
+        manifests = json.load(file)
+    objects = manifests["base"]
     images, architectures = images_of(args.reference, args.registry)
     if architectures == {ALL_ARCHITECTURES}:
         args.component.append("all-architectures")
     for component in args.component:
-        add_kustomization(f"operator/manifests/components/{component}", objects)
+        kustomization.add(objects, manifests["components"][component])
     objects = with_images(objects, images)
     with open(args.version_file, encoding="utf-8") as file:
         version = file.read().strip()
-    csv = read_yaml(args.csv)[0]
-    rest = service_version(csv, objects, read_yaml(args.examples), version)
+    csv = read_yaml(args.csv)
+    rest = service_version(csv, objects, kustomization.read_yaml(args.examples), version)
 
     def dump(value):
         return yaml.dump(value, Dumper=Dumper, width=100, sort_keys=True).encode()
 
-    annotations = read_yaml(args.annotations)[0]
+    annotations = read_yaml(args.annotations)
     labels = "\n".join(f"LABEL {key}={value}" for key, value in annotations["annotations"].items())
     files = {
         f"manifests/{PACKAGE}.clusterserviceversion.yaml": dump(csv),
         "metadata/annotations.yaml": dump(annotations),
-        "tests/scorecard/config.yaml": dump(read_yaml(args.scorecard)[0]),
+        "tests/scorecard/config.yaml": dump(read_yaml(args.scorecard)),
         "bundle.Dockerfile": DOCKERFILE.format(labels=labels).encode(),
     }
     for item in rest:
@@ -212,7 +182,7 @@ def archive(files):
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     for name in ("version-file", "csv", "examples", "annotations", "scorecard", "registry",
-                 "output"):
+                 "manifests", "output"):
         parser.add_argument("--" + name, required=True)
     parser.add_argument("--component", action="append", default=[])
     parser.add_argument("--reference", action="append", default=[], help="an image's .ref file")

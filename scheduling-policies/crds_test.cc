@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compares the CRD files with the code. The integration tier tests what the API server makes of
-// them.
+// Compares the CRDs with the code. The integration tier tests what the API server makes of them.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
 #include <vector>
 
-#include "kube/codec/yaml.h"
+#include "operator/deploy/manifests.h"
 #include "scheduling-policies/scheduling_policy.h"
 
 namespace policy {
@@ -20,13 +17,13 @@ using kube::Json;
 using ::testing::IsEmpty;
 
 Json Load(const kube::Resource& resource) {
-  std::ifstream file("scheduling-policies/crds/" + std::string(resource.plural) + ".yaml");
-  EXPECT_TRUE(file) << resource.plural;
-  std::stringstream text;
-  text << file.rdbuf();
-  auto documents = kube::ParseYamlDocuments(text.str());
-  EXPECT_TRUE(documents && documents->size() == 1) << resource.plural;
-  return documents && !documents->empty() ? (*documents)[0] : Json();
+  auto objects = operator_::LoadManifests({});
+  EXPECT_TRUE(objects) << objects.error();
+  for (const kube::Unstructured& object : objects ? *objects : std::vector<kube::Unstructured>()) {
+    if (kube::StringAt(object.body(), "spec.names.plural") == resource.plural) return object.body();
+  }
+  ADD_FAILURE() << resource.plural;
+  return Json();
 }
 
 const Json& SchemaOf(const Json& crd) {

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduling-policies/flows/policy_flow.h"
 
-#include <fstream>
-#include <sstream>
-
 #include "kube/client/typed.h"
-#include "kube/codec/yaml.h"
 #include "kube/types/kinds.h"
+#include "operator/deploy/manifests.h"
 #include "scheduling-policies/flows/policy_conditions.h"
 
 namespace e2e {
@@ -26,13 +23,12 @@ std::string CrdName(const Resource& kind) {
 }
 
 Result<Json> LoadCrd(const Resource& kind) {
-  std::ifstream file("scheduling-policies/crds/" + std::string(kind.plural) + ".yaml");
-  std::stringstream text;
-  text << file.rdbuf();
-  auto documents = kube::ParseYamlDocuments(text.str());
-  if (!documents) return documents.error();
-  if (documents->size() != 1) return Error::NotFound("CRD of " + std::string(kind.plural));
-  return documents->front();
+  auto objects = operator_::LoadManifests({});
+  if (!objects) return objects.error();
+  for (const kube::Unstructured& object : *objects) {
+    if (object.metadata().name() == CrdName(kind)) return object.body();
+  }
+  return Error::NotFound("CRD of " + std::string(kind.plural));
 }
 
 // Whether the kind can be listed.

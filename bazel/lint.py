@@ -19,6 +19,8 @@ it, and so does CI; bazel/lint_test.py tests the checks.
   (except tables, fenced code and URLs).
 - Links: a relative link of a Markdown file leads to a file or folder of the tree, and its fragment
   to a heading of a Markdown file.
+- Paths: a file that a Markdown file or a comment names by its path exists, from the root or from a
+  folder around it.
 - Files: each names its licence and has at most 800 lines.
 - Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
@@ -34,6 +36,8 @@ SOURCES = (".cc", ".h", ".proto", ".bzl", ".bazel", ".BUILD", ".py", ".sh", ".go
 WIDTH_LIMITED = SOURCES + ("Makefile", "WORKSPACE")
 FORMATTED = (".cc", ".h", ".c")
 CITING = SOURCES + (".md", ".yaml", ".svg")
+CITED_ENDINGS = ("h", "cc", "go", "py", "sh", "yaml", "md", "bzl", "proto", "svg")
+NOT_HERE = {"docs/hosts.md"}  # containerd's
 CLANG_FORMAT = "clang-format"
 CLANG_FORMAT_VERSION = 14
 MAX_COLUMNS = 100
@@ -282,6 +286,32 @@ def check_links(root, findings):
                     findings.append(f"{path}:{number}: {link} leads to no heading")
 
 
+def folders_around(path):
+    while path:
+        path = os.path.dirname(path)
+        yield path
+
+
+def check_paths(root, findings):
+    folders = [f for f in os.listdir(root) if os.path.isdir(os.path.join(root, f))]
+    cited = re.compile(r"(?<![\w./:@*-])(?:%s)/[a-z0-9_./-]+\.(?:%s)\b(?!/)" % (
+        "|".join(map(re.escape, folders)), "|".join(CITED_ENDINGS)))
+    for path in walk(root, SOURCES + (".md",)):
+        # Other tools' files, and files of the past.
+        if path.startswith("third_party/") or path == "CHANGELOG.md":
+            continue
+        lines = prose_of(root, path) if path.endswith(".md") else enumerate(
+            read_lines(root, path), 1)
+        for number, line in lines:
+            if not path.endswith(".md") and not re.match(r"\s*(//|#) ", line):
+                continue
+            for file in cited.findall(line):
+                if file not in NOT_HERE and not any(
+                        os.path.exists(os.path.join(root, folder, file))
+                        for folder in folders_around(path)):
+                    findings.append(f"{path}:{number}: {file} does not exist")
+
+
 def raw_string_lines(lines):
     """The numbers of the lines that a raw string is on: nothing may break them."""
     code = "\n".join(lines)
@@ -414,6 +444,7 @@ CHECKS = (
     check_columns,
     check_markdown,
     check_links,
+    check_paths,
     check_format,
     check_coroutines,
     check_dropped_results,

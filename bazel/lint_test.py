@@ -152,6 +152,17 @@ class LintTest(unittest.TestCase):
             "docs/c.md:1: a.svg#here leads to no heading",
         ])
 
+    def test_finds_paths_of_files_that_do_not_exist(self):
+        self.add("kube/a.h", "// See kube/a.h and kube/b.h; x/kube/c.h and other/d.h are others.\n"
+                 "auto path = \"kube/e.h\";\n")
+        self.add("api/kube/i.h", "// kube/i.h\n")
+        self.add("docs/a.md", "`kube/a.h`, `kube/f.cc`\n```\nkube/g.h\n```\n")
+        self.add("CHANGELOG.md", "kube/h.h\n")
+        self.assertEqual(self.findings(lint.check_paths), [
+            "docs/a.md:1: kube/f.cc does not exist",
+            "kube/a.h:1: kube/b.h does not exist",
+        ])
+
     def test_finds_code_that_is_not_formatted(self):
         self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
         found = self.findings(lint.check_format)

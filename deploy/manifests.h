@@ -48,7 +48,7 @@ kube::Result<kube::Resource> ResourceOfObject(const kube::Unstructured& object);
 // "Deployment openshift-multiarch-tuning-operator/multiarch-tuning-operator"
 std::string Describe(const kube::Unstructured& object);
 
-// The content of the .ref file that bazel/oci_image.py writes with an image.
+// The content of the .ref file that bazel/images/oci_image.py writes with an image.
 struct ImageReference {
   std::string name;    // "pod-placement/shard"
   std::string tag;     // 12 hexadecimal digits of the digest

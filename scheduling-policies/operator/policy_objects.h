@@ -16,7 +16,8 @@
 
 namespace operator_ {
 
-// In the order of creation. The Secret with the certificate comes from certificates/certificates.h.
+// In the order of creation. The Secret with the certificate comes from
+// operator/certificates/certificates.h.
 DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options);
 
 // True while the webhook configuration or an object of PolicyObjects() is in the store. The last

@@ -5,13 +5,14 @@
 
 #include "fleet/cel/evaluator.h"
 #include "fleet/cel/messages.h"
+#include "fleet/cel/testing/blocking_evaluator.h"
 #include "fuzz/fuzz_targets.h"
 #include "kube/base/clock.h"
 
 namespace fuzz {
 namespace {
 
-using fleet::cel::Evaluator;
+using fleet::cel::BlockingEvaluator;
 using fleet::cel::Verdict;
 using kube::Result;
 
@@ -39,7 +40,7 @@ void FuzzCel(const std::string& input) {
   }
 
   static auto& evaluator =
-      *new Evaluator(kube::RealClock(), {.program = "fleet/cel/evaluator/evaluator"});
+      *new BlockingEvaluator(kube::RealClock(), {.program = "fleet/cel/evaluator/evaluator"});
   static auto& scores = *new SomeScores;
   size_t end = std::min(input.find("\n\n"), input.size());
   std::string text = input.substr(0, end);

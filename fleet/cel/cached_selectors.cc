@@ -29,6 +29,19 @@ size_t BytesOf(const Selector& selector) {
   return bytes;
 }
 
+class TableReader final : public ScoreReader {
+ public:
+  explicit TableReader(const ScoreTable& table) : table_(table) {}
+  Result<std::vector<Score>> Scores(std::string_view name) override {
+    auto found = table_.find(name);
+    if (found != table_.end()) return found->second;
+    return kube::Error::NotFound("there is no AddOnPlacementScore " + std::string(name));
+  }
+
+ private:
+  const ScoreTable& table_;
+};
+
 }  // namespace
 
 void CachedSelectors::Begin(const std::string& ns) {
@@ -211,11 +224,11 @@ Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::stri
   }
   std::vector<Selector> selectors;
   for (const UsedSelector& used : batch) selectors.push_back(used.selector);
-  ScoreTable scores = clusters_.Scores(cluster);
+  ScoreTable table = clusters_.Scores(cluster);
+  TableReader scores(table);
   InFlight call{cluster};
   auto place = in_flight_.insert(in_flight_.end(), &call);
-  Result<Evaluation> evaluation =
-      co_await evaluator_.Match(std::move(selectors), std::move(*text), std::move(scores));
+  Result<Evaluation> evaluation = co_await evaluator_.Match(selectors, *text, scores);
   in_flight_.erase(place);
   if (!evaluation) co_return evaluation.error();
 

@@ -31,7 +31,7 @@
 #include <vector>
 
 #include "fleet/cel/budget.h"
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/cel/questions.h"
 #include "fleet/scheduling/cel_selectors.h"
 #include "kube/base/async.h"
@@ -39,6 +39,9 @@
 #include "kube/base/lru_map.h"
 
 namespace fleet::cel {
+
+// The entries of each AddOnPlacementScore of a cluster.
+using ScoreTable = std::map<std::string, std::vector<Score>, std::less<>>;
 
 // What expressions read.
 class ClusterTexts {
@@ -72,7 +75,7 @@ class CachedSelectors final : public CelSelectors {
   static constexpr int kFatalFactor = 10;
 
   // The references outlive this.
-  CachedSelectors(EvaluatorThread& evaluator, ClusterTexts& clusters, kube::Clock& clock)
+  CachedSelectors(Evaluator& evaluator, ClusterTexts& clusters, kube::Clock& clock)
       : evaluator_(evaluator), clusters_(clusters), clock_(clock) {}
 
   // A pass for a Placement of this namespace begins.
@@ -145,7 +148,7 @@ class CachedSelectors final : public CelSelectors {
   kube::Duration Keep(Known& known, Outcome& outcome, cel::Verdict verdict, bool alone);
   static Outcome ErrorOf(Known& known, std::string why);
 
-  EvaluatorThread& evaluator_;
+  Evaluator& evaluator_;
   ClusterTexts& clusters_;
   kube::Clock& clock_;
   Budget budget_;

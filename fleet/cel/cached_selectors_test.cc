@@ -97,7 +97,8 @@ class CachedSelectorsTest : public testing::Test {
   boost::asio::io_context io_;
   kube::FakeClock clock_;
   Clusters clusters_;
-  EvaluatorThread evaluator_{kube::RealClock(), {.program = kProgram, .patience = 1min}};
+  Evaluator evaluator_{
+      io_.get_executor(), kube::RealClock(), {.program = kProgram, .patience = 1min}};
   CachedSelectors selectors_{evaluator_, clusters_, clock_};
 };
 
@@ -212,7 +213,7 @@ TEST_F(CachedSelectorsTest, TheSelectorsOfANamespaceAreBounded) {
 }
 
 TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
-  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 3s});
+  Evaluator impatient(io_.get_executor(), kube::RealClock(), {.program = kProgram, .patience = 3s});
   CachedSelectors selectors(impatient, clusters_, clock_);
   const Selector endless{Endless()};
   Seen seen = Ask(selectors, "bad", endless, "c1");
@@ -238,7 +239,7 @@ TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
 }
 
 TEST_F(CachedSelectorsTest, ASelectorOfAnotherNamespaceThatFailsForOneClusterDoesNoHarm) {
-  EvaluatorThread impatient(kube::RealClock(), {.program = kProgram, .patience = 3s});
+  Evaluator impatient(io_.get_executor(), kube::RealClock(), {.program = kProgram, .patience = 3s});
   CachedSelectors selectors(impatient, clusters_, clock_);
   const Selector sometimes{"managedCluster.a == 1 || " + Endless()};
   EXPECT_TRUE(Ask(selectors, "bad", sometimes, "c1").verdict.matches);
@@ -255,7 +256,7 @@ TEST_F(CachedSelectorsTest, ChecksExpressions) {
 }
 
 TEST_F(CachedSelectorsTest, WithoutAnEvaluatorThereIsNoAnswer) {
-  EvaluatorThread none(kube::RealClock(), {.program = "/no/evaluator"});
+  Evaluator none(io_.get_executor(), kube::RealClock(), {.program = "/no/evaluator"});
   CachedSelectors selectors(none, clusters_, clock_);
   EXPECT_THAT(Check(selectors, "true"), Optional(HasSubstr("/no/evaluator")));
   EXPECT_THAT(Ask(selectors, "ns", kOne, "c1").verdict.error, HasSubstr("/no/evaluator"));

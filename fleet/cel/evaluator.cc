@@ -8,10 +8,12 @@
 namespace fleet::cel {
 namespace {
 
+using kube::Async;
 using kube::Code;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
+using std::chrono::steady_clock;
 using Outcome = Verdict::Outcome;
 
 // The size of one request. JSON can make six bytes of one; the sum must fit into a frame.
@@ -30,48 +32,74 @@ size_t Bytes(const Selector& selector) {
 
 }  // namespace
 
-Evaluator::Evaluator(kube::Clock& clock, EvaluatorOptions options)
-    : clock_(clock), options_(std::move(options)) {}
+Evaluator::Evaluator(kube::Executor executor, kube::Clock& clock, EvaluatorOptions options)
+    : executor_(std::move(executor)),
+      clock_(clock),
+      options_(std::move(options)),
+      turn_(std::make_shared<kube::Slots>(executor_, clock, 1, "the evaluator")) {}
 
-Result<Expression> Evaluator::Compile(const std::string& text) {
-  if (text.size() > kMaxExpressionBytes) {
-    return Error::Invalid("an expression has at most " + std::to_string(kMaxExpressionBytes) +
-                          " bytes");
-  }
-  Result<void> started = Start();
-  if (!started) return started.error();
-  Result<Compiled> compiled = Ask<Compiled>(
-      [&] { return TalkCompile(text, std::chrono::steady_clock::now() + options_.patience); });
-  if (!compiled) return Error::DeadlineExceeded(compiled.error().message());
-  if (!compiled->error.empty()) return Error::Invalid(compiled->error);
-  return std::move(compiled->expression);
+Async<kube::Slots::Lease> Evaluator::AwaitTurn() {
+  return turn_->Acquire(clock_.Now() + std::chrono::hours(1));
 }
 
-std::vector<Verdict> Evaluator::Match(std::span<const Selector> selectors, std::string_view cluster,
-                                      ScoreReader& scores) {
+Async<Compilation> Evaluator::Compile(std::string text) {
+  co_await kube::IgnoreCancellation();
+  Result<kube::Slots::Lease> turn = co_await AwaitTurn();
+  if (!turn) co_return turn.error();
+  const steady_clock::time_point begun = steady_clock::now();
+  Result<Expression> expression = co_await CompileNow(text);
+  if (FailedWith(expression, Code::kCancelled)) co_return expression.error();
+  co_return Compilation{steady_clock::now() - begun, std::move(expression)};
+}
+
+Async<Expression> Evaluator::CompileNow(const std::string& text) {
+  if (text.size() > kMaxExpressionBytes) {
+    co_return Error::Invalid("an expression has at most " + std::to_string(kMaxExpressionBytes) +
+                             " bytes");
+  }
+  Result<> started = co_await Start();
+  if (!started) co_return started.error();
+  Talk<Compiled> talk = [&] { return TalkCompile(text, options_.patience); };
+  Result<Compiled> compiled = co_await Ask<Compiled>(std::move(talk));
+  if (FailedWith(compiled, Code::kCancelled)) co_return compiled.error();
+  if (!compiled) co_return Error::DeadlineExceeded(compiled.error().message());
+  if (!compiled->error.empty()) co_return Error::Invalid(compiled->error);
+  co_return std::move(compiled->expression);
+}
+
+Async<Evaluation> Evaluator::Match(std::span<const Selector> selectors, std::string_view cluster,
+                                   ScoreReader& scores) {
+  co_await kube::IgnoreCancellation();
+  Result<kube::Slots::Lease> turn = co_await AwaitTurn();
+  if (!turn) co_return turn.error();
+  const steady_clock::time_point begun = steady_clock::now();
   std::vector<Verdict> verdicts(selectors.size());
   std::vector<Selector> together;
   std::vector<Verdict*> theirs;
   size_t bytes = 0;
-  auto match = [&] {
-    if (!together.empty()) MatchTogether(together, theirs, cluster, scores);
-    together.clear();
-    theirs.clear();
-    bytes = 0;
-  };
-  for (size_t i = 0; i < selectors.size(); ++i) {
-    if (std::optional<Verdict> refused = Refused(selectors[i], cluster)) {
-      verdicts[i] = std::move(*refused);
-      continue;
+  for (size_t i = 0; i <= selectors.size(); ++i) {
+    // A request is complete at the last selector, or when the next one does not fit.
+    const bool end = i == selectors.size();
+    if (!end) {
+      if (std::optional<Verdict> refused = Refused(selectors[i], cluster)) {
+        verdicts[i] = std::move(*refused);
+        continue;
+      }
     }
-    size_t more = Bytes(selectors[i]);
-    if (together.size() == kMaxTogether || bytes + more > kMaxTogetherBytes) match();
+    const size_t more = end ? 0 : Bytes(selectors[i]);
+    if (end || together.size() == kMaxTogether || bytes + more > kMaxTogetherBytes) {
+      Result<> matched = co_await MatchTogether(together, theirs, cluster, scores);
+      if (!matched) co_return matched.error();
+      together.clear();
+      theirs.clear();
+      bytes = 0;
+    }
+    if (end) break;
     together.push_back(selectors[i]);
     theirs.push_back(&verdicts[i]);
     bytes += more;
   }
-  match();
-  return verdicts;
+  co_return Evaluation{steady_clock::now() - begun, std::move(verdicts)};
 }
 
 std::optional<Verdict> Evaluator::Refused(const Selector& selector, std::string_view cluster) {
@@ -87,26 +115,28 @@ std::optional<Verdict> Evaluator::Refused(const Selector& selector, std::string_
   return std::nullopt;
 }
 
-void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
-                              std::string_view cluster, ScoreReader& scores) {
-  Result<void> started = Start();
+Async<> Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
+                                 std::string_view cluster, ScoreReader& scores) {
+  if (selectors.empty()) co_return Ok();
+  Result<> started = co_await Start();
+  if (FailedWith(started, Code::kCancelled)) co_return started.error();
   if (!started) {
     // Says nothing about the selectors.
     for (Verdict* verdict : verdicts) *verdict = {Outcome::kUnanswered, started.error().message()};
-    return;
+    co_return Ok();
   }
-  auto begun = std::chrono::steady_clock::now();
-  auto patience = options_.patience +
-                  std::chrono::milliseconds(options_.limits.cpu_milliseconds) * selectors.size();
-  Result<Evaluations> evaluated = Ask<Evaluations>([&] {
-    return TalkEvaluate(selectors, cluster, scores, std::chrono::steady_clock::now() + patience);
-  });
+  const steady_clock::time_point begun = steady_clock::now();
+  const kube::Duration patience =
+      options_.patience +
+      std::chrono::milliseconds(options_.limits.cpu_milliseconds) * selectors.size();
+  Talk<Evaluations> talk = [&] { return TalkEvaluate(selectors, cluster, scores, patience); };
+  Result<Evaluations> evaluated = co_await Ask<Evaluations>(std::move(talk));
+  if (FailedWith(evaluated, Code::kCancelled)) co_return evaluated.error();
   if (!evaluated) {
-    auto took =
-        std::chrono::ceil<std::chrono::microseconds>(std::chrono::steady_clock::now() - begun);
+    auto took = std::chrono::ceil<std::chrono::microseconds>(steady_clock::now() - begun);
     for (Verdict* verdict : verdicts)
       *verdict = {Outcome::kFatal, evaluated.error().message(), took / selectors.size()};
-    return;
+    co_return Ok();
   }
   for (size_t i = 0; i < selectors.size(); ++i) {
     Evaluated& one = (*evaluated)[i];
@@ -117,77 +147,84 @@ void Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<Ver
     }
     verdicts[i]->cost = one.cpu;
   }
+  co_return Ok();
 }
 
-Result<void> Evaluator::Start() {
-  if (process_ != nullptr) return Ok();
-  if (!started_ && clock_.Now() < started_at_ + options_.start_pause) return started_;
-  started_ = StartNow();
+Async<> Evaluator::Start() {
+  if (process_ != nullptr) co_return Ok();
+  if (!started_ && clock_.Now() < started_at_ + options_.start_pause) co_return started_;
+  Result<> started = co_await StartNow();
+  if (FailedWith(started, Code::kCancelled)) co_return started;
+  started_ = std::move(started);
   started_at_ = clock_.Now();
   if (!started_) LOG(ERROR) << started_.error();
-  return started_;
+  co_return started_;
 }
 
-Result<void> Evaluator::StartNow() {
-  auto process = EvaluatorProcess::Start(options_.program);
-  if (!process) return process.error().Prefix("CEL");
+Async<> Evaluator::StartNow() {
+  auto process = EvaluatorProcess::Start(executor_, options_.program);
+  if (!process) co_return process.error().Prefix("CEL");
   process_ = std::move(*process);
   // The first answer comes once the environment of the expressions exists.
-  Result<Compiled> first =
-      TalkCompile("true", std::chrono::steady_clock::now() + options_.start_patience);
+  const std::string text = "true";
+  Result<Compiled> first = co_await TalkCompile(text, options_.start_patience);
   if (!first) {
     process_.reset();
-    return first.error().Prefix("CEL: start of " + options_.program);
+    co_return first.error().Prefix("CEL: start of " + options_.program);
   }
   ++starts_;
-  return Ok();
+  co_return Ok();
 }
 
 template <class Answer>
-Result<Answer> Evaluator::Ask(const std::function<Result<Answer>()>& talk) {
-  Result<Answer> answer = talk();
+Async<Answer> Evaluator::Ask(Talk<Answer> talk) {
+  Result<Answer> answer = co_await talk();
   for (int again = 0; !answer; ++again) {
-    LOG(WARNING) << "CEL: the evaluator is restarted: " << answer.error();
     process_.reset();
-    bool ended = answer.error().code() == Code::kUnavailable;
-    if (!ended || again > 0 || !Start()) return answer.error().Prefix("CEL");
-    answer = talk();
+    if (FailedWith(answer, Code::kCancelled)) co_return answer;
+    LOG(WARNING) << "CEL: the evaluator is restarted: " << answer.error();
+    const bool ended = answer.error().code() == Code::kUnavailable;
+    if (!ended || again > 0) co_return answer.error().Prefix("CEL");
+    Result<> started = co_await Start();
+    if (FailedWith(started, Code::kCancelled)) co_return started.error();
+    if (!started) co_return answer.error().Prefix("CEL");
+    answer = co_await talk();
   }
-  return answer;
+  co_return answer;
 }
 
-Result<Compiled> Evaluator::TalkCompile(const std::string& text, Deadline deadline) {
+Async<Compiled> Evaluator::TalkCompile(const std::string& text, kube::Duration patience) {
   std::string request = CompileRequest(text);
   std::string_view frames[] = {request};
-  Result<void> sent = process_->Write(frames, deadline);
-  if (!sent) return sent.error();
-  Result<std::string> frame = process_->Read(deadline);
-  if (!frame) return frame.error();
-  return ParseCompiled(*frame);
+  Result<> sent = co_await process_->Write(frames, patience);
+  if (!sent) co_return sent.error();
+  Result<std::string> frame = co_await process_->Read(patience);
+  if (!frame) co_return frame.error();
+  co_return ParseCompiled(*frame);
 }
 
-Result<Evaluator::Evaluations> Evaluator::TalkEvaluate(std::span<const Selector> selectors,
-                                                       std::string_view cluster,
-                                                       ScoreReader& scores, Deadline deadline) {
+Async<Evaluator::Evaluations> Evaluator::TalkEvaluate(std::span<const Selector> selectors,
+                                                      std::string_view cluster, ScoreReader& scores,
+                                                      kube::Duration patience) {
   std::string request = EvaluateRequest(selectors, options_.limits);
   std::string_view frames[] = {request, cluster};
-  Result<void> sent = process_->Write(frames, deadline);
-  if (!sent) return sent.error();
+  Result<> sent = co_await process_->Write(frames, patience);
+  if (!sent) co_return sent.error();
   for (int questions = 0; questions <= kMaxQuestions; ++questions) {
-    Result<std::string> frame = process_->Read(deadline);
-    if (!frame) return frame.error();
+    Result<std::string> frame = co_await process_->Read(patience);
+    if (!frame) co_return frame.error();
     Result<EvaluateReply> reply = ParseEvaluateReply(*frame);
-    if (!reply) return reply.error();
+    if (!reply) co_return reply.error();
     if (auto* evaluated = std::get_if<Evaluations>(&*reply)) {
-      if (evaluated->size() == selectors.size()) return std::move(*evaluated);
-      return Error::Invalid("the evaluator gave another number of verdicts");
+      if (evaluated->size() == selectors.size()) co_return std::move(*evaluated);
+      co_return Error::Invalid("the evaluator gave another number of verdicts");
     }
     std::string found = ScoresReply(scores.Scores(std::get<ScoresQuestion>(*reply).name));
     std::string_view answer[] = {found};
-    sent = process_->Write(answer, deadline);
-    if (!sent) return sent.error();
+    sent = co_await process_->Write(answer, patience);
+    if (!sent) co_return sent.error();
   }
-  return Error::Invalid("the evaluator asked too often");
+  co_return Error::Invalid("the evaluator asked too often");
 }
 
 }  // namespace fleet::cel

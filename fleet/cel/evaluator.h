@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Evaluator: CEL of a Placement's celSelector. Its calls block (evaluator_thread.h).
+// Evaluator: CEL of a Placement's celSelector.
 //
-//   Evaluator evaluator(kube::RealClock(), {.program = "/cel-evaluator"});
-//   Result<Expression> expression = evaluator.Compile(text);
-//   if (!expression) return Misconfigured(expression.error().message());
-//   Verdict verdict = evaluator.Match({{text}}, cluster_json, scores_of_the_cluster)[0];
+//   Evaluator evaluator(executor, kube::RealClock(), {.program = "/cel-evaluator"});
+//   Result<Compilation> compilation = co_await evaluator.Compile(text);
+//   Result<Evaluation> evaluation = co_await evaluator.Match(selectors, cluster_json, scores);
 //
 // The language is OCM's: cel-go's standard, strings and optionals; Kubernetes' lists, regex, URL,
 // quantity, IP, CIDR, format and semver; the variable managedCluster, the object as JSON;
@@ -12,8 +11,8 @@
 //
 // cel-go runs in a child process that is started by the first call, and again after each failure:
 // expressions are untrusted, and some can neither be interrupted nor be limited in memory
-// (docs/decisions/fleet-cel.md). Calls block until the child answers; a child that does not answer
-// within `patience` is killed. Thread: one at a time.
+// (docs/decisions/fleet-cel.md). A child that does not answer within `patience` is killed. Calls
+// are done one after the other, in their order. Thread: the executor's.
 #pragma once
 
 #include <chrono>
@@ -27,8 +26,10 @@
 
 #include "fleet/cel/evaluator_process.h"
 #include "fleet/cel/messages.h"
+#include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
+#include "kube/base/slots.h"
 
 namespace fleet::cel {
 
@@ -51,12 +52,24 @@ struct Verdict {
   std::chrono::microseconds cost{0};
 };
 
+// Results, and the wall time that the evaluator worked for them.
+struct Compilation {
+  kube::Duration took{};
+  // Errors: kInvalid with the compiler's words; kDeadlineExceeded if the text ended the evaluator
+  // or exhausted `patience`; others are the evaluator's and say nothing about the text.
+  kube::Result<Expression> expression = Expression();
+};
+struct Evaluation {
+  kube::Duration took{};
+  std::vector<Verdict> verdicts;  // one for each selector
+};
+
 // The scores of the cluster that is evaluated.
 class ScoreReader {
  public:
   virtual ~ScoreReader() = default;
   // The entries of the AddOnPlacementScore with this name in the cluster's namespace. An error
-  // becomes the error of the expression. Must not throw or call the Evaluator.
+  // becomes the error of the expression. Must not throw.
   virtual kube::Result<std::vector<Score>> Scores(std::string_view name) = 0;
 };
 
@@ -80,43 +93,52 @@ class Evaluator {
   // The size of a ManagedCluster; the API server's limit for an object is not much larger.
   static constexpr size_t kMaxClusterBytes = 1 << 20;
 
-  Evaluator(kube::Clock& clock, EvaluatorOptions options);
+  // `clock` outlives this.
+  Evaluator(kube::Executor executor, kube::Clock& clock, EvaluatorOptions options);
 
-  // Errors: kInvalid with the compiler's words; kDeadlineExceeded if the text ended the evaluator
-  // or exhausted `patience`; others are the evaluator's and say nothing about the text.
-  kube::Result<Expression> Compile(const std::string& text);
+  // Errors of both: kCancelled, which also ends the child if it works for this caller;
+  // kDeadlineExceeded after an hour in the queue.
+  kube::Async<Compilation> Compile(std::string text);
 
-  // Which of `selectors` match the ManagedCluster `cluster` (JSON); a verdict for each. Many in one
-  // request cost little more than one: reading the cluster is most of the work. kMaxTogether are
-  // one request, if they are not very long.
+  // Which of `selectors` match the ManagedCluster `cluster` (JSON). Many in one request cost little
+  // more than one: reading the cluster is most of the work. kMaxTogether are one request, if they
+  // are not very long. The arguments stay valid until it returns.
   static constexpr size_t kMaxTogether = 20;
-  std::vector<Verdict> Match(std::span<const Selector> selectors, std::string_view cluster,
-                             ScoreReader& scores);
+  kube::Async<Evaluation> Match(std::span<const Selector> selectors, std::string_view cluster,
+                                ScoreReader& scores);
 
   // The number of evaluators that were started, for metrics and tests.
   int starts() const { return starts_; }
 
  private:
-  using Deadline = EvaluatorProcess::Deadline;
   using Evaluations = std::vector<Evaluated>;
+  template <class Answer>
+  using Talk = std::function<kube::Async<Answer>()>;
 
   // Why `selector` is not evaluated at all.
   static std::optional<Verdict> Refused(const Selector& selector, std::string_view cluster);
-  void MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
-                     std::string_view cluster, ScoreReader& scores);
+  // The error of Start() or of the evaluator; as Compilation::expression.
+  kube::Async<Expression> CompileNow(const std::string& text);
+  // Errors: kCancelled.
+  kube::Async<> MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
+                              std::string_view cluster, ScoreReader& scores);
 
-  kube::Result<void> Start();
-  kube::Result<void> StartNow();
+  kube::Async<> Start();
+  kube::Async<> StartNow();
   // `talk` with a running evaluator; once more if it ended, which may have been before.
   template <class Answer>
-  kube::Result<Answer> Ask(const std::function<kube::Result<Answer>()>& talk);
-  kube::Result<Compiled> TalkCompile(const std::string& text, Deadline deadline);
-  kube::Result<Evaluations> TalkEvaluate(std::span<const Selector> selectors,
-                                         std::string_view cluster, ScoreReader& scores,
-                                         Deadline deadline);
+  kube::Async<Answer> Ask(Talk<Answer> talk);
+  kube::Async<Compiled> TalkCompile(const std::string& text, kube::Duration patience);
+  kube::Async<Evaluations> TalkEvaluate(std::span<const Selector> selectors,
+                                        std::string_view cluster, ScoreReader& scores,
+                                        kube::Duration patience);
+  kube::Async<kube::Slots::Lease> AwaitTurn();
 
+  kube::Executor executor_;
   kube::Clock& clock_;
   EvaluatorOptions options_;
+  // One call at a time talks to the process.
+  std::shared_ptr<kube::Slots> turn_;
   std::unique_ptr<EvaluatorProcess> process_;
   int starts_ = 0;
   // The result of the last start.

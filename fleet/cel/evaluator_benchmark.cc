@@ -9,6 +9,7 @@
 #include <iostream>
 
 #include "fleet/cel/evaluator.h"
+#include "fleet/cel/testing/blocking_evaluator.h"
 #include "kube/base/clock.h"
 
 namespace fleet::cel {
@@ -55,7 +56,7 @@ void PrintMemory(const char* when) {
 }
 
 void Evaluate(benchmark::State& state, const std::string& text) {
-  Evaluator evaluator(kube::RealClock(), {.program = kProgram});
+  BlockingEvaluator evaluator(kube::RealClock(), {.program = kProgram});
   NoScores scores;
   std::string cluster = Cluster(1);
   Selector selector{text};
@@ -82,7 +83,7 @@ void Scores(benchmark::State& state) {
 BENCHMARK(Scores)->UseRealTime();
 
 void Pass(benchmark::State& state) {
-  Evaluator evaluator(kube::RealClock(), {.program = kProgram});
+  BlockingEvaluator evaluator(kube::RealClock(), {.program = kProgram});
   NoScores scores;
   std::vector<Selector> selectors;
   for (int i = 0; i < 20; ++i) {

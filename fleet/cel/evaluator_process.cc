@@ -2,24 +2,36 @@
 #include "fleet/cel/evaluator_process.h"
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <boost/asio/buffer.hpp>
+#include <boost/asio/steady_timer.hpp>
 #include <cerrno>
+#include <chrono>
 #include <csignal>
 #include <cstring>
+#include <utility>
+#include <vector>
 
 #include "kube/base/spawn.h"
 
 namespace fleet::cel {
 namespace {
 
+namespace asio = boost::asio;
+using boost::system::error_code;
+using kube::Async;
+using kube::Duration;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
+using std::chrono::steady_clock;
+
+// The largest part of `patience` that one wait uses up.
+constexpr std::chrono::milliseconds kWaitAtOnce{50};
 
 int Reap(pid_t pid) {
   int status = 0;
@@ -28,15 +40,22 @@ int Reap(pid_t pid) {
   return status;
 }
 
-bool MayTryAgain() { return errno == EINTR || errno == EAGAIN || errno == EWOULDBLOCK; }
-
 }  // namespace
 
-Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const std::string& program) {
+Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const kube::Executor& executor,
+                                                                  const std::string& program) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return Error::Unavailable(program + ": socketpair: " + std::strerror(errno));
   }
+  Stream stream(executor);
+  error_code ec;
+  stream.assign(asio::local::stream_protocol(), ends[0], ec);
+  if (ec) {
+    for (int end : ends) ::close(end);
+    return Error::Unavailable(program + ": " + ec.message());
+  }
+  stream.non_blocking(true, ec);
   // A crash of Go prints hundreds of lines; the exit code is enough.
   int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   Result<pid_t> pid = kube::Spawn({.argv = {program},
@@ -48,83 +67,86 @@ Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const std::str
                                    .new_group = true});
   ::close(ends[1]);
   if (nowhere >= 0) ::close(nowhere);
-  if (!pid) {
-    ::close(ends[0]);
-    return pid.error();
-  }
-  return std::unique_ptr<EvaluatorProcess>(new EvaluatorProcess(*pid, ends[0]));
+  if (!pid) return pid.error();
+  return std::unique_ptr<EvaluatorProcess>(new EvaluatorProcess(*pid, std::move(stream)));
 }
 
 EvaluatorProcess::~EvaluatorProcess() {
-  ::close(stream_);
   if (pid_ > 0) {
     ::kill(pid_, SIGKILL);
     Reap(pid_);
   }
 }
 
-Result<void> EvaluatorProcess::Write(std::span<const std::string_view> frames, Deadline deadline) {
+Async<> EvaluatorProcess::Write(std::span<const std::string_view> frames, Duration& patience) {
+  co_await kube::IgnoreCancellation();
   std::string bytes;
   for (std::string_view frame : frames) {
-    if (frame.size() > kMaxFrameBytes) return Error::Invalid("the frame is too long");
+    if (frame.size() > kMaxFrameBytes) co_return Error::Invalid("the frame is too long");
     for (int shift : {24, 16, 8, 0}) bytes += static_cast<char>(frame.size() >> shift);
     bytes += frame;
   }
-  return SendAll(bytes, deadline);
+  std::string_view left = bytes;
+  while (!left.empty()) {
+    error_code ec;
+    left.remove_prefix(stream_.write_some(asio::buffer(left), ec));
+    if (!ec) continue;
+    if (ec != asio::error::would_block) co_return Ended();
+    Result<> ready = co_await Wait(Stream::wait_write, patience);
+    if (!ready) co_return ready.error();
+  }
+  co_return Ok();
 }
 
-Result<std::string> EvaluatorProcess::Read(Deadline deadline) {
+Async<std::string> EvaluatorProcess::Read(Duration& patience) {
+  co_await kube::IgnoreCancellation();
   char header[4];
-  Result<void> received = ReceiveAll(header, sizeof header, deadline);
-  if (!received) return received.error();
+  Result<> received = co_await ReceiveAll(header, patience);
+  if (!received) co_return received.error();
   size_t size = 0;
   for (char byte : header) size = size << 8 | static_cast<unsigned char>(byte);
-  if (size > kMaxFrameBytes) return Error::Invalid("the evaluator's frame is too long");
+  if (size > kMaxFrameBytes) co_return Error::Invalid("the evaluator's frame is too long");
   std::string frame(size, '\0');
-  received = ReceiveAll(frame.data(), size, deadline);
-  if (!received) return received.error();
-  return frame;
+  received = co_await ReceiveAll(frame, patience);
+  if (!received) co_return received.error();
+  co_return frame;
 }
 
-Result<void> EvaluatorProcess::SendAll(std::string_view bytes, Deadline deadline) {
+Async<> EvaluatorProcess::ReceiveAll(std::span<char> bytes, Duration& patience) {
   while (!bytes.empty()) {
-    ssize_t size = ::send(stream_, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT);
-    if (size >= 0) {
-      bytes.remove_prefix(static_cast<size_t>(size));
-      continue;
-    }
-    if (!MayTryAgain()) return Ended();
-    Result<void> ready = Wait(POLLOUT, deadline);
-    if (!ready) return ready;
+    error_code ec;
+    bytes = bytes.subspan(stream_.read_some(asio::buffer(bytes.data(), bytes.size()), ec));
+    if (!ec) continue;
+    if (ec != asio::error::would_block) co_return Ended();
+    Result<> ready = co_await Wait(Stream::wait_read, patience);
+    if (!ready) co_return ready.error();
   }
-  return Ok();
+  co_return Ok();
 }
 
-Result<void> EvaluatorProcess::ReceiveAll(char* bytes, size_t size, Deadline deadline) {
-  while (size > 0) {
-    ssize_t got = ::recv(stream_, bytes, size, MSG_DONTWAIT);
-    if (got > 0) {
-      bytes += got;
-      size -= static_cast<size_t>(got);
-      continue;
-    }
-    if (got == 0 || !MayTryAgain()) return Ended();
-    Result<void> ready = Wait(POLLIN, deadline);
-    if (!ready) return ready;
-  }
-  return Ok();
-}
+Async<> EvaluatorProcess::Wait(Stream::wait_type what, Duration& patience) {
+  bool cancelled = co_await kube::IsCancelled();
+  if (cancelled) co_return Error::Cancelled("the evaluator's answer");
+  if (patience <= Duration::zero())
+    co_return Error::DeadlineExceeded("the evaluator did not answer in time");
+  const Duration at_most = std::min<Duration>(patience, kWaitAtOnce);
+  const steady_clock::time_point begun = steady_clock::now();
 
-Result<void> EvaluatorProcess::Wait(short events, Deadline deadline) {
-  auto left =
-      std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
-  pollfd stream{stream_, events, 0};
-  int ready = left.count() > 0 ? ::poll(&stream, 1, static_cast<int>(left.count())) : 0;
-  if (ready == 0) return Error::DeadlineExceeded("the evaluator did not answer in time");
-  if (ready < 0 && errno != EINTR) {
-    return Error::Unavailable(std::string("poll: ") + std::strerror(errno));
-  }
-  return Ok();
+  bool late = false;
+  auto waiting = std::make_shared<bool>(true);
+  asio::steady_timer timer(stream_.get_executor(), at_most);
+  timer.async_wait([this, waiting, &late](error_code ec) {
+    if (ec || !*waiting) return;
+    late = true;
+    stream_.cancel(ec);
+  });
+  std::shared_ptr<void> disarm(nullptr, [waiting](void*) { *waiting = false; });
+  auto waited = co_await stream_.async_wait(what, kube::kTuple);
+
+  patience -= std::min<Duration>(steady_clock::now() - begun, at_most);
+  if (!late && std::get<0>(waited) == asio::error::operation_aborted)
+    co_return Error::Cancelled("the evaluator's answer");
+  co_return Ok();
 }
 
 Error EvaluatorProcess::Ended() {

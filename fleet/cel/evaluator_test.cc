@@ -7,13 +7,24 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/post.hpp>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <optional>
+#include <thread>
 
 #include "fleet/cel/evaluator_process.h"
+#include "fleet/cel/testing/blocking_evaluator.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
 
 namespace fleet::cel {
 namespace {
@@ -71,10 +82,12 @@ std::string Slow() {
 
 class EvaluatorTest : public testing::Test {
  protected:
-  Evaluator Make(const std::string& program, std::chrono::milliseconds patience) {
-    return Evaluator(clock_, {.program = program, .patience = patience});
+  BlockingEvaluator Make(const std::string& program, std::chrono::milliseconds patience) {
+    return BlockingEvaluator(
+        clock_,
+        {.program = program, .patience = patience, .start_patience = std::chrono::minutes(1)});
   }
-  Verdict Match(Evaluator& evaluator, const std::string& text,
+  Verdict Match(BlockingEvaluator& evaluator, const std::string& text,
                 std::string_view cluster = kCluster) {
     Selector selector{text};
     return evaluator.Match({&selector, 1}, cluster, scores_).at(0);
@@ -85,7 +98,7 @@ class EvaluatorTest : public testing::Test {
 };
 
 TEST_F(EvaluatorTest, AnExpressionThatNothingStopsIsKilled) {
-  Evaluator evaluator = Make(kProgram, std::chrono::seconds(3));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::seconds(3));
   EXPECT_THAT(evaluator.Compile(Endless()), kube::IsOk());
   EXPECT_EQ(evaluator.starts(), 1);
   Verdict verdict = Match(evaluator, Endless());
@@ -102,7 +115,7 @@ TEST_F(EvaluatorTest, AnExpressionThatNothingStopsIsKilled) {
 
 // 240 nested lists keep the type checker busy for seconds.
 TEST_F(EvaluatorTest, ATextThatIsNotCompiledInTimeIsTheTextsFault) {
-  Evaluator evaluator = Make(kProgram, std::chrono::seconds(1));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::seconds(1));
   std::string nested = std::string(240, '[') + std::string(240, ']');
   EXPECT_THAT(evaluator.Compile(nested + " == " + nested),
               FailsWith(Code::kDeadlineExceeded, HasSubstr("did not answer in time")));
@@ -110,7 +123,7 @@ TEST_F(EvaluatorTest, ATextThatIsNotCompiledInTimeIsTheTextsFault) {
 }
 
 TEST_F(EvaluatorTest, AnExpressionThatNeedsMuchMemoryEndsTheEvaluatorOnly) {
-  Evaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
   Verdict verdict = Match(evaluator, Huge());
   EXPECT_EQ(verdict.outcome, Outcome::kFatal);
   EXPECT_THAT(verdict.why, HasSubstr("ended with exit code 2"));
@@ -121,7 +134,7 @@ TEST_F(EvaluatorTest, AnExpressionThatNeedsMuchMemoryEndsTheEvaluatorOnly) {
 TEST_F(EvaluatorTest, CpuTimeIsLimited) {
   EvaluatorOptions options{.program = kProgram, .patience = std::chrono::minutes(1)};
   options.limits.expression_cost = options.limits.selector_cost = 1'000'000'000;
-  Evaluator evaluator(clock_, options);
+  BlockingEvaluator evaluator(clock_, options);
   Verdict verdict = Match(evaluator, Slow());
   EXPECT_EQ(verdict.outcome, Outcome::kError);
   EXPECT_EQ(verdict.why, "more than 100 ms of CPU time");
@@ -131,7 +144,7 @@ TEST_F(EvaluatorTest, CpuTimeIsLimited) {
 }
 
 TEST_F(EvaluatorTest, AnEvaluatorThatEndedIsReplacedUnnoticed) {
-  Evaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
   for (int round = 1; round <= 3; ++round) {
     EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
     EXPECT_EQ(evaluator.starts(), round);
@@ -143,20 +156,20 @@ TEST_F(EvaluatorTest, AnEvaluatorThatEndedIsReplacedUnnoticed) {
 TEST_F(EvaluatorTest, LeavesNoProcessAndNoFile) {
   size_t files = OpenFiles();
   {
-    Evaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+    BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
     EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
     EXPECT_THAT(Children(), SizeIs(1));
-    EXPECT_EQ(OpenFiles(), files + 1);
+    size_t running = OpenFiles();
     ASSERT_EQ(kill(Children()[0], SIGKILL), 0);
     EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
-    EXPECT_EQ(OpenFiles(), files + 1);
+    EXPECT_EQ(OpenFiles(), running);
   }
   EXPECT_THAT(Children(), IsEmpty());
   EXPECT_EQ(OpenFiles(), files);
 }
 
 TEST_F(EvaluatorTest, WithoutEvaluatorNothingIsSaidAboutTheExpression) {
-  Evaluator evaluator = Make("/no/evaluator", std::chrono::seconds(1));
+  BlockingEvaluator evaluator = Make("/no/evaluator", std::chrono::seconds(1));
   for (int i = 0; i < 2; ++i) {
     EXPECT_THAT(evaluator.Compile("true"), FailsWith(Code::kNotFound, HasSubstr("/no/evaluator")));
     Verdict verdict = Match(evaluator, "true");
@@ -169,7 +182,7 @@ TEST_F(EvaluatorTest, WithoutEvaluatorNothingIsSaidAboutTheExpression) {
 TEST_F(EvaluatorTest, IsStartedAgainAfterAPause) {
   std::string program = testing::TempDir() + "/evaluator";
   std::filesystem::remove(program);
-  Evaluator evaluator = Make(program, std::chrono::minutes(1));
+  BlockingEvaluator evaluator = Make(program, std::chrono::minutes(1));
   EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kUnanswered);
   std::filesystem::create_symlink(std::filesystem::absolute(kProgram), program);
   EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kUnanswered);
@@ -178,15 +191,20 @@ TEST_F(EvaluatorTest, IsStartedAgainAfterAPause) {
 }
 
 TEST_F(EvaluatorTest, ProgramsThatAreNoEvaluator) {
-  const std::pair<const char*, const char*> kRows[] = {
+  struct Row {
+    const char* program;
+    const char* why;
+    // Only the program that never answers is waited for in vain.
+    std::chrono::milliseconds patience = std::chrono::minutes(1);
+  };
+  const Row kRows[] = {
       {"/bin/true", "ended with exit code 0"},
       {"/usr/bin/yes", "frame is too long"},
-      {"/usr/bin/tac", "did not answer in time"},
+      {"/usr/bin/tac", "did not answer in time", std::chrono::milliseconds(300)},
   };
-  for (auto& [program, why] : kRows) {
-    Evaluator evaluator(clock_, {.program = program,
-                                 .patience = std::chrono::milliseconds(300),
-                                 .start_patience = std::chrono::milliseconds(300)});
+  for (auto& [program, why, patience] : kRows) {
+    BlockingEvaluator evaluator(
+        clock_, {.program = program, .patience = patience, .start_patience = patience});
     Verdict verdict = Match(evaluator, "true");
     EXPECT_EQ(verdict.outcome, Outcome::kUnanswered);
     EXPECT_THAT(verdict.why, HasSubstr(why));
@@ -195,7 +213,7 @@ TEST_F(EvaluatorTest, ProgramsThatAreNoEvaluator) {
 }
 
 TEST_F(EvaluatorTest, SizesAreLimited) {
-  Evaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
   std::string text = "true //" + std::string(Evaluator::kMaxExpressionBytes - 7, 'x');
   EXPECT_THAT(evaluator.Compile(text), kube::IsOk());
   EXPECT_EQ(Match(evaluator, text).outcome, Outcome::kMatch);
@@ -221,33 +239,91 @@ TEST_F(EvaluatorTest, SizesAreLimited) {
 }
 
 TEST_F(EvaluatorTest, OneOfARequestEndsTheEvaluatorForAll) {
-  Evaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
   std::vector<Selector> selectors{{"true"}, {Huge()}, {"false"}};
   std::vector<Verdict> verdicts = evaluator.Match(selectors, kCluster, scores_);
   for (const Verdict& verdict : verdicts) EXPECT_EQ(verdict.outcome, Outcome::kFatal);
   EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
 }
 
-TEST(EvaluatorProcess, CarriesFrames) {
-  auto process = EvaluatorProcess::Start("/bin/cat");
-  ASSERT_THAT(process, kube::IsOk());
-  auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
+// Whoever asked leaves: the endless evaluation ends at once, and the next one is answered.
+TEST_F(EvaluatorTest, ACancelledCallEndsTheEvaluator) {
+  boost::asio::io_context io;
+  Evaluator evaluator(io.get_executor(), clock_,
+                      {.program = kProgram, .patience = std::chrono::minutes(10)});
+  Selector endless{Endless()};
+  boost::asio::cancellation_signal stop;
+  std::optional<Result<Evaluation>> stopped;
+  boost::asio::co_spawn(
+      io, evaluator.Match({&endless, 1}, kCluster, scores_),
+      boost::asio::bind_cancellation_slot(
+          stop.slot(), [&](std::exception_ptr failure, Result<Evaluation> evaluation) {
+            EXPECT_EQ(failure, nullptr);
+            stopped = std::move(evaluation);
+          }));
+  ASSERT_TRUE(kube::RunUntil(io, [&] { return evaluator.starts() == 1; }));
+  // It waits for its turn.
+  Selector yes{"true"};
+  std::optional<Result<Evaluation>> next;
+  boost::asio::co_spawn(
+      io, evaluator.Match({&yes, 1}, kCluster, scores_),
+      [&](std::exception_ptr, Result<Evaluation> evaluation) { next = std::move(evaluation); });
+  kube::Drain(io);
+  EXPECT_FALSE(stopped || next);
+  stop.emit(boost::asio::cancellation_type::terminal);
+  ASSERT_TRUE(kube::RunUntil(io, [&] { return stopped && next; }));
+  EXPECT_THAT(*stopped, FailsWith(Code::kCancelled));
+  ASSERT_THAT(*next, kube::IsOk());
+  EXPECT_EQ((*next)->verdicts.at(0).outcome, Outcome::kMatch);
+  EXPECT_EQ(evaluator.starts(), 2);
+}
+
+class EvaluatorProcessTest : public testing::Test {
+ protected:
+  std::unique_ptr<EvaluatorProcess> Start(const std::string& program) {
+    return EvaluatorProcess::Start(io_.get_executor(), program).value();
+  }
+
+  boost::asio::io_context io_;
+  kube::Duration patience_ = std::chrono::minutes(10);
+};
+
+TEST_F(EvaluatorProcessTest, CarriesFrames) {
+  auto process = Start("/bin/cat");
   for (size_t size : {0u, 1u, 255u, 256u, 65536u}) {
     std::string frame(size, 'x');
     std::string_view frames[] = {frame, "next"};
-    ASSERT_THAT((*process)->Write(frames, deadline), kube::IsOk());
-    Result<std::string> echo = (*process)->Read(deadline);
+    ASSERT_THAT(kube::Run(io_, process->Write(frames, patience_)), kube::IsOk());
+    Result<std::string> echo = kube::Run(io_, process->Read(patience_));
     ASSERT_THAT(echo, kube::IsOk());
     EXPECT_EQ(*echo, frame);
-    EXPECT_EQ((*process)->Read(deadline).value(), "next");
+    EXPECT_EQ(kube::Run(io_, process->Read(patience_)).value(), "next");
   }
   std::string too_long(EvaluatorProcess::kMaxFrameBytes + 1, 'x');
   std::string_view frames[] = {too_long};
-  EXPECT_THAT((*process)->Write(frames, deadline), FailsWith(Code::kInvalid));
-  EXPECT_THAT((*process)->Read(std::chrono::steady_clock::now()),
-              FailsWith(Code::kDeadlineExceeded));
-  ASSERT_EQ(kill((*process)->pid(), SIGKILL), 0);
-  EXPECT_THAT((*process)->Read(deadline), FailsWith(Code::kUnavailable, HasSubstr("137")));
+  EXPECT_THAT(kube::Run(io_, process->Write(frames, patience_)), FailsWith(Code::kInvalid));
+  kube::Duration none{};
+  EXPECT_THAT(kube::Run(io_, process->Read(none)), FailsWith(Code::kDeadlineExceeded));
+  ASSERT_EQ(kill(process->pid(), SIGKILL), 0);
+  EXPECT_THAT(kube::Run(io_, process->Read(patience_)),
+              FailsWith(Code::kUnavailable, HasSubstr("137")));
+}
+
+// A pass for a large fleet keeps the event loop busy while the evaluator works.
+TEST_F(EvaluatorProcessTest, ABusyLoopIsNotTheProcesssDelay) {
+  auto process = Start("/bin/cat");
+  std::optional<Result<std::string>> read;
+  boost::asio::co_spawn(io_, process->Read(patience_),
+                        [&](std::exception_ptr, Result<std::string> frame) { read = frame; });
+  kube::Drain(io_);  // it waits
+  const kube::Duration before = patience_;
+  boost::asio::post(io_, [&] {
+    std::this_thread::sleep_for(std::chrono::seconds(2));
+    kill(process->pid(), SIGKILL);
+  });
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return read.has_value(); }));
+  EXPECT_THAT(*read, FailsWith(Code::kUnavailable));
+  EXPECT_LT(before - patience_, std::chrono::seconds(1));
 }
 
 }  // namespace

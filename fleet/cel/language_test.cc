@@ -6,6 +6,7 @@
 #include <map>
 
 #include "fleet/cel/evaluator.h"
+#include "fleet/cel/testing/blocking_evaluator.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 
@@ -72,7 +73,8 @@ std::string Text(const char* words) {
 class Language : public testing::Test {
  protected:
   // The verdict of one selector.
-  Verdict Match(Evaluator& evaluator, Selector selector, std::string_view cluster = kCluster) {
+  Verdict Match(BlockingEvaluator& evaluator, Selector selector,
+                std::string_view cluster = kCluster) {
     return evaluator.Match({&selector, 1}, cluster, scores_).at(0);
   }
   Verdict Match(const std::string& text) { return Match(evaluator_, {text}); }
@@ -92,7 +94,7 @@ class Language : public testing::Test {
 
   kube::FakeClock clock_;
   TwoScores scores_;
-  Evaluator evaluator_{clock_, {.program = kProgram, .patience = std::chrono::minutes(1)}};
+  BlockingEvaluator evaluator_{clock_, {.program = kProgram, .patience = std::chrono::minutes(1)}};
 };
 
 constexpr Outcome kYes = Outcome::kMatch;
@@ -252,7 +254,7 @@ TEST_F(Language, CostIsLimited) {
       list + ".all(a," + list + ".all(b," + list + ".all(c, a + b + c + 0 + 0 + 0 == 0)))";
   EvaluatorOptions options{.program = kProgram, .patience = std::chrono::minutes(1)};
   options.limits.cpu_milliseconds = 60'000;
-  Evaluator patient(clock_, options);
+  BlockingEvaluator patient(clock_, options);
   Verdict verdict = Match(patient, {cubic});
   EXPECT_EQ(verdict.outcome, kError);
   EXPECT_THAT(verdict.why, HasSubstr("cost limit exceeded"));
@@ -261,7 +263,7 @@ TEST_F(Language, CostIsLimited) {
   std::string square = list + ".all(a," + list + ".all(b, a + b == 0))";
   EXPECT_EQ(Match(patient, Selector(10, square)).outcome, kYes);
   options.limits.selector_cost = 1'000'000;
-  Evaluator frugal(clock_, options);
+  BlockingEvaluator frugal(clock_, options);
   verdict = Match(frugal, Selector(100, square));
   EXPECT_EQ(verdict.outcome, kError);
   EXPECT_THAT(verdict.why, HasSubstr("cost more than 1000000"));

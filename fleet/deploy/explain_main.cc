@@ -11,7 +11,7 @@
 #include <string>
 #include <utility>
 
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/deploy/cluster_flags.h"
 #include "fleet/deploy/explain_text.h"
 #include "fleet/hub/cluster_cel.h"
@@ -61,11 +61,12 @@ struct Reads {
   Reads(kube::App& app, kube::Client& client)
       : store(app.clock(), [](const kube::ObjectKey&) {}),
         watch(client, app.clock(), store),
-        evaluator(app.clock(), cel::EvaluatorOptions{.program = FLAGS_cel_evaluator}),
+        evaluator(app.executor(), app.clock(),
+                  cel::EvaluatorOptions{.program = FLAGS_cel_evaluator}),
         selectors(client, app.clock(), evaluator, store, app.tasks()) {}
   FleetStore store;
   FleetWatch watch;
-  cel::EvaluatorThread evaluator;
+  cel::Evaluator evaluator;
   ClusterCel selectors;
 };
 

@@ -23,7 +23,7 @@ void Trim(Unstructured& object) {
 
 }  // namespace
 
-ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::EvaluatorThread& evaluator,
+ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator,
                        FleetStore& store, kube::TaskGroup& tasks)
     : store_(store),
       tasks_(tasks),

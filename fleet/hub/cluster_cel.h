@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "fleet/cel/cached_selectors.h"
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/placement_cel.h"
 #include "kube/base/async.h"
@@ -25,8 +25,8 @@ namespace fleet {
 class ClusterCel final : public PlacementCel, private cel::ClusterTexts {
  public:
   // The references outlive this; `tasks` ends the watch.
-  ClusterCel(kube::Client& client, kube::Clock& clock, cel::EvaluatorThread& evaluator,
-             FleetStore& store, kube::TaskGroup& tasks);
+  ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator, FleetStore& store,
+             kube::TaskGroup& tasks);
 
   // PlacementCel
   bool Prepare() override;

@@ -8,7 +8,7 @@
 #include <memory>
 #include <optional>
 
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/hub/cluster_cel.h"
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/fleet_watch.h"
@@ -51,7 +51,7 @@ struct LeaderParts {
   kube::Client& client;
   kube::Clock& clock;
   kube::EventRecorder& events;
-  cel::EvaluatorThread& evaluator;
+  cel::Evaluator& evaluator;
   // Observes kPlacementController and kRolloutController; may be null.
   kube::ControllerObserver* observer = nullptr;
   kube::ControllerObserver* rollout_observer = nullptr;

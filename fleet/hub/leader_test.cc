@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -93,8 +93,9 @@ class LeaderTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  cel::EvaluatorThread evaluator_{kube::RealClock(),
-                                  {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
+  cel::Evaluator evaluator_{io_.get_executor(),
+                            kube::RealClock(),
+                            {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   Leader* current_ = nullptr;
   Leader leader_{{current_, api_, clock_, events_, evaluator_},

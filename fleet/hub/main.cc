@@ -8,7 +8,7 @@
 
 #include "api/user_agent.h"
 #include "api/version.h"
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
 #include "fleet/hub/leader_metrics.h"
@@ -78,7 +78,7 @@ kube::Async<> Serve(kube::Program& program) {
     own->sets = &set_metrics.emplace(metrics, clock, kClusterSetController, 1);
     AddMembershipMetrics(metrics, leader);
   }
-  cel::EvaluatorThread evaluator(clock, std::move(options.evaluator));
+  cel::Evaluator evaluator(program.executor(), clock, std::move(options.evaluator));
   LeaderParts parts{leader,          client, clock, events, evaluator, &controller_metrics,
                     &rollout_metrics};
   kube::LeaseOptions lease{.ns = options.ns, .name = "multiarch-fleet-hub"};

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "fleet/cel/evaluator_thread.h"
+#include "fleet/cel/evaluator.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
 

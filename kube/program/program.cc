@@ -78,7 +78,11 @@ Async<> Program::Drain() {
     Duration grace = app_.grace_left();
     co_await drains_[left - 1](grace);
   }
-  co_await EndTasksAndOpsServer(app_, *ops_);
+  ended = co_await app_.EndTasks(tasks());
+  IgnoreError(ended, "all tasks have ended in any case");
+  Duration grace = app_.grace_left();
+  Result<> drained = co_await ops_->Drain(grace);
+  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
   co_return Ok();
 }
 

@@ -2,7 +2,6 @@
 #include "kube/server/ops_server.h"
 
 #include <gflags/gflags.h>
-#include <glog/logging.h>
 
 DEFINE_string(
     health_address, ":8080",
@@ -47,14 +46,6 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
 
 HttpReply MetricsReply(const Metrics& metrics) {
   return {200, "text/plain; version=0.0.4; charset=utf-8", metrics.Render()};
-}
-
-asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops) {
-  Result<> ended = co_await app.EndTasks(app.tasks());
-  IgnoreError(ended, "all tasks have ended in any case");
-  Duration grace = app.grace_left();
-  Result<> drained = co_await ops.Drain(grace);
-  LOG_IF(WARNING, !drained) << "drain: " << drained.error();
 }
 
 }  // namespace kube

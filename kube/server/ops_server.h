@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // OpsServer: serves /healthz, /readyz and /metrics of a process over plain HTTP on
 // --health-address. Start it first and drain it last: probes and scrapes then work during startup
-// and shutdown.
+// and shutdown, as in a Program (kube/program).
 //
 //   HealthRegistry health;
 //   auto ops = NewOpsServer(app.executor(), app.clock(), FLAGS_health_address, health, &metrics);
 //   app.tasks().Spawn("ops-server", (*ops)->Run());
-//   ...
-//   co_await EndTasksAndOpsServer(app, **ops);
 #pragma once
 
 #include <gflags/gflags_declare.h>
@@ -15,7 +13,6 @@
 #include <memory>
 #include <string>
 
-#include "kube/base/app.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/metrics/metrics.h"
@@ -36,9 +33,5 @@ Result<std::unique_ptr<HttpsServer>> NewOpsServer(Executor executor, Clock& cloc
 
 // The answer to GET /metrics.
 HttpReply MetricsReply(const Metrics& metrics);
-
-// The end of a program: ends app.tasks(), then drains `ops`, within what is left of the grace. An
-// error is logged.
-asio::awaitable<void> EndTasksAndOpsServer(App& app, HttpsServer& ops);
 
 }  // namespace kube

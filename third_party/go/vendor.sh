@@ -3,9 +3,9 @@
 #
 # vendor.sh MODULE - the Go packages that the program in the folder MODULE is built from, apart from
 # Go's own: downloads the modules of its go.mod, compares them with go.sum, and packs them as Go's
-# vendor folder. Does nothing if they are packed. Prints four lines: the folder with vendor.tar and
-# the licence of Go, the go program that go.mod asks for, its version, and the folder of its build
-# cache.
+# vendor folder. Does nothing if they are packed. Tests (*_test.go) may import only the same
+# packages. Prints four lines: the folder with vendor.tar and the licence of Go, the go program that
+# go.mod asks for, its version, and the folder of its build cache.
 #
 # POD_PLACEMENT_CACHE  the folder that has the packed modules (~/.cache/pod-placement)
 set -euo pipefail
@@ -16,6 +16,11 @@ readonly cache=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/go-modules
 # Debian configures Go not to download newer toolchains; go.mod may need one. Workspace and flags of
 # the user must not change what is built.
 export GOTOOLCHAIN=auto GOWORK=off GOFLAGS=
+
+# sources MODULE
+sources() {
+  find "$1" -maxdepth 1 -name '*.go' ! -name '*_test.go' | sort
+}
 
 die() {
   printf 'vendor: %s\n' "$*" >&2
@@ -31,7 +36,7 @@ pack() {
   trap "rm -rf '$work'" EXIT
   printf 'vendor: downloading the Go modules of %s\n' "$module" >&2
   mkdir "$work/module" "$work/packed"
-  cp "$module"/{go.mod,go.sum,*.go} "$work/module"
+  sources "$module" | xargs cp -t "$work/module" "$module"/go.{mod,sum}
   (cd "$work/module" && go mod vendor) >&2
   cp "$(cd "$module" && go env GOROOT)/LICENSE" "$work/packed/go.LICENSE"
   # Equal input gives equal bytes: the tar file is an input of Bazel's actions.
@@ -48,7 +53,7 @@ main() {
   local module=$1 hash folder
   # What is vendored follows from these files and from the imports of the program.
   hash=$({ echo "$layout" && cat "$module"/go.{mod,sum} &&
-    cat "$module"/*.go | sed -n '/^import/,/^)/p' | grep '"' | sort -u; } |
+    sources "$module" | xargs cat | sed -n '/^import/,/^)/p' | grep '"' | sort -u; } |
     sha256sum | cut -c 1-12)
   folder=$cache/$(basename "$module")-$hash
   [[ -d $folder ]] || pack "$module" "$folder"

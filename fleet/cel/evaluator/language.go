@@ -18,8 +18,9 @@ const (
 	clusterVariable = "managedCluster"
 	scoresFunction  = "scores"
 	parseFunction   = "parseJSON"
-	// cel-go checks the time limit once in this number of steps of a macro.
-	stepsPerTimeCheck = 16
+	// cel-go checks the time limit once in this number of steps of macros. Each check stops one macro
+	// only: with a larger number, the macros around it continue, because their checks are skipped.
+	stepsPerTimeCheck = 1
 )
 
 // The language of Placements, and a cache of its programs. For one goroutine.

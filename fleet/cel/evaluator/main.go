@@ -26,14 +26,17 @@ const (
 )
 
 func main() {
-	if err := serve(os.Stdin, os.Stdout); err != nil && err != io.EOF {
+	err := limitProcess()
+	if err == nil {
+		err = serve(os.Stdin, os.Stdout)
+	}
+	if err != nil && err != io.EOF {
 		fmt.Fprintf(os.Stderr, "evaluator: %v\n", err)
 		os.Exit(1)
 	}
 }
 
-// Answers requests until the end of the input.
-func serve(in io.Reader, out io.Writer) error {
+func limitProcess() error {
 	runtime.GOMAXPROCS(1)
 	debug.SetGCPercent(heapGrowth)
 	debug.SetMemoryLimit(softMemoryBytes)
@@ -41,7 +44,11 @@ func serve(in io.Reader, out io.Writer) error {
 	if err := syscall.Setrlimit(syscall.RLIMIT_DATA, &limit); err != nil {
 		return fmt.Errorf("limit of memory: %w", err)
 	}
+	return nil
+}
 
+// Answers requests until the end of the input, which is io.EOF.
+func serve(in io.Reader, out io.Writer) error {
 	hub := &connection{in: bufio.NewReader(in), out: out}
 	language, err := newLanguage(hub.askScores)
 	if err != nil {

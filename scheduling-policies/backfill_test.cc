@@ -5,8 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <map>
 #include <random>
 
+#include "scheduling-policies/canonical.h"
+#include "scheduling-policies/json_lists.h"
+#include "scheduling-policies/merge.h"
 #include "scheduling-policies/pod_json.h"
 #include "scheduling-policies/testing/words.h"
 
@@ -158,42 +162,86 @@ TEST(BackfillTest, PodAffinityThatTheAdmissionAddedIsNotMissed) {
   EXPECT_EQ(Apply(pod, {*policy}).missed.size(), 1u);
 }
 
-// What the pod has stays, in its order: the API server refuses anything else.
-TEST(BackfillTest, RandomPodsKeepWhatTheyHave) {
+// The items of `before`, then those that `merged` has after as many.
+Json Extended(const Json& before, const Json& merged) {
+  Json list = before;
+  for (size_t i = before.size(); i < merged.size(); ++i) list.push_back(merged[i]);
+  return list;
+}
+
+// The list of `term`, cut to the length of the list of `before`.
+Json Beginning(const Json& term, const Json& before, const char* list) {
+  const Json& items = ListAt(term, list);
+  EXPECT_GE(items.size(), ListAt(before, list).size());
+  Json beginning = Json::array();
+  for (size_t i = 0; i < std::min(items.size(), ListAt(before, list).size()); ++i)
+    beginning.push_back(items[i]);
+  return beginning;
+}
+
+// What the pod has stays, in its order: the API server refuses anything else. It gets all that
+// merging adds, except the fields that are reported as missed.
+TEST(BackfillTest, RandomPodsKeepWhatTheyHaveAndGetTheRest) {
+  const std::string required_path = std::string(kRequiredTerms).substr(5) + ".nodeSelectorTerms";
+  const std::string preferred_path = std::string(kPreferredTerms).substr(5);
   std::mt19937 random(12);
+  std::map<std::string, int> added, missed;
   for (int i = 0; i < 500; ++i) {
     std::string words = RandomPod(random);
     std::vector<SchedulingPolicy> policies =
         PoliciesOf({RandomPolicy(random, "C-a"), RandomPolicy(random, "N-b")});
     SCOPED_TRACE(words);
-    Pod before = PodOf(SpecOf(words));
-    Pod pod = before;
-    Apply(pod, policies);
+    Pod pod = PodOf(SpecOf(words));
+    const Json before = ToJson(pod.spec());
+    auto merging = MergedSpec(before, std::vector{&policies[0], &policies[1]});
+    ASSERT_TRUE(merging) << merging.error();
+    const Json& merged = merging->spec;
+    Backfilled backfilled = Apply(pod, policies);
+    const Json after = ToJson(pod.spec());
+    for (const std::string& path : backfilled.added) ++added[path];
+    for (const std::string& path : backfilled.missed) ++missed[path];
+    auto is_missed = [&](const std::string& path) {
+      return std::count(backfilled.missed.begin(), backfilled.missed.end(), path) > 0;
+    };
 
-    for (const auto& [key, value] : before.spec().node_selector())
-      EXPECT_EQ(pod.spec().node_selector().at(key), value);
-    for (int t = 0; t < before.spec().tolerations_size(); ++t) {
-      EXPECT_EQ(pod.spec().tolerations(t).SerializeAsString(),
-                before.spec().tolerations(t).SerializeAsString());
+    const Json old_selector = before.value("nodeSelector", Json::object());
+    for (const auto& [key, value] : old_selector.items())
+      EXPECT_EQ(after["nodeSelector"][key], value);
+    EXPECT_EQ(after.value("nodeSelector", Json()), merged.value("nodeSelector", Json()));
+
+    for (const std::string& path : {std::string("tolerations"), preferred_path})
+      EXPECT_EQ(ListAt(after, path), Extended(ListAt(before, path), ListAt(merged, path))) << path;
+    EXPECT_EQ(is_missed("spec.tolerations"),
+              ListAt(after, "tolerations") != ListAt(merged, "tolerations"));
+
+    const Json& old_terms = ListAt(before, required_path);
+    const Json& terms = ListAt(after, required_path);
+    if (is_missed(kRequiredTerms)) {
+      EXPECT_EQ(terms, old_terms);
+    } else {
+      EXPECT_EQ(CanonicalText(terms), CanonicalText(ListAt(merged, required_path)));
     }
-    const auto& old_terms = before.spec()
-                                .affinity()
-                                .node_affinity()
-                                .required_during_scheduling_ignored_during_execution();
-    const auto& terms =
-        pod.spec().affinity().node_affinity().required_during_scheduling_ignored_during_execution();
-    if (old_terms.node_selector_terms_size() == 0) continue;
-    ASSERT_EQ(terms.node_selector_terms_size(), old_terms.node_selector_terms_size());
-    for (int t = 0; t < terms.node_selector_terms_size(); ++t) {
-      const auto& old_term = old_terms.node_selector_terms(t);
-      const auto& term = terms.node_selector_terms(t);
-      ASSERT_GE(term.match_expressions_size(), old_term.match_expressions_size());
-      for (int e = 0; e < old_term.match_expressions_size(); ++e) {
-        EXPECT_EQ(term.match_expressions(e).SerializeAsString(),
-                  old_term.match_expressions(e).SerializeAsString());
+    if (!old_terms.empty()) {
+      ASSERT_EQ(terms.size(), old_terms.size());
+      for (size_t t = 0; t < terms.size(); ++t) {
+        for (const char* list : {"matchExpressions", "matchFields"})
+          EXPECT_EQ(Beginning(terms[t], old_terms[t], list), ListAt(old_terms[t], list));
       }
     }
+
+    for (const char* fixed : {"schedulerName", "schedulingGates", "nodeName"})
+      EXPECT_EQ(after.value(fixed, Json()), before.value(fixed, Json())) << fixed;
+    EXPECT_EQ(is_missed("spec.schedulerName"),
+              kube::StringAt(before, "schedulerName") != kube::StringAt(merged, "schedulerName"));
+    EXPECT_FALSE(pod.spec().affinity().has_pod_affinity() ||
+                 pod.spec().affinity().has_pod_anti_affinity());
   }
+  for (const char* path :
+       {"spec.nodeSelector", "spec.tolerations", kRequiredTerms, kPreferredTerms}) {
+    EXPECT_GT(added[path], 20) << path;
+  }
+  for (const char* path : {"spec.tolerations", kRequiredTerms, "spec.schedulerName"})
+    EXPECT_GT(missed[path], 5) << path;
 }
 
 }  // namespace

@@ -67,10 +67,26 @@ TEST_F(NamespaceLabelerTest, ReturnsTheConflictOfAStaleCache) {
   EXPECT_THAT(Labels("shop"), Contains(Pair("team", "payments")));
 }
 
-TEST_F(NamespaceLabelerTest, IgnoresADeletedNamespace) {
-  Namespace ns = api_.Create(MakeNamespace("shop"));
+TEST_F(NamespaceLabelerTest, IgnoresANamespaceThatIsBeingDeleted) {
+  Namespace ns = MakeNamespace("shop");
+  ns.mutable_metadata()->add_finalizers("example.com/backup");
+  api_.Create(ns);
   api_.Delete<Namespace>({"", "shop"});
+  ns = *api_.Get<Namespace>({"", "shop"});
+  ASSERT_TRUE(ns.metadata().has_deletion_timestamp());
   EXPECT_THAT(Reconcile(ns), kube::IsOk());
+  EXPECT_EQ(api_.CountCalls("PUT"), 0);
+}
+
+TEST_F(NamespaceLabelerTest, ANamespaceThatIsGoneIsNoError) {
+  EXPECT_THAT(kube::Run(io_, labeler_.Reconcile({{"", "shop"}})), kube::IsOk());
+  EXPECT_EQ(api_.CountCalls(""), 0) << "the cache does not have it";
+
+  Namespace stale = api_.Create(MakeNamespace("shop"));
+  api_.Delete<Namespace>({"", "shop"});
+  EXPECT_THAT(Reconcile(stale), kube::IsOk());
+  EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_FALSE(api_.Get<Namespace>({"", "shop"})) << "it is not created again";
 }
 
 // The same parts as in main.cc: informer, queue, reconciler.

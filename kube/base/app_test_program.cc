@@ -51,7 +51,9 @@ kube::Async<> Main(kube::App& app) {
   if (stubborn || FLAGS_behaviour == "slow") {
     app.tasks().Spawn("the-task", Use(app, used, stubborn));
     co_await app.WaitForStop();
-    co_return co_await app.EndTasks(app.tasks());
+    kube::Result<> ended = co_await app.EndTasks(app.tasks());
+    if (app.grace_left().count() > 0) std::cout << "time is left" << std::endl;
+    co_return ended;
   }
   if (FLAGS_behaviour == "sleep") co_return co_await app.clock().Sleep(1h);
   while (FLAGS_behaviour == "hang") {

@@ -54,21 +54,61 @@ TEST(OwnedFieldsTest, AreWhatWasApplied) {
   EXPECT_EQ(OwnedFields(Stored(), kManager), FieldsToOwn(Desired()));
 }
 
-TEST(OwnedFieldsTest, DifferWhenAnAppliedValueWasChanged) {
-  for (const char* path :
-       {"/metadata/labels/ours", "/spec/selector/matchLabels/a",
-        "/spec/template/spec/containers/1/args/1", "/spec/template/spec/containers/1/name",
-        "/spec/template/spec/finalizers/0"}) {
+// Only the changed value differs: a result without the other fields would differ as well.
+TEST(OwnedFieldsTest, HaveTheNewValueWhenAnAppliedValueWasChanged) {
+  struct Row {
+    const char* stored;
+    const char* owned;
+  };
+  for (const Row& row :
+       {Row{"/metadata/labels/ours", "/metadata/labels/ours"},
+        Row{"/spec/selector/matchLabels/a", "/spec/selector/matchLabels/a"},
+        Row{"/spec/template/spec/containers/1/args/1", "/spec/template/spec/containers/0/args/1"},
+        Row{"/spec/template/spec/containers/1/args", "/spec/template/spec/containers/0/args"}}) {
     Json stored = Stored();
-    stored[Json::json_pointer(path)] = "changed";
-    EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << path;
+    stored[Json::json_pointer(row.stored)] = "changed";
+    Json expected = FieldsToOwn(Desired());
+    expected[Json::json_pointer(row.owned)] = "changed";
+    EXPECT_EQ(OwnedFields(stored, kManager), expected) << row.stored;
   }
 }
 
-TEST(OwnedFieldsTest, DifferWhenAFieldIsNoLongerOwned) {
+TEST(OwnedFieldsTest, LackAnElementWhoseKeyOrValueWasChanged) {
+  struct Row {
+    const char* stored;
+    const char* list;  // empty in the result
+  };
+  for (const Row& row :
+       {Row{"/spec/template/spec/containers/1/name", "/spec/template/spec/containers"},
+        Row{"/spec/template/spec/containers/1/ports/1/containerPort",
+            "/spec/template/spec/containers/0/ports"},
+        Row{"/spec/template/spec/finalizers/0", "/spec/template/spec/finalizers"}}) {
+    Json stored = Stored();
+    stored[Json::json_pointer(row.stored)] = "changed";
+    Json expected = FieldsToOwn(Desired());
+    expected[Json::json_pointer(row.list)] = Json::array();
+    EXPECT_EQ(OwnedFields(stored, kManager), expected) << row.stored;
+  }
+}
+
+TEST(OwnedFieldsTest, StayEqualWhenTheFieldsOfOthersChange) {
+  for (const char* path :
+       {"/metadata/labels/theirs", "/spec/replicas", "/spec/template/spec/restartPolicy",
+        "/spec/template/spec/containers/0/args", "/spec/template/spec/containers/0/name",
+        "/spec/template/spec/containers/1/ports/1/name", "/spec/template/spec/finalizers/1",
+        "/status/replicas"}) {
+    Json stored = Stored();
+    stored[Json::json_pointer(path)] = "changed";
+    EXPECT_EQ(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << path;
+  }
+}
+
+TEST(OwnedFieldsTest, LackAFieldThatIsNoLongerOwned) {
   Json stored = Stored();
   stored["metadata"]["managedFields"][2]["fieldsV1"]["f:spec"].erase("f:selector");
-  EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired()));
+  Json expected = FieldsToOwn(Desired());
+  expected["spec"].erase("selector");
+  EXPECT_EQ(OwnedFields(stored, kManager), expected);
   stored["metadata"].erase("managedFields");
   EXPECT_EQ(OwnedFields(stored, kManager), Json::object());
 }
@@ -93,14 +133,27 @@ TEST(OwnedFieldsTest, ManyElementsAndPathsAreNoProblem) {
 }
 
 TEST(OwnedFieldsTest, ForgedManagedFieldsAreNoError) {
-  for (
-      const char* fields :
-      {R"([])", R"("text")", R"({"f:spec": 1, "f:metadata": []})", R"({"f:spec": {"k:{": {}}})",
-       R"({"f:spec": {"f:template": {"f:spec": {"f:containers": {"k:[1]": {}, "v:{": {}, "x": {}}}}}})",
-       R"({"f:spec": {"f:replicas": {"f:x": {}}}})"}) {
+  struct Row {
+    const char* fields;
+    const char* owned;
+  };
+  for (const Row& row :
+       {Row{R"([])", R"({})"}, Row{R"("text")", R"({})"},
+        Row{R"({"f:metadata": [], "f:kind": 1})",
+            R"({"metadata": {"name": "web", "namespace": "shop", "labels": {"ours": "1"}},
+               "kind": "Deployment"})"},
+        Row{R"({"f:spec": {"k:{": {}}})", R"({"spec": {}})"},
+        Row{R"({"f:spec": {"f:template": {"f:spec": {"f:containers": {
+               "k:[1]": {}, "v:{": {}, "x": {}}}}}})",
+            R"({"spec": {"template": {"spec": {"containers": []}}}})"},
+        Row{R"({"f:spec": {"f:replicas": {"f:x": {}}}})", R"({"spec": {"replicas": 3}})"}}) {
     Json stored = Stored();
-    stored["metadata"]["managedFields"][2]["fieldsV1"] = kube::MustParseJson(fields);
-    EXPECT_NE(OwnedFields(stored, kManager), FieldsToOwn(Desired())) << fields;
+    stored["metadata"].erase("uid");
+    stored["metadata"]["labels"].erase("theirs");
+    stored["metadata"]["managedFields"][2]["fieldsV1"] = kube::MustParseJson(row.fields);
+    Json owned = OwnedFields(stored, kManager);
+    if (owned.contains("metadata")) owned["metadata"].erase("managedFields");
+    EXPECT_EQ(owned, kube::MustParseJson(row.owned)) << row.fields;
   }
   EXPECT_EQ(OwnedFields(Json::array(), kManager), Json::object());
 }

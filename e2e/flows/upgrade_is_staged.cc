@@ -78,6 +78,30 @@ class UpgradeFlow : public FlowFixture {
               return Error::NotFound(std::to_string(upgraded->size()) + " have it");
             }};
   }
+  // Upgrades that were begun before the operator stopped have failed too.
+  Condition AllReportFailure(const std::string& tag) {
+    return {.name = "the namespaces with the image " + tag + " report its failure",
+            .holds = [this, tag](Scene&) -> Result<> {
+              Result<std::set<size_t>> upgraded = Upgraded(tag);
+              if (!upgraded) return upgraded.error();
+              Condition failed =
+                  HasStatusCondition(kConfigs, "only", "Degraded", "True", "--image-pull-secrets");
+              for (size_t i : *upgraded) {
+                Result<> holds = failed.holds(*scenes_[i]);
+                if (!holds) return holds.error().Prefix(scenes_[i]->ns());
+              }
+              return Ok();
+            }};
+  }
+  Condition OnlyThese(const std::set<size_t>& scenes, const std::string& tag) {
+    return {.name = "no other shard gets the image " + tag,
+            .holds = [this, scenes, tag](Scene&) -> Result<> {
+              Result<std::set<size_t>> upgraded = Upgraded(tag);
+              if (!upgraded) return upgraded.error();
+              if (*upgraded == scenes) return Ok();
+              return Error::Conflict(std::to_string(upgraded->size()) + " have it");
+            }};
+  }
   Condition ShardsAre(const std::string& status, const std::string& text) {
     return HasStatusCondition(kClusterConfigs, std::string(api::kClusterConfigName),
                               "ShardsUpToDate", status, text);
@@ -142,14 +166,13 @@ TEST_F(UpgradeFlow, SomeNamespacesAtATimeUntilTheyFail) {
       .Check(ShardsAre("False", "ImagePull"))
       .Await(ClusterEvent("ShardUpgradeStopped", "ImagePull"));
   if (flow.failed()) return;
-  // The turns that were taken before it failed are over.
-  cluster().Pause(3s);
+  flow.Await(AllReportFailure("test"));
+  if (flow.failed()) return;
   Result<std::set<size_t>> stopped_at = Upgraded("test");
   ASSERT_TRUE(stopped_at) << stopped_at.error();
   std::cout << "stopped after " << stopped_at->size() << " of " << scenes_.size() << std::endl;
   EXPECT_LE(stopped_at->size(), 2 * kAtATime);
-  cluster().Pause(10s);
-  EXPECT_EQ(*Upgraded("test"), *stopped_at);
+  flow.Stays(OnlyThese(*stopped_at, "test"), 10s);
 
   // The pods of a shard that failed are placed meanwhile, by the cluster controller.
   Flow(*scenes_[*stopped_at->begin()], "a shard that failed")

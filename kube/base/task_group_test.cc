@@ -9,24 +9,26 @@
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/run.h"
 
 namespace kube {
 namespace {
 
 using namespace std::chrono_literals;
 
-asio::awaitable<void> SleepFor(Duration duration, int& ended) {
-  Result<> slept = co_await RealClock().Sleep(duration);
-  IgnoreError(slept, "it ends with the request to stop");
+asio::awaitable<void> SleepFor(Clock& clock, Duration duration, int& ended) {
+  Result<> slept = co_await clock.Sleep(duration);
+  (void)slept;
   ++ended;
 }
 
 // Retries after its cancellation.
-asio::awaitable<void> NeverEnd() {
+asio::awaitable<void> NeverEnd(Clock& clock) {
   co_await IgnoreCancellation();
   while (true) {
-    Result<> slept = co_await RealClock().Sleep(1h);
-    IgnoreError(slept, "it ends with the request to stop");
+    Result<> slept = co_await clock.Sleep(1h);
+    (void)slept;
   }
 }
 
@@ -41,28 +43,31 @@ asio::awaitable<void> SleepAgainAndAgain() {
 
 class TaskGroupTest : public ::testing::Test {
  protected:
-  Result<> Stop(Duration grace) {
-    std::optional<Result<>> result;
-    asio::co_spawn(context_, tasks_.Stop(RealClock(), grace),
-                   [&](std::exception_ptr, Result<> r) { result = std::move(r); });
-    while (!result) context_.run_one();
-    return *result;
+  // Starts Stop(), which stores its result in `stopped_`.
+  void StartStop(Duration grace) {
+    asio::co_spawn(context_, tasks_.Stop(clock_, grace),
+                   [this](std::exception_ptr, Result<> result) { stopped_ = std::move(result); });
+  }
+  void Advance(Duration step) {
+    clock_.Advance(step);
+    Drain(context_);
   }
 
+  FakeClock clock_;
   asio::io_context context_{1};
   TaskGroup tasks_{context_.get_executor()};
+  std::optional<Result<>> stopped_;
 };
 
 TEST_F(TaskGroupTest, StopCancelsSleepingTasksWithinTheGrace) {
   int ended = 0;
-  tasks_.Spawn("a", SleepFor(1h, ended));
-  tasks_.Spawn("b", SleepFor(1h, ended));
-  context_.poll();
+  tasks_.Spawn("a", SleepFor(clock_, 1h, ended));
+  tasks_.Spawn("b", SleepFor(clock_, 1h, ended));
+  Drain(context_);
   EXPECT_EQ(tasks_.size(), 2u);
 
-  TimePoint before = RealClock().Now();
-  EXPECT_TRUE(Stop(1h).has_value());
-  EXPECT_LT(RealClock().Now() - before, 1min);
+  // The clock does not advance: neither the sleeps nor the grace end.
+  EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1h)).has_value());
   EXPECT_EQ(ended, 2);
   EXPECT_EQ(tasks_.size(), 0u);
 }
@@ -70,51 +75,62 @@ TEST_F(TaskGroupTest, StopCancelsSleepingTasksWithinTheGrace) {
 TEST_F(TaskGroupTest, CancellationIsNotLostOnATimerThatHasFired) {
   for (int i = 0; i < 20; ++i) tasks_.Spawn("restless", SleepAgainAndAgain());
   for (int i = 0; i < 30; ++i) context_.run_one();
-  EXPECT_TRUE(Stop(1min).has_value());
+  EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1min)).has_value());
 }
 
-asio::awaitable<void> FinishSleep(Duration duration, bool& cancelled) {
+asio::awaitable<void> FinishSleep(Clock& clock, Duration duration, bool& cancelled) {
   co_await IgnoreCancellation();
   co_await FinishWhenStopped();
-  Result<> slept = co_await RealClock().Sleep(duration);
+  Result<> slept = co_await clock.Sleep(duration);
   cancelled = !slept;
 }
 
 TEST_F(TaskGroupTest, ATaskThatFinishesItsWorkIsCancelledAfterTheGrace) {
   bool short_cancelled = true;
   bool long_cancelled = false;
-  tasks_.Spawn("short", FinishSleep(20ms, short_cancelled));
-  tasks_.Spawn("long", FinishSleep(1h, long_cancelled));
-  context_.poll();
-  Result<> stopped = Stop(1s);
-  ASSERT_TRUE(FailedWith(stopped, Code::kDeadlineExceeded));
-  EXPECT_EQ(stopped.error().message(), "tasks still running: long");
+  tasks_.Spawn("short", FinishSleep(clock_, 2s, short_cancelled));
+  tasks_.Spawn("long", FinishSleep(clock_, 1h, long_cancelled));
+  Drain(context_);
+  StartStop(10s);
+  Drain(context_);
+  EXPECT_EQ(tasks_.size(), 2u) << "no task is cancelled yet";
+  Advance(2s);
+  EXPECT_EQ(tasks_.size(), 1u);
   EXPECT_FALSE(short_cancelled);
-  EXPECT_TRUE(Stop(1min).has_value());
+  Advance(7s);
+  EXPECT_FALSE(stopped_.has_value());
+  Advance(1s);
+  ASSERT_TRUE(stopped_.has_value());
+  ASSERT_TRUE(FailedWith(*stopped_, Code::kDeadlineExceeded));
+  EXPECT_EQ(stopped_->error().message(), "tasks still running: long");
+  EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1min)).has_value());
   EXPECT_TRUE(long_cancelled);
 }
 
-asio::awaitable<void> SpawnWhenCancelled(TaskGroup& tasks, int& ended) {
-  Result<> slept = co_await RealClock().Sleep(1h);
-  IgnoreError(slept, "it ends with the request to stop");
-  tasks.Spawn("late", SleepFor(1h, ended));
+asio::awaitable<void> SpawnWhenCancelled(Clock& clock, TaskGroup& tasks, int& ended) {
+  Result<> slept = co_await clock.Sleep(1h);
+  (void)slept;
+  tasks.Spawn("late", SleepFor(clock, 1h, ended));
   ++ended;
 }
 
 TEST_F(TaskGroupTest, ATaskSpawnedDuringStopIsStopped) {
   int ended = 0;
-  tasks_.Spawn("spawner", SpawnWhenCancelled(tasks_, ended));
-  context_.poll();
-  EXPECT_TRUE(Stop(1min).has_value());
+  tasks_.Spawn("spawner", SpawnWhenCancelled(clock_, tasks_, ended));
+  Drain(context_);
+  EXPECT_TRUE(kube::Run(context_, tasks_.Stop(clock_, 1min)).has_value());
   EXPECT_EQ(ended, 2);
 }
 
 TEST_F(TaskGroupTest, StopNamesTasksThatDoNotEnd) {
-  tasks_.Spawn("stubborn", NeverEnd());
-  context_.poll();
-  Result<> stopped = Stop(5ms);
-  ASSERT_TRUE(FailedWith(stopped, Code::kDeadlineExceeded));
-  EXPECT_NE(stopped.error().message().find("stubborn"), std::string::npos);
+  tasks_.Spawn("stubborn", NeverEnd(clock_));
+  Drain(context_);
+  StartStop(5ms);
+  ASSERT_TRUE(RunUntil(context_, [&] { return clock_.next() == clock_.Now() + 5ms; }));
+  clock_.Advance(5ms);
+  ASSERT_TRUE(RunUntil(context_, [&] { return stopped_.has_value(); }));
+  ASSERT_TRUE(FailedWith(*stopped_, Code::kDeadlineExceeded));
+  EXPECT_NE(stopped_->error().message().find("stubborn"), std::string::npos);
 }
 
 }  // namespace

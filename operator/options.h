@@ -14,7 +14,7 @@ struct OperatorOptions {
   OperandOptions operands;
   // Namespaces whose shards are upgraded at the same time; 0: all at once.
   int shard_upgrades = 0;
-  // Of the operator's own webhooks: host:port, and the folder for their certificate.
+  // The operator's own webhooks: host:port, and the folder for their certificate.
   std::string address;
   std::string cert_dir;
 };

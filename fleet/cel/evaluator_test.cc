@@ -246,7 +246,7 @@ TEST_F(EvaluatorTest, OneOfARequestEndsTheEvaluatorForAll) {
   EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
 }
 
-// Whoever asked leaves: the endless evaluation ends at once, and the next one is answered.
+// A cancelled caller leaves: the endless evaluation ends at once, and the next one is answered.
 TEST_F(EvaluatorTest, ACancelledCallEndsTheEvaluator) {
   boost::asio::io_context io;
   Evaluator evaluator(io.get_executor(), clock_,

@@ -28,7 +28,7 @@ cd "$(dirname "$0")/.."
 
 readonly parts=(install fuzz asan tsan kind)
 # Their minutes on two cores, with the compilation of a large change.
-readonly part_minutes=(install=20 fuzz=10 asan=45 tsan=45 kind=15)
+readonly part_minutes=(install=20 fuzz=15 asan=45 tsan=45 kind=15)
 readonly ci_minutes=90
 started=${CI_STARTED:-$(date +%s)}
 

@@ -54,10 +54,13 @@ ALLOWED = {
     },
     "watches": {"kube", "api"},
     "rules": {"kube", "api", "placement"},
+    "writes": {"kube", "api", "placement"},
     "inspection": {"kube", "api", "placement"},
     "webhook": {"kube", "api", "placement"},
-    "shard": {"kube", "api", "placement", "rules", "watches"},
-    "cluster-controller": {"kube", "api", "placement", "rules", "watches", "inspection"},
+    "shard": {"kube", "api", "placement", "rules", "watches", "writes"},
+    "cluster-controller": {
+        "kube", "api", "placement", "rules", "watches", "writes", "inspection"
+    },
     "operator": {"kube", "api", "placement", "watches", "inspection", "deploy"},
     "fleet": {"kube", "api", "placement", "deploy"},
     "examples": {"kube"},

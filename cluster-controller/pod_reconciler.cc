@@ -10,7 +10,6 @@
 #include "api/names.h"
 #include "cluster-controller/timing.h"
 #include "kube/base/one_line.h"
-#include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "kube/types/object_name.h"
 #include "placement/gate.h"
@@ -24,11 +23,11 @@ namespace cluster_controller {
 namespace {
 
 using kube::Async;
-using kube::Code;
 using kube::Error;
 using kube::Outcome;
 using kube::Result;
 using kube::core::Pod;
+using writes::Written;
 using namespace std::chrono_literals;
 
 // A pod that the API server does not know any more should leave the cache within this time.
@@ -36,7 +35,7 @@ constexpr std::chrono::milliseconds kRecheckAfter = 30s;
 // A write that fails with a conflict is decided again. It is an event only after this number of
 // consecutive conflicts.
 constexpr int kReportedConflicts = 4;
-// After a refused write, the pod is decided again without additions.
+// After a write that was refused, the pod is decided again without additions.
 constexpr std::chrono::milliseconds kDecideAgainAfter = 1ms;
 
 // The interval of checks whether all additions can be made, after the start of the process.
@@ -55,6 +54,30 @@ bool ShardIsDone(const Pod& pod) {
 }
 
 }  // namespace
+
+struct PodReconciler::Placing {
+  Pod pod;
+  bool take_over = false;  // does the shard's work too
+  const std::string& log;
+  SharedConfig cluster;
+
+  // The number of this inspection of the images.
+  int attempt = 0;
+  // The API server has refused the pod with additions.
+  bool additions_refused = false;
+  // The pod as the API server has it, if `pod` may have additions, with their events.
+  std::optional<Pod> stored;
+  bool added = false;
+  std::vector<placement::PodEvent> events;
+  // The namespace's; nullptr if they are not needed.
+  std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
+  // Refers to `cluster` and `configs`.
+  placement::ClusterDecision decision;
+
+  // The deletion of the ClusterPodPlacementConfig waits for the pod.
+  bool config_being_deleted() const { return cluster->metadata().has_deletion_timestamp(); }
+  bool without_shard() const { return take_over || !ShardIsDone(pod); }
+};
 
 Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
   kube::Stopwatch watch(parts_.metrics.time_to_process_pod, parts_.clock);
@@ -100,102 +123,147 @@ Async<Outcome> PodReconciler::Reconcile(kube::Request request) {
 }
 
 Async<Outcome> PodReconciler::Place(Pod pod, bool take_over, const std::string& log) {
-  kube::ObjectKey key = kube::KeyOf(pod);
-  SharedConfig shared = ClusterConfig();
-  const api::ClusterPodPlacementConfig& cluster = *shared;
-  // The deletion of the config waits for this pod.
-  bool being_deleted = cluster.metadata().has_deletion_timestamp();
-  int attempt = placement::InspectionTries(pod, kMaxAttempts);
-  kube::TimePoint now = parts_.clock.Now();
-  bool additions_refused = false;
-  if (KnownPod* known = parts_.known.Find(key)) {
-    additions_refused = known->additions_refused;
-    if (now < known->next_attempt && !being_deleted) {
+  Placing placing{
+      .pod = std::move(pod), .take_over = take_over, .log = log, .cluster = ClusterConfig()};
+  End end = Begin(placing);
+  if (!end) end = MakeAdditions(placing);
+  if (!end) end = co_await Inspect(placing);
+  if (!end) end = co_await ReadConfigs(placing);
+  if (!end) end = co_await AskRules(placing);
+  if (end) co_return std::move(*end);
+
+  placement::Release release = Decide(placing);
+  Result<Outcome> written = co_await Write(std::move(placing.pod), std::move(release), log);
+  co_return written;
+}
+
+PodReconciler::End PodReconciler::Begin(Placing& placing) {
+  int attempts = placement::InspectionTries(placing.pod, kMaxAttempts);
+  if (KnownPod* known = parts_.known.Find(kube::KeyOf(placing.pod))) {
+    kube::TimePoint now = parts_.clock.Now();
+    if (now < known->next_attempt && !placing.config_being_deleted()) {
       auto wait = std::chrono::ceil<std::chrono::milliseconds>(known->next_attempt - now);
-      VLOG(1) << log << " inspects its images again in " << wait.count() << " ms";
-      co_return Outcome::After(wait);
+      VLOG(1) << placing.log << " inspects its images again in " << wait.count() << " ms";
+      return Outcome::After(wait);
     }
     if (known->processing_since == kube::TimePoint()) known->processing_since = now;
-    attempt = std::max(attempt, known->attempts);
+    placing.additions_refused = known->additions_refused;
+    attempts = std::max(attempts, known->attempts);
   }
-  attempt = std::min(attempt + 1, kMaxAttempts);
+  placing.attempt = std::min(attempts + 1, kMaxAttempts);
+  return std::nullopt;
+}
 
-  // Additions come first: they may say on which architectures the pod runs.
-  std::optional<Pod> stored;  // as the API server has it, if `pod` may be another one
-  std::vector<placement::PodEvent> events;
-  bool added = false;
+// The first step that changes the pod: additions may say on which architectures it runs.
+PodReconciler::End PodReconciler::MakeAdditions(Placing& placing) {
   for (const std::unique_ptr<PodAdditions>& additions : parts_.additions) {
-    if (additions->WaitLeft() > kube::Duration::zero()) co_return Outcome::After(kAdditionsReady);
-    if (additions_refused || !additions->Any()) continue;
-    if (!stored) stored = pod;
-    added |= additions->AddTo(pod, events);
+    if (additions->WaitLeft() > kube::Duration::zero()) return Outcome::After(kAdditionsReady);
+    if (placing.additions_refused || !additions->Any()) continue;
+    if (!placing.stored) placing.stored = placing.pod;
+    placing.added |= additions->AddTo(placing.pod, placing.events);
   }
+  return std::nullopt;
+}
 
-  // The images. While they are not known yet, the pod occupies no worker.
-  placement::ClusterDecision decision;
-  if (placement::HasGate(pod, api::kClusterGate) && placement::NeedsRequirement(pod)) {
-    auto architectures = co_await parts_.inspector.Architectures(pod);
-    if (architectures && !*architectures) {
-      VLOG(1) << log << " waits for the inspection of its images";
-      co_return Outcome::After(kResultOverdue);
-    }
-    if (!architectures && !being_deleted && attempt < kMaxAttempts) {
-      if (stored) pod = std::move(*stored);
-      Result<Outcome> later = co_await RecordFailure(std::move(pod), architectures.error(), attempt,
-                                                     cluster.spec.inspection_retry_period, log);
-      co_return later;
-    }
-    if (architectures) {
-      decision.architectures = std::move(**architectures);
-    } else {
-      parts_.metrics.failed_image_inspections.Increment();
-      VLOG(1) << log << " gives up the inspection of its images after attempt " << attempt << ": "
-              << kube::OneLine(architectures.error().message());
-      decision.inspection_error = architectures.error().message();
-      decision.inspection_tries = attempt;
-    }
+kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placing) {
+  const Pod& pod = placing.pod;
+  if (!placement::HasGate(pod, api::kClusterGate) || !placement::NeedsRequirement(pod))
+    co_return std::nullopt;
+  auto architectures = co_await parts_.inspector.Architectures(pod);
+  if (architectures && !*architectures) {
+    VLOG(1) << placing.log << " waits for the inspection of its images";
+    co_return Outcome::After(kResultOverdue);
   }
+  if (architectures) {
+    placing.decision.architectures = std::move(**architectures);
+    co_return std::nullopt;
+  }
+  if (placing.attempt < kMaxAttempts && !placing.config_being_deleted()) {
+    Result<Outcome> later = co_await RecordFailedInspection(placing, architectures.error());
+    co_return later;
+  }
+  const std::string& message = architectures.error().message();
+  parts_.metrics.failed_image_inspections.Increment();
+  VLOG(1) << placing.log << " gives up the inspection of its images after attempt "
+          << placing.attempt << ": " << kube::OneLine(message);
+  placing.decision.inspection_error = message;
+  placing.decision.inspection_tries = placing.attempt;
+  co_return std::nullopt;
+}
 
-  // The configs of the namespace and their rules, for a pod that no shard has processed. For other
-  // pods, the shard has set the preferences, and names the config whose tolerations apply.
-  std::shared_ptr<const std::vector<api::PodPlacementConfig>> configs;
+// If the shard has processed the pod, it has set the preferences, and names the config whose
+// tolerations apply.
+kube::asio::awaitable<PodReconciler::End> PodReconciler::ReadConfigs(Placing& placing) {
+  const Pod& pod = placing.pod;
   std::string tolerations_of(placement::AnnotationOf(pod, api::kLocalTolerationsAnnotation));
-  if (take_over || !ShardIsDone(pod) || !tolerations_of.empty()) {
-    std::string ns = pod.metadata().namespace_();
-    std::vector<std::string> expected = placement::GatingConfigs(pod);
-    if (kube::IsObjectName(tolerations_of)) expected.push_back(std::move(tolerations_of));
-    auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
-    if (!read) co_return read.error();
-    configs = std::move(*read);
+  if (!placing.without_shard() && tolerations_of.empty()) co_return std::nullopt;
+  std::string ns = pod.metadata().namespace_();
+  std::vector<std::string> expected = placement::GatingConfigs(pod);
+  if (kube::IsObjectName(tolerations_of)) expected.push_back(std::move(tolerations_of));
+  auto read = co_await parts_.configs.Read(std::move(ns), std::move(expected));
+  if (!read) co_return read.error();
+  placing.configs = std::move(*read);
+  placing.decision.configs = placement::ConfigsFor(pod, *placing.configs);
+  co_return std::nullopt;
+}
+
+kube::asio::awaitable<PodReconciler::End> PodReconciler::AskRules(Placing& placing) {
+  placement::MatchingConfigs& configs = placing.decision.configs;
+  if (!placing.without_shard() || !placement::HasOpenRules(configs)) co_return std::nullopt;
+  const Pod& stored = placing.stored ? *placing.stored : placing.pod;
+  Result<std::chrono::milliseconds> wait = co_await parts_.rules.Ask(stored, configs);
+  if (IsNotFound(wait)) co_return Outcome::After(kRecheckAfter);
+  if (!wait) co_return wait.error().Prefix("ask about the rules of PodPlacementConfigs");
+  if (*wait == 0ms) co_return std::nullopt;
+  VLOG(1) << placing.log << " waits " << wait->count() << " ms for rules to be evaluated";
+  co_return Outcome::After(*wait);
+}
+
+placement::Release PodReconciler::Decide(Placing& placing) {
+  placement::ClusterDecision& decision = placing.decision;
+  decision.take_over_shard = placing.take_over;
+  decision.cluster_platforms = placing.cluster->Preferences();
+  decision.cluster_tolerations = placing.cluster->Tolerations();
+  decision.without_tolerations = placing.additions_refused;
+  decision.fallback_architecture = placing.cluster->spec.fallback_architecture;
+  placement::Release release = placement::HasGate(placing.pod, api::kClusterGate)
+                                   ? placement::ReleaseCluster(placing.pod, decision)
+                                   : placement::TakeOverLocal(placing.pod, decision.configs);
+  release.events.insert(release.events.begin(), placing.events.begin(), placing.events.end());
+  release.additions = release.additions || placing.added;
+  return release;
+}
+
+Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const std::string& log) {
+  kube::ObjectKey key = kube::KeyOf(pod);
+  Result<Written> written = co_await writer_.Write(pod, release, log);
+  EndProcessing(key);
+  // Checks again, in case the cache still has the pod then.
+  if (IsNotFound(written)) co_return Outcome::After(kRecheckAfter);
+
+  KnownPod* known = parts_.known.Find(key);
+  if (!written) {
+    int conflicts = 0;
+    if (known != nullptr && IsConflict(written)) conflicts = ++known->conflicts;
+    if (!IsConflict(written) || conflicts >= kReportedConflicts)
+      writer_.RecordFailure(pod, written.error());
+    co_return written.error().Prefix("remove the scheduling gates");
   }
-
-  if (configs != nullptr) decision.configs = placement::ConfigsFor(pod, *configs);
-  if ((take_over || !ShardIsDone(pod)) && placement::HasOpenRules(decision.configs)) {
-    const Pod& asked = stored ? *stored : pod;
-    Result<std::chrono::milliseconds> wait = co_await parts_.rules.Ask(asked, decision.configs);
-    if (IsNotFound(wait)) co_return Outcome::After(kRecheckAfter);
-    if (!wait) co_return wait.error().Prefix("ask about the rules of PodPlacementConfigs");
-    if (*wait > 0ms) {
-      VLOG(1) << log << " waits " << wait->count() << " ms for rules to be evaluated";
-      co_return Outcome::After(*wait);
-    }
+  if (*written == Written::kNotGated) co_return Outcome::Done();
+  if (*written == Written::kAdditionsRefused) {
+    // An admission policy may allow only certain tolerations. The next pass keeps the requirement.
+    if (known != nullptr) known->additions_refused = true;
+    co_return Outcome::After(kDecideAgainAfter);
   }
-
-  // Decide: pure, no I/O.
-  decision.take_over_shard = take_over;
-  decision.cluster_platforms = cluster.Preferences();
-  decision.cluster_tolerations = cluster.Tolerations();
-  decision.without_tolerations = additions_refused;
-  decision.fallback_architecture = cluster.spec.fallback_architecture;
-  placement::Release release = placement::HasGate(pod, api::kClusterGate)
-                                   ? placement::ReleaseCluster(pod, decision)
-                                   : placement::TakeOverLocal(pod, decision.configs);
-
-  release.events.insert(release.events.begin(), events.begin(), events.end());
-  release.additions = release.additions || added;
-
-  Result<Outcome> written = co_await Write(std::move(pod), std::move(release), log);
-  co_return written;
+  for (const placement::PodEvent& event : release.events)
+    if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
+  parts_.metrics.processed_pods.Increment();
+  if (known != nullptr) {
+    known->released = true;
+    std::chrono::duration<double> waited = parts_.clock.Now() - known->first_seen;
+    parts_.metrics.time_to_release_pod.Observe(waited.count());
+  }
+  co_return Outcome::Done();
 }
 
 void PodReconciler::Forget(const kube::ObjectKey& key) {
@@ -269,79 +337,28 @@ kube::asio::awaitable<void> PodReconciler::RunPrefetch(PodInspector::Images imag
   kube::IgnoreError(fetched, "it occurs again when the pod is placed, and is recorded then");
 }
 
-Async<Outcome> PodReconciler::RecordFailure(Pod pod, Error error, int attempt,
-                                            std::chrono::milliseconds retry_period,
-                                            const std::string& log) {
+Async<Outcome> PodReconciler::RecordFailedInspection(Placing& placing, Error error) {
+  Pod& pod = placing.stored ? *placing.stored : placing.pod;
   kube::ObjectKey key = kube::KeyOf(pod);
   parts_.metrics.failed_image_inspections.Increment();
   parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonInspectionError,
                        error.message());
-  std::chrono::milliseconds delay = BackoffAfter(attempt, retry_period);
-  VLOG(1) << log << " inspection failed, attempt " << attempt << ", again in " << delay.count()
-          << " ms: " << kube::OneLine(error.message());
+  std::chrono::milliseconds delay =
+      BackoffAfter(placing.attempt, placing.cluster->spec.inspection_retry_period);
+  VLOG(1) << placing.log << " inspection failed, attempt " << placing.attempt << ", again in "
+          << delay.count() << " ms: " << kube::OneLine(error.message());
   if (KnownPod* known = parts_.known.Find(key)) {
-    known->attempts = attempt;
+    known->attempts = placing.attempt;
     known->next_attempt = parts_.clock.Now() + delay;
   }
-  placement::ApplyInspectionError(pod, error.message(), attempt);
+  placement::ApplyInspectionError(pod, error.message(), placing.attempt);
   Result<> written = co_await kube::Replace(parts_.client, pod);
   // Attempts are counted without this write as well, and the next write contains the count.
   LOG_IF(WARNING, !written && !IsNotFound(written) && !IsConflict(written))
-      << log << " cannot record a failed inspection: " << kube::OneLine(written.error().ToString());
+      << placing.log
+      << " cannot record a failed inspection: " << kube::OneLine(written.error().ToString());
   EndProcessing(key);
   co_return Outcome::After(delay);
-}
-
-Async<Outcome> PodReconciler::Write(Pod pod, placement::Release release, const std::string& log) {
-  if (!release.released) co_return Outcome::Done();
-  kube::ObjectKey key = kube::KeyOf(pod);
-  Result<> written = co_await kube::Replace(parts_.client, pod);
-  if (!written && kube::IsRefusal(written.error())) {
-    // The API server will always refuse the pod with these changes.
-    VLOG(1) << log
-            << (release.additions ? " refused, decides again without additions: "
-                                  : " refused, only the gates are removed: ")
-            << kube::OneLine(written.error().message());
-    RecordFailedRemoval(pod, written.error());
-    KnownPod* refused = parts_.known.Find(key);
-    if (release.additions && refused != nullptr) {
-      // An admission policy may allow only certain tolerations. The next pass keeps the
-      // requirement.
-      refused->additions_refused = true;
-      EndProcessing(key);
-      co_return Outcome::After(kDecideAgainAfter);
-    }
-    std::optional<Pod> bare = parts_.pods.Get(key);
-    if (!bare) co_return Outcome::Done();
-    release = placement::ReleaseBare(*bare, api::kClusterGate);
-    if (!release.released) co_return Outcome::Done();
-    written = co_await kube::Replace(parts_.client, *bare);
-  }
-  EndProcessing(key);
-  // Checks again, in case the cache still has the pod then.
-  if (IsNotFound(written)) co_return Outcome::After(kRecheckAfter);
-
-  KnownPod* known = parts_.known.Find(key);
-  if (!written) {
-    int conflicts = 0;
-    if (known != nullptr && IsConflict(written)) conflicts = ++known->conflicts;
-    if (!IsConflict(written) || conflicts >= kReportedConflicts)
-      RecordFailedRemoval(pod, written.error());
-    co_return written.error().Prefix("remove the scheduling gates");
-  }
-  kube::core::ObjectReference reference = kube::ReferenceTo(pod);
-  for (const placement::PodEvent& event : release.events) {
-    VLOG(1) << log << " released: " << event.reason << ": " << kube::OneLine(event.message);
-    if (event.reason == api::kReasonShardTakeover) parts_.metrics.shard_takeovers.Increment();
-    parts_.events.Record(reference, event.warning, event.reason, event.message);
-  }
-  parts_.metrics.processed_pods.Increment();
-  if (known != nullptr) {
-    known->released = true;
-    std::chrono::duration<double> waited = parts_.clock.Now() - known->first_seen;
-    parts_.metrics.time_to_release_pod.Observe(waited.count());
-  }
-  co_return Outcome::Done();
 }
 
 void PodReconciler::EndProcessing(const kube::ObjectKey& key) {
@@ -350,13 +367,6 @@ void PodReconciler::EndProcessing(const kube::ObjectKey& key) {
   std::chrono::duration<double> took = parts_.clock.Now() - known->processing_since;
   known->processing_since = {};
   parts_.metrics.time_to_process_gated_pod.Observe(took.count());
-}
-
-void PodReconciler::RecordFailedRemoval(const Pod& pod, const Error& error) {
-  if (error.code() == Code::kCancelled || !limiter_.Allow(kube::KeyOf(pod), error.message()))
-    return;
-  parts_.events.Record(kube::ReferenceTo(pod), /*warning=*/true, api::kReasonGateRemovalFailed,
-                       "Could not remove the scheduling gates: " + error.message());
 }
 
 }  // namespace cluster_controller

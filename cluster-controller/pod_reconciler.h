@@ -1,36 +1,38 @@
 // SPDX-License-Identifier: Apache-2.0
 // PodReconciler ungates pods: it releases each gated pod with one write.
 //
-//   both gates            prefetches the images; writes nothing (I1)
-//   cluster gate only     sets requirement, preferences and labels and removes the gate (I2)
-//   rules not evaluated   asks the API server, for pods that no shard has processed
+//   ignored pod           removes the gates at once, and sets nothing
+//   both gates            inspects the images meanwhile; writes nothing (I1)
 //   local gate only       waits for the shard; needs no images
 //   shard not working     after shardTakeoverAfter, does the shard's work too and removes both
 //                         gates in one write (I3)
+//   cluster gate only     sets requirement, preferences and labels and removes the gate (I2)
+//   rules not evaluated   asks the API server, for pods that no shard has processed
 //   images not readable   five attempts over inspectionRetryPeriod, recorded on the pod; then the
 //                         fallback (I3), or at once if the ClusterPodPlacementConfig is being
 //                         deleted
-//   write refused         removes the gates without tolerations and missed policies, if there are
-//                         any, and else without the other changes (I3)
-//   ignored pod           removes the gates at once, and sets nothing
+//   write refused         writes it without additions, if there are any, and else only removes the
+//                         gates (I3)
 #pragma once
 
-#include <chrono>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/names.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
 #include "cluster-controller/placement_metrics.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/pod_inspector.h"
 #include "cluster-controller/shard_watch.h"
+#include "kube/base/async.h"
 #include "kube/base/clock.h"
+#include "kube/base/error.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
-#include "kube/controller/event_limiter.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
@@ -38,6 +40,7 @@
 #include "placement/release.h"
 #include "rules/asker.h"
 #include "watches/fresh_configs.h"
+#include "writes/release_writer.h"
 
 namespace cluster_controller {
 
@@ -66,7 +69,8 @@ struct PodReconcilerParts {
 class PodReconciler final : public kube::Reconciler {
  public:
   explicit PodReconciler(PodReconcilerParts parts)
-      : parts_(std::move(parts)), limiter_(parts_.clock) {}
+      : parts_(std::move(parts)),
+        writer_(parts_.client, parts_.clock, parts_.events, api::kClusterGate) {}
 
   // Errors: the API server's. A failed inspection is not an error, but an Outcome::After().
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -88,24 +92,38 @@ class PodReconciler final : public kube::Reconciler {
   void Prefetch(const kube::core::Pod& pod);
   kube::asio::awaitable<void> RunPrefetch(PodInspector::Images images);
 
-  // Decides and writes, if the images are known and no backoff of the pod is pending.
-  // `log`: as in Request; it outlives the call.
+  // Places a pod that need not wait for its shard (any more), in the steps below. `log`: as in
+  // Request; it outlives the call.
   kube::Async<kube::Outcome> Place(kube::core::Pod pod, bool take_over, const std::string& log);
 
-  // Records the failed attempt with number `attempt` on the pod, and returns its backoff.
-  kube::Async<kube::Outcome> RecordFailure(kube::core::Pod pod, kube::Error error, int attempt,
-                                           std::chrono::milliseconds retry_period,
-                                           const std::string& log);
-  // Writes the pod. If the API server refuses it, the next pass makes no additions; without any,
-  // removes only the gates.
+  // A pod in Place(), and what its steps have found.
+  struct Placing;
+  // The outcome of the pass, if it ends with this step; nullopt: the next step follows.
+  using End = std::optional<kube::Result<kube::Outcome>>;
+
+  // Ends the pass while a backoff of the pod is pending.
+  End Begin(Placing& placing);
+  // Makes the additions of features.
+  End MakeAdditions(Placing& placing);
+  // Gets the architectures of the images. While they are not known, the pod occupies no worker.
+  kube::asio::awaitable<End> Inspect(Placing& placing);
+  // Reads the configs of the namespace if they may decide something.
+  kube::asio::awaitable<End> ReadConfigs(Placing& placing);
+  // Asks which rules of the configs match.
+  kube::asio::awaitable<End> AskRules(Placing& placing);
+  // Makes the change that releases the pod.
+  placement::Release Decide(Placing& placing);
+  // Writes the pod. If the API server refuses it with additions, the next pass makes none.
   kube::Async<kube::Outcome> Write(kube::core::Pod pod, placement::Release release,
                                    const std::string& log);
-  // Ends the processing that Place() started, for the metric.
+
+  // Records the failed inspection on the pod, and returns its backoff.
+  kube::Async<kube::Outcome> RecordFailedInspection(Placing& placing, kube::Error error);
+  // Ends the processing that Begin() started, for the metric.
   void EndProcessing(const kube::ObjectKey& key);
-  void RecordFailedRemoval(const kube::core::Pod& pod, const kube::Error& error);
 
   PodReconcilerParts parts_;
-  kube::EventLimiter limiter_;
+  writes::ReleaseWriter writer_;
   // As it was read last.
   SharedConfig cluster_config_ = std::make_shared<api::ClusterPodPlacementConfig>();
 };

@@ -7,11 +7,11 @@
 #include <span>
 #include <string>
 
+#include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "kube/base/clock.h"
 #include "kube/cache/reader.h"
 #include "kube/client/client.h"
-#include "kube/controller/event_limiter.h"
 #include "kube/controller/event_recorder.h"
 #include "kube/controller/reconciler.h"
 #include "kube/types/core.pb.h"
@@ -20,6 +20,7 @@
 #include "shard/metrics.h"
 #include "shard/rights.h"
 #include "watches/fresh_configs.h"
+#include "writes/release_writer.h"
 
 namespace shard {
 
@@ -39,7 +40,8 @@ class PodReconciler final : public kube::Reconciler {
   };
 
   explicit PodReconciler(Dependencies dependencies)
-      : deps_(std::move(dependencies)), limiter_(deps_.clock) {}
+      : deps_(std::move(dependencies)),
+        writer_(deps_.client, deps_.clock, deps_.events, api::kLocalGate) {}
 
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
 
@@ -54,12 +56,9 @@ class PodReconciler final : public kube::Reconciler {
   // Changes `pod`, unless it is to be decided again. Errors: of the questions about rules.
   kube::Async<Decision> Decide(kube::core::Pod& pod,
                                std::span<const api::PodPlacementConfig> configs);
-  // Reads the pod from the API server. kNotFound if it was deleted.
-  kube::Async<kube::core::Pod> ReadLive(const kube::core::Pod& pod);
-  void RecordFailure(const kube::core::Pod& pod, const kube::Error& error);
 
   Dependencies deps_;
-  kube::EventLimiter limiter_;
+  writes::ReleaseWriter writer_;
 };
 
 }  // namespace shard

@@ -16,7 +16,7 @@ namespace {
 using kube::Json;
 using namespace std::chrono_literals;
 
-// A feature that owns ConfigMap ops/widget and has no other work.
+// A feature that owns ServiceAccount ops/widget and has no other work.
 struct Widget {
   int terms = 0;
   int starts = 0;
@@ -87,12 +87,12 @@ TEST_F(FeatureTest, IsReconciledOnChangesOfTheConfigAndOfItsObjects) {
   h_.Pass(10s);
   int before = widget_.reconciles;
   Json object = {{"apiVersion", "v1"},
-                 {"kind", "ConfigMap"},
+                 {"kind", "ServiceAccount"},
                  {"metadata",
                   {{"name", "widget"},
                    {"namespace", "ops"},
                    {"labels", {{std::string(kManagedByLabel), std::string(kManagedBy)}}}}}};
-  h_.api.CreateJson(kube::kConfigMaps, object);
+  h_.api.CreateJson(kube::kServiceAccounts, object);
   EXPECT_TRUE(h_.Await([&] { return widget_.reconciles == before + 1; })) << "an object";
 
   h_.Pass(10s);

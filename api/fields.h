@@ -45,9 +45,15 @@ struct LabelKey {};
 // A std::string that is a DNS label: at most 63 lower-case letters, digits and inner '-'.
 struct DnsLabel {};
 
-// The largest size in bytes of a std::string that must not be empty.
+// The largest size in bytes of a std::string, which must not be empty unless it is kOptional.
 struct MaxSize {
   size_t bytes;
+};
+
+// Limits of a std::vector<std::string>.
+struct Strings {
+  size_t max_items;
+  size_t max_bytes;  // of each
 };
 
 // The allowed values of a std::vector<std::string>, which has at least one of them, each once.

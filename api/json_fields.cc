@@ -67,8 +67,9 @@ void JsonFieldReader::operator()(std::string_view name, std::string& value, DnsL
   }
 }
 
-void JsonFieldReader::operator()(std::string_view name, std::string& value, MaxSize max) {
-  std::string text = reader_.String(name, kRequired);
+void JsonFieldReader::operator()(std::string_view name, std::string& value, MaxSize max,
+                                 Presence presence) {
+  std::string text = reader_.String(name, presence);
   if (text.size() <= max.bytes) {
     value = std::move(text);
   } else {
@@ -93,6 +94,25 @@ void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>
     read.push_back(std::move(text));
   }
   if (!read.empty()) values = std::move(read);
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>& values,
+                                 Strings limits) {
+  const Json* list = reader_.Array(name, limits.max_items);
+  if (list == nullptr) return;
+  for (const Json& item : *list) {
+    if (item.is_string() && item.get_ref<const std::string&>().size() <= limits.max_bytes) {
+      values.push_back(item.get<std::string>());
+    } else {
+      reader_.Problem(name,
+                      "must be strings of at most " + std::to_string(limits.max_bytes) + " bytes");
+    }
+  }
+}
+
+void JsonFieldReader::operator()(std::string_view name, std::optional<int64_t>& value,
+                                 Range range) {
+  if (reader_.Has(name)) value = reader_.Int(name, {.range = range});
 }
 
 void JsonFieldReader::operator()(std::string_view name, std::chrono::seconds& value,
@@ -174,13 +194,19 @@ void JsonFieldWriter::operator()(std::string_view name, const std::string& value
   Put(name, value);
 }
 
-void JsonFieldWriter::operator()(std::string_view name, const std::string& value, MaxSize) {
-  Put(name, value);
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, MaxSize,
+                                 Presence presence) {
+  if (presence == kRequired || !value.empty()) Put(name, value);
 }
 
 void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,
                                  SomeOf) {
   if (!values.empty()) Put(name, values);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,
+                                 Strings) {
+  Put(name, values);
 }
 
 void JsonFieldWriter::operator()(std::string_view name, std::chrono::seconds value, Period) {

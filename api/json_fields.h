@@ -26,6 +26,8 @@ class JsonFieldReader {
  public:
   JsonFieldReader(const kube::Json& object, std::string path, FieldErrors& problems)
       : reader_(object, std::move(path), problems) {}
+  // For fields of an object whose other fields are read by `reader`.
+  explicit JsonFieldReader(const JsonReader& reader) : reader_(reader) {}
 
   void operator()(std::string_view name, int32_t& value, Range range, Presence = kOptional);
   void operator()(std::string_view name, int64_t& value, Range range, Presence = kOptional);
@@ -35,8 +37,10 @@ class JsonFieldReader {
   void operator()(std::string_view name, std::string& value, ObjectName);
   void operator()(std::string_view name, std::string& value, LabelKey);
   void operator()(std::string_view name, std::string& value, DnsLabel);
-  void operator()(std::string_view name, std::string& value, MaxSize);
+  void operator()(std::string_view name, std::string& value, MaxSize, Presence = kRequired);
   void operator()(std::string_view name, std::vector<std::string>& values, SomeOf allowed);
+  void operator()(std::string_view name, std::vector<std::string>& values, Strings limits);
+  void operator()(std::string_view name, std::optional<int64_t>& value, Range range);
   void operator()(std::string_view name, std::chrono::seconds& value, Period period);
   void operator()(std::string_view name, std::optional<kube::meta::LabelSelector>& value);
 
@@ -82,8 +86,9 @@ class JsonFieldWriter {
   void operator()(std::string_view name, const std::string& value, ObjectName);
   void operator()(std::string_view name, const std::string& value, LabelKey);
   void operator()(std::string_view name, const std::string& value, DnsLabel);
-  void operator()(std::string_view name, const std::string& value, MaxSize);
+  void operator()(std::string_view name, const std::string& value, MaxSize, Presence = kRequired);
   void operator()(std::string_view name, const std::vector<std::string>& values, SomeOf);
+  void operator()(std::string_view name, const std::vector<std::string>& values, Strings);
   void operator()(std::string_view name, std::chrono::seconds value, Period);
   void operator()(std::string_view name, const std::optional<kube::meta::LabelSelector>& value);
 

@@ -43,6 +43,9 @@ class JsonReader {
   const kube::Json* Object(std::string_view name, Presence presence = kOptional);
   const kube::Json* Array(std::string_view name, size_t max_items, Presence presence = kOptional);
 
+  // Whether the field is there, with any value but null.
+  bool Has(std::string_view name) { return Value(name, kOptional) != nullptr; }
+
   // "spec.priority"
   std::string PathOf(std::string_view name) const;
   void Problem(std::string_view name, std::string message);

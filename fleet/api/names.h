@@ -10,6 +10,9 @@ namespace fleet {
 
 inline constexpr std::string_view kGroup = "cluster.open-cluster-management.io";
 
+// Bytes of a name, key or enum value: a label key has at most 317.
+inline constexpr size_t kMaxName = 320;
+
 // A label of a ManagedCluster: the name of its exclusive set.
 inline constexpr std::string_view kClusterSetLabel =
     "cluster.open-cluster-management.io/clusterset";

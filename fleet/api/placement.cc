@@ -17,7 +17,6 @@ using kube::meta::LabelSelector;
 
 constexpr int64_t kInt32Min = std::numeric_limits<int32_t>::min();
 constexpr int64_t kInt32Max = std::numeric_limits<int32_t>::max();
-constexpr size_t kMaxStatusGroups = 100'000;  // one for each cluster of a very large fleet
 
 LabelSelector ReadSelector(JsonReader& reader, std::string_view name) {
   const Json* json = reader.Object(name);
@@ -36,8 +35,8 @@ ClusterSelector ReadClusterSelector(const Json& json, const std::string& path,
   selector.claims = ReadSelector(reader, "claimSelector");
   selector.claims.clear_match_labels();
   if (const Json* cel = reader.Object("celSelector")) {
-    JsonReader fields(*cel, reader.PathOf("celSelector"), problems);
-    selector.cel = ReadStrings(fields, "celExpressions", kMaxCelExpressions, kMaxCelBytes);
+    api::JsonFieldReader fields(*cel, reader.PathOf("celSelector"), problems);
+    fields("celExpressions", selector.cel, api::Strings{kMaxCelExpressions, kMaxCelBytes});
   }
   return selector;
 }
@@ -84,29 +83,9 @@ void ReadPrioritizers(JsonReader& spec, PlacementSpec& out) {
     PrioritizerConfig config;
     config.weight = static_cast<int32_t>(
         item.Int("weight", {.range = {.low = -10, .high = 10}, .fallback = 1}));
-    JsonReader fields(*coordinate, item.PathOf("scoreCoordinate"), item.problems());
-    config.type = ReadString(fields, "type");
-    config.built_in = ReadString(fields, "builtIn");
-    if (const Json* add_on = fields.Object("addOn")) {
-      JsonReader names(*add_on, fields.PathOf("addOn"), item.problems());
-      config.add_on = {.resource = ReadString(names, "resourceName", kMaxName, api::kRequired),
-                       .score = ReadString(names, "scoreName", kMaxName, api::kRequired)};
-    }
+    api::JsonFieldReader fields(*coordinate, item.PathOf("scoreCoordinate"), item.problems());
+    PrioritizerConfig::Fields(config, fields);
     out.prioritizers.push_back(std::move(config));
-  });
-}
-
-void ReadTolerations(JsonReader& spec, std::vector<Toleration>& tolerations) {
-  constexpr size_t kMaxValue = 1024;  // as in the CRD
-  ForEachItem(spec, "tolerations", kMaxTolerations, [&](JsonReader& item, const Json& json) {
-    Toleration toleration{.key = ReadString(item, "key"),
-                          .op = ReadString(item, "operator"),
-                          .value = ReadString(item, "value", kMaxValue),
-                          .effect = ReadString(item, "effect")};
-    const Json* seconds = kube::Find(json, "tolerationSeconds");
-    if (seconds != nullptr && !seconds->is_null())
-      toleration.seconds = item.Int("tolerationSeconds", {});
-    tolerations.push_back(std::move(toleration));
   });
 }
 
@@ -195,7 +174,6 @@ void ReadOrder(JsonReader& spec, PlacementSpec& out) {
 void ReadSpec(const Json& json, Placement& placement) {
   JsonReader spec(json, "spec", placement.problems);
   PlacementSpec& out = placement.spec;
-  out.cluster_sets = ReadStrings(spec, "clusterSets", kMaxClusterSets);
   const Json* number = kube::Find(json, "numberOfClusters");
   if (number != nullptr && !number->is_null()) {
     // Negative numbers are judged by scheduling: the CRD allows them.
@@ -204,40 +182,12 @@ void ReadSpec(const Json& json, Placement& placement) {
   }
   ReadPredicates(spec, out.predicates);
   ReadPrioritizers(spec, out);
-  ReadTolerations(spec, out.tolerations);
+  api::JsonFieldReader fields(spec);
+  fields("clusterSets", out.cluster_sets, api::Strings{kMaxClusterSets, kMaxWord.bytes});
+  fields("tolerations", out.tolerations, api::Items{.max = kMaxTolerations});
   ReadSpread(spec, out.spread);
   ReadGroups(spec, json, out);
   ReadOrder(spec, out);
-}
-
-struct ConditionList {
-  std::vector<api::Condition> conditions;
-
-  static void Fields(auto& list, auto& field) {
-    field("conditions", list.conditions, api::Items{});
-  }
-};
-
-// A status that does not fit is replaced: its problems do not matter.
-PlacementStatus ReadStatus(const Json& json) {
-  PlacementStatus status;
-  api::FieldErrors ignored;
-  JsonReader reader(json, "status", ignored);
-  status.number_of_selected_clusters = kube::IntAt(json, "numberOfSelectedClusters");
-  status.last_score_update_time = ReadString(reader, "lastScoreUpdateTime");
-  status.conditions = api::ReadFields<ConditionList>(json, "status", ignored).conditions;
-  ForEachItem(reader, "decisionGroups", kMaxStatusGroups, [&](JsonReader& item, const Json& group) {
-    status.decision_groups.push_back({.index = kube::IntAt(group, "decisionGroupIndex"),
-                                      .name = ReadString(item, "decisionGroupName"),
-                                      .decisions = ReadStrings(item, "decisions", kMaxStatusGroups),
-                                      .cluster_count = kube::IntAt(group, "clusterCount")});
-  });
-  return status;
-}
-
-std::string Annotation(const Json& annotations, std::string_view name) {
-  auto found = annotations.find(std::string(name));
-  return found != annotations.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace
@@ -251,30 +201,19 @@ kube::Result<Placement> Placement::FromJson(const Json& json) {
   placement.resource_version = kube::StringAt(json, "metadata.resourceVersion");
   placement.generation = kube::IntAt(json, "metadata.generation");
   placement.deleting = IsDeleting(json);
-  const Json& annotations = ObjectOrEmpty(json, "metadata.annotations");
-  placement.scheduling_disabled = Annotation(annotations, kSchedulingDisableAnnotation) == "true";
-  placement.scheduler = Annotation(annotations, kSchedulerAnnotation);
+  constexpr std::string_view kAnnotations = "metadata.annotations";
+  placement.scheduling_disabled =
+      MetadataString(json, kAnnotations, kSchedulingDisableAnnotation) == "true";
+  placement.scheduler = MetadataString(json, kAnnotations, kSchedulerAnnotation);
 
   const Json* spec = kube::Find(json, "spec");
   if (spec != nullptr && !spec->is_null()) ReadSpec(*spec, placement);
-  placement.status = ReadStatus(ObjectOrEmpty(json, "status"));
+  api::FieldErrors ignored;  // a status that does not fit is replaced
+  placement.status =
+      api::ReadFields<PlacementStatus>(ObjectOrEmpty(json, "status"), "status", ignored);
   return placement;
 }
 
-Json StatusToJson(const PlacementStatus& status) {
-  Json json = api::WriteFields(ConditionList{status.conditions});
-  json["numberOfSelectedClusters"] = status.number_of_selected_clusters;
-  Json groups = Json::array();
-  for (const DecisionGroupStatus& group : status.decision_groups) {
-    groups.push_back({{"decisionGroupIndex", group.index},
-                      {"decisionGroupName", group.name},
-                      {"decisions", group.decisions},
-                      {"clusterCount", group.cluster_count}});
-  }
-  json["decisionGroups"] = std::move(groups);
-  if (!status.last_score_update_time.empty())
-    json["lastScoreUpdateTime"] = status.last_score_update_time;
-  return json;
-}
+Json StatusToJson(const PlacementStatus& status) { return api::WriteFields(status); }
 
 }  // namespace fleet

@@ -16,6 +16,7 @@
 
 #include "api/conditions.h"
 #include "api/field_error.h"
+#include "api/fields.h"
 #include "fleet/api/names.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
@@ -34,7 +35,9 @@ inline constexpr size_t kMaxTolerations = 100;
 inline constexpr size_t kMaxPrioritizers = 100;
 inline constexpr size_t kMaxSpreadConstraints = 8;
 inline constexpr size_t kMaxNamedGroups = 100;
-inline constexpr size_t kMaxPlacementName = 63;  // it becomes the value of a label
+inline constexpr size_t kMaxPlacementName = 63;      // it becomes the value of a label
+inline constexpr size_t kMaxStatusGroups = 100'000;  // one for each cluster of a very large fleet
+inline constexpr api::MaxSize kMaxWord{kMaxName};
 
 // The parts are ANDed; an empty one matches every cluster.
 struct ClusterSelector {
@@ -46,6 +49,11 @@ struct ClusterSelector {
 struct AddOnScore {
   std::string resource;  // the name of the AddOnPlacementScore
   std::string score;
+
+  static void Fields(auto& score, auto& field) {
+    field("resourceName", score.resource, kMaxWord);
+    field("scoreName", score.score, kMaxWord);
+  }
 };
 
 struct PrioritizerConfig {
@@ -53,6 +61,13 @@ struct PrioritizerConfig {
   std::string built_in;  // a name of names.h, or another word
   std::optional<AddOnScore> add_on;
   int32_t weight = 1;  // -10..10
+
+  // The scoreCoordinate.
+  static void Fields(auto& config, auto& field) {
+    field("type", config.type, kMaxWord, api::kOptional);
+    field("builtIn", config.built_in, kMaxWord, api::kOptional);
+    field("addOn", config.add_on);
+  }
 };
 
 struct Toleration {
@@ -61,6 +76,14 @@ struct Toleration {
   std::string value;
   std::string effect;              // "": every
   std::optional<int64_t> seconds;  // since the taint was added; nullopt: for ever
+
+  static void Fields(auto& toleration, auto& field) {
+    field("key", toleration.key, kMaxWord, api::kOptional);
+    field("operator", toleration.op, kMaxWord, api::kOptional);
+    field("value", toleration.value, api::MaxSize{1024}, api::kOptional);  // as in the CRD
+    field("effect", toleration.effect, kMaxWord, api::kOptional);
+    field("tolerationSeconds", toleration.seconds, api::Range{});
+  }
 };
 
 struct SpreadConstraint {
@@ -98,6 +121,12 @@ struct DecisionGroupStatus {
   int64_t cluster_count = 0;
 
   bool operator==(const DecisionGroupStatus&) const = default;
+  static void Fields(auto& group, auto& field) {
+    field("decisionGroupIndex", group.index, api::Range{});
+    field("decisionGroupName", group.name);
+    field("decisions", group.decisions, api::Strings{kMaxStatusGroups, kMaxWord.bytes});
+    field("clusterCount", group.cluster_count, api::Range{});
+  }
 };
 
 struct PlacementStatus {
@@ -107,6 +136,12 @@ struct PlacementStatus {
   std::string last_score_update_time;  // RFC 3339, or ""
 
   bool operator==(const PlacementStatus&) const = default;
+  static void Fields(auto& status, auto& field) {
+    field("numberOfSelectedClusters", status.number_of_selected_clusters, api::Range{});
+    field("decisionGroups", status.decision_groups, api::Items{.max = kMaxStatusGroups});
+    field("conditions", status.conditions, api::Items{});
+    field("lastScoreUpdateTime", status.last_score_update_time, kMaxWord, api::kOptional);
+  }
 };
 
 struct Placement {

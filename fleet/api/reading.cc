@@ -22,21 +22,6 @@ std::string ReadString(JsonReader& reader, std::string_view name, size_t max_byt
   return "";
 }
 
-std::vector<std::string> ReadStrings(JsonReader& reader, std::string_view name, size_t max_items,
-                                     size_t max_bytes) {
-  std::vector<std::string> strings;
-  const Json* list = reader.Array(name, max_items);
-  if (list == nullptr) return strings;
-  for (const Json& item : *list) {
-    if (item.is_string() && item.get_ref<const std::string&>().size() <= max_bytes) {
-      strings.push_back(item.get<std::string>());
-    } else {
-      reader.Problem(name, "must be strings of at most " + std::to_string(max_bytes) + " bytes");
-    }
-  }
-  return strings;
-}
-
 void ForEachItem(JsonReader& reader, std::string_view name, size_t max_items,
                  const std::function<void(JsonReader& item, const Json& json)>& read) {
   const Json* list = reader.Array(name, max_items);

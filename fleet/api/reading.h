@@ -12,21 +12,15 @@
 #include <vector>
 
 #include "api/json_reader.h"
+#include "fleet/api/names.h"
 #include "kube/base/clock.h"
 #include "kube/types/unstructured.h"
 
 namespace fleet {
 
-// Bytes of a name, key or enum value: a label key has at most 317.
-inline constexpr size_t kMaxName = 320;
-
 // "" and a problem if the string is longer.
 std::string ReadString(api::JsonReader& reader, std::string_view name, size_t max_bytes = kMaxName,
                        api::Presence presence = api::kOptional);
-
-// At most `max_items` strings. A longer list is a problem and empty.
-std::vector<std::string> ReadStrings(api::JsonReader& reader, std::string_view name,
-                                     size_t max_items, size_t max_bytes = kMaxName);
 
 // Calls `read` for each item of a list with at most `max_items`. A longer list is a problem and
 // counts as empty.

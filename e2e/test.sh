@@ -32,8 +32,9 @@ readonly part_minutes=(install=20 fuzz=15 asan=45 tsan=45 kind=15)
 readonly ci_minutes=90
 started=${CI_STARTED:-$(date +%s)}
 
-# Tests with a control plane wait most of the time: more of them at once than processors.
-readonly control_planes=(--test_tag_filters=control-plane --local_test_jobs=3 --jobs=3)
+# Two at once, each of which needs two thirds of a processor. More of them would delay each other on
+# two processors, and flows with deadlines could fail.
+readonly control_planes=(--test_tag_filters=control-plane --local_test_jobs=2 --jobs=2)
 readonly fleet_tests=//fleet/...
 readonly asan=(--config=asan --config=ubsan)
 readonly tsan=(--config=tsan)

@@ -128,13 +128,18 @@ Json RbacAudit::ToJson() const {
 }
 
 void RbacAudit::Merge(const Json& audit) {
-  for (const Json& role : audit.at("roles"))
-    roles_[{role[0], role[1], role[2]}].insert({role[3], role[4], role[5], role[6]});
-  for (const Json& binding : audit.at("bindings"))
-    bindings_.insert({binding[0], binding[1], {binding[2], binding[3], binding[4]}});
-  for (const Json& request : audit.at("requests")) {
-    Right right{request[2], request[3], request[4], request[5]};
-    requests_[{request[0], request[1], std::move(right)}] += request[6].get<int>();
+  auto text = [](const Json& row, size_t column) { return row.at(column).get<std::string>(); };
+  for (const Json& row : audit.at("roles")) {
+    RoleKey key(text(row, 0), text(row, 1), text(row, 2));
+    roles_[key].insert(Right{text(row, 3), text(row, 4), text(row, 5), text(row, 6)});
+  }
+  for (const Json& row : audit.at("bindings")) {
+    RoleKey role(text(row, 2), text(row, 3), text(row, 4));
+    bindings_.emplace(text(row, 0), text(row, 1), std::move(role));
+  }
+  for (const Json& row : audit.at("requests")) {
+    Right right{text(row, 2), text(row, 3), text(row, 4), text(row, 5)};
+    requests_[Request{text(row, 0), text(row, 1), std::move(right)}] += row.at(6).get<int>();
   }
   count_ += audit.at("count").get<size_t>();
 }

@@ -7,11 +7,13 @@
 #include <boost/asio/buffer.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/ssl/context.hpp>
 #include <boost/asio/ssl/stream.hpp>
 #include <boost/asio/write.hpp>
 #include <filesystem>
 #include <iostream>
+#include <semaphore>
 #include <string>
 #include <thread>
 
@@ -37,8 +39,8 @@ class ReviewCostTest : public kube::ServerFixture {
  protected:
   void AddHandlers() override { webhook_.AddTo(*server_); }
 
-  // Sends reviews in sequence until the test has seen enough. The pause lets the server wait for
-  // each of them, as between two pods.
+  // Sends as many reviews as wanted_ says, one after the other, until that is 0. The pause lets the
+  // server wait for each of them, as between two pods.
   void SendReviews(uint16_t port) {
     std::string body =
         ReadTestFile(std::filesystem::path(kTestdata) / "cluster_pod_of_a_deployment.input.json");
@@ -56,29 +58,42 @@ class ReviewCostTest : public kube::ServerFixture {
     stream.next_layer().set_option(asio::ip::tcp::no_delay(true));
     stream.handshake(asio::ssl::stream_base::client);
     std::string reply(64 * 1024, '\0');
-    while (!enough_) {
-      std::this_thread::sleep_for(1ms);
-      asio::write(stream, asio::buffer(request));
-      size_t size = stream.read_some(asio::buffer(reply));
-      if (!reply.starts_with("HTTP/1.1 200 OK\r\n") ||
-          reply.substr(0, size).find("\"patch\"") == std::string::npos) {
-        refused_ = true;
+    while (int wanted = WaitForWanted()) {
+      for (int i = 0; i < wanted; ++i) {
+        std::this_thread::sleep_for(1ms);
+        asio::write(stream, asio::buffer(request));
+        size_t size = stream.read_some(asio::buffer(reply));
+        if (!reply.starts_with("HTTP/1.1 200 OK\r\n") ||
+            reply.substr(0, size).find("\"patch\"") == std::string::npos) {
+          refused_ = true;
+        }
       }
-      ++reviews_;
+      asio::post(context_, [this] { served_ = true; });
     }
   }
+  int WaitForWanted() {
+    asked_.acquire();
+    return wanted_;
+  }
+  void Want(int reviews) {
+    wanted_ = reviews;
+    asked_.release();
+  }
 
-  // Serves `count` reviews.
+  // Serves `count` reviews, from the first byte of the first one to the last byte of the last one.
   Cost Serve(int count) {
     Cost before = kube::CostOfThread();
-    for (int end = reviews_ + count; reviews_ < end;) context_.run_one();
+    served_ = false;
+    Want(count);
+    while (!served_) context_.run_one();
     return kube::CostOfThread() - before;
   }
 
   kube::Metrics metrics_;
   GateWebhook webhook_{{"", "operator"}, metrics_, kube::RealClock()};
-  std::atomic<int> reviews_ = 0;
-  std::atomic<bool> enough_ = false;
+  bool served_ = false;  // the client has read all replies
+  int wanted_ = 0;       // handed over by asked_
+  std::binary_semaphore asked_{0};
   std::atomic<bool> refused_ = false;
 };
 
@@ -88,9 +103,7 @@ TEST_F(ReviewCostTest, AReviewOnAKeptConnection) {
   std::thread client([this] { SendReviews(server_->port()); });
   Serve(kWarmUp);
   Cost cost = Serve(kReviews);
-  enough_ = true;
-  int last = reviews_ + 1;
-  while (reviews_ < last) context_.poll();
+  Want(0);
   client.join();
   EXPECT_FALSE(refused_);
   CostPer review{cost, kReviews};

@@ -1,7 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <glog/logging.h>
-#include <google/protobuf/io/coded_stream.h>
-#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
 #include <optional>
@@ -10,7 +8,9 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "api/validation.h"
+#include "fuzz/base/bytes.h"
 #include "fuzz/base/patched.h"
+#include "fuzz/base/user_settings.h"
 #include "fuzz/fuzz_targets.h"
 #include "kube/client/frame_reader.h"
 #include "kube/codec/codec.h"
@@ -31,18 +31,6 @@ namespace {
 using kube::Json;
 using kube::Result;
 using kube::core::Pod;
-
-// Deterministic: maps are sorted, so equal messages have equal bytes.
-std::string Bytes(const google::protobuf::MessageLite& message) {
-  std::string bytes;
-  {
-    google::protobuf::io::StringOutputStream stream(&bytes);
-    google::protobuf::io::CodedOutputStream coded(&stream);
-    coded.SetSerializationDeterministic(true);
-    message.SerializePartialToCodedStream(&coded);
-  }
-  return bytes;
-}
 
 bool HasGate(const Json& pod, std::string_view gate) {
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
@@ -167,14 +155,6 @@ void FuzzConfig(const std::string& input) {
   CheckConfig<api::ClusterPodPlacementConfig>(*json);
 }
 
-// Removes the fields that a release may change, to compare all others (I5).
-void ClearWhatIsOurs(Pod& pod) {
-  pod.mutable_metadata()->clear_labels();
-  pod.mutable_metadata()->clear_annotations();
-  pod.mutable_spec()->clear_affinity();
-  pod.mutable_spec()->clear_scheduling_gates();
-}
-
 template <class Decide>
 void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   Pod before = pod;
@@ -189,9 +169,7 @@ void CheckRelease(Pod pod, std::string_view gate, Decide decide) {
   int added = pod.spec().tolerations_size() - own;
   CHECK(added >= 0 && added <= 12);
   if (added > 0) pod.mutable_spec()->mutable_tolerations()->DeleteSubrange(own, added);
-  ClearWhatIsOurs(pod);
-  ClearWhatIsOurs(before);
-  CHECK(Bytes(pod) == Bytes(before));
+  CHECK(KeepsUserSettings(std::move(before), std::move(pod)));
 }
 
 // A protobuf pod, released by the shard and by the cluster controller.

@@ -1,0 +1,134 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "fuzz/base/user_settings.h"
+
+#include <algorithm>
+#include <string>
+
+#include "api/names.h"
+#include "fuzz/base/bytes.h"
+
+namespace fuzz {
+namespace {
+
+using kube::core::Affinity;
+using kube::core::NodeAffinity;
+using kube::core::NodeSelector;
+using kube::core::NodeSelectorRequirement;
+using kube::core::NodeSelectorTerm;
+using kube::core::Pod;
+using kube::core::PodSchedulingGate;
+using kube::core::PreferredSchedulingTerm;
+
+bool IsOurGate(const PodSchedulingGate& gate) {
+  return gate.name() == api::kClusterGate || gate.name() == api::kLocalGate;
+}
+
+// The operator's names on a pod, which users do not set.
+void RemoveOperatorNames(Pod& pod) {
+  auto& gates = *pod.mutable_spec()->mutable_scheduling_gates();
+  gates.erase(std::remove_if(gates.begin(), gates.end(), IsOurGate), gates.end());
+  for (auto* names :
+       {pod.mutable_metadata()->mutable_labels(), pod.mutable_metadata()->mutable_annotations()}) {
+    for (auto name = names->begin(); name != names->end();)
+      name = name->first.starts_with(api::kLabelPrefix) ? names->erase(name) : std::next(name);
+  }
+}
+
+bool IsOnArchitecture(const NodeSelectorRequirement& expression) {
+  return expression.key() == api::kArchLabel;
+}
+
+bool IsRequirement(const NodeSelectorRequirement& expression) {
+  bool nowhere = expression.key() == api::kNoSupportedArchLabel &&
+                 expression.operator_() == "Exists" && expression.values().empty();
+  bool one_of = IsOnArchitecture(expression) && expression.operator_() == "In" &&
+                !expression.values().empty();
+  return nowhere || one_of;
+}
+
+bool ConstrainsArchitecture(const NodeSelectorTerm& term) {
+  return std::any_of(term.match_expressions().begin(), term.match_expressions().end(),
+                     [](const NodeSelectorRequirement& expression) {
+                       return IsOnArchitecture(expression) ||
+                              expression.key() == api::kNoSupportedArchLabel;
+                     });
+}
+
+void RemoveRequirement(const NodeSelector& before, NodeSelector& after) {
+  auto& terms = *after.mutable_node_selector_terms();
+  if (before.node_selector_terms().empty()) {
+    if (terms.size() == 1 && terms[0].match_fields().empty() &&
+        terms[0].match_expressions_size() == 1 && IsRequirement(terms[0].match_expressions(0))) {
+      terms.RemoveLast();
+    }
+    return;
+  }
+  for (int i = 0; i < std::min(before.node_selector_terms_size(), terms.size()); ++i) {
+    const NodeSelectorTerm& own = before.node_selector_terms(i);
+    // An empty term selects no node, and must go on to do so.
+    bool empty = own.match_expressions().empty() && own.match_fields().empty();
+    auto& expressions = *terms[i].mutable_match_expressions();
+    if (!empty && !ConstrainsArchitecture(own) &&
+        expressions.size() == own.match_expressions_size() + 1 &&
+        IsRequirement(expressions[expressions.size() - 1])) {
+      expressions.RemoveLast();
+    }
+  }
+}
+
+bool IsPreference(const PreferredSchedulingTerm& term) {
+  return term.weight() >= 1 && term.weight() <= 100 && term.preference().match_fields().empty() &&
+         term.preference().match_expressions_size() == 1 &&
+         IsOnArchitecture(term.preference().match_expressions(0)) &&
+         term.preference().match_expressions(0).values_size() == 1;
+}
+
+void RemovePreferences(const NodeAffinity& before, NodeAffinity& after) {
+  auto& terms = *after.mutable_preferred_during_scheduling_ignored_during_execution();
+  int own = before.preferred_during_scheduling_ignored_during_execution_size();
+  while (terms.size() > own && IsPreference(terms[terms.size() - 1])) terms.RemoveLast();
+}
+
+// The user's: not one that an earlier release has recorded.
+bool PrefersArchitecture(const Pod& pod) {
+  if (pod.metadata().annotations().contains(
+          std::string(api::kPreferredAffinitySourcesAnnotation))) {
+    return false;
+  }
+  const auto& terms =
+      pod.spec().affinity().node_affinity().preferred_during_scheduling_ignored_during_execution();
+  return std::any_of(terms.begin(), terms.end(), [](const PreferredSchedulingTerm& term) {
+    const auto& expressions = term.preference().match_expressions();
+    return std::any_of(expressions.begin(), expressions.end(), IsOnArchitecture);
+  });
+}
+
+void RemoveDecision(const Pod& before, Pod& after) {
+  if (!after.spec().has_affinity() || !after.spec().affinity().has_node_affinity()) return;
+  Affinity& affinity = *after.mutable_spec()->mutable_affinity();
+  NodeAffinity& nodes = *affinity.mutable_node_affinity();
+  const NodeAffinity& own = before.spec().affinity().node_affinity();
+  bool constrained = before.spec().node_selector().contains(std::string(api::kArchLabel));
+  if (!constrained && nodes.has_required_during_scheduling_ignored_during_execution()) {
+    NodeSelector& required = *nodes.mutable_required_during_scheduling_ignored_during_execution();
+    RemoveRequirement(own.required_during_scheduling_ignored_during_execution(), required);
+    if (!own.has_required_during_scheduling_ignored_during_execution() && Bytes(required).empty())
+      nodes.clear_required_during_scheduling_ignored_during_execution();
+  }
+  if (!PrefersArchitecture(before)) RemovePreferences(own, nodes);
+  if (!before.spec().affinity().has_node_affinity() && Bytes(nodes).empty())
+    affinity.clear_node_affinity();
+  if (!before.spec().has_affinity() && Bytes(affinity).empty())
+    after.mutable_spec()->clear_affinity();
+}
+
+}  // namespace
+
+bool KeepsUserSettings(Pod before, Pod after) {
+  RemoveDecision(before, after);
+  RemoveOperatorNames(before);
+  RemoveOperatorNames(after);
+  return Bytes(before) == Bytes(after);
+}
+
+}  // namespace fuzz

@@ -21,7 +21,7 @@ class Totals:
     def __init__(self):
         self.passed = 0
         self.failed = []
-        self.skipped = 0
+        self.skipped = []
 
     def add_xml(self, name, path):
         """Adds the test cases of a result; False if it has none."""
@@ -33,10 +33,23 @@ class Totals:
             if case.find("failure") is not None or case.find("error") is not None:
                 self.failed.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}")
             elif case.find("skipped") is not None or case.get("status") == "notrun":
-                self.skipped += 1
+                self.skipped.append(f"{name} {case.get('classname', '')}.{case.get('name', '')}")
             else:
                 self.passed += 1
         return bool(cases)
+
+
+# Exit codes of Bazel whose reasons are in the events.
+REPORTED_ENDS = {"TESTS_FAILED", "BUILD_FAILURE", "PARSING_FAILURE"}
+
+
+def parsed(lines):
+    """The events; a line that Bazel did not write to its end is the last one."""
+    for line in lines:
+        try:
+            yield json.loads(line)
+        except json.JSONDecodeError:
+            return
 
 
 def xml_of(result):
@@ -47,10 +60,12 @@ def xml_of(result):
 
 
 def add_build(totals, path):
-    """Adds the test targets of a `bazel test`. A target that was not built has failed."""
+    """Adds the test targets of a `bazel test`. A target that was not built has failed; so has a
+    Bazel that did not come to its end, or whose failure no target reports."""
     built = set()
+    failed_at_first = len(totals.failed)
     with open(path, encoding="utf-8") as lines:
-        events = [json.loads(line) for line in lines]
+        events = list(parsed(lines))
     for event in events:
         if "testResult" not in event:
             continue
@@ -73,6 +88,12 @@ def add_build(totals, path):
         if failed_action and "aborted" in event:
             patterns = " ".join(failed_action.get("pattern", []))
             totals.failed.append(f"{patterns}: {event['aborted'].get('description')}")
+    ends = [event["finished"].get("exitCode", {}).get("name", "an unknown exit code")
+            for event in events if "finished" in event]
+    end = ends[-1] if ends else "no end"
+    reported = end in REPORTED_ENDS and len(totals.failed) > failed_at_first
+    if end != "SUCCESS" and not reported:
+        totals.failed.append(f"{os.path.basename(path)}: bazel ended with {end}")
 
 
 def main():
@@ -96,8 +117,8 @@ def main():
 
     for name in totals.failed:
         print(f"FAILED {name}")
-    if totals.skipped:
-        print(f"{totals.skipped} skipped")
+    for name in totals.skipped:
+        print(f"SKIPPED {name}")
     print(f"{totals.passed} passed, {len(totals.failed)} failed")
     sys.exit(1 if totals.failed or not totals.passed else 0)
 

@@ -27,6 +27,9 @@ class SumResultsTest(unittest.TestCase):
             file.write(text)
         return path
 
+    def events(self, events):
+        return self.file("bep.json", "\n".join(json.dumps(event) for event in events))
+
     def sum(self, *args):
         done = subprocess.run([sys.executable, f"{HERE}/sum_results.py", *args],
                               stdout=subprocess.PIPE, text=True, check=False)
@@ -35,7 +38,7 @@ class SumResultsTest(unittest.TestCase):
     def test_counts_over_all_files(self):
         lines, status = self.sum("--xml", self.file("a.xml", PASSED),
                                  "--xml", self.file("b.xml", FAILED))
-        self.assertEqual(lines, ["FAILED b.xml A.b", "1 skipped", "1 passed, 1 failed"])
+        self.assertEqual(lines, ["FAILED b.xml A.b", "SKIPPED b.xml A.c", "1 passed, 1 failed"])
         self.assertEqual(status, 1)
 
     def test_a_file_that_is_missing_has_failed(self):
@@ -57,8 +60,34 @@ class SumResultsTest(unittest.TestCase):
                 "id": {"testResult": {"label": "//e2e:integration_test", "shard": shard}},
                 "testResult": {"status": "PASSED",
                                "testActionOutput": [{"name": "test.xml", "uri": uri}]}})
-        path = self.file("bep.json", "\n".join(json.dumps(event) for event in events))
-        self.assertEqual(self.sum("--bep", path), (["2 passed, 0 failed"], 0))
+        events.append({"finished": {"exitCode": {"name": "SUCCESS"}}})
+        self.assertEqual(self.sum("--bep", self.events(events)), (["2 passed, 0 failed"], 0))
+
+    def test_a_bazel_that_did_not_end_has_failed(self):
+        uri = "file://" + self.file("1.xml", PASSED)
+        result = {"id": {"testResult": {"label": "//a:t1"}},
+                  "testResult": {"status": "PASSED",
+                                 "testActionOutput": [{"name": "test.xml", "uri": uri}]}}
+        # A test whose result is missing looks like a target that is not a test.
+        completed = {"id": {"targetCompleted": {"label": "//a:t2"}}, "completed": {"success": True}}
+        for end, lines in (
+                ([], ["FAILED bep.json: bazel ended with no end", "1 passed, 1 failed"]),
+                ([{"finished": {"exitCode": {"name": "OOM_ERROR", "code": 33}}}],
+                 ["FAILED bep.json: bazel ended with OOM_ERROR", "1 passed, 1 failed"]),
+                ([{"finished": {"exitCode": {"name": "TESTS_FAILED", "code": 3}}}],
+                 ["FAILED bep.json: bazel ended with TESTS_FAILED", "1 passed, 1 failed"]),
+                ([{"finished": {"exitCode": {"name": "SUCCESS"}}}], ["1 passed, 0 failed"])):
+            path = self.events([result, completed, *end])
+            self.assertEqual(self.sum("--bep", path)[0], lines)
+        with open(path, "a", encoding="utf-8") as file:
+            file.write('\n{"id": {"tes')
+        self.assertEqual(self.sum("--bep", path), (["1 passed, 0 failed"], 0))
+
+    def test_a_failure_of_a_test_is_reported_once(self):
+        events = [{"id": {"testResult": {"label": "//a:t1"}}, "testResult": {"status": "TIMEOUT"}},
+                  {"finished": {"exitCode": {"name": "TESTS_FAILED", "code": 3}}}]
+        self.assertEqual(self.sum("--bep", self.events(events))[0],
+                         ["FAILED //a:t1 TIMEOUT", "0 passed, 1 failed"])
 
     def test_nothing_is_a_failure(self):
         self.assertEqual(self.sum(), (["0 passed, 0 failed"], 1))

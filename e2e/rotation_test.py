@@ -3,23 +3,25 @@
 """Tests of rotation.py."""
 
 import os
+import subprocess
+import sys
 import tempfile
 import unittest
 
 import rotation
 
-DAY = rotation.SECONDS_OF_DAY
+HOUR = rotation.SECONDS_OF_HOUR
 MINUTES = {"install": 20, "fuzz": 10, "asan": 45}
 
 
 class RotationTest(unittest.TestCase):
-    def test_by_date_without_earlier_runs(self):
-        days = [rotation.choose(MINUTES, {}, day * DAY, 60)[1] for day in range(3)]
-        self.assertEqual(days, ["install", "fuzz", "asan"])
+    def test_by_hour_without_earlier_runs(self):
+        chosen = [rotation.choose(MINUTES, {}, hour * HOUR, 60)[1] for hour in range(3)]
+        self.assertEqual(chosen, ["install", "fuzz", "asan"])
 
     def test_every_part_runs_once_in_as_many_runs(self):
         for hours in (0, 1, 24, 72):  # between two runs
-            last_runs, now, chosen = {}, 100 * DAY, []
+            last_runs, now, chosen = {}, 2400 * HOUR, []
             for _ in MINUTES:
                 chosen.append(rotation.choose(MINUTES, last_runs, now, 60)[1])
                 now += hours * 3600 + 1
@@ -32,11 +34,15 @@ class RotationTest(unittest.TestCase):
         self.assertEqual(part, "install")
         self.assertIn("3 hours", reason)
 
-    def test_the_shortest_if_the_time_does_not_suffice(self):
-        reason, part = rotation.choose(MINUTES, {"install": 9, "fuzz": 9}, 2 * DAY, 44)
-        self.assertEqual(part, "fuzz")
-        self.assertIn("asan is due", reason)
+    def test_what_fits_while_the_time_does_not_suffice_for_the_due_part(self):
+        last_runs, chosen = {}, []
+        for run in range(4):
+            reason, part = rotation.choose(MINUTES, last_runs, (100 + run) * HOUR, 44)
+            chosen.append(part)
+            last_runs[part] = (100 + run) * HOUR
+        self.assertEqual(sorted(chosen), ["fuzz", "fuzz", "install", "install"])
         self.assertIn("44 left", reason)
+        self.assertEqual(rotation.choose(MINUTES, last_runs, 104 * HOUR, 45)[1], "asan")
 
     def test_none_if_no_part_fits(self):
         reason, part = rotation.choose(MINUTES, {}, 0, 9)
@@ -48,6 +54,15 @@ class RotationTest(unittest.TestCase):
             path = os.path.join(folder, "new", "state")
             self.assertEqual(rotation.read(path), {})
             rotation.write(path, {"fuzz": 17})
+            self.assertEqual(rotation.read(path), {"fuzz": 17})
+
+
+    def test_a_part_that_failed_is_due_again(self):
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "state")
+            rotation.write(path, {"fuzz": 17, "asan": 18})
+            subprocess.run([sys.executable, rotation.__file__, f"--state={path}", "--failed=asan"],
+                           check=True)
             self.assertEqual(rotation.read(path), {"fuzz": 17})
 
 

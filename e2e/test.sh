@@ -11,7 +11,8 @@
 #   tsan      the same under ThreadSanitizer
 #   kind      all flows that can run on kind
 #   all       all of these
-#   rotation  the part whose last run is the longest ago (e2e/rotation.py); after other parts
+#   rotation  of the parts that fit into CI's time, the one whose last run is the longest ago
+#             (e2e/rotation.py); after other parts
 #
 # FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
 # SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
@@ -30,6 +31,8 @@ readonly parts=(install fuzz asan tsan kind)
 # Their minutes on two cores, with the compilation of a large change.
 readonly part_minutes=(install=20 fuzz=15 asan=45 tsan=45 kind=15)
 readonly ci_minutes=90
+readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
+rotated= # the part that the rotation has chosen
 started=${CI_STARTED:-$(date +%s)}
 
 # Two at once, each of which needs two thirds of a processor. More of them would delay each other on
@@ -103,7 +106,10 @@ sanitized() {
 fleet_changed() {
   local base
   base=$(git rev-list --max-count=1 --before='1 day ago' HEAD 2>/dev/null) || return 0
-  [[ -z $base ]] || ! git diff --quiet "$base" -- fleet kube
+  [[ -n $base ]] || return 0
+  git diff --quiet "$base" -- fleet kube api placement deploy e2e/cluster_harness || return 0
+  say "SKIPPED: tests of the fleet (no change since a day; the part install runs them)"
+  return 1
 }
 
 # --- Tests on a kind cluster, or on that of KUBECONFIG
@@ -226,9 +232,10 @@ run_rotation() {
   local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
   [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:1:3}")
   mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
-    --state="${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts" "${minutes[@]}")
+    --state="$rotation_state" "${minutes[@]}")
   say "rotation: ${choice[0]}"
-  [[ ${#choice[@]} -lt 2 ]] || "run_${choice[1]}"
+  rotated=${choice[1]:-}
+  [[ -z $rotated ]] || "run_$rotated"
 }
 
 main() {
@@ -243,7 +250,9 @@ main() {
   done
   for part in "${wanted[@]}"; do "run_$part"; done
   say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
-  "${sum[@]}"
+  if "${sum[@]}"; then return; fi
+  [[ -z $rotated ]] || python3 e2e/rotation.py --state="$rotation_state" --failed="$rotated"
+  return 1
 }
 
 main "$@"

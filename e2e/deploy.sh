@@ -12,6 +12,9 @@ loaded_tags_file() {
   printf '%s/run/loaded-images\n' "${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}"
 }
 
+# The functions check each command by themselves: after `deploy_operator ||`, `set -e` has no effect
+# in them.
+
 # load_images TREE IMAGE... - loads images of a built tree on the kind node, if it does not have
 # them.
 load_images() {
@@ -23,7 +26,7 @@ load_images() {
     archive=$tree/bazel-bin/$image/image.tar
     tag=$image:$(sed -n 's/^TAG=//p' "$tree/bazel-bin/$image/image.ref")
     if grep -qxF "$tag" "$loaded"; then continue; fi
-    e2e/cluster/load-image.sh "$archive"
+    e2e/cluster/load-image.sh "$archive" || return
     printf '%s\n' "$tag" >>"$loaded"
   done
 }
@@ -35,13 +38,13 @@ build_images() {
 }
 
 deploy_operator() {
-  build_images
+  build_images || return
   if [[ -n ${KUBECONFIG:-} ]]; then
     : "${REGISTRY:?must name a registry that this machine and the cluster of KUBECONFIG reach}"
-    bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure}
+    bazel run //operator:push -- "$REGISTRY" ${REGISTRY_INSECURE:+--insecure} || return
     bazel run //operator:deploy -- --registry="$REGISTRY"
   else
-    load_images "$PWD" "${IMAGES[@]}"
+    load_images "$PWD" "${IMAGES[@]}" || return
     bazel run --run_under="$PWD/e2e/cluster/with-cluster.sh" //operator:deploy
   fi
 }

@@ -9,6 +9,7 @@
 #include "api/user_agent.h"
 #include "api/version.h"
 #include "fleet/cel/evaluator.h"
+#include "fleet/hub/current_answers.h"
 #include "fleet/hub/debug_server.h"
 #include "fleet/hub/leader.h"
 #include "fleet/hub/leader_metrics.h"
@@ -26,21 +27,6 @@ namespace fleet {
 namespace {
 
 constexpr std::string_view kName = "fleet-hub";
-
-// The answers of the current term.
-class CurrentAnswers final : public DebugAnswers {
- public:
-  explicit CurrentAnswers(Leader*& current) : current_(current) {}
-  kube::Async<kube::Json> Answer(kube::ObjectKey placement,
-                                 std::optional<kube::Json> simulated) override {
-    if (current_ == nullptr) co_return kube::Error::Unavailable("this replica is not the leader");
-    Leader& leader = *current_;
-    co_return co_await leader.Answer(std::move(placement), std::move(simulated));
-  }
-
- private:
-  Leader*& current_;
-};
 
 kube::Async<> Serve(kube::Program& program) {
   HubOptions options = OptionsFromFlags();

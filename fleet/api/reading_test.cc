@@ -111,6 +111,19 @@ TEST(PlacementTest, EverythingMayBeAbsent) {
   EXPECT_TRUE(kube::FailedWith(Placement::FromJson(Json::array()), kube::Code::kInvalid));
 }
 
+// Others may write the status, too.
+TEST(PlacementTest, TheNameOfAGroupInTheStatusIsBounded) {
+  auto read = [](const std::string& name) {
+    Json group = {{"decisionGroupIndex", 0}};
+    if (!name.empty()) group["decisionGroupName"] = name;
+    Json json = {{"status", {{"decisionGroups", Json::array({group})}}}};
+    return Placement::FromJson(json)->status;
+  };
+  EXPECT_EQ(read(std::string(kMaxName, 'a')).decision_groups[0].name.size(), kMaxName);
+  EXPECT_EQ(read(std::string(kMaxName + 1, 'a')).decision_groups[0].name, "");
+  EXPECT_EQ(read("").decision_groups.size(), 1u) << "OCM omits an empty name";
+}
+
 TEST(PlacementTest, ProblemsAreNamed) {
   auto many = [](size_t count, const std::string& item) {
     std::string list = item;

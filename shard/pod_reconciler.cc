@@ -60,6 +60,7 @@ Async<Outcome> PodReconciler::Release(Pod& pod, const std::string& log) {
     } else {
       written = decision.error();
     }
+    CHECK(!written || *written != Written::kAdditionsRefused) << "a shard makes no additions";
     if (written && *written == Written::kReleased) deps_.metrics.processed_pods.Increment();
     if (written || kube::IsNotFound(written)) co_return Outcome::Done();
 

@@ -51,7 +51,8 @@ GatingPolicyProber::GatingPolicyProber(kube::Client& client, kube::Clock& clock,
 Async<> GatingPolicyProber::Begin() {
   Result<GatingPoliciesServed> served = co_await LookForGatingPolicies(client_);
   // Without the permission, there are none that this operator could have written.
-  if (!served && !kube::FailsAgain(served.error())) co_return served.error();
+  if (!served && !kube::LacksPermission(served.error()) && !kube::IsNotFound(served))
+    co_return served.error();
   if (!served || *served != GatingPoliciesServed::kInUse) co_return Ok();
   co_return co_await store_.WatchGatingPolicies();
 }

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/testing/make_config.h"
+
 namespace api {
 namespace {
 
@@ -11,19 +13,8 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 PodPlacementConfig Config(const char* name, int priority, int64_t created = 0) {
-  PodPlacementConfig config;
-  config.mutable_metadata()->set_namespace_("ns");
-  config.mutable_metadata()->set_name(name);
-  if (created != 0) config.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
-  config.spec.priority = priority;
-  config.spec.plugins = Plugins{
-      .node_affinity_scoring = NodeAffinityScoring{.enabled = true, .platforms = {{"arm64", 75}}}};
-  return config;
-}
-
-ClusterPodPlacementConfig ClusterConfig(const char* name) {
-  ClusterPodPlacementConfig config;
-  config.mutable_metadata()->set_name(name);
+  MakeConfig config = MakeConfig(name).Priority(priority).Prefer("arm64", 75);
+  if (created != 0) config.Created(created);
   return config;
 }
 
@@ -67,12 +58,13 @@ TEST(ValidationTest, UpdatesAreCheckedForTheirChanges) {
 }
 
 TEST(ValidationTest, OnlyOneClusterConfigIsAllowed) {
-  EXPECT_THAT(ValidateCreate(ClusterConfig("cluster")), IsEmpty());
-  EXPECT_THAT(Describe(ValidateCreate(ClusterConfig("other"))), HasSubstr("must be \"cluster\""));
+  EXPECT_THAT(ValidateCreate(MakeClusterConfig()), IsEmpty());
+  EXPECT_THAT(Describe(ValidateCreate(MakeClusterConfig("other"))),
+              HasSubstr("must be \"cluster\""));
 }
 
 TEST(ValidationTest, UpdatesOfTheClusterConfigAreCheckedForTheirChanges) {
-  ClusterPodPlacementConfig old_config = ClusterConfig("cluster");
+  ClusterPodPlacementConfig old_config = MakeClusterConfig();
   ClusterPodPlacementConfig bad = old_config;
   bad.problems.push_back({"spec.logVerbosity", "is wrong"});
   EXPECT_EQ(ValidateUpdate(old_config, bad).size(), 1u);
@@ -80,13 +72,13 @@ TEST(ValidationTest, UpdatesOfTheClusterConfigAreCheckedForTheirChanges) {
 }
 
 TEST(ValidationTest, TheClusterConfigCannotBeDeletedBeforeTheOthers) {
-  EXPECT_THAT(ValidateDelete(ClusterConfig("cluster"), {}), IsEmpty());
+  EXPECT_THAT(ValidateDelete(MakeClusterConfig(), {}), IsEmpty());
   PodPlacementConfig a = Config("a", 1), b = Config("b", 2), c = Config("c", 3), d = Config("d", 4);
-  EXPECT_EQ(Describe(ValidateDelete(ClusterConfig("cluster"), {&a, &b, &c, &d})),
+  EXPECT_EQ(Describe(ValidateDelete(MakeClusterConfig(), {&a, &b, &c, &d})),
             "metadata.name: cannot be deleted while PodPlacementConfigs exist: ns/a, ns/b, "
             "ns/c and 1 more");
   // A config with another name can be deleted.
-  EXPECT_THAT(ValidateDelete(ClusterConfig("other"), {&a}), IsEmpty());
+  EXPECT_THAT(ValidateDelete(MakeClusterConfig("other"), {&a}), IsEmpty());
 }
 
 TEST(ValidationTest, OrdersByPriorityThenAgeThenName) {

@@ -190,7 +190,7 @@ TEST_F(PodReconcilerTest, TheClusterConfigAddsTolerationsInTheSameWrite) {
 // No local gate: such a config has no entry in the shard's webhook configuration.
 TEST_F(PodReconcilerTest, AConfigWithTolerationsAloneDecidesForPodsOfItsNamespace) {
   CreateClusterConfig({{"plugins", Tolerations(true)}});
-  CreateConfigWith("off", Tolerations(false));
+  api_.Create<api::PodPlacementConfig>(api::MakeConfig("off").Tolerate(false));
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_FALSE(Gated());
@@ -199,7 +199,7 @@ TEST_F(PodReconcilerTest, AConfigWithTolerationsAloneDecidesForPodsOfItsNamespac
 
 // As FreshConfigs: also a config that the watch does not have yet.
 TEST_F(PodReconcilerTest, AfterTheShardTheConfigThatItNamesDecidesAboutTolerations) {
-  CreateConfigWith("tolerates", Tolerations(true));
+  api_.Create<api::PodPlacementConfig>(api::MakeConfig("tolerates").Tolerate());
   api_.Create<Pod>(GatedPod()
                        .Label(api::kLocalGateLabel, api::kRemoved)
                        .Annotation(api::kLocalTolerationsAnnotation, "tolerates"));
@@ -208,7 +208,7 @@ TEST_F(PodReconcilerTest, AfterTheShardTheConfigThatItNamesDecidesAboutToleratio
 }
 
 TEST_F(PodReconcilerTest, ATakeoverAddsTolerations) {
-  CreateConfigWith("tolerates", Tolerations(true));
+  api_.Create<api::PodPlacementConfig>(api::MakeConfig("tolerates").Tolerate());
   api_.Create<Pod>(GatedPod().Gate(api::kLocalGate));
   ASSERT_THAT(Reconcile(), IsOk());
   clock_.Advance(30s);

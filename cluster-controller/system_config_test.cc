@@ -8,6 +8,7 @@
 #include <filesystem>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "inspection/testing/fake_inspector.h"
 #include "inspection/testing/test_folder.h"
 #include "kube/base/task_group.h"
@@ -40,10 +41,8 @@ class SystemConfigTest : public inspection::TestFolder {
   }
   // A ClusterPodPlacementConfig that names a ConfigMap with this registries.conf.
   void PutConfigMap(const std::string& registries_conf) {
-    api::ClusterPodPlacementConfig config;
-    config.mutable_metadata()->set_name(std::string(api::kClusterConfigName));
-    config.spec.registries_config_map = "registries";
-    cluster_configs_.Put(config);
+    cluster_configs_.Put(
+        api::MakeClusterConfig().Set("/spec/registriesConfigMapRef/name", "registries"));
     kube::core::ConfigMap map;
     map.mutable_metadata()->set_namespace_("ops");
     map.mutable_metadata()->set_name("registries");

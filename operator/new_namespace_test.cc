@@ -8,6 +8,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/call_kind.h"
@@ -41,10 +42,7 @@ class NewNamespaceTest : public testing::Test {
   // changes the webhook configuration of the cluster, once for all namespaces of a moment, and has
   // an entry in that of its namespace.
   void CreateConfig(const std::string& name, int priority) {
-    Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                   {"kind", "PodPlacementConfig"},
-                   {"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", "uid-" + name}}}};
-    config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
+    Json config = api::MakeConfig(name, "shop").Uid("uid-" + name).Priority(priority).Build();
     kube::AdmissionRequest request;
     request.operation = "CREATE";
     request.ns = "shop";

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 #include "placement/local_configs.h"
 #include "placement/matching_configs.h"
@@ -24,18 +25,6 @@ constexpr char kClusterGate[] = "multiarch.openshift.io/scheduling-gate";
 constexpr char kLocalGate[] = "multiarch.openshift.io/local-scheduling-gate";
 constexpr char kSources[] = "multiarch.openshift.io/preferred-affinity-sources";
 constexpr char kPreferred[] = "multiarch.openshift.io/preferred-node-affinity";
-
-api::PodPlacementConfig Config(const char* name, int32_t priority, const char* architecture,
-                               int32_t weight) {
-  api::PodPlacementConfig config;
-  config.mutable_metadata()->set_name(name);
-  config.mutable_metadata()->set_namespace_("ns");
-  config.spec.priority = priority;
-  config.spec.plugins = api::Plugins{
-      .node_affinity_scoring = api::NodeAffinityScoring{
-          .enabled = true, .platforms = {{.architecture = architecture, .weight = weight}}}};
-  return config;
-}
 
 // As both webhooks leave a pod.
 MakePod Created() {
@@ -108,8 +97,8 @@ TEST(NamesTest, AreThoseOfEarlierReleases) {
 
 class ContractTest : public testing::Test {
  protected:
-  const api::PodPlacementConfig high_ = Config("high", 9, "arm64", 75);
-  const api::PodPlacementConfig low_ = Config("low", 1, "arm64", 5);
+  const api::PodPlacementConfig high_ = api::MakeConfig("high").Priority(9).Prefer("arm64", 75);
+  const api::PodPlacementConfig low_ = api::MakeConfig("low").Priority(1).Prefer("arm64", 5);
   const MatchingConfigs both_{&high_, &low_};
 };
 

@@ -5,26 +5,22 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 
 namespace placement {
 namespace {
 
+using api::MakeConfig;
+using api::PodPlacementConfig;
 using kube::MakePod;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-api::PodPlacementConfig Config(const char* name, int priority, const char* selector = nullptr,
-                               const char* ns = "ns", int64_t created = 1) {
-  kube::Json json = kube::MustParseJson(R"({"spec": {"plugins": {"nodeAffinityScoring":
-      {"enabled": true, "platforms": [{"architecture": "arm64", "weight": 7}]}}}})");
-  json["spec"]["priority"] = priority;
-  if (selector != nullptr) json["spec"]["labelSelector"] = kube::MustParseJson(selector);
-  api::PodPlacementConfig config = api::PodPlacementConfig::FromJson(json).value();
-  config.mutable_metadata()->set_name(name);
-  config.mutable_metadata()->set_namespace_(ns);
-  config.mutable_metadata()->mutable_creation_timestamp()->set_seconds(created);
-  return config;
+constexpr char kEnabled[] = "/spec/plugins/nodeAffinityScoring/enabled";
+
+MakeConfig Config(const char* name, int priority) {
+  return MakeConfig(name).Priority(priority).Created(1).Prefer("arm64", 7);
 }
 
 std::vector<std::string> NamesOf(const MatchingConfigs& configs) {
@@ -35,42 +31,38 @@ std::vector<std::string> NamesOf(const MatchingConfigs& configs) {
 
 TEST(MatchingConfigsTest, SelectsByLabelsWithinTheNamespace) {
   kube::core::Pod pod = MakePod("web").Namespace("ns").Label("app", "web");
-  auto absent = Config("absent", 9), empty = Config("empty", 8, "{}"),
-       labels = Config("labels", 7, R"({"matchLabels": {"app": "web"}})"),
-       expression =
-           Config("expression", 6,
-                  R"({"matchExpressions": [{"key": "app", "operator": "In", "values": ["web"]}]})"),
-       other_labels = Config("other-labels", 5, R"({"matchLabels": {"app": "api"}})"),
-       broken =
-           Config("broken", 4, R"({"matchExpressions": [{"key": "app", "operator": "Near"}]})"),
-       other_namespace = Config("other-namespace", 3, nullptr, "elsewhere");
-  std::vector<api::PodPlacementConfig> all = {other_namespace, broken, other_labels, expression,
-                                              labels,          empty,  absent};
+  constexpr char kExpression[] = "/spec/labelSelector/matchExpressions/0";
+  std::vector<PodPlacementConfig> all = {
+      Config("other-namespace", 3).Namespace("elsewhere"),
+      Config("broken", 4).Set(kExpression, {{"key", "app"}, {"operator", "Near"}}),
+      Config("other-labels", 5).ForLabel("app", "api"),
+      Config("expression", 6)
+          .Set(kExpression, {{"key", "app"}, {"operator", "In"}, {"values", {"web"}}}),
+      Config("labels", 7).ForLabel("app", "web"),
+      Config("empty", 8).Set("/spec/labelSelector", kube::Json::object()),
+      Config("absent", 9)};
   EXPECT_THAT(NamesOf(ConfigsFor(pod, all)),
               ElementsAre("absent", "empty", "labels", "expression"));
 }
 
 TEST(MatchingConfigsTest, SortsByPriorityAndAppliesTheOldestOfOnePriority) {
-  auto b = Config("b", 1, nullptr, "ns", 5), a = Config("a", 1, nullptr, "ns", 5),
-       old_one = Config("z", 1, nullptr, "ns", 4), high = Config("y", 255, nullptr, "ns", 9),
-       elsewhere = Config("x", 1, nullptr, "elsewhere", 1);
-  std::vector<api::PodPlacementConfig> all = {b, a, old_one, high, elsewhere};
+  MakeConfig b = Config("b", 1).Created(5), a = Config("a", 1).Created(5),
+             old_one = Config("z", 1).Created(4), high = Config("y", 255).Created(9),
+             elsewhere = Config("x", 1).Namespace("elsewhere");
+  std::vector<PodPlacementConfig> all = {b, a, old_one, high, elsewhere};
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "z"));
   all = {b, a, high};
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web"), all)), ElementsAre("y", "a"));
 }
 
 TEST(MatchingConfigsTest, AConfigThatSelectsOtherPodsHoldsItsPriority) {
-  auto other_pods = Config("old", 1, R"({"matchLabels": {"app": "api"}})", "ns", 4),
-       young = Config("young", 1);
-  young.mutable_metadata()->mutable_creation_timestamp()->set_seconds(5);
-  std::vector<api::PodPlacementConfig> all = {young, other_pods};
+  std::vector<PodPlacementConfig> all = {Config("young", 1).Created(5),
+                                         Config("old", 1).Created(4).ForLabel("app", "api")};
   EXPECT_THAT(NamesOf(ConfigsFor(MakePod("web").Label("app", "web"), all)), IsEmpty());
 }
 
 TEST(MatchingConfigsTest, ConfigsWithoutPreferencesAreNoSources) {
-  auto on = Config("on", 2), off = Config("off", 1);
-  off.spec.plugins->node_affinity_scoring->enabled = false;
+  PodPlacementConfig on = Config("on", 2), off = Config("off", 1).Set(kEnabled, false);
   api::Platform cluster[] = {{"amd64", 5}};
   std::vector<PreferenceSource> sources = SourcesOf({&on, &off}, cluster);
   ASSERT_EQ(sources.size(), 2u);
@@ -80,10 +72,9 @@ TEST(MatchingConfigsTest, ConfigsWithoutPreferencesAreNoSources) {
 }
 
 // A config with rules of these names, and a pod with the local gate and this record.
-api::PodPlacementConfig WithRules(const char* name, int priority,
-                                  std::initializer_list<const char*> rules) {
-  api::PodPlacementConfig config = Config(name, priority);
-  for (const char* rule : rules) config.spec.cel_rules.push_back({rule, "true", {{"s390x", 5}}});
+MakeConfig WithRules(const char* name, int priority, std::initializer_list<const char*> rules) {
+  MakeConfig config = Config(name, priority);
+  for (const char* rule : rules) config.Rule(rule, "true", "s390x", 5);
   return config;
 }
 MakePod Recorded(std::string_view record) {
@@ -97,8 +88,8 @@ std::vector<std::string> NamesOf(const std::vector<PreferenceSource>& sources) {
 }
 
 TEST(MatchingConfigsTest, RecordedRulesMatchAndTheOthersAreOpen) {
-  std::vector<api::PodPlacementConfig> all = {WithRules("a", 3, {"x", "y"}), Config("b", 2),
-                                              WithRules("c", 1, {"x"})};
+  std::vector<PodPlacementConfig> all = {WithRules("a", 3, {"x", "y"}), Config("b", 2),
+                                         WithRules("c", 1, {"x"})};
   MatchingConfigs configs = ConfigsFor(Recorded("a,a/y,b,c/x,gone/x,a/gone,b/x"), all);
   ASSERT_EQ(configs.size(), 3u);
   EXPECT_EQ(configs[0].rules, 0b10);
@@ -112,7 +103,7 @@ TEST(MatchingConfigsTest, RecordedRulesMatchAndTheOthersAreOpen) {
 }
 
 TEST(MatchingConfigsTest, TheRecordOfAPodWithoutTheLocalGateDoesNotCount) {
-  std::vector<api::PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
+  std::vector<PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
   MatchingConfigs configs =
       ConfigsFor(MakePod("web").Annotation(api::kLocalConfigsAnnotation, "a/x"), all);
   ASSERT_EQ(configs.size(), 1u);
@@ -121,15 +112,14 @@ TEST(MatchingConfigsTest, TheRecordOfAPodWithoutTheLocalGateDoesNotCount) {
 }
 
 TEST(MatchingConfigsTest, AnInvalidConfigHasNoRules) {
-  std::vector<api::PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
+  std::vector<PodPlacementConfig> all = {WithRules("a", 1, {"x"})};
   all[0].problems.push_back({"spec", "is wrong"});
   EXPECT_FALSE(HasOpenRules(ConfigsFor(Recorded("a/x"), all)));
 }
 
 TEST(MatchingConfigsTest, MatchingRulesAreSourcesBeforeTheirConfig) {
-  std::vector<api::PodPlacementConfig> all = {WithRules("a", 9, {"x", "y", "z"}), Config("b", 2),
-                                              WithRules("c", 1, {"x"})};
-  all[2].spec.plugins->node_affinity_scoring->enabled = false;
+  std::vector<PodPlacementConfig> all = {WithRules("a", 9, {"x", "y", "z"}), Config("b", 2),
+                                         WithRules("c", 1, {"x"}).Set(kEnabled, false)};
   api::Platform cluster[] = {{"amd64", 5}};
   std::vector<PreferenceSource> sources =
       SourcesOf(ConfigsFor(Recorded("c/x,a/z,a/x"), all), cluster);

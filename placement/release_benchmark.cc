@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 #include "placement/release.h"
 
@@ -27,16 +28,13 @@ kube::core::Pod GatedPod(bool local) {
 }
 
 std::vector<api::PodPlacementConfig> MakeConfigs(int count) {
-  std::vector<api::PodPlacementConfig> configs(count);
+  std::vector<api::PodPlacementConfig> configs;
   for (int i = 0; i < count; ++i) {
-    configs[i].mutable_metadata()->set_name("config-" + std::to_string(i));
-    configs[i].mutable_metadata()->set_namespace_("ns");
-    configs[i].spec.priority = i;
-    configs[i].spec.label_selector.emplace();
-    (*configs[i].spec.label_selector->mutable_match_labels())["app"] = "value";
-    configs[i].spec.plugins =
-        api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
-                         .enabled = true, .platforms = {{"arm64", 75}, {"amd64", 25}}}};
+    configs.push_back(api::MakeConfig("config-" + std::to_string(i))
+                          .Priority(i)
+                          .ForLabel("app", "value")
+                          .Prefer("arm64", 75)
+                          .Prefer("amd64", 25));
   }
   return configs;
 }

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
@@ -12,20 +13,13 @@
 namespace placement {
 namespace {
 
+using api::MakeConfig;
+using api::PodPlacementConfig;
 using kube::MakePod;
 using kube::core::Pod;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-api::PodPlacementConfig Config(const char* name, std::vector<api::Platform> platforms) {
-  api::PodPlacementConfig config;
-  config.mutable_metadata()->set_name(name);
-  config.mutable_metadata()->set_namespace_("ns");
-  config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
-                                         .enabled = true, .platforms = std::move(platforms)}};
-  return config;
-}
 
 MakePod Gated() {
   return std::move(
@@ -76,15 +70,10 @@ std::string Tolerated(const Pod& pod) {
 const api::ArchitectureTolerations kOn{.enabled = true};
 const api::ArchitectureTolerations kOff{.enabled = false};
 
-api::PodPlacementConfig WithTolerations(api::PodPlacementConfig config,
-                                        const api::ArchitectureTolerations& tolerations) {
-  config.spec.plugins->architecture_tolerations = tolerations;
-  return config;
-}
-
 TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
   Pod pod = Gated();
-  auto high = Config("high", {{"arm64", 75}}), low = Config("low", {{"arm64", 5}, {"amd64", 25}});
+  PodPlacementConfig high = MakeConfig("high").Prefer("arm64", 75);
+  PodPlacementConfig low = MakeConfig("low").Prefer("arm64", 5).Prefer("amd64", 25);
   Release release = ReleaseLocal(pod, {&high, &low});
   EXPECT_TRUE(release.released);
   EXPECT_FALSE(HasGate(pod, api::kLocalGate));
@@ -111,7 +100,7 @@ TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
 }
 
 TEST(ReleaseTest, PodsWithoutTheGateAreUnchanged) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   for (Pod pod : {MakePod("web").Build(), MakePod("web").Gate("other").Build(), Pod()}) {
     std::string before = pod.SerializeAsString();
     EXPECT_FALSE(ReleaseLocal(pod, {&config}).released);
@@ -149,7 +138,7 @@ TEST(ReleaseTest, BareReleaseOfTheClusterGateDropsTheLocalOneToo) {
 }
 
 TEST(ReleaseTest, TheLocalGateAloneIsTakenOverWithoutARequirement) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod pod = MakePod("web").Gate(api::kLocalGate).Image("a:1");
   Release release = TakeOverLocal(pod, {&config});
   EXPECT_TRUE(release.released);
@@ -187,7 +176,7 @@ TEST(ReleaseTest, NoConfigLeavesNoPreference) {
 }
 
 TEST(ReleaseTest, ClusterAddsThePreferencesThatTheShardMissed) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   Pod missed = ClusterGated();
   ReleaseCluster(missed, {.configs = {&config},
@@ -209,7 +198,7 @@ TEST(ReleaseTest, ClusterAddsThePreferencesThatTheShardMissed) {
 }
 
 TEST(ReleaseTest, ATakeoverAppliesConfigsWithAnEvent) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod pod = Gated();
   Release release = ReleaseCluster(
       pod,
@@ -230,7 +219,7 @@ TEST(ReleaseTest, ATakeoverAppliesConfigsWithAnEvent) {
 }
 
 TEST(ReleaseTest, TheUsersArchitectureIsKeptAndPreferencesStillApply) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod pod = ClusterGated().NodeSelector("kubernetes.io/arch", "arm64");
   Release release = ReleaseCluster(pod, {.configs = {&config}});
   EXPECT_EQ(Required(pod), "");
@@ -286,7 +275,7 @@ TEST(ReleaseTest, IgnoredPodsOnlyLoseTheGate) {
 }
 
 TEST(ReleaseTest, ASecondReleaseChangesNothing) {
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   api::Platform platforms[] = {{"arm64", 10}, {"amd64", 5}};
   ClusterDecision decision{.configs = {&config},
                            .cluster_platforms = platforms,
@@ -335,9 +324,10 @@ TEST(ReleaseTest, WithoutThePluginThereAreNoTolerations) {
 }
 
 TEST(ReleaseTest, TheFirstConfigWithThePluginDecidesAboutTolerations) {
-  auto prefers = Config("a", {{"arm64", 75}});
-  auto off = WithTolerations(Config("b", {}), kOff);
-  auto on = WithTolerations(Config("c", {}), {.enabled = true, .effects = {"NoExecute"}});
+  PodPlacementConfig prefers = MakeConfig("a").Prefer("arm64", 75);
+  PodPlacementConfig off = MakeConfig("b").Tolerate(false);
+  PodPlacementConfig on = MakeConfig("c").Tolerate().Set(
+      "/spec/plugins/architectureTolerations/effects", kube::Json::array({"NoExecute"}));
   auto tolerated = [](MatchingConfigs configs, const api::ArchitectureTolerations* cluster) {
     Pod pod = ClusterGated();
     ReleaseCluster(pod, {.configs = std::move(configs),
@@ -403,8 +393,8 @@ TEST(ReleaseTest, ATermOfTheUserAddsNoToleration) {
 }
 
 TEST(ReleaseTest, TheShardNamesTheConfigThatDecidesAboutTolerations) {
-  auto prefers = Config("a", {{"arm64", 75}});
-  auto tolerates = WithTolerations(Config("b", {}), kOff);
+  PodPlacementConfig prefers = MakeConfig("a").Prefer("arm64", 75);
+  PodPlacementConfig tolerates = MakeConfig("b").Tolerate(false);
   Pod pod = Gated();
   ReleaseLocal(pod, {&prefers, &tolerates});
   EXPECT_EQ(AnnotationOf(pod, api::kLocalTolerationsAnnotation), "b");
@@ -421,7 +411,7 @@ TEST(ReleaseTest, TheShardNamesTheConfigThatDecidesAboutTolerations) {
 }
 
 TEST(ReleaseTest, ATakeoverAddsTolerations) {
-  auto config = WithTolerations(Config("a", {{"arm64", 75}}), kOn);
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75).Tolerate();
   Pod pod = Gated();
   ReleaseCluster(
       pod,
@@ -459,7 +449,7 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
   ASSERT_TRUE(add_unknown(pod.mutable_spec()->add_tolerations()));
   constexpr int kPlaces = 11;
 
-  auto config = Config("a", {{"arm64", 75}});
+  PodPlacementConfig config = MakeConfig("a").Prefer("arm64", 75);
   Pod read;
   ASSERT_TRUE(read.ParseFromString(pod.SerializeAsString()));
   ReleaseLocal(read, {&config});
@@ -477,14 +467,12 @@ TEST(ReleaseTest, UnknownFieldsSurvive) {
 }
 
 // A config whose rules "large" and "small" prefer s390x and arm64.
-api::PodPlacementConfig WithRules(const char* name, std::vector<api::Platform> platforms) {
-  api::PodPlacementConfig config = Config(name, std::move(platforms));
-  config.spec.cel_rules = {{"large", "true", {{"s390x", 80}}}, {"small", "true", {{"arm64", 90}}}};
-  return config;
+MakeConfig WithRules(const char* name) {
+  return MakeConfig(name).Rule("large", "true", "s390x", 80).Rule("small", "true", "arm64", 90);
 }
 
 TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
-  api::PodPlacementConfig config = WithRules("a", {{"arm64", 5}});
+  PodPlacementConfig config = WithRules("a").Prefer("arm64", 5);
   MatchingConfig matching(&config);
   matching.rules.set(1);
   api::Platform cluster[] = {{"s390x", 1}};
@@ -513,7 +501,7 @@ TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
 }
 
 TEST(ReleaseTest, RulesThatWereNotEvaluatedAreOneEvent) {
-  auto a = WithRules("a", {{"arm64", 5}}), b = WithRules("b", {});
+  PodPlacementConfig a = WithRules("a").Prefer("arm64", 5), b = WithRules("b");
   MatchingConfigs configs = {&a, &b};
   configs[0].open = true;
   Pod pod = Gated();

@@ -7,6 +7,7 @@
 #include <optional>
 #include <sstream>
 
+#include "api/testing/make_config.h"
 #include "kube/testing/make_pod.h"
 
 namespace placement {
@@ -175,14 +176,9 @@ TEST(TolerationsTest, ATolerationThatEndsIsKept) {
 }
 
 TEST(TolerationsTest, TheFirstConfigWithThePluginDecides) {
-  auto config = [](std::optional<api::ArchitectureTolerations> plugin) {
-    api::PodPlacementConfig config;
-    config.spec.plugins = api::Plugins{.architecture_tolerations = std::move(plugin)};
-    return config;
-  };
-  api::PodPlacementConfig none = config(std::nullopt);
-  api::PodPlacementConfig off = config(api::ArchitectureTolerations{.enabled = false});
-  api::PodPlacementConfig on = config(api::ArchitectureTolerations{.enabled = true});
+  api::PodPlacementConfig none = api::MakeConfig("none");
+  api::PodPlacementConfig off = api::MakeConfig("off").Tolerate(false);
+  api::PodPlacementConfig on = api::MakeConfig("on").Tolerate();
   EXPECT_EQ(ConfigForTolerations({}), nullptr);
   EXPECT_EQ(ConfigForTolerations({&none}), nullptr);
   EXPECT_EQ(ConfigForTolerations({&none, &off, &on}), &off);

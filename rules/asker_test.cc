@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/make_pod.h"
@@ -36,14 +37,10 @@ class AskerTest : public ::testing::Test {
 
   // With the rules "small" and "large", for pods of these kinds.
   PodPlacementConfig CreateConfig(const std::string& name, int32_t priority = 0) {
-    PodPlacementConfig config;
-    config.mutable_metadata()->set_name(name);
-    config.mutable_metadata()->set_namespace_("ns");
-    config.spec.plugins = api::Plugins();
-    config.spec.priority = priority;
-    config.spec.cel_rules = {{"small", "small", {{"arm64", 1}}},
-                             {"large", "large", {{"amd64", 1}}}};
-    return api_.Create(config);
+    return api_.Create<PodPlacementConfig>(api::MakeConfig(name)
+                                               .Priority(priority)
+                                               .Rule("small", "small", "arm64", 1)
+                                               .Rule("large", "large", "amd64", 1));
   }
   // A new generation.
   PodPlacementConfig Change(PodPlacementConfig config) {

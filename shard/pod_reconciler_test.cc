@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/reader.h"
 #include "kube/testing/fake_api_server.h"
@@ -22,6 +23,7 @@
 namespace shard {
 namespace {
 
+using api::MakeConfig;
 using api::PodPlacementConfig;
 using kube::Code;
 using kube::Error;
@@ -60,21 +62,14 @@ class PodReconcilerTest : public ::testing::Test {
   }
 
   PodPlacementConfig Config(const char* name, int priority, const char* architecture, int weight) {
-    PodPlacementConfig config;
-    config.mutable_metadata()->set_name(name);
-    config.mutable_metadata()->set_namespace_("ns");
-    config.spec.priority = priority;
-    config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
-                                           .enabled = true, .platforms = {{architecture, weight}}}};
-    return config;
+    return MakeConfig(name).Priority(priority).Prefer(architecture, weight);
   }
 
   PodPlacementConfig WithRules(const char* name) {
-    PodPlacementConfig config = Config(name, 1, "arm64", 1);
-    config.spec.plugins->node_affinity_scoring.reset();
-    config.spec.cel_rules = {{"large", "large", {{"s390x", 80}}},
-                             {"small", "small", {{"arm64", 90}}}};
-    return config;
+    return MakeConfig(name)
+        .Priority(1)
+        .Rule("large", "large", "s390x", 80)
+        .Rule("small", "small", "arm64", 90);
   }
 
   MakePod Gated() {

@@ -10,6 +10,7 @@
 
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/call_kind.h"
@@ -38,12 +39,7 @@ constexpr int kEventsOfAPod = 2;
 class PodRequestsTest : public testing::Test {
  protected:
   void SetUp() override {
-    api::PodPlacementConfig config;
-    config.mutable_metadata()->set_name("arm64-first");
-    config.mutable_metadata()->set_namespace_("ns");
-    config.spec.plugins = api::Plugins{.node_affinity_scoring = api::NodeAffinityScoring{
-                                           .enabled = true, .platforms = {{"arm64", 75}}}};
-    api_.Create(config);
+    api_.Create<api::PodPlacementConfig>(api::MakeConfig("arm64-first").Prefer("arm64", 75));
     controller_.Start(tasks_, tasks_);
     controller_.SetLeading(true);
     Pass(1s);

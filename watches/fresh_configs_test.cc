@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -42,10 +43,7 @@ class FreshConfigsTest : public testing::Test {
   }
 
   PodPlacementConfig Create(const std::string& name) {
-    PodPlacementConfig config;
-    config.mutable_metadata()->set_namespace_("ns");
-    config.mutable_metadata()->set_name(name);
-    return api_.Create(config);
+    return api_.Create<PodPlacementConfig>(api::MakeConfig(name));
   }
   // As the operator does before it lets a config be stored.
   void Announce(const std::string& name, const std::string& uid, int64_t generation,

@@ -15,6 +15,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
@@ -115,16 +116,7 @@ class PodReconcilerTest : public testing::Test {
         .preferred_during_scheduling_ignored_during_execution_size();
   }
   void CreateConfig(const std::string& name, const std::string& architecture) {
-    kube::Json platforms = {{{"architecture", architecture}, {"weight", 50}}};
-    CreateConfigWith(name,
-                     {{"nodeAffinityScoring", {{"enabled", true}, {"platforms", platforms}}}});
-  }
-  void CreateConfigWith(const std::string& name, const kube::Json& plugins) {
-    api_.CreateJson(kube::ResourceOf<api::PodPlacementConfig>::value,
-                    {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                     {"kind", "PodPlacementConfig"},
-                     {"metadata", {{"name", name}, {"namespace", "ns"}}},
-                     {"spec", {{"plugins", plugins}}}});
+    api_.Create<api::PodPlacementConfig>(api::MakeConfig(name).Prefer(architecture, 50));
   }
 
   PodReconcilerParts Parts() {
@@ -135,13 +127,8 @@ class PodReconcilerTest : public testing::Test {
   // The rule prefers `architecture` for pods of this kind (FakeRulePolicy).
   api::PodPlacementConfig CreateConfigWithRule(const char* name, const char* kind,
                                                const char* architecture, int priority = 0) {
-    api::PodPlacementConfig config;
-    config.mutable_metadata()->set_name(name);
-    config.mutable_metadata()->set_namespace_("ns");
-    config.spec.plugins = api::Plugins();
-    config.spec.priority = priority;
-    config.spec.cel_rules = {{kind, kind, {{architecture, 80}}}};
-    return api_.Create(config);
+    return api_.Create<api::PodPlacementConfig>(
+        api::MakeConfig(name).Priority(priority).Rule(kind, kind, architecture, 80));
   }
   std::vector<std::string> Events() {
     kube::TaskGroup tasks(io_.get_executor());
@@ -174,12 +161,9 @@ class PodReconcilerTest : public testing::Test {
 
   // With the operator's finalizer.
   void CreateClusterConfig(kube::Json spec) {
-    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                         {"kind", "ClusterPodPlacementConfig"}};
-    config["metadata"] = {{"name", api::kClusterConfigName},
-                          {"finalizers", {api::kPodPlacementFinalizer}}};
-    config["spec"] = std::move(spec);
-    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config);
+    api::MakeClusterConfig config;
+    config.Finalizer(api::kPodPlacementFinalizer).Set("/spec", std::move(spec));
+    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config.Build());
   }
 
   boost::asio::io_context io_;

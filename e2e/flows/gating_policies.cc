@@ -96,16 +96,15 @@ class GatingPoliciesFlow : public FlowFixture {
   // Writes the policies and waits until the API server applies them. `configs`: of namespace `ns`.
   void WritePolicies(const ClusterConfigBuilder& cluster_config,
                      const std::vector<ConfigBuilder>& configs, const std::string& ns) {
-    auto config = api::ClusterPodPlacementConfig::FromJson(cluster_config.Build());
-    ASSERT_TRUE(config && config->problems.empty());
+    api::ClusterPodPlacementConfig config = cluster_config;
+    ASSERT_TRUE(config.problems.empty());
     std::vector<api::PodPlacementConfig> parsed;
     std::vector<const api::PodPlacementConfig*> all;
-    for (ConfigBuilder of_ns : configs)
-      parsed.push_back(*api::PodPlacementConfig::FromJson(of_ns.Namespace(ns).Build()));
+    for (ConfigBuilder of_ns : configs) parsed.push_back(of_ns.Namespace(ns));
     for (const api::PodPlacementConfig& one : parsed) all.push_back(&one);
     std::vector<std::string> preferring;
     if (!configs.empty()) preferring.push_back(ns);
-    Write(operator_::ClusterGatingPolicies(*config, preferring, Options()));
+    Write(operator_::ClusterGatingPolicies(config, preferring, Options()));
     Write(operator_::ShardGatingPolicies(ns, api::InForce(all), {}, Options()));
     // The API server may still apply the probe of the test before.
     std::string hash = scene().ns();

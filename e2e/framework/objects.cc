@@ -4,16 +4,6 @@
 #include "api/names.h"
 
 namespace e2e {
-namespace {
-
-void AddPlatform(Json& object, const std::string& architecture, int weight) {
-  Json& scoring = object["spec"]["plugins"]["nodeAffinityScoring"];
-  scoring["enabled"] = true;
-  scoring["platforms"].push_back({{"architecture", architecture}, {"weight", weight}});
-}
-
-}  // namespace
-
 PodBuilder::PodBuilder(const std::string& name) : ObjectBuilder("v1", "Pod", name) {
   object_["spec"] = {
       {"terminationGracePeriodSeconds", 1},
@@ -72,42 +62,6 @@ DeploymentBuilder::DeploymentBuilder(const std::string& name, const PodBuilder& 
   object_["spec"] = {{"replicas", 1},
                      {"selector", {{"matchLabels", {{"app", name}}}}},
                      {"template", std::move(pod_template)}};
-}
-
-ConfigBuilder::ConfigBuilder(const std::string& name)
-    : ObjectBuilder("multiarch.openshift.io/v1beta1", "PodPlacementConfig", name) {
-  object_["spec"] = {{"labelSelector", Json::object()}, {"plugins", Json::object()}};
-}
-
-ConfigBuilder& ConfigBuilder::ForLabel(const std::string& key, const std::string& value) {
-  object_["spec"]["labelSelector"]["matchLabels"][key] = value;
-  return *this;
-}
-
-ConfigBuilder& ConfigBuilder::Prefer(const std::string& architecture, int weight) {
-  AddPlatform(object_, architecture, weight);
-  return *this;
-}
-
-ClusterConfigBuilder::ClusterConfigBuilder()
-    : ObjectBuilder("multiarch.openshift.io/v1beta1", "ClusterPodPlacementConfig",
-                    std::string(api::kClusterConfigName)) {
-  object_["spec"] = {{"logVerbosity", "Normal"}};
-}
-
-ClusterConfigBuilder& ClusterConfigBuilder::ForNamespaces(const std::string& key,
-                                                          const std::string& value) {
-  object_["spec"]["namespaceSelector"]["matchLabels"][key] = value;
-  return *this;
-}
-
-ClusterConfigBuilder& ClusterConfigBuilder::Prefer(const std::string& architecture, int weight) {
-  AddPlatform(object_, architecture, weight);
-  return *this;
-}
-
-ClusterConfigBuilder& ClusterConfigBuilder::Fallback(const std::string& architecture) {
-  return Set("/spec/fallbackArchitecture", architecture);
 }
 
 }  // namespace e2e

@@ -9,41 +9,15 @@
 #include <string>
 #include <vector>
 
+#include "api/testing/make_config.h"
+#include "kube/testing/object_builder.h"
 #include "kube/types/unstructured.h"
 
 namespace e2e {
 
 using kube::Json;
 
-// Common to all builders; `Self` is the builder.
-template <class Self>
-class ObjectBuilder {
- public:
-  Self& Namespace(const std::string& ns) { return Set("/metadata/namespace", ns); }
-  Self& Label(const std::string& key, const std::string& value) {
-    object_["metadata"]["labels"][key] = value;
-    return self();
-  }
-  Self& Annotation(const std::string& key, const std::string& value) {
-    object_["metadata"]["annotations"][key] = value;
-    return self();
-  }
-  // Any other field, by JSON pointer.
-  Self& Set(const std::string& pointer, Json value) {
-    object_[Json::json_pointer(pointer)] = std::move(value);
-    return self();
-  }
-  const Json& Build() const { return object_; }
-
- protected:
-  ObjectBuilder(const char* api_version, const char* kind, const std::string& name)
-      : object_({{"apiVersion", api_version}, {"kind", kind}, {"metadata", {{"name", name}}}}) {}
-  Self& self() { return static_cast<Self&>(*this); }
-
-  Json object_;
-};
-
-class PodBuilder : public ObjectBuilder<PodBuilder> {
+class PodBuilder : public kube::ObjectBuilder<PodBuilder> {
  public:
   explicit PodBuilder(const std::string& name);
   // Adds a container with this image.
@@ -57,34 +31,23 @@ class PodBuilder : public ObjectBuilder<PodBuilder> {
 };
 
 // A Deployment with one replica by default.
-class DeploymentBuilder : public ObjectBuilder<DeploymentBuilder> {
+class DeploymentBuilder : public kube::ObjectBuilder<DeploymentBuilder> {
  public:
   DeploymentBuilder(const std::string& name, const PodBuilder& pod);
   DeploymentBuilder& Replicas(int replicas) { return Set("/spec/replicas", replicas); }
 };
 
-class ConfigBuilder : public ObjectBuilder<ConfigBuilder> {
- public:
-  explicit ConfigBuilder(const std::string& name);
-  ConfigBuilder& Priority(int priority) { return Set("/spec/priority", priority); }
-  ConfigBuilder& ForLabel(const std::string& key, const std::string& value);
-  ConfigBuilder& Prefer(const std::string& architecture, int weight);
-};
-
-class ClusterConfigBuilder : public ObjectBuilder<ClusterConfigBuilder> {
- public:
-  ClusterConfigBuilder();
-  // Selects only namespaces with this label.
-  ClusterConfigBuilder& ForNamespaces(const std::string& key, const std::string& value);
-  ClusterConfigBuilder& Prefer(const std::string& architecture, int weight);
-  ClusterConfigBuilder& Fallback(const std::string& architecture);
-};
+// Of api/testing, with the namespace of the scene.
+using ConfigBuilder = api::MakeConfig;
+using ClusterConfigBuilder = api::MakeClusterConfig;
 
 inline PodBuilder MakePod(const std::string& name) { return PodBuilder(name); }
 inline DeploymentBuilder MakeDeployment(const std::string& name, const PodBuilder& pod) {
   return {name, pod};
 }
-inline ConfigBuilder MakeConfig(const std::string& name) { return ConfigBuilder(name); }
+inline ConfigBuilder MakeConfig(const std::string& name) {
+  return ConfigBuilder(name, /*ns=*/"").Set("/spec/labelSelector", Json::object());
+}
 inline ClusterConfigBuilder MakeClusterConfig() { return ClusterConfigBuilder(); }
 
 }  // namespace e2e

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -34,12 +35,7 @@ class AnnouncerTest : public testing::Test {
 
   static api::PodPlacementConfig Config(const std::string& name, int64_t generation = 1,
                                         const std::string& ns = "shop") {
-    api::PodPlacementConfig config;
-    config.mutable_metadata()->set_namespace_(ns);
-    config.mutable_metadata()->set_name(name);
-    config.mutable_metadata()->set_uid("uid-" + name);
-    config.mutable_metadata()->set_generation(generation);
-    return config;
+    return api::MakeConfig(name, ns).Uid("uid-" + name).Generation(generation);
   }
   Result<> Announce(const api::PodPlacementConfig& config) {
     return kube::Run(io_, announcer_.Announce(config, clock_.Now() + 1h));

@@ -9,35 +9,25 @@
 #include <map>
 #include <set>
 
+#include "api/testing/make_config.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
 
 namespace operator_ {
 namespace {
 
+using api::MakeClusterConfig;
+using api::MakeConfig;
 using kube::Json;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 
 const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
-const Json kArm64 = Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}});
+constexpr char kEnabled[] = "/spec/plugins/nodeAffinityScoring/enabled";
 
-api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr,
-                               bool enabled = true) {
-  Json json = {{"metadata", {{"name", name}, {"namespace", "shop"}}}};
-  json["spec"]["priority"] = priority;
-  if (!selector.is_null()) json["spec"]["labelSelector"] = selector;
-  json["spec"]["plugins"]["nodeAffinityScoring"] = {{"enabled", enabled}, {"platforms", kArm64}};
-  return *api::PodPlacementConfig::FromJson(json);
-}
-
-api::ClusterPodPlacementConfig ClusterConfig(bool preferences, Json selector = nullptr) {
-  Json json = {{"metadata", {{"name", "cluster"}}}};
-  if (!selector.is_null()) json["spec"]["namespaceSelector"] = selector;
-  if (preferences)
-    json["spec"]["plugins"]["nodeAffinityScoring"] = {{"enabled", true}, {"platforms", kArm64}};
-  return *api::ClusterPodPlacementConfig::FromJson(json);
+MakeConfig Config(const std::string& name, int priority) {
+  return MakeConfig(name, "shop").Priority(priority).Prefer("arm64", 5);
 }
 
 std::string NameOf(const DesiredObject& object) { return object.Key().name; }
@@ -107,7 +97,7 @@ const Json& Selector(const DesiredObject& binding, const char* which) {
 }
 
 TEST(ClusterGatingPoliciesTest, PodsThatRequireTheirArchitectureAreNotGatedWithoutPreferences) {
-  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(false), {}, kOptions);
+  DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig(), {}, kOptions);
   ExpectPairs(objects);
   ASSERT_EQ(objects.size(), 4u);
   EXPECT_TRUE(objects[0].wanted);
@@ -121,9 +111,8 @@ TEST(ClusterGatingPoliciesTest, PodsThatRequireTheirArchitectureAreNotGatedWitho
 }
 
 TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {
-  Json team = {{"matchLabels", {{"team", "a"}}}};
-  DesiredObjects objects =
-      ClusterGatingPolicies(ClusterConfig(false, team), {"db", "shop"}, kOptions);
+  DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig().ForNamespaces("team", "a"),
+                                                 {"db", "shop"}, kOptions);
   ExpectPairs(objects);
   ASSERT_EQ(objects.size(), 4u);
   EXPECT_TRUE(objects[2].wanted);
@@ -132,14 +121,15 @@ TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {
   EXPECT_EQ(Conditions(objects[0])["architecture-not-required"],
             "!" + Conditions(objects[2])["architecture-required"]);
   const Json& selector = Selector(objects[3], "namespaceSelector");
-  EXPECT_EQ(selector["matchLabels"], team["matchLabels"]);
+  EXPECT_EQ(selector["matchLabels"], (Json{{"team", "a"}}));
   ASSERT_EQ(selector["matchExpressions"].size(), 2u);
   EXPECT_EQ(selector["matchExpressions"][1]["operator"], "In");
   EXPECT_EQ(selector["matchExpressions"][1]["values"], Json::array({"db", "shop"}));
 }
 
 TEST(ClusterGatingPoliciesTest, PreferencesOfTheClusterNeedOnePolicy) {
-  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(true), {"shop"}, kOptions);
+  DesiredObjects objects =
+      ClusterGatingPolicies(MakeClusterConfig().Prefer("arm64", 5), {"shop"}, kOptions);
   ExpectPairs(objects);
   EXPECT_TRUE(objects[0].wanted);
   EXPECT_EQ(ConditionNames(objects[0]), And(kCommon, {"not-in-a-reserved-namespace"}));
@@ -147,10 +137,10 @@ TEST(ClusterGatingPoliciesTest, PreferencesOfTheClusterNeedOnePolicy) {
 }
 
 TEST(ClusterGatingPoliciesTest, AddsTheReservedNamespacesToTheConfigsSelector) {
-  Json team = {{"matchLabels", {{"team", "a"}}}};
-  DesiredObjects objects = ClusterGatingPolicies(ClusterConfig(false, team), {}, kOptions);
+  DesiredObjects objects =
+      ClusterGatingPolicies(MakeClusterConfig().ForNamespaces("team", "a"), {}, kOptions);
   const Json& selector = Selector(objects[1], "namespaceSelector");
-  EXPECT_EQ(selector["matchLabels"], team["matchLabels"]);
+  EXPECT_EQ(selector["matchLabels"], (Json{{"team", "a"}}));
   ASSERT_EQ(selector["matchExpressions"].size(), 1u);
   EXPECT_EQ(selector["matchExpressions"][0]["operator"], "NotIn");
   EXPECT_EQ(selector["matchExpressions"][0]["values"],
@@ -159,9 +149,9 @@ TEST(ClusterGatingPoliciesTest, AddsTheReservedNamespacesToTheConfigsSelector) {
 }
 
 TEST(ShardGatingPoliciesTest, HasAPolicyForEachConfigInForce) {
-  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig a = Config("a", 9).ForLabel("app", "web");
   api::PodPlacementConfig b = Config("b", 1);
-  api::PodPlacementConfig off = Config("off", 2, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig off = Config("off", 2).Set(kEnabled, false);
   api::PodPlacementConfig broken = Config("broken", 999);
   DesiredObjects objects =
       ShardGatingPolicies("shop", api::InForce({&b, &off, &broken, &a}), {}, kOptions);
@@ -181,10 +171,10 @@ TEST(ShardGatingPoliciesTest, HasAPolicyForEachConfigInForce) {
 }
 
 TEST(ShardGatingPoliciesTest, ARuleHasAPolicyForThePodsThatItMatches) {
-  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig a = Config("a", 9).ForLabel("app", "web");
   a.spec.cel_rules = {{"large", "object.x // x", {}}, {"left-out", "?", {}}, {"small", "true", {}}};
   // Its plugin prefers nothing.
-  api::PodPlacementConfig b = Config("b", 1, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig b = Config("b", 1).Set(kEnabled, false);
   b.spec.cel_rules = {{"large", "true", {}}};
   LeftOutRulesOf left_out;
   left_out["a"][1] = {};
@@ -230,7 +220,7 @@ TEST(ShardGatingPoliciesTest, NamesAreUniqueAndWithinTheApisLimit) {
 // Names are parts of expressions.
 TEST(ShardGatingPoliciesTest, ANameThatIsNoneHasNoPolicy) {
   api::PodPlacementConfig quote = Config("x' + 'y", 1);
-  api::PodPlacementConfig rule = Config("z", 2, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig rule = Config("z", 2).Set(kEnabled, false);
   rule.spec.cel_rules = {{"x' + 'y", "true", {}}};
   EXPECT_EQ(ShardGatingPolicies("shop", {&quote, &rule}, {}, kOptions).size(), 0u);
 }
@@ -244,9 +234,10 @@ size_t CountOf(const std::string& part, const std::string& text) {
 // The API server's time for them grows with the square of the list: minutes for a pod of 3 MB.
 TEST(GatingPoliciesTest, ListsAreOnlyWalkedIfTheyAreShort) {
   api::PodPlacementConfig config = Config("a", 1);
-  for (const DesiredObjects& objects : {ClusterGatingPolicies(ClusterConfig(false), {}, kOptions),
-                                        ClusterGatingPolicies(ClusterConfig(true), {}, kOptions),
-                                        ShardGatingPolicies("shop", {&config}, {}, kOptions)}) {
+  for (const DesiredObjects& objects :
+       {ClusterGatingPolicies(MakeClusterConfig(), {}, kOptions),
+        ClusterGatingPolicies(MakeClusterConfig().Prefer("arm64", 5), {}, kOptions),
+        ShardGatingPolicies("shop", {&config}, {}, kOptions)}) {
     std::string spec = kube::DumpJson(objects[0].body["spec"]);
     EXPECT_GT(CountOf(".exists(", spec), 1u);
     EXPECT_EQ(CountOf(".exists(", spec) + CountOf(".all(", spec), CountOf(") <= 32 && ", spec))

@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
 
@@ -19,16 +19,7 @@ const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
 
 api::PodPlacementConfig Config(const std::string& name,
                                const std::vector<std::string>& expressions) {
-  Json json = {{"metadata",
-                {{"name", name}, {"namespace", "shop"}, {"uid", "u-" + name}, {"generation", 3}}},
-               {"spec", {{"plugins", Json::object()}}}};
-  for (const std::string& expression : expressions) {
-    json["spec"]["celRules"].push_back(
-        {{"name", "r" + std::to_string(json["spec"]["celRules"].size())},
-         {"expression", expression},
-         {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 1}}})}});
-  }
-  return *api::PodPlacementConfig::FromJson(json);
+  return api::MakeConfig(name, "shop").Uid("u-" + name).Generation(3).Rules(expressions);
 }
 
 std::vector<std::string> Strings(const Json& list, const char* field) {

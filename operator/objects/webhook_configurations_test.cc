@@ -7,22 +7,21 @@
 #include <map>
 #include <set>
 
+#include "api/testing/make_config.h"
+
 namespace operator_ {
 namespace {
 
+using api::MakeClusterConfig;
+using api::MakeConfig;
 using kube::Json;
 
 const OperandOptions kOptions{.ns = "ops", .ns_uid = "uid-of-ops"};
 
-api::PodPlacementConfig Config(const std::string& name, int priority, Json selector = nullptr,
-                               bool enabled = true) {
-  Json json = {{"metadata", {{"name", name}, {"namespace", "shop"}}}};
-  json["spec"]["priority"] = priority;
-  if (!selector.is_null()) json["spec"]["labelSelector"] = selector;
-  json["spec"]["plugins"]["nodeAffinityScoring"] = {
-      {"enabled", enabled},
-      {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
-  return *api::PodPlacementConfig::FromJson(json);
+constexpr char kEnabled[] = "/spec/plugins/nodeAffinityScoring/enabled";
+
+MakeConfig Config(const std::string& name, int priority) {
+  return MakeConfig(name, "shop").Priority(priority).Prefer("arm64", 5);
 }
 
 std::set<std::string> ConditionNames(const Json& webhook) {
@@ -33,7 +32,7 @@ std::set<std::string> ConditionNames(const Json& webhook) {
 }
 
 TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
-  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig a = Config("a", 9).ForLabel("app", "web");
   api::PodPlacementConfig b = Config("b", 1);
   Json object = ShardWebhookConfiguration("shop", {&a, &b}, {}, "PEM", kOptions);
   EXPECT_EQ(object["metadata"]["name"], "pod-placement-shard-shop");
@@ -53,24 +52,21 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
 }
 
 TEST(ShardWebhookConfigurationTest, SkipsConfigsWithoutPreferences) {
-  api::PodPlacementConfig off = Config("off", 1, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig off = Config("off", 1).Set(kEnabled, false);
   api::PodPlacementConfig broken = Config("broken", 999);
   // The cluster controller reads these itself.
-  api::PodPlacementConfig tolerates = Config("tolerates", 2);
-  tolerates.spec.plugins =
-      api::Plugins{.architecture_tolerations = api::ArchitectureTolerations{.enabled = true}};
-  api::PodPlacementConfig nothing = Config("nothing", 3);
-  nothing.spec.plugins = api::Plugins{};
+  api::PodPlacementConfig tolerates = MakeConfig("tolerates", "shop").Priority(2).Tolerate();
+  api::PodPlacementConfig nothing = MakeConfig("nothing", "shop").Priority(3);
   Json object =
       ShardWebhookConfiguration("shop", {&nothing, &tolerates, &off, &broken}, {}, "PEM", kOptions);
   EXPECT_EQ(object["webhooks"], Json::array());
 }
 
 TEST(ShardWebhookConfigurationTest, ARuleHasAnEntryForThePodsThatItMatches) {
-  api::PodPlacementConfig a = Config("a", 9, Json{{"matchLabels", {{"app", "web"}}}});
+  api::PodPlacementConfig a = Config("a", 9).ForLabel("app", "web");
   a.spec.cel_rules = {{"large", "object.x // x", {}}, {"left-out", "?", {}}, {"small", "true", {}}};
   // Its plugin prefers nothing.
-  api::PodPlacementConfig b = Config("b", 1, nullptr, /*enabled=*/false);
+  api::PodPlacementConfig b = Config("b", 1).Set(kEnabled, false);
   b.spec.cel_rules = {{"large", "true", {}}};
   LeftOutRulesOf left_out;
   left_out["a"][1] = {};
@@ -143,10 +139,8 @@ TEST(ClusterWebhookConfigurationTest,
   EXPECT_EQ(none.size(), 1u);
 
   // A PodPlacementConfig: in its namespace, by an entry of its own.
-  Json json = {{"metadata", {{"name", "cluster"}}}};
-  json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
-  Json webhooks = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json),
-                                              {"db", "shop"}, "PEM", kOptions)["webhooks"];
+  MakeClusterConfig config = MakeClusterConfig().ForNamespaces("team", "a");
+  Json webhooks = ClusterWebhookConfiguration(config, {"db", "shop"}, "PEM", kOptions)["webhooks"];
   ASSERT_EQ(webhooks.size(), 2u);
   EXPECT_TRUE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
   EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
@@ -162,11 +156,8 @@ TEST(ClusterWebhookConfigurationTest,
   EXPECT_EQ(expressions[1]["values"], Json::array({"db", "shop"}));
 
   // The ClusterPodPlacementConfig: everywhere.
-  json["spec"]["plugins"]["nodeAffinityScoring"] = {
-      {"enabled", true},
-      {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}})}};
-  webhooks = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {"shop"},
-                                         "PEM", kOptions)["webhooks"];
+  config.Prefer("arm64", 5);
+  webhooks = ClusterWebhookConfiguration(config, {"shop"}, "PEM", kOptions)["webhooks"];
   ASSERT_EQ(webhooks.size(), 1u);
   EXPECT_FALSE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
   EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"],
@@ -174,9 +165,7 @@ TEST(ClusterWebhookConfigurationTest,
 }
 
 TEST(ClusterWebhookConfigurationTest, AddsTheReservedNamespacesToTheConfigsSelector) {
-  Json json = {{"metadata", {{"name", "cluster"}}}};
-  json["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
-  Json webhook = ClusterWebhookConfiguration(*api::ClusterPodPlacementConfig::FromJson(json), {},
+  Json webhook = ClusterWebhookConfiguration(MakeClusterConfig().ForNamespaces("team", "a"), {},
                                              "PEM", kOptions)["webhooks"][0];
   EXPECT_EQ(webhook["namespaceSelector"]["matchLabels"], (Json{{"team", "a"}}));
   Json expressions = webhook["namespaceSelector"]["matchExpressions"];

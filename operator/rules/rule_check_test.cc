@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -64,19 +64,10 @@ class RuleCheckTest : public testing::Test {
     return kube::Run(io_, CheckRules(api_, Rules(expressions)));
   }
   static api::PodPlacementConfig Config(const std::string& name, int generation, size_t rules) {
-    Json json = {{"metadata",
-                  {{"name", name},
-                   {"namespace", "shop"},
-                   {"uid", "uid-" + name},
-                   {"generation", generation}}},
-                 {"spec", {{"plugins", Json::object()}}}};
-    for (size_t i = 0; i < rules; ++i) {
-      json["spec"]["celRules"].push_back(
-          {{"name", "r" + std::to_string(i)},
-           {"expression", "true"},
-           {"platforms", Json::array({Json{{"architecture", "arm64"}, {"weight", 1}}})}});
-    }
-    return *api::PodPlacementConfig::FromJson(json);
+    return api::MakeConfig(name, "shop")
+        .Uid("uid-" + name)
+        .Generation(generation)
+        .Rules(std::vector<std::string>(rules, "true"));
   }
   Result<LeftOutRulesOf> LeftOut(const std::vector<api::PodPlacementConfig>& configs) {
     api::PodPlacementConfigs in_force;

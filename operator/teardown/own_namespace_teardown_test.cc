@@ -7,6 +7,7 @@
 
 #include "api/cluster_pod_placement_config.h"
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -167,13 +168,11 @@ TEST_F(OwnNamespaceTeardownTest, ControllersHaveAMomentToDrainTheirPods) {
 }
 
 TEST_F(OwnNamespaceTeardownTest, TheClustersConfigKeepsOnlyTheFinalizersOfOthers) {
-  Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                 {"kind", "ClusterPodPlacementConfig"}};
-  config["metadata"] = {{"name", "cluster"},
-                        {"finalizers",
-                         {std::string(api::kPodPlacementFinalizer), "example.com/other",
-                          std::string(api::kNoPodPlacementConfigFinalizer)}}};
-  api_.CreateJson(kClusterConfigs, config);
+  api_.CreateJson(kClusterConfigs, api::MakeClusterConfig()
+                                       .Finalizer(api::kPodPlacementFinalizer)
+                                       .Finalizer("example.com/other")
+                                       .Finalizer(api::kNoPodPlacementConfigFinalizer)
+                                       .Build());
   Run();
   Pass(3s);
   std::optional<Json> left = api_.GetJson(kClusterConfigs, {"", "cluster"});

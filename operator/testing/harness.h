@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"
@@ -106,21 +107,10 @@ class Harness {
     config["spec"]["logVerbosity"] = verbosity;
     api.UpdateJson(kClusterConfigs, config);
   }
-  void CreateClusterConfig() {
-    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                         {"kind", "ClusterPodPlacementConfig"},
-                         {"metadata", {{"name", "cluster"}}},
-                         {"spec", {{"logVerbosity", "Normal"}}}};
-    api.CreateJson(kClusterConfigs, config);
-  }
+  void CreateClusterConfig() { api.CreateJson(kClusterConfigs, api::MakeClusterConfig().Build()); }
   void CreateConfig(const std::string& ns, const std::string& name, int priority) {
-    kube::Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                         {"kind", "PodPlacementConfig"},
-                         {"metadata", {{"name", name}, {"namespace", ns}}}};
-    kube::Json platform = {{"architecture", "arm64"}, {"weight", 50}};
-    kube::Json scoring = {{"enabled", true}, {"platforms", kube::Json::array({platform})}};
-    config["spec"] = {{"priority", priority}, {"plugins", {{"nodeAffinityScoring", scoring}}}};
-    api.CreateJson(kConfigs, config);
+    api::MakeConfig config(name, ns);
+    api.CreateJson(kConfigs, config.Priority(priority).Prefer("arm64", 50).Build());
   }
   void DeleteConfig(const std::string& ns, const std::string& name) {
     api.DeleteJson(kConfigs, {ns, name});

@@ -4,8 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/cluster_pod_placement_config.h"
-#include "api/pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
 #include "kube/testing/fake_api_server.h"
@@ -37,28 +36,14 @@ class ConfigWebhooksTest : public testing::Test {
                 kube::IsOk());
   }
   static Json Config(const std::string& name, int priority) {
-    Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                   {"kind", "PodPlacementConfig"},
-                   {"metadata", {{"name", name}, {"namespace", "shop"}, {"uid", "uid-" + name}}}};
-    config["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
-    return config;
+    return api::MakeConfig(name, "shop").Uid("uid-" + name).Priority(priority).Build();
   }
-  // As Config(), with a rule for each expression.
+  // As Config("a", 1), with a rule for each expression.
   static Json WithRules(const std::vector<std::string>& expressions) {
-    Json config = Config("a", 1);
-    for (const std::string& expression : expressions) {
-      Json rule = {{"name", "r" + std::to_string(config["spec"]["celRules"].size())},
-                   {"expression", expression}};
-      rule["platforms"] = Json::array({Json{{"architecture", "arm64"}, {"weight", 5}}});
-      config["spec"]["celRules"].push_back(rule);
-    }
-    return config;
+    return api::MakeConfig("a", "shop").Uid("uid-a").Priority(1).Rules(expressions).Build();
   }
   static Json ClusterConfig(const std::string& name = "cluster") {
-    return {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-            {"kind", "ClusterPodPlacementConfig"},
-            {"metadata", {{"name", name}}},
-            {"spec", Json::object()}};
+    return api::MakeClusterConfig(name).Build();
   }
   static AdmissionRequest Request(const char* operation, const Json& object,
                                   const Json& old_object) {

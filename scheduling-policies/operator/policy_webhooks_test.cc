@@ -4,7 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/cluster_pod_placement_config.h"
+#include "api/testing/make_config.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -54,10 +54,8 @@ class PolicyWebhooksTest : public testing::Test {
   void SetUp() override { Enable(true); }
 
   void Enable(bool enabled) {
-    Json config = {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-                   {"kind", "ClusterPodPlacementConfig"},
-                   {"metadata", {{"name", "cluster"}}}};
-    config["spec"]["plugins"]["schedulingPolicies"]["enabled"] = enabled;
+    api::MakeClusterConfig make;
+    Json config = make.Set("/spec/plugins/schedulingPolicies/enabled", enabled).Build();
     constexpr kube::Resource kKind = kube::ResourceOf<api::ClusterPodPlacementConfig>::value;
     api_.GetJson(kKind, {"", "cluster"}) ? api_.UpdateJson(kKind, config)
                                          : api_.CreateJson(kKind, config);

@@ -3,8 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include "api/find_condition.h"
 #include "api/json_fields.h"
-#include "api/testing/find_condition.h"
 
 namespace api {
 namespace {

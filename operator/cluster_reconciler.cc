@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/find_condition.h"
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
@@ -65,10 +66,9 @@ std::string FirstOf(const ConfigStore& configs) {
 
 // True if cert-manager may have been asked for certificates.
 bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
-  return std::any_of(status.conditions.begin(), status.conditions.end(), [](const auto& condition) {
-    return condition.type == api::kCertificatesProvided &&
-           condition.reason.starts_with(kCertManager);
-  });
+  const api::Condition* provided =
+      api::FindCondition(status.conditions, api::kCertificatesProvided);
+  return provided != nullptr && provided->reason.starts_with(kCertManager);
 }
 
 // The policies that add the cluster gate, whatever the config is, in the order of removal.

@@ -6,6 +6,7 @@
 #include <optional>
 #include <utility>
 
+#include "api/find_condition.h"
 #include "api/label_selector.h"
 #include "api/names.h"
 #include "kube/types/kinds.h"
@@ -57,10 +58,7 @@ bool IsOfWebhook(const DesiredObject& object) {
 }
 
 bool IsDegraded(const api::PodPlacementConfig& config) {
-  const std::vector<api::Condition>& conditions = config.status.conditions;
-  return std::any_of(conditions.begin(), conditions.end(), [](const api::Condition& condition) {
-    return condition.type == api::kDegraded && condition.status == "True";
-  });
+  return api::IsTrue(config.status.conditions, api::kDegraded);
 }
 
 std::vector<const api::PodPlacementConfig*> Pointers(

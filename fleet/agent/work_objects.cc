@@ -7,6 +7,7 @@
 #include "api/cluster_pod_placement_config.h"
 #include "api/conditions.h"
 #include "api/field_error.h"
+#include "api/find_condition.h"
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "fleet/api/reading.h"
@@ -175,9 +176,8 @@ PodPlacementWorkStatus AnswerOf(const PodPlacementWork& work, int64_t generation
                                 const std::vector<WorkProblem>& problems, kube::WallTime now) {
   PodPlacementWorkStatus status;
   status.hash = work.spec.hash;
-  for (const api::Condition& before : work.status.conditions) {
-    if (before.type == kSucceededCondition) status.conditions = {before};
-  }
+  const api::Condition* before = api::FindCondition(work.status.conditions, kSucceededCondition);
+  if (before != nullptr) status.conditions = {*before};
   api::Condition condition{.type = std::string(kSucceededCondition),
                            .status = "True",
                            .reason = "Succeeded",

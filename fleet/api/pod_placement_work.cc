@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "api/find_condition.h"
 #include "api/json_fields.h"
 #include "api/json_reader.h"
 #include "fleet/api/reading.h"
@@ -82,10 +83,7 @@ WorkPhase PodPlacementWork::Phase() const {
 
 const api::Condition* PodPlacementWork::Succeeded() const {
   if (status.hash != spec.hash) return nullptr;
-  for (const api::Condition& condition : status.conditions) {
-    if (condition.type == kSucceededCondition) return &condition;
-  }
-  return nullptr;
+  return api::FindCondition(status.conditions, kSucceededCondition);
 }
 
 std::string WorkName(std::string_view ns, std::string_view name) {

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/decisions.h"
 
-#include <algorithm>
 #include <charconv>
 #include <map>
 #include <utility>
 
+#include "api/find_condition.h"
 #include "fleet/api/names.h"
 
 namespace fleet {
@@ -28,8 +28,7 @@ bool Counts(const PlacementDecision& decision, const Placement& placement) {
 
 bool SelectsNone(const PlacementStatus& status) {
   return status.number_of_selected_clusters == 0 &&
-         std::any_of(status.conditions.begin(), status.conditions.end(),
-                     [](const auto& condition) { return condition.type == kPlacementSatisfied; });
+         api::FindCondition(status.conditions, kPlacementSatisfied) != nullptr;
 }
 
 }  // namespace

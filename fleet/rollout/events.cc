@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/rollout/events.h"
 
+#include "api/find_condition.h"
 #include "fleet/rollout/status.h"
 
 namespace fleet {
@@ -27,10 +28,11 @@ std::vector<RolloutEvent> RolloutEventsOf(const FleetPodPlacementStatus& before,
                                           const FleetPodPlacementStatus& after) {
   std::vector<RolloutEvent> events;
   for (const Told& told : kTold) {
-    const api::Condition* now = FindCondition(after, told.condition);
+    const api::Condition* now = api::FindCondition(after.conditions, told.condition);
     if (!Has(now, told.reason)) continue;
     bool same_hash = before.hash == after.hash || told.condition == kAccepted;
-    if (same_hash && Has(FindCondition(before, told.condition), told.reason)) continue;
+    if (same_hash && Has(api::FindCondition(before.conditions, told.condition), told.reason))
+      continue;
     events.push_back({told.warning, told.event, now->message});
   }
   return events;

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "api/find_condition.h"
 #include "fleet/api/names.h"
 #include "fleet/api/placement.h"
 #include "fleet/rollout/decisions.h"
@@ -273,7 +274,7 @@ TEST(StatusTest, DecisionsThatDoNotCountAreNamed) {
   RolloutPlan plan;
   plan.ignored = 2;
   FleetPodPlacementStatus status = StatusOf(fleet, &plan, kStart);
-  EXPECT_THAT(FindCondition(status, kRolledOut)->message,
+  EXPECT_THAT(api::FindCondition(status.conditions, kRolledOut)->message,
               HasSubstr("ignored: 2 decisions about clusters"));
 }
 

@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "api/find_condition.h"
 #include "kube/base/join.h"
 
 namespace fleet {
@@ -93,17 +94,10 @@ FleetPodPlacementStatus StatusOf(const FleetPodPlacement& fleet, const RolloutPl
   return status;
 }
 
-const api::Condition* FindCondition(const FleetPodPlacementStatus& status, std::string_view type) {
-  for (const api::Condition& condition : status.conditions) {
-    if (condition.type == type) return &condition;
-  }
-  return nullptr;
-}
-
 std::string_view RolloutStateOf(const FleetPodPlacement& fleet) {
   if (fleet.deleting) return "deleting";
   if (!fleet.problems.empty()) return "invalid";
-  const api::Condition* rolled_out = FindCondition(fleet.status, kRolledOut);
+  const api::Condition* rolled_out = api::FindCondition(fleet.status.conditions, kRolledOut);
   std::string_view reason = rolled_out == nullptr ? kReasonProgressing : rolled_out->reason;
   for (const auto& [of, state] : kStates) {
     if (reason == of) return state;

@@ -22,7 +22,4 @@ inline constexpr std::array<std::string_view, 7> kRolloutStates = {
     "progressing", "succeeded", "failed", "stopped", "undecided", "invalid", "deleting"};
 std::string_view RolloutStateOf(const FleetPodPlacement& fleet);
 
-// nullptr if there is none of this type.
-const api::Condition* FindCondition(const FleetPodPlacementStatus& status, std::string_view type);
-
 }  // namespace fleet

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "api/conditions.h"
-#include "api/testing/find_condition.h"
+#include "api/find_condition.h"
 
 namespace operator_ {
 namespace {

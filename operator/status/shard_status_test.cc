@@ -6,7 +6,8 @@
 #include <functional>
 
 #include "api/conditions.h"
-#include "api/testing/find_condition.h"
+#include "api/find_condition.h"
+#include "api/testing/make_config.h"
 
 namespace operator_ {
 namespace {
@@ -17,9 +18,7 @@ using namespace std::chrono_literals;
 const kube::WallTime kNow = *kube::ParseTime("2026-01-01T00:00:00Z");
 
 api::PodPlacementConfig Config(int priority = 0) {
-  Json json = {{"metadata", {{"name", "a"}, {"namespace", "ns"}, {"generation", 3}}}};
-  json["spec"] = {{"priority", priority}, {"plugins", Json::object()}};
-  return *api::PodPlacementConfig::FromJson(json);
+  return api::MakeConfig("a").Generation(3).Priority(priority);
 }
 
 ShardView Running() {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/status_events.h"
 
+#include "api/find_condition.h"
 #include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
@@ -20,10 +21,8 @@ struct Change {
 };
 
 api::Condition Find(const std::vector<api::Condition>& conditions, std::string_view type) {
-  for (const api::Condition& condition : conditions) {
-    if (condition.type == type) return condition;
-  }
-  return {};
+  const api::Condition* found = api::FindCondition(conditions, type);
+  return found == nullptr ? api::Condition() : *found;
 }
 
 template <class Status>

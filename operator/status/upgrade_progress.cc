@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/upgrade_progress.h"
 
-#include <algorithm>
-
+#include "api/find_condition.h"
 #include "operator/status/remedies.h"
 
 namespace operator_ {
@@ -26,9 +25,8 @@ std::string Describe(const std::map<std::string, Problem>& failed) {
 
 api::Condition UpgradeCondition(const UpgradeProgress& progress,
                                 const std::vector<api::Condition>& before) {
-  bool in_progress = std::any_of(before.begin(), before.end(), [](const api::Condition& condition) {
-    return condition.type == kShardsUpToDate && condition.status == "False";
-  });
+  const api::Condition* last = api::FindCondition(before, kShardsUpToDate);
+  bool in_progress = last != nullptr && last->status == "False";
   int failed = static_cast<int>(progress.failed.size());
   int waiting = progress.outdated - progress.refused;
   bool unfinished = in_progress && (progress.rolling_out > 0 || progress.stopped);

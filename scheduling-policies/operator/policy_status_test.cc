@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "api/find_condition.h"
 #include "kube/base/clock.h"
 #include "scheduling-policies/scheduling_policy.h"
 
@@ -20,13 +21,6 @@ policy::SchedulingPolicy Policy() {
   policy.name = "p";
   policy.generation = 7;
   return policy;
-}
-
-const api::Condition* Find(const policy::PolicyStatus& status, std::string_view type) {
-  for (const api::Condition& condition : status.conditions) {
-    if (condition.type == type) return &condition;
-  }
-  return nullptr;
 }
 
 TEST(PolicyStatusTest, TheFirstReasonCounts) {
@@ -72,8 +66,8 @@ TEST(PolicyStatusTest, TheFirstReasonCounts) {
   for (const Row& row : rows) {
     policy::PolicyStatus status = StatusOf(Policy(), row.view, row.serving, kNow);
     EXPECT_EQ(status.observed_generation, 7) << row.name;
-    const api::Condition* accepted = Find(status, "Accepted");
-    const api::Condition* ready = Find(status, "Ready");
+    const api::Condition* accepted = api::FindCondition(status.conditions, "Accepted");
+    const api::Condition* ready = api::FindCondition(status.conditions, "Ready");
     ASSERT_TRUE(accepted != nullptr && ready != nullptr) << row.name;
     EXPECT_EQ(accepted->reason, row.accepted) << row.name;
     EXPECT_EQ(accepted->status, row.view.problems.empty() ? "True" : "False") << row.name;
@@ -99,13 +93,13 @@ TEST(PolicyStatusTest, ConditionsOfOthersStay) {
   policy.status.conditions.push_back({.type = "Reviewed", .status = "True", .reason = "Yes"});
   policy::PolicyStatus status = StatusOf(policy, {}, kServing, kNow);
   EXPECT_EQ(status.conditions.size(), 3u);
-  EXPECT_NE(Find(status, "Reviewed"), nullptr);
+  EXPECT_NE(api::FindCondition(status.conditions, "Reviewed"), nullptr);
 }
 
 TEST(PolicyStatusTest, TheProblemsAreThoseOfTheSpec) {
   policy::PolicyStatus status =
       StatusOf(Policy(), {.problems = "spec.x: is wrong"}, kServing, kNow);
-  EXPECT_EQ(Find(status, "Accepted")->message, "spec.x: is wrong");
+  EXPECT_EQ(api::FindCondition(status.conditions, "Accepted")->message, "spec.x: is wrong");
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "api/conditions.h"
+#include "api/find_condition.h"
 #include "api/label_selector.h"
 #include "kube/base/utf8.h"
 #include "scheduling-policies/index.h"
@@ -44,10 +45,8 @@ constexpr uint64_t kNobody = std::numeric_limits<uint64_t>::max();
 std::optional<api::Condition> ReadyOf(const Unstructured& policy) {
   Result<SchedulingPolicy> read = SchedulingPolicy::FromJson(policy.body(), Scope::kNamespace);
   if (!read) return std::nullopt;
-  for (api::Condition& condition : read->status.conditions) {
-    if (condition.type == policy::kReady) return std::move(condition);
-  }
-  return std::nullopt;
+  const api::Condition* ready = api::FindCondition(read->status.conditions, policy::kReady);
+  return ready == nullptr ? std::nullopt : std::optional(*ready);
 }
 
 bool WasTooLarge(const std::optional<api::Condition>& ready) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// For tests of a status.
+// Conditions of a status, by their type. Of an object as JSON: kube/types/object_fields.h.
 #pragma once
 
 #include <string_view>

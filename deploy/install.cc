@@ -9,6 +9,7 @@
 #include "deploy/manifests.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 
 namespace deploy {
 namespace {
@@ -30,9 +31,8 @@ constexpr auto kReportEvery = 10s;
 
 bool HasEntry(const Json& object, std::string_view list, std::string_view field,
               std::string_view value, std::string_view other, std::string_view wanted) {
-  const Json* entries = kube::Find(object, list);
-  if (entries == nullptr || !entries->is_array()) return false;
-  return std::any_of(entries->begin(), entries->end(), [&](const Json& entry) {
+  const Json& entries = kube::ListAt(object, list);
+  return std::any_of(entries.begin(), entries.end(), [&](const Json& entry) {
     return kube::StringAt(entry, field) == value && kube::StringAt(entry, other) == wanted;
   });
 }
@@ -82,9 +82,7 @@ Async<std::vector<std::string>> PodProblems(Client& client, std::string ns) {
   for (const Unstructured& pod : pods->items) {
     std::string name = "pod " + kube::KeyOf(pod).ToString() + ": ";
     for (const char* list : {"status.conditions", "status.containerStatuses"}) {
-      const Json* entries = kube::Find(pod.body(), list);
-      if (entries == nullptr || !entries->is_array()) continue;
-      for (const Json& entry : *entries) {
+      for (const Json& entry : kube::ListAt(pod.body(), list)) {
         std::string reason = kube::StringAt(entry, "state.waiting.reason");
         std::string message = kube::StringAt(entry, "state.waiting.message");
         if (kube::StringAt(entry, "type") == "PodScheduled" &&

@@ -4,8 +4,8 @@
 #include <set>
 #include <utility>
 
+#include "kube/types/list_at.h"
 #include "scheduling-policies/canonical.h"
-#include "scheduling-policies/json_lists.h"
 #include "scheduling-policies/merge.h"
 #include "scheduling-policies/pod_json.h"
 
@@ -41,9 +41,10 @@ bool Includes(const Json& list, const Json& part) {
 // Both lists of requirements of term `after` have what those of `before` have, and `before` is not
 // empty: the API server refuses additions to a term that matches no node.
 bool Extends(const Json& after, const Json& before) {
-  bool empty = ListAt(before, kExpressions).empty() && ListAt(before, kFields).empty();
-  return !empty && Includes(ListAt(after, kExpressions), ListAt(before, kExpressions)) &&
-         Includes(ListAt(after, kFields), ListAt(before, kFields));
+  bool empty = kube::ListAt(before, kExpressions).empty() && kube::ListAt(before, kFields).empty();
+  return !empty &&
+         Includes(kube::ListAt(after, kExpressions), kube::ListAt(before, kExpressions)) &&
+         Includes(kube::ListAt(after, kFields), kube::ListAt(before, kFields));
 }
 
 // Makes the required terms of `spec`, which are `before`, as `after`. False if that is not allowed
@@ -59,9 +60,10 @@ bool RequireTerms(const Json& before, const Json& after, PodSpec& spec) {
     for (size_t i = 0; i < after.size(); ++i) {
       if (!Extends(after[i], before[i])) return false;
       NodeSelectorTerm& term = *required.mutable_node_selector_terms(static_cast<int>(i));
-      AddNew(ListAt(before[i], kExpressions), ListAt(after[i], kExpressions),
+      AddNew(kube::ListAt(before[i], kExpressions), kube::ListAt(after[i], kExpressions),
              *term.mutable_match_expressions());
-      AddNew(ListAt(before[i], kFields), ListAt(after[i], kFields), *term.mutable_match_fields());
+      AddNew(kube::ListAt(before[i], kFields), kube::ListAt(after[i], kFields),
+             *term.mutable_match_fields());
     }
   }
   *spec.mutable_affinity()
@@ -86,7 +88,7 @@ class Comparison {
     for (const AffinityList& list : kAffinityLists) {
       if (!list.of_pods) continue;
       std::string path = std::string("affinity.") + list.affinity + "." + list.list;
-      if (ListAt(before_, path) != ListAt(after_, path)) Missed(path);
+      if (kube::ListAt(before_, path) != kube::ListAt(after_, path)) Missed(path);
     }
     return std::move(result_);
   }
@@ -107,8 +109,8 @@ class Comparison {
 
   // Merging appends to the list, and may replace what the API server wrote into it.
   void Tolerations() {
-    const Json& before = ListAt(before_, "tolerations");
-    const Json& after = ListAt(after_, "tolerations");
+    const Json& before = kube::ListAt(before_, "tolerations");
+    const Json& after = kube::ListAt(after_, "tolerations");
     for (size_t i = before.size(); i < after.size(); ++i)
       FromJson(after[i], *spec_.add_tolerations());
     if (after.size() > before.size()) Added("tolerations");
@@ -121,16 +123,16 @@ class Comparison {
 
   void RequiredNodeAffinity() {
     std::string path = std::string("affinity.") + kNodeAffinity + "." + kRequired;
-    const Json& before = ListAt(before_, path + "." + kTerms);
-    const Json& after = ListAt(after_, path + "." + kTerms);
+    const Json& before = kube::ListAt(before_, path + "." + kTerms);
+    const Json& after = kube::ListAt(after_, path + "." + kTerms);
     if (before == after) return;
     RequireTerms(before, after, spec_) ? Added(path) : Missed(path);
   }
 
   void PreferredNodeAffinity() {
     std::string path = std::string("affinity.") + kNodeAffinity + "." + kPreferred;
-    const Json& before = ListAt(before_, path);
-    const Json& after = ListAt(after_, path);
+    const Json& before = kube::ListAt(before_, path);
+    const Json& after = kube::ListAt(after_, path);
     if (before.size() == after.size()) return;
     auto& list = *spec_.mutable_affinity()
                       ->mutable_node_affinity()

@@ -8,8 +8,8 @@
 #include <map>
 #include <random>
 
+#include "kube/types/list_at.h"
 #include "scheduling-policies/canonical.h"
-#include "scheduling-policies/json_lists.h"
 #include "scheduling-policies/merge.h"
 #include "scheduling-policies/pod_json.h"
 #include "scheduling-policies/testing/words.h"
@@ -171,10 +171,10 @@ Json Extended(const Json& before, const Json& merged) {
 
 // The list of `term`, cut to the length of the list of `before`.
 Json Beginning(const Json& term, const Json& before, const char* list) {
-  const Json& items = ListAt(term, list);
-  EXPECT_GE(items.size(), ListAt(before, list).size());
+  const Json& items = kube::ListAt(term, list);
+  EXPECT_GE(items.size(), kube::ListAt(before, list).size());
   Json beginning = Json::array();
-  for (size_t i = 0; i < std::min(items.size(), ListAt(before, list).size()); ++i)
+  for (size_t i = 0; i < std::min(items.size(), kube::ListAt(before, list).size()); ++i)
     beginning.push_back(items[i]);
   return beginning;
 }
@@ -210,22 +210,24 @@ TEST(BackfillTest, RandomPodsKeepWhatTheyHaveAndGetTheRest) {
     EXPECT_EQ(after.value("nodeSelector", Json()), merged.value("nodeSelector", Json()));
 
     for (const std::string& path : {std::string("tolerations"), preferred_path})
-      EXPECT_EQ(ListAt(after, path), Extended(ListAt(before, path), ListAt(merged, path))) << path;
+      EXPECT_EQ(kube::ListAt(after, path),
+                Extended(kube::ListAt(before, path), kube::ListAt(merged, path)))
+          << path;
     EXPECT_EQ(is_missed("spec.tolerations"),
-              ListAt(after, "tolerations") != ListAt(merged, "tolerations"));
+              kube::ListAt(after, "tolerations") != kube::ListAt(merged, "tolerations"));
 
-    const Json& old_terms = ListAt(before, required_path);
-    const Json& terms = ListAt(after, required_path);
+    const Json& old_terms = kube::ListAt(before, required_path);
+    const Json& terms = kube::ListAt(after, required_path);
     if (is_missed(kRequiredTerms)) {
       EXPECT_EQ(terms, old_terms);
     } else {
-      EXPECT_EQ(CanonicalText(terms), CanonicalText(ListAt(merged, required_path)));
+      EXPECT_EQ(CanonicalText(terms), CanonicalText(kube::ListAt(merged, required_path)));
     }
     if (!old_terms.empty()) {
       ASSERT_EQ(terms.size(), old_terms.size());
       for (size_t t = 0; t < terms.size(); ++t) {
         for (const char* list : {"matchExpressions", "matchFields"})
-          EXPECT_EQ(Beginning(terms[t], old_terms[t], list), ListAt(old_terms[t], list));
+          EXPECT_EQ(Beginning(terms[t], old_terms[t], list), kube::ListAt(old_terms[t], list));
       }
     }
 

@@ -52,4 +52,10 @@ std::string CanonicalText(const Json& value) {
   return out;
 }
 
+std::set<std::string> TextsOf(const Json& list) {
+  std::set<std::string> texts;
+  for (const Json& item : list) texts.insert(CanonicalText(item));
+  return texts;
+}
+
 }  // namespace policy

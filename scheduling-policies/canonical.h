@@ -3,6 +3,7 @@
 // texts are equal.
 #pragma once
 
+#include <set>
 #include <string>
 
 #include "kube/types/unstructured.h"
@@ -12,5 +13,8 @@ namespace policy {
 // Every field counts, known or not. Lists are sets; null, an empty list and empty matchLabels are
 // as absent. An empty selector is not: {} selects everything, an absent one nothing.
 std::string CanonicalText(const kube::Json& value);
+
+// The CanonicalText() of each item.
+std::set<std::string> TextsOf(const kube::Json& list);
 
 }  // namespace policy

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "scheduling-policies/json_lists.h"
+#include "kube/types/list_at.h"
 
 namespace policy {
 namespace {
@@ -20,8 +20,8 @@ size_t SizeOf(const Json& terms) {
   size_t size = terms.size();
   for (const Json& term : terms) {
     for (const char* list : {"matchExpressions", "matchFields"}) {
-      for (const Json& requirement : ListAt(term, list))
-        size += 1 + ListAt(requirement, "values").size();
+      for (const Json& requirement : kube::ListAt(term, list))
+        size += 1 + kube::ListAt(requirement, "values").size();
     }
   }
   return size;
@@ -37,10 +37,10 @@ size_t Requirements(const Criteria& criteria) {
 }  // namespace
 
 size_t ComparisonsFor(const Json& spec, const Criteria& criteria) {
-  size_t comparisons = ListAt(spec, "tolerations").size() * criteria.tolerations.size();
+  size_t comparisons = kube::ListAt(spec, "tolerations").size() * criteria.tolerations.size();
   if (criteria.required_terms.empty()) return comparisons;
   const Json& terms =
-      ListAt(spec, std::string("affinity.nodeAffinity.") + kRequired + ".nodeSelectorTerms");
+      kube::ListAt(spec, std::string("affinity.nodeAffinity.") + kRequired + ".nodeSelectorTerms");
   return comparisons + kReading * SizeOf(terms) +
          std::max<size_t>(terms.size(), 1) * Requirements(criteria);
 }

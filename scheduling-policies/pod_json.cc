@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "api/label_selector.h"
+#include "kube/types/list_at.h"
 #include "scheduling-policies/criteria.h"
 
 namespace policy {
@@ -108,9 +109,7 @@ Json OfPods(const Affinity& affinity) {
 
 template <class List>
 void ReadList(const Json& json, const char* name, List& list) {
-  const Json* items = kube::Find(json, name);
-  if (items == nullptr || !items->is_array()) return;
-  for (const Json& item : *items) FromJson(item, *list.Add());
+  for (const Json& item : kube::ListAt(json, name)) FromJson(item, *list.Add());
 }
 
 bool Has(const Json& json, const char* name) { return !kube::StringAt(json, name).empty(); }
@@ -138,9 +137,7 @@ Json ToJson(const kube::core::PodSpec& spec) {
 void FromJson(const Json& json, NodeSelectorRequirement& requirement) {
   requirement.set_key(kube::StringAt(json, "key"));
   requirement.set_operator_(kube::StringAt(json, "operator"));
-  const Json* values = kube::Find(json, "values");
-  if (values == nullptr || !values->is_array()) return;
-  for (const Json& value : *values) {
+  for (const Json& value : kube::ListAt(json, "values")) {
     if (value.is_string()) requirement.add_values(value.get<std::string>());
   }
 }

@@ -6,8 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "kube/types/list_at.h"
 #include "scheduling-policies/canonical.h"
-#include "scheduling-policies/json_lists.h"
 
 namespace policy {
 namespace {
@@ -28,8 +28,8 @@ struct PodTerm {
 
 PodTerm PodTermFrom(const Json& json) {
   return {.json = json,
-          .expressions = TextsOf(ListAt(json, kExpressions)),
-          .fields = TextsOf(ListAt(json, kFields))};
+          .expressions = TextsOf(kube::ListAt(json, kExpressions)),
+          .fields = TextsOf(kube::ListAt(json, kFields))};
 }
 
 bool HasAll(const std::set<std::string>& texts, const std::vector<Part>& parts) {
@@ -53,7 +53,7 @@ void Prepend(const std::vector<Part>& parts, const char* list, Json& term,
     merged.push_back(part.json);
     added.insert(part.canonical);
   }
-  for (const Json& requirement : ListAt(term, list)) {
+  for (const Json& requirement : kube::ListAt(term, list)) {
     if (!added.contains(CanonicalText(requirement))) merged.push_back(requirement);
   }
   term[list] = std::move(merged);

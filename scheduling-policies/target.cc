@@ -4,6 +4,8 @@
 #include <algorithm>
 
 #include "api/names.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 
 namespace policy {
 namespace {
@@ -42,26 +44,15 @@ std::string Join(std::string_view path, std::string_view member) {
   return path.empty() ? std::string(member) : std::string(path) + "." + std::string(member);
 }
 
-// nullptr if the object has no controlling owner.
-const Json* ControllerOf(const Json& object) {
-  const Json* owners = kube::Find(object, "metadata.ownerReferences");
-  if (owners == nullptr || !owners->is_array()) return nullptr;
-  for (const Json& owner : *owners) {
-    if (kube::BoolAt(owner, "controller")) return &owner;
-  }
-  return nullptr;
-}
-
 bool IsOfDaemonSet(const Json& pod) {
-  const Json* owner = ControllerOf(pod);
+  const Json* owner = kube::ControllerOf(pod);
   return owner != nullptr && kube::StringAt(*owner, "kind") == "DaemonSet" &&
          kube::StringAt(*owner, "apiVersion").starts_with("apps/");
 }
 
 // Label keys have dots, which kube::Find() takes for steps.
 bool HasKey(const Json& object, std::string_view map, std::string_view key) {
-  const Json* found = kube::Find(object, map);
-  return found != nullptr && found->is_object() && found->contains(std::string(key));
+  return kube::ObjectAt(object, map).contains(std::string(key));
 }
 
 Target Unchanged(std::string_view reason) { return {.left_unchanged = reason}; }
@@ -116,7 +107,7 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
     if (HasKey(object, "metadata.annotations", "kubernetes.io/config.mirror"))
       return Unchanged("a mirror pod");
   }
-  if (request.resource == "replicasets" && ControllerOf(object) != nullptr)
+  if (request.resource == "replicasets" && kube::ControllerOf(object) != nullptr)
     return Unchanged("a ReplicaSet with a controller");
   if (update && options.only_changed_templates && request.old_object != nullptr) {
     const Json* before = kube::Find(*request.old_object, kind->pod);

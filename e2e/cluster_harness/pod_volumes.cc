@@ -7,6 +7,7 @@
 #include "e2e/cluster_harness/control_plane.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
+#include "kube/types/list_at.h"
 
 namespace e2e {
 
@@ -28,12 +29,6 @@ std::string DecodeBase64(const std::string& text) {
   return bytes;
 }
 
-const Json& ListAt(const Json& object, std::string_view path) {
-  static const Json kEmpty = Json::array();
-  const Json* list = kube::Find(object, path);
-  return list != nullptr && list->is_array() ? *list : kEmpty;
-}
-
 // The file name of `key`; empty if `source` lists items without `key`.
 std::string FileOfKey(const Json& source, const std::string& key) {
   if (!source.contains("items")) return key;
@@ -50,21 +45,21 @@ PodVolumes::PodVolumes(kube::Client& client, Json pod, std::string pod_ip, std::
       pod_(std::move(pod)),
       pod_ip_(std::move(pod_ip)),
       folder_(std::move(folder)) {
-  for (const Json& volume : ListAt(pod_, "spec.volumes")) {
+  for (const Json& volume : kube::ListAt(pod_, "spec.volumes")) {
     std::filesystem::create_directories(folder_ + "/" + kube::StringAt(volume, "name"));
   }
-  for (const Json& container : ListAt(pod_, "spec.containers")) {
-    for (const Json& mount : ListAt(container, "volumeMounts")) {
+  for (const Json& container : kube::ListAt(pod_, "spec.containers")) {
+    for (const Json& mount : kube::ListAt(container, "volumeMounts")) {
       mounts_[kube::StringAt(mount, "mountPath")] = folder_ + "/" + kube::StringAt(mount, "name");
     }
   }
 }
 
 Async<> PodVolumes::Refresh() {
-  for (const Json& volume : ListAt(pod_, "spec.volumes")) {
+  for (const Json& volume : kube::ListAt(pod_, "spec.volumes")) {
     std::string folder = folder_ + "/" + kube::StringAt(volume, "name");
     Json sources = Json::array({volume});
-    if (volume.contains("projected")) sources = ListAt(volume, "projected.sources");
+    if (volume.contains("projected")) sources = kube::ListAt(volume, "projected.sources");
     for (const Json& source : sources) {
       Result<> written = co_await WriteSource(folder, source);
       if (!written) co_return written.error();
@@ -132,7 +127,7 @@ Async<> PodVolumes::WriteToken(std::string folder, Json source) {
 }
 
 void PodVolumes::WriteFields(const std::string& folder, const Json& source) {
-  for (const Json& item : ListAt(source, "items")) {
+  for (const Json& item : kube::ListAt(source, "items")) {
     kube::IgnoreError(WriteIfNew(folder + "/" + kube::StringAt(item, "path"),
                                  FieldOfPod(kube::StringAt(item, "fieldRef.fieldPath"))),
                       "a program without the file says so");

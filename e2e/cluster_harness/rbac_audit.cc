@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "kube/types/list_at.h"
+
 namespace e2e {
 namespace {
 
@@ -37,9 +39,7 @@ std::string RbacAudit::ScopeOf(const std::string& user_ns, const std::string& ns
 void RbacAudit::AddRole(const Json& role) {
   RoleKey key(kube::StringAt(role, "kind"), kube::StringAt(role, "metadata.namespace"),
               kube::StringAt(role, "metadata.name"));
-  const Json* rules = kube::Find(role, "rules");
-  if (rules == nullptr || !rules->is_array()) return;
-  for (const Json& rule : *rules) {
+  for (const Json& rule : kube::ListAt(role, "rules")) {
     std::vector<std::string> names = StringsAt(rule, "resourceNames");
     if (names.empty()) names.emplace_back();
     for (const std::string& group : StringsAt(rule, "apiGroups")) {
@@ -54,9 +54,7 @@ void RbacAudit::AddRole(const Json& role) {
 
 void RbacAudit::AddBinding(const Json& binding) {
   std::string ns = kube::StringAt(binding, "metadata.namespace");
-  const Json* subjects = kube::Find(binding, "subjects");
-  if (subjects == nullptr || !subjects->is_array()) return;
-  for (const Json& subject : *subjects) {
+  for (const Json& subject : kube::ListAt(binding, "subjects")) {
     if (kube::StringAt(subject, "kind") != "ServiceAccount") continue;
     std::string user_ns = kube::StringAt(subject, "namespace");
     std::string user = UserOf(user_ns, kube::StringAt(subject, "name"));

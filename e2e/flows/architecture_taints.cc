@@ -4,6 +4,7 @@
 // accepts requirement, preferences and tolerations in the write that removes the gate.
 #include "e2e/cluster_harness/nodes.h"
 #include "e2e/framework/flow_fixture.h"
+#include "kube/types/object_fields.h"
 
 namespace e2e {
 namespace {
@@ -22,12 +23,9 @@ Condition Tolerates(const std::string& pod, const std::vector<std::string>& tole
 // The scheduler has found no node.
 Condition Unschedulable(const std::string& pod) {
   return OfPod(pod, "is unschedulable", [](const Json& pod) {
-    const Json* conditions = kube::Find(pod, "status.conditions");
-    for (const Json& condition : conditions == nullptr ? Json::array() : *conditions) {
-      if (kube::StringAt(condition, "type") == "PodScheduled")
-        return kube::StringAt(condition, "reason") == "Unschedulable" && NodeOf(pod).empty();
-    }
-    return false;
+    const Json* scheduled = kube::ConditionOf(pod, "PodScheduled");
+    return scheduled != nullptr && kube::StringAt(*scheduled, "reason") == "Unschedulable" &&
+           NodeOf(pod).empty();
   });
 }
 

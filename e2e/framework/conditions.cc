@@ -7,6 +7,7 @@
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
+#include "kube/types/object_fields.h"
 
 namespace e2e {
 
@@ -140,16 +141,13 @@ Result<> GatingIsComplete(Scene& scene, bool by_policy, const std::string& ns,
 
 Result<> HasCondition(const Json& object, const std::string& type, const std::string& status,
                       const std::string& text) {
-  const Json* conditions = kube::Find(object, "status.conditions");
-  for (const Json& condition : conditions == nullptr ? Json::array() : *conditions) {
-    if (kube::StringAt(condition, "type") != type) continue;
-    std::string said =
-        kube::StringAt(condition, "reason") + " " + kube::StringAt(condition, "message");
-    if (kube::StringAt(condition, "status") == status && said.find(text) != std::string::npos)
-      return Ok();
-    return Missing("condition " + kube::DumpJson(condition));
-  }
-  return Missing("no condition " + type);
+  const Json* condition = kube::ConditionOf(object, type);
+  if (condition == nullptr) return Missing("no condition " + type);
+  std::string said =
+      kube::StringAt(*condition, "reason") + " " + kube::StringAt(*condition, "message");
+  if (kube::StringAt(*condition, "status") == status && said.find(text) != std::string::npos)
+    return Ok();
+  return Missing("condition " + kube::DumpJson(*condition));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "e2e/framework/pod_history.h"
 
 #include "api/names.h"
+#include "kube/types/list_at.h"
 
 namespace e2e {
 
@@ -35,18 +36,12 @@ std::vector<const PodHistory*> PodWatcher::All() const {
 
 namespace {
 
-const Json& ArrayAt(const Json& object, std::string_view path) {
-  static const Json kEmpty = Json::array();
-  const Json* found = kube::Find(object, path);
-  return found != nullptr && found->is_array() ? *found : kEmpty;
-}
-
 // The architectures that the expressions of one term name.
 std::vector<std::string> ArchitecturesOf(const Json& term) {
   std::vector<std::string> architectures;
-  for (const Json& expression : ArrayAt(term, "matchExpressions")) {
+  for (const Json& expression : kube::ListAt(term, "matchExpressions")) {
     if (kube::StringAt(expression, "key") != api::kArchLabel) continue;
-    for (const Json& value : ArrayAt(expression, "values"))
+    for (const Json& value : kube::ListAt(expression, "values"))
       architectures.push_back(value.get<std::string>());
   }
   return architectures;
@@ -62,9 +57,7 @@ std::string EntryOf(const Json& object, const char* map, const std::string& key)
 
 Json EntriesOfOurGroup(const Json& object, std::string_view path) {
   Json selected = Json::object();
-  const Json* entries = kube::Find(object, path);
-  if (entries == nullptr) return selected;
-  for (const auto& [key, value] : entries->items()) {
+  for (const auto& [key, value] : kube::ObjectAt(object, path).items()) {
     if (key.starts_with(api::kLabelPrefix)) selected[key] = value;
   }
   return selected;
@@ -73,7 +66,7 @@ Json EntriesOfOurGroup(const Json& object, std::string_view path) {
 }  // namespace
 
 bool HasGate(const Json& pod, std::string_view gate) {
-  for (const Json& entry : ArrayAt(pod, "spec.schedulingGates")) {
+  for (const Json& entry : kube::ListAt(pod, "spec.schedulingGates")) {
     if (kube::StringAt(entry, "name") == gate) return true;
   }
   return false;
@@ -86,9 +79,8 @@ bool IsGated(const Json& pod) {
 bool IsOperand(const Json& pod) { return !LabelOf(pod, std::string(api::kOperandLabel)).empty(); }
 
 bool HasLabel(const Json& object, const std::string& key, const std::string& value) {
-  const Json* labels = kube::Find(object, "metadata.labels");
-  return labels != nullptr && labels->is_object() && labels->contains(key) &&
-         (*labels)[key] == value;
+  const Json& labels = kube::ObjectAt(object, "metadata.labels");
+  return labels.contains(key) && labels[key] == value;
 }
 
 std::string LabelOf(const Json& object, const std::string& key) {
@@ -103,8 +95,8 @@ std::string NodeOf(const Json& pod) { return kube::StringAt(pod, "spec.nodeName"
 
 std::map<std::string, int> PreferencesOf(const Json& pod) {
   std::map<std::string, int> weights;
-  for (const Json& term :
-       ArrayAt(pod, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution")) {
+  for (const Json& term : kube::ListAt(
+           pod, "spec.affinity.nodeAffinity.preferredDuringSchedulingIgnoredDuringExecution")) {
     const Json* preference = kube::Find(term, "preference");
     if (preference == nullptr) continue;
     for (const std::string& architecture : ArchitecturesOf(*preference)) {
@@ -117,9 +109,9 @@ std::map<std::string, int> PreferencesOf(const Json& pod) {
 std::vector<std::vector<std::string>> RequirementsOf(const Json& pod) {
   std::vector<std::vector<std::string>> terms;
   for (const Json& term :
-       ArrayAt(pod,
-               "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
-               "nodeSelectorTerms")) {
+       kube::ListAt(pod,
+                    "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution."
+                    "nodeSelectorTerms")) {
     terms.push_back(ArchitecturesOf(term));
   }
   return terms;
@@ -127,7 +119,7 @@ std::vector<std::vector<std::string>> RequirementsOf(const Json& pod) {
 
 std::vector<std::string> TolerationsOf(const Json& pod) {
   std::vector<std::string> tolerations;
-  for (const Json& toleration : ArrayAt(pod, "spec.tolerations")) {
+  for (const Json& toleration : kube::ListAt(pod, "spec.tolerations")) {
     if (kube::StringAt(toleration, "operator", "Equal") != "Equal") continue;
     tolerations.push_back(kube::StringAt(toleration, "key") + "=" +
                           kube::StringAt(toleration, "value") + ":" +
@@ -139,7 +131,7 @@ std::vector<std::string> TolerationsOf(const Json& pod) {
 Json OperatorFieldsIn(const Json& pod) {
   const Json* affinity = kube::Find(pod, "spec.affinity");
   return {{"affinity", affinity == nullptr ? Json() : *affinity},
-          {"tolerations", ArrayAt(pod, "spec.tolerations")},
+          {"tolerations", kube::ListAt(pod, "spec.tolerations")},
           {"labels", EntriesOfOurGroup(pod, "metadata.labels")},
           {"annotations", EntriesOfOurGroup(pod, "metadata.annotations")}};
 }

@@ -6,8 +6,8 @@
 
 #include "api/names.h"
 #include "fleet/api/managed_cluster_status.h"
-#include "fleet/api/reading.h"
 #include "fleet/scores/usage.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 using kube::Json;
 
 Json Conditions(const Json& cluster, const ClusterFacts& facts, kube::WallTime now) {
-  Json conditions = ListOrEmpty(cluster, "status.conditions");
+  Json conditions = kube::ListAt(cluster, "status.conditions");
   NewCondition available{kClusterAvailable, "True", "ManagedClusterAvailable",
                          "The API server of the cluster answers"};
   if (facts.unavailable) {
@@ -36,7 +36,7 @@ bool IsOwnClaim(const Json& claim) {
 
 std::optional<Json> Claims(const Json& cluster, const ClusterFacts& facts) {
   if (!facts.claims) return {};
-  Json claims = ListOrEmpty(cluster, "status.clusterClaims");
+  Json claims = kube::ListAt(cluster, "status.clusterClaims");
   claims.erase(std::remove_if(claims.begin(), claims.end(), IsOwnClaim), claims.end());
   if (claims.size() > kMaxOtherClaims) return {};
   for (const auto& [name, value] : *facts.claims)
@@ -68,11 +68,11 @@ std::optional<Json> ClusterStatusPatch(const Json& cluster, const ClusterFacts& 
                                        kube::WallTime now) {
   Json status = Json::object();
   if (Json conditions = Conditions(cluster, facts, now);
-      conditions != ListOrEmpty(cluster, "status.conditions")) {
+      conditions != kube::ListAt(cluster, "status.conditions")) {
     status["conditions"] = std::move(conditions);
   }
   if (std::optional<Json> claims = Claims(cluster, facts);
-      claims && *claims != ListOrEmpty(cluster, "status.clusterClaims")) {
+      claims && *claims != kube::ListAt(cluster, "status.clusterClaims")) {
     status["clusterClaims"] = std::move(*claims);
   }
   if (!facts.version.empty() &&

@@ -12,6 +12,8 @@
 #include "api/pod_placement_config.h"
 #include "fleet/api/reading.h"
 #include "kube/base/utf8.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 #include "kube/types/object_name.h"
 
 namespace fleet {
@@ -40,9 +42,7 @@ const Resource* AllowedKind(const Json& json) {
 // The strings of metadata.labels or metadata.annotations.
 Json StringsAt(const Json& json, std::string_view path) {
   Json strings = Json::object();
-  const Json* found = kube::Find(json, path);
-  if (found == nullptr || !found->is_object()) return strings;
-  for (const auto& [key, value] : found->items()) {
+  for (const auto& [key, value] : kube::ObjectAt(json, path).items()) {
     if (value.is_string()) strings[key] = value;
   }
   return strings;
@@ -155,20 +155,15 @@ bool Contains(const Json& stored, const Json& wanted) {
 
 std::optional<WorkProblem> AvailabilityProblem(const WorkObject& object, const Json& stored) {
   WorkProblem problem{std::string(kNotAvailable), object.Name() + ": not Available yet", false};
-  const Json* conditions = kube::Find(stored, "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return problem;
+  const Json* available = kube::ConditionOf(stored, api::kAvailable);
+  if (available == nullptr) return problem;
+  // The operator need not write the generation.
   int64_t generation = kube::IntAt(stored, "metadata.generation");
-  for (const Json& condition : *conditions) {
-    if (kube::StringAt(condition, "type") != api::kAvailable) continue;
-    // The operator need not write the generation.
-    if (kube::IntAt(condition, "observedGeneration", generation) < generation) return problem;
-    if (kube::StringAt(condition, "status") == "True") return {};
-    problem.message =
-        Cut(object.Name() + ": not Available: " + kube::StringAt(condition, "reason") + ": " +
-                kube::StringAt(condition, "message"),
-            kMaxMessage);
-    return problem;
-  }
+  if (kube::IntAt(*available, "observedGeneration", generation) < generation) return problem;
+  if (kube::StringAt(*available, "status") == "True") return {};
+  problem.message = Cut(object.Name() + ": not Available: " + kube::StringAt(*available, "reason") +
+                            ": " + kube::StringAt(*available, "message"),
+                        kMaxMessage);
   return problem;
 }
 

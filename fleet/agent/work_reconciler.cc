@@ -10,6 +10,7 @@
 #include "kube/client/refusal.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -289,17 +290,9 @@ Async<> WorkReconciler::Orphan(const WorkObject& object, const std::string& log)
 Async<> WorkReconciler::SetFinalizer(const PodPlacementWork& work, const Unstructured& stored,
                                      bool present) {
   ObjectKey key{work.ns, work.name};
-  Json finalizers = Json::array();
-  const Json* before = kube::Find(stored.body(), "metadata.finalizers");
-  if (before != nullptr && before->is_array()) finalizers = *before;
-  finalizers.erase(
-      std::remove(finalizers.begin(), finalizers.end(), Json(std::string(kWorkFinalizer))),
-      finalizers.end());
-  if (present) finalizers.push_back(std::string(kWorkFinalizer));
-  Json patch;
-  patch["metadata"] = {{"finalizers", std::move(finalizers)},
-                       {"uid", work.uid},
-                       {"resourceVersion", work.resource_version}};
+  Json patch = present ? kube::WithFinalizer(stored.body(), kWorkFinalizer)
+                       : kube::WithoutFinalizer(stored.body(), kWorkFinalizer);
+  patch["metadata"]["uid"] = work.uid;
   Result<Unstructured> patched = co_await kube::PatchObject(hub_, kPodPlacementWorks, key,
                                                             kube::kMergePatch, std::move(patch));
   if (!patched) co_return patched.error().Prefix("set finalizer on the hub");

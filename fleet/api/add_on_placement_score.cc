@@ -2,6 +2,7 @@
 #include "fleet/api/add_on_placement_score.h"
 
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 
@@ -13,7 +14,7 @@ kube::Result<AddOnPlacementScore> AddOnPlacementScore::FromJson(const Json& json
   AddOnPlacementScore score;
   score.cluster = kube::StringAt(json, "metadata.namespace");
   score.name = kube::StringAt(json, "metadata.name");
-  JsonReader status(ObjectOrEmpty(json, "status"), "status", score.problems);
+  JsonReader status(kube::ObjectAt(json, "status"), "status", score.problems);
   ForEachItem(status, "scores", kMaxScores, [&](JsonReader& item, const Json&) {
     size_t before = score.problems.size();
     std::string name = ReadString(item, "name", kMaxName, api::kRequired);

@@ -13,6 +13,7 @@
 #include "api/names.h"
 #include "api/pod_placement_config.h"
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -152,17 +153,10 @@ kube::Result<FleetPodPlacement> FleetPodPlacement::FromJson(const Json& json) {
   static const Json kEmpty = Json::object();
   if (!json.is_object()) return kube::Error::Invalid("FleetPodPlacement: not a JSON object");
   FleetPodPlacement fleet;
-  fleet.ns = kube::StringAt(json, "metadata.namespace");
-  fleet.name = kube::StringAt(json, "metadata.name");
-  fleet.uid = kube::StringAt(json, "metadata.uid");
-  fleet.resource_version = kube::StringAt(json, "metadata.resourceVersion");
+  ReadMetadata(json, fleet);
   fleet.generation = kube::IntAt(json, "metadata.generation");
-  fleet.deleting = IsDeleting(json);
-  const Json* finalizers = kube::Find(json, "metadata.finalizers");
-  if (finalizers != nullptr && finalizers->is_array()) {
-    for (const Json& finalizer : *finalizers) {
-      if (finalizer.is_string()) fleet.finalizers.push_back(finalizer.get<std::string>());
-    }
+  for (const Json& finalizer : kube::ListAt(json, "metadata.finalizers")) {
+    if (finalizer.is_string()) fleet.finalizers.push_back(finalizer.get<std::string>());
   }
   if (fleet.name.size() > kMaxFleetPodPlacementName)
     AddProblem(fleet.problems, "metadata.name", "must have at most 63 characters");

@@ -3,6 +3,7 @@
 
 #include "fleet/api/quantity.h"
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -40,7 +41,7 @@ kube::Result<ManagedCluster> ManagedCluster::FromJson(const Json& json) {
   cluster.deleting = IsDeleting(json);
   cluster.labels = Properties(ReadLabels(json, kMaxClusterLabels, cluster.problems));
 
-  JsonReader spec(ObjectOrEmpty(json, "spec"), "spec", cluster.problems);
+  JsonReader spec(kube::ObjectAt(json, "spec"), "spec", cluster.problems);
   ForEachItem(spec, "taints", kMaxClusterTaints, [&](JsonReader& item, const Json&) {
     cluster.taints.push_back({.key = ReadString(item, "key"),
                               .value = ReadString(item, "value", kMaxValue),
@@ -54,7 +55,7 @@ kube::Result<ManagedCluster> ManagedCluster::FromJson(const Json& json) {
         {.key = std::string(kTooManyTaints), .effect = std::string(kNoSelect)});
   }
 
-  const Json& status_json = ObjectOrEmpty(json, "status");
+  const Json& status_json = kube::ObjectAt(json, "status");
   JsonReader status(status_json, "status", cluster.problems);
   std::map<std::string, std::string> claims;
   ForEachItem(status, "clusterClaims", kMaxClusterClaims, [&](JsonReader& item, const Json&) {

@@ -3,6 +3,7 @@
 
 #include "api/label_selector.h"
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 
@@ -18,7 +19,7 @@ kube::Result<ManagedClusterSet> ManagedClusterSet::FromJson(const Json& json) {
   set.deleting = IsDeleting(json);
 
   const std::string path = "spec.clusterSelector";
-  JsonReader selector(ObjectOrEmpty(json, path), path, set.problems);
+  JsonReader selector(kube::ObjectAt(json, path), path, set.problems);
   std::string type = ReadString(selector, "selectorType");
   if (type == "LabelSelector") {
     const Json* labels = selector.Object("labelSelector");
@@ -41,7 +42,7 @@ kube::Result<ManagedClusterSetBinding> ManagedClusterSetBinding::FromJson(const 
   binding.name = kube::StringAt(json, "metadata.name");
   binding.generation = kube::IntAt(json, "metadata.generation");
   binding.deleting = IsDeleting(json);
-  JsonReader spec(ObjectOrEmpty(json, "spec"), "spec", binding.problems);
+  JsonReader spec(kube::ObjectAt(json, "spec"), "spec", binding.problems);
   // The right to bind a set is checked for the name in the spec.
   if (ReadString(spec, "clusterSet", kMaxName, api::kRequired) == binding.name) {
     binding.cluster_set = binding.name;

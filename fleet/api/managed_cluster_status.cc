@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "fleet/api/reading.h"
-
 namespace fleet {
 namespace {
 
@@ -20,13 +18,6 @@ std::chrono::seconds LeaseDurationOf(const Json& cluster) {
   int64_t seconds = kube::IntAt(cluster, "spec.leaseDurationSeconds", kDefaultLeaseSeconds);
   if (seconds <= 0) seconds = kDefaultLeaseSeconds;
   return std::chrono::seconds(std::min(seconds, kMaxLeaseSeconds));
-}
-
-std::string ConditionStatus(const Json& object, std::string_view type) {
-  for (const Json& condition : ListOrEmpty(object, "status.conditions")) {
-    if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "status");
-  }
-  return "";
 }
 
 void SetCondition(Json& conditions, const NewCondition& condition, kube::WallTime now) {

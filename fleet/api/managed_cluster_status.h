@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "kube/base/clock.h"
+#include "kube/types/object_fields.h"
 #include "kube/types/unstructured.h"
 
 namespace fleet {
@@ -25,8 +26,8 @@ inline constexpr std::string_view kClusterLease = "managed-cluster-lease";
 // 3600.
 std::chrono::seconds LeaseDurationOf(const kube::Json& cluster);
 
-// The status of the condition `type` of an object: "True", ...; "" if there is no such condition.
-std::string ConditionStatus(const kube::Json& object, std::string_view type);
+// How their status is read: "True", ...
+using kube::ConditionStatus;
 
 struct NewCondition {
   std::string_view type;

@@ -16,6 +16,7 @@
 #include "fleet/api/reading.h"
 #include "kube/base/clock.h"
 #include "kube/base/utf8.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -152,7 +153,7 @@ void ReadConfigs(JsonReader& reader, std::string_view work, PodPlacementWorkSpec
 PodPlacementWorkSpec ReadSpec(const Json& json, std::string_view work, FieldErrors& problems) {
   PodPlacementWorkSpec spec;
   ReadAnnotations(json, spec, problems);
-  JsonReader reader(ObjectOrEmpty(json, "spec"), "spec", problems);
+  JsonReader reader(kube::ObjectAt(json, "spec"), "spec", problems);
   ReadManifests(reader, spec);
   ReadConfigs(reader, work, spec);
   if (const Json* option = reader.Object("deleteOption")) {
@@ -165,7 +166,7 @@ PodPlacementWorkSpec ReadSpec(const Json& json, std::string_view work, FieldErro
 
 // The condition of this type, or null. `holder`: a status, or what it says about one object.
 const Json* ConditionOf(const Json& holder, std::string_view type) {
-  const Json& conditions = ListOrEmpty(holder, "conditions");
+  const Json& conditions = kube::ListAt(holder, "conditions");
   for (size_t i = 0; i < std::min(conditions.size(), kMaxListItems); ++i) {
     if (kube::StringAt(conditions[i], "type") == type) return &conditions[i];
   }
@@ -178,7 +179,7 @@ bool Is(const Json* condition, std::string_view status) {
 
 // Sets `latest` to the latest transition time, if that is later.
 void TakeLatest(const Json& holder, std::optional<kube::WallTime>& latest) {
-  const Json& conditions = ListOrEmpty(holder, "conditions");
+  const Json& conditions = kube::ListAt(holder, "conditions");
   for (size_t i = 0; i < std::min(conditions.size(), kMaxListItems); ++i) {
     auto time = kube::ParseTime(kube::StringAt(conditions[i], "lastTransitionTime"));
     if (time && (!latest || *time > *latest)) latest = *time;
@@ -193,9 +194,9 @@ std::string NameOf(const std::string& kind, const std::string& ns, const std::st
 // The fieldValue that the agent has read by the rule, or an empty object.
 const Json& ValueOf(const Json& report, std::string_view rule) {
   static const Json kNone = Json::object();
-  const Json& values = ListOrEmpty(report, "statusFeedback.values");
+  const Json& values = kube::ListAt(report, "statusFeedback.values");
   for (size_t i = 0; i < std::min(values.size(), kMaxListItems); ++i) {
-    if (kube::StringAt(values[i], "name") == rule) return ObjectOrEmpty(values[i], "fieldValue");
+    if (kube::StringAt(values[i], "name") == rule) return kube::ObjectAt(values[i], "fieldValue");
   }
   return kNone;
 }
@@ -219,7 +220,7 @@ struct Answer {
 
 Answer AnswerOf(const Json& json, const PodPlacementWorkSpec& spec,
                 const std::map<std::string, const Json*>& reports) {
-  const Json& status = ObjectOrEmpty(json, "status");
+  const Json& status = kube::ObjectAt(json, "status");
   const Json* applied = ConditionOf(status, kApplied);
   // A failure of before a change of the spec says nothing about the newest objects.
   bool failed = Is(applied, "False") && kube::IntAt(*applied, "observedGeneration") >=
@@ -248,12 +249,12 @@ Answer AnswerOf(const Json& json, const PodPlacementWorkSpec& spec,
 }
 
 PodPlacementWorkStatus ReadStatus(const Json& json, const PodPlacementWorkSpec& spec) {
-  const Json& status = ObjectOrEmpty(json, "status");
+  const Json& status = kube::ObjectAt(json, "status");
   if (ConditionOf(status, kApplied) == nullptr) return {};
   std::optional<kube::WallTime> latest;
   TakeLatest(status, latest);
   std::map<std::string, const Json*> reports;
-  const Json& manifests = ListOrEmpty(status, "resourceStatus.manifests");
+  const Json& manifests = kube::ListAt(status, "resourceStatus.manifests");
   for (size_t i = 0; i < std::min(manifests.size(), kMaxWorkObjects); ++i) {
     const Json& report = manifests[i];
     TakeLatest(report, latest);

@@ -7,6 +7,7 @@
 #include "api/json_fields.h"
 #include "api/label_selector.h"
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -123,7 +124,7 @@ void ReadClustersPerGroup(JsonReader& strategy, const Json& json,
 void ReadGroups(JsonReader& spec, const Json& spec_json, PlacementSpec& out) {
   constexpr size_t kMinGroupName = 2;
   const std::string path = "decisionStrategy.groupStrategy";
-  const Json& json = ObjectOrEmpty(spec_json, path);
+  const Json& json = kube::ObjectAt(spec_json, path);
   JsonReader strategy(json, spec.PathOf(path), spec.problems());
   ReadClustersPerGroup(strategy, json, out.clusters_per_group);
   size_t requirements = 0;
@@ -195,12 +196,8 @@ void ReadSpec(const Json& json, Placement& placement) {
 kube::Result<Placement> Placement::FromJson(const Json& json) {
   if (!json.is_object()) return kube::Error::Invalid("Placement: not a JSON object");
   Placement placement;
-  placement.ns = kube::StringAt(json, "metadata.namespace");
-  placement.name = kube::StringAt(json, "metadata.name");
-  placement.uid = kube::StringAt(json, "metadata.uid");
-  placement.resource_version = kube::StringAt(json, "metadata.resourceVersion");
+  ReadMetadata(json, placement);
   placement.generation = kube::IntAt(json, "metadata.generation");
-  placement.deleting = IsDeleting(json);
   constexpr std::string_view kAnnotations = "metadata.annotations";
   placement.scheduling_disabled =
       MetadataString(json, kAnnotations, kSchedulingDisableAnnotation) == "true";
@@ -210,7 +207,7 @@ kube::Result<Placement> Placement::FromJson(const Json& json) {
   if (spec != nullptr && !spec->is_null()) ReadSpec(*spec, placement);
   api::FieldErrors ignored;  // a status that does not fit is replaced
   placement.status =
-      api::ReadFields<PlacementStatus>(ObjectOrEmpty(json, "status"), "status", ignored);
+      api::ReadFields<PlacementStatus>(kube::ObjectAt(json, "status"), "status", ignored);
   return placement;
 }
 

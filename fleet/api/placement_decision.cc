@@ -2,6 +2,8 @@
 #include "fleet/api/placement_decision.h"
 
 #include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -15,27 +17,15 @@ std::optional<std::string> Label(const Json& labels, std::string_view name) {
   return found->get<std::string>();
 }
 
-std::string ControllerUid(const Json& object) {
-  const Json* owners = kube::Find(object, "metadata.ownerReferences");
-  if (owners == nullptr || !owners->is_array()) return "";
-  for (const Json& owner : *owners) {
-    if (kube::BoolAt(owner, "controller")) return kube::StringAt(owner, "uid");
-  }
-  return "";
-}
-
 }  // namespace
 
 kube::Result<PlacementDecision> PlacementDecision::FromJson(const Json& json) {
   if (!json.is_object()) return kube::Error::Invalid("PlacementDecision: not a JSON object");
   PlacementDecision decision;
-  decision.ns = kube::StringAt(json, "metadata.namespace");
-  decision.name = kube::StringAt(json, "metadata.name");
-  decision.uid = kube::StringAt(json, "metadata.uid");
-  decision.resource_version = kube::StringAt(json, "metadata.resourceVersion");
-  decision.deleting = IsDeleting(json);
-  decision.owner_uid = ControllerUid(json);
-  const Json& labels = ObjectOrEmpty(json, "metadata.labels");
+  ReadMetadata(json, decision);
+  const Json* owner = kube::ControllerOf(json);
+  if (owner != nullptr) decision.owner_uid = kube::StringAt(*owner, "uid");
+  const Json& labels = kube::ObjectAt(json, "metadata.labels");
   decision.placement = Label(labels, kPlacementLabel).value_or("");
   decision.group_index = Label(labels, kDecisionGroupIndexLabel);
   decision.group_name = Label(labels, kDecisionGroupNameLabel);
@@ -44,7 +34,7 @@ kube::Result<PlacementDecision> PlacementDecision::FromJson(const Json& json) {
   decision.has_status =
       list != nullptr &&
       (list->is_null() || (list->is_array() && list->size() <= kMaxDecisionsRead));
-  JsonReader reader(ObjectOrEmpty(json, "status"), "status", decision.problems);
+  JsonReader reader(kube::ObjectAt(json, "status"), "status", decision.problems);
   ForEachItem(reader, "decisions", kMaxDecisionsRead, [&](JsonReader& item, const Json& entry) {
     Decision read{.cluster = ReadString(item, "clusterName")};
     if (const Json* score = kube::Find(entry, "score"); score && score->is_number_integer())

@@ -7,6 +7,7 @@
 #include "api/json_fields.h"
 #include "api/json_reader.h"
 #include "fleet/api/reading.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -46,14 +47,10 @@ PodPlacementWorkSpec ReadSpec(JsonReader& reader) {
 PodPlacementWork WorkWithMetadataOf(const Json& json, std::string_view finalizer) {
   constexpr std::string_view kLabels = "metadata.labels";
   PodPlacementWork work;
-  work.ns = kube::StringAt(json, "metadata.namespace");
-  work.name = kube::StringAt(json, "metadata.name");
-  work.uid = kube::StringAt(json, "metadata.uid");
-  work.resource_version = kube::StringAt(json, "metadata.resourceVersion");
+  ReadMetadata(json, work);
   work.owner_ns = MetadataString(json, kLabels, kWorkNamespaceLabel);
   work.owner_name = MetadataString(json, kLabels, kWorkNameLabel);
-  work.deleting = IsDeleting(json);
-  work.has_finalizer = HasFinalizer(json, finalizer);
+  work.has_finalizer = kube::HasFinalizer(json, finalizer);
   return work;
 }
 

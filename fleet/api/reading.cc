@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/api/reading.h"
 
-#include <algorithm>
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -45,9 +45,7 @@ std::optional<WallTime> ReadTime(JsonReader& reader, std::string_view name) {
 std::map<std::string, std::string> ReadLabels(const Json& object, size_t max_items,
                                               api::FieldErrors& problems) {
   std::map<std::string, std::string> labels;
-  const Json* json = kube::Find(object, "metadata.labels");
-  if (json == nullptr || !json->is_object()) return labels;
-  for (const auto& [key, value] : json->items()) {
+  for (const auto& [key, value] : kube::ObjectAt(object, "metadata.labels").items()) {
     if (!value.is_string()) continue;
     const std::string& text = value.get_ref<const std::string&>();
     if (labels.size() == max_items || key.size() + text.size() > kMaxLabelBytes) {
@@ -60,32 +58,14 @@ std::map<std::string, std::string> ReadLabels(const Json& object, size_t max_ite
 }
 
 std::string MetadataString(const Json& object, std::string_view map, std::string_view key) {
-  const Json& strings = ObjectOrEmpty(object, map);
+  const Json& strings = kube::ObjectAt(object, map);
   auto found = strings.find(std::string(key));
   return found != strings.end() && found->is_string() ? found->get<std::string>() : "";
-}
-
-bool HasFinalizer(const Json& object, std::string_view finalizer) {
-  const Json& finalizers = ListOrEmpty(object, "metadata.finalizers");
-  return std::find(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))) !=
-         finalizers.end();
 }
 
 bool IsDeleting(const Json& object) {
   const Json* time = kube::Find(object, "metadata.deletionTimestamp");
   return time != nullptr && !time->is_null();
-}
-
-const Json& ObjectOrEmpty(const Json& object, std::string_view name) {
-  static const Json kEmpty = Json::object();
-  const Json* found = kube::Find(object, name);
-  return found != nullptr && found->is_object() ? *found : kEmpty;
-}
-
-const Json& ListOrEmpty(const Json& object, std::string_view name) {
-  static const Json kEmpty = Json::array();
-  const Json* found = kube::Find(object, name);
-  return found != nullptr && found->is_array() ? *found : kEmpty;
 }
 
 }  // namespace fleet

@@ -38,14 +38,17 @@ std::map<std::string, std::string> ReadLabels(const kube::Json& object, size_t m
 // "metadata.annotations".
 std::string MetadataString(const kube::Json& object, std::string_view map, std::string_view key);
 
-bool HasFinalizer(const kube::Json& object, std::string_view finalizer);
-
 // metadata.deletionTimestamp is set.
 bool IsDeleting(const kube::Json& object);
 
-// The object at `name`, or an empty one.
-const kube::Json& ObjectOrEmpty(const kube::Json& object, std::string_view name);
-// The list at `name`, or an empty one.
-const kube::Json& ListOrEmpty(const kube::Json& object, std::string_view name);
+// Reads into `object` what says which object it is, which version, and whether it is being deleted.
+template <class Object>
+void ReadMetadata(const kube::Json& json, Object& object) {
+  object.ns = kube::StringAt(json, "metadata.namespace");
+  object.name = kube::StringAt(json, "metadata.name");
+  object.uid = kube::StringAt(json, "metadata.uid");
+  object.resource_version = kube::StringAt(json, "metadata.resourceVersion");
+  object.deleting = IsDeleting(json);
+}
 
 }  // namespace fleet

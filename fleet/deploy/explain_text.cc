@@ -3,26 +3,21 @@
 
 #include <cstdint>
 
+#include "kube/types/list_at.h"
+
 namespace fleet {
 
 using kube::Json;
 
 namespace {
 
-const Json& ListAt(const Json& object, const char* name) {
-  static const Json kEmpty = Json::array();
-  const Json* list = kube::Find(object, name);
-  return list != nullptr && list->is_array() ? *list : kEmpty;
-}
-
 // "Balance 100 x 1, Steady 0 x 2"
 std::string ScoresOf(const Json& answer, const std::string& cluster) {
   std::string text;
-  for (const Json& prioritizer : ListAt(answer, "prioritizeResults")) {
-    const Json* scores = kube::Find(prioritizer, "scores");
-    if (scores == nullptr || !scores->is_object()) continue;
-    auto score = scores->find(cluster);
-    if (score == scores->end() || !score->is_number_integer()) continue;
+  for (const Json& prioritizer : kube::ListAt(answer, "prioritizeResults")) {
+    const Json& scores = kube::ObjectAt(prioritizer, "scores");
+    auto score = scores.find(cluster);
+    if (score == scores.end() || !score->is_number_integer()) continue;
     if (!text.empty()) text += ", ";
     text += kube::StringAt(prioritizer, "name") + " " + std::to_string(score->get<int64_t>()) +
             " x " + std::to_string(kube::IntAt(prioritizer, "weight"));
@@ -35,7 +30,7 @@ std::string ScoresOf(const Json& answer, const std::string& cluster) {
 std::string ExplainText(const Json& answer, const std::set<std::string>& selected,
                         const std::string& cluster) {
   std::string text;
-  const Json& ranking = ListAt(answer, "aggregatedScores");
+  const Json& ranking = kube::ListAt(answer, "aggregatedScores");
   size_t rank = 0;
   for (const Json& entry : ranking) {
     ++rank;
@@ -51,7 +46,7 @@ std::string ExplainText(const Json& answer, const std::set<std::string>& selecte
     if (!is_selected) text += "; " + std::to_string(selected.size()) + " others are selected";
     text += "\n";
   }
-  for (const Json& entry : ListAt(answer, "rejected")) {
+  for (const Json& entry : kube::ListAt(answer, "rejected")) {
     std::string name = kube::StringAt(entry, "clusterName");
     if (!cluster.empty() && name != cluster) continue;
     text += name + ": " +

@@ -10,6 +10,7 @@
 #include "fleet/api/placement.h"
 #include "fleet/api/placement_decision.h"
 #include "kube/client/typed.h"
+#include "kube/types/list_at.h"
 #include "kube/types/unstructured.h"
 
 namespace fleet {
@@ -38,11 +39,10 @@ Json OwnerReference(const DecisionOwner& owner) {
           {"blockOwnerDeletion", true}};
 }
 
-// `references`: those that the object has, or nullptr. An object can have only one controller.
-Json OwnerReferences(const DecisionOwner& owner, const Json* references) {
+// `object`: as it is stored, or an empty one. An object can have only one controller.
+Json OwnerReferences(const DecisionOwner& owner, const Json& object) {
   Json all = Json::array({OwnerReference(owner)});
-  if (references == nullptr || !references->is_array()) return all;
-  for (const Json& other : *references) {
+  for (const Json& other : kube::ListAt(object, "metadata.ownerReferences")) {
     if (!kube::BoolAt(other, "controller") && kube::StringAt(other, "uid") != owner.uid)
       all.push_back(other);
   }
@@ -79,7 +79,7 @@ class Writer {
                     {{"name", write.name},
                      {"namespace", owner_.placement.ns},
                      {"labels", LabelsOf(owner_, write.group)},
-                     {"ownerReferences", OwnerReferences(owner_, nullptr)}}}};
+                     {"ownerReferences", OwnerReferences(owner_, Json::object())}}}};
     Unstructured decision(std::move(object));
     Result<Unstructured> created =
         co_await kube::CreateObject(client_, kPlacementDecisions, std::move(decision));
@@ -97,10 +97,9 @@ class Writer {
     if (!now) co_return now.error().Prefix("read PlacementDecision " + write.name);
     if (now->metadata().resource_version() != versions_[write.name])
       co_return kube::Error::Conflict("PlacementDecision " + write.name + " has changed");
-    const Json* references = kube::Find(now->body(), "metadata.ownerReferences");
     Json patch = {{"metadata",
                    {{"labels", LabelsOf(owner_, write.group)},
-                    {"ownerReferences", OwnerReferences(owner_, references)}}}};
+                    {"ownerReferences", OwnerReferences(owner_, now->body())}}}};
     std::string subresource;
     co_return co_await Patch(write, std::move(patch), std::move(subresource));
   }

@@ -6,6 +6,8 @@
 
 #include "api/names.h"
 #include "fleet/api/quantity.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -16,12 +18,6 @@ constexpr int64_t kMaxAmount = 1'000'000'000'000;
 constexpr double kKib = 1024;
 constexpr double kMilli = 1e-3;
 constexpr size_t kMaxContainers = 1000;
-
-const Json& ObjectAt(const Json& object, std::string_view path) {
-  static const Json kEmpty = Json::object();
-  const Json* found = kube::Find(object, path);
-  return found != nullptr && found->is_object() ? *found : kEmpty;
-}
 
 std::string TextAt(const Json& object, const std::string& key) {
   auto found = object.find(key);  // the key may have dots
@@ -59,21 +55,20 @@ Resources Max(const Resources& a, const Resources& b) {
 
 template <class Visit>
 void ForEachItem(const Json& object, std::string_view path, Visit visit) {
-  const Json* list = kube::Find(object, path);
-  if (list == nullptr || !list->is_array()) return;
-  size_t count = std::min(list->size(), kMaxContainers);
-  for (size_t i = 0; i < count; ++i) visit((*list)[i]);
+  const Json& list = kube::ListAt(object, path);
+  size_t count = std::min(list.size(), kMaxContainers);
+  for (size_t i = 0; i < count; ++i) visit(list[i]);
 }
 
 Resources RequestsOf(const Json& pod) {
   Resources running;
   ForEachItem(pod, "spec.containers", [&](const Json& container) {
-    running = Sum(running, ReadResources(ObjectAt(container, "resources.requests"), true));
+    running = Sum(running, ReadResources(kube::ObjectAt(container, "resources.requests"), true));
   });
   Resources sidecars;
   Resources starting;  // the most at any time of the start
   ForEachItem(pod, "spec.initContainers", [&](const Json& container) {
-    Resources requests = ReadResources(ObjectAt(container, "resources.requests"), true);
+    Resources requests = ReadResources(kube::ObjectAt(container, "resources.requests"), true);
     if (kube::StringAt(container, "restartPolicy") == "Always") {
       sidecars = Sum(sidecars, requests);
       starting = Max(starting, sidecars);
@@ -82,11 +77,11 @@ Resources RequestsOf(const Json& pod) {
     }
   });
   Resources requests = Max(Sum(running, sidecars), starting);
-  const Json& own = ObjectAt(pod, "spec.resources.requests");
+  const Json& own = kube::ObjectAt(pod, "spec.resources.requests");
   Resources of_pod = ReadResources(own, true);
   if (own.contains("cpu")) requests.milli_cpu = of_pod.milli_cpu;
   if (own.contains("memory")) requests.kib = of_pod.kib;
-  return Sum(requests, ReadResources(ObjectAt(pod, "spec.overhead"), true));
+  return Sum(requests, ReadResources(kube::ObjectAt(pod, "spec.overhead"), true));
 }
 
 std::string WorkloadOf(const Json& pod) {
@@ -97,7 +92,7 @@ std::string WorkloadOf(const Json& pod) {
     std::string kind = kube::StringAt(owner, "kind");
     std::string name = kube::StringAt(owner, "name");
     // A Deployment names its ReplicaSets with the hash of their templates.
-    std::string hash = "-" + TextAt(ObjectAt(pod, "metadata.labels"), "pod-template-hash");
+    std::string hash = "-" + TextAt(kube::ObjectAt(pod, "metadata.labels"), "pod-template-hash");
     if (kind == "ReplicaSet" && hash.size() > 1 && name.size() > hash.size() &&
         name.ends_with(hash)) {
       kind = "Deployment";
@@ -106,15 +101,6 @@ std::string WorkloadOf(const Json& pod) {
     workload = kind == "Node" ? "" : prefix + kind + "/" + name;
   });
   return workload;
-}
-
-bool IsReady(const Json& node) {
-  bool ready = false;
-  ForEachItem(node, "status.conditions", [&](const Json& condition) {
-    if (kube::StringAt(condition, "type") == "Ready")
-      ready = kube::StringAt(condition, "status") == "True";
-  });
-  return ready;
 }
 
 }  // namespace
@@ -128,11 +114,12 @@ int ArchitectureIndex(std::string_view name) {
 
 NodeUsage NodeUsage::FromJson(const Json& node) {
   NodeUsage usage;
-  const Json& labels = ObjectAt(node, "metadata.labels");
+  const Json& labels = kube::ObjectAt(node, "metadata.labels");
   usage.architecture = ArchitectureIndex(TextAt(labels, std::string(api::kArchLabel)));
-  usage.usable = IsReady(node) && !kube::BoolAt(node, "spec.unschedulable") &&
+  usage.usable = kube::ConditionStatus(node, "Ready") == "True" &&
+                 !kube::BoolAt(node, "spec.unschedulable") &&
                  kube::StringAt(node, "metadata.deletionTimestamp").empty();
-  usage.allocatable = ReadResources(ObjectAt(node, "status.allocatable"), false);
+  usage.allocatable = ReadResources(kube::ObjectAt(node, "status.allocatable"), false);
   return usage;
 }
 
@@ -144,7 +131,7 @@ PodUsage PodUsage::FromJson(const Json& pod) {
   usage.requests = RequestsOf(pod);
   const Json* gates = kube::Find(pod, "spec.schedulingGates");
   if (gates == nullptr || gates->empty()) usage.workload = WorkloadOf(pod);
-  const Json& labels = ObjectAt(pod, "metadata.labels");
+  const Json& labels = kube::ObjectAt(pod, "metadata.labels");
   for (size_t i = 0; i < kScoredArchitectures.size(); ++i) {
     if (labels.contains(std::string(api::kLabelPrefix) + std::string(kScoredArchitectures[i])))
       usage.architectures |= 1u << i;

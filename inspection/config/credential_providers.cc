@@ -8,6 +8,7 @@
 #include "inspection/config/host_match.h"
 #include "kube/client/command.h"
 #include "kube/codec/yaml.h"
+#include "kube/types/list_at.h"
 #include "kube/types/unstructured.h"
 
 namespace inspection {
@@ -87,11 +88,8 @@ Result<CredentialProvider> ParseProvider(const Json& json) {
   auto args = StringsAt(json, "args");
   if (!args) return Error::Invalid(provider.name + ": args: not a list of strings");
   provider.args = std::move(*args);
-  const Json* env = kube::Find(json, "env");
-  if (env != nullptr && env->is_array()) {
-    for (const Json& entry : *env)
-      provider.env.emplace_back(kube::StringAt(entry, "name"), kube::StringAt(entry, "value"));
-  }
+  for (const Json& entry : kube::ListAt(json, "env"))
+    provider.env.emplace_back(kube::StringAt(entry, "name"), kube::StringAt(entry, "value"));
   return provider;
 }
 

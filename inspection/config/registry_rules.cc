@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "inspection/config/registry_rules.h"
 
+#include "kube/types/list_at.h"
+
 namespace inspection {
 namespace {
 
@@ -10,18 +12,14 @@ constexpr size_t kMaxItems = 1024;
 
 std::vector<std::string> StringsAt(const Json& object, const char* path) {
   std::vector<std::string> strings;
-  const Json* list = kube::Find(object, path);
-  if (list == nullptr || !list->is_array()) return strings;
-  for (const Json& item : *list) {
+  for (const Json& item : kube::ListAt(object, path)) {
     if (item.is_string() && strings.size() < kMaxItems) strings.push_back(item.get<std::string>());
   }
   return strings;
 }
 
 void AddMirrors(const Json& object, const char* path, bool for_digests, RegistryRules& rules) {
-  const Json* list = kube::Find(object, path);
-  if (list == nullptr || !list->is_array()) return;
-  for (const Json& item : *list) {
+  for (const Json& item : kube::ListAt(object, path)) {
     MirrorRule rule{
         .source = kube::StringAt(item, "source"),
         .mirrors = StringsAt(item, "mirrors"),

@@ -8,6 +8,7 @@
 
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
+#include "kube/types/list_at.h"
 #include "operator/objects/metadata.h"
 
 namespace operator_ {
@@ -134,11 +135,8 @@ Async<Bundles> ReadBundles(kube::Client& client, const CertificateRequest& reque
       co_return found.error().Prefix("read " + std::string(location.resource.kind) + " " +
                                      location.name);
     for (const kube::Unstructured& object : found->items) {
-      if (const Json* webhooks = kube::Find(object.body(), "webhooks");
-          webhooks != nullptr && webhooks->is_array()) {
-        for (const Json& webhook : *webhooks)
-          AddBundle(kube::StringAt(webhook, "clientConfig.caBundle"), bundles);
-      }
+      for (const Json& webhook : kube::ListAt(object.body(), "webhooks"))
+        AddBundle(kube::StringAt(webhook, "clientConfig.caBundle"), bundles);
       const Json* conversion = kube::Find(object.body(), "spec.conversion.webhook.clientConfig");
       if (conversion != nullptr) AddBundle(kube::StringAt(*conversion, "caBundle"), bundles);
     }

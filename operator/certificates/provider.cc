@@ -10,9 +10,9 @@
 #include "api/names.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/object_fields.h"
 #include "operator/objects/metadata.h"
 #include "operator/objects/operand.h"
-#include "operator/status/condition_of.h"
 
 namespace operator_ {
 namespace {
@@ -181,7 +181,7 @@ Async<std::string> CertificateProvider::CertManagerSays(std::string_view service
   Result<kube::Unstructured> found =
       co_await kube::GetObject(client_, kCertManagerCertificates, key);
   if (!found) co_return std::string();
-  const Json* ready = ConditionOf(found->body(), "Ready");
+  const Json* ready = kube::ConditionOf(found->body(), "Ready");
   co_return ready == nullptr ? std::string() : kube::StringAt(*ready, "message");
 }
 

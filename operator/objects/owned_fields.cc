@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "kube/types/list_at.h"
+
 namespace operator_ {
 
 using kube::Json;
@@ -70,9 +72,7 @@ Json Extract(const Json& value, const Json& fields) {
 }  // namespace
 
 Json OwnedFields(const Json& object, std::string_view manager) {
-  const Json* entries = kube::Find(object, "metadata.managedFields");
-  if (entries == nullptr || !entries->is_array()) return Json::object();
-  for (const Json& entry : *entries) {
+  for (const Json& entry : kube::ListAt(object, "metadata.managedFields")) {
     if (kube::StringAt(entry, "manager") != manager ||
         kube::StringAt(entry, "operation") != "Apply" ||
         !kube::StringAt(entry, "subresource").empty())

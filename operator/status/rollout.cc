@@ -5,8 +5,9 @@
 #include <array>
 
 #include "kube/client/refusal.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 #include "operator/objects/metadata.h"
-#include "operator/status/condition_of.h"
 #include "operator/status/remedies.h"
 
 namespace operator_ {
@@ -30,14 +31,12 @@ bool IsProblem(std::string_view waiting_reason) {
 
 std::optional<Problem> ProblemOfPod(const Json& pod) {
   std::string name = "pod " + kube::StringAt(pod, "metadata.name");
-  const Json* scheduled = ConditionOf(pod, "PodScheduled");
+  const Json* scheduled = kube::ConditionOf(pod, "PodScheduled");
   if (scheduled != nullptr && kube::StringAt(*scheduled, "status") == "False") {
     Problem problem = ProblemFrom(*scheduled);
     return Problem{problem.reason, name + ": " + problem.message};
   }
-  const Json* containers = kube::Find(pod, "status.containerStatuses");
-  if (containers == nullptr || !containers->is_array()) return std::nullopt;
-  for (const Json& container : *containers) {
+  for (const Json& container : kube::ListAt(pod, "status.containerStatuses")) {
     std::string reason = kube::StringAt(container, "state.waiting.reason");
     if (IsProblem(reason))
       return Problem{reason, name + ": " + kube::StringAt(container, "state.waiting.message")};
@@ -69,16 +68,16 @@ Rollout RolloutOf(const Json* deployment) {
       rollout.version = version->get<std::string>();
   }
 
-  const Json* available_condition = ConditionOf(*deployment, "Available");
+  const Json* available_condition = kube::ConditionOf(*deployment, "Available");
   bool unavailable = !rollout.available && available_condition != nullptr &&
                      kube::StringAt(*available_condition, "status") == "False";
-  const Json* condition = ConditionOf(*deployment, "ReplicaFailure");
+  const Json* condition = kube::ConditionOf(*deployment, "ReplicaFailure");
   if (condition != nullptr && kube::StringAt(*condition, "status") == "True") {
     rollout.problem = ProblemFrom(*condition);
     rollout.cannot_create = true;
     return rollout;
   }
-  condition = ConditionOf(*deployment, "Progressing");
+  condition = kube::ConditionOf(*deployment, "Progressing");
   if (condition == nullptr) return rollout;
   if (kube::StringAt(*condition, "status") == "False") {
     rollout.problem = ProblemFrom(*condition);

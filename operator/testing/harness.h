@@ -26,6 +26,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
+#include "kube/types/object_fields.h"
 #include "operator/feature.h"
 #include "operator/leader.h"
 #include "operator/status/operand_metrics.h"
@@ -268,22 +269,14 @@ class Harness {
  protected:
   static std::string ConditionOf(const std::optional<kube::Json>& object, std::string_view type) {
     if (!object) return "deleted";
-    const kube::Json* conditions = kube::Find(*object, "status.conditions");
-    if (conditions == nullptr) return "none";
-    for (const kube::Json& condition : *conditions) {
-      if (kube::StringAt(condition, "type") != type) continue;
-      return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
-    }
-    return "none";
+    const kube::Json* condition = kube::ConditionOf(*object, type);
+    if (condition == nullptr) return "none";
+    return kube::StringAt(*condition, "status") + " " + kube::StringAt(*condition, "reason");
   }
 
   static std::string MessageOf(const std::optional<kube::Json>& object, std::string_view type) {
-    const kube::Json* conditions = object ? kube::Find(*object, "status.conditions") : nullptr;
-    if (conditions == nullptr) return "none";
-    for (const kube::Json& condition : *conditions) {
-      if (kube::StringAt(condition, "type") == type) return kube::StringAt(condition, "message");
-    }
-    return "none";
+    const kube::Json* condition = object ? kube::ConditionOf(*object, type) : nullptr;
+    return condition == nullptr ? "none" : kube::StringAt(*condition, "message");
   }
 
  private:

@@ -18,6 +18,7 @@
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/client/typed.h"
+#include "kube/types/object_fields.h"
 #include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
 
@@ -56,12 +57,7 @@ Json Policy(const std::string& ns, const std::string& name, Json labels) {
 }
 
 bool IsReady(const kube::Unstructured& policy) {
-  const Json* conditions = kube::Find(policy.body(), "status.conditions");
-  if (conditions == nullptr || !conditions->is_array()) return false;
-  return std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
-    return kube::StringAt(condition, "type") == policy::kReady &&
-           kube::StringAt(condition, "status") == "True";
-  });
+  return kube::ConditionStatus(policy.body(), policy::kReady) == "True";
 }
 
 // The cost of all replicas of the policy webhook.

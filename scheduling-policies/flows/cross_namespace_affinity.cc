@@ -3,6 +3,7 @@
 // add (scheduling-policies/merge.h) look at the namespaces that they say, survive both gates, and
 // count for the quota scope CrossNamespacePodAffinity.
 #include "e2e/cluster_harness/process_cluster.h"
+#include "kube/types/object_fields.h"
 #include "scheduling-policies/flows/policy_flow.h"
 #include "scheduling-policies/merge.h"
 
@@ -35,14 +36,9 @@ const Json kEverywhere = {{"namespaceSelector", Json::object()}};
 // The scheduler found no node for the pod because of anti-affinity.
 Condition KeptApart(const std::string& pod) {
   return OfPod(pod, "is kept from its node by anti-affinity", [](const Json& json) {
-    const Json* conditions = kube::Find(json, "status.conditions");
-    for (const Json& condition : conditions == nullptr ? Json::array() : *conditions) {
-      if (kube::StringAt(condition, "type") == "PodScheduled" &&
-          kube::StringAt(condition, "reason") == "Unschedulable" &&
-          kube::StringAt(condition, "message").find("anti-affinity rules") != std::string::npos)
-        return true;
-    }
-    return false;
+    const Json* scheduled = kube::ConditionOf(json, "PodScheduled");
+    return scheduled != nullptr && kube::StringAt(*scheduled, "reason") == "Unschedulable" &&
+           kube::StringAt(*scheduled, "message").find("anti-affinity rules") != std::string::npos;
   });
 }
 

@@ -9,6 +9,7 @@
 #include "kube/base/task_group.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/object_fields.h"
 #include "scheduling-policies/flows/policy_conditions.h"
 #include "scheduling-policies/names.h"
 #include "scheduling-policies/scheduling_policy.h"
@@ -79,15 +80,11 @@ class PoliciesServedFlow : public FlowFixture {
       kube::ObjectKey key{scene().ns(), name};
       auto policy = co_await kube::GetObject(cluster().client(), kPodSchedulingPolicies, key);
       if (!policy) co_return policy.error();
-      const Json* conditions = kube::Find(policy->body(), "status.conditions");
-      if (conditions == nullptr) continue;
-      for (const Json& condition : *conditions) {
-        bool ready = kube::StringAt(condition, "type") == "Ready" &&
-                     kube::StringAt(condition, "status") == "True" &&
-                     kube::IntAt(condition, "observedGeneration") ==
-                         kube::IntAt(policy->body(), "metadata.generation");
-        if (ready) co_return Ok();
-      }
+      const Json* ready = kube::ConditionOf(policy->body(), "Ready");
+      if (ready != nullptr && kube::StringAt(*ready, "status") == "True" &&
+          kube::IntAt(*ready, "observedGeneration") ==
+              kube::IntAt(policy->body(), "metadata.generation"))
+        co_return Ok();
     }
     co_return Error::DeadlineExceeded("policy " + name + " is not Ready");
   }

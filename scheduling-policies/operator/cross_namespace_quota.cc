@@ -8,6 +8,7 @@
 
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 #include "placement/selector.h"
 #include "scheduling-policies/index.h"
 #include "scheduling-policies/target.h"
@@ -51,15 +52,10 @@ std::optional<double> ParseQuantity(std::string_view text) {
 }
 
 bool HasScope(const Json& quota) {
-  const Json* scopes = kube::Find(quota, "spec.scopes");
-  if (scopes != nullptr && scopes->is_array()) {
-    for (const Json& scope : *scopes) {
-      if (scope == kScope) return true;
-    }
+  for (const Json& scope : kube::ListAt(quota, "spec.scopes")) {
+    if (scope == kScope) return true;
   }
-  const Json* expressions = kube::Find(quota, "spec.scopeSelector.matchExpressions");
-  if (expressions == nullptr || !expressions->is_array()) return false;
-  for (const Json& expression : *expressions) {
+  for (const Json& expression : kube::ListAt(quota, "spec.scopeSelector.matchExpressions")) {
     if (kube::StringAt(expression, "scopeName") == kScope) return true;
   }
   return false;

@@ -12,6 +12,7 @@
 #include "fleet/standalone/deploy/member.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -46,12 +47,9 @@ Async<> DeleteWork(Client& hub, const Unstructured& work) {
   ObjectKey key = kube::KeyOf(work);
   Result<> deleted = co_await Delete(hub, kPodPlacementWorks, key);
   if (!deleted) co_return deleted.error();
-  Json finalizers = Json::array();
-  for (const std::string& finalizer : work.metadata().finalizers()) {
-    if (finalizer != kWorkFinalizer) finalizers.push_back(finalizer);
-  }
-  if (static_cast<int>(finalizers.size()) == work.metadata().finalizers_size()) co_return Ok();
-  Json patch = {{"metadata", {{"finalizers", std::move(finalizers)}}}};
+  if (!kube::HasFinalizer(work.body(), kWorkFinalizer)) co_return Ok();
+  Json patch = kube::WithoutFinalizer(work.body(), kWorkFinalizer);
+  patch["metadata"].erase("resourceVersion");  // the deletion has changed it
   Result<Unstructured> patched =
       co_await kube::PatchObject(hub, kPodPlacementWorks, key, kube::kMergePatch, std::move(patch));
   if (!patched && !IsNotFound(patched)) co_return patched.error().Prefix("patch " + key.ToString());

@@ -9,6 +9,7 @@
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 
@@ -48,12 +49,11 @@ Async<bool> HubOwnsMembership(kube::Client& hub, std::string ns) {
                               " of its cluster: install it with //fleet:deploy-hub");
   }
   if (!deployment) co_return deployment.error();
-  const Json* containers = kube::Find(deployment->body(), "spec.template.spec.containers");
-  if (containers == nullptr || !containers->is_array() || containers->empty()) co_return false;
-  const Json* args = kube::Find(containers->front(), "args");
+  const Json& containers = kube::ListAt(deployment->body(), "spec.template.spec.containers");
+  if (containers.empty()) co_return false;
+  const Json& args = kube::ListAt(containers.front(), "args");
   const Json own = "--membership=own";
-  co_return args != nullptr && args->is_array() &&
-      std::find(args->begin(), args->end(), own) != args->end();
+  co_return std::find(args.begin(), args.end(), own) != args.end();
 }
 
 }  // namespace fleet

@@ -12,6 +12,7 @@
 #include "fleet/standalone/access/agent_access.h"
 #include "kube/client/typed.h"
 #include "kube/controller/outcome_at.h"
+#include "kube/types/list_at.h"
 #include "kube/types/resource.h"
 
 namespace fleet {
@@ -34,7 +35,7 @@ constexpr std::chrono::minutes kRefusedDelay{1};
 
 void Keep(const Json& from, Json& to, const char* section,
           std::initializer_list<const char*> fields) {
-  const Json& old = ObjectOrEmpty(from, section);
+  const Json& old = kube::ObjectAt(from, section);
   for (const char* field : fields) {
     auto found = old.find(field);
     if (found != old.end()) to[section][field] = *found;

@@ -7,7 +7,8 @@
 
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/names.h"
-#include "fleet/api/reading.h"
+#include "kube/types/list_at.h"
+#include "kube/types/object_fields.h"
 
 namespace fleet {
 namespace {
@@ -20,10 +21,9 @@ constexpr int kGraceLeases = 5;
 
 // Absent or empty.
 bool LacksClusterSet(const Json& cluster) {
-  const Json* labels = kube::Find(cluster, "metadata.labels");
-  if (labels == nullptr || !labels->is_object()) return true;
-  auto label = labels->find(std::string(kClusterSetLabel));
-  return label == labels->end() || *label == Json("");
+  const Json& labels = kube::ObjectAt(cluster, "metadata.labels");
+  auto label = labels.find(std::string(kClusterSetLabel));
+  return label == labels.end() || *label == Json("");
 }
 
 void SetTaint(Json& taints, std::string_view key, bool wanted, const std::string& now) {
@@ -42,7 +42,7 @@ void SetTaint(Json& taints, std::string_view key, bool wanted, const std::string
 
 Json Taints(const Json& cluster, WallTime now) {
   const std::string time = kube::FormatTime(now);
-  Json taints = ListOrEmpty(cluster, "spec.taints");
+  Json taints = kube::ListAt(cluster, "spec.taints");
   for (Json& taint : taints) {
     if (taint.is_object() && (!taint.contains("timeAdded") || taint["timeAdded"].is_null()))
       taint["timeAdded"] = time;
@@ -92,24 +92,20 @@ bool AgentCanRemove(const Json& cluster, kube::Duration silence, WallTime now) {
 }
 
 std::optional<Json> ObjectPatch(const Json& cluster, bool gives_access, WallTime now) {
-  Json metadata = Json::object();
+  const Json unchanged = Guarded(cluster);
+  Json patch = unchanged;
+  if (gives_access && !HasFinalizer(cluster, kMembershipFinalizer))
+    patch = kube::WithFinalizer(cluster, kMembershipFinalizer);
   if (LacksClusterSet(cluster))
-    metadata["labels"][std::string(kClusterSetLabel)] = std::string(kDefaultClusterSet);
-  if (gives_access && !HasFinalizer(cluster, kMembershipFinalizer)) {
-    metadata["finalizers"] = ListOrEmpty(cluster, "metadata.finalizers");
-    metadata["finalizers"].push_back(std::string(kMembershipFinalizer));
-  }
+    patch["metadata"]["labels"][std::string(kClusterSetLabel)] = std::string(kDefaultClusterSet);
   Json taints = Taints(cluster, now);
-  bool new_taints = taints != ListOrEmpty(cluster, "spec.taints");
-  if (metadata.empty() && !new_taints) return std::nullopt;
-  Json patch = Guarded(cluster);
-  patch["metadata"].update(metadata);
-  if (new_taints) patch["spec"]["taints"] = std::move(taints);
+  if (taints != kube::ListAt(cluster, "spec.taints")) patch["spec"]["taints"] = std::move(taints);
+  if (patch == unchanged) return std::nullopt;
   return patch;
 }
 
 std::optional<Json> StatusPatch(const Json& cluster, const MemberFacts& facts, WallTime now) {
-  const Json& before = ListOrEmpty(cluster, "status.conditions");
+  const Json& before = kube::ListAt(cluster, "status.conditions");
   Json conditions = before;
   SetAccepted(conditions, cluster, facts, now);
   std::string available = ConditionStatus(cluster, kClusterAvailable);
@@ -129,15 +125,6 @@ std::optional<Json> StatusPatch(const Json& cluster, const MemberFacts& facts, W
   if (conditions == before) return std::nullopt;
   Json patch = Guarded(cluster);
   patch["status"]["conditions"] = std::move(conditions);
-  return patch;
-}
-
-Json WithoutFinalizer(const Json& object, std::string_view finalizer) {
-  Json patch = Guarded(object);
-  Json finalizers = ListOrEmpty(object, "metadata.finalizers");
-  finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), Json(std::string(finalizer))),
-                   finalizers.end());
-  patch["metadata"]["finalizers"] = std::move(finalizers);
   return patch;
 }
 

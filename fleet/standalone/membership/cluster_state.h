@@ -13,6 +13,7 @@
 #include <string_view>
 
 #include "kube/base/clock.h"
+#include "kube/types/object_fields.h"
 #include "kube/types/unstructured.h"
 
 namespace fleet {
@@ -55,7 +56,8 @@ std::optional<kube::Json> ObjectPatch(const kube::Json& cluster, bool gives_acce
 std::optional<kube::Json> StatusPatch(const kube::Json& cluster, const MemberFacts& facts,
                                       kube::WallTime now);
 
-// A patch that removes the finalizer, guarded by the resourceVersion.
-kube::Json WithoutFinalizer(const kube::Json& object, std::string_view finalizer);
+// How the finalizers of clusters and works are read and removed.
+using kube::HasFinalizer;
+using kube::WithoutFinalizer;
 
 }  // namespace fleet

@@ -10,6 +10,7 @@
 #include "fleet/api/reading.h"
 #include "fleet/standalone/membership/cluster_state.h"
 #include "kube/client/typed.h"
+#include "kube/types/list_at.h"
 
 namespace fleet {
 namespace {
@@ -70,7 +71,7 @@ Async<> SetReconciler::ReconcileSet(const std::string& name) {
     empty.reason = "ClustersSelected";
     empty.message = std::to_string(members) + " ManagedClusters selected";
   }
-  Json conditions = ListOrEmpty(stored->body(), "status.conditions");
+  Json conditions = kube::ListAt(stored->body(), "status.conditions");
   SetCondition(conditions, empty, clock_.WallNow());
   Result<> written =
       co_await WriteCondition(kManagedClusterSets, stored->body(), std::move(conditions));
@@ -92,7 +93,7 @@ Async<> SetReconciler::ReconcileBinding(const ObjectKey& key) {
     bound.reason = "ClusterSetNotFound";
     bound.message = "There is no ManagedClusterSet with the name of the binding";
   }
-  Json conditions = ListOrEmpty(stored->body(), "status.conditions");
+  Json conditions = kube::ListAt(stored->body(), "status.conditions");
   SetCondition(conditions, bound, clock_.WallNow());
   Result<> written =
       co_await WriteCondition(kManagedClusterSetBindings, stored->body(), std::move(conditions));
@@ -111,7 +112,7 @@ Async<> SetReconciler::CreateSet(const std::string& name) {
 
 Async<> SetReconciler::WriteCondition(kube::Resource resource, const Json& object,
                                       Json conditions) {
-  if (conditions == ListOrEmpty(object, "status.conditions")) co_return Ok();
+  if (conditions == kube::ListAt(object, "status.conditions")) co_return Ok();
   ObjectKey key{kube::StringAt(object, "metadata.namespace"),
                 kube::StringAt(object, "metadata.name")};
   kube::Duration wait = pace_.Take(key.ToString());

@@ -14,6 +14,7 @@
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/pod_placement_work.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -39,26 +40,13 @@ const ObjectKey kWork{"c1", "team.web"};
 const ObjectKey kCluster{"", "c1"};
 const ObjectKey kScore{"c1", "multiarch"};
 
-Json Config(const char* verbosity = "Normal") {
-  return {{"apiVersion", kCppc.ApiVersion()},
-          {"kind", "ClusterPodPlacementConfig"},
-          {"metadata", {{"name", "cluster"}}},
-          {"spec", {{"logVerbosity", verbosity}}}};
-}
-
-Json Ppc(const char* name) {
-  return {{"apiVersion", kPpc.ApiVersion()},
-          {"kind", "PodPlacementConfig"},
-          {"metadata", {{"namespace", "ns"}, {"name", name}}},
-          {"spec", {{"priority", 1}}}};
-}
+Json Config(const char* verbosity = "Normal") { return MakeClusterConfig(verbosity); }
+Json Ppc(const char* name) { return MakeConfig("ns", name); }
 
 class AgentTest : public testing::Test {
  protected:
   void SetUp() override {
-    hub_.CreateJson(kManagedClusters, {{"apiVersion", kManagedClusters.ApiVersion()},
-                                       {"kind", "ManagedCluster"},
-                                       {"metadata", {{"name", "c1"}}}});
+    hub_.CreateJson(kManagedClusters, MakeManagedCluster("c1"));
     AddNode("n1", "arm64", "128");
     Start();
   }
@@ -87,49 +75,36 @@ class AgentTest : public testing::Test {
   void AddNode(const char* name, const char* architecture, const char* cpu) {
     Json resources = {{"cpu", cpu}, {"memory", "256Gi"}};
     Json ready = {{"type", "Ready"}, {"status", "True"}};
-    member_.CreateJson(
-        kube::kNodes,
-        {{"apiVersion", "v1"},
-         {"kind", "Node"},
-         {"metadata", {{"name", name}, {"labels", {{"kubernetes.io/arch", architecture}}}}},
-         {"status",
-          {{"capacity", resources}, {"allocatable", resources}, {"conditions", {ready}}}}});
+    member_.CreateJson(kube::kNodes, MakeObject(kube::kNodes, "", name)
+                                         .Label("kubernetes.io/arch", architecture)
+                                         .Set("/status/capacity", resources)
+                                         .Set("/status/allocatable", resources)
+                                         .Set("/status/conditions", Json::array({ready})));
   }
   void AddPod(const char* name, const char* cpu) {
     Json container = {{"name", "c"}, {"resources", {{"requests", {{"cpu", cpu}}}}}};
-    member_.CreateJson(kube::kPods, {{"apiVersion", "v1"},
-                                     {"kind", "Pod"},
-                                     {"metadata", {{"namespace", "ns"}, {"name", name}}},
-                                     {"spec", {{"nodeName", "n1"}, {"containers", {container}}}}});
+    member_.CreateJson(kube::kPods, MakeObject(kube::kPods, "ns", name)
+                                        .Set("/spec/nodeName", "n1")
+                                        .Set("/spec/containers", Json::array({container})));
   }
   std::optional<Json> Member(const Resource& resource, const ObjectKey& key) {
     return member_.GetJson(resource, key);
   }
   // The cluster's operator reports Available.
   void SetAvailable(const Resource& resource, const ObjectKey& key) {
-    Json object = *Member(resource, key);
-    object["status"]["conditions"] = {{{"type", "Available"}, {"status", "True"}}};
-    member_.UpdateJson(resource, object);
+    Json available = {{"type", "Available"}, {"status", "True"}};
+    member_.PatchJson(resource, key, {{"status", {{"conditions", Json::array({available})}}}});
   }
 
   // Creates a work on the hub.
   void CreateWork(std::vector<Json> objects, Json changes = Json::object()) {
-    Json work = {{"apiVersion", kPodPlacementWorks.ApiVersion()},
-                 {"kind", "PodPlacementWork"},
-                 {"metadata", {{"namespace", kWork.ns}, {"name", kWork.name}}},
-                 {"spec",
-                  {{"hash", "h1"},
-                   {"givenAt", "2026-01-01T00:00:00Z"},
-                   {"deletionPolicy", "Delete"},
-                   {"objects", std::move(objects)}}}};
+    Json work = MakeWork(kWork.ns, std::move(objects));
     work["spec"].update(changes);
     hub_.CreateJson(kPodPlacementWorks, work);
     After(5s);
   }
   void ChangeWork(const Json& spec) {
-    Json work = *hub_.GetJson(kPodPlacementWorks, kWork);
-    work["spec"].update(spec);
-    hub_.UpdateJson(kPodPlacementWorks, work);
+    hub_.PatchJson(kPodPlacementWorks, kWork, {{"spec", spec}});
     After(5s);
   }
   // "Failed Conflict", with the hash if it is not "h1".
@@ -152,14 +127,14 @@ class AgentTest : public testing::Test {
     if (!stored) return -1;
     return AddOnPlacementScore::FromJson(*stored)->scores[name];
   }
+  // Changes the ClusterPodPlacementConfig of the member, as a user or its operator does.
+  void PatchConfig(const Json& patch) { member_.PatchJson(kCppc, kConfig, patch); }
+  void SetVerbosity(const char* verbosity) {
+    PatchConfig({{"spec", {{"logVerbosity", verbosity}}}});
+  }
   // Writes, without those to the Lease.
   static int Writes(const FakeApiServer& api) {
-    int writes = 0;
-    for (const std::string& call : api.calls()) {
-      bool read = call.starts_with("GET ") || call.starts_with("WATCH ");
-      writes += !read && call.find("/leases/") == std::string::npos;
-    }
-    return writes;
+    return api.CountWrites() - api.CountCalls("PATCH /apis/coordination.k8s.io/");
   }
 
   boost::asio::io_context io_;
@@ -264,10 +239,8 @@ TEST_F(AgentTest, AForeignObjectThatAppearsMeanwhileIsNotForced) {
   member_.BeforeEach([&](const std::string& call) {
     if (once || !call.starts_with("PATCH")) return;
     once = true;
-    Json config = *Member(kCppc, kConfig);
-    config["metadata"].erase("labels");
-    config["spec"]["logVerbosity"] = "Trace";
-    member_.UpdateJson(kCppc, config);
+    PatchConfig({{"metadata", {{"labels", nullptr}}}});
+    SetVerbosity("Trace");
   });
   ChangeWork({{"hash", "h2"}, {"objects", {Config("Debug")}}});
   EXPECT_TRUE(once);
@@ -299,9 +272,7 @@ TEST_F(AgentTest, ALongKindIsNotCutInsideACharacter) {
 
 TEST_F(AgentTest, ChangesOfOthersAreRevertedAndRemovedObjectsComeBack) {
   CreateWork({Config()});
-  Json config = *Member(kCppc, kConfig);
-  config["spec"]["logVerbosity"] = "Trace";
-  member_.UpdateJson(kCppc, config);
+  SetVerbosity("Trace");
   After(5s);
   EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
   member_.DeleteJson(kCppc, kConfig);
@@ -335,11 +306,7 @@ TEST_F(AgentTest, MissingNamespacesAndKindsAreNamed) {
   const Row rows[] = {{"a", false, "Failed NamespaceNotFound"},
                       {"b", true, "Failed OperatorNotInstalled"}};
   for (const Row& row : rows) {
-    if (row.with_namespace) {
-      member_.CreateJson(
-          kube::kNamespaces,
-          {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "ns"}}}});
-    }
+    if (row.with_namespace) member_.CreateJson(kube::kNamespaces, MakeNamespace("ns"));
     // The call fails twice, because the answer wakes the work again.
     member_.FailNext(Error::FromHttpStatus(404, "NotFound", "not found"), "PATCH", 2);
     CreateWork({Ppc(row.name)});
@@ -381,9 +348,7 @@ TEST_F(SmallAgentTest, AppliesAnswersAndDeletesAllTheSame) {
   EXPECT_EQ(Writes(hub_), hub);
 
   // A change in the cluster is reverted, as its work is known by its uid.
-  Json config = *Member(kCppc, kConfig);
-  config["spec"]["logVerbosity"] = "Trace";
-  member_.UpdateJson(kCppc, config);
+  SetVerbosity("Trace");
   After(5s);
   EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
 
@@ -415,9 +380,7 @@ TEST_F(FewWorksTest, FurtherWorksAreLeftOut) {
 
 TEST_F(AgentTest, DeletedWithItsObjects) {
   CreateWork({Config(), Ppc("web")});
-  Json config = *Member(kCppc, kConfig);
-  config["metadata"]["finalizers"] = {"operator"};
-  member_.UpdateJson(kCppc, config);
+  PatchConfig({{"metadata", {{"finalizers", {"operator"}}}}});
   After(5s);
   hub_.DeleteJson(kPodPlacementWorks, kWork);
   After(5s);
@@ -425,9 +388,7 @@ TEST_F(AgentTest, DeletedWithItsObjects) {
   EXPECT_EQ(Answer(), "Progressing Deleting");
 
   // The operator has finished.
-  config = *Member(kCppc, kConfig);
-  config["metadata"]["finalizers"] = Json::array();
-  member_.UpdateJson(kCppc, config);
+  PatchConfig({{"metadata", {{"finalizers", nullptr}}}});
   After(5s);
   EXPECT_FALSE(Member(kCppc, kConfig));
   EXPECT_EQ(Answer(), "no work");
@@ -444,16 +405,12 @@ TEST_F(AgentTest, TheClusterConfigIsDeletedAfterThePodPlacementConfigs) {
     member_.FailNext(Error::PermissionDenied("PodPlacementConfigs exist"), "DELETE ");
   });
   CreateWork({Config(), Ppc("web")});
-  Json web = *Member(kPpc, {"ns", "web"});
-  web["metadata"]["finalizers"] = {"operator"};
-  member_.UpdateJson(kPpc, web);
+  member_.PatchJson(kPpc, {"ns", "web"}, {{"metadata", {{"finalizers", {"operator"}}}}});
   After(5s);
   hub_.DeleteJson(kPodPlacementWorks, kWork);
   After(5s);
   EXPECT_EQ(Answer(), "Progressing Deleting");
-  web = *Member(kPpc, {"ns", "web"});
-  web["metadata"]["finalizers"] = Json::array();
-  member_.UpdateJson(kPpc, web);
+  member_.PatchJson(kPpc, {"ns", "web"}, {{"metadata", {{"finalizers", nullptr}}}});
   After(5s);
   EXPECT_EQ(Answer(), "no work");
   EXPECT_FALSE(Member(kCppc, kConfig));
@@ -514,9 +471,7 @@ TEST_F(AgentTest, WhileTheHubIsAwayTheClusterStaysAsItWas) {
   CreateWork({Config()});
   hub_.Stop();
   After(120s);
-  Json config = *Member(kCppc, kConfig);
-  config["spec"]["logVerbosity"] = "Trace";
-  member_.UpdateJson(kCppc, config);
+  SetVerbosity("Trace");
   After(5s);
   EXPECT_EQ((*Member(kCppc, kConfig))["spec"]["logVerbosity"], "Normal");
 
@@ -574,9 +529,7 @@ TEST_F(AgentTest, PublishesTheClusterAndKeepsClaimsOfOthers) {
 TEST_F(AgentTest, TheLeaseIsRenewedAsOftenAsTheHubSays) {
   ObjectKey lease{"c1", std::string(kClusterLease)};
   ASSERT_TRUE(hub_.GetJson(kube::kLeases, lease));
-  Json cluster = *hub_.GetJson(kManagedClusters, kCluster);
-  cluster["spec"]["leaseDurationSeconds"] = 10;
-  hub_.UpdateJson(kManagedClusters, cluster);
+  hub_.PatchJson(kManagedClusters, kCluster, {{"spec", {{"leaseDurationSeconds", 10}}}});
   After(60s);
   Json before = *hub_.GetJson(kube::kLeases, lease);
   EXPECT_EQ(before["spec"]["leaseDurationSeconds"], 10);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "fleet/standalone/access/hub_token.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/base64.h"
 #include "kube/client/client.h"
 #include "kube/testing/fake_api_server.h"
@@ -65,11 +66,9 @@ class FakeHub final : public kube::Client {
 class TokenRenewalTest : public testing::Test {
  protected:
   void SetUp() override {
-    Json secret = {{"apiVersion", "v1"},
-                   {"kind", "Secret"},
-                   {"metadata", {{"namespace", kSecretKey.ns}, {"name", kSecretKey.name}}},
-                   {"data", {{"kubeconfig", "a2VwdA=="}, {"token", "b2xk"}}}};
-    member_.CreateJson(kube::kSecrets, secret);
+    member_.CreateJson(kube::kSecrets, MakeObject(kube::kSecrets, kSecretKey.ns, kSecretKey.name)
+                                           .Set("/data/kubeconfig", "a2VwdA==")
+                                           .Set("/data/token", "b2xk"));
   }
   Result<kube::Duration> Publish() { return kube::Run(io_, renewal_.Publish()); }
   std::string Token() {
@@ -77,9 +76,8 @@ class TokenRenewalTest : public testing::Test {
     return kube::Base64Decode(kube::StringAt(*secret, "data.token")).value();
   }
   void SetAnnotation(const std::string& value) {
-    Json secret = *member_.GetJson(kube::kSecrets, kSecretKey);
-    secret["metadata"]["annotations"][std::string(kRenewAfterAnnotation)] = value;
-    member_.UpdateJson(kube::kSecrets, secret);
+    Json annotations = {{std::string(kRenewAfterAnnotation), value}};
+    member_.PatchJson(kube::kSecrets, kSecretKey, {{"metadata", {{"annotations", annotations}}}});
   }
   int Writes() { return member_.CountCalls("PATCH "); }
 

@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "fleet/testing/make_object.h"
+
 namespace fleet {
 namespace {
 
@@ -12,25 +14,11 @@ using testing::HasSubstr;
 
 constexpr kube::WallTime kNow{};
 
-Json Cppc() {
-  return kube::MustParseJson(R"({"apiVersion": "multiarch.openshift.io/v1beta1",
-    "kind": "ClusterPodPlacementConfig", "metadata": {"name": "cluster"},
-    "spec": {"logVerbosity": "Normal"}})");
-}
-
-Json Ppc(const char* ns, const char* name) {
-  return {{"apiVersion", "multiarch.openshift.io/v1beta1"},
-          {"kind", "PodPlacementConfig"},
-          {"metadata", {{"namespace", ns}, {"name", name}}},
-          {"spec", {{"priority", 1}}}};
-}
+Json Cppc() { return MakeClusterConfig(); }
+Json Ppc() { return MakeConfig("ns", "web"); }
 
 PodPlacementWork Work(std::vector<Json> objects) {
-  PodPlacementWork work;
-  work.ns = "c1";
-  work.name = "team.web";
-  work.uid = "u1";
-  work.spec.hash = "h1";
+  PodPlacementWork work = MakeWork("c1").Set("/metadata/uid", "u1").As<PodPlacementWork>();
   work.spec.objects = std::move(objects);
   return work;
 }
@@ -59,7 +47,7 @@ TEST(ObjectsOf, RefusesWhatIsNotAllowed) {
        R"({"kind": "ClusterPodPlacementConfig", "metadata": {"name": "other"}})", kInvalidWork},
   };
   for (const Row& row : rows) {
-    Json object = Ppc("ns", "web");
+    Json object = Ppc();
     object.merge_patch(kube::MustParseJson(row.change));
     WorkObjects objects = ObjectsOf(Work({Cppc(), object}));
     EXPECT_EQ(objects.problem ? objects.problem->reason : "", row.reason) << row.name;
@@ -72,7 +60,7 @@ TEST(ObjectsOf, RefusesWhatIsNotAllowed) {
 }
 
 TEST(ObjectsOf, TakesNothingElseOfTheMetadata) {
-  Json object = Ppc("ns", "web");
+  Json object = Ppc();
   object["metadata"].update(kube::MustParseJson(R"({"finalizers": ["x"], "ownerReferences": [{}],
     "uid": "1", "resourceVersion": "2", "generateName": "g", "managedFields": [],
     "labels": {"a": "b", "n": 1, "fleet.multiarch.openshift.io/work-uid": "other"}})"));
@@ -108,7 +96,7 @@ TEST(ActionFor, OnlyOwnObjectsAreWritten) {
       {"of a work that is gone", "u9", false, false, WorkAction::kApply},
   };
   for (const Row& row : rows) {
-    PodPlacementWork work = Work({Ppc("ns", "web")});
+    PodPlacementWork work = Work({Ppc()});
     work.spec.adopt = row.adopt;
     WorkObject object = ObjectsOf(work).objects[0];
     Json stored = object.json;

@@ -7,6 +7,7 @@
 #include <boost/asio/io_context.hpp>
 
 #include "fleet/api/placement_decision.h"
+#include "fleet/testing/make_object.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -36,15 +37,10 @@ class DecisionWriterTest : public testing::Test, public DecisionListener {
 
   // Adds a PlacementDecision of another's making.
   void Create(const std::string& name) {
-    Json object = {
-        {"apiVersion", kPlacementDecisions.ApiVersion()},
-        {"kind", "PlacementDecision"},
-        {"metadata",
-         {{"name", name},
-          {"namespace", "ns"},
-          {"labels", {{"mine", "stays"}}},
-          {"ownerReferences", {{{"uid", "u-old"}, {"controller", true}}, {{"uid", "u-other"}}}}}}};
-    api_.CreateJson(kPlacementDecisions, object);
+    Json owners = {{{"uid", "u-old"}, {"controller", true}}, {{"uid", "u-other"}}};
+    api_.CreateJson(kPlacementDecisions, MakeObject(kPlacementDecisions, "ns", name)
+                                             .Label("mine", "stays")
+                                             .Set("/metadata/ownerReferences", owners));
   }
   Json Get(const std::string& name) {
     return api_.GetJson(kPlacementDecisions, {"ns", name}).value_or(Json());

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "fleet/hub/testing/no_cel.h"
+#include "fleet/testing/make_object.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
@@ -24,28 +25,18 @@ using kube::Result;
 class ExplainTest : public testing::Test {
  protected:
   void SetUp() override {
-    store_.Put(ManagedClusterSet::FromJson(
-                   kube::MustParseJson(R"({"metadata": {"name": "all"}, "spec": {"clusterSelector":
-                       {"selectorType": "LabelSelector", "labelSelector": {}}}})"))
-                   .value());
-    store_.Put(ManagedClusterSetBinding::FromJson(
-                   kube::MustParseJson(R"({"metadata": {"namespace": "ns", "name": "all"},
-                                   "spec": {"clusterSet": "all"}})"))
-                   .value());
-    for (const char* name : {"c1", "c2", "c3"}) {
-      Json cluster = {{"metadata", {{"name", name}, {"labels", {{"zone", "a"}}}}}};
-      if (std::string(name) == "c2") cluster["metadata"]["labels"]["zone"] = "b";
-      if (std::string(name) == "c3")
-        cluster["spec"]["taints"] =
-            kube::MustParseJson(R"([{"key": "gpu", "effect": "NoSelect"}])");
-      store_.Put(ManagedCluster::FromJson(cluster).value());
-    }
-    store_.Put(
-        Placement::FromJson(
-            kube::MustParseJson(R"({"metadata": {"namespace": "ns", "name": "p", "generation": 4},
-                       "spec": {"predicates": [{"requiredClusterSelector": {"labelSelector":
-                           {"matchLabels": {"zone": "a"}}}}]}})"))
-            .value());
+    store_.Put(MakeClusterSet("all", kSelectsAll).As<ManagedClusterSet>());
+    store_.Put(MakeSetBinding("ns", "all").As<ManagedClusterSetBinding>());
+    store_.Put(MakeManagedCluster("c1").Label("zone", "a").As<ManagedCluster>());
+    store_.Put(MakeManagedCluster("c2").Label("zone", "b").As<ManagedCluster>());
+    Json gpu = {{"key", "gpu"}, {"effect", "NoSelect"}};
+    store_.Put(MakeManagedCluster("c3")
+                   .Label("zone", "a")
+                   .Set("/spec/taints", Json::array({gpu}))
+                   .As<ManagedCluster>());
+    constexpr char kOfZoneA[] = R"({"predicates": [{"requiredClusterSelector": {"labelSelector":
+        {"matchLabels": {"zone": "a"}}}}]})";
+    store_.Put(MakePlacement("ns", "p", kOfZoneA).Set("/metadata/generation", 4).As<Placement>());
     store_.WakeAll();
   }
 

@@ -12,6 +12,7 @@
 #include "fleet/hub/fleet_store.h"
 #include "fleet/hub/wanted_pages.h"
 #include "fleet/scheduling/schedule.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/clock.h"
 #include "kube/types/unstructured.h"
 
@@ -40,20 +41,21 @@ double ResidentMemory() {
 }
 
 Json ClusterJson(int number) {
-  Json labels = {{"cluster.open-cluster-management.io/clusterset", "default"}};
+  MakeObject cluster =
+      MakeManagedCluster("cluster-" + std::to_string(number)).Label(kClusterSetLabel, "default");
   for (int i = 0; i < 12; ++i) {
-    labels["example.com/label-" + std::to_string(i)] = "value-" + std::to_string(number % (i + 2));
+    cluster.Label("example.com/label-" + std::to_string(i),
+                  "value-" + std::to_string(number % (i + 2)));
   }
   Json claims = Json::array();
   for (int i = 0; i < 12; ++i) {
     claims.push_back({{"name", "claim-" + std::to_string(i) + ".example.com"},
                       {"value", "value-" + std::to_string(number % (i + 3))}});
   }
-  return {{"metadata", {{"name", "cluster-" + std::to_string(number)}, {"labels", labels}}},
-          {"status",
-           {{"clusterClaims", claims},
-            {"allocatable", {{"cpu", std::to_string(number % 97)}, {"memory", "64Gi"}}},
-            {"capacity", {{"cpu", "128"}, {"memory", "64Gi"}}}}}};
+  return cluster.Set("/status",
+                     {{"clusterClaims", claims},
+                      {"allocatable", {{"cpu", std::to_string(number % 97)}, {"memory", "64Gi"}}},
+                      {"capacity", {{"cpu", "128"}, {"memory", "64Gi"}}}});
 }
 
 // `selected`: of each Placement; 0 selects all clusters.
@@ -69,25 +71,18 @@ Json PlacementJson(int number, int selected) {
             {{"matchLabels",
               {{"example.com/label-" + std::to_string(number % 4), "value-1"}}}}}}}}};
   }
-  return {{"metadata",
-           {{"namespace", "ns-" + std::to_string(number % 50)},
-            {"name", "placement-" + std::to_string(number)},
-            {"uid", "00000000-0000-0000-0000-" + std::to_string(100000000000 + number)},
-            {"resourceVersion", "1"},
-            {"generation", 1}}},
-          {"spec", spec}};
+  return MakePlacement("ns-" + std::to_string(number % 50), "placement-" + std::to_string(number))
+      .Set("/metadata/uid", "00000000-0000-0000-0000-" + std::to_string(100000000000 + number))
+      .Set("/metadata/resourceVersion", "1")
+      .Set("/spec", std::move(spec));
 }
 
 struct Hub {
   explicit Hub(int selected) {
-    store.Put(
-        ManagedClusterSet::FromJson(kube::MustParseJson(R"({"metadata": {"name": "default"}})"))
-            .value());
+    store.Put(MakeClusterSet("default").As<ManagedClusterSet>());
     for (int i = 0; i < 50; ++i) {
-      store.Put(ManagedClusterSetBinding::FromJson(
-                    {{"metadata", {{"namespace", "ns-" + std::to_string(i)}, {"name", "default"}}},
-                     {"spec", {{"clusterSet", "default"}}}})
-                    .value());
+      store.Put(
+          MakeSetBinding("ns-" + std::to_string(i), "default").As<ManagedClusterSetBinding>());
     }
     for (int i = 0; i < kClusters; ++i) store.Put(ManagedCluster::FromJson(ClusterJson(i)).value());
     for (int i = 0; i < kPlacementCount; ++i) {

@@ -7,6 +7,7 @@
 #include <set>
 #include <string>
 
+#include "fleet/testing/make_object.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/types/unstructured.h"
 
@@ -23,7 +24,7 @@ class FleetStoreTest : public testing::Test {
  protected:
   void SetUp() override {
     for (const char* name : {"east", "west"}) PutSet(name, "{}");
-    PutSet("all", R"({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}})");
+    PutSet("all", kSelectsAll);
     Bind("ns1", "east");
     Bind("ns1", "all");
     Bind("ns2", "west");
@@ -39,42 +40,36 @@ class FleetStoreTest : public testing::Test {
     PutPlacement("ns1", "cel", R"({"clusterSets": ["all"],
         "predicates": [{"requiredClusterSelector": {"celSelector":
             {"celExpressions": ["true"]}}}]})");
-    PutCluster("c1", {{"cluster.open-cluster-management.io/clusterset", "east"}});
-    PutCluster("c2", {{"cluster.open-cluster-management.io/clusterset", "west"}});
+    PutCluster("c1", kEast);
+    PutCluster("c2", kWest);
     EXPECT_TRUE(woken_.empty()) << "before all watches are complete";
     store_.WakeAll();
     EXPECT_EQ(woken_.size(), 6u);
   }
 
-  void PutSet(const std::string& name, const std::string& spec, int64_t generation = 1) {
-    store_.Put(
-        ManagedClusterSet::FromJson(
-            {{"metadata", {{"name", name}, {"uid", "u-" + name}, {"generation", generation}}},
-             {"spec", kube::MustParseJson(spec)}})
-            .value());
+  void PutSet(const std::string& name, std::string_view spec, int64_t generation = 1) {
+    store_.Put(MakeClusterSet(name, spec)
+                   .Set("/metadata/uid", "u-" + name)
+                   .Set("/metadata/generation", generation)
+                   .As<ManagedClusterSet>());
   }
   void Bind(const std::string& ns, const std::string& set) {
-    store_.Put(ManagedClusterSetBinding::FromJson({{"metadata", {{"name", set}, {"namespace", ns}}},
-                                                   {"spec", {{"clusterSet", set}}}})
-                   .value());
+    store_.Put(MakeSetBinding(ns, set).As<ManagedClusterSetBinding>());
   }
   static Json PlacementJson(const std::string& ns, const std::string& name,
                             const std::string& spec) {
-    return {{"metadata",
-             {{"name", name},
-              {"namespace", ns},
-              {"uid", "u-" + ns + name},
-              {"resourceVersion", "10"},
-              {"generation", 1}}},
-            {"spec", kube::MustParseJson(spec)}};
+    return MakePlacement(ns, name, spec)
+        .Set("/metadata/uid", "u-" + ns + name)
+        .Set("/metadata/resourceVersion", "10");
   }
   void PutPlacement(const std::string& ns, const std::string& name, const std::string& spec) {
     store_.Put(Placement::FromJson(PlacementJson(ns, name, spec)).value());
   }
   void PutCluster(const std::string& name, Json labels, Json taints = Json::array()) {
-    store_.Put(ManagedCluster::FromJson({{"metadata", {{"name", name}, {"labels", labels}}},
-                                         {"spec", {{"taints", taints}}}})
-                   .value());
+    store_.Put(MakeManagedCluster(name)
+                   .Set("/metadata/labels", std::move(labels))
+                   .Set("/spec/taints", std::move(taints))
+                   .As<ManagedCluster>());
   }
   void PutScore(const std::string& cluster, const std::string& name, int value) {
     store_.Put(AddOnPlacementScore{.cluster = cluster, .name = name, .scores = {{"s", value}}});

@@ -4,14 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "fleet/cel/evaluator.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
+#include "fleet/testing/hub_fixture.h"
+#include "fleet/testing/make_object.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -28,40 +27,27 @@ using ::testing::IsEmpty;
 constexpr char kEvaluator[] = "fleet/cel/evaluator/evaluator";
 
 // 30 clusters of one set; two Placements "p" and "q" in "ns".
-class LeaderTest : public testing::Test {
+class LeaderTest : public HubFixture {
  protected:
   void SetUp() override {
-    Create(kManagedClusterSets, "", "all",
-           R"({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}})");
-    Create(kManagedClusterSetBindings, "ns", "all", R"({"clusterSet": "all"})");
-    for (int i = 10; i < 40; ++i) Create(kManagedClusters, "", "c" + std::to_string(i), "{}");
-    Create(kPlacements, "ns", "p",
-           R"({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": 4}}})");
-    Create(kPlacements, "ns", "q", R"({"numberOfClusters": 1})");
+    api_.CreateJson(kManagedClusterSets, MakeClusterSet("all", kSelectsAll));
+    api_.CreateJson(kManagedClusterSetBindings, MakeSetBinding("ns", "all"));
+    for (int i = 10; i < 40; ++i)
+      api_.CreateJson(kManagedClusters, MakeManagedCluster("c" + std::to_string(i)));
+    CreatePlacement("p",
+                    R"({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": 4}}})");
+    CreatePlacement("q", R"({"numberOfClusters": 1})");
     tasks_.Spawn("leader", leader_.Run(tasks_));
     Pass(0ms);
   }
-  ~LeaderTest() override {
-    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
-  }
 
-  void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
-              const std::string& spec) {
-    Json metadata = {{"name", name}, {"generation", 1}};
-    if (!ns.empty()) metadata["namespace"] = ns;
-    api_.CreateJson(resource, {{"apiVersion", resource.ApiVersion()},
-                               {"kind", std::string(resource.kind)},
-                               {"metadata", metadata},
-                               {"spec", kube::MustParseJson(spec)}});
+  void CreatePlacement(const std::string& name, const std::string& spec) {
+    api_.CreateJson(kPlacements, MakePlacement("ns", name, spec));
   }
-  void Taint(int cluster, const std::string& taints) {
-    Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
-    object["spec"]["taints"] = kube::MustParseJson(taints);
-    api_.UpdateJson(kManagedClusters, object);
-  }
-  void Pass(kube::Duration time) {
-    clock_.Advance(time);
-    kube::Drain(io_);
+  void Taint(int cluster) {
+    Json taints = Json::array({{{"key", "gpu"}, {"effect", "NoSelect"}}});
+    api_.PatchJson(kManagedClusters, {"", "c" + std::to_string(cluster)},
+                   {{"spec", {{"taints", taints}}}});
   }
   // The evaluator works in real time.
   bool Await(const std::function<bool()>& done) {
@@ -70,33 +56,20 @@ class LeaderTest : public testing::Test {
       return done();
     });
   }
-  // The clusters that have a work object.
-  std::vector<std::string> Works() {
-    std::vector<std::string> clusters;
-    for (const Json& work : api_.ListJson(kPodPlacementWorks))
-      clusters.push_back(kube::StringAt(work, "metadata.namespace"));
-    return clusters;
-  }
   size_t Decided(const std::string& placement) { return Selected(placement).size(); }
   std::vector<std::string> Selected(const std::string& placement) {
     std::vector<std::string> clusters;
     for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
       if (page["metadata"]["labels"][std::string(kPlacementLabel)] != placement) continue;
-      const Json* decisions = kube::Find(page, "status.decisions");
-      for (const Json& decision : decisions == nullptr ? Json::array() : *decisions)
-        clusters.push_back(kube::StringAt(decision, "clusterName"));
+      const PlacementDecision read = PlacementDecision::FromJson(page).value();
+      for (const Decision& decision : read.decisions) clusters.push_back(decision.cluster);
     }
     return clusters;
   }
 
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
-  kube::TaskGroup tasks_{io_.get_executor()};
   cel::Evaluator evaluator_{io_.get_executor(),
                             kube::RealClock(),
                             {.program = kEvaluator, .patience = std::chrono::minutes(1)}};
-  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   Leader* current_ = nullptr;
   Leader leader_{{current_, api_, clock_, events_, evaluator_},
                  {.reconciler = {.placements = PlacementsMode::kAll}},
@@ -120,7 +93,7 @@ TEST_F(LeaderTest, ManyChangesAreOnePass) {
       "PATCH /apis/cluster.open-cluster-management.io/v1beta1/"
       "namespaces/ns/placements/p/status");
   for (int i = 10; i < 20; ++i) {
-    Taint(i, R"([{"key": "gpu", "effect": "NoSelect"}])");
+    Taint(i);
     Pass(10ms);
   }
   EXPECT_EQ(Decided("p"), 30u);
@@ -136,16 +109,12 @@ TEST_F(LeaderTest, SelectedClustersAreNeverMissing) {
   // c10 to c13 go, so all others move to another page.
   bool checked = false;
   api_.BeforeEach([&](const std::string&) {
-    std::set<std::string> seen;
-    for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
-      if (page["metadata"]["labels"][std::string(kPlacementLabel)] != "p") continue;
-      for (const Json& decision : page["status"]["decisions"])
-        seen.insert(std::string(decision["clusterName"]));
-    }
+    std::vector<std::string> selected = Selected("p");
+    std::set<std::string> seen(selected.begin(), selected.end());
     for (int i = 14; i < 40; ++i) EXPECT_TRUE(seen.contains("c" + std::to_string(i))) << i;
     checked = true;
   });
-  for (int i : {10, 11, 12, 13}) Taint(i, R"([{"key": "gpu", "effect": "NoSelect"}])");
+  for (int i : {10, 11, 12, 13}) Taint(i);
   kube::Drain(io_);
   Pass(kCoalesce);
   EXPECT_TRUE(checked);
@@ -156,13 +125,12 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
   auto create = [&](const std::string& name, const std::string& expression) {
     Json selector = {{"celSelector", {{"celExpressions", {expression}}}}};
     Json predicate = {{"requiredClusterSelector", selector}};
-    Json spec = {{"predicates", Json::array({predicate})}};
-    Create(kPlacements, "ns", name, kube::DumpJson(spec));
+    api_.CreateJson(kPlacements,
+                    MakePlacement("ns", name).Set("/spec/predicates", Json::array({predicate})));
   };
   auto annotate = [&](int cluster, const std::string& tier) {
-    Json object = *api_.GetJson(kManagedClusters, {"", "c" + std::to_string(cluster)});
-    object["metadata"]["annotations"]["tier"] = tier;
-    api_.UpdateJson(kManagedClusters, object);
+    api_.PatchJson(kManagedClusters, {"", "c" + std::to_string(cluster)},
+                   {{"metadata", {{"annotations", {{"tier", tier}}}}}});
   };
   Pass(kCoalesce);
   create("cel", "managedCluster.metadata.annotations['tier'] == 'gold'");
@@ -172,35 +140,17 @@ TEST_F(LeaderTest, CelReadsWholeObjectsAndScores) {
   EXPECT_EQ(Decided("scored"), 0u);
 
   annotate(12, "gold");
-  Json scores = Json::array({{{"name", "s"}, {"value", 9}}});
-  api_.CreateJson(kAddOnPlacementScores, {{"apiVersion", kAddOnPlacementScores.ApiVersion()},
-                                          {"kind", "AddOnPlacementScore"},
-                                          {"metadata", {{"name", "r"}, {"namespace", "c20"}}},
-                                          {"status", {{"scores", scores}}}});
+  api_.CreateJson(kAddOnPlacementScores, MakeScore("c20", "r", "s", 9));
   EXPECT_TRUE(Await([&] { return Decided("cel") == 2 && Decided("scored") == 1; }));
 
   create("typo", "(");
   EXPECT_TRUE(Await([&] {
-    Json typo = *api_.GetJson(kPlacements, {"ns", "typo"});
-    const Json* conditions = kube::Find(typo, "status.conditions");
-    return conditions != nullptr && conditions->at(0)["reason"] == kMisconfigured;
+    return Condition(kPlacements, {"ns", "typo"}, kPlacementMisconfigured) == "True Misconfigured";
   }));
 }
 
-// A FleetPodPlacement "web" in `ns` of the Placement.
-Json FleetOf(const std::string& ns, const std::string& placement) {
-  Json reference = {{"name", placement}};
-  Json config = {{"spec", {{"logVerbosity", "Normal"}}}};
-  Json metadata = {{"name", "web"}, {"namespace", ns}, {"generation", 1}};
-  return {
-      {"apiVersion", kFleetPodPlacements.ApiVersion()},
-      {"kind", "FleetPodPlacement"},
-      {"metadata", metadata},
-      {"spec", {{"placements", Json::array({reference})}, {"clusterPodPlacementConfig", config}}}};
-}
-
 TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
-  api_.CreateJson(kFleetPodPlacements, FleetOf("ns", "q"));
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement("ns", "web", "q"));
   Pass(kCoalesce);
   Pass(kRolloutCoalesce);
   std::vector<std::string> selected = Selected("q");
@@ -210,7 +160,7 @@ TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
   for (int i = 0; i < 20; ++i) Pass(1s);
   EXPECT_EQ(api_.calls().size(), calls);
 
-  Taint(std::stoi(selected[0].substr(1)), R"([{"key": "gpu", "effect": "NoSelect"}])");
+  Taint(std::stoi(selected[0].substr(1)));
   Pass(0ms);
   Pass(kCoalesce);
   Pass(kRolloutCoalesce);
@@ -220,30 +170,17 @@ TEST_F(LeaderTest, RolloutsFollowTheDecisions) {
 
 TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
   // A Placement without a scheduler; its tenant writes the decisions.
-  Create(kManagedClusterSets, "", "few", "{}");
-  Create(kManagedClusterSetBindings, "team", "few", R"({"clusterSet": "few"})");
-  Json cluster = *api_.GetJson(kManagedClusters, {"", "c10"});
-  cluster["metadata"]["labels"][std::string(kClusterSetLabel)] = "few";
-  api_.UpdateJson(kManagedClusters, cluster);
-  Json annotations = {{std::string(kSchedulingDisableAnnotation), "true"}};
-  Json metadata = {
-      {"name", "p"}, {"namespace", "team"}, {"generation", 1}, {"annotations", annotations}};
-  Json placement = api_.CreateJson(kPlacements, {{"apiVersion", kPlacements.ApiVersion()},
-                                                 {"kind", "Placement"},
-                                                 {"metadata", metadata},
-                                                 {"spec", Json::object()}});
+  api_.CreateJson(kManagedClusterSets, MakeClusterSet("few"));
+  api_.CreateJson(kManagedClusterSetBindings, MakeSetBinding("team", "few"));
+  api_.PatchJson(kManagedClusters, {"", "c10"},
+                 {{"metadata", {{"labels", {{std::string(kClusterSetLabel), "few"}}}}}});
+  Json placement = api_.CreateJson(
+      kPlacements, MakePlacement("team", "p").Annotation(kSchedulingDisableAnnotation, "true"));
   Json owner = {{"uid", placement["metadata"]["uid"]}, {"controller", true}};
-  Json labels = {{std::string(kPlacementLabel), "p"}};
-  metadata = {{"name", "forged"},
-              {"namespace", "team"},
-              {"labels", labels},
-              {"ownerReferences", Json::array({owner})}};
-  Json decisions = DecisionsToJson({{"c10"}, {"c11"}, {"none"}});
-  api_.CreateJson(kPlacementDecisions, {{"apiVersion", kPlacementDecisions.ApiVersion()},
-                                        {"kind", "PlacementDecision"},
-                                        {"metadata", metadata},
-                                        {"status", {{"decisions", decisions}}}});
-  api_.CreateJson(kFleetPodPlacements, FleetOf("team", "p"));
+  api_.CreateJson(kPlacementDecisions,
+                  MakePlacementDecision("team", "forged", "p", {"c10", "c11", "none"})
+                      .Set("/metadata/ownerReferences", Json::array({owner})));
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement("team", "web", "p"));
   Pass(0ms);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c10"));
@@ -251,7 +188,7 @@ TEST_F(LeaderTest, ForgedDecisionsReachNoClusterThatIsNotBound) {
               HasSubstr("ignored: 2 decisions"));
 
   // What a namespace reaches is looked at again when it changes.
-  Create(kManagedClusterSetBindings, "team", "all", R"({"clusterSet": "all"})");
+  api_.CreateJson(kManagedClusterSetBindings, MakeSetBinding("team", "all"));
   Pass(0ms);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c10", "c11"));

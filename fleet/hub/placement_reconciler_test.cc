@@ -4,16 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "fleet/hub/fleet_watch.h"
 #include "fleet/hub/testing/no_cel.h"
-#include "kube/base/task_group.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
+#include "fleet/testing/hub_fixture.h"
+#include "fleet/testing/make_object.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -31,32 +30,20 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 // Namespace "ns" binds the set "all", which selects all clusters.
-class PlacementReconcilerTest : public testing::Test {
+class PlacementReconcilerTest : public HubFixture {
  protected:
   void SetUp() override {
-    Create(kManagedClusterSets, "", "all",
-           R"({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}})");
-    Create(kManagedClusterSetBindings, "ns", "all", R"({"clusterSet": "all"})");
-    for (const char* name : {"c1", "c2", "c3"}) Create(kManagedClusters, "", name, "{}");
-  }
-  ~PlacementReconcilerTest() override {
-    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
+    api_.CreateJson(kManagedClusterSets, MakeClusterSet("all", kSelectsAll));
+    api_.CreateJson(kManagedClusterSetBindings, MakeSetBinding("ns", "all"));
+    for (const char* name : {"c1", "c2", "c3"})
+      api_.CreateJson(kManagedClusters, MakeManagedCluster(name));
   }
 
-  void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
-              const std::string& spec, Json annotations = Json::object()) {
-    Json metadata = {{"name", name}, {"annotations", annotations}, {"generation", 1}};
-    if (!ns.empty()) metadata["namespace"] = ns;
-    api_.CreateJson(resource, {{"apiVersion", resource.ApiVersion()},
-                               {"kind", std::string(resource.kind)},
-                               {"metadata", metadata},
-                               {"spec", kube::MustParseJson(spec)}});
-  }
   // A Placement "p" of this hub.
   void CreatePlacement(const std::string& spec) {
-    Create(kPlacements, "ns", "p", spec,
-           {{std::string(kSchedulingDisableAnnotation), "true"},
-            {std::string(kSchedulerAnnotation), "multiarch"}});
+    api_.CreateJson(kPlacements, MakePlacement("ns", "p", spec)
+                                     .Annotation(kSchedulingDisableAnnotation, "true")
+                                     .Annotation(kSchedulerAnnotation, "multiarch"));
   }
   void SetSpec(const std::string& spec) {
     Json placement = *api_.GetJson(kPlacements, {"ns", "p"});
@@ -66,9 +53,8 @@ class PlacementReconcilerTest : public testing::Test {
     kube::Drain(io_);
   }
   void Taint(const std::string& cluster, const std::string& taints) {
-    Json object = *api_.GetJson(kManagedClusters, {"", cluster});
-    object["spec"]["taints"] = kube::MustParseJson(taints);
-    api_.UpdateJson(kManagedClusters, object);
+    api_.PatchJson(kManagedClusters, {"", cluster},
+                   {{"spec", {{"taints", kube::MustParseJson(taints)}}}});
     kube::Drain(io_);
   }
   void Start() {
@@ -85,38 +71,22 @@ class PlacementReconcilerTest : public testing::Test {
     std::string text;
     for (const Json& page : api_.ListJson(kPlacementDecisions, "ns")) {
       if (!text.empty()) text += "|";
-      const Json* decisions = kube::Find(page, "status.decisions");
-      if (decisions == nullptr) continue;
-      for (size_t i = 0; i < decisions->size(); ++i)
-        text += (i == 0 ? "" : " ") + std::string((*decisions)[i]["clusterName"]);
+      std::string separator;
+      const PlacementDecision read = PlacementDecision::FromJson(page).value();
+      for (const Decision& decision : read.decisions)
+        text += std::exchange(separator, " ") + decision.cluster;
     }
     return text;
   }
   Json Status() {
     return (*api_.GetJson(kPlacements, {"ns", "p"})).value("status", Json::object());
   }
-  // "True AllDecisionsScheduled"; "" if there is none.
   std::string Condition(std::string_view type) {
-    for (const Json& condition : Status().value("conditions", Json::array())) {
-      if (condition["type"] == type)
-        return std::string(condition["status"]) + " " + std::string(condition["reason"]);
-    }
-    return "";
-  }
-  size_t Writes() {
-    size_t writes = 0;
-    for (const std::string& call : api_.calls())
-      writes += !call.starts_with("WATCH") && !call.starts_with("GET");
-    return writes;
+    return HubFixture::Condition(kPlacements, {"ns", "p"}, type);
   }
 
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
-  kube::TaskGroup tasks_{io_.get_executor()};
   std::set<std::string> woken_;
   NoCel cel_;
-  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   FleetStore store_{clock_, [this](const kube::ObjectKey& key) { woken_.insert(key.ToString()); }};
   FleetWatch watch_{api_, clock_, store_};
   PlacementReconcilerOptions options_;
@@ -134,14 +104,14 @@ TEST_F(PlacementReconcilerTest, DecidesAndThenWritesNothing) {
       "decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["p-decision-1"],
       "clusterCount": 2}])"));
   EXPECT_EQ(Status()["numberOfSelectedClusters"], 2);
-  EXPECT_EQ(Writes(), 3u) << "create, decisions, status";
+  EXPECT_EQ(api_.CountWrites(), 3) << "create, decisions, status";
   EXPECT_EQ(events_.size(), 2u) << "DecisionCreate, ScoreUpdate";
 
   woken_.clear();
   kube::Drain(io_);
   EXPECT_TRUE(woken_.empty()) << "by its own writes";
   ASSERT_THAT(Reconcile(), IsOk());
-  EXPECT_EQ(Writes(), 3u);
+  EXPECT_EQ(api_.CountWrites(), 3);
   EXPECT_EQ(events_.size(), 2u);
 }
 
@@ -226,13 +196,13 @@ TEST_F(PlacementReconcilerTest, LeavesAloneWhatIsNotOurs) {
   Start();
   for (const Row& row : rows) {
     std::string what = std::string(row.disabled) + ", " + row.scheduler;
-    Json annotations = Json::object();
-    if (*row.disabled != 0) annotations[std::string(kSchedulingDisableAnnotation)] = row.disabled;
-    if (*row.scheduler != 0) annotations[std::string(kSchedulerAnnotation)] = row.scheduler;
+    MakeObject placement = MakePlacement("ns", "p");
+    if (*row.disabled != 0) placement.Annotation(kSchedulingDisableAnnotation, row.disabled);
+    if (*row.scheduler != 0) placement.Annotation(kSchedulerAnnotation, row.scheduler);
     for (bool all : {false, true}) {
-      Create(kPlacements, "ns", "p", "{}", annotations);
+      api_.CreateJson(kPlacements, placement);
       kube::Drain(io_);
-      size_t before = Writes();
+      int before = api_.CountWrites();
       kube::EventRecorder events(api_, clock_, {.component = "test"});
       PlacementReconciler reconciler(
           api_, clock_, store_, cel_, events,
@@ -241,7 +211,8 @@ TEST_F(PlacementReconcilerTest, LeavesAloneWhatIsNotOurs) {
         ASSERT_THAT(kube::Run(io_, reconciler.Reconcile({{"ns", "p"}})), IsOk());
         kube::Drain(io_);
       }
-      EXPECT_EQ(Writes() != before, all ? row.all : row.claimed) << what << (all ? " all" : "");
+      EXPECT_EQ(api_.CountWrites() != before, all ? row.all : row.claimed)
+          << what << (all ? " all" : "");
       size_t wanted = all ? (row.all ? 2u : 0u) : (row.claimed ? 2u : row.events);
       EXPECT_EQ(events.size(), wanted) << what << (all ? " all" : "");
       api_.DeleteJson(kPlacements, {"ns", "p"});
@@ -270,9 +241,8 @@ TEST_F(PlacementReconcilerTest, ConflictAndFailureInTheMiddleAreContinued) {
         call.find("p-decision-2/status") == std::string::npos)
       return;
     raced = true;
-    Json page = *api_.GetJson(kPlacementDecisions, {"ns", "p-decision-2"});
-    page["metadata"]["labels"]["mine"] = "stays";
-    api_.UpdateJson(kPlacementDecisions, page);
+    api_.PatchJson(kPlacementDecisions, {"ns", "p-decision-2"},
+                   {{"metadata", {{"labels", {{"mine", "stays"}}}}}});
   });
   EXPECT_THAT(Reconcile(), FailsWith(Code::kConflict));
   EXPECT_TRUE(raced);
@@ -284,10 +254,7 @@ TEST_F(PlacementReconcilerTest, ConflictAndFailureInTheMiddleAreContinued) {
 
 TEST_F(PlacementReconcilerTest, ScoresAloneAreWrittenOnceALimit) {
   auto score = [&](const std::string& cluster, int value) {
-    Json object = {{"apiVersion", kAddOnPlacementScores.ApiVersion()},
-                   {"kind", "AddOnPlacementScore"},
-                   {"metadata", {{"name", "r"}, {"namespace", cluster}}},
-                   {"status", {{"scores", {{{"name", "s"}, {"value", value}}}}}}};
+    MakeObject object = MakeScore(cluster, "r", "s", value);
     if (api_.GetJson(kAddOnPlacementScores, {cluster, "r"})) {
       api_.UpdateJson(kAddOnPlacementScores, object);
     } else {
@@ -304,10 +271,10 @@ TEST_F(PlacementReconcilerTest, ScoresAloneAreWrittenOnceALimit) {
   EXPECT_EQ(Decisions(), "c2 c1 c3");
   clock_.Advance(10s);
   score("c3", 80);
-  size_t before = Writes();
+  int before = api_.CountWrites();
   Result<Outcome> outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
-  EXPECT_EQ(Writes(), before);
+  EXPECT_EQ(api_.CountWrites(), before);
   EXPECT_EQ(outcome->delay(), 20s);
   clock_.Advance(20s);
   ASSERT_THAT(Reconcile(), IsOk());
@@ -324,7 +291,7 @@ TEST_F(PlacementReconcilerTest, WithoutAnAnswerOfCelDecisionsStay) {
   ASSERT_THAT(Reconcile(), IsOk());
   SetSpec(R"({"predicates": [{"requiredClusterSelector": {"celSelector":
       {"celExpressions": ["false"]}}}]})");
-  size_t before = Writes();
+  int before = api_.CountWrites();
   cel_.prepared = false;
   Result<Outcome> outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
@@ -342,7 +309,7 @@ TEST_F(PlacementReconcilerTest, WithoutAnAnswerOfCelDecisionsStay) {
   EXPECT_EQ(outcome->delay(), 7s);
   cel_.answer = kube::Error::Unavailable("no evaluator");
   EXPECT_THAT(Reconcile(), FailsWith(Code::kUnavailable, HasSubstr("no evaluator")));
-  EXPECT_EQ(Writes(), before);
+  EXPECT_EQ(api_.CountWrites(), before);
 
   cel_.answer = kube::Duration::zero();
   cel_.questions = 2;
@@ -374,14 +341,12 @@ TEST_F(PlacementReconcilerTest, ARefusedSelectorIsAMisconfiguration) {
 
 TEST_F(PlacementReconcilerTest, BeingDeletedOrGone) {
   CreatePlacement("{}");
-  Json placement = *api_.GetJson(kPlacements, {"ns", "p"});
-  placement["metadata"]["finalizers"] = {"x/y"};
-  api_.UpdateJson(kPlacements, placement);
+  api_.PatchJson(kPlacements, {"ns", "p"}, {{"metadata", {{"finalizers", {"x/y"}}}}});
   api_.DeleteJson(kPlacements, {"ns", "p"});
   Start();
   ASSERT_THAT(Reconcile(), IsOk());
   ASSERT_THAT(kube::Run(io_, reconciler_.Reconcile({{"ns", "gone"}})), IsOk());
-  EXPECT_EQ(Writes(), 0u);
+  EXPECT_EQ(api_.CountWrites(), 0);
 }
 
 }  // namespace

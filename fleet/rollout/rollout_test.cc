@@ -11,6 +11,7 @@
 #include "fleet/rollout/status.h"
 #include "fleet/rollout/work_kind.h"
 #include "fleet/rollout/work_writes.h"
+#include "fleet/testing/make_object.h"
 
 namespace fleet {
 namespace {
@@ -26,13 +27,7 @@ using ::testing::SizeIs;
 
 const WallTime kStart = WallTime(std::chrono::hours(500'000));
 
-Json FleetJson() {
-  return kube::MustParseJson(R"({
-      "metadata": {"name": "web", "namespace": "team", "generation": 1},
-      "spec": {"placements": [{"name": "p", "rolloutStrategy": {"type": "Progressive",
-                   "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}}}],
-               "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})");
-}
+Json FleetJson() { return MakeFleetPodPlacement("team", "web", "p", kTwoAtATime); }
 
 Placement PlacementP() {
   Placement placement;

@@ -509,6 +509,12 @@ Json FakeApiServer::UpdateJson(const Resource& resource, const Json& object) {
   return MustParseJson(response.body);
 }
 
+Json FakeApiServer::PatchJson(const Resource& resource, const ObjectKey& key, const Json& patch) {
+  Json object = GetJson(resource, key).value();
+  object.merge_patch(patch);
+  return UpdateJson(resource, object);
+}
+
 std::optional<Json> FakeApiServer::GetJson(const Resource& resource, const ObjectKey& key) {
   Result<ApiResponse> response =
       Handle({.target = resource.Path(key.ns, key.name)}, /*trusted=*/true);
@@ -528,6 +534,12 @@ std::vector<Json> FakeApiServer::ListJson(const Resource& resource, std::string_
 int FakeApiServer::CountCalls(std::string_view containing) const {
   return static_cast<int>(std::count_if(calls_.begin(), calls_.end(), [&](const std::string& call) {
     return call.find(containing) != std::string::npos;
+  }));
+}
+
+int FakeApiServer::CountWrites() const {
+  return static_cast<int>(std::count_if(calls_.begin(), calls_.end(), [](const std::string& call) {
+    return !call.starts_with("GET ") && !call.starts_with("WATCH ");
   }));
 }
 

@@ -55,6 +55,8 @@ class FakeApiServer final : public Client {
   // The same for kinds without a C++ type.
   Json CreateJson(const Resource& resource, const Json& object);
   Json UpdateJson(const Resource& resource, const Json& object);
+  // UpdateJson() of an object with a JSON merge patch.
+  Json PatchJson(const Resource& resource, const ObjectKey& key, const Json& patch);
   std::optional<Json> GetJson(const Resource& resource, const ObjectKey& key);
   void DeleteJson(const Resource& resource, const ObjectKey& key);
   std::vector<Json> ListJson(const Resource& resource, std::string_view ns = "");
@@ -89,6 +91,8 @@ class FakeApiServer final : public Client {
   const std::vector<std::string>& calls() const { return calls_; }
   // The number of calls that contain `containing`.
   int CountCalls(std::string_view containing) const;
+  // The number of calls that write.
+  int CountWrites() const;
   // The body of the last call that contains `containing`; "" if there was none.
   std::string LastBody(std::string_view containing) const;
   int open_watches() const;

@@ -199,6 +199,7 @@ TEST_F(FakeApiServerTest, FailsOnDemand) {
   EXPECT_THAT(Run(Get<core::Pod>(api_, kWeb)), FailsWith(Code::kUnavailable));
   EXPECT_EQ(api_.CountCalls("GET /api/v1/namespaces/ns/pods/web"), 3);
   EXPECT_EQ(api_.CountCalls("PUT"), 1);
+  EXPECT_EQ(api_.CountWrites(), 1);
 }
 
 TEST_F(FakeApiServerTest, HooksRunBeforeEachCall) {

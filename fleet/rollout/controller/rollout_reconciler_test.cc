@@ -4,13 +4,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
-
 #include "fleet/rollout/controller/rollout_store.h"
 #include "fleet/rollout/work_kind.h"
-#include "kube/controller/event_recorder.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
+#include "fleet/testing/hub_fixture.h"
+#include "fleet/testing/make_object.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
 
@@ -43,18 +40,10 @@ class FixedDecisions final : public RolloutDecisions {
   bool decided = true;
 };
 
-class RolloutReconcilerTest : public testing::Test {
+class RolloutReconcilerTest : public HubFixture {
  protected:
-  void Create(const std::string& more = "{}") {
-    Json fleet = kube::MustParseJson(R"({
-        "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
-        "metadata": {"name": "web", "namespace": "team", "generation": 1},
-        "spec": {"placements": [{"name": "p", "rolloutStrategy": {"type": "Progressive",
-                     "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}}}],
-                 "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})");
-    fleet.merge_patch(kube::MustParseJson(more));
-    api_.CreateJson(kFleetPodPlacements, fleet);
-  }
+  void Create() { api_.CreateJson(kFleetPodPlacements, Web()); }
+  static MakeObject Web() { return MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kTwoAtATime); }
   // What watches do.
   void Watch() {
     auto fleet = api_.GetJson(kFleetPodPlacements, kWeb);
@@ -72,19 +61,8 @@ class RolloutReconcilerTest : public testing::Test {
       store_.Put(*PodPlacementWork::FromJson(work));
   }
   Result<Outcome> Reconcile() { return kube::Run(io_, reconciler_.Reconcile({kWeb})); }
-  // The clusters that have a work object; "c1-" while it is being deleted.
-  std::vector<std::string> Works() {
-    std::vector<std::string> clusters;
-    for (const Json& work : api_.ListJson(kPodPlacementWorks)) {
-      bool deleting = kube::Find(work, "metadata.deletionTimestamp") != nullptr;
-      clusters.push_back(kube::StringAt(work, "metadata.namespace") + (deleting ? "-" : ""));
-    }
-    return clusters;
-  }
   void Change(const std::string& cluster, const Json& patch) {
-    Json work = *api_.GetJson(kPodPlacementWorks, {cluster, "team.web"});
-    work.merge_patch(patch);
-    api_.UpdateJson(kPodPlacementWorks, work);
+    api_.PatchJson(kPodPlacementWorks, {cluster, "team.web"}, patch);
   }
   void Succeed(const std::string& cluster) {
     std::string hash =
@@ -94,22 +72,12 @@ class RolloutReconcilerTest : public testing::Test {
   Json Fleet() { return *api_.GetJson(kFleetPodPlacements, kWeb); }
   // "False Progressing" of RolledOut.
   std::string Condition(std::string_view type) {
-    const Json fleet = Fleet();
-    const Json* conditions = kube::Find(fleet, "status.conditions");
-    for (const Json& condition : conditions == nullptr ? Json::array() : *conditions) {
-      if (condition["type"] == type)
-        return std::string(condition["status"]) + " " + std::string(condition["reason"]);
-    }
-    return "";
+    return HubFixture::Condition(kFleetPodPlacements, kWeb, type);
   }
 
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
   FixedDecisions decisions_;
   std::vector<std::string> woken_;
   RolloutStore store_{[this](const ObjectKey& fleet) { woken_.push_back(fleet.ToString()); }};
-  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   RolloutReconciler reconciler_{api_, clock_, store_, decisions_, events_, kPodPlacementWorkKind};
 };
 
@@ -166,12 +134,9 @@ TEST_F(RolloutReconcilerTest, AWorkThatLostItsLabelsIsNotOverwritten) {
   Create();
   Watch();
   ASSERT_THAT(Reconcile(), IsOk());
-  Json work = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
-  work["metadata"]["labels"] = {{std::string(kWorkNamespaceLabel), "other"},
-                                {std::string(kWorkNameLabel), "web"}};
-  api_.UpdateJson(kPodPlacementWorks, work);
+  Change("c1", {{"metadata", {{"labels", {{std::string(kWorkNamespaceLabel), "other"}}}}}});
   Watch();
-  work = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
+  Json work = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
   EXPECT_EQ(store_.WorksOf(kWeb).count("c1"), 0u);
   EXPECT_THAT(Reconcile(), FailsWith(Code::kAlreadyExists));
   EXPECT_EQ(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), work);
@@ -192,9 +157,7 @@ TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {
   Create();
   Watch();
   ASSERT_THAT(Reconcile(), IsOk());
-  Json fleet = Fleet();
-  fleet["spec"]["placements"] = Json::array();
-  api_.UpdateJson(kFleetPodPlacements, fleet);
+  api_.PatchJson(kFleetPodPlacements, kWeb, {{"spec", {{"placements", Json::array()}}}});
   Watch();
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Condition(kAccepted), "False Invalid");
@@ -203,7 +166,7 @@ TEST_F(RolloutReconcilerTest, AWrongSpecIsReportedAndChangesNothing) {
 }
 
 TEST_F(RolloutReconcilerTest, AWrongSpecThatWasNeverRolledOutHasNoFinalizer) {
-  Create(R"({"spec": {"adopt": "yes"}})");
+  api_.CreateJson(kFleetPodPlacements, Web().Set("/spec/adopt", "yes"));
   Watch();
   ASSERT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(kube::Find(Fleet(), "metadata.finalizers"), nullptr);

@@ -4,7 +4,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <boost/asio/io_context.hpp>
 #include <string>
 #include <vector>
 
@@ -12,11 +11,10 @@
 #include "fleet/rollout/controller/rollout_metrics.h"
 #include "fleet/rollout/status.h"
 #include "fleet/rollout/work_kind.h"
+#include "fleet/testing/hub_fixture.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/notifier.h"
-#include "kube/base/task_group.h"
 #include "kube/metrics/metrics.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 
 namespace fleet {
@@ -58,56 +56,21 @@ class LaterDecisions final : public RolloutDecisions {
 };
 
 // The FleetPodPlacement team/web, whose Placement is "p".
-class RolloutsTest : public testing::Test {
+class RolloutsTest : public HubFixture {
  protected:
   explicit RolloutsTest(const WorkKind& kind = kPodPlacementWorkKind) : kind_(kind) {}
   void SetUp() override {
-    api_.CreateJson(kFleetPodPlacements, kube::MustParseJson(R"({
-        "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "FleetPodPlacement",
-        "metadata": {"name": "web", "namespace": "team", "generation": 1},
-        "spec": {"placements": [{"name": "p"}],
-                 "clusterPodPlacementConfig": {"spec": {"logVerbosity": "Normal"}}}})"));
-  }
-  ~RolloutsTest() override {
-    kube::IgnoreError(kube::Run(io_, tasks_.Stop(clock_, 0s)), "the test ends");
+    api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement("team", "web", "p"));
   }
 
   // What a hub of before has given to c1.
-  void GiveWork() {
-    api_.CreateJson(kPodPlacementWorks, kube::MustParseJson(R"({
-        "apiVersion": "multiarch.openshift.io/v1alpha1", "kind": "PodPlacementWork",
-        "metadata": {"name": "team.web", "namespace": "c1", "labels": {
-            "fleet.multiarch.openshift.io/namespace": "team",
-            "fleet.multiarch.openshift.io/name": "web"}},
-        "spec": {"hash": "old", "givenAt": "2026-01-01T00:00:00Z", "objects": []}})"));
-  }
-  void Pass(kube::Duration time) {
-    clock_.Advance(time);
-    kube::Drain(io_);
-  }
+  void GiveWork() { api_.CreateJson(kPodPlacementWorks, MakeWork("c1")); }
   void Start() {
     rollouts_.Start(tasks_);
     kube::Drain(io_);
   }
-  // The namespaces of the work objects.
-  std::vector<std::string> Works() {
-    std::vector<std::string> clusters;
-    for (const Json& work : api_.ListJson(kind_.resource))
-      clusters.push_back(kube::StringAt(work, "metadata.namespace"));
-    return clusters;
-  }
-  int Writes() {
-    int writes = 0;
-    for (const std::string& call : api_.calls())
-      writes += !call.starts_with("GET ") && !call.starts_with("WATCH ");
-    return writes;
-  }
+  std::vector<std::string> Works() { return HubFixture::Works(kind_.resource); }
 
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
-  kube::TaskGroup tasks_{io_.get_executor()};
-  kube::EventRecorder events_{api_, clock_, {.component = "test"}};
   LaterDecisions decisions_;
   const WorkKind& kind_;
   Rollouts rollouts_{{api_, clock_, events_, decisions_, nullptr, kind_}, 2};
@@ -159,7 +122,7 @@ TEST_F(RolloutsTest, NothingIsRemovedBeforeTheDecisionsAreKnown) {
   Start();
   rollouts_.PlacementChanged({"team", "p"});
   for (int i = 0; i < 20; ++i) Pass(1s);
-  EXPECT_EQ(Writes(), 0);
+  EXPECT_EQ(api_.CountWrites(), 0);
 
   decisions_.Know({"c1"});
   kube::Drain(io_);
@@ -169,9 +132,9 @@ TEST_F(RolloutsTest, NothingIsRemovedBeforeTheDecisionsAreKnown) {
   EXPECT_EQ(api_.CountCalls("PATCH /apis/multiarch.openshift.io/v1alpha1/namespaces/c1/"), 1);
 
   // At rest.
-  int writes = Writes();
+  int writes = api_.CountWrites();
   for (int i = 0; i < 20; ++i) Pass(10s);
-  EXPECT_EQ(Writes(), writes);
+  EXPECT_EQ(api_.CountWrites(), writes);
 }
 
 TEST_F(RolloutsTest, NothingIsPlannedBeforeTheWorksAreKnown) {
@@ -182,7 +145,7 @@ TEST_F(RolloutsTest, NothingIsPlannedBeforeTheWorksAreKnown) {
                 "WATCH /apis/multiarch.openshift.io/v1alpha1/podplacementworks", 3);
   Start();
   Pass(kRolloutCoalesce);
-  EXPECT_EQ(Writes(), 0);
+  EXPECT_EQ(api_.CountWrites(), 0);
   for (int i = 0; i < 100 && Works().size() < 2; ++i) Pass(1s);
   EXPECT_THAT(Works(), ElementsAre("c1", "c2"));
   EXPECT_EQ(api_.CountCalls("POST "), 1) << "the one of c1 was known";
@@ -193,16 +156,16 @@ TEST_F(RolloutsTest, ChangesOfDecisionsArePlannedOnce) {
   Start();
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c1"));
-  int writes = Writes();
+  int writes = api_.CountWrites();
   for (const char* cluster : {"c2", "c3"}) {
     decisions_.clusters.push_back(cluster);
     rollouts_.PlacementChanged({"team", "p"});
     Pass(50ms);
   }
-  EXPECT_EQ(Writes(), writes);
+  EXPECT_EQ(api_.CountWrites(), writes);
   Pass(kRolloutCoalesce);
   EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3"));
-  EXPECT_EQ(Writes(), writes + 3) << "two works, one status";
+  EXPECT_EQ(api_.CountWrites(), writes + 3) << "two works, one status";
   decisions_.clusters.clear();
   rollouts_.PlacementChanged({"team", ""});
   Pass(kRolloutCoalesce);
@@ -213,9 +176,7 @@ TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
   GiveWork();  // of another kind
   const Json before = *api_.GetJson(kPodPlacementWorks, {"c1", "team.web"});
   // One of another controller, without the labels.
-  api_.CreateJson(kManifestWorks,
-                  kube::MustParseJson(R"({"apiVersion": "work.open-cluster-management.io/v1",
-      "kind": "ManifestWork", "metadata": {"name": "addon", "namespace": "c1"}})"));
+  api_.CreateJson(kManifestWorks, MakeObject(kManifestWorks, "c1", "addon"));
   decisions_.Know({"c1", "c2"});
   Start();
   Pass(kRolloutCoalesce);
@@ -231,14 +192,12 @@ TEST_F(ManifestWorksTest, ARolloutFromTheFirstObjectToTheDeletion) {
   EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 2);
 
   // At rest.
-  int writes = Writes();
+  int writes = api_.CountWrites();
   for (int i = 0; i < 20; ++i) Pass(10s);
-  EXPECT_EQ(Writes(), writes);
+  EXPECT_EQ(api_.CountWrites(), writes);
 
   // Another policy is one small patch of each; the answer stays.
-  Json fleet = Fleet();
-  fleet["spec"]["deletionPolicy"] = "Orphan";
-  api_.UpdateJson(kFleetPodPlacements, fleet);
+  api_.PatchJson(kFleetPodPlacements, {"team", "web"}, {{"spec", {{"deletionPolicy", "Orphan"}}}});
   Settle();
   EXPECT_EQ(Work("c2")["spec"]["deleteOption"]["propagationPolicy"], "Orphan");
   EXPECT_EQ(kube::IntAt(Fleet(), "status.succeeded"), 2);

@@ -17,6 +17,7 @@
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/standalone/access/agent_access.h"
 #include "fleet/standalone/deploy/leave.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/base64.h"
 #include "kube/testing/advancing_clock.h"
 #include "kube/testing/fake_api_server.h"
@@ -38,15 +39,6 @@ using namespace std::chrono_literals;
 
 constexpr char kToken[] = "eyJ-the-token";
 const ObjectKey kSecretKey{"member", "multiarch-fleet-hub"};
-
-Json Object(const Resource& resource, const std::string& ns, const std::string& name) {
-  Json object;
-  object["apiVersion"] = resource.ApiVersion();
-  object["kind"] = std::string(resource.kind);
-  object["metadata"]["name"] = name;
-  if (!ns.empty()) object["metadata"]["namespace"] = ns;
-  return object;
-}
 
 // A hub that also answers TokenRequests.
 class FakeHub final : public kube::Client {
@@ -72,15 +64,15 @@ class FakeHub final : public kube::Client {
 class JoinTest : public testing::Test {
  protected:
   JoinTest() {
-    agent_.emplace_back(Object(kube::kNamespaces, "", "member"));
-    agent_.emplace_back(Object(kube::kServiceAccounts, "member", "multiarch-fleet-agent"));
-    agent_.emplace_back(Object(kube::kDeployments, "member", "multiarch-fleet-agent"));
+    agent_.emplace_back(MakeNamespace("member"));
+    for (const Resource& resource : {kube::kServiceAccounts, kube::kDeployments})
+      agent_.emplace_back(MakeObject(resource, "member", "multiarch-fleet-agent"));
   }
   void CreateHub(const std::string& membership) {
-    Json hub = Object(kube::kDeployments, "multiarch-fleet", "multiarch-fleet-hub");
-    hub["spec"]["template"]["spec"]["containers"] =
-        Json::array({{{"name", "hub"}, {"args", Json::array({"--membership=" + membership})}}});
-    hub_.api.CreateJson(kube::kDeployments, hub);
+    Json hub = {{"name", "hub"}, {"args", Json::array({"--membership=" + membership})}};
+    hub_.api.CreateJson(kube::kDeployments,
+                        MakeObject(kube::kDeployments, "multiarch-fleet", "multiarch-fleet-hub")
+                            .Set("/spec/template/spec/containers", Json::array({hub})));
   }
   // What the hub does with membership of its own, or OCM.
   void GiveAccess() {
@@ -179,10 +171,9 @@ TEST_F(JoinTest, SaysThatTheHubGaveNoAccess) {
 
 TEST_F(JoinTest, AcceptsAClusterThatHasRegisteredItself) {
   CreateHub("ocm");
-  Json cluster = Object(kManagedClusters, "", "c1");
-  cluster["metadata"]["labels"]["vendor"] = "x";
-  cluster["spec"]["hubAcceptsClient"] = false;
-  hub_.api.CreateJson(kManagedClusters, cluster);
+  hub_.api.CreateJson(
+      kManagedClusters,
+      MakeManagedCluster("c1").Label("vendor", "x").Set("/spec/hubAcceptsClient", false));
   ASSERT_THAT(RunJoin(Options()), kube::IsOk());
   Json stored = *hub_.api.GetJson(kManagedClusters, {"", "c1"});
   EXPECT_TRUE(kube::BoolAt(stored, "spec.hubAcceptsClient"));
@@ -191,7 +182,7 @@ TEST_F(JoinTest, AcceptsAClusterThatHasRegisteredItself) {
 
 TEST_F(JoinTest, AForeignNamespaceIsNoMembers) {
   CreateHub("ocm");
-  hub_.api.CreateJson(kube::kNamespaces, Object(kube::kNamespaces, "", "c1"));
+  hub_.api.CreateJson(kube::kNamespaces, MakeNamespace("c1"));
   EXPECT_THAT(RunJoin(Options()), kube::FailsWith(Code::kAlreadyExists, HasSubstr("another name")));
   EXPECT_FALSE(OnHub(kube::kRoleBindings, {"c1", "multiarch-fleet-agent"}));
 }
@@ -202,9 +193,8 @@ TEST_F(JoinTest, RefusesBeforeItWrites) {
   JoinOptions reserved = Options();
   reserved.cluster = "kube-system";
   EXPECT_THAT(RunJoin(std::move(reserved)), kube::FailsWith(Code::kInvalid, HasSubstr("reserved")));
-  Json secret = Object(kube::kSecrets, kSecretKey.ns, kSecretKey.name);
-  secret["data"]["cluster-name"] = kube::Base64Encode("c7");
-  member_.CreateJson(kube::kSecrets, secret);
+  member_.CreateJson(kube::kSecrets, MakeObject(kube::kSecrets, kSecretKey.ns, kSecretKey.name)
+                                         .Set("/data/cluster-name", kube::Base64Encode("c7")));
   EXPECT_THAT(RunJoin(Options()), kube::FailsWith(Code::kAlreadyExists, HasSubstr("c7")));
   EXPECT_FALSE(OnHub(kManagedClusters, {"", "c1"}));
   EXPECT_EQ(hub_.token_requests, 0);
@@ -215,15 +205,14 @@ TEST_F(JoinTest, WaitsUntilTheAgentHasPublished) {
   JoinOptions options = Options();
   options.wait = true;
   // Rolled out.
-  Json deployment = Object(kube::kDeployments, "member", "multiarch-fleet-agent");
-  deployment["spec"]["replicas"] = 0;
-  deployment["status"]["observedGeneration"] = 100;
-  member_.CreateJson(kube::kDeployments, deployment);
+  member_.CreateJson(kube::kDeployments,
+                     MakeObject(kube::kDeployments, "member", "multiarch-fleet-agent")
+                         .Set("/spec/replicas", 0)
+                         .Set("/status/observedGeneration", 100));
   EXPECT_THAT(RunJoin(options), kube::FailsWith(Code::kDeadlineExceeded, HasSubstr("its log")));
-  Json cluster = *hub_.api.GetJson(kManagedClusters, {"", "c1"});
-  cluster["status"]["conditions"] =
-      Json::array({{{"type", "ManagedClusterConditionAvailable"}, {"status", "True"}}});
-  hub_.api.UpdateJson(kManagedClusters, cluster);
+  Json available = {{"type", "ManagedClusterConditionAvailable"}, {"status", "True"}};
+  hub_.api.PatchJson(kManagedClusters, {"", "c1"},
+                     {{"status", {{"conditions", Json::array({available})}}}});
   EXPECT_THAT(RunJoin(options), kube::IsOk());
   EXPECT_THAT(output_, HasSubstr("c1 is a member"));
 }
@@ -233,13 +222,9 @@ class LeaveTest : public JoinTest {
   void SetUp() override {
     CreateHub("ocm");
     ASSERT_THAT(RunJoin(Options()), kube::IsOk());
-    Json work = Object(kPodPlacementWorks, "c1", "team.web");
-    work["metadata"]["finalizers"] = Json::array({std::string(kWorkFinalizer)});
-    hub_.api.CreateJson(kPodPlacementWorks, work);
-    Json applied = Object(kPpc, "team", "web");
-    applied["metadata"]["labels"][std::string(kWorkUidLabel)] = "uid";
-    member_.CreateJson(kPpc, applied);
-    member_.CreateJson(kPpc, Object(kPpc, "team", "of-the-member"));
+    hub_.api.CreateJson(kPodPlacementWorks, MakeWork("c1").Finalizer(kWorkFinalizer));
+    member_.CreateJson(kPpc, MakeConfig("team", "web").Label(kWorkUidLabel, "uid"));
+    member_.CreateJson(kPpc, MakeConfig("team", "of-the-member"));
   }
   void ExpectGone() {
     EXPECT_FALSE(OnHub(kManagedClusters, {"", "c1"}));
@@ -270,9 +255,7 @@ TEST_F(LeaveTest, DeletesWhatIsRolledOutIfAsked) {
 // The operator refuses to delete the ClusterPodPlacementConfig while PodPlacementConfigs exist.
 TEST_F(LeaveTest, DeletesTheClusterConfigLast) {
   const Resource& cppc = AppliedKinds().front();
-  Json applied = Object(cppc, "", "cluster");
-  applied["metadata"]["labels"][std::string(kWorkUidLabel)] = "uid";
-  member_.CreateJson(cppc, applied);
+  member_.CreateJson(cppc, MakeClusterConfig().Label(kWorkUidLabel, "uid"));
   bool web_is_gone = false;
   member_.BeforeEach([&](const std::string& call) {
     if (!call.starts_with("DELETE ") || !call.ends_with("/cluster")) return;
@@ -294,9 +277,8 @@ TEST_F(LeaveTest, TheAgentEndsBeforeTheHubForgetsTheCluster) {
 }
 
 TEST_F(LeaveTest, AMemberByAnotherNameStays) {
-  Json secret = *member_.GetJson(kube::kSecrets, kSecretKey);
-  secret["data"]["cluster-name"] = kube::Base64Encode("c7");
-  member_.UpdateJson(kube::kSecrets, secret);
+  member_.PatchJson(kube::kSecrets, kSecretKey,
+                    {{"data", {{"cluster-name", kube::Base64Encode("c7")}}}});
   EXPECT_THAT(RunLeave(false), kube::FailsWith(Code::kAlreadyExists, HasSubstr("c7")));
   EXPECT_TRUE(OnHub(kManagedClusters, {"", "c1"}));
 }

@@ -5,27 +5,22 @@
 
 #include <string>
 
+#include "fleet/api/managed_cluster_status.h"
+#include "fleet/testing/make_object.h"
+
 namespace fleet {
 namespace {
 
 using kube::Json;
 
 Json Cluster(const std::string& name, const std::string& set, const std::string& available = "") {
-  Json cluster;
-  cluster["metadata"]["name"] = name;
-  cluster["metadata"]["labels"]["cluster.open-cluster-management.io/clusterset"] = set;
-  if (!available.empty()) {
-    Json condition = {{"type", "ManagedClusterConditionAvailable"}, {"status", available}};
-    cluster["status"]["conditions"] = Json::array({std::move(condition)});
-  }
+  MakeObject cluster = MakeManagedCluster(name).Label(kClusterSetLabel, set);
+  if (!available.empty()) cluster.Condition(kClusterAvailable, available);
   return cluster;
 }
 
-ManagedClusterSet Set(const std::string& name, const std::string& spec = "{}") {
-  Json set;
-  set["metadata"]["name"] = name;
-  set["spec"] = kube::MustParseJson(spec);
-  return ManagedClusterSet::FromJson(set).value();
+ManagedClusterSet Set(const std::string& name, std::string_view spec = "{}") {
+  return MakeClusterSet(name, spec).As<ManagedClusterSet>();
 }
 
 TEST(ClusterIndex, CountsTheMembersOfSets) {
@@ -34,11 +29,9 @@ TEST(ClusterIndex, CountsTheMembersOfSets) {
   EXPECT_TRUE(index.Put(Cluster("c2", "default")).members);
   EXPECT_TRUE(index.Put(Cluster("c3", "east")).members);
   EXPECT_FALSE(index.Put(Cluster("c3", "east", "True")).members);
-  const char kAll[] =
-      R"({"clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}})";
   EXPECT_EQ(index.CountMembers(Set("default")), 2u);
   EXPECT_EQ(index.CountMembers(Set("west")), 0u);
-  EXPECT_EQ(index.CountMembers(Set("global", kAll)), 3u);
+  EXPECT_EQ(index.CountMembers(Set("global", kSelectsAll)), 3u);
 
   EXPECT_TRUE(index.Put(Cluster("c2", "east")).members);
   EXPECT_EQ(index.CountMembers(Set("default")), 1u);
@@ -48,7 +41,7 @@ TEST(ClusterIndex, CountsTheMembersOfSets) {
   Json deleting = Cluster("c3", "east");
   deleting["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z";
   EXPECT_TRUE(index.Put(deleting).members);
-  EXPECT_EQ(index.CountMembers(Set("global", kAll)), 1u);
+  EXPECT_EQ(index.CountMembers(Set("global", kSelectsAll)), 1u);
 }
 
 TEST(ClusterIndex, ToldWhenAnAgentReports) {

@@ -6,7 +6,10 @@
 #include <chrono>
 #include <string>
 
+#include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/reading.h"
+#include "fleet/testing/condition_of.h"
+#include "fleet/testing/make_object.h"
 
 namespace fleet {
 namespace {
@@ -16,19 +19,15 @@ using namespace std::chrono_literals;
 
 constexpr kube::WallTime kNow{};
 constexpr char kTime[] = "1970-01-01T00:00:00Z";
-constexpr char kLabelled[] = R"({"cluster.open-cluster-management.io/clusterset": "east"})";
 
 // A cluster of a set, accepted, with the finalizer; `available`: the status of the condition.
 Json Cluster(const std::string& available = "", const std::string& taints = "[]") {
-  Json cluster;
-  cluster["metadata"] = {{"name", "c1"}, {"resourceVersion", "7"}};
-  cluster["metadata"]["labels"] = kube::MustParseJson(kLabelled);
-  cluster["metadata"]["finalizers"] = Json::array({std::string(kMembershipFinalizer)});
-  cluster["spec"] = {{"hubAcceptsClient", true}, {"taints", kube::MustParseJson(taints)}};
-  if (!available.empty()) {
-    Json condition = {{"type", "ManagedClusterConditionAvailable"}, {"status", available}};
-    cluster["status"]["conditions"] = Json::array({std::move(condition)});
-  }
+  MakeObject cluster = MakeManagedCluster("c1")
+                           .Label(kClusterSetLabel, "east")
+                           .Finalizer(kMembershipFinalizer)
+                           .Set("/metadata/resourceVersion", "7")
+                           .Set("/spec/taints", kube::MustParseJson(taints));
+  if (!available.empty()) cluster.Condition(kClusterAvailable, available);
   return cluster;
 }
 
@@ -39,12 +38,7 @@ std::string Taint(const std::string& name) {
 
 // The condition of a status patch, "STATUS REASON"; "" if there is no patch or no such condition.
 std::string Condition(const std::optional<Json>& patch, const std::string& type) {
-  if (!patch) return "";
-  for (const Json& condition : (*patch)["status"]["conditions"]) {
-    if (condition["type"] == type)
-      return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
-  }
-  return "";
+  return patch ? ConditionOf(*patch, type) : "";
 }
 
 TEST(ObjectPatch, TaintsFollowAvailable) {

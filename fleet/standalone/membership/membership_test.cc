@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <boost/asio/io_context.hpp>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,9 +22,10 @@
 #include "fleet/standalone/membership/cluster_state.h"
 #include "fleet/standalone/membership/set_reconciler.h"
 #include "fleet/standalone/membership/write_pace.h"
+#include "fleet/testing/condition_of.h"
+#include "fleet/testing/hub_fixture.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/task_group.h"
-#include "kube/testing/fake_api_server.h"
-#include "kube/testing/fake_clock.h"
 #include "kube/testing/run.h"
 #include "kube/types/kinds.h"
 
@@ -37,58 +37,42 @@ using kube::ObjectKey;
 using kube::coordination::Lease;
 using namespace std::chrono_literals;
 
-class MembershipTest : public testing::Test {
+class MembershipTest : public HubFixture {
  protected:
   void Start() {
-    tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
+    leader_tasks_ = std::make_unique<kube::TaskGroup>(io_.get_executor());
     membership_ = std::make_unique<Membership>(api_, clock_, options_);
-    membership_->Start(*tasks_);
+    membership_->Start(*leader_tasks_);
     Pass(0s);
   }
   void Stop() {
     // All end at once: the time of the grace does not pass here.
-    if (tasks_) {
-      kube::Result<> stopped = kube::Run(io_, tasks_->Stop(clock_, 1s));
+    if (leader_tasks_) {
+      kube::Result<> stopped = kube::Run(io_, leader_tasks_->Stop(clock_, 1s));
       EXPECT_TRUE(stopped) << stopped.error();
     }
     membership_.reset();
-    tasks_.reset();
+    leader_tasks_.reset();
   }
-  ~MembershipTest() override { Stop(); }
+  void TearDown() override {
+    Stop();
+    HubFixture::TearDown();
+  }
   // One step more: a conflict is retried after some milliseconds.
   void Pass(kube::Duration time) {
-    clock_.Advance(time);
-    kube::Drain(io_);
-    for (int i = 0; i < 6; ++i) {
-      clock_.Advance(10ms);
-      kube::Drain(io_);
-    }
+    HubFixture::Pass(time);
+    for (int i = 0; i < 6; ++i) HubFixture::Pass(10ms);
   }
 
-  void Create(const kube::Resource& resource, const std::string& ns, const std::string& name,
-              Json more = Json::object()) {
-    Json object = std::move(more);
-    object["apiVersion"] = resource.ApiVersion();
-    object["kind"] = std::string(resource.kind);
-    object["metadata"]["name"] = name;
-    if (!ns.empty()) object["metadata"]["namespace"] = ns;
-    api_.CreateJson(resource, object);
-  }
-  void CreateCluster(const std::string& name, bool accepted = true) {
-    Json more;
-    more["spec"]["hubAcceptsClient"] = accepted;
-    Create(kManagedClusters, "", name, std::move(more));
+  void CreateCluster(const std::string& name) {
+    api_.CreateJson(kManagedClusters, MakeManagedCluster(name));
   }
   // A work whose objects the agent has applied.
   void CreateWork(const std::string& cluster) {
-    Json work;
-    work["metadata"]["finalizers"] = Json::array({std::string(kWorkFinalizer)});
-    Create(kPodPlacementWorks, cluster, "team.web", std::move(work));
+    api_.CreateJson(kPodPlacementWorks, MakeWork(cluster).Finalizer(kWorkFinalizer));
   }
   void Accept(const std::string& name, bool accepted) {
-    Json cluster = Cluster(name);
-    cluster["spec"]["hubAcceptsClient"] = accepted;
-    api_.UpdateJson(kManagedClusters, cluster);
+    api_.PatchJson(kManagedClusters, {"", name}, {{"spec", {{"hubAcceptsClient", accepted}}}});
     Pass(0s);
   }
   Json Cluster(const std::string& name) {
@@ -128,16 +112,6 @@ class MembershipTest : public testing::Test {
     Report(cluster, "True");
   }
 
-  // "STATUS REASON"; "" if there is no such condition.
-  std::string Condition(const Json& object, std::string_view type) {
-    const Json* conditions = kube::Find(object, "status.conditions");
-    if (conditions == nullptr) return "";
-    for (const Json& condition : *conditions) {
-      if (kube::StringAt(condition, "type") == type)
-        return kube::StringAt(condition, "status") + " " + kube::StringAt(condition, "reason");
-    }
-    return "";
-  }
   std::string Available(const std::string& cluster) {
     return ConditionStatus(Cluster(cluster), kClusterAvailable);
   }
@@ -162,19 +136,9 @@ class MembershipTest : public testing::Test {
   bool HasNamespace(const std::string& name) {
     return api_.GetJson(kube::kNamespaces, {"", name}).has_value();
   }
-  // Calls that write.
-  size_t Writes() {
-    size_t writes = 0;
-    for (const std::string& call : api_.calls())
-      writes += !call.starts_with("GET ") && !call.starts_with("WATCH ");
-    return writes;
-  }
 
-  boost::asio::io_context io_;
-  kube::FakeClock clock_;
-  kube::FakeApiServer api_{clock_};
   MembershipOptions options_{.hub_namespace = "hub"};
-  std::unique_ptr<kube::TaskGroup> tasks_;
+  std::unique_ptr<kube::TaskGroup> leader_tasks_;
   std::unique_ptr<Membership> membership_;
   int64_t renewals_ = 0;
 };
@@ -188,12 +152,12 @@ TEST_F(MembershipTest, AnAcceptedClusterGetsNamespaceAccessAndSet) {
   EXPECT_EQ(AccessParts("c1"), 4);
   EXPECT_EQ(Cluster("c1")["metadata"]["labels"][std::string(kClusterSetLabel)], "default");
   EXPECT_TRUE(HasFinalizer(Cluster("c1"), kMembershipFinalizer));
-  EXPECT_EQ(Condition(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
-  EXPECT_EQ(Condition(Cluster("c1"), kClusterJoined), "");
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterJoined), "");
   EXPECT_EQ(Taints("c1"), "unreachable ");
 
   Renew("c1");
-  EXPECT_EQ(Condition(Cluster("c1"), kClusterJoined), "True ManagedClusterJoined");
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterJoined), "True ManagedClusterJoined");
   Report("c1", "True");
   EXPECT_EQ(Taints("c1"), "");
   Report("c1", "False");
@@ -204,7 +168,8 @@ TEST_F(MembershipTest, AnAcceptedClusterGetsNamespaceAccessAndSet) {
 TEST_F(MembershipTest, NothingIsWrittenAtRestNorByTheNextLeader) {
   Start();
   Join("c1");
-  CreateCluster("waiting", false);
+  api_.CreateJson(kManagedClusters,
+                  MakeManagedCluster("waiting").Set("/spec/hubAcceptsClient", false));
   Pass(0s);
   Pass(Membership::kRecount);
   size_t calls = api_.calls().size();
@@ -213,11 +178,11 @@ TEST_F(MembershipTest, NothingIsWrittenAtRestNorByTheNextLeader) {
     Renew("c1");
   }
   EXPECT_EQ(api_.calls().size(), calls);
-  size_t writes = Writes();
+  int writes = api_.CountWrites();
   Stop();
   Start();
   Pass(Membership::kRecount);
-  EXPECT_EQ(Writes(), writes);
+  EXPECT_EQ(api_.CountWrites(), writes);
   EXPECT_EQ(Available("c1"), "True");
 }
 
@@ -232,7 +197,7 @@ TEST_F(MembershipTest, ASilentAgentIsUnreachable) {
   Pass(50s);
   EXPECT_EQ(Available("c1"), "True");
   Pass(15s);
-  EXPECT_EQ(Condition(Cluster("c1"), kClusterAvailable),
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterAvailable),
             "Unknown ManagedClusterLeaseUpdateStopped");
   EXPECT_EQ(Taints("c1"), "unreachable ");
   EXPECT_EQ(Taints("c2"), "");
@@ -251,9 +216,7 @@ TEST_F(MembershipTest, ASilentAgentIsUnreachable) {
 TEST_F(MembershipTest, TheLeaseDurationOfTheClusterCounts) {
   Start();
   Join("c1");
-  Json cluster = Cluster("c1");
-  cluster["spec"]["leaseDurationSeconds"] = 2;
-  api_.UpdateJson(kManagedClusters, cluster);
+  api_.PatchJson(kManagedClusters, {"", "c1"}, {{"spec", {{"leaseDurationSeconds", 2}}}});
   Pass(8s);
   EXPECT_EQ(Taints("c1"), "");
   Pass(3s);
@@ -329,26 +292,24 @@ TEST_F(MembershipTest, ADeniedClusterLosesItsAccessAtOnce) {
   Accept("c1", false);
   EXPECT_EQ(AccessParts("c1"), 0);
   EXPECT_TRUE(HasNamespace("c1"));
-  EXPECT_EQ(Condition(Cluster("c1"), kHubAccepted), "False HubClusterAdminDenied");
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "False HubClusterAdminDenied");
   EXPECT_EQ(Taints("c1"), "unreachable ");
   Accept("c1", true);
   EXPECT_EQ(AccessParts("c1"), 4);
-  EXPECT_EQ(Condition(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
 }
 
 TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
-  Create(kube::kNamespaces, "", "payments");
-  Json other;
-  other["metadata"]["labels"][std::string(kClusterNameLabel)] = "c9";
-  Create(kube::kNamespaces, "", "of-c9", std::move(other));
+  api_.CreateJson(kube::kNamespaces, MakeNamespace("payments"));
+  api_.CreateJson(kube::kNamespaces, MakeNamespace("of-c9").Label(kClusterNameLabel, "c9"));
   // What its owner has there, under the names of an agent's.
-  Create(kube::kServiceAccounts, "payments", std::string(kAgentAccess));
-  Create(kube::kRoleBindings, "payments", std::string(kAgentAccess));
+  for (const kube::Resource& resource : {kube::kServiceAccounts, kube::kRoleBindings})
+    api_.CreateJson(resource, MakeObject(resource, "payments", std::string(kAgentAccess)));
   Start();
   for (const char* name : {"kube-system", "default", "openshift-x", "hub", "payments", "of-c9"}) {
     CreateCluster(name);
     Pass(0s);
-    EXPECT_EQ(Condition(Cluster(name), kHubAccepted), "False NamespaceRefused") << name;
+    EXPECT_EQ(ConditionOf(Cluster(name), kHubAccepted), "False NamespaceRefused") << name;
     EXPECT_EQ(Taints(name), "unreachable ") << name;
     EXPECT_EQ(AccessParts(name), name == std::string("payments") ? 2 : 0) << name;
   }
@@ -362,12 +323,11 @@ TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
   EXPECT_EQ(AccessParts("payments"), 2);
 
   // The administrator gives the namespace to the cluster.
-  Json ns = *api_.GetJson(kube::kNamespaces, {"", "of-c9"});
-  ns["metadata"]["labels"][std::string(kClusterNameLabel)] = "of-c9";
-  api_.UpdateJson(kube::kNamespaces, ns);
+  api_.PatchJson(kube::kNamespaces, {"", "of-c9"},
+                 {{"metadata", {{"labels", {{std::string(kClusterNameLabel), "of-c9"}}}}}});
   Pass(0s);
   EXPECT_EQ(AccessParts("of-c9"), 4);
-  EXPECT_EQ(Condition(Cluster("of-c9"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionOf(Cluster("of-c9"), kHubAccepted), "True HubClusterAdminAccepted");
   api_.DeleteJson(kManagedClusters, {"", "of-c9"});
   Pass(0s);
   EXPECT_EQ(AccessParts("of-c9"), 0);
@@ -388,8 +348,7 @@ TEST_F(MembershipTest, TheAgentOfADeletedClusterRemovesItsWorksFirst) {
   EXPECT_EQ(AccessParts("c1"), 4);
 
   // The agent's answer.
-  (*work)["metadata"]["finalizers"] = Json::array();
-  api_.UpdateJson(kPodPlacementWorks, *work);
+  api_.PatchJson(kPodPlacementWorks, {"c1", "team.web"}, {{"metadata", {{"finalizers", nullptr}}}});
   ASSERT_FALSE(api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}));
   Pass(1s);
   EXPECT_EQ(AccessParts("c1"), 0);
@@ -453,9 +412,7 @@ TEST_F(MembershipTest, AClusterThatIsGoneLeavesNoAccess) {
   Join("c1");
   Stop();
   // A user removed the finalizer while there was no leader.
-  Json cluster = Cluster("c1");
-  cluster["metadata"]["finalizers"] = Json::array();
-  api_.UpdateJson(kManagedClusters, cluster);
+  api_.PatchJson(kManagedClusters, {"", "c1"}, {{"metadata", {{"finalizers", nullptr}}}});
   api_.DeleteJson(kManagedClusters, {"", "c1"});
   EXPECT_EQ(AccessParts("c1"), 4);
   Start();
@@ -468,9 +425,8 @@ TEST_F(MembershipTest, AnotherWriterIsNotFoughtAtItsPace) {
   const std::string patch = "PATCH /apis/cluster.open-cluster-management.io/v1/managedclusters/c1";
   int before = api_.CountCalls(patch);
   for (int i = 0; i < 100; ++i) {
-    Json cluster = Cluster("c1");
-    cluster["metadata"]["labels"].erase(std::string(kClusterSetLabel));
-    api_.UpdateJson(kManagedClusters, cluster);
+    api_.PatchJson(kManagedClusters, {"", "c1"},
+                   {{"metadata", {{"labels", {{std::string(kClusterSetLabel), nullptr}}}}}});
     Pass(100ms);
   }
   EXPECT_LE(api_.CountCalls(patch) - before, WritePace::kWrites);
@@ -481,9 +437,9 @@ TEST_F(MembershipTest, AnotherWriterIsNotFoughtAtItsPace) {
 }
 
 TEST_F(MembershipTest, CreatesTheTwoSetsAndNeverChangesThem) {
-  Json mine;
-  mine["spec"]["clusterSelector"]["selectorType"] = "LabelSelector";
-  Create(kManagedClusterSets, "", "global", std::move(mine));
+  api_.CreateJson(
+      kManagedClusterSets,
+      MakeClusterSet("global", R"({"clusterSelector": {"selectorType": "LabelSelector"}})"));
   Start();
   Json created = *api_.GetJson(kManagedClusterSets, {"", "default"});
   EXPECT_EQ(created["spec"]["clusterSelector"]["selectorType"], "ExclusiveClusterSetLabel");
@@ -497,19 +453,15 @@ TEST_F(MembershipTest, CreatesTheTwoSetsAndNeverChangesThem) {
 }
 
 TEST_F(MembershipTest, SetsSayWhetherTheyAreEmptyAndBindingsWhetherTheirSetExists) {
-  Json binding;
-  binding["spec"]["clusterSet"] = "east";
-  Create(kManagedClusterSetBindings, "team", "east", std::move(binding));
+  api_.CreateJson(kManagedClusterSetBindings, MakeSetBinding("team", "east"));
   Start();
   auto empty = [&](const char* name) {
-    return Condition(*api_.GetJson(kManagedClusterSets, {"", name}), kClusterSetEmpty);
+    return Condition(kManagedClusterSets, {"", name}, kClusterSetEmpty);
   };
-  auto bound = [&] {
-    return Condition(*api_.GetJson(kManagedClusterSetBindings, {"team", "east"}), kBound);
-  };
+  auto bound = [&] { return Condition(kManagedClusterSetBindings, {"team", "east"}, kBound); };
   EXPECT_EQ(empty("default"), "True NoClusterMatched");
   EXPECT_EQ(bound(), "False ClusterSetNotFound");
-  Create(kManagedClusterSets, "", "east");
+  api_.CreateJson(kManagedClusterSets, MakeClusterSet("east"));
   Pass(0s);
   EXPECT_EQ(bound(), "True ClusterSetBound");
   EXPECT_EQ(empty("east"), "True NoClusterMatched");

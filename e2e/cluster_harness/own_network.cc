@@ -34,9 +34,7 @@ bool BecomeRootOfOwnUserNamespace(uid_t uid, gid_t gid) {
   return geteuid() == 0;
 }
 
-}  // namespace
-
-Result<> EnterOwnNetwork() {
+Result<> Enter() {
   uid_t uid = geteuid();
   gid_t gid = getegid();
   if (unshare(CLONE_NEWNET) != 0 && !BecomeRootOfOwnUserNamespace(uid, gid)) {
@@ -46,6 +44,13 @@ Result<> EnterOwnNetwork() {
   Result<> up = RunIp({"link", "set", "lo", "up"});
   if (!up) return up.error();
   return RunIp({"route", "add", "local", std::string(kPodNetwork), "dev", "lo"});
+}
+
+}  // namespace
+
+Result<> EnterOwnNetwork() {
+  static const Result<> entered = Enter();
+  return entered;
 }
 
 }  // namespace e2e

@@ -11,7 +11,8 @@ namespace e2e {
 inline constexpr std::string_view kPodNetwork = "10.250.0.0/16";
 
 // Moves this process, which must not have threads yet, into a new network namespace, as root or
-// with a new user namespace, and brings up loopback. kPermissionDenied if neither is allowed.
+// with a new user namespace, and brings up loopback. kPermissionDenied if neither is allowed. A
+// later call has no effect, and the same result.
 kube::Result<> EnterOwnNetwork();
 
 }  // namespace e2e

@@ -40,7 +40,8 @@ class Cluster {
     std::chrono::seconds timeout{60};
   };
 
-  Cluster(std::unique_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
+  // Several clusters may share `io`.
+  Cluster(std::shared_ptr<boost::asio::io_context> io, std::unique_ptr<kube::Client> client,
           Options options)
       : io_(std::move(io)), client_(std::move(client)), options_(std::move(options)) {}
   virtual ~Cluster() = default;
@@ -71,7 +72,7 @@ class Cluster {
   void Pause(std::chrono::milliseconds time);
 
  private:
-  std::unique_ptr<boost::asio::io_context> io_;
+  std::shared_ptr<boost::asio::io_context> io_;
   std::unique_ptr<kube::Client> client_;
   Options options_;
 };

@@ -14,7 +14,7 @@
 
 #include "benchmarks/measurement.h"
 #include "fleet/benchmark/fleet_run.h"
-#include "fleet/e2e/hub_cluster.h"
+#include "fleet/e2e/fleet_cluster.h"
 
 DEFINE_int32(clusters, 5000, "ManagedClusters, each with an AddOnPlacementScore.");
 DEFINE_validator(clusters,
@@ -48,7 +48,7 @@ Json CostToJson(const e2e::ProcessCost& cost) {
 
 class Benchmark {
  public:
-  explicit Benchmark(e2e::HubCluster& cluster)
+  explicit Benchmark(e2e::FleetCluster& cluster)
       : run_(cluster, {.clusters = FLAGS_clusters,
                        .placements = FLAGS_placements,
                        .timeout = std::chrono::seconds(FLAGS_timeout)}),
@@ -152,9 +152,8 @@ Result<> Main() {
     return Error::Invalid("KUBEBUILDER_ASSETS must name the folder with a control plane");
   std::error_code ec;
   std::filesystem::remove_all(FLAGS_folder, ec);
-  if (!std::filesystem::create_directories(FLAGS_folder, ec))
-    return Error::Invalid("--folder: " + ec.message());
-  auto cluster = e2e::HubCluster::Start({.assets = assets, .folder = FLAGS_folder, .audit = true});
+  auto cluster = e2e::FleetCluster::Start({.assets = assets, .folder = FLAGS_folder, .audit = true},
+                                          {"fleet/api/crds"});
   if (!cluster) return cluster.error();
   return Benchmark(**cluster).Run();
 }

@@ -4,9 +4,8 @@
 #include <algorithm>
 
 #include "fleet/api/add_on_placement_score.h"
-#include "fleet/api/managed_cluster.h"
-#include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
+#include "fleet/testing/make_object.h"
 
 namespace benchmarks {
 
@@ -25,14 +24,6 @@ constexpr int kOtherProperties = 10;
 
 std::string EnvironmentName(int environment) { return "env-" + std::to_string(environment); }
 std::string RegionName(int region) { return "region-" + std::to_string(region); }
-
-Json Head(const kube::Resource& resource, const std::string& name, const std::string& ns = "") {
-  Json object = {{"apiVersion", resource.ApiVersion()},
-                 {"kind", std::string(resource.kind)},
-                 {"metadata", {{"name", name}}}};
-  if (!ns.empty()) object["metadata"]["namespace"] = ns;
-  return object;
-}
 
 // How many of the Placements before `placement` are of the same kind.
 int IndexInKind(int placement) {
@@ -113,7 +104,6 @@ int FleetModel::SelectedCount(int placement) const {
 }
 
 Json FleetModel::Cluster(int cluster) const {
-  Json object = Head(fleet::kManagedClusters, ClusterName(cluster));
   Json labels = {{kEnvironment, EnvironmentName(EnvironmentOf(cluster))},
                  {kRegionLabel, RegionName(RegionOf(cluster))}};
   Json claims = Json::array();
@@ -122,47 +112,31 @@ Json FleetModel::Cluster(int cluster) const {
     labels["example.com/label-" + std::to_string(i)] = value;
     claims.push_back({{"name", "claim-" + std::to_string(i) + ".example.com"}, {"value", value}});
   }
-  object["metadata"]["labels"] = std::move(labels);
-  object["spec"] = {{"hubAcceptsClient", true}};
-  object["status"] = {
-      {"clusterClaims", std::move(claims)},
-      {"allocatable", {{"cpu", std::to_string(16 + cluster % 97)}, {"memory", "256Gi"}}},
-      {"capacity", {{"cpu", "128"}, {"memory", "256Gi"}}}};
-  return object;
+  std::string cpu = std::to_string(16 + cluster % 97);
+  return fleet::MakeManagedCluster(ClusterName(cluster))
+      .Set("/metadata/labels", std::move(labels))
+      .Set("/status/clusterClaims", std::move(claims))
+      .Set("/status/allocatable", {{"cpu", cpu}, {"memory", "256Gi"}})
+      .Set("/status/capacity", {{"cpu", "128"}, {"memory", "256Gi"}});
 }
 
-Json FleetModel::Namespace(const std::string& name) {
-  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
-}
+Json FleetModel::Set() { return fleet::MakeClusterSet(kSet, fleet::kSelectsAll); }
 
-Json FleetModel::Set() {
-  Json object = Head(fleet::kManagedClusterSets, kSet);
-  object["spec"]["clusterSelector"] = {{"selectorType", "LabelSelector"},
-                                       {"labelSelector", Json::object()}};
-  return object;
-}
-
-Json FleetModel::Binding(int ns) {
-  Json object = Head(fleet::kManagedClusterSetBindings, kSet, NamespaceName(ns));
-  object["spec"]["clusterSet"] = kSet;
-  return object;
-}
+Json FleetModel::Binding(int ns) { return fleet::MakeSetBinding(NamespaceName(ns), kSet); }
 
 Json FleetModel::Scores(int cluster, int arm64_cpu) {
-  Json object = Head(fleet::kAddOnPlacementScores, "multiarch", ClusterName(cluster));
   Json scores = Json::array({{{"name", "arm64.cpu"}, {"value", arm64_cpu}}});
   for (const char* other : {"amd64.cpu", "amd64.memory", "amd64.runnable", "amd64.share",
                             "arm64.memory", "arm64.runnable", "arm64.share"})
     scores.push_back({{"name", other}, {"value", cluster % 100}});
-  object["status"]["scores"] = std::move(scores);
-  return object;
+  return fleet::MakeObject(fleet::kAddOnPlacementScores, ClusterName(cluster), "multiarch")
+      .Set("/status/scores", std::move(scores));
 }
 
 Json FleetModel::Placement(int placement) const {
   ObjectKey key = PlacementKey(placement);
-  Json object = Head(fleet::kPlacements, key.name, key.ns);
+  Json object = fleet::MakeObject(fleet::kPlacements, key.ns, key.name, "{}");
   Json& spec = object["spec"];
-  spec = Json::object();
   Json labels = Json::object();
   switch (KindOf(placement)) {
     case Selects::kTopScores:

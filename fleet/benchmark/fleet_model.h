@@ -57,7 +57,6 @@ class FleetModel {
 
   // Objects as the API server gets them; a status is written by a second call.
   kube::Json Cluster(int cluster) const;
-  static kube::Json Namespace(const std::string& name);
   static kube::Json Set();
   static kube::Json Binding(int ns);
   // `arm64_cpu`: -100..100; that of the cluster before any change is BaseScore().

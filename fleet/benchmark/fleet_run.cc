@@ -2,16 +2,20 @@
 #include "fleet/benchmark/fleet_run.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <optional>
+#include <sstream>
 #include <utility>
 
 #include "api/conditions.h"
 #include "benchmarks/create_many.h"
+#include "e2e/cluster_harness/child_process.h"
 #include "fleet/api/add_on_placement_score.h"
 #include "fleet/api/managed_cluster.h"
 #include "fleet/api/managed_cluster_set.h"
 #include "fleet/api/placement.h"
 #include "fleet/api/placement_decision.h"
+#include "fleet/testing/make_object.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 
@@ -73,11 +77,11 @@ std::string_view NameOf(ChangeKind kind) {
   return "?";
 }
 
-FleetRun::FleetRun(e2e::HubCluster& cluster, FleetOptions options)
+FleetRun::FleetRun(e2e::FleetCluster& cluster, FleetOptions options)
     : cluster_(cluster),
       options_(options),
       model_(options.clusters, options.placements),
-      requests_(cluster.control_plane().audit_log()),
+      requests_(cluster.plane().audit_log()),
       decisions_(cluster.client(), cluster.clock(), fleet::kPlacementDecisions, {},
                  [this](const std::string& type, const Json& decision) {
                    log_.On(type, decision);
@@ -105,18 +109,21 @@ void FleetRun::OnPlacement(const std::string& type, const Json& json) {
 }
 
 Result<> FleetRun::Create() {
+  Result<std::string> kubeconfig = cluster_.NewAdmin(e2e::FleetCluster::kHubAccount);
+  if (!kubeconfig) return kubeconfig.error();
+  hub_kubeconfig_ = std::move(*kubeconfig);
   kube::Client& client = cluster_.client();
   auto create = [&](kube::Resource resource, int count, auto make) {
     return CreateMany(cluster_, resource, count, make, options_.timeout);
   };
-  Result<> created = create(fleet::kManagedClusterSets, 1, [](int) { return FleetModel::Set(); });
+  Result<> created = cluster_.Create(fleet::kManagedClusterSets, FleetModel::Set());
   if (!created) return created;
   created = create(kube::kNamespaces, model_.namespaces(), [](int number) {
-    return FleetModel::Namespace(FleetModel::NamespaceName(number));
+    return fleet::MakeNamespace(FleetModel::NamespaceName(number));
   });
   if (!created) return created;
   created = create(kube::kNamespaces, model_.clusters(), [](int number) {
-    return FleetModel::Namespace(FleetModel::ClusterName(number));
+    return fleet::MakeNamespace(FleetModel::ClusterName(number));
   });
   if (!created) return created;
   created = create(fleet::kManagedClusterSetBindings, model_.namespaces(),
@@ -143,18 +150,42 @@ Result<> FleetRun::Create() {
 
   tasks_.Spawn("watch-decisions", decisions_.Run());
   tasks_.Spawn("watch-placements", placements_.Run());
-  for (auto deadline = cluster_.clock().Now() + options_.timeout;
-       !decisions_.synced() || !placements_.synced(); cluster_.Pause(kTurn)) {
-    if (cluster_.clock().Now() > deadline)
-      return Error::DeadlineExceeded("the watches of the benchmark do not start");
-  }
-  return Ok();
+  return cluster_.Await("the watches of the benchmark start",
+                        [this] { return decisions_.synced() && placements_.synced(); });
 }
 
 Result<> FleetRun::Start() {
   requests_.Skip();
   log_.BeginChange();
-  return cluster_.StartHub({"--placements=all"});
+  return cluster_.StartHub(hub_kubeconfig_, e2e::FleetCluster::kNamespace, {"--placements=all"});
+}
+
+Result<e2e::ProcessCost> FleetRun::HubCost() const {
+  Result<> runs = cluster_.Runs("hub");
+  if (!runs) return runs.error();
+  return e2e::CostOf(cluster_.Program("hub")->pid());
+}
+
+Result<int64_t> FleetRun::HubPasses() {
+  constexpr std::string_view kSeries =
+      "controller_runtime_reconcile_total{controller=\"placement\"";
+  Result<e2e::Finished> scraped =
+      e2e::RunToEnd({.path = "curl",
+                     .args = {"--silent", "--show-error", "--fail", "--noproxy", "*",
+                              "http://" + cluster_.plane().host() + ":8080/metrics"}});
+  if (!scraped) return scraped.error();
+  if (scraped->status != 0) return Error::Unavailable("the hub's metrics: " + scraped->output);
+  std::istringstream lines(scraped->output);
+  int64_t passes = 0;
+  bool found = false;
+  for (std::string line; std::getline(lines, line);) {
+    if (!line.starts_with(kSeries)) continue;
+    found = true;
+    if (line.find("result=\"error\"") == std::string::npos)
+      passes += std::strtoll(line.c_str() + line.rfind(' '), nullptr, 10);
+  }
+  if (!found) return Error::Unavailable("the hub's metrics lack " + std::string(kSeries));
+  return passes;
 }
 
 Result<Pass> FleetRun::FirstPass() {
@@ -169,15 +200,15 @@ Result<Pass> FleetRun::FirstPass() {
 }
 
 Result<Pass> FleetRun::Restart() {
-  Result<> stopped = cluster_.StopHub();
+  Result<> stopped = cluster_.StopProgram("hub");
   if (!stopped) return stopped.error();
   TimePoint start = cluster_.clock().Now();
   Result<> started = Start();
   if (!started) return started.error();
   for (TimePoint deadline = start + options_.timeout;; cluster_.Pause(kPollMetrics)) {
-    Result<int64_t> passes = cluster_.HubPasses();
+    Result<int64_t> passes = HubPasses();
     if (passes && *passes >= model_.placements()) break;
-    Result<> runs = cluster_.HubRuns();
+    Result<> runs = cluster_.Runs("hub");
     if (!runs) return runs.error();
     if (cluster_.clock().Now() > deadline) {
       return Error::DeadlineExceeded(passes ? std::to_string(*passes) + " Placements are decided"
@@ -207,7 +238,7 @@ Result<Writes> FleetRun::TakeWrites() {
   if (!requests) return requests.error();
   Writes writes;
   for (const e2e::LoggedRequest& request : *requests) {
-    if (request.account == e2e::HubCluster::kHubAccount && request.IsWrite() &&
+    if (request.account == e2e::FleetCluster::kHubAccount && request.IsWrite() &&
         request.resource != kube::kLeases.plural)
       ++writes[request.verb + " " + request.resource];
   }
@@ -227,7 +258,7 @@ Result<FleetRun::Seen> FleetRun::Await(TimePoint start, const std::function<bool
       if (holds()) return Seen{*decided, last_write_};
       return Error::Invalid("no longer true: " + what);
     }
-    Result<> runs = cluster_.HubRuns();
+    Result<> runs = cluster_.Runs("hub");
     if (!runs) return runs.error();
     if (clock.Now() > deadline) return Error::DeadlineExceeded("not yet: " + what);
   }
@@ -257,15 +288,6 @@ Result<ChangeTimes> FleetRun::Change(ChangeKind kind, int changes) {
                      .mean_writes = static_cast<double>(written) / std::max(1, changes)};
 }
 
-Result<> FleetRun::Patch(kube::Resource resource, ObjectKey key, Json patch,
-                         std::string subresource) {
-  auto patched =
-      cluster_.Run(kube::PatchObject(cluster_.client(), resource, std::move(key), kube::kMergePatch,
-                                     std::move(patch), std::move(subresource)));
-  if (!patched) return patched.error().Prefix("change a cluster");
-  return Ok();
-}
-
 // Every second change removes the taint of the one before.
 Result<FleetRun::Seen> FleetRun::ChangeTaint(int number, TimePoint start) {
   int cluster = (7 + number / 2 * 53) % model_.clusters();
@@ -273,8 +295,8 @@ Result<FleetRun::Seen> FleetRun::ChangeTaint(int number, TimePoint start) {
   Json taints = Json::array();
   if (tainted) taints.push_back({{"key", "benchmark"}, {"effect", "NoSelect"}});
   std::string name = FleetModel::ClusterName(cluster);
-  Result<> patched =
-      Patch(fleet::kManagedClusters, {"", name}, {{"spec", {{"taints", std::move(taints)}}}}, "");
+  Result<> patched = cluster_.Patch(fleet::kManagedClusters, {"", name},
+                                    {{"spec", {{"taints", std::move(taints)}}}});
   if (!patched) return patched.error();
   model_.SetTaint(cluster, tainted);
   auto holds = [&] { return tainted ? log_.EntriesOf(name) == 0 : RightAbout(cluster); };
@@ -286,8 +308,8 @@ Result<FleetRun::Seen> FleetRun::ChangeLabel(int number, TimePoint start) {
   std::string name = FleetModel::ClusterName(cluster);
   std::string region = model_.MoveToNextRegion(cluster);
   Json labels = {{FleetModel::kRegionLabel, region}};
-  Result<> patched = Patch(fleet::kManagedClusters, {"", name},
-                           {{"metadata", {{"labels", std::move(labels)}}}}, "");
+  Result<> patched = cluster_.Patch(fleet::kManagedClusters, {"", name},
+                                    {{"metadata", {{"labels", std::move(labels)}}}});
   if (!patched) return patched.error();
   return Await(
       start, [&] { return RightAbout(cluster); }, name + " is in the decisions of " + region);
@@ -303,8 +325,8 @@ Result<FleetRun::Seen> FleetRun::ChangeScore(int number, TimePoint start) {
   std::string name = FleetModel::ClusterName(raised_);
   Json scores = FleetModel::Scores(raised_, raise ? kRaisedScore : kLoweredScore);
   ObjectKey key{name, kube::StringAt(scores, "metadata.name")};
-  Result<> patched = Patch(fleet::kAddOnPlacementScores, std::move(key),
-                           {{"status", std::move(scores["status"])}}, "status");
+  Result<> patched = cluster_.Patch(fleet::kAddOnPlacementScores, std::move(key),
+                                    {{"status", std::move(scores["status"])}}, "status");
   if (!patched) return patched.error();
   return Await(
       start, [&] { return SelectedByScore(raised_, raise); },

@@ -24,7 +24,7 @@
 #include "e2e/framework/follower.h"
 #include "fleet/benchmark/fleet_model.h"
 #include "fleet/e2e/decision_log.h"
-#include "fleet/e2e/hub_cluster.h"
+#include "fleet/e2e/fleet_cluster.h"
 #include "kube/base/clock.h"
 #include "kube/base/error.h"
 #include "kube/base/task_group.h"
@@ -73,7 +73,7 @@ struct Rest {
 class FleetRun {
  public:
   // `cluster` has an audit log, no hub runs, and it outlives this.
-  FleetRun(e2e::HubCluster& cluster, FleetOptions options);
+  FleetRun(e2e::FleetCluster& cluster, FleetOptions options);
   ~FleetRun();
   FleetRun(const FleetRun&) = delete;
   FleetRun& operator=(const FleetRun&) = delete;
@@ -93,7 +93,8 @@ class FleetRun {
 
   // What the watch of the decisions saw since the start.
   const e2e::DecisionLog& log() const { return log_; }
-  kube::Result<e2e::ProcessCost> HubCost() const { return e2e::CostOf(cluster_.hub_pid()); }
+  // kUnavailable if the hub does not run.
+  kube::Result<e2e::ProcessCost> HubCost() const;
 
  private:
   struct Seen {
@@ -107,6 +108,9 @@ class FleetRun {
     last_write_ = cluster_.clock().Now();
   }
   kube::Result<> Start();
+  // How many Placements this process of the hub has scheduled, as its metrics count them. Blocks.
+  // kUnavailable while it does not serve them.
+  kube::Result<int64_t> HubPasses();
   // `took` until now, when all is decided.
   kube::Result<Pass> Finish(kube::Duration took);
   // What the hub has written since the last call.
@@ -119,13 +123,11 @@ class FleetRun {
   kube::Result<Seen> ChangeTaint(int number, kube::TimePoint start);
   kube::Result<Seen> ChangeLabel(int number, kube::TimePoint start);
   kube::Result<Seen> ChangeScore(int number, kube::TimePoint start);
-  kube::Result<> Patch(kube::Resource resource, kube::ObjectKey key, kube::Json patch,
-                       std::string subresource);
   // Whether each Placement by region, and of all clusters, is right about `cluster`.
   bool RightAbout(int cluster) const;
   bool SelectedByScore(int cluster, bool selected) const;
 
-  e2e::HubCluster& cluster_;
+  e2e::FleetCluster& cluster_;
   FleetOptions options_;
   FleetModel model_;
   e2e::DecisionLog log_;
@@ -133,6 +135,7 @@ class FleetRun {
   std::unordered_map<kube::ObjectKey, int64_t> satisfied_;
   int64_t written_ = 0;
   kube::TimePoint last_write_;
+  std::string hub_kubeconfig_;
   e2e::RequestLog requests_;
   e2e::Follower decisions_;
   e2e::Follower placements_;

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "e2e/cluster_harness/child_process.h"
-#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 
 namespace e2e {
 namespace {
@@ -26,7 +26,7 @@ class FleetCrdsTest : public testing::Test {
   // One cluster for all tests.
   static void SetUpTestSuite() {
     if (ControlPlaneAssets().empty()) return;
-    auto cluster = std::make_unique<FleetCluster>();
+    auto cluster = std::make_unique<KubectlFleet>();
     ASSERT_TRUE(cluster->StartCluster());
     cluster->Kubectl("apply --validate=strict --filename", kObjects);
     cluster_ = std::move(cluster);
@@ -49,10 +49,10 @@ class FleetCrdsTest : public testing::Test {
     }
   }
 
-  static std::unique_ptr<FleetCluster> cluster_;
+  static std::unique_ptr<KubectlFleet> cluster_;
 };
 
-std::unique_ptr<FleetCluster> FleetCrdsTest::cluster_;
+std::unique_ptr<KubectlFleet> FleetCrdsTest::cluster_;
 
 TEST_F(FleetCrdsTest, EverySchemaIsStructural) {
   EXPECT_EQ(

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "fleet/testing/make_object.h"
+
 namespace e2e {
 namespace {
 
@@ -20,12 +22,7 @@ const kube::ObjectKey kApp{"ns", "app"};
 
 Json Decision(const std::string& name, const std::vector<std::string>& clusters,
               const std::string& placement = "app") {
-  Json json = {{"metadata", {{"namespace", "ns"}, {"name", name}}}};
-  json["metadata"]["labels"]["cluster.open-cluster-management.io/placement"] = placement;
-  json["status"]["decisions"] = Json::array();
-  for (const std::string& cluster : clusters)
-    json["status"]["decisions"].push_back({{"clusterName", cluster}, {"reason", ""}});
-  return json;
+  return fleet::MakePlacementDecision("ns", name, placement, clusters);
 }
 
 TEST(DecisionLogTest, KnowsWhatEachPlacementSelects) {

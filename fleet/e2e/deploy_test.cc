@@ -6,14 +6,12 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <map>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "e2e/cluster_harness/child_process.h"
-#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 #include "kube/base/base64.h"
 #include "kube/client/read_file.h"
 #include "kube/codec/yaml.h"
@@ -92,7 +90,7 @@ constexpr const char* kDenied[] = {
 class FleetDeployTest : public FleetFixture {
  protected:
   // The tool installs the CRDs of the fleet.
-  std::vector<std::string> CrdFolders() const override { return {"api/crds"}; }
+  FleetDeployTest() : FleetFixture({}, {"api/crds"}) {}
 
   Finished TryTool(const std::string& name, std::vector<std::string> args) {
     args.push_back("--timeout=60");
@@ -117,10 +115,7 @@ class FleetDeployTest : public FleetFixture {
   }
 
   void StartDeployedHub() {
-    StartProgram("hub", "fleet/hub/hub",
-                 {"--kubeconfig=" + KubeconfigOf("multiarch-fleet-hub", "multiarch-fleet"),
-                  "--namespace=multiarch-fleet", "--membership=own", "--placements=all",
-                  "--health-address=127.0.0.1:0", "--cel-evaluator=fleet/cel/evaluator/evaluator"});
+    StartHubAs("multiarch-fleet-hub", {"--membership=own", "--placements=all"});
   }
   // With the files of the Secret, as its pods have them.
   void StartDeployedAgent() {
@@ -129,41 +124,22 @@ class FleetDeployTest : public FleetFixture {
       ASSERT_TRUE(content) << content.error();
       File(key, *content);
     }
-    StartProgram("agent", "fleet/agent/agent",
-                 {"--cluster=c1", "--hub-kubeconfig=" + folder() + "/kubeconfig",
-                  "--hub-secret=multiarch-fleet-hub",
-                  "--kubeconfig=" + KubeconfigOf("multiarch-fleet-agent", "multiarch-fleet-member"),
-                  "--namespace=multiarch-fleet-member", "--health-address=127.0.0.1:0"});
+    const std::string ns = "multiarch-fleet-member";
+    StartAgent(folder() + "/kubeconfig", KubeconfigOf("multiarch-fleet-agent", ns), ns,
+               {"--hub-secret=multiarch-fleet-hub"});
   }
   // Whether the agent's token may do this on the hub.
   bool AgentMay(const std::string& what) {
     return TryKubectl("auth can-i " + what + " --kubeconfig=" + folder() + "/kubeconfig").status ==
            0;
   }
-  void ExpectNothingForbidden(const std::string& program) {
-    std::string log = LogOf(program, 1 << 20);
-    EXPECT_EQ(log.find("forbidden"), std::string::npos) << log;
-    EXPECT_EQ(log.find("eyJ"), std::string::npos) << "a token in the log of " << program;
-    ExpectRuns(program);
-  }
-  void AwaitAvailable() {
-    Kubectl("wait --timeout=60s managedcluster/c1",
-            "--for=condition=ManagedClusterConditionAvailable=True");
-  }
+  void AwaitAvailable() { AwaitCondition("managedcluster/c1", "ManagedClusterConditionAvailable"); }
   void Leave() {
     KillProgram("agent");
     Tool("leave", {HubFlag(), "--name=c1"});
     EXPECT_FALSE(Exists("managedcluster/c1"));
     EXPECT_FALSE(Exists("namespace/multiarch-fleet-member"));
   }
-  void AwaitNewToken(const std::string& old_time) {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (Field(kSecret, kRenewAfter) == old_time) {
-      ASSERT_LT(std::chrono::steady_clock::now(), deadline) << LogOf("agent");
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-  }
-
   // `command` and `last` as for TryKubectl(); `why` is part of the denial.
   void ExpectDenied(const std::string& command, const std::string& last, const std::string& why) {
     Finished denied = TryKubectl(command, last);
@@ -174,11 +150,10 @@ class FleetDeployTest : public FleetFixture {
   }
   // The same for the first call of a policy, which is in force some time after it is stored.
   void AwaitDenied(const std::string& command, const std::string& last, const std::string& why) {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    while (std::chrono::steady_clock::now() < deadline &&
-           TryKubectl(command + " --dry-run=server", last).output.find(why) == std::string::npos) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
+    AwaitTrue(why, [&] {
+      const Finished tried = TryKubectl(command + " --dry-run=server", last);
+      return tried.output.find(why) != std::string::npos;
+    });
     ExpectDenied(command, last, why);
   }
 
@@ -248,7 +223,7 @@ class FleetDeployTest : public FleetFixture {
     Kubectl(patch, move);
     Kubectl(patch, R"({"metadata": {"labels": {"zone": "a"}}})");
 
-    Kubectl("wait --timeout=60s managedcluster/c2 --for=condition=HubAcceptedManagedCluster=True");
+    AwaitCondition("managedcluster/c2", "HubAcceptedManagedCluster");
     EXPECT_TRUE(Exists("clusterrolebinding/multiarch-fleet-agent:c2"));
     EXPECT_TRUE(Exists("rolebinding/multiarch-fleet-agent --namespace=c2"));
     Kubectl("delete managedcluster/c2 --timeout=60s");
@@ -288,7 +263,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   Join();
   StartDeployedAgent();
   AwaitAvailable();
-  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "1");
+  AwaitSelected("all --namespace=team", 1);
   std::string text = Tool("explain", {"--placement=team/all"});
   EXPECT_NE(text.find("c1: selected, rank 1 of 1"), std::string::npos) << text;
   text = Tool("explain", {"--placement=team/none", "--cluster=c1"});
@@ -306,7 +281,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
           "fleet.multiarch.openshift.io/renew-token-after=" + old_time);
   std::string old_token = Field(kSecret, ".data.token");
   StartDeployedAgent();
-  AwaitNewToken(old_time);
+  AwaitChange(kSecret, kRenewAfter, old_time);
   EXPECT_NE(Field(kSecret, ".data.token"), old_token);
   StartDeployedAgent();
   EXPECT_TRUE(AgentMay("list podplacementworks --namespace=c1"));
@@ -317,7 +292,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   Leave();
   EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c1"));
   EXPECT_FALSE(AgentMay("list podplacementworks --namespace=c1")) << "the token is void";
-  Await("placement/all --namespace=team", ".status.numberOfSelectedClusters", "0");
+  AwaitSelected("all --namespace=team", 0);
   ExpectNothingForbidden("hub");
 
   // The hub goes, and keeps what users have.

@@ -3,11 +3,10 @@
 // written. Skipped without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <map>
 #include <string>
-#include <thread>
 
-#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 
 namespace e2e {
 namespace {
@@ -17,28 +16,8 @@ constexpr char kLater[] = "fleet/e2e/testdata/hub_later.yaml";
 
 class FleetHubTest : public FleetFixture {
  protected:
-  void SetUp() override {
-    FleetFixture::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    Kubectl("apply --filename", kObjects);
-  }
+  FleetHubTest() : FleetFixture({kObjects}, {"fleet/api/crds"}) {}
 
-  // Waits until the status of the Placement has this number.
-  void AwaitSelected(const std::string& placement, int clusters) {
-    Kubectl("wait --timeout=90s placement/" + placement,
-            "--for=jsonpath={.status.numberOfSelectedClusters}=" + std::to_string(clusters));
-  }
-  // The first event about a Placement, "TYPE REASON"; "" if there is none in time.
-  std::string AwaitEvent(const std::string& placement) {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    std::string event;
-    while (event.empty() && std::chrono::steady_clock::now() < deadline) {
-      event = Kubectl("get events --field-selector=involvedObject.name=" + placement + " --output",
-                      "jsonpath={range .items[0:1]}{.type} {.reason}{end}");
-      if (event.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return event;
-  }
   // "all-decision-1=a1 a2 all-decision-2=b1 "
   std::string Decisions(const std::string& placement) {
     return Kubectl(
@@ -46,10 +25,6 @@ class FleetHubTest : public FleetFixture {
             placement + " --output",
         "jsonpath={range .items[*]}{.metadata.name}={.status.decisions[*].clusterName} "
         "{end}");
-  }
-  std::string Versions(const std::string& kinds) {
-    return Kubectl("get " + kinds + " --output",
-                   "jsonpath={range .items[*]}{.metadata.name}={.metadata.resourceVersion} {end}");
   }
 };
 
@@ -68,33 +43,36 @@ TEST_F(FleetHubTest, DecidesAndThenWritesOnlyWhatChanges) {
       R"(Succeedconfigured AllDecisionsScheduled ["all-decision-1"] ["all-decision-2"])");
 
   // Claimed for this hub, but without the annotation that makes OCM's controller skip it.
-  EXPECT_EQ(AwaitEvent("incomplete"), "Warning SchedulerIncomplete");
+  EXPECT_EQ(
+      AwaitEvents("involvedObject.name=incomplete", "{range .items[0:1]}{.type} {.reason}{end}"),
+      "Warning SchedulerIncomplete");
   EXPECT_EQ(Decisions("incomplete"), "");
 
   // The rest is as before when a cluster has gone from one zone.
-  std::string before = Versions("placement/zone-b placementdecision/zone-b-decision-1");
+  const std::string kinds = "placements,placementdecisions";
+  const std::string zone_b = "Placement default/zone-b";
+  const std::string decision = "PlacementDecision default/zone-b-decision-1";
+  std::map<std::string, std::string> before = Versions(kinds);
   Kubectl("patch managedcluster a1 --type=merge --patch",
           R"({"spec": {"taints": [{"key": "gpu", "effect": "NoSelect"}]}})");
   AwaitSelected("all", 2);
   EXPECT_EQ(Decisions("all"), "all-decision-1=a2 b1 ");
   AwaitSelected("cel", 1);
-  EXPECT_EQ(Versions("placement/zone-b placementdecision/zone-b-decision-1"), before);
+  std::map<std::string, std::string> after = Versions(kinds);
+  EXPECT_EQ(after.at(zone_b), before.at(zone_b));
+  EXPECT_EQ(after.at(decision), before.at(decision));
 
   // Another process continues, and rewrites nothing that is right.
-  before = Versions("placements,placementdecisions");
+  before = Versions(kinds);
   KillProgram("hub");
   Kubectl("create --filename", kLater);
   StartHub();
   AwaitSelected("later", 1);
-  std::string after = Versions("placements,placementdecisions");
-  for (const char* name : {"all=", "zone-b=", "all-decision-1=", "zone-b-decision-1="}) {
-    auto version = [&](const std::string& text) {
-      size_t begin = (" " + text).find(std::string(" ") + name);
-      return begin == std::string::npos ? "" : text.substr(begin, text.find(' ', begin) - begin);
-    };
-    EXPECT_NE(version(before), "") << name;
-    EXPECT_EQ(version(after), version(before));
-  }
+  after = Versions(kinds);
+  for (const std::string& name :
+       {std::string("Placement default/all"), zone_b,
+        std::string("PlacementDecision default/all-decision-1"), decision})
+    EXPECT_EQ(after.at(name), before.at(name)) << name;
 
   // Repaired, in the presence of what others add.
   Kubectl(

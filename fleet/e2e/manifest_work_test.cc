@@ -7,9 +7,8 @@
 
 #include <algorithm>
 #include <string>
-#include <vector>
 
-#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 #include "kube/types/unstructured.h"
 
 namespace e2e {
@@ -18,14 +17,13 @@ namespace {
 using kube::Json;
 
 constexpr char kObjects[] = "fleet/e2e/testdata/rollout_objects.yaml";
-constexpr char kRolledOut[] = ".status.conditions[?(@.type==\"RolledOut\")]";
+constexpr char kReason[] = ".status.conditions[?(@.type==\"RolledOut\")].reason";
 const std::string kWeb = "fleetpodplacement/web --namespace=team";
 
 class FleetManifestWorkTest : public FleetFixture {
  protected:
-  std::vector<std::string> CrdFolders() const override {
-    return {"fleet/api/crds", "api/crds", "fleet/e2e/testdata/ocm_crds"};
-  }
+  FleetManifestWorkTest()
+      : FleetFixture({}, {"fleet/api/crds", "api/crds", "fleet/e2e/testdata/ocm_crds"}) {}
   void SetUp() override {
     FleetFixture::SetUp();
     if (IsSkipped() || HasFatalFailure()) return;
@@ -36,12 +34,6 @@ class FleetManifestWorkTest : public FleetFixture {
     Kubectl("apply --filename", kObjects);
   }
 
-  void StartHubWithRights() {
-    StartProgram("hub", "fleet/hub/hub",
-                 {"--kubeconfig=" + KubeconfigOf("multiarch-fleet-hub", "multiarch-fleet"),
-                  "--namespace=multiarch-fleet", "--work-objects=ManifestWork",
-                  "--health-address=127.0.0.1:0", "--cel-evaluator=fleet/cel/evaluator/evaluator"});
-  }
   static std::string Work(const std::string& cluster) {
     return "manifestwork/team.web --namespace=" + cluster;
   }
@@ -135,14 +127,14 @@ TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
   std::string file = File("own.yaml", R"({apiVersion: multiarch.openshift.io/v1beta1,
       kind: ClusterPodPlacementConfig, metadata: {name: cluster}, spec: {logVerbosity: Normal}})");
   Kubectl("apply --server-side --field-manager=admin --filename", file);
-  StartHubWithRights();
+  StartHubAs("multiarch-fleet-hub", {"--work-objects=ManifestWork"});
   Await(kWeb, ".status.progressing", "1");
   EXPECT_EQ(Field(kWeb, ".status.total"), "2");
   EXPECT_FALSE(Exists(Work("c2")));
 
   // A conflict is a failure, and stops the rollout.
   RunWorkAgent("c1");
-  Await(kWeb, std::string(kRolledOut) + ".reason", "Stopped");
+  Await(kWeb, kReason, "Stopped");
   EXPECT_EQ(Field(kWeb, ".status.failures[*].clusterName"), "c1");
   EXPECT_NE(Field(kWeb, ".status.failures[0].message").find("conflict"), std::string::npos);
   EXPECT_EQ(Field("clusterpodplacementconfig/cluster", ".spec.logVerbosity"), "Normal");
@@ -152,7 +144,7 @@ TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
   Kubectl("patch " + kWeb + " --type=merge --patch", R"({"spec": {"adopt": true}})");
   Await(Work("c1"), ".spec.manifestConfigs[0].updateStrategy.serverSideApply.force", "true");
   RunWorkAgent("c1");
-  Await(kWeb, std::string(kRolledOut) + ".reason", "Progressing");
+  Await(kWeb, kReason, "Progressing");
   EXPECT_EQ(Field("clusterpodplacementconfig/cluster", ".spec.logVerbosity"), "Debug");
   EXPECT_EQ(Field("podplacementconfig/web", ".spec.priority"), "7");
   EXPECT_EQ(Field(kWeb, ".status.succeeded"), "0");
@@ -164,8 +156,8 @@ TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
   Await(kWeb, ".status.succeeded", "1");
   Await(kWeb, ".status.progressing", "1");
   RunWorkAgent("c2");
-  Kubectl("wait --timeout=60s " + kWeb, "--for=condition=RolledOut=True");
-  EXPECT_EQ(Field(kWeb, std::string(kRolledOut) + ".message"), "2 of 2 clusters succeeded");
+  AwaitCondition(kWeb, "RolledOut");
+  EXPECT_EQ(ConditionField(kWeb, "RolledOut", "message"), "2 of 2 clusters succeeded");
   EXPECT_EQ(Kubectl("get podplacementworks --all-namespaces --output=name"), "");
   EXPECT_EQ(Kubectl("get manifestworks --namespace=c3 --output=name"), "");
 
@@ -177,9 +169,7 @@ TEST_F(FleetManifestWorkTest, OcmsAgentsApplyARollout) {
   Kubectl("wait --timeout=60s --for=delete " + kWeb);
   EXPECT_EQ(Kubectl("get manifestworks --all-namespaces --output=name"), "");
 
-  ExpectRuns("hub");
-  std::string log = LogOf("hub", 1 << 20);
-  EXPECT_EQ(log.find("forbidden"), std::string::npos) << log;
+  ExpectNothingForbidden("hub");
 }
 
 }  // namespace

@@ -5,9 +5,6 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <functional>
 #include <map>
 #include <memory>
 #include <random>
@@ -26,8 +23,10 @@
 #include "fleet/api/placement.h"
 #include "fleet/api/placement_decision.h"
 #include "fleet/e2e/decision_log.h"
-#include "fleet/e2e/hub_cluster.h"
+#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 #include "fleet/e2e/ocm_stand_in.h"
+#include "fleet/testing/make_object.h"
 #include "kube/base/task_group.h"
 #include "kube/client/client.h"
 #include "kube/client/kubeconfig.h"
@@ -40,9 +39,7 @@ namespace {
 
 using namespace std::chrono_literals;
 using kube::Json;
-using kube::ObjectKey;
 using kube::Result;
-using kube::Unstructured;
 
 constexpr char kOcmAccount[] = "multiarch-ocm-stand-in";
 constexpr char kTeam[] = "team";
@@ -83,30 +80,22 @@ std::string NameOfCluster(int number) { return "cluster-" + std::to_string(numbe
 std::string NameOfPlacement(int number) { return kMoved + std::to_string(number); }
 
 Json NewPlacement(const std::string& name, const Claim& claim) {
-  Json placement = {{"apiVersion", fleet::kPlacements.ApiVersion()},
-                    {"kind", std::string(fleet::kPlacements.kind)},
-                    {"spec", Json::object()}};
-  placement["metadata"] = {{"name", name}, {"namespace", kTeam}};
-  const Json annotations = claim.Annotations();
-  for (const auto& [key, value] : annotations.items()) {
-    if (!value.is_null()) placement["metadata"]["annotations"][key] = value;
-  }
+  Json placement = fleet::MakeObject(fleet::kPlacements, kTeam, name, "{}");
+  placement.merge_patch({{"metadata", {{"annotations", claim.Annotations()}}}});
   return placement;
 }
 
 class OcmBesideTest : public testing::Test {
  protected:
   void SetUp() override {
-    const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-    if (assets == nullptr || *assets == '\0')
+    if (ControlPlaneAssets().empty())
       GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-    std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/" +
-                         testing::UnitTest::GetInstance()->current_test_info()->name();
-    std::filesystem::create_directories(folder);
-    auto cluster = HubCluster::Start({.assets = assets, .folder = folder, .audit = true});
+    auto cluster =
+        FleetCluster::Start({.assets = ControlPlaneAssets(), .folder = TestFolder(), .audit = true},
+                            {"fleet/api/crds"});
     ASSERT_TRUE(cluster) << cluster.error();
     cluster_ = std::move(*cluster);
-    requests_ = std::make_unique<RequestLog>(cluster_->control_plane().audit_log());
+    requests_ = std::make_unique<RequestLog>(cluster_->plane().audit_log());
     tasks_ = std::make_unique<kube::TaskGroup>(cluster_->io().get_executor());
     CreateFleet();
     StartControllers();
@@ -119,28 +108,15 @@ class OcmBesideTest : public testing::Test {
 
   void CreateFleet() {
     auto create = [&](kube::Resource resource, Json object) {
-      object["apiVersion"] = resource.ApiVersion();
-      object["kind"] = std::string(resource.kind);
-      auto created = cluster_->Run(
-          kube::CreateObject(cluster_->client(), resource, Unstructured(std::move(object))));
+      Result<> created = cluster_->Create(resource, std::move(object));
       EXPECT_TRUE(created) << created.error();
     };
-    create(kube::kNamespaces, {{"metadata", {{"name", kTeam}}}});
-    create(fleet::kManagedClusterSets,
-           kube::MustParseJson(R"({"metadata": {"name": "global"}, "spec": {
-        "clusterSelector": {"selectorType": "LabelSelector", "labelSelector": {}}}})"));
-    create(fleet::kManagedClusterSetBindings,
-           {{"metadata", {{"name", "global"}, {"namespace", kTeam}}},
-            {"spec", {{"clusterSet", "global"}}}});
+    create(kube::kNamespaces, fleet::MakeNamespace(kTeam));
+    create(fleet::kManagedClusterSets, fleet::MakeClusterSet("global", fleet::kSelectsAll));
+    create(fleet::kManagedClusterSetBindings, fleet::MakeSetBinding(kTeam, "global"));
     Result<> created = benchmarks::CreateMany(
         *cluster_, fleet::kManagedClusters, kClusters,
-        [](int number) {
-          return Json{{"apiVersion", fleet::kManagedClusters.ApiVersion()},
-                      {"kind", std::string(fleet::kManagedClusters.kind)},
-                      {"metadata", {{"name", NameOfCluster(number)}}},
-                      {"spec", {{"hubAcceptsClient", true}}}};
-        },
-        kTimeout);
+        [](int number) { return fleet::MakeManagedCluster(NameOfCluster(number)); }, kTimeout);
     EXPECT_TRUE(created) << created.error();
     for (int number = 0; number < kPlacements; ++number) {
       claims_[NameOfPlacement(number)] = number % 2 == 0 ? kHubs : kOcms;
@@ -171,7 +147,9 @@ class OcmBesideTest : public testing::Test {
           if (placement) seen_[placement->name] = std::move(*placement);
         });
     requests_->Skip();
-    Result<> started = cluster_->StartHub();
+    Result<std::string> hub_kubeconfig = cluster_->NewAdmin(FleetCluster::kHubAccount);
+    ASSERT_TRUE(hub_kubeconfig) << hub_kubeconfig.error();
+    Result<> started = cluster_->StartHub(*hub_kubeconfig, FleetCluster::kNamespace);
     ASSERT_TRUE(started) << started.error();
     tasks_->Spawn("ocm", ocm_->Run());
     tasks_->Spawn("decisions", decisions_->Run());
@@ -179,18 +157,13 @@ class OcmBesideTest : public testing::Test {
   }
 
   // Runs the event loop until `holds`.
-  void Await(const std::string& what, const std::function<bool()>& holds) {
-    for (auto deadline = cluster_->clock().Now() + kTimeout; !holds(); cluster_->Pause(2ms)) {
-      Result<> runs = cluster_->HubRuns();
-      ASSERT_TRUE(runs) << runs.error();
-      ASSERT_LT(cluster_->clock().Now(), deadline) << what << "\n" << cluster_->Describe("");
-    }
+  void Await(const std::string& what, const FleetCluster::Holds& holds) {
+    Result<> awaited = cluster_->Await(what, holds);
+    ASSERT_TRUE(awaited) << awaited.error() << cluster_->Logs();
   }
 
   void PatchPlacement(const std::string& name, Json patch) {
-    auto patched =
-        cluster_->Run(kube::PatchObject(cluster_->client(), fleet::kPlacements, {kTeam, name},
-                                        kube::kMergePatch, std::move(patch)));
+    Result<> patched = cluster_->Patch(fleet::kPlacements, {kTeam, name}, std::move(patch));
     ASSERT_TRUE(patched) << patched.error();
   }
 
@@ -286,10 +259,8 @@ class OcmBesideTest : public testing::Test {
       tainted_.insert(number);
       taints.push_back({{"key", "test"}, {"effect", "NoSelect"}});
     }
-    Json patch = {{"spec", {{"taints", std::move(taints)}}}};
-    auto patched = cluster_->Run(kube::PatchObject(cluster_->client(), fleet::kManagedClusters,
-                                                   {"", NameOfCluster(number)}, kube::kMergePatch,
-                                                   std::move(patch)));
+    Result<> patched = cluster_->Patch(fleet::kManagedClusters, {"", NameOfCluster(number)},
+                                       {{"spec", {{"taints", std::move(taints)}}}});
     ASSERT_TRUE(patched) << patched.error();
     AwaitDecisions();
     AwaitBoth();
@@ -299,7 +270,7 @@ class OcmBesideTest : public testing::Test {
 
   int Random(int below) { return static_cast<int>(random_() % static_cast<unsigned>(below)); }
 
-  std::unique_ptr<HubCluster> cluster_;
+  std::unique_ptr<FleetCluster> cluster_;
   std::unique_ptr<RequestLog> requests_;
   std::unique_ptr<kube::Client> ocm_client_;
   std::unique_ptr<OcmStandIn> ocm_;

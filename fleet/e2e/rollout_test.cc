@@ -4,12 +4,10 @@
 // KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
-#include <chrono>
+#include <map>
 #include <string>
-#include <thread>
-#include <vector>
 
-#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 
 namespace e2e {
 namespace {
@@ -21,20 +19,8 @@ const std::string kForged = "fleetpodplacement/forged --namespace=team";
 
 class FleetRolloutTest : public FleetFixture {
  protected:
-  std::vector<std::string> CrdFolders() const override { return {"fleet/api/crds", "api/crds"}; }
-  void SetUp() override {
-    FleetFixture::SetUp();
-    if (IsSkipped() || HasFatalFailure()) return;
-    Kubectl("apply --filename", kRights);
-    Kubectl("apply --filename", kObjects);
-  }
+  FleetRolloutTest() : FleetFixture({kRights, kObjects}) {}
 
-  void StartAgent() {
-    StartProgram("agent", "fleet/agent/agent",
-                 {"--cluster=c1", "--hub-kubeconfig=" + KubeconfigOf("hub-side"),
-                  "--kubeconfig=" + KubeconfigOf("member-side"), "--namespace=default",
-                  "--health-address=127.0.0.1:0"});
-  }
   static std::string Work(const std::string& cluster) {
     return "podplacementwork/team.web --namespace=" + cluster;
   }
@@ -57,29 +43,11 @@ class FleetRolloutTest : public FleetFixture {
         R"({"status": {"decisions": [{"clusterName": "c2", "reason": ""},
             {"clusterName": "c3", "reason": ""}, {"clusterName": "none", "reason": ""}]}})");
   }
-  std::string Versions(const std::string& kinds) {
-    return Kubectl("get " + kinds + " --all-namespaces --output",
-                   "jsonpath={range .items[*]}{.metadata.namespace}/{.metadata.name}="
-                   "{.metadata.resourceVersion} {end}");
-  }
-  // How often the event was sent; "" if there is none in time.
-  std::string AwaitEvent(const std::string& reason) {
-    auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(60);
-    std::string counts;
-    while (counts.empty() && std::chrono::steady_clock::now() < deadline) {
-      counts = Kubectl(
-          "get events --namespace=team --field-selector=involvedObject.name=web,reason=" + reason +
-              " --output",
-          "jsonpath={.items[*].count}");
-      if (counts.empty()) std::this_thread::sleep_for(std::chrono::milliseconds(200));
-    }
-    return counts;
-  }
 };
 
 TEST_F(FleetRolloutTest, RollsOutOneClusterAfterTheOther) {
   StartHub();
-  StartAgent();
+  StartAgent(KubeconfigOf("hub-side"), KubeconfigOf("member-side"));
 
   // c1 first, as one cluster at a time gets the objects.
   Await(kWeb, ".status.progressing", "1");
@@ -100,36 +68,30 @@ TEST_F(FleetRolloutTest, RollsOutOneClusterAfterTheOther) {
   Await(kWeb, ".status.progressing", "1");
   EXPECT_TRUE(Exists(Work("c2")));
   AnswerForC2("Succeeded");
-  Kubectl("wait --timeout=60s " + kWeb, "--for=condition=RolledOut=True");
-  EXPECT_EQ(Field(kWeb, ".status.conditions[?(@.type==\"RolledOut\")].message"),
-            "2 of 2 clusters succeeded");
+  AwaitCondition(kWeb, "RolledOut");
+  EXPECT_EQ(ConditionField(kWeb, "RolledOut", "message"), "2 of 2 clusters succeeded");
 
   // A forged PlacementDecision reaches the clusters that its namespace may select, and no others.
   CreateForgedDecision();
   Await(kForged, ".status.total", "1");
   EXPECT_TRUE(Exists("podplacementwork/team.forged --namespace=c2"));
   EXPECT_EQ(Kubectl("get podplacementworks --namespace=c3 --output=name"), "");
-  EXPECT_NE(Field(kForged, ".status.conditions[?(@.type==\"RolledOut\")].message")
-                .find("ignored: 2 decisions"),
+  EXPECT_NE(ConditionField(kForged, "RolledOut", "message").find("ignored: 2 decisions"),
             std::string::npos);
 
   // Nothing is written at rest, nor by the next hub: what it does for another FleetPodPlacement
   // comes after it has planned all.
-  std::string before = Versions("podplacementworks") + Field(kWeb, ".metadata.resourceVersion");
+  std::map<std::string, std::string> before = Versions("podplacementworks,fleetpodplacements");
   KillProgram("hub");
   StartHub();
   Kubectl("patch " + kForged + " --type=merge --patch", R"({"spec": {"adopt": true}})");
   Await(kForged, ".status.observedGeneration", Field(kForged, ".metadata.generation"));
   Kubectl("patch " + kForged + " --type=merge --patch", R"({"spec": {"adopt": false}})");
   Await(kForged, ".status.observedGeneration", Field(kForged, ".metadata.generation"));
-  std::string after = Versions("podplacementworks") + Field(kWeb, ".metadata.resourceVersion");
-  for (const std::string& object : {std::string("c1/team.web="), std::string("c2/team.web=")}) {
-    size_t begin = before.find(object);
-    ASSERT_NE(begin, std::string::npos) << before;
-    std::string version = before.substr(begin, before.find(' ', begin) - begin);
-    EXPECT_NE(after.find(version + " "), std::string::npos) << after;
-  }
-  EXPECT_EQ(after.substr(after.rfind(' ')), before.substr(before.rfind(' ')));
+  std::map<std::string, std::string> after = Versions("podplacementworks,fleetpodplacements");
+  for (const char* object : {"PodPlacementWork c1/team.web", "PodPlacementWork c2/team.web",
+                             "FleetPodPlacement team/web"})
+    EXPECT_EQ(after.at(object), before.at(object)) << object;
 
   // c1 fails with the next objects: c2 keeps what it has.
   std::string hash = Field(Work("c2"), ".spec.hash");
@@ -142,7 +104,7 @@ TEST_F(FleetRolloutTest, RollsOutOneClusterAfterTheOther) {
   EXPECT_NE(Field(kWeb, ".status.failures[0].message").find("namespace does not exist"),
             std::string::npos);
   EXPECT_EQ(Field(Work("c2"), ".spec.hash"), hash);
-  EXPECT_EQ(AwaitEvent("RolloutStopped"), "1");
+  EXPECT_EQ(AwaitEvents("involvedObject.name=web,reason=RolloutStopped", "{.items[*].count}"), "1");
 
   // A deletion ends when the clusters are clean.
   Kubectl("delete --timeout=90s " + kWeb);

@@ -6,12 +6,10 @@
 #include <gtest/gtest.h>
 
 #include <chrono>
-#include <cstdlib>
-#include <filesystem>
-#include <string>
 
 #include "fleet/benchmark/fleet_run.h"
-#include "fleet/e2e/hub_cluster.h"
+#include "fleet/e2e/fleet_cluster.h"
+#include "fleet/e2e/fleet_fixture.h"
 
 namespace e2e {
 namespace {
@@ -27,14 +25,12 @@ constexpr int kPlacements = benchmarks::kMinPlacements;
 constexpr int kChanges = 6;
 
 TEST(FleetScaleTest, DecidesWithoutGapsAndThenRests) {
-  const char* assets = std::getenv("KUBEBUILDER_ASSETS");
-  if (assets == nullptr || *assets == '\0')
+  if (ControlPlaneAssets().empty())
     GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-  std::string folder = std::string(std::getenv("TEST_TMPDIR")) + "/scale";
-  std::filesystem::create_directories(folder);
-  auto cluster = HubCluster::Start({.assets = assets, .folder = folder, .audit = true});
+  auto cluster = FleetCluster::Start(
+      {.assets = ControlPlaneAssets(), .folder = TestFolder(), .audit = true}, {"fleet/api/crds"});
   ASSERT_TRUE(cluster) << cluster.error();
-  auto log = [&] { return "\nhub:\n" + (*cluster)->Describe(""); };
+  auto log = [&] { return (*cluster)->Logs(); };
 
   benchmarks::FleetRun run(**cluster,
                            {.clusters = kClusters, .placements = kPlacements, .timeout = 120s});

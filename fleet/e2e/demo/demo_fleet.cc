@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <filesystem>
 #include <iomanip>
-#include <optional>
 #include <sstream>
 #include <system_error>
 #include <utility>
@@ -20,7 +19,7 @@
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/e2e/demo/fleet_story.h"
 #include "fleet/standalone/access/agent_access.h"
-#include "kube/codec/content_type.h"
+#include "fleet/testing/make_object.h"
 
 namespace e2e {
 
@@ -33,17 +32,10 @@ using kube::Result;
 namespace {
 
 // Paths in the runfiles, which are the working directory.
-constexpr char kHubProgram[] = "fleet/hub/hub";
-constexpr char kAgentProgram[] = "fleet/agent/agent";
 constexpr char kHubCrds[] = "fleet/api/crds";
 constexpr char kMemberCrds[] = "api/crds";
 
 constexpr std::chrono::milliseconds kPoll{20};
-constexpr int kTokenSeconds = 3600;
-
-Json NewNamespace(const std::string& name) {
-  return {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", name}}}};
-}
 
 // Whether EnterOwnNetwork() needed one.
 bool HasOwnUserNamespace() {
@@ -57,13 +49,13 @@ bool HasOwnUserNamespace() {
 }  // namespace
 
 DemoFleet::DemoFleet(Options options, std::ostream& out)
-    : options_(std::move(options)), out_(out), signals_(io_, SIGINT, SIGTERM) {
+    : options_(std::move(options)), out_(out), signals_(*io_, SIGINT, SIGTERM) {
   signals_.async_wait([this](const boost::system::error_code& ec, int signal) {
     if (!ec) signal_ = signal;
   });
   hub_.name = "hub";
   for (const std::string& name : options_.members) {
-    members_.push_back(std::make_unique<Cluster>());
+    members_.push_back(std::make_unique<Watched>());
     members_.back()->name = name;
   }
 }
@@ -71,147 +63,93 @@ DemoFleet::DemoFleet(Options options, std::ostream& out)
 DemoFleet::~DemoFleet() {
   // What the end of the programs causes is not part of the demo.
   quiet_ = true;
-  for (Cluster* cluster : All()) cluster->program.reset();
-  for (Cluster* cluster : All()) {
-    if (cluster->operator_stand_in) {
-      kube::IgnoreError(cluster->api->Run(cluster->operator_stand_in->Stop()), "the demo ends");
+  for (Watched* watched : All()) watched->cluster->KillProgram(watched == &hub_ ? "hub" : "agent");
+  for (Watched* watched : All()) {
+    if (watched->operator_stand_in) {
+      kube::IgnoreError(watched->cluster->Run(watched->operator_stand_in->Stop()), "the demo ends");
     }
   }
 }
 
-std::vector<DemoFleet::Cluster*> DemoFleet::All() {
-  std::vector<Cluster*> all{&hub_};
+std::vector<DemoFleet::Watched*> DemoFleet::All() {
+  std::vector<Watched*> all{&hub_};
   for (const auto& member : members_) all.push_back(member.get());
+  std::erase_if(all, [](const Watched* watched) { return watched->cluster == nullptr; });
   return all;
 }
 
-DemoFleet::Cluster& DemoFleet::Of(const std::string& member) {
+DemoFleet::Watched& DemoFleet::Of(const std::string& member) {
   auto found = std::find_if(members_.begin(), members_.end(),
-                            [&member](const auto& cluster) { return cluster->name == member; });
+                            [&member](const auto& watched) { return watched->name == member; });
   CHECK(found != members_.end()) << "the fleet has no member " << member;
   return **found;
 }
 
 Result<> DemoFleet::StartControlPlanes() {
   int number = 0;
-  for (Cluster* cluster : All()) {
-    Result<> started = StartPlane(*cluster, ++number);
-    if (!started) return started.error().Prefix("control plane of " + cluster->name);
-  }
-  for (Cluster* cluster : All()) {
-    const bool hub = cluster == &hub_;
-    Result<> serves = hub ? Serve(*cluster, kHubCrds,
-                                  {fleet::kManagedClusters, kServiceAccounts,
-                                   fleet::kAddOnPlacementScores, fleet::kPlacementDecisions,
-                                   kEvents, fleet::kFleetPodPlacements, fleet::kPodPlacementWorks})
-                          : Serve(*cluster, kMemberCrds, {kNodes, kClusterConfigs, kConfigs});
-    if (!serves) return serves.error().Prefix(cluster->name);
+  Result<> started = Launch(hub_, ++number);
+  for (size_t i = 0; started && i < members_.size(); ++i) started = Launch(*members_[i], ++number);
+  if (!started) return started;
+  Result<> serves = Serve(
+      hub_, kHubCrds,
+      {fleet::kManagedClusters, kServiceAccounts, fleet::kAddOnPlacementScores,
+       fleet::kPlacementDecisions, kEvents, fleet::kFleetPodPlacements, fleet::kPodPlacementWorks});
+  for (size_t i = 0; serves && i < members_.size(); ++i)
+    serves = Serve(*members_[i], kMemberCrds, {kNodes, kClusterConfigs, kConfigs});
+  return serves;
+}
+
+Result<> DemoFleet::Launch(Watched& watched, int number) {
+  auto cluster =
+      FleetCluster::Launch({.assets = options_.assets,
+                            .folder = options_.folder + "/" + watched.name,
+                            .address = "127.0.0." + std::to_string(number),
+                            .etcd_of = hub_.cluster == nullptr ? nullptr : &hub_.cluster->plane(),
+                            .only_api_server = true},
+                           io_);
+  if (!cluster) return cluster.error().Prefix("control plane of " + watched.name);
+  watched.cluster = std::move(*cluster);
+  watched.api = std::make_unique<WatchedApi>(
+      *watched.cluster,
+      [this, &watched](const kube::Resource& resource, const Json& before, const Json& after) {
+        OnChange(watched, resource, before, after);
+      });
+  if (&watched != &hub_) {
+    watched.operator_stand_in =
+        std::make_unique<OperatorStandIn>(watched.cluster->client(), io_->get_executor());
   }
   return Ok();
 }
 
-Result<> DemoFleet::StartPlane(Cluster& cluster, int number) {
-  std::error_code ec;
-  std::filesystem::create_directories(FolderOf(cluster), ec);
-  if (ec) return Error::Unavailable("create " + FolderOf(cluster) + ": " + ec.message());
-  ControlPlaneOptions options{.assets = options_.assets,
-                              .folder = FolderOf(cluster),
-                              .address = "127.0.0." + std::to_string(number),
-                              .etcd_of = hub_.plane.get(),
-                              .only_api_server = true};
-  auto plane = ControlPlane::Start(std::move(options));
-  if (!plane) return plane.error();
-  cluster.plane = std::move(*plane);
-
-  auto on_change = [this, &cluster](const kube::Resource& resource, const Json& before,
-                                    const Json& after) {
-    OnChange(cluster, resource, before, after);
-  };
-  auto api = WatchedApi::Open(io_, cluster.plane->admin_kubeconfig(), on_change);
-  if (!api) return api.error();
-  cluster.api = std::move(*api);
-  if (&cluster != &hub_) {
-    cluster.operator_stand_in =
-        std::make_unique<OperatorStandIn>(cluster.api->client(), io_.get_executor());
-  }
-  return Ok();
-}
-
-Result<> DemoFleet::Serve(Cluster& cluster, const std::string& crds,
+Result<> DemoFleet::Serve(Watched& watched, const std::string& crds,
                           const std::vector<kube::Resource>& followed) {
-  auto answers = [&cluster] {
-    kube::ApiRequest request{.target = "/readyz", .accept = "*/*", .timeout = 2s};
-    return cluster.api->Run(cluster.api->client().Call(std::move(request))).has_value();
+  auto wait = [this, &watched](const std::string& what, const FleetCluster::Holds& holds) {
+    return Await(watched.name + ": " + what, holds);
   };
-  Result<> ready =
-      Await("API server of " + cluster.name + " answers at " + cluster.plane->url(), answers);
-  if (!ready) return ready;
-  for (const auto& file : std::filesystem::directory_iterator(crds)) {
-    if (file.path().filename() == "kustomization.yaml") continue;
-    Result<> applied = cluster.api->ApplyFile(file.path());
-    if (!applied) return applied;
-  }
-  for (const kube::Resource& resource : followed) cluster.api->Follow(resource);
-  // A kind can be listed when its CRD is established.
-  Result<> synced = Await("the kinds of " + cluster.name + " are served",
-                          [&cluster] { return cluster.api->synced(); });
-  if (!synced) return synced;
-  return cluster.api->Create(kNamespaces, NewNamespace(kFleetNamespace));
+  Result<> serves = watched.cluster->Serve({crds}, wait);
+  if (!serves) return serves.error().Prefix(watched.name);
+  for (const kube::Resource& resource : followed) watched.api->Follow(resource);
+  return watched.cluster->Create(kNamespaces, fleet::MakeNamespace(FleetCluster::kNamespace));
 }
 
 Result<> DemoFleet::StartHub() {
-  return StartProgram(
-      hub_, kHubProgram,
-      {"--kubeconfig=" + hub_.plane->admin_kubeconfig(), "--membership=own", "--placements=all"});
+  return hub().StartHub(hub().plane().admin_kubeconfig(), FleetCluster::kNamespace,
+                        {"--membership=own", "--placements=all"});
 }
 
-Result<> DemoFleet::StartAgent(const std::string& member) {
-  Cluster& cluster = Of(member);
-  Result<std::string> hub_kubeconfig = HubKubeconfigFor(cluster);
-  if (!hub_kubeconfig) return hub_kubeconfig.error().Prefix("token of the agent of " + member);
-  return StartProgram(cluster, kAgentProgram,
-                      {"--cluster=" + member, "--hub-kubeconfig=" + *hub_kubeconfig,
-                       "--kubeconfig=" + cluster.plane->admin_kubeconfig()});
+Result<> DemoFleet::StartAgent(const std::string& name) {
+  auto hub_kubeconfig = hub().KubeconfigOf(std::string(fleet::kAgentAccess), name);
+  if (!hub_kubeconfig) return hub_kubeconfig.error();
+  return member(name).StartAgent(name, *hub_kubeconfig, member(name).plane().admin_kubeconfig(),
+                                 FleetCluster::kNamespace);
 }
 
-Result<> DemoFleet::StartProgram(Cluster& cluster, const std::string& path,
-                                 std::vector<std::string> args) {
-  args.push_back(std::string("--namespace=") + kFleetNamespace);
-  args.push_back("--health-address=" + cluster.plane->host() + ":8080");
-  auto program = ChildProcess::Start(
-      {.path = path, .args = std::move(args), .log_file = FolderOf(cluster) + "/program.log"});
-  if (!program) return program.error().Prefix("start " + path);
-  cluster.program = std::move(*program);
-  return Ok();
-}
-
-Result<std::string> DemoFleet::HubKubeconfigFor(const Cluster& member) {
-  Json wanted = {{"apiVersion", "authentication.k8s.io/v1"},
-                 {"kind", "TokenRequest"},
-                 {"spec", {{"expirationSeconds", kTokenSeconds}}}};
-  kube::ApiRequest request{
-      .method = kube::Method::kPost,
-      .target = kServiceAccounts.Path(member.name, fleet::kAgentAccess, "token"),
-      .content_type = std::string(kube::kJson),
-      .body = kube::DumpJson(wanted)};
-  auto answer = hub().Run(hub().client().Call(std::move(request)));
-  if (!answer) return answer.error();
-  Result<Json> token = kube::ParseJson(answer->body);
-  if (!token) return token.error();
-  std::string token_file = FolderOf(member) + "/hub.token";
-  std::string kubeconfig = FolderOf(member) + "/hub.kubeconfig";
-  Result<> written = WriteFile(token_file, kube::StringAt(*token, "status.token"));
-  if (written) written = hub_.plane->WriteKubeconfig(kubeconfig, token_file);
-  if (!written) return written.error();
-  return kubeconfig;
-}
-
-void DemoFleet::OnChange(Cluster& cluster, const kube::Resource& resource, const Json& before,
+void DemoFleet::OnChange(Watched& watched, const kube::Resource& resource, const Json& before,
                          const Json& after) {
   if (quiet_) return;
-  for (const std::string& step : FleetSteps(resource, before, after)) Say(cluster.name, step);
-  if (cluster.operator_stand_in) cluster.operator_stand_in->OnObject(resource, after);
-  if (&cluster == &hub_ && hub_check_) hub_check_();
+  for (const std::string& step : FleetSteps(resource, before, after)) Say(watched.name, step);
+  if (watched.operator_stand_in) watched.operator_stand_in->OnObject(resource, after);
+  if (&watched == &hub_ && hub_check_) hub_check_();
 }
 
 Result<> DemoFleet::Await(const std::string& what, const std::function<bool()>& holds) {
@@ -222,7 +160,7 @@ Result<> DemoFleet::Await(const std::string& what, const std::function<bool()>& 
     if (!running) return running.error().Prefix("while waiting for: " + what);
     if (std::chrono::steady_clock::now() > start + options_.timeout)
       return Error::DeadlineExceeded("timed out waiting for: " + what);
-    io_.run_for(kPoll);
+    io_->run_for(kPoll);
   }
   std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
   std::ostringstream text;
@@ -235,7 +173,7 @@ Result<> DemoFleet::AwaitSignal() {
   while (signal_ == 0) {
     Result<> running = AllRun();
     if (!running) return running;
-    io_.run_for(kPoll);
+    io_->run_for(kPoll);
   }
   return Ok();
 }
@@ -244,9 +182,9 @@ std::vector<std::string> DemoFleet::KubectlCommands() {
   std::string enter = "nsenter --target=" + std::to_string(getpid()) + " --net ";
   if (HasOwnUserNamespace()) enter += "--user --preserve-credentials ";
   std::vector<std::string> commands;
-  for (Cluster* cluster : All()) {
+  for (Watched* watched : All()) {
     commands.push_back(enter + options_.assets +
-                       "/kubectl --kubeconfig=" + cluster->plane->admin_kubeconfig());
+                       "/kubectl --kubeconfig=" + watched->cluster->plane().admin_kubeconfig());
   }
   return commands;
 }
@@ -258,26 +196,16 @@ void DemoFleet::Say(const std::string& where, const std::string& text) {
 }
 
 Result<> DemoFleet::AllRun() {
-  for (Cluster* cluster : All()) {
-    Result<> running = cluster->plane ? cluster->plane->AllRun() : Ok();
-    if (!running) return running.error().Prefix(cluster->name);
-    if (!cluster->program) continue;
-    std::optional<int> status = cluster->program->ExitStatus();
-    if (!status) continue;
-    std::string program = cluster == &hub_ ? "the hub" : "the agent of " + cluster->name;
-    return Error::Unavailable(program + " ended with status " + std::to_string(*status));
+  for (Watched* watched : All()) {
+    Result<> running = watched->cluster->AllRun();
+    if (!running) return running.error().Prefix(watched->name);
   }
   return Ok();
 }
 
-std::string DemoFleet::Logs() const {
+std::string DemoFleet::Logs() {
   std::string logs;
-  auto add = [this, &logs](const std::string& program, const Cluster& cluster) {
-    std::string log = TailOfFile(FolderOf(cluster) + "/program.log");
-    if (!log.empty()) logs += "\n" + program + ":\n" + log;
-  };
-  add("hub", hub_);
-  for (const auto& member : members_) add("agent of " + member->name, *member);
+  for (Watched* watched : All()) logs += "\n" + watched->name + ":" + watched->cluster->Logs();
   return logs;
 }
 

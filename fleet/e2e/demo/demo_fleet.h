@@ -8,7 +8,7 @@
 //   ...
 //   kube::Result<> placed = fleet.Await("Placement web selects east", [&] { return ...; });
 //
-// Call EnterOwnNetwork() first. Thread: one; the event loop runs inside of the calls only.
+// Thread: one; the event loop runs inside of the calls only.
 #pragma once
 
 #include <boost/asio/io_context.hpp>
@@ -21,15 +21,11 @@
 #include <string>
 #include <vector>
 
-#include "e2e/cluster_harness/child_process.h"
-#include "e2e/cluster_harness/control_plane.h"
 #include "fleet/e2e/demo/operator_stand_in.h"
 #include "fleet/e2e/demo/watched_api.h"
+#include "fleet/e2e/fleet_cluster.h"
 
 namespace e2e {
-
-// The namespace of the hub's and of each agent's Lease.
-inline constexpr const char* kFleetNamespace = "multiarch-fleet";
 
 class DemoFleet {
  public:
@@ -60,9 +56,12 @@ class DemoFleet {
   // have created.
   kube::Result<> StartAgent(const std::string& member);
 
-  WatchedApi& hub() { return *hub_.api; }
   // `name` must be one of Options::members.
-  WatchedApi& member(const std::string& name) { return *Of(name).api; }
+  FleetCluster& hub() { return *hub_.cluster; }
+  FleetCluster& member(const std::string& name) { return *Of(name).cluster; }
+  // What is known of them.
+  WatchedApi& at_hub() { return *hub_.api; }
+  WatchedApi& at_member(const std::string& name) { return *Of(name).api; }
 
   // Waits until `holds`, and prints `what` with the time. Errors: kDeadlineExceeded with `what`,
   // kUnavailable if a program has ended, kCancelled after a signal.
@@ -82,49 +81,41 @@ class DemoFleet {
   std::vector<std::string> KubectlCommands();
 
   // Ends the hub's program at once, for tests.
-  void KillHub() { hub_.program->Signal(SIGKILL); }
+  void KillHub() { hub_.cluster->Program("hub")->Signal(SIGKILL); }
   // The ends of all programs' logs.
-  std::string Logs() const;
+  std::string Logs();
 
  private:
-  // An API server with the fleet's program for it: the hub, or an agent.
-  struct Cluster {
+  // A cluster with the fleet's program for it: the hub, or an agent.
+  struct Watched {
     std::string name;
-    std::unique_ptr<ControlPlane> plane;
+    std::unique_ptr<FleetCluster> cluster;
     std::unique_ptr<WatchedApi> api;
     std::unique_ptr<OperatorStandIn> operator_stand_in;  // of a member
-    std::unique_ptr<ChildProcess> program;
   };
 
-  Cluster& Of(const std::string& member);
-  std::string FolderOf(const Cluster& cluster) const {
-    return options_.folder + "/" + cluster.name;
-  }
-  kube::Result<> StartPlane(Cluster& cluster, int number);
+  Watched& Of(const std::string& member);
+  kube::Result<> Launch(Watched& watched, int number);
   // Waits until the API server answers and serves the CRDs in the folder `crds`.
-  kube::Result<> Serve(Cluster& cluster, const std::string& crds,
+  kube::Result<> Serve(Watched& watched, const std::string& crds,
                        const std::vector<kube::Resource>& followed);
-  kube::Result<> StartProgram(Cluster& cluster, const std::string& path,
-                              std::vector<std::string> args);
-  // Writes a token of the agent's ServiceAccount on the hub, and a kubeconfig that names it.
-  kube::Result<std::string> HubKubeconfigFor(const Cluster& member);
-  void OnChange(Cluster& cluster, const kube::Resource& resource, const kube::Json& before,
+  void OnChange(Watched& watched, const kube::Resource& resource, const kube::Json& before,
                 const kube::Json& after);
   // kUnavailable if a program has ended.
   kube::Result<> AllRun();
-  // All clusters, the hub first.
-  std::vector<Cluster*> All();
+  // All that are launched, the hub first.
+  std::vector<Watched*> All();
 
   Options options_;
   std::ostream& out_;
   std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
-  boost::asio::io_context io_{1};
+  std::shared_ptr<boost::asio::io_context> io_ = std::make_shared<boost::asio::io_context>(1);
   boost::asio::signal_set signals_;
   int signal_ = 0;  // that was received
   bool quiet_ = false;
   std::function<void()> hub_check_;
-  Cluster hub_;  // outlives the members, which use its etcd
-  std::vector<std::unique_ptr<Cluster>> members_;
+  Watched hub_;  // outlives the members, which use its etcd
+  std::vector<std::unique_ptr<Watched>> members_;
 };
 
 }  // namespace e2e

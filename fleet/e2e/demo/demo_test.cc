@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <filesystem>
 #include <sstream>
 #include <string>
 
-#include "e2e/cluster_harness/own_network.h"
 #include "fleet/e2e/demo/demo_fleet.h"
 #include "fleet/e2e/demo/fleet_demo.h"
+#include "fleet/e2e/fleet_fixture.h"
 
 namespace e2e {
 namespace {
@@ -18,22 +16,14 @@ namespace {
 using testing::ElementsAre;
 using testing::HasSubstr;
 
-std::string Variable(const char* name) {
-  const char* value = std::getenv(name);
-  return value == nullptr ? "" : value;
-}
-
 TEST(FleetDemoTest, EveryStepIsSeen) {
-  std::string assets = Variable("KUBEBUILDER_ASSETS");
-  if (assets.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
-  std::string folder = Variable("TEST_TMPDIR") + "/fleet";
-  std::filesystem::create_directories(folder);
-  kube::Result<> network = EnterOwnNetwork();
-  ASSERT_TRUE(network) << network.error();
-
+  if (ControlPlaneAssets().empty())
+    GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set: there is no control plane";
   std::ostringstream out;
-  DemoFleet fleet(
-      {.assets = assets, .folder = folder, .members = {FleetDemo::kEast, FleetDemo::kWest}}, out);
+  DemoFleet fleet({.assets = ControlPlaneAssets(),
+                   .folder = TestFolder(),
+                   .members = {FleetDemo::kEast, FleetDemo::kWest}},
+                  out);
   FleetDemo demo(fleet);
   kube::Result<> done = demo.Run();
   ASSERT_TRUE(done) << done.error() << "\n" << out.str() << fleet.Logs();

@@ -14,6 +14,7 @@
 #include "fleet/api/placement_decision.h"
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/e2e/demo/fleet_story.h"
+#include "fleet/testing/make_object.h"
 #include "kube/client/typed.h"
 
 namespace e2e {
@@ -96,8 +97,7 @@ Result<> FleetDemo::StartControlPlanes() { return fleet_.StartControlPlanes(); }
 
 Result<> FleetDemo::CreateNodes() {
   for (const char* member : {kEast, kWest}) {
-    Json ns = {{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", kShop}}}};
-    Result<> created = fleet_.member(member).Create(kNamespaces, std::move(ns));
+    Result<> created = fleet_.member(member).Create(kNamespaces, fleet::MakeNamespace(kShop));
     if (!created) return created.error().Prefix(member);
   }
   size_t nodes = 0;
@@ -109,7 +109,8 @@ Result<> FleetDemo::CreateNodes() {
     }
   }
   auto seen = [this, nodes] {
-    return fleet_.member(kEast).All(kNodes).size() + fleet_.member(kWest).All(kNodes).size() ==
+    return fleet_.at_member(kEast).All(kNodes).size() +
+               fleet_.at_member(kWest).All(kNodes).size() ==
            nodes;
   };
   return fleet_.Await("all nodes exist", seen);
@@ -129,11 +130,7 @@ Result<> FleetDemo::Join() {
 }
 
 Result<> FleetDemo::JoinMember(const std::string& member) {
-  Json cluster = {{"apiVersion", fleet::kManagedClusters.ApiVersion()},
-                  {"kind", std::string(fleet::kManagedClusters.kind)},
-                  {"metadata", {{"name", member}}},
-                  {"spec", {{"hubAcceptsClient", true}, {"leaseDurationSeconds", 60}}}};
-  Result<> done = fleet_.hub().Create(fleet::kManagedClusters, std::move(cluster));
+  Result<> done = fleet_.hub().Create(fleet::kManagedClusters, fleet::MakeManagedCluster(member));
   if (!done) return done;
   done = AwaitTrue(member, fleet::kHubAccepted, "is accepted, and its agent has access to the hub");
   if (done) done = fleet_.StartAgent(member);
@@ -143,7 +140,7 @@ Result<> FleetDemo::JoinMember(const std::string& member) {
 Result<> FleetDemo::AwaitTrue(const std::string& member, std::string_view condition,
                               const std::string& meaning) {
   auto holds = [this, &member, condition] {
-    return IsTrue(fleet_.hub().Find(fleet::kManagedClusters, {"", member}), condition);
+    return IsTrue(fleet_.at_hub().Find(fleet::kManagedClusters, {"", member}), condition);
   };
   return fleet_.Await(member + " " + meaning, holds);
 }
@@ -180,7 +177,7 @@ Result<> FleetDemo::LoseArm64() {
       continue;
     for (int number = 1; number <= group.nodes; ++number) {
       kube::ObjectKey node{"", NodeName(group, number)};
-      WatchedApi& west = fleet_.member(kWest);
+      FleetCluster& west = fleet_.member(kWest);
       Result<> deleted = west.Run(kube::DeleteObject(west.client(), kNodes, node));
       if (!deleted) return deleted.error().Prefix("delete node " + node.name);
     }
@@ -199,7 +196,7 @@ Result<> FleetDemo::LoseArm64() {
 
 Result<> FleetDemo::AwaitScore(const std::string& member, int64_t score) {
   auto published = [this, &member, score] {
-    const Json& scores = fleet_.hub().Find(fleet::kAddOnPlacementScores, {member, kScores});
+    const Json& scores = fleet_.at_hub().Find(fleet::kAddOnPlacementScores, {member, kScores});
     return kube::Find(scores, "status.scores") != nullptr && ScoreOf(scores, kArm64Cpu) == score;
   };
   return fleet_.Await("the free arm64 CPU of " + member + " counts " + std::to_string(score),
@@ -216,7 +213,7 @@ Result<> FleetDemo::AwaitRolledOut(const std::string& rollout, std::vector<std::
   for (const std::string& cluster : clusters) wanted[cluster] = true;
   const int64_t count = static_cast<int64_t>(clusters.size());
   auto rolled_out = [this, &rollout, &wanted, count] {
-    const Json& found = fleet_.hub().Find(fleet::kFleetPodPlacements, {kTeam, rollout});
+    const Json& found = fleet_.at_hub().Find(fleet::kFleetPodPlacements, {kTeam, rollout});
     return SucceededWith(rollout) == wanted && IsTrue(found, fleet::kRolledOut) &&
            kube::IntAt(found, "status.total") == count &&
            kube::IntAt(found, "status.succeeded") == count;
@@ -231,7 +228,7 @@ Result<> FleetDemo::AwaitConfigs(const std::string& member, std::vector<std::str
 }
 
 const Json& FleetDemo::DecisionOf(const std::string& placement) const {
-  return fleet_.hub().Find(fleet::kPlacementDecisions, {kTeam, placement + "-decision-1"});
+  return fleet_.at_hub().Find(fleet::kPlacementDecisions, {kTeam, placement + "-decision-1"});
 }
 
 std::vector<std::string> FleetDemo::SelectedBy(const std::string& placement) const {
@@ -242,7 +239,7 @@ std::vector<std::string> FleetDemo::SelectedBy(const std::string& placement) con
 
 std::vector<std::string> FleetDemo::ConfigsIn(const std::string& member) const {
   std::vector<std::string> names;
-  for (const Json& config : fleet_.member(member).All(kConfigs))
+  for (const Json& config : fleet_.at_member(member).All(kConfigs))
     names.push_back(kube::StringAt(config, "metadata.name"));
   std::sort(names.begin(), names.end());
   return names;
@@ -251,7 +248,7 @@ std::vector<std::string> FleetDemo::ConfigsIn(const std::string& member) const {
 std::map<std::string, bool> FleetDemo::SucceededWith(const std::string& rollout) const {
   const std::string name = fleet::WorkName(kTeam, rollout);
   std::map<std::string, bool> succeeded;
-  for (const Json& work : fleet_.hub().All(fleet::kPodPlacementWorks)) {
+  for (const Json& work : fleet_.at_hub().All(fleet::kPodPlacementWorks)) {
     if (kube::StringAt(work, "metadata.name") != name) continue;
     succeeded[kube::StringAt(work, "metadata.namespace")] =
         kube::StringAt(work, "status.hash") == kube::StringAt(work, "spec.hash") &&

@@ -167,7 +167,7 @@ Async<> CachedSelectors::Compile(const std::string& ns, const std::string& text)
   if (!compilation) co_return compilation.error();
   Result<Expression>& expression = compilation->expression;
   bool fatal = FailedWith(expression, Code::kDeadlineExceeded);
-  budget_.Charge(ns, compilation->took * (fatal ? kFatalFactor : 1), clock_.Now());
+  budget_.Charge(ns, compilation->used * (fatal ? kFatalFactor : 1), clock_.Now());
   if (expression) {
     texts_.Put(key, {.problem = "", .expression = std::move(*expression), .until = {}});
   } else if (fatal) {
@@ -232,8 +232,8 @@ Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::stri
   in_flight_.erase(place);
   if (!evaluation) co_return evaluation.error();
 
-  // The asking namespace pays for the time that no selector is charged for: reading the cluster.
-  Duration rest = evaluation->took;
+  // The asking namespace pays for what no selector is charged for: reading the cluster.
+  Duration rest = evaluation->used;
   std::optional<std::string> unanswered;
   for (size_t i = 0; i < batch.size(); ++i) {
     cel::Verdict& verdict = evaluation->verdicts[i];

@@ -70,7 +70,7 @@ class CachedSelectors final : public CelSelectors {
   static constexpr Size kMax{2000, 16 << 20};
   static constexpr Size kMaxOfNamespace{200, 1 << 20};
   // How long a selector is refused that ended the evaluator or took too long, and how much more of
-  // its namespace's budget this costs than the time that it took.
+  // its namespace's budget this costs than what it used.
   static constexpr std::chrono::minutes kRefusal{10};
   static constexpr int kFatalFactor = 10;
 

@@ -3,6 +3,7 @@
 
 #include <glog/logging.h>
 
+#include <algorithm>
 #include <utility>
 
 namespace fleet::cel {
@@ -13,7 +14,6 @@ using kube::Code;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
-using std::chrono::steady_clock;
 using Outcome = Verdict::Outcome;
 
 // The size of one request. JSON can make six bytes of one; the sum must fit into a frame.
@@ -46,10 +46,10 @@ Async<Compilation> Evaluator::Compile(std::string text) {
   co_await kube::IgnoreCancellation();
   Result<kube::Slots::Lease> turn = co_await AwaitTurn();
   if (!turn) co_return turn.error();
-  const steady_clock::time_point begun = steady_clock::now();
+  used_ = {};
   Result<Expression> expression = co_await CompileNow(text);
   if (FailedWith(expression, Code::kCancelled)) co_return expression.error();
-  co_return Compilation{steady_clock::now() - begun, std::move(expression)};
+  co_return Compilation{used_, std::move(expression)};
 }
 
 Async<Expression> Evaluator::CompileNow(const std::string& text) {
@@ -59,10 +59,9 @@ Async<Expression> Evaluator::CompileNow(const std::string& text) {
   }
   Result<> started = co_await Start();
   if (!started) co_return started.error();
-  Talk<Compiled> talk = [&] { return TalkCompile(text, options_.patience); };
-  Result<Compiled> compiled = co_await Ask<Compiled>(std::move(talk));
-  if (FailedWith(compiled, Code::kCancelled)) co_return compiled.error();
-  if (!compiled) co_return Error::DeadlineExceeded(compiled.error().message());
+  Talk<Compiled> talk = [&] { return TalkCompile(text); };
+  Result<Compiled> compiled = co_await Ask<Compiled>(std::move(talk), options_.patience);
+  if (!compiled) co_return compiled.error();
   if (!compiled->error.empty()) co_return Error::Invalid(compiled->error);
   co_return std::move(compiled->expression);
 }
@@ -72,7 +71,7 @@ Async<Evaluation> Evaluator::Match(std::span<const Selector> selectors, std::str
   co_await kube::IgnoreCancellation();
   Result<kube::Slots::Lease> turn = co_await AwaitTurn();
   if (!turn) co_return turn.error();
-  const steady_clock::time_point begun = steady_clock::now();
+  used_ = {};
   std::vector<Verdict> verdicts(selectors.size());
   std::vector<Selector> together;
   std::vector<Verdict*> theirs;
@@ -99,7 +98,7 @@ Async<Evaluation> Evaluator::Match(std::span<const Selector> selectors, std::str
     theirs.push_back(&verdicts[i]);
     bytes += more;
   }
-  co_return Evaluation{steady_clock::now() - begun, std::move(verdicts)};
+  co_return Evaluation{used_, std::move(verdicts)};
 }
 
 std::optional<Verdict> Evaluator::Refused(const Selector& selector, std::string_view cluster) {
@@ -125,17 +124,20 @@ Async<> Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<
     for (Verdict* verdict : verdicts) *verdict = {Outcome::kUnanswered, started.error().message()};
     co_return Ok();
   }
-  const steady_clock::time_point begun = steady_clock::now();
+  const kube::Duration used_before = used_;
   const kube::Duration patience =
       options_.patience +
       std::chrono::milliseconds(options_.limits.cpu_milliseconds) * selectors.size();
-  Talk<Evaluations> talk = [&] { return TalkEvaluate(selectors, cluster, scores, patience); };
-  Result<Evaluations> evaluated = co_await Ask<Evaluations>(std::move(talk));
+  Talk<Evaluations> talk = [&] { return TalkEvaluate(selectors, cluster, scores); };
+  Result<Evaluations> evaluated = co_await Ask<Evaluations>(std::move(talk), patience);
   if (FailedWith(evaluated, Code::kCancelled)) co_return evaluated.error();
   if (!evaluated) {
-    auto took = std::chrono::ceil<std::chrono::microseconds>(steady_clock::now() - begun);
-    for (Verdict* verdict : verdicts)
-      *verdict = {Outcome::kFatal, evaluated.error().message(), took / selectors.size()};
+    const bool fatal = FailedWith(evaluated, Code::kDeadlineExceeded);
+    auto used = std::chrono::ceil<std::chrono::microseconds>(used_ - used_before);
+    for (Verdict* verdict : verdicts) {
+      *verdict = {fatal ? Outcome::kFatal : Outcome::kUnanswered, evaluated.error().message()};
+      if (fatal) verdict->cost = used / selectors.size();
+    }
     co_return Ok();
   }
   for (size_t i = 0; i < selectors.size(); ++i) {
@@ -151,7 +153,7 @@ Async<> Evaluator::MatchTogether(std::span<const Selector> selectors, std::span<
 }
 
 Async<> Evaluator::Start() {
-  if (process_ != nullptr) co_return Ok();
+  if (process_ != nullptr && process_->running()) co_return Ok();
   if (!started_ && clock_.Now() < started_at_ + options_.start_pause) co_return started_;
   Result<> started = co_await StartNow();
   if (FailedWith(started, Code::kCancelled)) co_return started;
@@ -162,56 +164,77 @@ Async<> Evaluator::Start() {
 }
 
 Async<> Evaluator::StartNow() {
-  auto process = EvaluatorProcess::Start(executor_, options_.program);
+  if (process_ != nullptr) {
+    // The kernel does not end it at once while it waits for a device.
+    Result<int> ended = co_await process_->End();
+    if (!ended) co_return Error::Unavailable("CEL: " + ended.error().message());
+    process_.reset();
+  }
+  auto process = EvaluatorProcess::Start(executor_, clock_, options_.program);
   if (!process) co_return process.error().Prefix("CEL");
   process_ = std::move(*process);
   // The first answer comes once the environment of the expressions exists.
   const std::string text = "true";
-  Result<Compiled> first = co_await TalkCompile(text, options_.start_patience);
+  process_->Expect(options_.start_patience, options_.start_patience + options_.busy_patience);
+  Result<Compiled> first = co_await TalkCompile(text);
   if (!first) {
-    process_.reset();
+    co_await End();
     co_return first.error().Prefix("CEL: start of " + options_.program);
   }
   ++starts_;
+  process_->TakeCpu();  // not the caller's
   co_return Ok();
 }
 
-template <class Answer>
-Async<Answer> Evaluator::Ask(Talk<Answer> talk) {
-  Result<Answer> answer = co_await talk();
-  for (int again = 0; !answer; ++again) {
-    process_.reset();
-    if (FailedWith(answer, Code::kCancelled)) co_return answer;
-    LOG(WARNING) << "CEL: the evaluator is restarted: " << answer.error();
-    const bool ended = answer.error().code() == Code::kUnavailable;
-    if (!ended || again > 0) co_return answer.error().Prefix("CEL");
-    Result<> started = co_await Start();
-    if (FailedWith(started, Code::kCancelled)) co_return started.error();
-    if (!started) co_return answer.error().Prefix("CEL");
-    answer = co_await talk();
-  }
-  co_return answer;
+boost::asio::awaitable<void> Evaluator::End() {
+  Result<int> ended = co_await process_->End();
+  if (ended) process_.reset();
+  if (!ended) LOG(WARNING) << "CEL: " << ended.error();
 }
 
-Async<Compiled> Evaluator::TalkCompile(const std::string& text, kube::Duration patience) {
+template <class Answer>
+Async<Answer> Evaluator::Ask(Talk<Answer> talk, kube::Duration patience) {
+  for (bool again = false;; again = true) {
+    process_->Expect(patience, patience + options_.busy_patience);
+    Result<Answer> answer = co_await talk();
+    kube::Duration used = process_->TakeCpu();
+    if (!answer) used = std::max(used, process_->waited());
+    used_ += std::min(used, patience);
+    if (answer) co_return answer;
+
+    const bool unavailable = FailedWith(answer, Code::kUnavailable);
+    const bool ended = unavailable && !process_->running();
+    co_await End();
+    if (FailedWith(answer, Code::kCancelled)) co_return answer;
+    LOG(WARNING) << "CEL: the evaluator is restarted: " << answer.error();
+    std::string why = "CEL: " + answer.error().message();
+    if (unavailable && !ended) co_return Error::Unavailable(std::move(why));
+    if (!ended || again) co_return Error::DeadlineExceeded(std::move(why));
+    Result<> started = co_await Start();
+    if (FailedWith(started, Code::kCancelled)) co_return started.error();
+    if (!started) co_return Error::DeadlineExceeded(std::move(why));
+  }
+}
+
+Async<Compiled> Evaluator::TalkCompile(const std::string& text) {
   std::string request = CompileRequest(text);
   std::string_view frames[] = {request};
-  Result<> sent = co_await process_->Write(frames, patience);
+  Result<> sent = co_await process_->Write(frames);
   if (!sent) co_return sent.error();
-  Result<std::string> frame = co_await process_->Read(patience);
+  Result<std::string> frame = co_await process_->Read();
   if (!frame) co_return frame.error();
   co_return ParseCompiled(*frame);
 }
 
 Async<Evaluator::Evaluations> Evaluator::TalkEvaluate(std::span<const Selector> selectors,
-                                                      std::string_view cluster, ScoreReader& scores,
-                                                      kube::Duration patience) {
+                                                      std::string_view cluster,
+                                                      ScoreReader& scores) {
   std::string request = EvaluateRequest(selectors, options_.limits);
   std::string_view frames[] = {request, cluster};
-  Result<> sent = co_await process_->Write(frames, patience);
+  Result<> sent = co_await process_->Write(frames);
   if (!sent) co_return sent.error();
   for (int questions = 0; questions <= kMaxQuestions; ++questions) {
-    Result<std::string> frame = co_await process_->Read(patience);
+    Result<std::string> frame = co_await process_->Read();
     if (!frame) co_return frame.error();
     Result<EvaluateReply> reply = ParseEvaluateReply(*frame);
     if (!reply) co_return reply.error();
@@ -221,7 +244,7 @@ Async<Evaluator::Evaluations> Evaluator::TalkEvaluate(std::span<const Selector> 
     }
     std::string found = ScoresReply(scores.Scores(std::get<ScoresQuestion>(*reply).name));
     std::string_view answer[] = {found};
-    sent = co_await process_->Write(answer, patience);
+    sent = co_await process_->Write(answer);
     if (!sent) co_return sent.error();
   }
   co_return Error::Invalid("the evaluator asked too often");

@@ -11,8 +11,9 @@
 //
 // cel-go runs in a child process that is started by the first call, and again after each failure:
 // expressions are untrusted, and some can neither be interrupted nor be limited in memory
-// (docs/decisions/fleet-cel.md). A child that does not answer within `patience` is killed. Calls
-// are done one after the other, in their order. Thread: the executor's.
+// (docs/decisions/fleet-cel.md). A child that does not answer within `patience` is killed, and
+// there is never more than one: the next one is started once the killed one has ended. Calls are
+// done one after the other, in their order. Thread: the executor's.
 #pragma once
 
 #include <chrono>
@@ -43,24 +44,27 @@ struct Verdict {
     // This selector, or another one of the same request, ended the evaluator or exhausted
     // `patience`. Each further attempt may cost as much.
     kFatal,
-    // There is no evaluator. Says nothing about the selector.
+    // There is no evaluator, or this process was too busy to talk to it. Says nothing about the
+    // selector.
     kUnanswered,
   };
   Outcome outcome = Outcome::kNoMatch;
   std::string why;  // of all but kMatch and kNoMatch: one line, at most kMaxErrorBytes
-  // CPU time, without reading the cluster. For kFatal: its part of the wall time of the request.
+  // CPU time, without reading the cluster. For kFatal: its part of what the request used.
   std::chrono::microseconds cost{0};
 };
 
-// Results, and the wall time that the evaluator worked for them.
+// Results, and what the evaluator used for them: its CPU time, so that no caller pays for a busy
+// event loop or machine; if it did not answer, at least the time that this process waited for it.
+// At most the patience with each request, and without the start of the evaluator.
 struct Compilation {
-  kube::Duration took{};
+  kube::Duration used{};
   // Errors: kInvalid with the compiler's words; kDeadlineExceeded if the text ended the evaluator
   // or exhausted `patience`; others are the evaluator's and say nothing about the text.
   kube::Result<Expression> expression = Expression();
 };
 struct Evaluation {
-  kube::Duration took{};
+  kube::Duration used{};
   std::vector<Verdict> verdicts;  // one for each selector
 };
 
@@ -77,10 +81,14 @@ struct EvaluatorOptions {
   // Path of the evaluator (//fleet/cel/evaluator).
   std::string program;
   Limits limits;
-  // Wall time for the answer to a call, besides the CPU time of `limits` for each selector, and for
-  // the evaluator to start.
+  // How long to wait for the answer to a request, besides the CPU time of `limits` for each
+  // selector, and for the evaluator to start; also their CPU time. Waiting counts while the event
+  // loop has nothing else to do.
   std::chrono::milliseconds patience{1000};
   std::chrono::milliseconds start_patience{10'000};
+  // How much longer a request may take because the event loop is busy with other work: other
+  // callers wait for their turn. Its end says nothing about the selectors.
+  std::chrono::milliseconds busy_patience{4000};
   // How long to wait after a failed start before the evaluator is started again.
   std::chrono::seconds start_pause{5};
 };
@@ -117,21 +125,25 @@ class Evaluator {
 
   // Why `selector` is not evaluated at all.
   static std::optional<Verdict> Refused(const Selector& selector, std::string_view cluster);
-  // The error of Start() or of the evaluator; as Compilation::expression.
+  // Errors: as Compilation::expression.
   kube::Async<Expression> CompileNow(const std::string& text);
   // Errors: kCancelled.
   kube::Async<> MatchTogether(std::span<const Selector> selectors, std::span<Verdict*> verdicts,
                               std::string_view cluster, ScoreReader& scores);
 
+  // Errors of both: kNotFound (no such program), kUnavailable, kCancelled.
   kube::Async<> Start();
   kube::Async<> StartNow();
-  // `talk` with a running evaluator; once more if it ended, which may have been before.
+  // Ends the process. One that has not ended after a while remains until the next Start().
+  boost::asio::awaitable<void> End();
+  // `talk` with the running evaluator, within limits; once more if it ended, which may have been
+  // before. Errors: kDeadlineExceeded (the request ended the evaluator, or exhausted `patience`),
+  // kUnavailable (says nothing about the request), kCancelled.
   template <class Answer>
-  kube::Async<Answer> Ask(Talk<Answer> talk);
-  kube::Async<Compiled> TalkCompile(const std::string& text, kube::Duration patience);
+  kube::Async<Answer> Ask(Talk<Answer> talk, kube::Duration patience);
+  kube::Async<Compiled> TalkCompile(const std::string& text);
   kube::Async<Evaluations> TalkEvaluate(std::span<const Selector> selectors,
-                                        std::string_view cluster, ScoreReader& scores,
-                                        kube::Duration patience);
+                                        std::string_view cluster, ScoreReader& scores);
   kube::Async<kube::Slots::Lease> AwaitTurn();
 
   kube::Executor executor_;
@@ -140,6 +152,7 @@ class Evaluator {
   // One call at a time talks to the process.
   std::shared_ptr<kube::Slots> turn_;
   std::unique_ptr<EvaluatorProcess> process_;
+  kube::Duration used_{};  // by the call
   int starts_ = 0;
   // The result of the last start.
   kube::Result<void> started_;

@@ -13,6 +13,7 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -28,21 +29,17 @@ using kube::Duration;
 using kube::Error;
 using kube::Ok;
 using kube::Result;
-using std::chrono::steady_clock;
 
 // The largest part of `patience` that one wait uses up.
 constexpr std::chrono::milliseconds kWaitAtOnce{50};
-
-int Reap(pid_t pid) {
-  int status = 0;
-  while (::waitpid(pid, &status, 0) < 0 && errno == EINTR) {
-  }
-  return status;
-}
+// Pauses between attempts to reap a killed process, each twice as long: a second in all.
+constexpr std::chrono::milliseconds kFirstPause{1};
+constexpr std::chrono::milliseconds kLastPause{512};
 
 }  // namespace
 
 Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const kube::Executor& executor,
+                                                                  kube::Clock& clock,
                                                                   const std::string& program) {
   int ends[2];
   if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -68,17 +65,38 @@ Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const kube::Ex
   ::close(ends[1]);
   if (nowhere >= 0) ::close(nowhere);
   if (!pid) return pid.error();
-  return std::unique_ptr<EvaluatorProcess>(new EvaluatorProcess(*pid, std::move(stream)));
+  std::unique_ptr<EvaluatorProcess> process(new EvaluatorProcess(*pid, std::move(stream), clock));
+  if (int error = ::clock_getcpuclockid(*pid, &process->cpu_clock_); error != 0)
+    return Error::Unavailable(program + ": no CPU clock: " + std::strerror(error));
+  return process;
 }
 
 EvaluatorProcess::~EvaluatorProcess() {
-  if (pid_ > 0) {
-    ::kill(pid_, SIGKILL);
-    Reap(pid_);
-  }
+  Kill();
+  for (auto pause = kFirstPause; !TryReap() && pause <= kLastPause; pause *= 2)
+    std::this_thread::sleep_for(pause);
 }
 
-Async<> EvaluatorProcess::Write(std::span<const std::string_view> frames, Duration& patience) {
+void EvaluatorProcess::Expect(Duration patience, Duration most) {
+  patience_ = patience;
+  waited_ = Duration::zero();
+  cpu_before_ = TotalCpu();
+  until_ = clock_.Now() + most;
+}
+
+Duration EvaluatorProcess::TotalCpu() const {
+  timespec used{};
+  // A process that has ended has its clock until it is reaped.
+  if (pid_ < 0 || ::clock_gettime(cpu_clock_, &used) != 0) return cpu_at_end_;
+  return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+}
+
+Duration EvaluatorProcess::TakeCpu() {
+  const Duration total = TotalCpu();
+  return total - std::exchange(cpu_taken_, total);
+}
+
+Async<> EvaluatorProcess::Write(std::span<const std::string_view> frames) {
   co_await kube::IgnoreCancellation();
   std::string bytes;
   for (std::string_view frame : frames) {
@@ -91,46 +109,61 @@ Async<> EvaluatorProcess::Write(std::span<const std::string_view> frames, Durati
     error_code ec;
     left.remove_prefix(stream_.write_some(asio::buffer(left), ec));
     if (!ec) continue;
-    if (ec != asio::error::would_block) co_return Ended();
-    Result<> ready = co_await Wait(Stream::wait_write, patience);
+    if (ec != asio::error::would_block) {
+      Error ended = co_await Ended();
+      co_return ended;
+    }
+    Result<> ready = co_await Wait(Stream::wait_write);
     if (!ready) co_return ready.error();
   }
   co_return Ok();
 }
 
-Async<std::string> EvaluatorProcess::Read(Duration& patience) {
+Async<std::string> EvaluatorProcess::Read() {
   co_await kube::IgnoreCancellation();
   char header[4];
-  Result<> received = co_await ReceiveAll(header, patience);
+  Result<> received = co_await ReceiveAll(header);
   if (!received) co_return received.error();
   size_t size = 0;
   for (char byte : header) size = size << 8 | static_cast<unsigned char>(byte);
   if (size > kMaxFrameBytes) co_return Error::Invalid("the evaluator's frame is too long");
   std::string frame(size, '\0');
-  received = co_await ReceiveAll(frame, patience);
+  received = co_await ReceiveAll(frame);
   if (!received) co_return received.error();
   co_return frame;
 }
 
-Async<> EvaluatorProcess::ReceiveAll(std::span<char> bytes, Duration& patience) {
+Async<> EvaluatorProcess::ReceiveAll(std::span<char> bytes) {
   while (!bytes.empty()) {
     error_code ec;
     bytes = bytes.subspan(stream_.read_some(asio::buffer(bytes.data(), bytes.size()), ec));
     if (!ec) continue;
-    if (ec != asio::error::would_block) co_return Ended();
-    Result<> ready = co_await Wait(Stream::wait_read, patience);
+    if (ec != asio::error::would_block) {
+      Error ended = co_await Ended();
+      co_return ended;
+    }
+    Result<> ready = co_await Wait(Stream::wait_read);
     if (!ready) co_return ready.error();
   }
   co_return Ok();
 }
 
-Async<> EvaluatorProcess::Wait(Stream::wait_type what, Duration& patience) {
+Async<> EvaluatorProcess::Check() {
   bool cancelled = co_await kube::IsCancelled();
   if (cancelled) co_return Error::Cancelled("the evaluator's answer");
-  if (patience <= Duration::zero())
+  if (waited_ >= patience_ || TotalCpu() - cpu_before_ >= patience_)
     co_return Error::DeadlineExceeded("the evaluator did not answer in time");
-  const Duration at_most = std::min<Duration>(patience, kWaitAtOnce);
-  const steady_clock::time_point begun = steady_clock::now();
+  // Last: an expression that used up `patience` as well is to blame.
+  if (clock_.Now() >= until_)
+    co_return Error::Unavailable("no answer of the evaluator yet: this process is too busy");
+  co_return Ok();
+}
+
+Async<> EvaluatorProcess::Wait(Stream::wait_type what) {
+  Result<> checked = co_await Check();
+  if (!checked) co_return checked.error();
+  const Duration at_most = std::min<Duration>(patience_ - waited_, kWaitAtOnce);
+  const kube::TimePoint begun = clock_.Now();
 
   bool late = false;
   auto waiting = std::make_shared<bool>(true);
@@ -143,18 +176,44 @@ Async<> EvaluatorProcess::Wait(Stream::wait_type what, Duration& patience) {
   std::shared_ptr<void> disarm(nullptr, [waiting](void*) { *waiting = false; });
   auto waited = co_await stream_.async_wait(what, kube::kTuple);
 
-  patience -= std::min<Duration>(steady_clock::now() - begun, at_most);
+  waited_ += late ? at_most : std::min<Duration>(clock_.Now() - begun, at_most);
   if (!late && std::get<0>(waited) == asio::error::operation_aborted)
     co_return Error::Cancelled("the evaluator's answer");
   co_return Ok();
 }
 
-Error EvaluatorProcess::Ended() {
+asio::awaitable<Error> EvaluatorProcess::Ended() {
   // It closes its streams only by ending, or it is broken.
-  ::kill(pid_, SIGKILL);
-  int code = kube::ExitCode(Reap(pid_));
+  Result<int> code = co_await End();
+  if (!code) co_return Error::Unavailable(code.error().message());
+  co_return Error::Unavailable("the evaluator ended with exit code " + std::to_string(*code));
+}
+
+Async<int> EvaluatorProcess::End() {
+  co_await kube::IgnoreCancellation();
+  Kill();
+  for (auto pause = kFirstPause; !TryReap(); pause *= 2) {
+    if (pause > kLastPause)
+      co_return Error::DeadlineExceeded("the evaluator was killed and has not ended yet");
+    asio::steady_timer timer(stream_.get_executor(), pause);
+    co_await timer.async_wait(kube::kTuple);
+  }
+  co_return exit_code_;
+}
+
+void EvaluatorProcess::Kill() {
+  if (running()) ::kill(pid_, SIGKILL);
+  killed_ = true;
+}
+
+bool EvaluatorProcess::TryReap() {
+  if (pid_ < 0) return true;
+  cpu_at_end_ = TotalCpu();
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) == 0) return false;
+  exit_code_ = kube::ExitCode(status);
   pid_ = -1;
-  return Error::Unavailable("the evaluator ended with exit code " + std::to_string(code));
+  return true;
 }
 
 }  // namespace fleet::cel

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// The evaluator as a process that fails: expressions that no limit of cel-go stops, crashes, and
-// programs that do not answer as an evaluator does.
+// The evaluator as a process that fails: expressions that no limit of cel-go stops, crashes,
+// programs that do not answer as an evaluator does, and an event loop that is busy.
 #include "fleet/cel/evaluator.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <unistd.h>
 
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -15,12 +14,12 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <optional>
 #include <thread>
 
-#include "fleet/cel/evaluator_process.h"
 #include "fleet/cel/testing/blocking_evaluator.h"
-#include "kube/base/async.h"
+#include "fleet/cel/testing/child_processes.h"
 #include "kube/base/clock.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -35,6 +34,7 @@ using kube::Result;
 using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
+using testing::UnorderedElementsAre;
 using Outcome = Verdict::Outcome;
 
 constexpr char kProgram[] = "fleet/cel/evaluator/evaluator";
@@ -45,15 +45,18 @@ class NoScores final : public ScoreReader {
   Result<std::vector<Score>> Scores(std::string_view) override { return std::vector<Score>{}; }
 };
 
-// The processes that this one has started and not reaped.
-std::vector<pid_t> Children() {
-  std::vector<pid_t> pids;
-  for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task")) {
-    std::ifstream children(thread.path() / "children");
-    for (pid_t pid; children >> pid;) pids.push_back(pid);
+// Handing the scores over is the work of this process.
+class BusyScores final : public ScoreReader {
+ public:
+  explicit BusyScores(std::function<void()> work) : work_(std::move(work)) {}
+  Result<std::vector<Score>> Scores(std::string_view) override {
+    work_();
+    return std::vector<Score>{};
   }
-  return pids;
-}
+
+ private:
+  std::function<void()> work_;
+};
 
 size_t OpenFiles() {
   auto files = std::filesystem::directory_iterator("/proc/self/fd");
@@ -278,52 +281,69 @@ TEST_F(EvaluatorTest, ACancelledCallEndsTheEvaluator) {
   EXPECT_EQ(evaluator.starts(), 2);
 }
 
-class EvaluatorProcessTest : public testing::Test {
- protected:
-  std::unique_ptr<EvaluatorProcess> Start(const std::string& program) {
-    return EvaluatorProcess::Start(io_.get_executor(), program).value();
-  }
+TEST_F(EvaluatorTest, AnEvaluatorThatDoesNotEndHasNoSuccessorYet) {
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::milliseconds(300));
+  ASSERT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
+  const std::vector<pid_t> children = Children();
+  ASSERT_THAT(children, SizeIs(1));
+  Tracer tracer(children[0]);
+  if (!tracer.traces()) GTEST_SKIP() << "no process may be traced here";
 
-  boost::asio::io_context io_;
-  kube::Duration patience_ = std::chrono::minutes(10);
-};
-
-TEST_F(EvaluatorProcessTest, CarriesFrames) {
-  auto process = Start("/bin/cat");
-  for (size_t size : {0u, 1u, 255u, 256u, 65536u}) {
-    std::string frame(size, 'x');
-    std::string_view frames[] = {frame, "next"};
-    ASSERT_THAT(kube::Run(io_, process->Write(frames, patience_)), kube::IsOk());
-    Result<std::string> echo = kube::Run(io_, process->Read(patience_));
-    ASSERT_THAT(echo, kube::IsOk());
-    EXPECT_EQ(*echo, frame);
-    EXPECT_EQ(kube::Run(io_, process->Read(patience_)).value(), "next");
+  EXPECT_EQ(Match(evaluator, Endless()).outcome, Outcome::kFatal);
+  for (int attempt = 0; attempt < 3; ++attempt) {
+    Verdict verdict = Match(evaluator, "true");
+    EXPECT_EQ(verdict.outcome, Outcome::kUnanswered);
+    EXPECT_THAT(verdict.why, HasSubstr("has not ended yet"));
   }
-  std::string too_long(EvaluatorProcess::kMaxFrameBytes + 1, 'x');
-  std::string_view frames[] = {too_long};
-  EXPECT_THAT(kube::Run(io_, process->Write(frames, patience_)), FailsWith(Code::kInvalid));
-  kube::Duration none{};
-  EXPECT_THAT(kube::Run(io_, process->Read(none)), FailsWith(Code::kDeadlineExceeded));
-  ASSERT_EQ(kill(process->pid(), SIGKILL), 0);
-  EXPECT_THAT(kube::Run(io_, process->Read(patience_)),
-              FailsWith(Code::kUnavailable, HasSubstr("137")));
+  EXPECT_THAT(Children(), UnorderedElementsAre(children[0], tracer.pid()));
+  EXPECT_EQ(evaluator.starts(), 1);
+
+  tracer.End();
+  clock_.Advance(std::chrono::seconds(6));
+  EXPECT_EQ(Match(evaluator, "true").outcome, Outcome::kMatch);
+  EXPECT_EQ(evaluator.starts(), 2);
+  EXPECT_THAT(Children(), SizeIs(1));
 }
 
-// A pass for a large fleet keeps the event loop busy while the evaluator works.
-TEST_F(EvaluatorProcessTest, ABusyLoopIsNotTheProcesssDelay) {
-  auto process = Start("/bin/cat");
-  std::optional<Result<std::string>> read;
-  boost::asio::co_spawn(io_, process->Read(patience_),
-                        [&](std::exception_ptr, Result<std::string> frame) { read = frame; });
-  kube::Drain(io_);  // it waits
-  const kube::Duration before = patience_;
-  boost::asio::post(io_, [&] {
-    std::this_thread::sleep_for(std::chrono::seconds(2));
-    kill(process->pid(), SIGKILL);
+// The evaluator needs milliseconds. Not a bound of real time: only its CPU time counts.
+TEST_F(EvaluatorTest, NobodyPaysForABusyLoop) {
+  constexpr std::chrono::seconds kBusy{1};
+  boost::asio::io_context io;
+  Evaluator evaluator(io.get_executor(), kube::RealClock(),
+                      {.program = kProgram, .patience = std::chrono::minutes(1)});
+  auto busy = [&] { std::this_thread::sleep_for(kBusy); };
+  ASSERT_THAT(kube::Run(io, evaluator.Compile("true")), kube::IsOk());  // starts it
+  boost::asio::post(io, [&] { boost::asio::post(io, busy); });          // once it has the text
+  Result<Compilation> compilation = kube::Run(io, evaluator.Compile("1 < 2"));
+  ASSERT_THAT(compilation, kube::IsOk());
+  EXPECT_GT(compilation->used, kube::Duration::zero());
+  EXPECT_LT(compilation->used, kBusy);
+
+  BusyScores scores(busy);
+  Selector selector{R"(managedCluster.scores("usage").size() == 0)"};
+  Result<Evaluation> evaluation = kube::Run(io, evaluator.Match({&selector, 1}, kCluster, scores));
+  ASSERT_THAT(evaluation, kube::IsOk());
+  EXPECT_EQ(evaluation->verdicts.at(0).outcome, Outcome::kMatch);
+  EXPECT_LT(evaluation->used, kBusy);
+}
+
+TEST_F(EvaluatorTest, ABusyProcessHoldsTheTurnForSomeTimeOnly) {
+  BlockingEvaluator evaluator = Make(kProgram, std::chrono::minutes(1));
+  int asked = 0;
+  BusyScores scores([&] {
+    ++asked;
+    clock_.Advance(std::chrono::seconds(10));
   });
-  ASSERT_TRUE(kube::RunUntil(io_, [&] { return read.has_value(); }));
-  EXPECT_THAT(*read, FailsWith(Code::kUnavailable));
-  EXPECT_LT(before - patience_, std::chrono::seconds(1));
+  std::string names = "[\"n0\"";
+  for (int i = 1; i < 90; ++i) names += ",\"n" + std::to_string(i) + "\"";
+  Selector selector{names + "].all(n, managedCluster.scores(n).size() == 0)"};
+  Verdict verdict = evaluator.Match({&selector, 1}, kCluster, scores).at(0);
+  EXPECT_EQ(verdict.outcome, Outcome::kUnanswered) << "it is not the selector's fault";
+  EXPECT_THAT(verdict.why, HasSubstr("too busy"));
+  EXPECT_LT(asked, 30);
+  EXPECT_THAT(Children(), IsEmpty());
+
+  EXPECT_EQ(evaluator.Match({&selector, 1}, kCluster, scores_).at(0).outcome, Outcome::kMatch);
 }
 
 }  // namespace

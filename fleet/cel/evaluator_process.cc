@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <boost/asio/buffer.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <cerrno>
 #include <chrono>
@@ -32,6 +33,9 @@ using kube::Result;
 
 // The largest part of `patience` that one wait uses up.
 constexpr std::chrono::milliseconds kWaitAtOnce{50};
+// Other tasks run after so many reads in a row that did not have to wait. One gives at most what
+// the socket buffers, some 200 KB.
+constexpr int kMaxInOneGo = 16;
 // Pauses between attempts to reap a killed process, each twice as long: a second in all.
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLastPause{512};
@@ -135,6 +139,10 @@ Async<std::string> EvaluatorProcess::Read() {
 
 Async<> EvaluatorProcess::ReceiveAll(std::span<char> bytes) {
   while (!bytes.empty()) {
+    if (++in_one_go_ > kMaxInOneGo) {
+      Result<> yielded = co_await Yield();
+      if (!yielded) co_return yielded.error();
+    }
     error_code ec;
     bytes = bytes.subspan(stream_.read_some(asio::buffer(bytes.data(), bytes.size()), ec));
     if (!ec) continue;
@@ -159,6 +167,14 @@ Async<> EvaluatorProcess::Check() {
   co_return Ok();
 }
 
+Async<> EvaluatorProcess::Yield() {
+  Result<> checked = co_await Check();
+  if (!checked) co_return checked.error();
+  co_await asio::post(stream_.get_executor(), asio::use_awaitable);
+  in_one_go_ = 0;
+  co_return Ok();
+}
+
 Async<> EvaluatorProcess::Wait(Stream::wait_type what) {
   Result<> checked = co_await Check();
   if (!checked) co_return checked.error();
@@ -176,6 +192,7 @@ Async<> EvaluatorProcess::Wait(Stream::wait_type what) {
   std::shared_ptr<void> disarm(nullptr, [waiting](void*) { *waiting = false; });
   auto waited = co_await stream_.async_wait(what, kube::kTuple);
 
+  in_one_go_ = 0;
   waited_ += late ? at_most : std::min<Duration>(clock_.Now() - begun, at_most);
   if (!late && std::get<0>(waited) == asio::error::operation_aborted)
     co_return Error::Cancelled("the evaluator's answer");

@@ -60,7 +60,7 @@ class EvaluatorProcess {
   // Errors of both: kDeadlineExceeded (`patience`); kCancelled; kUnavailable (the process has
   // ended, and its exit code is in the message; or `most`, then it is still running()); kInvalid
   // (the frame is too long). Write: all of `frames`, in one step where possible: each wakes the
-  // process.
+  // process. Read: lets other tasks run from time to time, however much there is.
   kube::Async<> Write(std::span<const std::string_view> frames);
   kube::Async<std::string> Read();
 
@@ -80,6 +80,8 @@ class EvaluatorProcess {
   kube::Async<> Check();
   // Waits until the stream is ready, or for a part of `patience`.
   kube::Async<> Wait(Stream::wait_type what);
+  // Lets other tasks run.
+  kube::Async<> Yield();
   // Ends the process. Returns: why there is no answer.
   boost::asio::awaitable<kube::Error> Ended();
 
@@ -102,6 +104,8 @@ class EvaluatorProcess {
   kube::Duration waited_{};
   kube::Duration cpu_before_{};
   kube::TimePoint until_;
+
+  int in_one_go_ = 0;  // reads since the last wait
 };
 
 }  // namespace fleet::cel

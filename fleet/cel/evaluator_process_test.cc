@@ -119,6 +119,30 @@ TEST_F(EvaluatorProcessTest, TheProcesssWorkDuringABusyLoopIsItsDelay) {
   EXPECT_EQ(process->TakeCpu(), kube::Duration::zero());
 }
 
+TEST_F(EvaluatorProcessTest, OtherTasksRunDuringAFloodOfFrames) {
+  constexpr int kFrames = 1000;
+  auto process = Start("/bin/cat");
+  std::vector<std::string_view> frames(kFrames + 1, "x");
+  ASSERT_THAT(kube::Run(io_, process->Write(frames)), kube::IsOk());
+  // All have arrived with the first.
+  ASSERT_THAT(kube::Run(io_, process->Read()), kube::IsOk());
+  int reads = 0;
+  auto read_all = [](EvaluatorProcess& from, int& count) -> kube::Async<> {
+    for (; count < kFrames; ++count) {
+      Result<std::string> frame = co_await from.Read();
+      if (!frame) co_return frame.error();
+    }
+    co_return kube::Ok();
+  };
+  boost::asio::co_spawn(io_, read_all(*process, reads),
+                        [](std::exception_ptr, Result<> read) { EXPECT_THAT(read, kube::IsOk()); });
+  int seen = -1;
+  boost::asio::post(io_, [&] { seen = reads; });
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return reads == kFrames; }));
+  EXPECT_GE(seen, 0);
+  EXPECT_LT(seen, 20);
+}
+
 TEST_F(EvaluatorProcessTest, TheLoopGoesOnUntilTheProcessIsReaped) {
   auto process = Start("/bin/cat");
   const pid_t pid = process->pid();

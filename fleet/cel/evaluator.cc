@@ -179,7 +179,10 @@ Async<> Evaluator::StartNow() {
   Result<Compiled> first = co_await TalkCompile(text);
   if (!first) {
     co_await End();
-    co_return first.error().Prefix("CEL: start of " + options_.program);
+    if (FailedWith(first, Code::kCancelled)) co_return first.error();
+    // Not the code: the caller's request has not failed.
+    co_return Error::Unavailable("CEL: start of " + options_.program + ": " +
+                                 first.error().message());
   }
   ++starts_;
   process_->TakeCpu();  // not the caller's

@@ -212,6 +212,8 @@ TEST_F(EvaluatorTest, ProgramsThatAreNoEvaluator) {
     EXPECT_EQ(verdict.outcome, Outcome::kUnanswered);
     EXPECT_THAT(verdict.why, HasSubstr(why));
     EXPECT_THAT(Children(), IsEmpty()) << program;
+    EXPECT_THAT(evaluator.Compile("true"), FailsWith(Code::kUnavailable, HasSubstr(why)))
+        << "it is not the expression's fault";
   }
 }
 

@@ -2,6 +2,7 @@
 #include "fleet/cel/evaluator_process.h"
 
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -40,6 +41,13 @@ constexpr int kMaxInOneGo = 16;
 constexpr std::chrono::milliseconds kFirstPause{1};
 constexpr std::chrono::milliseconds kLastPause{512};
 
+// Files without O_CLOEXEC that the hub itself was started with. Older kernels than 5.11 cannot do
+// it.
+bool CloseOtherFiles() {
+  (void)::close_range(STDERR_FILENO + 1, ~0U, CLOSE_RANGE_CLOEXEC);
+  return true;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const kube::Executor& executor,
@@ -65,7 +73,8 @@ Result<std::unique_ptr<EvaluatorProcess>> EvaluatorProcess::Start(const kube::Ex
                                    .output = ends[1],
                                    .error = nowhere,
                                    // Signals of a terminal are for the hub.
-                                   .new_group = true});
+                                   .new_group = true,
+                                   .prepare = CloseOtherFiles});
   ::close(ends[1]);
   if (nowhere >= 0) ::close(nowhere);
   if (!pid) return pid.error();

@@ -31,8 +31,8 @@ class EvaluatorProcess {
   // Longer frames are an error on both sides.
   static constexpr size_t kMaxFrameBytes = 4 << 20;
 
-  // Starts the program at this path, without arguments and with an empty environment. `clock`
-  // outlives the process.
+  // Starts the program at this path, without arguments, with an empty environment and no open files
+  // but its streams. `clock` outlives the process.
   // Errors: kNotFound, kUnavailable, as kube::Spawn().
   static kube::Result<std::unique_ptr<EvaluatorProcess>> Start(const kube::Executor& executor,
                                                                kube::Clock& clock,

@@ -4,11 +4,13 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <time.h>
+#include <unistd.h>
 
 #include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
 #include <csignal>
+#include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
@@ -163,6 +165,23 @@ TEST_F(EvaluatorProcessTest, TheLoopGoesOnUntilTheProcessIsReaped) {
   ASSERT_THAT(code, kube::IsOk());
   EXPECT_EQ(*code, 128 + SIGKILL);
   EXPECT_THAT(Children(), IsEmpty());
+}
+
+TEST_F(EvaluatorProcessTest, InheritsItsStreamsOnly) {
+  auto other = Start("/bin/cat");
+  const int leaked = dup(STDIN_FILENO);
+  ASSERT_GE(leaked, 0);
+  auto process = Start("/bin/cat");
+  // It runs once it answers.
+  std::string_view frames[] = {"x"};
+  ASSERT_THAT(kube::Run(io_, process->Write(frames)), kube::IsOk());
+  ASSERT_THAT(kube::Run(io_, process->Read()), kube::IsOk());
+  std::vector<std::string> files;
+  for (const auto& file :
+       std::filesystem::directory_iterator("/proc/" + std::to_string(process->pid()) + "/fd"))
+    files.push_back(file.path().filename());
+  EXPECT_THAT(files, UnorderedElementsAre("0", "1", "2"));
+  close(leaked);
 }
 
 }  // namespace

@@ -208,6 +208,9 @@ kube::Result<Placement> Placement::FromJson(const Json& json) {
   api::FieldErrors ignored;  // a status that does not fit is replaced
   placement.status =
       api::ReadFields<PlacementStatus>(kube::ObjectAt(json, "status"), "status", ignored);
+  for (DecisionGroupStatus& group : placement.status.decision_groups) {
+    if (group.name.size() > kMaxName) group.name.clear();
+  }
   return placement;
 }
 

@@ -123,7 +123,7 @@ struct DecisionGroupStatus {
   bool operator==(const DecisionGroupStatus&) const = default;
   static void Fields(auto& group, auto& field) {
     field("decisionGroupIndex", group.index, api::Range{});
-    field("decisionGroupName", group.name, kMaxWord);  // written even if it is empty
+    field("decisionGroupName", group.name);
     field("decisions", group.decisions, api::Strings{kMaxStatusGroups, kMaxWord.bytes});
     field("clusterCount", group.cluster_count, api::Range{});
   }

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "fleet/api/reading.h"
-#include "fleet/testing/condition_of.h"
+#include "fleet/testing/condition_text.h"
 #include "kube/testing/run.h"
 #include "kube/types/unstructured.h"
 
@@ -23,7 +23,7 @@ void HubFixture::Pass(kube::Duration time) {
 
 std::string HubFixture::Condition(const kube::Resource& resource, const kube::ObjectKey& key,
                                   std::string_view type) {
-  return ConditionOf(api_.GetJson(resource, key).value(), type);
+  return ConditionText(api_.GetJson(resource, key).value(), type);
 }
 
 std::vector<std::string> HubFixture::Works(const kube::Resource& kind) {

@@ -21,36 +21,14 @@ using kube::Json;
 
 MakeObject::MakeObject(const kube::Resource& resource, const std::string& ns,
                        const std::string& name, std::string_view spec)
-    : object_({{"apiVersion", resource.ApiVersion()},
-               {"kind", std::string(resource.kind)},
-               {"metadata", {{"name", name}}}}) {
+    : ObjectBuilder(resource.ApiVersion(), resource.kind, name) {
   if (!ns.empty()) object_["metadata"]["namespace"] = ns;
   if (!spec.empty()) object_["spec"] = kube::MustParseJson(spec);
-}
-
-MakeObject& MakeObject::Label(std::string_view key, std::string_view value) {
-  object_["metadata"]["labels"][std::string(key)] = std::string(value);
-  return *this;
-}
-
-MakeObject& MakeObject::Annotation(std::string_view key, std::string_view value) {
-  object_["metadata"]["annotations"][std::string(key)] = std::string(value);
-  return *this;
-}
-
-MakeObject& MakeObject::Finalizer(std::string_view name) {
-  object_["metadata"]["finalizers"].push_back(std::string(name));
-  return *this;
 }
 
 MakeObject& MakeObject::Condition(std::string_view type, std::string_view status) {
   Json condition = {{"type", std::string(type)}, {"status", std::string(status)}};
   object_["status"]["conditions"].push_back(std::move(condition));
-  return *this;
-}
-
-MakeObject& MakeObject::Set(const std::string& pointer, Json value) {
-  object_[Json::json_pointer(pointer)] = std::move(value);
   return *this;
 }
 

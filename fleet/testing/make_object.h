@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kube/testing/object_builder.h"
 #include "kube/types/resource.h"
 #include "kube/types/unstructured.h"
 
@@ -24,19 +25,14 @@ inline constexpr std::string_view kSelectsAll =
 inline constexpr std::string_view kTwoAtATime =
     R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "progressDeadline": "10m"}})";
 
-class MakeObject {
+class MakeObject : public kube::ObjectBuilder<MakeObject> {
  public:
   // `ns`: "" for a kind without namespaces. `spec`: JSON; "": none.
   MakeObject(const kube::Resource& resource, const std::string& ns, const std::string& name,
              std::string_view spec = "");
 
-  MakeObject& Label(std::string_view key, std::string_view value);
-  MakeObject& Annotation(std::string_view key, std::string_view value);
-  MakeObject& Finalizer(std::string_view name);
   // Adds a condition of the status.
   MakeObject& Condition(std::string_view type, std::string_view status);
-  // Any other field, by JSON pointer: Set("/spec/adopt", true).
-  MakeObject& Set(const std::string& pointer, kube::Json value);
 
   operator kube::Json() const { return object_; }  // NOLINT: a builder is what it builds
   // As a type of fleet/api.
@@ -44,9 +40,6 @@ class MakeObject {
   T As() const {
     return T::FromJson(object_).value();
   }
-
- private:
-  kube::Json object_;
 };
 
 MakeObject MakeNamespace(const std::string& name);

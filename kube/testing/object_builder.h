@@ -26,12 +26,12 @@ class ObjectBuilder {
   Self& Created(int64_t seconds) {
     return Set("/metadata/creationTimestamp", FormatTime(WallTime(std::chrono::seconds(seconds))));
   }
-  Self& Label(const std::string& key, std::string_view value) {
-    object_["metadata"]["labels"][key] = value;
+  Self& Label(std::string_view key, std::string_view value) {
+    object_["metadata"]["labels"][std::string(key)] = value;
     return self();
   }
-  Self& Annotation(const std::string& key, std::string_view value) {
-    object_["metadata"]["annotations"][key] = value;
+  Self& Annotation(std::string_view key, std::string_view value) {
+    object_["metadata"]["annotations"][std::string(key)] = value;
     return self();
   }
   Self& Finalizer(std::string_view name) {

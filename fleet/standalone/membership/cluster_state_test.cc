@@ -8,7 +8,7 @@
 
 #include "fleet/api/managed_cluster_status.h"
 #include "fleet/api/reading.h"
-#include "fleet/testing/condition_of.h"
+#include "fleet/testing/condition_text.h"
 #include "fleet/testing/make_object.h"
 
 namespace fleet {
@@ -38,7 +38,7 @@ std::string Taint(const std::string& name) {
 
 // The condition of a status patch, "STATUS REASON"; "" if there is no patch or no such condition.
 std::string Condition(const std::optional<Json>& patch, const std::string& type) {
-  return patch ? ConditionOf(*patch, type) : "";
+  return patch ? ConditionText(*patch, type) : "";
 }
 
 TEST(ObjectPatch, TaintsFollowAvailable) {

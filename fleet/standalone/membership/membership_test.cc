@@ -22,7 +22,7 @@
 #include "fleet/standalone/membership/cluster_state.h"
 #include "fleet/standalone/membership/set_reconciler.h"
 #include "fleet/standalone/membership/write_pace.h"
-#include "fleet/testing/condition_of.h"
+#include "fleet/testing/condition_text.h"
 #include "fleet/testing/hub_fixture.h"
 #include "fleet/testing/make_object.h"
 #include "kube/base/task_group.h"
@@ -152,12 +152,12 @@ TEST_F(MembershipTest, AnAcceptedClusterGetsNamespaceAccessAndSet) {
   EXPECT_EQ(AccessParts("c1"), 4);
   EXPECT_EQ(Cluster("c1")["metadata"]["labels"][std::string(kClusterSetLabel)], "default");
   EXPECT_TRUE(HasFinalizer(Cluster("c1"), kMembershipFinalizer));
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterJoined), "");
+  EXPECT_EQ(ConditionText(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionText(Cluster("c1"), kClusterJoined), "");
   EXPECT_EQ(Taints("c1"), "unreachable ");
 
   Renew("c1");
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterJoined), "True ManagedClusterJoined");
+  EXPECT_EQ(ConditionText(Cluster("c1"), kClusterJoined), "True ManagedClusterJoined");
   Report("c1", "True");
   EXPECT_EQ(Taints("c1"), "");
   Report("c1", "False");
@@ -197,7 +197,7 @@ TEST_F(MembershipTest, ASilentAgentIsUnreachable) {
   Pass(50s);
   EXPECT_EQ(Available("c1"), "True");
   Pass(15s);
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kClusterAvailable),
+  EXPECT_EQ(ConditionText(Cluster("c1"), kClusterAvailable),
             "Unknown ManagedClusterLeaseUpdateStopped");
   EXPECT_EQ(Taints("c1"), "unreachable ");
   EXPECT_EQ(Taints("c2"), "");
@@ -292,11 +292,11 @@ TEST_F(MembershipTest, ADeniedClusterLosesItsAccessAtOnce) {
   Accept("c1", false);
   EXPECT_EQ(AccessParts("c1"), 0);
   EXPECT_TRUE(HasNamespace("c1"));
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "False HubClusterAdminDenied");
+  EXPECT_EQ(ConditionText(Cluster("c1"), kHubAccepted), "False HubClusterAdminDenied");
   EXPECT_EQ(Taints("c1"), "unreachable ");
   Accept("c1", true);
   EXPECT_EQ(AccessParts("c1"), 4);
-  EXPECT_EQ(ConditionOf(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionText(Cluster("c1"), kHubAccepted), "True HubClusterAdminAccepted");
 }
 
 TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
@@ -309,7 +309,7 @@ TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
   for (const char* name : {"kube-system", "default", "openshift-x", "hub", "payments", "of-c9"}) {
     CreateCluster(name);
     Pass(0s);
-    EXPECT_EQ(ConditionOf(Cluster(name), kHubAccepted), "False NamespaceRefused") << name;
+    EXPECT_EQ(ConditionText(Cluster(name), kHubAccepted), "False NamespaceRefused") << name;
     EXPECT_EQ(Taints(name), "unreachable ") << name;
     EXPECT_EQ(AccessParts(name), name == std::string("payments") ? 2 : 0) << name;
   }
@@ -327,7 +327,7 @@ TEST_F(MembershipTest, NamespacesOfOthersAreNeverUsed) {
                  {{"metadata", {{"labels", {{std::string(kClusterNameLabel), "of-c9"}}}}}});
   Pass(0s);
   EXPECT_EQ(AccessParts("of-c9"), 4);
-  EXPECT_EQ(ConditionOf(Cluster("of-c9"), kHubAccepted), "True HubClusterAdminAccepted");
+  EXPECT_EQ(ConditionText(Cluster("of-c9"), kHubAccepted), "True HubClusterAdminAccepted");
   api_.DeleteJson(kManagedClusters, {"", "of-c9"});
   Pass(0s);
   EXPECT_EQ(AccessParts("of-c9"), 0);

@@ -130,6 +130,7 @@ class ProvidersFlow : public FlowFixture {
     secret["data"] = data;
     auto created = scene().Create(kSecrets, secret);
     ASSERT_TRUE(created) << created.error();
+    installed_.emplace_back(kSecrets, std::move(key));
   }
   void ActAsCertManager() {
     for (const Json& certificate : List(kCertificates)) {

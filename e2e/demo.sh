@@ -14,10 +14,10 @@ cd "$(dirname "$0")/.."
 
 # What `make cluster` does, while Bazel builds: both wait for the network and for linkers at times.
 start_cluster_and_build() {
-  say "demo: with nothing built, this takes about 20 minutes on two processors; later, one minute"
+  say "demo: with nothing built, this takes about 15 minutes on two processors; later, one minute"
   # In a process group of its own, to be stopped with all its children.
   set -m
-  step --about=400 "building the operator's images" build_images &
+  step --about=720 "building the operator's images" build_images &
   local images=$!
   set +m
   # shellcheck disable=SC2064  # expanded now: `images` is local

@@ -2,11 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts test cases over all results and prints `N passed, N failed` as its last line.
 
-  sum_results.py [--bep FILE]... [--xml FILE]... [--failed TEXT]...
+  sum_results.py [--bep FILE]... [--stopped FILE]... [--xml FILE]... [--failed TEXT]...
 
---bep is a build event file of `bazel test` (--build_event_json_file), --xml a result in JUnit's
-format, which GoogleTest writes, --failed a failure that no test reports. Exits with 1 if a test
-failed or none passed.
+--bep is a build event file of `bazel test` (--build_event_json_file), --stopped one of a Bazel that
+was stopped on purpose, of which only the results count, --xml a result in JUnit's format, which
+GoogleTest writes, --failed a failure that no test reports. Exits with 1 if a test failed or none
+passed.
 """
 
 import argparse
@@ -43,6 +44,10 @@ class Totals:
 REPORTED_ENDS = {"TESTS_FAILED", "BUILD_FAILURE", "PARSING_FAILURE"}
 
 
+# Of a test that was running when Bazel was stopped.
+UNFINISHED = {"NO_STATUS", "INCOMPLETE"}
+
+
 def parsed(lines):
     """The events; a line that Bazel did not write to its end is the last one."""
     for line in lines:
@@ -59,9 +64,9 @@ def xml_of(result):
     return ""
 
 
-def add_build(totals, path):
-    """Adds the test targets of a `bazel test`. A target that was not built has failed; so has a
-    Bazel that did not come to its end, or whose failure no target reports."""
+def add_build(totals, path, stopped=False):
+    """Adds the test targets of a `bazel test`. Unless it was stopped, a target that was not built
+    has failed; so has a Bazel that did not come to its end, or whose failure no target reports."""
     built = set()
     failed_at_first = len(totals.failed)
     with open(path, encoding="utf-8") as lines:
@@ -72,6 +77,8 @@ def add_build(totals, path):
         label = event["id"]["testResult"]["label"]
         built.add(label)
         result = event["testResult"]
+        if stopped and result.get("status") in UNFINISHED:
+            continue
         failed_before = len(totals.failed)
         counted = totals.add_xml(label, xml_of(result))
         if result.get("status") == "PASSED":
@@ -79,6 +86,8 @@ def add_build(totals, path):
         elif len(totals.failed) == failed_before:
             # It crashed or timed out, so no test case has failed.
             totals.failed.append(f"{label} {result.get('status', 'without status')}")
+    if stopped:
+        return
     for event in events:
         completed = event.get("id", {}).get("targetCompleted")
         succeeded = event.get("completed", {}).get("success")
@@ -100,6 +109,7 @@ def main():
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--bep", action="append", default=[])
+    parser.add_argument("--stopped", metavar="BEP", action="append", default=[])
     parser.add_argument("--xml", action="append", default=[])
     parser.add_argument("--failed", metavar="TEXT", action="append", default=[])
     args = parser.parse_args()
@@ -111,6 +121,9 @@ def main():
             add_build(totals, path)
         else:
             totals.failed.append(f"{path}: bazel wrote no results")
+    for path in args.stopped:
+        if os.path.exists(path):
+            add_build(totals, path, stopped=True)
     for path in args.xml:
         if not totals.add_xml(os.path.basename(path), path):
             totals.failed.append(f"{path}: no results")

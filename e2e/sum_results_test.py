@@ -83,6 +83,21 @@ class SumResultsTest(unittest.TestCase):
             file.write('\n{"id": {"tes')
         self.assertEqual(self.sum("--bep", path), (["1 passed, 0 failed"], 0))
 
+    def test_of_a_bazel_that_was_stopped_the_results_count(self):
+        uri = "file://" + self.file("1.xml", PASSED)
+        results = [{"id": {"testResult": {"label": "//a:t1"}},
+                    "testResult": {"status": "PASSED",
+                                   "testActionOutput": [{"name": "test.xml", "uri": uri}]}},
+                   {"id": {"testResult": {"label": "//a:t2"}},
+                    "testResult": {"status": "INCOMPLETE"}},
+                   {"id": {"targetCompleted": {"label": "//a:t3"}}, "aborted": {}}]
+        interrupted = {"finished": {"exitCode": {"name": "INTERRUPTED", "code": 8}}}
+        path = self.events([*results, interrupted])
+        self.assertEqual(self.sum("--stopped", path), (["1 passed, 0 failed"], 0))
+        self.assertEqual(self.sum("--bep", path)[1], 1)
+        failed = {"id": {"testResult": {"label": "//a:t3"}}, "testResult": {"status": "FAILED"}}
+        self.assertEqual(self.sum("--stopped", self.events([*results, failed]))[1], 1)
+
     def test_a_failure_of_a_test_is_reported_once(self):
         events = [{"id": {"testResult": {"label": "//a:t1"}}, "testResult": {"status": "TIMEOUT"}},
                   {"finished": {"exitCode": {"name": "TESTS_FAILED", "code": 3}}}]

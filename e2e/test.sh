@@ -17,7 +17,8 @@
 # FUZZ_SECONDS=N  seconds of fuzzing for each target (30)
 # SKIP_KIND=1     skips what needs a kind cluster. Without it, a machine that cannot run kind is a
 #                 failure.
-# CI_STARTED=S    when CI began, in seconds since 1970: the rotation ends within CI's 90 minutes
+# CI_STARTED=S    when CI began, in seconds since 1970: the rotation ends within CI's 90 minutes.
+#                 Bazel's tests that are not done by then are stopped.
 #
 # With KUBECONFIG, flows run on that cluster (with the demo images in REGISTRY), and nothing that
 # would remove its operator.
@@ -32,7 +33,9 @@ readonly parts=(install fuzz asan tsan kind)
 readonly part_minutes=(install=20 fuzz=15 asan=45 tsan=45 kind=15)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
-rotated= # the part that the rotation has chosen
+rotated=  # the part that the rotation has chosen
+deadline= # of that part, in seconds since 1970; empty: none
+stopped=  # not empty: that part was stopped at its deadline
 started=${CI_STARTED:-$(date +%s)}
 
 # Two at once, each of which needs two thirds of a processor. More of them would delay each other on
@@ -57,12 +60,23 @@ failed() {
   sum+=(--failed "$*")
 }
 
-# bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless.
+# bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless. What is not
+# done at the deadline is stopped: it is not a failure, but due again.
 bazel_test() {
-  local events=$results/$1.json
+  local events=$results/$1.json status=0 limit=()
+  if [[ -n $deadline ]]; then
+    local left=$((deadline - $(date +%s)))
+    limit=(timeout --signal=INT --kill-after=120 $((left > 1 ? left : 1)))
+  fi
   shift
-  bazel test --keep_going --build_event_json_file="$events" "$@" || true
-  sum+=(--bep "$events")
+  "${limit[@]}" bazel test --keep_going --build_event_json_file="$events" "$@" || status=$?
+  if [[ -n $deadline && $status -eq 124 ]]; then
+    say "STOPPED: $* (no time is left; it goes on in the next run)"
+    stopped=1
+    sum+=(--stopped "$events")
+  else
+    sum+=(--bep "$events")
+  fi
 }
 
 # --- Tests by Bazel
@@ -235,6 +249,7 @@ run_rotation() {
     --state="$rotation_state" "${minutes[@]}")
   say "rotation: ${choice[0]}"
   rotated=${choice[1]:-}
+  deadline=$((started + (ci_minutes - 5) * 60))
   [[ -z $rotated ]] || "run_$rotated"
 }
 
@@ -250,9 +265,12 @@ main() {
   done
   for part in "${wanted[@]}"; do "run_$part"; done
   say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
-  if "${sum[@]}"; then return; fi
-  [[ -z $rotated ]] || python3 e2e/rotation.py --state="$rotation_state" --failed="$rotated"
-  return 1
+  local status=0
+  "${sum[@]}" || status=$?
+  if [[ -n $rotated && ($status -ne 0 || -n $stopped) ]]; then
+    python3 e2e/rotation.py --state="$rotation_state" --failed="$rotated"
+  fi
+  return "$status"
 }
 
 main "$@"

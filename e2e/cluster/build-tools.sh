@@ -78,7 +78,7 @@ build_pause() { gcc -Os -static -s -Wall -Wextra -o "$1" "$CLUSTER_DIR/images/pa
 # --- The tools
 
 get_kubernetes() {
-  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 480 \
+  build k8s "$(content_hash "$kubernetes_ldflags" "$CLUSTER_DIR"/k8s/{go.mod,go.sum,*.go})" 570 \
     build_kubernetes
   local name
   for name in etcd kube-apiserver kube-controller-manager kube-scheduler kubectl; do
@@ -96,16 +96,16 @@ get_kind() {
 }
 
 get_kwok() {
-  build kwok "$KWOK_VERSION" 75 install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
+  build kwok "$KWOK_VERSION" 110 install_module "sigs.k8s.io/kwok/cmd/kwok@$KWOK_VERSION"
   build kwok-stages.yaml "$KWOK_VERSION" 1 write_kwok_stages
 }
 
 get_coredns() {
-  build coredns "$COREDNS_VERSION" 180 install_module "github.com/coredns/coredns@$COREDNS_VERSION"
+  build coredns "$COREDNS_VERSION" 110 install_module "github.com/coredns/coredns@$COREDNS_VERSION"
 }
 
 get_helm() {
-  build helm "$HELM_VERSION" 150 install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
+  build helm "$HELM_VERSION" 70 install_module "helm.sh/helm/v3/cmd/helm@$HELM_VERSION"
 }
 
 main() {

@@ -28,9 +28,9 @@ cd "$(dirname "$0")/.."
 # shellcheck source=e2e/deploy.sh
 . e2e/deploy.sh
 
-readonly parts=(install fuzz asan tsan kind)
+readonly parts=(asan tsan fuzz kind install)
 # Their minutes on two cores, with the compilation of a large change.
-readonly part_minutes=(install=20 fuzz=15 asan=45 tsan=45 kind=15)
+readonly part_minutes=(asan=45 tsan=45 fuzz=15 kind=15 install=20)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
 rotated=  # the part that the rotation has chosen
@@ -60,8 +60,8 @@ failed() {
   sum+=(--failed "$*")
 }
 
-# bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless. What is not
-# done at the deadline is stopped: it is not a failure, but due again.
+# bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless. What is
+# not done at the deadline is stopped: it is not a failure, but due again.
 bazel_test() {
   local events=$results/$1.json status=0 limit=()
   if [[ -n $deadline ]]; then
@@ -244,7 +244,7 @@ run_kind() { kind_tier all_kind_test; }
 
 run_rotation() {
   local passed=$((($(date +%s) - started) / 60)) choice minutes=("${part_minutes[@]}")
-  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:1:3}")
+  [[ ${SKIP_KIND:-} != 1 ]] || minutes=("${part_minutes[@]:0:3}")
   mapfile -t choice < <(python3 e2e/rotation.py --minutes-left=$((ci_minutes - passed)) \
     --state="$rotation_state" "${minutes[@]}")
   say "rotation: ${choice[0]}"

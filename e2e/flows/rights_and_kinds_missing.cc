@@ -95,7 +95,8 @@ TEST_F(MissingFlow, AllRightsAreTakenAway) {
   again["roleRef"] = (*binding)["roleRef"];
   again["subjects"] = (*binding)["subjects"];
   Flow flow(scene(), "all rights are taken away");
-  flow.Do(Delete(kClusterRoleBindings, kOperator)).Await(OperatorMay("create", "configmaps", false));
+  flow.Do(Delete(kClusterRoleBindings, kOperator))
+      .Await(OperatorMay("create", "configmaps", false));
   // Pods are created and placed.
   flow.Do(Create(MakePod("web").Image(Image("demo/multi:1")))).Await(Ungated("web"));
   // The operator's watches go on; its own requests are refused.

@@ -118,6 +118,16 @@ Result<std::unique_ptr<ProcessCluster>> ProcessCluster::Start(ControlPlaneOption
 }
 
 Result<> ProcessCluster::KillApiServer() {
+  Result<> settled = AwaitNoDeletedNamespace();
+  return settled ? plane_->KillApiServer() : settled;
+}
+
+Result<> ProcessCluster::FreezeApiServer() {
+  Result<> settled = AwaitNoDeletedNamespace();
+  return settled ? plane_->FreezeApiServer() : settled;
+}
+
+Result<> ProcessCluster::AwaitNoDeletedNamespace() {
   auto deadline = clock().Now() + timeout();
   while (true) {
     auto namespaces = Run(kube::ListObjects(client(), kNamespaces, kube::ListOptions()));
@@ -125,7 +135,7 @@ Result<> ProcessCluster::KillApiServer() {
     auto deleted = std::find_if(
         namespaces->items.begin(), namespaces->items.end(),
         [](const kube::Unstructured& ns) { return ns.metadata().has_deletion_timestamp(); });
-    if (deleted == namespaces->items.end()) return plane_->KillApiServer();
+    if (deleted == namespaces->items.end()) return Ok();
     if (clock().Now() > deadline)
       return Error::DeadlineExceeded("namespace " + deleted->metadata().name() + " still exists");
     Pause(100ms);

@@ -122,11 +122,6 @@ Result<> ProcessCluster::KillApiServer() {
   return settled ? plane_->KillApiServer() : settled;
 }
 
-Result<> ProcessCluster::FreezeApiServer() {
-  Result<> settled = AwaitNoDeletedNamespace();
-  return settled ? plane_->FreezeApiServer() : settled;
-}
-
 Result<> ProcessCluster::AwaitNoDeletedNamespace() {
   auto deadline = clock().Now() + timeout();
   while (true) {

@@ -49,11 +49,12 @@ class ProcessCluster : public Cluster {
   // The requests of the operator's programs so far and the rights of their roles. Needs
   // ControlPlaneOptions::audit.
   kube::Result<RbacAudit> ReadAudit();
-  // Kills or freezes the API server when no namespace is being deleted: while it does not answer,
-  // or a new one does not serve custom resources yet, the namespace controller would leave those of
-  // a deleted namespace behind.
+  // Waits until no namespace is being deleted: while the API server does not answer, or a new one
+  // does not serve custom resources yet, the namespace controller would leave those of a deleted
+  // namespace behind.
+  kube::Result<> AwaitNoDeletedNamespace();
+  // Kills the API server then.
   kube::Result<> KillApiServer();
-  kube::Result<> FreezeApiServer();
   // Waits until /readyz succeeds.
   kube::Result<> AwaitApiServer();
 
@@ -62,7 +63,6 @@ class ProcessCluster : public Cluster {
                  Options options, std::unique_ptr<ControlPlane> plane,
                  std::unique_ptr<TestRegistry> registry);
   kube::Result<> CreateNodes();
-  kube::Result<> AwaitNoDeletedNamespace();
   kube::Result<std::vector<kube::Unstructured>> Manifests(Release release = Release::kNew) const;
   // Adds every role and binding from now on to the audit.
   void FollowRoles();

@@ -234,6 +234,8 @@ TEST_F(ProcessFailuresFlow, TheApiServerMayHang) {
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10))).Await(ShardReady());
   if (flow.failed()) return;
   std::map<std::string, int> restarts = Restarts();
+  Result<> settled = TheProcessCluster().AwaitNoDeletedNamespace();
+  ASSERT_TRUE(settled) << settled.error();
   flow.Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(kPods)))
       .Await(UngatedSoFar(20))
       // Work for the operator.
@@ -241,8 +243,7 @@ TEST_F(ProcessFailuresFlow, TheApiServerMayHang) {
   if (flow.failed()) return;
 
   ControlPlane& plane = TheProcessCluster().control_plane();
-  auto frozen = TheProcessCluster().FreezeApiServer();
-  ASSERT_TRUE(frozen) << frozen.error();
+  ASSERT_TRUE(plane.FreezeApiServer());
   cluster().Pause(48s);
   ASSERT_TRUE(plane.ThawApiServer());
   EXPECT_FALSE(UngatedSoFar(kPods).holds(scene()))

@@ -11,8 +11,24 @@ kube::Result<PodPlacementConfig> PodPlacementConfig::FromJson(Json json) {
   if (!json.is_object()) return kube::Error::Invalid("PodPlacementConfig: not a JSON object");
   PodPlacementConfig config;
   config.metadata_ = kube::MetadataFromJson(json);
+  auto spec = json.find("spec");
+  if (spec != json.end()) config.spec_bytes = kube::DumpJson(*spec).size();
+  bool too_large = config.spec_bytes > kMaxConfigBytes;
+  if (too_large) *spec = {{"priority", kube::IntAt(*spec, "priority")}};
   ReadSpecAndStatus(json, config);
+  if (too_large) config.LeaveOut(TooManyBytes(config.spec_bytes));
   return config;
+}
+
+std::string TooManyBytes(size_t spec_bytes) {
+  return "has " + std::to_string(spec_bytes) + " bytes as JSON, at most " +
+         std::to_string(kMaxConfigBytes) + " are allowed";
+}
+
+void PodPlacementConfig::LeaveOut(std::string why) {
+  spec = {.label_selector = {}, .priority = spec.priority, .plugins = Plugins(), .cel_rules = {}};
+  problems = {{"spec", std::move(why)}};
+  too_large = true;
 }
 
 std::span<const Platform> PodPlacementConfig::Preferences() const {

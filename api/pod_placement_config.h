@@ -8,6 +8,7 @@
 // fields without a member here would be lost. Patch it.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <optional>
 #include <span>
@@ -26,6 +27,17 @@
 #include "kube/types/unstructured.h"
 
 namespace api {
+
+// Budgets of the specs as JSON without whitespace. A process keeps what is parsed, which needs up
+// to fourteen times as much memory.
+inline constexpr size_t kMaxConfigBytes = 64 * 1024;            // of one config
+inline constexpr size_t kMaxNamespaceConfigBytes = 256 * 1024;  // of all of a namespace
+inline constexpr size_t kMaxConfigsBytes = 2 * 1024 * 1024;     // of all namespaces
+// A config counts at least this much, as its metadata and status need memory too.
+inline constexpr size_t kMinConfigBytes = 256;
+
+// Why a spec of more than kMaxConfigBytes is refused.
+std::string TooManyBytes(size_t spec_bytes);
 
 struct Plugins {
   std::optional<NodeAffinityScoring> node_affinity_scoring;
@@ -107,9 +119,18 @@ class PodPlacementConfig {
   // The plugin architectureTolerations; nullptr if it is absent, or the config has problems.
   const ArchitectureTolerations* Tolerations() const;
 
+  // What the config counts for the budgets above.
+  size_t BudgetBytes() const { return std::max(spec_bytes, kMinConfigBytes); }
+  // For a spec that exceeds a budget: drops it, and `why` becomes its problem.
+  void LeaveOut(std::string why);
+
   PodPlacementConfigSpec spec;
   PodPlacementConfigStatus status;
   FieldErrors problems;
+  // The size of the spec as stored, whatever LeaveOut() dropped.
+  size_t spec_bytes = 0;
+  // LeaveOut() was called.
+  bool too_large = false;
 
  private:
   kube::meta::ObjectMeta metadata_;

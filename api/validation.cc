@@ -26,6 +26,19 @@ void RequireFreePriority(const PodPlacementConfig& config, const PodPlacementCon
   }
 }
 
+void RequireRoom(const PodPlacementConfig& config, const PodPlacementConfigs& existing,
+                 FieldErrors& errors) {
+  size_t bytes = config.BudgetBytes();
+  for (const PodPlacementConfig* other : existing) {
+    if (!SameObject(*other, config)) bytes += other->BudgetBytes();
+  }
+  if (bytes <= kMaxNamespaceConfigBytes) return;
+  AddProblem(errors, "spec",
+             "the PodPlacementConfigs of this namespace would have " + std::to_string(bytes) +
+                 " bytes as JSON, at most " + std::to_string(kMaxNamespaceConfigBytes) +
+                 " are allowed: delete some or make them smaller");
+}
+
 // Compares problems as well: the typed spec does not have the fields that were refused.
 template <class T>
 bool SpecUnchanged(const T& old_config, const T& config) {
@@ -44,6 +57,7 @@ FieldErrors ValidateCreate(const PodPlacementConfig& config, const PodPlacementC
                    "\" does not exist: create it before a PodPlacementConfig");
   }
   RequireFreePriority(config, existing, errors);
+  if (!config.too_large) RequireRoom(config, existing, errors);
   return errors;
 }
 
@@ -53,6 +67,8 @@ FieldErrors ValidateUpdate(const PodPlacementConfig& old_config, const PodPlacem
   FieldErrors errors = config.problems;
   if (old_config.spec.priority != config.spec.priority)
     RequireFreePriority(config, existing, errors);
+  if (!config.too_large && config.BudgetBytes() > old_config.BudgetBytes())
+    RequireRoom(config, existing, errors);
   return errors;
 }
 
@@ -81,8 +97,7 @@ FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
     names += (i == 0 ? "" : ", ") + existing[i]->metadata().namespace_() + "/" +
              existing[i]->metadata().name();
   }
-  if (existing.size() > kNamed)
-    names += " and " + std::to_string(existing.size() - kNamed) + " more";
+  if (existing.size() > kNamed) names += " and others";
   return {{"metadata.name", "cannot be deleted while PodPlacementConfigs exist: " + names}};
 }
 

@@ -27,7 +27,7 @@ FieldErrors ValidateUpdate(const PodPlacementConfig& old_config, const PodPlacem
 FieldErrors ValidateCreate(const ClusterPodPlacementConfig& config);
 FieldErrors ValidateUpdate(const ClusterPodPlacementConfig& old_config,
                            const ClusterPodPlacementConfig& config);
-// `existing`: the PodPlacementConfigs of all namespaces.
+// `existing`: some PodPlacementConfigs of all namespaces; empty only if there are none.
 FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
                            const PodPlacementConfigs& existing);
 

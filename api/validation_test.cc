@@ -76,7 +76,7 @@ TEST(ValidationTest, TheClusterConfigCannotBeDeletedBeforeTheOthers) {
   PodPlacementConfig a = Config("a", 1), b = Config("b", 2), c = Config("c", 3), d = Config("d", 4);
   EXPECT_EQ(Describe(ValidateDelete(MakeClusterConfig(), {&a, &b, &c, &d})),
             "metadata.name: cannot be deleted while PodPlacementConfigs exist: ns/a, ns/b, "
-            "ns/c and 1 more");
+            "ns/c and others");
   // A config with another name can be deleted.
   EXPECT_THAT(ValidateDelete(MakeClusterConfig("other"), {&a}), IsEmpty());
 }

@@ -33,7 +33,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       secrets_(parts_.client, parts_.clock),
       queue_(*images_, parts_.clock, tasks, parts_.metrics),
       inspector_(queue_, secrets_, parts_.metrics, parts_.clock),
-      configs_(parts_.client, parts_.clock, {}),
+      configs_(parts_.client, parts_.clock, /*ns=*/""),
       rules_(parts_.client, parts_.clock),
       additions_(CreateAll(options.additions)),
       namespaces_(parts_.client),

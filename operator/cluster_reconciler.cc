@@ -54,9 +54,9 @@ std::optional<std::vector<std::string>> ChooseGatesOfCluster(const Pod& pod, Tea
 std::string FirstOf(const ConfigStore& configs) {
   std::string ns = configs.Namespaces().front();
   std::string text = "the first in namespace " + ns;
-  std::vector<api::PodPlacementConfig> first = configs.In(ns);
-  if (first.empty()) return text;
-  const auto& metadata = first.front().metadata();
+  ConfigStore::Configs first = configs.In(ns);
+  if (first->empty()) return text;
+  const auto& metadata = first->front().metadata();
   text = "the first is " + ns + "/" + metadata.name();
   if (!metadata.has_deletion_timestamp()) return text;
   text += ", whose deletion waits for its finalizers:";

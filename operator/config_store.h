@@ -4,33 +4,35 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
-#include "api/pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
 #include "kube/cache/informer.h"
 #include "kube/client/client.h"
+#include "watches/config_cache.h"
 
 namespace operator_ {
 
 class ConfigStore {
  public:
+  using Configs = watches::ConfigCache::Configs;
+
   ConfigStore(kube::Client& client, kube::Clock& clock);
 
-  // Called with the namespace of a PodPlacementConfig that was added, updated or deleted. Before
-  // Start().
+  // Called with the namespace of a PodPlacementConfig that was added, updated or deleted, or whose
+  // budget has changed. Before Start().
   void OnNamespace(std::function<void(const std::string& ns)> listener) {
     on_namespace_ = std::move(listener);
   }
   // Called with the namespace and uid of a deleted PodPlacementConfig. Before Start().
   void OnDeleted(std::function<void(const std::string& ns, const std::string& uid)> listener) {
-    on_deleted_ = std::move(listener);
+    configs_.OnDeleted(std::move(listener));
   }
   // Called when the ClusterPodPlacementConfig was added, updated or deleted. Before Start().
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
@@ -46,25 +48,27 @@ class ConfigStore {
 
   // The singleton, nullopt if there is none.
   std::optional<api::ClusterPodPlacementConfig> Cluster() const;
-  // The PodPlacementConfigs of `ns` in the order in which they are applied.
-  std::vector<api::PodPlacementConfig> In(const std::string& ns) const;
+  // The PodPlacementConfigs of `ns` in the order in which they are applied; never nullptr.
+  Configs In(const std::string& ns) const { return configs_.In(ns); }
   // The namespaces with at least one PodPlacementConfig.
-  std::vector<std::string> Namespaces() const;
+  std::vector<std::string> Namespaces() const { return configs_.Namespaces(); }
   // Those in which at least one may prefer an architecture; sorted.
-  std::vector<std::string> PreferringNamespaces() const;
-  bool Has(const std::string& ns) const { return names_.contains(ns); }
+  std::vector<std::string> PreferringNamespaces() const {
+    return {preferring_.begin(), preferring_.end()};
+  }
+  bool Has(const std::string& ns) const { return configs_.Has(ns); }
   // True if no namespace has a PodPlacementConfig.
-  bool empty() const { return names_.empty(); }
+  bool empty() const { return configs_.empty(); }
+  // How many PodPlacementConfigs are not in force because all would be too large.
+  size_t LeftOut() const { return configs_.LeftOut(); }
 
  private:
-  bool Prefers(const std::string& ns) const;
-
-  kube::Informer<api::PodPlacementConfig> configs_;
+  // Filled when it is read.
+  mutable watches::ConfigCache configs_;
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
-  // By namespace and name: whether the config may prefer an architecture.
-  std::map<std::string, std::map<std::string, bool>> names_;
+  // PreferringNamespaces()
+  std::set<std::string> preferring_;
   std::function<void(const std::string&)> on_namespace_;
-  std::function<void(const std::string&, const std::string&)> on_deleted_;
   std::function<void()> on_cluster_;
   std::function<void()> on_preferring_;
 };

@@ -152,8 +152,9 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   Result<> own_webhooks_synced = co_await own_webhooks_reconciler_.WaitForSync();
   if (!own_webhooks_synced) co_return;
   if (options_.operand_metrics != nullptr)
-    options_.operand_metrics->Follow(store_, feature_deployments_,
-                                     [this] { return upgrades_.progress(); });
+    options_.operand_metrics->Follow(
+        store_, feature_deployments_, [this] { return upgrades_.progress(); },
+        [this] { return configs_.LeftOut(); });
 
   // A teardown must see all policies that gate pods.
   std::function<Async<>()> begin = [this] { return gating_prober_.Begin(); };

@@ -61,9 +61,8 @@ bool IsDegraded(const api::PodPlacementConfig& config) {
   return api::IsTrue(config.status.conditions, api::kDegraded);
 }
 
-std::vector<const api::PodPlacementConfig*> Pointers(
-    const std::vector<api::PodPlacementConfig>& configs) {
-  std::vector<const api::PodPlacementConfig*> pointers;
+api::PodPlacementConfigs Pointers(const std::vector<api::PodPlacementConfig>& configs) {
+  api::PodPlacementConfigs pointers;
   for (const api::PodPlacementConfig& config : configs) pointers.push_back(&config);
   return pointers;
 }
@@ -117,7 +116,7 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     view.none = NoShard::kReservedNamespace;
   } else if (!cluster) {
     view.none = NoShard::kNoClusterConfig;
-  } else if (!configs.empty()) {
+  } else if (!configs->empty()) {
     const std::optional<kube::meta::LabelSelector>& selector = cluster->spec.namespace_selector;
     std::optional<bool> selected = namespaces_.Selects(selector, ns);
     // The watch event of the namespace starts the next reconcile.
@@ -127,7 +126,7 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
       view.selector = kube::DumpJson(api::LabelSelectorToJson(*selector));
     }
   }
-  if (configs.empty() || view.none)
+  if (configs->empty() || view.none)
     co_return co_await Deprovision(std::move(ns), std::move(configs), std::move(view), request.log);
   teardown_.Cancel(ns);
   co_return co_await Provision(std::move(ns), std::move(configs), std::move(cluster->spec),
@@ -187,7 +186,7 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
   if (outcome && *outcome == Outcome::Done()) {
     bundles_.erase(ns);
     // Existing configs report it in their status.
-    if (was_running && configs.empty())
+    if (was_running && configs->empty())
       Record(configs, kShardRemoved, "the shard of namespace " + ns + " was removed");
   }
   view.teardown = teardown_.WaitsFor(ns);
@@ -202,7 +201,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
                                     Attempt& attempt, const std::string& log) {
   OperandHealth& health = attempt.view.operands;
   health = Observe(store_, NamesIn(ns));
-  api::PodPlacementConfigs in_force = api::InForce(Pointers(configs));
+  api::PodPlacementConfigs in_force = api::InForce(Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
   DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
   GatingObjects gating = GatingOf(ns, in_force, objects, cluster, attempt.view);
@@ -317,7 +316,7 @@ void ShardReconciler::Diagnose(const std::string& ns, const ConfigList& configs,
   }
   auto [since, first] = unavailable_since_.try_emplace(ns, clock_.Now());
   // A restarted operator does not take back what the status says.
-  bool degraded = std::any_of(configs.begin(), configs.end(), IsDegraded);
+  bool degraded = std::any_of(configs->begin(), configs->end(), IsDegraded);
   attempt.look_at_pods = degraded || clock_.Now() - since->second >= timing_.recheck;
   attempt.check_certificate = !health.webhook.available && (first || attempt.look_at_pods);
 }
@@ -351,8 +350,8 @@ Async<std::string> ShardReconciler::CaBundle(std::string ns, bool refresh, const
 }
 
 Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
-  std::vector<const api::PodPlacementConfig*> all = Pointers(configs);
-  for (const api::PodPlacementConfig& config : configs) {
+  api::PodPlacementConfigs all = Pointers(*configs);
+  for (const api::PodPlacementConfig& config : *configs) {
     const api::PodPlacementConfig* holder = api::PriorityHolder(config, all);
     auto status = ShardStatus(config, view, holder, clock_.WallNow());
     Result<> written = co_await WriteStatus(client_, config, status);
@@ -367,10 +366,10 @@ Async<> ShardReconciler::WriteStatuses(ConfigList configs, ShardView view) {
 
 void ShardReconciler::Record(const ConfigList& configs, std::string_view reason,
                              const std::string& message) {
-  for (const api::PodPlacementConfig& config : configs)
+  for (const api::PodPlacementConfig& config : *configs)
     events_.Record(kube::ReferenceTo(config), /*warning=*/false, reason, message);
   std::optional<api::ClusterPodPlacementConfig> cluster = configs_.Cluster();
-  if (configs.empty() && cluster)
+  if (configs->empty() && cluster)
     events_.Record(kube::ReferenceTo(*cluster), /*warning=*/false, reason, message);
 }
 

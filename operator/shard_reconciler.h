@@ -79,7 +79,8 @@ class ShardReconciler final : public kube::Reconciler {
     // It has replaced another one; the events about it are not recorded yet.
     bool renewed = false;
   };
-  using ConfigList = std::vector<api::PodPlacementConfig>;
+  // Shared with the cache, as they may be large.
+  using ConfigList = ConfigStore::Configs;
   // One attempt to apply the shard's objects.
   struct Attempt {
     ShardView view;

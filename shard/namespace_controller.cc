@@ -40,7 +40,7 @@ NamespaceController::NamespaceController(kube::Client& client, kube::Clock& cloc
       controller_metrics_(metrics, clock, kController, kWorkers),
       event_metrics_(metrics, "mto_ppo_ctrl_"),
       pods_(client, clock, watches::GatedPods(ns, {api::kLocalGate})),
-      configs_(client, clock, {.ns = ns}),
+      configs_(client, clock, ns),
       rules_(client, clock),
       events_(client, clock,
               {.component = std::string(api::kEventComponent),

@@ -122,7 +122,7 @@ class PodReconcilerTest : public ::testing::Test {
   Pods pods_{api_};
   kube::Metrics metrics_;
   ShardMetrics shard_metrics_{metrics_};
-  watches::FreshConfigs configs_{api_, clock_, {.ns = "ns"}};
+  watches::FreshConfigs configs_{api_, clock_, "ns"};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "shard", .busy = {}}};
   Rights rights_{api_, clock_, "ns"};

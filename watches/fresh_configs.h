@@ -8,7 +8,7 @@
 // announcements.h): with one GET for concurrent calls and for those of the next 0.2 s. It lists the
 // namespace only if the watch does not have an announced config yet, or one that the pod names.
 //
-//   FreshConfigs configs(client, clock, {.ns = ns});
+//   FreshConfigs configs(client, clock, ns);
 //   tasks.Spawn("configs", configs.Run());
 //   std::vector<std::string> names = placement::GatingConfigs(pod);
 //   Result<FreshConfigs::Snapshot> known = co_await configs.Read(ns, std::move(names));
@@ -17,34 +17,27 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
-#include "api/pod_placement_config.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/shared_call.h"
-#include "kube/cache/informer.h"
 #include "kube/client/client.h"
-#include "kube/types/resource.h"
 #include "watches/announcements.h"
+#include "watches/config_cache.h"
+#include "watches/config_lists.h"
 
 namespace watches {
 
-struct FreshConfigsOptions {
-  // Empty: all namespaces.
-  std::string ns;
-};
-
 class FreshConfigs {
  public:
-  using Snapshot = std::shared_ptr<const std::vector<api::PodPlacementConfig>>;
+  using Snapshot = ConfigCache::Configs;
 
-  // `client` and `clock` outlive this.
-  FreshConfigs(kube::Client& client, kube::Clock& clock, FreshConfigsOptions options);
+  // `client` and `clock` outlive this. An empty `ns`: all namespaces.
+  FreshConfigs(kube::Client& client, kube::Clock& clock, std::string ns);
 
   // Watches until cancelled.
   kube::asio::awaitable<void> Run() { return watch_.Run(); }
@@ -58,11 +51,6 @@ class FreshConfigs {
   kube::Async<Snapshot> Read(std::string ns, std::vector<std::string> names);
 
  private:
-  // The configs of one namespace in the watch's cache.
-  struct Watched {
-    std::map<std::string, api::PodPlacementConfig> configs;  // by name
-    Snapshot snapshot;  // a copy of `configs`; nullptr after a change
-  };
   using Announced = std::shared_ptr<const std::vector<Announcement>>;
   struct Pending {
     int64_t generation = 0;
@@ -71,30 +59,25 @@ class FreshConfigs {
   // The calls and announcements of one namespace.
   struct Reads {
     kube::SharedCall<Announced> announced;
-    Announced last;              // of the last read that succeeded
-    kube::TimePoint last_begun;  // when that read began
-    kube::SharedCall<Snapshot> list;
+    Announced last;                                    // of the last read that succeeded
+    kube::TimePoint last_begun;                        // when that read began
     std::unordered_map<std::string, Pending> pending;  // not yet in the watch's cache; by uid
     kube::TimePoint last_used;
   };
 
-  void OnEvent(kube::EventType type, const api::PodPlacementConfig& config);
-  Snapshot WatchedIn(const std::string& ns);
   // True if there may be a write that the watch does not have.
   bool IsBehind(const std::string& ns, const std::vector<std::string>& names,
                 const std::vector<Announcement>& announced);
   // The announcements of `ns` that calls before this one can depend on.
   kube::Async<Announced> Announcements(std::string ns);
   kube::Async<Announced> ReadAnnouncements(std::string ns);
-  kube::Async<Snapshot> List(std::string ns);
   Reads& ReadsOf(const std::string& ns);
 
   kube::Client& client_;
   kube::Clock& clock_;
-  FreshConfigsOptions options_;
-  kube::Informer<api::PodPlacementConfig> watch_;
-  std::unordered_map<std::string, Watched> watched_;  // by namespace
-  std::unordered_map<std::string, Reads> reads_;      // by namespace
+  ConfigCache watch_;
+  ConfigLists lists_;
+  std::unordered_map<std::string, Reads> reads_;  // by namespace
 };
 
 }  // namespace watches

@@ -83,7 +83,7 @@ class FreshConfigsTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  FreshConfigs configs_{api_, clock_, {.ns = ""}};
+  FreshConfigs configs_{api_, clock_, ""};
 };
 
 TEST_F(FreshConfigsTest, WithoutAnnouncementsTheWatchIsEnough) {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "api/testing/make_config.h"
 
+#include "api/label_selector.h"
+
 namespace api {
 
 using kube::Json;
@@ -13,6 +15,17 @@ MakeConfig::MakeConfig(std::string_view name, std::string_view ns)
 
 MakeConfig& MakeConfig::ForLabel(const std::string& key, std::string_view value) {
   object_["spec"]["labelSelector"]["matchLabels"][key] = value;
+  return *this;
+}
+
+MakeConfig& MakeConfig::Sized(size_t bytes) {
+  constexpr size_t kValueBytes = 60;
+  constexpr size_t kValues = kMaxSelectorValues / 2;
+  kube::Json& expressions = object_["spec"]["labelSelector"]["matchExpressions"];
+  for (size_t i = 0; i < bytes / (kValueBytes + 3); ++i) {
+    if (i % kValues == 0) expressions.push_back({{"key", "k"}, {"operator", "In"}});
+    expressions.back()["values"].push_back(std::string(kValueBytes, 'a'));
+  }
   return *this;
 }
 

@@ -45,6 +45,8 @@ class MakeConfig : public ConfigBuilder<MakeConfig> {
   MakeConfig& Priority(int priority) { return Set("/spec/priority", priority); }
   // Selects only pods with this label.
   MakeConfig& ForLabel(const std::string& key, std::string_view value);
+  // Adds values to the selector: about so many bytes as JSON.
+  MakeConfig& Sized(size_t bytes);
   // Adds a rule.
   MakeConfig& Rule(std::string_view name, std::string_view expression,
                    std::string_view architecture, int weight);

@@ -171,7 +171,7 @@ class PodReconcilerTest : public testing::Test {
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
   kube::EventRecorder events_{api_, clock_, {.component = "test"}};
-  watches::FreshConfigs configs_{api_, clock_, {}};
+  watches::FreshConfigs configs_{api_, clock_, ""};
   rules::FakeRulePolicy client_{api_};
   rules::Asker rules_{client_, clock_};
   inspection::FakeInspector images_;

@@ -15,6 +15,9 @@
 namespace kube {
 namespace {
 
+// Nesting of JSON, as ParseJson() has it.
+constexpr int kMaxDepth = 200;
+
 constexpr std::string_view kMagic("k8s\0", 4);
 
 constexpr int kEventType = meta::WatchEvent::kTypeFieldNumber;
@@ -104,15 +107,28 @@ Result<RawList> DecodeProtobufList(std::string_view body) {
 }
 
 Result<RawList> DecodeJsonList(std::string_view body) {
-  Result<Json> json = ParseJson(body);
-  if (!json) return json.error();
-  RawList raw{.resource_version = StringAt(*json, "metadata.resourceVersion"),
-              .continue_token = StringAt(*json, "metadata.continue"),
-              .items = {}};
-  const Json* items = Find(*json, "items");
-  if (items == nullptr || items->is_null()) return raw;
-  if (!items->is_array()) return Error::Invalid("list without an items array");
-  for (const Json& item : *items) raw.items.push_back(DumpJson(item));
+  // A page has megabytes, and as a tree many times that: only one item is a tree at a time. This is
+  // the one place beside ParseJson() that needs the parser itself.
+  constexpr int kItemDepth = 2;
+  RawList raw;
+  bool in_items = false;
+  bool too_deep = false;
+  Json::parser_callback_t take_items = [&](int depth, Json::parse_event_t event, Json& parsed) {
+    if (event == Json::parse_event_t::key && depth == 1) in_items = parsed == "items";
+    too_deep |= depth > kMaxDepth;
+    if (too_deep) return false;
+    if (event != Json::parse_event_t::object_end || depth != kItemDepth || !in_items) return true;
+    raw.items.push_back(DumpJson(parsed));
+    return false;
+  };
+  Json json = Json::parse(body.begin(), body.end(), take_items, /*allow_exceptions=*/false);
+  if (json.is_discarded() || too_deep) return Error::Invalid("not a valid JSON list");
+  const Json* items = Find(json, "items");
+  // What is left in it is no object.
+  if (items != nullptr && !items->is_null() && (!items->is_array() || !items->empty()))
+    return Error::Invalid("list without an array of objects");
+  raw.resource_version = StringAt(json, "metadata.resourceVersion");
+  raw.continue_token = StringAt(json, "metadata.continue");
   return raw;
 }
 

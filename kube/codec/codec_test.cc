@@ -12,6 +12,7 @@ namespace {
 using namespace std::chrono_literals;
 using namespace std::string_literals;
 using namespace std::string_view_literals;
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 core::Pod MakeOne(const std::string& name) {
@@ -113,7 +114,17 @@ TEST(CodecTest, JsonListsAreReadAndValidated) {
   EXPECT_EQ(DecodeBare<Unstructured>(raw->items[0])->metadata().name(), "a");
   EXPECT_THAT(DecodeJsonList(R"({"items":null})"), IsOk());
   EXPECT_THAT(DecodeJsonList(R"({"items":5})"), FailsWith(Code::kInvalid));
+  EXPECT_THAT(DecodeJsonList(R"({"items":[5]})"), FailsWith(Code::kInvalid));
   EXPECT_THAT(DecodeJsonList("not json"), FailsWith(Code::kInvalid));
+  std::string deep = R"({"items":[)" + std::string(300, '[') + std::string(300, ']') + "]}";
+  EXPECT_THAT(DecodeJsonList(deep), FailsWith(Code::kInvalid));
+}
+
+TEST(CodecTest, OnlyTheListsOwnItemsAreItems) {
+  Result<RawList> raw =
+      DecodeJsonList(R"({"extra":[{"a":1}],"items":[{"items":[{"b":{"c":2}}]}],"more":[{}]})");
+  ASSERT_THAT(raw, IsOk());
+  EXPECT_THAT(raw->items, ElementsAre(R"({"items":[{"b":{"c":2}}]})"));
 }
 
 TEST(CodecTest, FramesCarryTypeAndObject) {

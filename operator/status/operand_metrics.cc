@@ -22,6 +22,8 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
   };
   add("mto_ppo_shards", "Namespaces with a shard",
       [this] { return store_->ShardNamespaces().size(); });
+  add("mto_ppo_configs_left_out", "PodPlacementConfigs that are over a budget and not in force",
+      [this] { return left_out_(); });
   add("mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded",
       [this] { return upgrade_().outdated; });
   add("mto_ppo_shards_upgrade_failed",

@@ -19,18 +19,21 @@ class OperandMetrics {
   // `ns`: the operator's namespace. `metrics` must not be rendered after this is destroyed.
   OperandMetrics(kube::Metrics& metrics, std::string ns);
 
-  // From now on until Stop(), the metrics are those of `store` and `upgrade`. `features`: the
-  // Deployments of features in the operator's namespace.
+  // From now on until Stop(), the metrics are those of `store`, `upgrade` and `left_out`, the
+  // number of PodPlacementConfigs over a budget. `features`: the Deployments of features in the
+  // operator's namespace.
   void Follow(const OperandStore& store, std::vector<std::string> features,
-              std::function<UpgradeProgress()> upgrade) {
+              std::function<UpgradeProgress()> upgrade, std::function<size_t()> left_out) {
     store_ = &store;
     features_ = std::move(features);
     upgrade_ = std::move(upgrade);
+    left_out_ = std::move(left_out);
   }
   // This replica does not lead: the metrics have no series.
   void Stop() {
     store_ = nullptr;
     upgrade_ = nullptr;
+    left_out_ = nullptr;
   }
 
  private:
@@ -40,6 +43,7 @@ class OperandMetrics {
   const OperandStore* store_ = nullptr;
   std::vector<std::string> features_;
   std::function<UpgradeProgress()> upgrade_;
+  std::function<size_t()> left_out_;
 };
 
 }  // namespace operator_

@@ -58,7 +58,8 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   OperandMetrics of_operands(metrics_, "ops");
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
   UpgradeProgress upgrade;
-  of_operands.Follow(store, {"feature"}, [&] { return upgrade; });
+  of_operands.Follow(
+      store, {"feature"}, [&] { return upgrade; }, [] { return 3u; });
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
                               "operand_namespace=\"ops\"} 1\n"));
@@ -73,6 +74,7 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
     ++series;
   EXPECT_EQ(series, 3u) << text;
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards 2\n"));
+  EXPECT_THAT(text, HasSubstr("\nmto_ppo_configs_left_out 3\n"));
 
   upgrade = {.outdated = 3, .failed = {{"shop", {}}}};
   text = metrics_.Render();

@@ -33,7 +33,7 @@ constexpr std::string_view kCrashRemedy = "read the log of the container: kubect
 constexpr std::string_view kDescribeRemedy =
     "kubectl describe shows the events of the Deployment's ReplicaSets and pods";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedies = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kRemedies = {{
     {"QuotaExceeded",
      "raise the ResourceQuota: a shard needs two pods, and a third one during an upgrade"},
     {"LimitRange",
@@ -65,6 +65,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 23> kRemedie
     {"MinimumReplicasUnavailable", "check the node of the pod; a new pod is created elsewhere"},
     {"InvalidReference", "correct the field or the object that it names"},
     {"InvalidSpec", "correct the fields that the message names"},
+    {"TooLarge", "shorten the selectors and rules, or delete other PodPlacementConfigs"},
     {"RulesNotApplied", "correct or remove the rules that the message names"},
     {"GatingByPolicyNotSupported",
      "upgrade all API servers to Kubernetes 1.36, or set spec.gating to Webhook"},

@@ -74,7 +74,8 @@ TEST(RemediesTest, EveryReasonHasARemedy) {
   for (const char* reason :
        {"QuotaExceeded", "LimitRange", "PodSecurity", "AdmissionDenied", "AdmissionWebhookFailed",
         "RightsMissing", "ImagePullBackOff", "ErrImagePull", "CrashLoopBackOff", "Unschedulable",
-        "MinimumReplicasUnavailable", "InvalidReference", "InvalidSpec", "RulesNotApplied"}) {
+        "MinimumReplicasUnavailable", "InvalidReference", "InvalidSpec", "TooLarge",
+        "RulesNotApplied"}) {
     EXPECT_NE(RemedyFor(reason), RemedyFor("Unknown")) << reason;
   }
   EXPECT_EQ(WithRemedy({"InvalidImageName", "pod p: x"}),

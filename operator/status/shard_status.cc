@@ -94,7 +94,9 @@ Verdict ProgressingOf(const api::PodPlacementConfig& config, const ShardView& sh
 
 Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard,
                    const api::PodPlacementConfig* priority_holder) {
-  if (!config.problems.empty()) return {true, "InvalidSpec", api::Describe(config.problems)};
+  if (!config.problems.empty()) {
+    return {true, config.too_large ? "TooLarge" : "InvalidSpec", api::Describe(config.problems)};
+  }
   if (priority_holder != nullptr) {
     return {true, "PriorityConflict",
             "PodPlacementConfig " + priority_holder->metadata().name() +

@@ -123,6 +123,9 @@ TEST(ShardStatusTest, DegradedNamesTheCause) {
             "False PriorityConflict");
   EXPECT_EQ(Reason(ShardStatus(Config(999), view, &older, kNow), api::kDegraded),
             "True InvalidSpec");
+  api::PodPlacementConfig too_large = Config();
+  too_large.LeaveOut("has 70000 bytes as JSON");
+  EXPECT_EQ(Reason(ShardStatus(too_large, view, nullptr, kNow), api::kDegraded), "True TooLarge");
 }
 
 TEST(ShardStatusTest, RulesThatAreNotAppliedAreNamedAtTheirConfig) {

@@ -11,6 +11,7 @@
 #include "api/validation.h"
 #include "kube/client/access_review.h"
 #include "kube/client/typed.h"
+#include "kube/codec/codec.h"
 #include "operator/objects/webhook_configurations.h"
 #include "operator/rules/rule_check.h"
 
@@ -54,13 +55,20 @@ AdmissionResponse Answer(const ClusterPodPlacementConfig& config, const api::Fie
   return std::move(answer).Warn(std::string(api::kExecFormatErrorMonitorUnsupported));
 }
 
-// The PodPlacementConfigs of `ns`, or of all namespaces.
-Async<std::vector<PodPlacementConfig>> ListConfigs(kube::Client& client, std::string ns) {
-  kube::ListOptions options{.ns = std::move(ns)};
-  Result<kube::TypedList<PodPlacementConfig>> list =
-      co_await kube::List<PodPlacementConfig>(client, std::move(options));
-  if (!list) co_return list.error();
-  co_return std::move(list->items);
+// The first PodPlacementConfigs of all namespaces.
+Async<std::vector<PodPlacementConfig>> FirstConfigs(kube::Client& client) {
+  constexpr int kFirst = 4;
+  kube::ListPages pages(client, kube::ResourceOf<PodPlacementConfig>::value, {.limit = kFirst},
+                        /*protobuf=*/false);
+  Result<kube::RawList> page = co_await pages.Next();
+  if (!page) co_return page.error();
+  std::vector<PodPlacementConfig> configs;
+  for (const std::string& item : page->items) {
+    Result<PodPlacementConfig> config = kube::DecodeBare<PodPlacementConfig>(item);
+    if (!config) co_return config.error();
+    configs.push_back(std::move(*config));
+  }
+  co_return configs;
 }
 
 api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs) {
@@ -171,19 +179,20 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   kube::TimePoint received = clock_.Now();
   Result<PodPlacementConfig> config = Read<PodPlacementConfig>(request.object_json, request);
   if (!config) co_return AdmissionResponse::Denied(422, "Invalid", config.error().message());
-  Result<std::vector<PodPlacementConfig>> existing = co_await ListConfigs(client_, request.ns);
-  if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
+  Result<watches::ConfigCache::Configs> listed = co_await lists_.Read(request.ns);
+  if (!listed) co_return listed.error();
+  const std::vector<PodPlacementConfig>& existing = **listed;
 
   if (request.operation == "UPDATE") {
     Result<PodPlacementConfig> old_config =
         Read<PodPlacementConfig>(request.old_object_json, request);
     if (!old_config)
       co_return AdmissionResponse::Denied(422, "Invalid", old_config.error().message());
-    api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(*existing));
+    api::FieldErrors errors = api::ValidateUpdate(*old_config, *config, Pointers(existing));
     if (!errors.empty()) co_return Answer(errors);
     if (!config->metadata().has_deletion_timestamp()) {
       Result<AdmissionResponse> rules =
-          co_await DecideRules(request, *config, old_config->spec.cel_rules, *existing);
+          co_await DecideRules(request, *config, old_config->spec.cel_rules, existing);
       if (!rules || !rules->allowed()) co_return rules;
     }
     bool changes =
@@ -194,10 +203,10 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
   Result<bool> cluster_config = co_await ClusterConfigExists(client_);
   if (!cluster_config)
     co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
-  api::FieldErrors errors = api::ValidateCreate(*config, Pointers(*existing), *cluster_config);
+  api::FieldErrors errors = api::ValidateCreate(*config, Pointers(existing), *cluster_config);
   if (!errors.empty()) co_return Answer(errors);
   const std::vector<api::CelRule> none;
-  Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, *existing);
+  Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, existing);
   if (!rules || !rules->allowed()) co_return rules;
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
   co_return allowed;
@@ -239,9 +248,7 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateClusterConfig(AdmissionRequest 
   }
   if (!deleted) co_return AdmissionResponse::Allowed();
 
-  std::string everywhere;
-  Result<std::vector<PodPlacementConfig>> existing =
-      co_await ListConfigs(client_, std::move(everywhere));
+  Result<std::vector<PodPlacementConfig>> existing = co_await FirstConfigs(client_);
   if (!existing) co_return existing.error().Prefix("list PodPlacementConfigs");
   api::FieldErrors errors = api::ValidateDelete(*config, Pointers(*existing));
   if (errors.empty()) co_return AdmissionResponse::Allowed();

@@ -20,6 +20,7 @@
 #include "kube/server/http_message.h"
 #include "kube/server/https_server.h"
 #include "operator/announcements/announcer.h"
+#include "watches/config_lists.h"
 
 namespace operator_ {
 
@@ -32,7 +33,7 @@ class ConfigWebhooks {
  public:
   // All outlive this.
   ConfigWebhooks(kube::Client& client, kube::Clock& clock, Announcer& announcer)
-      : client_(client), clock_(clock), announcer_(announcer) {}
+      : client_(client), clock_(clock), announcer_(announcer), lists_(client, clock) {}
 
   // Adds the routes of all three webhooks; `server` must stop before this is destroyed.
   void AddTo(kube::HttpsServer& server);
@@ -56,6 +57,7 @@ class ConfigWebhooks {
   kube::Client& client_;
   kube::Clock& clock_;
   Announcer& announcer_;
+  watches::ConfigLists lists_;
 };
 
 }  // namespace operator_

@@ -120,6 +120,41 @@ TEST_F(ConfigWebhooksTest, APriorityIsUniqueInItsNamespace) {
   EXPECT_TRUE(Ask("UPDATE", Config("a", 1), Config("a", 1)).allowed());
 }
 
+TEST_F(ConfigWebhooksTest, TheSizeOfConfigsIsLimited) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  auto config = [](const std::string& name, int priority, size_t bytes) {
+    return api::MakeConfig(name, "shop").Priority(priority).Sized(bytes).Build();
+  };
+  AdmissionResponse huge = Ask("CREATE", config("a", 1, 70'000));
+  EXPECT_EQ(huge.code(), 422);
+  EXPECT_THAT(huge.message(), HasSubstr("bytes as JSON, at most 65536 are allowed"));
+
+  for (int i = 0; i < 4; ++i) {
+    Json one = config("c" + std::to_string(i), i, 65'000);
+    EXPECT_TRUE(Ask("CREATE", one).allowed());
+    api_.CreateJson(kConfigs, one);
+  }
+  AdmissionResponse full = Ask("CREATE", config("a", 9, 5'000));
+  EXPECT_EQ(full.code(), 422);
+  EXPECT_THAT(full.message(), HasSubstr("at most 262144 are allowed"));
+  EXPECT_TRUE(Ask("CREATE", config("a", 9, 1'000)).allowed());
+  EXPECT_FALSE(Ask("UPDATE", config("a", 9, 5'000), config("a", 9, 1'000)).allowed());
+  // Also while all are over the limit.
+  EXPECT_TRUE(Ask("UPDATE", config("a", 9, 5'000), config("a", 9, 6'000)).allowed());
+}
+
+// A config of an older version, or one that was written while the webhook was away.
+TEST_F(ConfigWebhooksTest, WhatIsStoredAndTooLargeCanBeMadeSmaller) {
+  api_.CreateJson(kClusterConfigs, ClusterConfig());
+  Json huge = api::MakeConfig("a", "shop").Priority(1).Sized(70'000).Build();
+  api_.CreateJson(kConfigs, huge);
+  Json labelled = huge;
+  labelled["metadata"]["labels"] = {{"a", "b"}};
+  EXPECT_TRUE(Ask("UPDATE", labelled, huge).allowed());
+  Json smaller = api::MakeConfig("a", "shop").Priority(1).Sized(1'000).Build();
+  EXPECT_TRUE(Ask("UPDATE", smaller, huge).allowed());
+}
+
 TEST_F(ConfigWebhooksTest, AnExpressionThatTheApiServerRefusesIsDenied) {
   api_.CreateJson(kClusterConfigs, ClusterConfig());
   EXPECT_TRUE(Ask("CREATE", WithRules({"one", "two"})).allowed());

@@ -117,7 +117,7 @@ class PolicyStore {
   std::function<void()> on_change_;
   std::unordered_map<kube::ObjectKey, Entry> entries_;
   PolicyTargets targets_;
-  policy::Budget budget_;
+  kube::AgeBudget budget_{policy::kBudget};
   // The highest version of a policy of a namespace that was received.
   uint64_t received_ = 0;
   std::set<kube::ObjectKey> waiting_;

@@ -61,8 +61,7 @@ kube::InformerOptions<Unstructured> PolicyOptions(Scope scope) {
       scope == Scope::kCluster ? kClusterPodSchedulingPolicies : kPodSchedulingPolicies;
   if (scope == Scope::kNamespace) {
     // Filled in the order in which policies arrive: this bounds the memory, and decides nothing.
-    options.budget = {
-        .object = kPolicyBytes, .one_namespace = kNamespaceBytes, .total = kTotalBytes};
+    options.budget = kBudget;
     options.stub = PolicyStub;
   }
   return options;
@@ -103,7 +102,7 @@ struct PolicyWatch::Watches {
   Kind cluster;
   Kind namespaced;
   kube::Informer<Namespace> namespaces;
-  Budget budget;
+  kube::AgeBudget budget{kBudget};
   // What ReadMissing() has to read, and with which version it was needed.
   std::map<kube::ObjectKey, uint64_t> missing;
   kube::Notifier missing_added;
@@ -190,7 +189,7 @@ void PolicyWatch::FinishList() {
 void PolicyWatch::OnPolicy(Kind& kind, EventType type, const Unstructured& object) {
   const ObjectMeta& metadata = object.metadata();
   kube::ObjectKey key = kube::KeyOf(object);
-  Budget& budget = watches_->budget;
+  kube::AgeBudget& budget = watches_->budget;
   bool of_namespace = kind.scope == Scope::kNamespace;
   kind.received = std::max(kind.received, VersionNumber(metadata.resource_version()));
   bool news = false;

@@ -1,0 +1,107 @@
+// SPDX-License-Identifier: Apache-2.0
+// ConfigCache: the PodPlacementConfigs of one namespace or of all, from a watch, within the budgets
+// of api/pod_placement_config.h.
+//
+// What is over a budget is not in force: In() returns it without its spec (LeaveOut()). The oldest
+// configs stay (kube/cache/age_budget.h), so all processes that watch the same namespaces decide
+// alike. Objects are kept packed, without what is not used; the parsed configs of a namespace are
+// built when they are needed, and shared.
+//
+//   ConfigCache configs(client, clock, ns);
+//   configs.OnChange([&](const std::string& ns) { queue.Add(ns); });
+//   tasks.Spawn("configs", configs.Run());
+//   ConfigCache::Configs of_shop = configs.In("shop");
+//
+// Thread: the client's.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "api/pod_placement_config.h"
+#include "kube/base/async.h"
+#include "kube/base/clock.h"
+#include "kube/cache/age_budget.h"
+#include "kube/cache/informer.h"
+#include "kube/client/client.h"
+#include "kube/types/unstructured.h"
+
+namespace watches {
+
+class ConfigCache {
+ public:
+  using Configs = std::shared_ptr<const std::vector<api::PodPlacementConfig>>;
+  struct Version {
+    std::string uid;
+    int64_t generation = 0;
+  };
+
+  // `client` and `clock` outlive this. An empty `ns`: all namespaces.
+  ConfigCache(kube::Client& client, kube::Clock& clock, std::string ns);
+
+  // Called with a namespace after In() has changed for it. Before Run().
+  void OnChange(std::function<void(const std::string& ns)> listener) {
+    on_change_ = std::move(listener);
+  }
+  // Called with the namespace and uid of a deleted config, before OnChange(). Before Run().
+  void OnDeleted(std::function<void(const std::string& ns, const std::string& uid)> listener) {
+    on_deleted_ = std::move(listener);
+  }
+
+  // Watches until cancelled.
+  kube::asio::awaitable<void> Run() { return watch_.Run(); }
+  kube::Async<> WaitForSync() { return watch_.WaitForSync(); }
+  bool synced() const { return watch_.synced(); }
+  // See kube::Informer.
+  kube::Duration failing_for() const { return watch_.failing_for(); }
+
+  // The configs of `ns` in the order in which they are applied; never nullptr.
+  Configs In(const std::string& ns);
+  // nullptr for an unknown config. Valid until the next change.
+  const Version* Find(const std::string& ns, const std::string& name) const;
+  bool Has(const std::string& ns) const { return namespaces_.contains(ns); }
+  bool empty() const { return namespaces_.empty(); }
+  // The namespaces with at least one config; sorted.
+  std::vector<std::string> Namespaces() const;
+  // Whether a config of `ns` that is in force may prefer an architecture.
+  bool MayPrefer(const std::string& ns) const;
+  // How many configs are over a budget.
+  size_t LeftOut() const { return budget_.LeftOut(""); }
+
+ private:
+  struct Entry {
+    Version version;
+    bool may_prefer = false;
+  };
+  struct Namespace {
+    std::map<std::string, Entry> entries;  // by name
+    Configs configs;                       // nullptr after a change
+  };
+
+  void OnEvent(kube::EventType type, const kube::Unstructured& object);
+  void Put(const kube::ObjectKey& key, const kube::Unstructured& object);
+  kube::Informer<kube::Unstructured> watch_;
+  kube::AgeBudget budget_;
+  std::map<std::string, Namespace> namespaces_;
+  std::function<void(const std::string&)> on_change_;
+  std::function<void(const std::string&, const std::string&)> on_deleted_;
+};
+
+// The configs of one namespace, within its budget, from objects that come in any order.
+class BoundedConfigs {
+ public:
+  BoundedConfigs();
+
+  void Add(kube::Unstructured object);
+  // Those that were added, as ConfigCache::In() returns them.
+  ConfigCache::Configs Take();
+
+ private:
+  kube::AgeBudget budget_;
+  std::map<kube::ObjectKey, api::PodPlacementConfig> configs_;
+};
+
+}  // namespace watches

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "watches/config_cache.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <boost/asio/io_context.hpp>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "api/testing/make_config.h"
+#include "kube/base/task_group.h"
+#include "kube/testing/fake_api_server.h"
+#include "kube/testing/fake_clock.h"
+#include "kube/testing/matchers.h"
+#include "kube/testing/run.h"
+#include "watches/config_lists.h"
+
+namespace watches {
+namespace {
+
+using api::PodPlacementConfig;
+using kube::IsOk;
+using testing::Contains;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+using namespace std::chrono_literals;
+
+// A config of about `bytes` bytes. Of two, the one of the lower priority is older.
+api::MakeConfig Large(const std::string& name, const std::string& ns, int priority, size_t bytes) {
+  api::MakeConfig config(name, ns);
+  return config.Priority(priority).Created(1'000 + priority).Prefer("arm64", 50).Sized(bytes);
+}
+
+class ConfigCacheTest : public testing::Test {
+ protected:
+  ConfigCacheTest() {
+    configs_.OnChange([this](const std::string& ns) { changed_.push_back(ns); });
+    tasks_.Spawn("configs", configs_.Run());
+    kube::Drain(io_);
+  }
+  ~ConfigCacheTest() override {
+    EXPECT_THAT(kube::Run(io_, tasks_.Stop(kube::RealClock(), 5s)), IsOk());
+  }
+
+  void Create(const api::MakeConfig& config) {
+    api_.CreateJson(kube::ResourceOf<PodPlacementConfig>::value, config.Build());
+    kube::Drain(io_);
+  }
+  void Delete(const std::string& ns, const std::string& name) {
+    api_.Delete<PodPlacementConfig>({ns, name});
+    kube::Drain(io_);
+  }
+  // The names of those that are in force.
+  static std::vector<std::string> InForce(const ConfigCache::Configs& configs) {
+    std::vector<std::string> names;
+    for (const PodPlacementConfig& config : *configs) {
+      if (config.MayPrefer()) names.push_back(config.metadata().name());
+    }
+    return names;
+  }
+  std::string ProblemOf(const std::string& ns, const std::string& name) {
+    for (const PodPlacementConfig& config : *configs_.In(ns)) {
+      if (config.metadata().name() == name) return Describe(config.problems);
+    }
+    return "unknown";
+  }
+
+  boost::asio::io_context io_;
+  kube::FakeClock clock_;
+  kube::FakeApiServer api_{clock_};
+  kube::TaskGroup tasks_{io_.get_executor()};
+  ConfigCache configs_{api_, clock_, ""};
+  std::vector<std::string> changed_;
+};
+
+TEST_F(ConfigCacheTest, ParsedConfigsAreSharedUntilOneChanges) {
+  Create(api::MakeConfig("a", "shop").Priority(1).Prefer("arm64", 50));
+  Create(api::MakeConfig("b", "shop").Priority(2).Prefer("arm64", 50));
+  ConfigCache::Configs first = configs_.In("shop");
+  EXPECT_THAT(InForce(first), ElementsAre("b", "a"));
+  EXPECT_EQ(configs_.In("shop"), first);
+  Create(api::MakeConfig("c", "blog"));
+  EXPECT_EQ(configs_.In("shop"), first) << "another namespace";
+  EXPECT_FALSE(configs_.MayPrefer("blog"));
+  EXPECT_THAT(configs_.Namespaces(), ElementsAre("blog", "shop"));
+  Delete("shop", "b");
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("a"));
+  EXPECT_THAT(InForce(first), ElementsAre("b", "a"));
+  Delete("shop", "a");
+  EXPECT_FALSE(configs_.Has("shop"));
+  EXPECT_THAT(*configs_.In("shop"), IsEmpty());
+}
+
+TEST_F(ConfigCacheTest, OfAFullNamespaceTheOldestStayInForce) {
+  for (int i = 0; i < 6; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("c3", "c2", "c1", "c0"));
+  EXPECT_EQ(configs_.LeftOut(), 2u);
+  EXPECT_THAT(ProblemOf("shop", "c5"), HasSubstr("this namespace have more than 262144 bytes"));
+  const PodPlacementConfig left_out = configs_.In("shop")->front();
+  EXPECT_EQ(left_out.metadata().name(), "c5");
+  EXPECT_TRUE(left_out.too_large);
+  EXPECT_FALSE(left_out.spec.label_selector) << "costs no memory";
+
+  Delete("shop", "c0");
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("c4", "c3", "c2", "c1"));
+}
+
+TEST_F(ConfigCacheTest, OfAllNamespacesTheOldestStayInForce) {
+  // 34 of them fit into the budget of all.
+  for (int i = 0; i < 36; ++i)
+    Create(Large("c", "ns-" + std::to_string(i / 4 * 4) + "-" + std::to_string(i % 4), i, 60'000));
+  EXPECT_EQ(configs_.LeftOut(), 2u);
+  EXPECT_TRUE(configs_.MayPrefer("ns-32-1"));
+  EXPECT_FALSE(configs_.MayPrefer("ns-32-2"));
+  EXPECT_THAT(ProblemOf("ns-32-3", "c"), HasSubstr("all namespaces have more than 2097152 bytes"));
+
+  changed_.clear();
+  Delete("ns-0-0", "c");
+  EXPECT_THAT(changed_, ElementsAre("ns-0-0", "ns-32-2")) << "which has room now";
+  EXPECT_THAT(InForce(configs_.In("ns-32-2")), ElementsAre("c"));
+}
+
+TEST_F(ConfigCacheTest, OneThatIsTooLargeIsNotInForceAndDisplacesNoOther) {
+  Create(Large("huge", "shop", 0, 70'000));
+  for (int i = 1; i < 5; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("c4", "c3", "c2", "c1"));
+  EXPECT_THAT(ProblemOf("shop", "huge"), HasSubstr("at most 65536 are allowed"));
+  EXPECT_GT(configs_.In("shop")->back().spec_bytes, 65'536u);
+}
+
+TEST_F(ConfigCacheTest, KeepsOnlyTheMetadataThatIsUsed) {
+  api::MakeConfig config("a", "shop");
+  config.Prefer("arm64", 50).Annotation("note", std::string(200'000, 'x'));
+  for (int i = 0; i < 1'000; ++i) config.Label("l" + std::to_string(i), "x");
+  for (int i = 0; i < 1'000; ++i) config.Finalizer("example.com/f" + std::to_string(i));
+  Create(config);
+  const PodPlacementConfig kept = configs_.In("shop")->front();
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("a"));
+  EXPECT_LT(kept.metadata().ByteSizeLong(), 1'000u);
+  EXPECT_EQ(kept.metadata().finalizers_size(), 8);
+}
+
+// So many that not even their packed form is kept.
+TEST_F(ConfigCacheTest, BeyondThePackedBudgetAConfigIsNotInForceWhateverItsAge) {
+  for (int i = 0; i < 150; ++i)
+    Create(Large("c" + std::to_string(i % 4), "ns-" + std::to_string(i / 4), i % 4, 60'000));
+  EXPECT_EQ(configs_.LeftOut(), 150u - 34u);
+  Create(Large("old", "late", 0, 60'000).Created(1));
+  EXPECT_EQ(configs_.LeftOut(), 151u - 34u) << "displaces no other";
+  EXPECT_THAT(ProblemOf("late", "old"), HasSubstr("all namespaces have more than"));
+  Create(api::MakeConfig("small", "late").Prefer("arm64", 50));
+  EXPECT_THAT(ProblemOf("late", "small"), HasSubstr("all namespaces have more than"));
+}
+
+TEST_F(ConfigCacheTest, ListsAreBoundedAsTheCacheIs) {
+  for (int i = 0; i < 6; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
+  Create(Large("huge", "shop", 9, 70'000));
+  Create(api::MakeConfig("a", "blog").Prefer("arm64", 50));
+  ConfigLists lists(api_, clock_);
+  kube::Result<ConfigCache::Configs> shop = kube::Run(io_, lists.Read("shop"));
+  ASSERT_THAT(shop, IsOk());
+  EXPECT_THAT(InForce(*shop), ElementsAre("c3", "c2", "c1", "c0"));
+  EXPECT_EQ((*shop)->size(), 7u);
+  EXPECT_GT((*shop)->front().spec_bytes, 65'536u);
+  kube::Result<ConfigCache::Configs> blog = kube::Run(io_, lists.Read("blog"));
+  ASSERT_THAT(blog, IsOk());
+  EXPECT_THAT(InForce(*blog), ElementsAre("a"));
+}
+
+// A tenant's many slow lists take the memory of one.
+TEST_F(ConfigCacheTest, OneListIsReadAtATime) {
+  Create(api::MakeConfig("a", "shop"));
+  Create(api::MakeConfig("a", "blog"));
+  ConfigLists lists(api_, clock_);
+  int lists_begun = 0;
+  std::vector<std::string> order;
+  api_.BeforeEach([&](const std::string& call) {
+    if (call.find("podplacementconfigs") != std::string::npos) order.push_back(call);
+    ++lists_begun;
+  });
+  int done = 0;
+  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
+    auto listed = co_await lists.Read(std::move(ns));
+    EXPECT_THAT(listed, IsOk());
+    ++done;
+  };
+  kube::TaskGroup readers(io_.get_executor());
+  for (int i = 0; i < 10; ++i) {
+    readers.Spawn("shop", read("shop"));
+    readers.Spawn("blog", read("blog"));
+  }
+  kube::Drain(io_);
+  EXPECT_EQ(done, 20);
+  EXPECT_EQ(lists_begun, 4) << "each namespace's first call, and one for all others";
+  EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+}  // namespace
+}  // namespace watches

@@ -55,6 +55,32 @@ TEST_F(WebhookProcessTest, GatesPodsReportsHealthAndDrains) {
   EXPECT_EQ(process.Wait(), 0) << process.output();
 }
 
+// The API server creates a pod whose review was refused without a gate (failurePolicy: Ignore).
+TEST_F(WebhookProcessTest, CountsRefusedRequestsByStatus) {
+  kube::Subprocess process(kProgram, Flags({"--gate=local", "--namespace=web"}));
+  uint16_t port = PortAfter(process, "gate, on port ");
+  ASSERT_NE(port, 0) << process.output();
+  kube::TestClient ops(context_, PortAfter(process, "; health on port "));
+  ASSERT_TRUE(ops.Connect());
+  std::string text = ops.Request("GET", "/metrics").body;
+  for (const char* code : {"400", "404", "405", "408", "413", "431", "500"}) {
+    EXPECT_THAT(text, HasSubstr("mto_ppo_wh_refused_requests_total{code=\"" + std::string(code) +
+                                "\"} 0\n"));
+  }
+
+  kube::TestClient client(context_, port, ca_.certificate_pem);
+  ASSERT_TRUE(client.Connect()) << process.output();
+  EXPECT_EQ(client.Request("POST", "/local/prefs", "{").status, 400);
+  EXPECT_EQ(client.Request("POST", "/local/", "{}").status, 404);
+  EXPECT_EQ(client.Request("POST", "/nowhere", "{}").status, 404);
+  EXPECT_EQ(client.Request("POST", "/local/prefs", std::string(4 << 20, 'x')).status, 413);
+  text = ops.Request("GET", "/metrics").body;
+  for (const char* series : {"400\"} 1", "404\"} 2", "413\"} 1", "500\"} 0"}) {
+    EXPECT_THAT(
+        text, HasSubstr("mto_ppo_wh_refused_requests_total{code=\"" + std::string(series) + "\n"));
+  }
+}
+
 TEST_F(WebhookProcessTest, TheLocalWebhookServesItsOwnPath) {
   kube::Subprocess process(kProgram, Flags({"--gate=local", "--namespace=web"}));
   uint16_t port = PortAfter(process, "gate, on port ");

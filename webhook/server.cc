@@ -4,9 +4,11 @@
 #include <gflags/gflags.h>
 
 #include <algorithm>
+#include <functional>
 #include <string>
 
 #include "kube/base/clock.h"
+#include "kube/metrics/metrics.h"
 #include "kube/server/certificate_metric.h"
 
 DEFINE_string(cert_dir, "/etc/webhook/certs",
@@ -21,12 +23,27 @@ DEFINE_validator(drain_delay, [](const char*, const std::string& value) {
 });
 
 namespace webhook {
+namespace {
+
+// Of the pods in these requests, the API server hears nothing: failurePolicy decides.
+std::function<void(int)> CountRefused(kube::Metrics& metrics) {
+  auto counter = [&metrics](int code) -> kube::Counter& {
+    return metrics.AddCounter("mto_ppo_wh_refused_requests_total",
+                              "Requests to the webhook that were refused or not finished",
+                              {{"code", std::to_string(code)}});
+  };
+  for (int code : {400, 404, 405, 408, 413, 431, 500}) counter(code);
+  return [counter](int code) { counter(code).Increment(); };
+}
+
+}  // namespace
 
 kube::Result<std::unique_ptr<kube::HttpsServer>> NewServer(kube::Program& program) {
   kube::HttpsServerOptions options;
   options.address = FLAGS_address;
   options.certificate_file = FLAGS_cert_dir + "/tls.crt";
   options.key_file = FLAGS_cert_dir + "/tls.key";
+  options.on_refused = CountRefused(program.metrics());
   auto server = kube::HttpsServer::New(program.executor(), program.clock(), options);
   if (!server) return server.error().Prefix("--address, --cert-dir");
   kube::AddCertificateMetric(program.metrics(), "mto_ppo_certificate_end_timestamp_seconds",

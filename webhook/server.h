@@ -10,7 +10,8 @@
 
 namespace webhook {
 
-// Not started yet. Adds its certificate's metric, and a readiness check that fails once the program
+// Not started yet. Adds the metrics of its certificate and of refused
+// requests, and a readiness check that fails once the program
 // is stopping. Errors: those of HttpsServer::New().
 kube::Result<std::unique_ptr<kube::HttpsServer>> NewServer(kube::Program& program);
 

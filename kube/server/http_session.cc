@@ -35,6 +35,8 @@ constexpr auto kDiscardTimeout = 2s;
 // Bodies up to this size need no reservation: most admission reviews are smaller.
 constexpr size_t kFreeBodyBytes = 32 * 1024;
 constexpr auto kMemoryRetryInterval = 5ms;
+// Request Timeout, for on_refused.
+constexpr int kUnfinished = 408;
 
 using Parser = http::request_parser<http::string_body>;
 
@@ -140,6 +142,7 @@ class Session final : public HttpSession {
     if (ec) {
       HttpReply refusal = ReplyToReadError(ec, context_.limits);
       VLOG(1) << "cannot read a request: " << ec.message();
+      context_.on_refused(refusal.status != 0 ? refusal.status : kUnfinished);
       std::string().swap(parser.get().body());
       ReleaseMemory();
       if (refusal.status != 0) co_await Refuse(std::move(refusal));
@@ -155,11 +158,14 @@ class Session final : public HttpSession {
                   std::string(View(message[http::field::authorization]))};
     bool keep_alive = message.version() == 11 && message.keep_alive();
     HttpReply reply = co_await context_.answer(std::move(call));
+    bool refused = reply.status >= 400;
+    if (refused) context_.on_refused(reply.status);
 
     // Reply. The request's reservation is kept: the reply may be as large.
     keep_alive = keep_alive && !context_.retiring;
     ec = co_await Write(std::move(reply), keep_alive);
     ReleaseMemory();
+    if (ec && !refused) context_.on_refused(kUnfinished);
     served_ = true;
     if (!ec && !keep_alive) co_await CloseGracefully();
     co_return !ec && keep_alive;

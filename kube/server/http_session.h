@@ -43,6 +43,8 @@ struct HttpSessionContext {
   HttpLimits limits;
   // Handles any request; never fails.
   std::function<asio::awaitable<HttpReply>(HttpCall)> answer;
+  // As HttpsServerOptions::on_refused.
+  std::function<void(int)> on_refused;
   // Called when a body would exceed total_body_bytes: closes an overdue connection, if there is
   // one.
   std::function<void()> free_memory;

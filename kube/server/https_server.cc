@@ -80,7 +80,7 @@ HttpsServer::HttpsServer(Executor executor, Clock& clock, HttpsServerOptions opt
       options_(std::move(options)),
       tls_(options_.certificate_file, options_.key_file),
       context_{clock, options_.limits, [this](HttpCall call) { return Answer(std::move(call)); },
-               [this] { FreeMemory(); }},
+               options_.on_refused, [this] { FreeMemory(); }},
       acceptor_(executor_),
       tasks_(executor_) {}
 

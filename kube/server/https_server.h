@@ -20,6 +20,7 @@
 
 #include <boost/asio/ip/tcp.hpp>
 #include <chrono>
+#include <functional>
 #include <list>
 #include <memory>
 #include <string>
@@ -49,6 +50,9 @@ struct HttpsServerOptions {
   std::chrono::milliseconds max_silence{250};
   std::chrono::milliseconds max_unfinished{2'000};
   HttpLimits limits;
+  // Called for each request that gets a status from 400 on, with that status; with 408 if the
+  // client did not send all of it, or did not take the reply.
+  std::function<void(int)> on_refused = [](int) {};
 };
 
 class HttpsServer {

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <optional>
 #include <stdexcept>
+#include <vector>
 
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -22,6 +23,7 @@ namespace kube {
 namespace {
 
 using namespace std::chrono_literals;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 Async<HttpReply> Echo(HttpCall call) {
@@ -32,7 +34,10 @@ Async<HttpReply> Throw(HttpCall) { throw std::runtime_error("handler bug"); }
 
 class ServerTest : public ServerFixture {
  protected:
-  ServerTest() { options_.refresh_interval = 1ms; }
+  ServerTest() {
+    options_.refresh_interval = 1ms;
+    options_.on_refused = [this](int status) { refused_.push_back(status); };
+  }
 
   void AddHandlers() override {
     server_->Handle("POST", "/echo", Echo);
@@ -40,6 +45,8 @@ class ServerTest : public ServerFixture {
     server_->Handle("POST", "/fail", Fail);
     server_->Handle("POST", "/throw", Throw);
   }
+
+  std::vector<int> refused_;
 };
 
 TEST_F(ServerTest, AnswersManyRequestsOnOneConnection) {
@@ -146,6 +153,23 @@ TEST_F(ServerTest, GarbageIsRefused) {
   EXPECT_EQ(without_tls.Request("POST", "/echo").status, 0);
 }
 
+TEST_F(ServerTest, EachRefusedRequestIsReported) {
+  options_.limits.body_bytes = 10;
+  Start();
+  TestClient client = Client();
+  ASSERT_TRUE(client.Connect());
+  EXPECT_EQ(client.Request("POST", "/echo", "hello").status, 200);
+  EXPECT_EQ(client.Request("POST", "/nowhere").status, 404);
+  EXPECT_EQ(client.Request("GET", "/echo").status, 405);
+  EXPECT_EQ(client.Request("POST", "/fail").status, 500);
+  EXPECT_EQ(client.Request("POST", "/echo", "hello world").status, 413);
+  TestClient garbage = Client();
+  ASSERT_TRUE(garbage.Connect());
+  ASSERT_TRUE(garbage.Send("\x01\x02 garbage\r\n\r\n"));
+  EXPECT_EQ(garbage.Receive().status, 400);
+  EXPECT_THAT(refused_, ElementsAre(404, 405, 500, 413, 400));
+}
+
 TEST_F(ServerTest, SendsContinueToAClientThatExpectsIt) {
   Start();
   TestClient client = Client();
@@ -165,6 +189,7 @@ TEST_F(ServerTest, SlowRequestIsCutOff) {
   ASSERT_TRUE(client.Send("POST /echo HTTP/1.1\r\nContent-Length: 5\r\n\r\nhel"));
   EXPECT_EQ(client.Receive().status, 0);
   ASSERT_TRUE(RunUntil(context_, [&] { return server_->connections() == 0; }));
+  EXPECT_THAT(refused_, ElementsAre(408));
 }
 
 TEST_F(ServerTest, SlowHandshakeIsCutOff) {

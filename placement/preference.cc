@@ -154,8 +154,7 @@ PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> so
         if (recorded.full() || recorded.Find(platform.architecture, source.name) != nullptr)
           continue;
         recorded.Record(platform, source.name, /*skipped=*/true);
-        if (!result.user_preferences)
-          result.duplicates.push_back(platform.architecture + " of " + source.name);
+        result.duplicates.push_back(platform.architecture + " of " + source.name);
         continue;
       }
       AddTerm(pod, platform);

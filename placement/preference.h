@@ -33,7 +33,7 @@ struct PreferenceResult {
   // The sources with at least one preference that was set by this call.
   std::vector<std::string> set;
   // "arm64 of PodPlacementConfig-b": skipped by this call, because an earlier source had set that
-  // architecture.
+  // architecture, or because of user_preferences.
   std::vector<std::string> duplicates;
 };
 

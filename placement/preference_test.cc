@@ -123,7 +123,14 @@ TEST(PreferenceTest, PreferencesOfTheUserOnTheArchitectureDisableAll) {
       PreferenceResult result = ApplyPreferences(pod, std::vector{kHigh, kCluster});
       EXPECT_TRUE(result.user_preferences) << term.op;
       EXPECT_THAT(result.set, IsEmpty()) << term.op;
-      EXPECT_THAT(result.duplicates, IsEmpty()) << term.op;
+      if (i == 0) {
+        EXPECT_THAT(result.duplicates, ElementsAre("arm64 of PodPlacementConfig-high",
+                                                   "amd64 of ClusterPodPlacementConfig",
+                                                   "s390x of ClusterPodPlacementConfig"))
+            << term.op;
+      } else {
+        EXPECT_THAT(result.duplicates, IsEmpty()) << term.op;
+      }
       EXPECT_EQ(TermsOf(pod).size(), 1u) << term.op;
       EXPECT_EQ(
           SourcesAnnotation(pod),

@@ -28,10 +28,13 @@ void AddPreferencesEvents(const PreferenceResult& preferences, Release& release)
                               "Added the architecture preferences of " + ListOf(preferences.set)});
   }
   if (preferences.duplicates.empty()) return;
-  release.events.push_back({api::kReasonPreferredDuplicates,
-                            "Skipped because a rule or configuration of higher priority already "
-                            "set this architecture: " +
-                                ListOf(preferences.duplicates)});
+  std::string_view cause = preferences.user_preferences
+                               ? "the pod has preferences on kubernetes.io/arch of its own"
+                               : "a rule or configuration of higher priority already set this "
+                                 "architecture";
+  release.events.push_back(
+      {api::kReasonPreferredDuplicates,
+       "Skipped because " + std::string(cause) + ": " + ListOf(preferences.duplicates)});
 }
 
 void AddRulesEvent(const MatchingConfigs& configs, Release& release) {
@@ -66,7 +69,7 @@ void AddRequirementEvent(RequirementResult result, std::string_view reason, std:
                          Release& release) {
   switch (result) {
     case RequirementResult::kSet:
-      release.events.push_back({reason, std::move(message)});
+      release.events.push_back({reason, std::move(message), reason == api::kReasonFallbackSet});
       return;
     case RequirementResult::kNowhere:
       release.events.push_back(

@@ -90,6 +90,32 @@ TEST(ReleaseTest, LocalSetsPreferencesAndDropsItsGateInOne) {
               HasSubstr("PodPlacementConfig-high, PodPlacementConfig-low"));
 }
 
+TEST(ReleaseTest, AConfigThatThePodsOwnPreferencesOverrideIsAnEventOfItsOwnOnce) {
+  PodPlacementConfig config = MakeConfig("web").Prefer("arm64", 75);
+  Pod pod = Gated();
+  kube::core::PreferredSchedulingTerm& term =
+      *pod.mutable_spec()
+           ->mutable_affinity()
+           ->mutable_node_affinity()
+           ->add_preferred_during_scheduling_ignored_during_execution();
+  term.set_weight(1);
+  kube::core::NodeSelectorRequirement& expression =
+      *term.mutable_preference()->add_match_expressions();
+  expression.set_key("kubernetes.io/arch");
+  expression.set_operator_("In");
+  expression.add_values("amd64");
+
+  Release shard = ReleaseLocal(pod, {&config});
+  EXPECT_THAT(Reasons(shard),
+              ElementsAre(api::kReasonPreferredDuplicates, api::kReasonGateRemoved));
+  EXPECT_EQ(shard.events[0].message,
+            "Skipped because the pod has preferences on kubernetes.io/arch of its own: arm64 of "
+            "PodPlacementConfig-web");
+  EXPECT_FALSE(shard.events[0].warning);
+  Release cluster = ReleaseCluster(pod, {.configs = {&config}, .architectures = {{"amd64"}}});
+  EXPECT_THAT(Reasons(cluster), ElementsAre(api::kReasonPredicateSet, api::kReasonGateRemoved));
+}
+
 TEST(ReleaseTest, LocalDropsItsGateEvenWithNothingToPrefer) {
   Pod pod = Gated();
   Release release = ReleaseLocal(pod, {});
@@ -243,6 +269,7 @@ TEST(ReleaseTest, AFailedInspectionFallsBack) {
   Release release =
       ReleaseCluster(pod, {.inspection_error = "503", .fallback_architecture = "amd64"});
   EXPECT_EQ(Required(pod), "kubernetes.io/arch In amd64;");
+  EXPECT_TRUE(release.events[1].warning);
   EXPECT_THAT(Reasons(release), ElementsAre(api::kReasonInspectionError, api::kReasonFallbackSet,
                                             api::kReasonGateRemoved));
   EXPECT_TRUE(release.events[0].warning);

@@ -23,6 +23,11 @@ std::span<const Platform> ClusterPodPlacementConfig::Preferences() const {
   return scoring.platforms;
 }
 
+bool ClusterPodPlacementConfig::NamespaceTakesPrecedence() const {
+  return spec.plugins && spec.plugins->node_affinity_scoring &&
+         spec.plugins->node_affinity_scoring->precedence == kPrecedenceOfNamespace;
+}
+
 const ArchitectureTolerations* ClusterPodPlacementConfig::Tolerations() const {
   if (!spec.plugins || !spec.plugins->architecture_tolerations) return nullptr;
   return &*spec.plugins->architecture_tolerations;

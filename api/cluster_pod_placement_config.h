@@ -48,8 +48,26 @@ struct ExecFormatErrorMonitor {
   static void Fields(auto& monitor, auto& field) { field("enabled", monitor.enabled, kRequired); }
 };
 
+// Which preferences a pod gets that a PodPlacementConfig gives preferences to: for each
+// architecture those of the PodPlacementConfig, or else the cluster's...
+inline constexpr std::string_view kPrecedenceOfArchitecture = "Architecture";
+// ... or only those of PodPlacementConfigs.
+inline constexpr std::string_view kPrecedenceOfNamespace = "Namespace";
+inline constexpr std::array<std::string_view, 2> kPrecedences = {kPrecedenceOfArchitecture,
+                                                                 kPrecedenceOfNamespace};
+
+struct ClusterNodeAffinityScoring : NodeAffinityScoring {
+  std::string precedence{kPrecedenceOfArchitecture};
+
+  bool operator==(const ClusterNodeAffinityScoring&) const = default;
+  static void Fields(auto& scoring, auto& field) {
+    NodeAffinityScoring::Fields(scoring, field);
+    field("precedence", scoring.precedence, OneOf{kPrecedences});
+  }
+};
+
 struct ClusterPlugins {
-  std::optional<NodeAffinityScoring> node_affinity_scoring;
+  std::optional<ClusterNodeAffinityScoring> node_affinity_scoring;
   std::optional<ArchitectureTolerations> architecture_tolerations;
   std::optional<SchedulingPolicies> scheduling_policies;
   std::optional<ExecFormatErrorMonitor> exec_format_error_monitor;
@@ -156,6 +174,8 @@ class ClusterPodPlacementConfig {
 
   // The preferences to apply: none if the plugin is absent or disabled; without the refused ones.
   std::span<const Platform> Preferences() const;
+  // Preferences() are not for pods to which a PodPlacementConfig gives preferences.
+  bool NamespaceTakesPrecedence() const;
   // The plugin architectureTolerations; nullptr if it is absent.
   const ArchitectureTolerations* Tolerations() const;
   // The plugin schedulingPolicies; nullptr if it is absent or disabled.

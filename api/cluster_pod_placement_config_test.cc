@@ -24,7 +24,8 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
     "spec": {
       "logVerbosity": "Trace",
       "namespaceSelector": {"matchExpressions": [{"key": "exclude", "operator": "DoesNotExist"}]},
-      "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "s390x", "weight": 1}]},
+      "plugins": {"nodeAffinityScoring": {"enabled": true, "platforms": [{"architecture": "s390x", "weight": 1}],
+                                          "precedence": "Namespace"},
                   "execFormatErrorMonitor": {"enabled": false}},
       "fallbackArchitecture": "amd64",
       "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
@@ -35,6 +36,7 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
   ClusterPodPlacementConfig config = Read(whole);
   EXPECT_THAT(config.problems, IsEmpty());
   EXPECT_THAT(config.Preferences(), ElementsAre(Platform{"s390x", 1}));
+  EXPECT_TRUE(config.NamespaceTakesPrecedence());
   EXPECT_EQ(config.spec.gating, kGatingByPolicy);
   EXPECT_EQ(config.spec.shard_takeover_after, 90s);
   EXPECT_EQ(config.spec.inspection_retry_period, 300s);

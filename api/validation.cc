@@ -101,6 +101,22 @@ FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
   return {{"metadata.name", "cannot be deleted while PodPlacementConfigs exist: " + names}};
 }
 
+const Platform* OutweighedBy(const PodPlacementConfig& config,
+                             const ClusterPodPlacementConfig& cluster_config) {
+  if (config.Preferences().empty() || cluster_config.NamespaceTakesPrecedence()) return nullptr;
+  auto lighter = [](const Platform& a, const Platform& b) { return a.weight < b.weight; };
+  const Platform& own = *std::ranges::max_element(config.Preferences(), lighter);
+  const Platform* outweighed_by = nullptr;
+  for (const Platform& platform : cluster_config.Preferences()) {
+    bool named = std::ranges::any_of(config.Preferences(), [&](const Platform& other) {
+      return other.architecture == platform.architecture;
+    });
+    if (!named && lighter(outweighed_by == nullptr ? own : *outweighed_by, platform))
+      outweighed_by = &platform;
+  }
+  return outweighed_by;
+}
+
 bool Precedes(const PodPlacementConfig& a, const PodPlacementConfig& b) {
   if (a.spec.priority != b.spec.priority) return a.spec.priority > b.spec.priority;
   auto created = [](const PodPlacementConfig& config) {

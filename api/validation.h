@@ -31,6 +31,11 @@ FieldErrors ValidateUpdate(const ClusterPodPlacementConfig& old_config,
 FieldErrors ValidateDelete(const ClusterPodPlacementConfig& config,
                            const PodPlacementConfigs& existing);
 
+// The preference of the cluster that is heavier than all of `config`, for an architecture that
+// `config` does not name: then its pods do not prefer what it says. nullptr if there is none.
+const Platform* OutweighedBy(const PodPlacementConfig& config,
+                             const ClusterPodPlacementConfig& cluster_config);
+
 // The order in which the configs of a namespace are applied: by descending priority, then by age
 // with the oldest first, then by name. A config without a creation time is not stored yet and the
 // youngest.

@@ -223,6 +223,7 @@ placement::Release PodReconciler::Decide(Placing& placing) {
   placement::ClusterDecision& decision = placing.decision;
   decision.take_over_shard = placing.take_over;
   decision.cluster_platforms = placing.cluster->Preferences();
+  decision.namespace_takes_precedence = placing.cluster->NamespaceTakesPrecedence();
   decision.cluster_tolerations = placing.cluster->Tolerations();
   decision.without_tolerations = placing.additions_refused;
   decision.fallback_architecture = placing.cluster->spec.fallback_architecture;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "api/names.h"
+#include "api/testing/make_config.h"
 #include "cluster-controller/pod_additions.h"
 #include "cluster-controller/testing/pod_reconciler_fixture.h"
 #include "kube/base/clock.h"
@@ -20,6 +21,7 @@
 #include "placement/architecture.h"
 #include "placement/gate.h"
 #include "placement/pod_metadata.h"
+#include "placement/preference.h"
 #include "placement/release.h"
 #include "placement/requirement.h"
 
@@ -120,6 +122,40 @@ TEST_F(PodReconcilerTest, APodWithoutTheLocalGateGetsItsPreference) {
   api_.Create<Pod>(GatedPod());
   EXPECT_THAT(Reconcile(), IsOk());
   EXPECT_EQ(Preferences(), 1);
+}
+
+TEST_F(PodReconcilerTest, PreferencesOfTheNamespaceSwitchOffThoseOfTheClusterIfItSaysSo) {
+  struct Case {
+    const char* precedence;
+    int preferences;
+  };
+  for (const Case& c : {Case{"Architecture", 2}, Case{"Namespace", 1}}) {
+    api::MakeClusterConfig config;
+    config.Prefer("amd64", 100).Set("/spec/plugins/nodeAffinityScoring/precedence", c.precedence);
+    api_.CreateJson(kube::ResourceOf<api::ClusterPodPlacementConfig>::value, config.Build());
+    // With and without the shard, and in a namespace without PodPlacementConfigs.
+    kube::MakePod by_shard = GatedPod().Label(api::kLocalGateLabel, api::kRemoved);
+    Pod processed = by_shard.Build();
+    placement::ApplyPreferences(processed, std::vector<placement::PreferenceSource>{
+                                               {placement::SourceOf("a"), {{"arm64", 75}}}});
+    api_.Create<Pod>(processed);
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Preferences(), c.preferences) << c.precedence;
+    api_.Delete<Pod>({"ns", "web"});
+
+    api_.Create<Pod>(GatedPod());
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Preferences(), 1) << c.precedence;
+    api_.Delete<Pod>({"ns", "web"});
+
+    CreateConfig("prefer-arm64", "arm64");
+    api_.Create<Pod>(GatedPod());
+    EXPECT_THAT(Reconcile(), IsOk());
+    EXPECT_EQ(Preferences(), c.preferences) << c.precedence;
+    api_.Delete<Pod>({"ns", "web"});
+    api_.Delete<api::PodPlacementConfig>({"ns", "prefer-arm64"});
+    api_.Delete<api::ClusterPodPlacementConfig>({"", std::string(api::kClusterConfigName)});
+  }
 }
 
 TEST_F(PodReconcilerTest, APodThatItsShardProcessedNeedsNoConfigs) {

@@ -73,6 +73,11 @@ class SourceRecord {
     changed_ = true;
   }
 
+  bool HasOtherThan(std::string_view source) const {
+    return std::any_of(entries_.begin(), entries_.end(),
+                       [&](const Entry& entry) { return entry.source != source; });
+  }
+
   bool changed() const { return changed_; }
   // If many configs select one pod, only the first skipped preferences are recorded.
   bool full() const { return entries_.size() >= kMaxSkipped; }
@@ -121,6 +126,11 @@ void AddTerm(Pod& pod, const api::Platform& platform) {
 }  // namespace
 
 std::string SourceOf(std::string_view name) { return "PodPlacementConfig-" + std::string(name); }
+
+bool HasPreferencesOfNamespace(const Pod& pod) {
+  return SourceRecord(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation))
+      .HasOtherThan(kClusterSource);
+}
 
 PreferenceResult ApplyPreferences(Pod& pod, std::span<const PreferenceSource> sources) {
   PreferenceResult result;

@@ -37,6 +37,9 @@ struct PreferenceResult {
   std::vector<std::string> duplicates;
 };
 
+// True if a PodPlacementConfig has given `pod` a preference, which may have been skipped.
+bool HasPreferencesOfNamespace(const kube::core::Pod& pod);
+
 // Adds the preferences of `sources`. The first source with an architecture sets it; later ones skip
 // it. If the user has a preferred term on kubernetes.io/arch, all are skipped. Skipped preferences
 // are recorded as such. Sets the label preferred-node-affinity (set, not-set) unless `sources` is

@@ -154,8 +154,11 @@ Release ReleaseCluster(Pod& pod, const ClusterDecision& decision) {
 
   // PodPlacementConfigs come before the ClusterPodPlacementConfig, as if the shard had applied
   // them.
-  PreferenceResult preferences =
-      ApplyPreferences(pod, SourcesOf(decision.configs, decision.cluster_platforms));
+  bool only_of_namespace = decision.namespace_takes_precedence &&
+                           (HasPreferencesOfNamespace(pod) || !SourcesOf(decision.configs).empty());
+  PreferenceResult preferences = ApplyPreferences(
+      pod, SourcesOf(decision.configs, only_of_namespace ? std::span<const api::Platform>()
+                                                         : decision.cluster_platforms));
   AddPreferencesEvents(preferences, release);
   AddRulesEvent(decision.configs, release);
   if (LabelOf(pod, api::kPreferredNodeAffinityLabel).empty()) {

@@ -51,6 +51,8 @@ struct ClusterDecision {
   MatchingConfigs configs;
   // ClusterPodPlacementConfig::Preferences().
   std::span<const api::Platform> cluster_platforms;
+  // ClusterPodPlacementConfig::NamespaceTakesPrecedence().
+  bool namespace_takes_precedence = false;
   // ClusterPodPlacementConfig::Tolerations(): decides if none of `configs` does. Not owned.
   const api::ArchitectureTolerations* cluster_tolerations = nullptr;
   // The API server has refused the pod with tolerations: adds none.

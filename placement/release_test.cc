@@ -527,6 +527,29 @@ TEST(ReleaseTest, MatchingRulesComeBeforeTheirConfigAndSayWhereTheyAreFrom) {
   EXPECT_EQ(Preferences(by_shard), 2);
 }
 
+TEST(ReleaseTest, PreferencesOfTheNamespaceMaySwitchOffThoseOfTheCluster) {
+  PodPlacementConfig config = WithRules("a");
+  MatchingConfig with_rule(&config);
+  with_rule.rules.set(1);
+  api::Platform cluster[] = {{"s390x", 100}};
+  auto sources = [&](Pod pod, MatchingConfigs configs) {
+    ReleaseCluster(pod, {.configs = configs,
+                         .cluster_platforms = cluster,
+                         .namespace_takes_precedence = true,
+                         .architectures = ArchitectureSet{"arm64"},
+                         .take_over_shard = true});
+    return std::string(AnnotationOf(pod, api::kPreferredAffinitySourcesAnnotation));
+  };
+  EXPECT_EQ(sources(Gated(), {}), "s390x:100:ClusterPodPlacementConfig");
+  EXPECT_EQ(sources(Gated(), {&config}), "s390x:100:ClusterPodPlacementConfig")
+      << "no rule matches";
+  EXPECT_EQ(sources(Gated(), {with_rule}), "arm64:90:PodPlacementConfig-a/small");
+  // The shard knew of the rule, the cluster controller does not.
+  Pod by_shard = Gated();
+  ReleaseLocal(by_shard, {with_rule});
+  EXPECT_EQ(sources(by_shard, {}), "arm64:90:PodPlacementConfig-a/small");
+}
+
 TEST(ReleaseTest, RulesThatWereNotEvaluatedAreOneEvent) {
   PodPlacementConfig a = WithRules("a").Prefer("arm64", 5), b = WithRules("b");
   MatchingConfigs configs = {&a, &b};

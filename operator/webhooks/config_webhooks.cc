@@ -2,6 +2,8 @@
 #include "operator/webhooks/config_webhooks.h"
 
 #include <algorithm>
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
@@ -142,13 +144,28 @@ AdmissionResponse MayNotUseRules(const AdmissionRequest& request) {
           std::string(kCelRulesClusterRole) + " to the user in this namespace");
 }
 
-Async<bool> ClusterConfigExists(kube::Client& client) {
+// nullopt if there is none, or if it is being deleted.
+Async<std::optional<ClusterPodPlacementConfig>> ReadClusterConfig(kube::Client& client) {
   kube::ObjectKey key{"", std::string(api::kClusterConfigName)};
   Result<ClusterPodPlacementConfig> config =
       co_await kube::Get<ClusterPodPlacementConfig>(client, key);
-  if (IsNotFound(config)) co_return false;
+  if (IsNotFound(config)) co_return std::nullopt;
   if (!config) co_return config.error();
-  co_return !config->metadata().has_deletion_timestamp();
+  if (config->metadata().has_deletion_timestamp()) co_return std::nullopt;
+  co_return std::move(*config);
+}
+
+// Adds a warning to `answer` if the cluster's preferences outweigh those of `config`.
+AdmissionResponse WarnIfOutweighed(AdmissionResponse answer, const PodPlacementConfig& config,
+                                   const ClusterPodPlacementConfig& cluster_config) {
+  const api::Platform* heavier = api::OutweighedBy(config, cluster_config);
+  if (heavier == nullptr) return answer;
+  return std::move(answer).Warn("ClusterPodPlacementConfig: " + heavier->architecture +
+                                " with weight " + std::to_string(heavier->weight) +
+                                " outweighs the preferences of this configuration: set " +
+                                heavier->architecture +
+                                " here, too, or let an administrator set "
+                                "spec.plugins.nodeAffinityScoring.precedence: Namespace");
 }
 
 Async<HttpReply> Convert(HttpCall call) {
@@ -195,21 +212,29 @@ Async<AdmissionResponse> ConfigWebhooks::ValidateConfig(AdmissionRequest request
           co_await DecideRules(request, *config, old_config->spec.cel_rules, existing);
       if (!rules || !rules->allowed()) co_return rules;
     }
-    bool changes =
-        !request.dry_run && old_config->metadata().generation() != config->metadata().generation();
-    Result<AdmissionResponse> allowed = co_await Allow(changes, *config, received);
-    co_return allowed;
+    bool changes = old_config->metadata().generation() != config->metadata().generation();
+    Result<AdmissionResponse> allowed =
+        co_await Allow(changes && !request.dry_run, *config, received);
+    if (!allowed || !changes || config->Preferences().empty()) co_return allowed;
+    Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
+        co_await ReadClusterConfig(client_);
+    // An error costs no more than the warning.
+    if (!cluster_config || !*cluster_config) co_return allowed;
+    co_return WarnIfOutweighed(std::move(*allowed), *config, **cluster_config);
   }
-  Result<bool> cluster_config = co_await ClusterConfigExists(client_);
+  Result<std::optional<ClusterPodPlacementConfig>> cluster_config =
+      co_await ReadClusterConfig(client_);
   if (!cluster_config)
     co_return cluster_config.error().Prefix("read the ClusterPodPlacementConfig");
-  api::FieldErrors errors = api::ValidateCreate(*config, Pointers(existing), *cluster_config);
+  api::FieldErrors errors =
+      api::ValidateCreate(*config, Pointers(existing), cluster_config->has_value());
   if (!errors.empty()) co_return Answer(errors);
   const std::vector<api::CelRule> none;
   Result<AdmissionResponse> rules = co_await DecideRules(request, *config, none, existing);
   if (!rules || !rules->allowed()) co_return rules;
   Result<AdmissionResponse> allowed = co_await Allow(!request.dry_run, *config, received);
-  co_return allowed;
+  if (!allowed) co_return allowed;
+  co_return WarnIfOutweighed(std::move(*allowed), *config, **cluster_config);
 }
 
 Async<AdmissionResponse> ConfigWebhooks::DecideRules(

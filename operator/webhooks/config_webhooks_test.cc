@@ -283,6 +283,51 @@ TEST_F(ConfigWebhooksTest, AFailedAnnouncementRefusesNoWrite) {
   EXPECT_GT(metrics_.AddCounter("failures", "").Value(), 0);
 }
 
+TEST_F(ConfigWebhooksTest, AConfigThatTheClustersWeightsOutweighIsAWarning) {
+  api::MakeClusterConfig cluster;
+  cluster.Prefer("amd64", 75).Prefer("arm64", 100);
+  api_.CreateJson(kClusterConfigs, cluster.Build());
+  struct Case {
+    std::vector<api::Platform> platforms;
+    const char* warning;
+  };
+  for (const Case& c :
+       {Case{{{"arm64", 74}},
+             "ClusterPodPlacementConfig: amd64 with weight 75 outweighs the preferences of this "
+             "configuration: set amd64 here, too, or let an administrator set "
+             "spec.plugins.nodeAffinityScoring.precedence: Namespace"},
+        Case{{{"arm64", 75}}, ""}, Case{{{"arm64", 74}, {"amd64", 1}}, ""},
+        Case{{{"s390x", 99}}, "ClusterPodPlacementConfig: arm64 with weight 100 outweighs"},
+        Case{{}, ""}}) {
+    api::MakeConfig config("a", "shop");
+    for (const api::Platform& platform : c.platforms)
+      config.Prefer(platform.architecture, platform.weight);
+    Json changed = config.Build();
+    changed["metadata"]["generation"] = 2;
+    Json same = config.Build();
+    EXPECT_THAT(Ask("UPDATE", same, same).warnings(), SizeIs(0));
+    for (const AdmissionResponse& response :
+         {Ask("CREATE", config.Build()), Ask("UPDATE", changed, Config("a", 1))}) {
+      EXPECT_TRUE(response.allowed());
+      ASSERT_THAT(response.warnings(), SizeIs(*c.warning == '\0' ? 0 : 1));
+      if (*c.warning != '\0') {
+        EXPECT_THAT(response.warnings()[0], HasSubstr(c.warning));
+      }
+    }
+  }
+  // Without the ClusterPodPlacementConfig, a change is still allowed.
+  Json config = api::MakeConfig("a", "shop").Prefer("arm64", 1).Build();
+  Json changed = config;
+  changed["metadata"]["generation"] = 2;
+  EXPECT_THAT(Ask("UPDATE", changed, config).warnings(), SizeIs(1));
+  api_.DeleteJson(kClusterConfigs, {"", "cluster"});
+  EXPECT_THAT(Ask("UPDATE", changed, config).warnings(), SizeIs(0));
+
+  cluster.Set("/spec/plugins/nodeAffinityScoring/precedence", "Namespace");
+  api_.CreateJson(kClusterConfigs, cluster.Build());
+  EXPECT_THAT(Ask("CREATE", config).warnings(), SizeIs(0));
+}
+
 TEST_F(ConfigWebhooksTest, DeletingAConfigIsAlwaysAllowed) {
   EXPECT_TRUE(Ask("DELETE", nullptr, Config("a", 1)).allowed());
 }

@@ -85,7 +85,8 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
         "the policies that gate pods are created when the controller is available");
   } else if (operands.webhook_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
-        "the API server calls the webhook");
+        "the webhook configuration makes the API server call the webhook; whether its calls arrive "
+        "is not checked");
   } else {
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
         "the API server does not call the webhook: the webhook configuration is created when "

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "api/conditions.h"
@@ -37,6 +38,13 @@ TEST(ClusterStatusTest, EveryConditionIsAlwaysSet) {
   EXPECT_EQ(TrueOnes({.upgrade = UpgradeProgress{.outdated = 1}}),
             "Progressing PodPlacementControllerNotRolledOut PodPlacementWebhookNotRolledOut "
             "MutatingWebhookConfigurationNotAvailable ");
+}
+
+TEST(ClusterStatusTest, SaysNoMoreOfTheWebhookThanTheOperatorKnows) {
+  api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, Running(), kNow);
+  EXPECT_THAT(api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable)
+                  ->message,
+              testing::HasSubstr("not checked"));
 }
 
 TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {

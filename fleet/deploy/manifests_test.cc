@@ -109,6 +109,19 @@ INSTANTIATE_TEST_SUITE_P(Fleet, ManifestsTest,
                            return info.param.image == "fleet-hub" ? "Hub" : "Agent";
                          });
 
+// With every membership, also OCM's: the agents of the fleet are the same.
+TEST(HubManifestsTest, LimitsAgentsWithoutAnyOption) {
+  auto objects = deploy::LoadManifests(HubManifests(), {.images = {{"fleet-hub", "r/i:1"}}});
+  ASSERT_TRUE(objects) << objects.error();
+  std::vector<std::string> found;
+  for (const kube::Unstructured& object : *objects) {
+    if (object.metadata().name() == "multiarch-fleet-agent-limits")
+      found.push_back(kube::StringAt(object.body(), "kind"));
+  }
+  EXPECT_THAT(found, testing::UnorderedElementsAre("ValidatingAdmissionPolicy",
+                                                   "ValidatingAdmissionPolicyBinding"));
+}
+
 TEST(ObjectsToDeleteTest, CrdsAreKept) {
   auto objects = ObjectsToDelete(HubManifests(), kCrdsComponent);
   ASSERT_TRUE(objects) << objects.error();
@@ -116,7 +129,7 @@ TEST(ObjectsToDeleteTest, CrdsAreKept) {
   for (const kube::Unstructured& object : *objects) {
     std::string kind = kube::StringAt(object.body(), "kind");
     EXPECT_NE(kind, "CustomResourceDefinition");
-    has_policy = has_policy || kind == "ValidatingAdmissionPolicy";
+    has_policy = has_policy || object.metadata().name() == "multiarch-fleet-accept";
   }
   EXPECT_TRUE(has_policy) << "of the component own-membership";
 }

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The tools of fleet/deploy on a real API server, which is both hub and member, and the programs of
 // hub and agent with exactly the rights that the tools install: a cluster joins, is selected, gets
-// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else, and one
-// of the hub changes no rights but those of agents. Skipped without KUBEBUILDER_ASSETS.
+// a rollout, renews its token and leaves. A stolen token of the agent reaches nothing else and does
+// not change what was rolled out, and one of the hub changes no rights but those of agents. Skipped
+// without KUBEBUILDER_ASSETS.
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -43,6 +44,42 @@ constexpr const char* kHubDeniedCalls[] = {
 };
 // The denial of the policy, not the failure of an expression.
 constexpr char kHubLimits[] = "denied request: a hub may ";
+constexpr char kAgent[] = "multiarch-fleet-agent";
+// Patches of the work that c1 has, which the agents' limits (multiarch-fleet-agent-limits) deny to
+// the agent's account although RBAC allows them; and those that its agent needs.
+constexpr const char* kDeniedPatches[] = {
+    // Undeletable.
+    R"({"metadata": {"finalizers": ["example.com/kept"]}})",
+    R"({"metadata": {"finalizers": ["fleet.multiarch.openshift.io/applied-objects", "a.io/b"]}})",
+    // Deleted by the garbage collector.
+    R"({"metadata": {"ownerReferences": [
+        {"apiVersion": "v1", "kind": "ConfigMap", "name": "gone", "uid": "gone"}]}})",
+    // Lost to the hub.
+    R"({"metadata": {"labels": {"fleet.multiarch.openshift.io/name": null}}})",
+    R"({"metadata": {"labels": {"fleet.multiarch.openshift.io/name": "other"}}})",
+    R"({"metadata": {"labels": {"example.com/added": "1"}}})",
+    R"({"metadata": {"annotations": {"example.com/added": "1"}}})",
+    // A rollout that waits for ever.
+    R"({"spec": {"givenAt": "2999-01-01T00:00:00Z"}})",
+    R"({"spec": {"hash": "other"}})",
+    R"({"spec": {"deletionPolicy": "Orphan"}})",
+    R"({"spec": {"objects": []}})",
+};
+constexpr const char* kAllowedPatches[] = {
+    R"({"metadata": {"finalizers": ["fleet.multiarch.openshift.io/applied-objects"]}})",
+    R"({"metadata": {"finalizers": null}})",
+};
+// What that account may not create in c1, although RBAC allows it.
+constexpr const char* kDeniedObjects[] = {
+    R"({"apiVersion": "cluster.open-cluster-management.io/v1alpha1", "kind": "AddOnPlacementScore",
+        "metadata": {"name": "another", "namespace": "c1"}})",
+    R"({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "another", "namespace": "c1"}})",
+    R"({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+        "metadata": {"name": "multiarch-fleet-agent", "namespace": "c1"}})",
+};
+constexpr char kDeniedLeasePatch[] = R"({"metadata": {"finalizers": ["example.com/kept"]}})";
+constexpr char kAgentLimits[] = "denied request: an agent may ";
 constexpr char kSecret[] = "secret/multiarch-fleet-hub --namespace=multiarch-fleet-member";
 constexpr char kRenewAfter[] =
     R"(.metadata.annotations.fleet\.multiarch\.openshift\.io/renew-token-after)";
@@ -230,6 +267,28 @@ class FleetDeployTest : public FleetFixture {
     Kubectl("wait --timeout=60s --for=delete namespace/c2");
     EXPECT_FALSE(Exists("clusterrole/multiarch-fleet-agent:c2"));
   }
+  // Calls of the agent's account, or of who has stolen its token.
+  void TryAsTheAgent() {
+    const std::string work = "podplacementwork/team.web --namespace=c1";
+    Kubectl("wait --timeout=60s --for=create " + work);
+    // kubectl reads what it patches.
+    Kubectl("create role read --namespace=c1 --verb=get --resource=podplacementworks,leases");
+    Kubectl("create rolebinding read --namespace=c1 --role=read --serviceaccount=c1:" +
+            std::string(kAgent));
+    const std::string as_agent =
+        " --dry-run=server --as=system:serviceaccount:c1:" + std::string(kAgent);
+    const std::string patch = "patch " + work + as_agent + " --type=merge --patch";
+    for (const char* change : kDeniedPatches) ExpectDenied(patch, change, kAgentLimits);
+    for (const char* change : kAllowedPatches) Kubectl(patch, change);
+    for (const char* object : kDeniedObjects)
+      ExpectDenied("create --validate=false" + as_agent + " --filename",
+                   File("denied.json", object), kAgentLimits);
+    const std::string lease = "lease/managed-cluster-lease --namespace=c1";
+    ExpectDenied("patch " + lease + as_agent + " --type=merge --patch", kDeniedLeasePatch,
+                 kAgentLimits);
+    // Other users are not limited.
+    Kubectl("patch " + work + " --dry-run=server --type=merge --patch", kDeniedPatches[0]);
+  }
   // Every call is a dry run.
   void TryAsTheHub() {
     const std::string as_hub = std::string(" --dry-run=server --as=") + kHubAccount;
@@ -273,6 +332,7 @@ TEST_F(FleetDeployTest, AClusterJoinsIsSelectedAndLeaves) {
   for (const char* what : kAllowed) EXPECT_TRUE(AgentMay(what)) << what;
   for (const char* what : kDenied) EXPECT_FALSE(AgentMay(what)) << what;
 
+  TryAsTheAgent();
   TryAsTheHub();
 
   // The token is renewed; the new one works.

@@ -201,9 +201,11 @@ void Count(Stage stage, RolloutCounts& counts) {
   }
 }
 
-Target TargetOf(Stage stage) {
+Target TargetOf(Stage stage, const std::string& cluster,
+                const std::map<std::string, ClusterWork>& works) {
   if (stage == Stage::kWaiting) return Target::kUnchanged;
-  return stage == Stage::kRemoving ? Target::kRemoved : Target::kNewest;
+  auto work = works.find(cluster);
+  return work != works.end() && work->second.deleting ? Target::kRemoved : Target::kNewest;
 }
 
 ClusterFailure FailureOf(const std::string& cluster, Stage stage,
@@ -212,8 +214,11 @@ ClusterFailure FailureOf(const std::string& cluster, Stage stage,
                          .reason = stage == Stage::kFailed ? "Failed" : "TimedOut"};
   const ClusterWork& work = works.at(cluster);
   failure.message = kube::CutUtf8(work.message, kMaxFailureMessage);
-  if (failure.message.empty() && work.phase == WorkPhase::kProgressing)
+  if (work.deleting) {
+    failure.message = "the cluster has not removed the objects of before in time";
+  } else if (failure.message.empty() && work.phase != WorkPhase::kFailed) {
     failure.message = "the cluster has not reported success in time";
+  }
   return failure;
 }
 
@@ -233,7 +238,7 @@ RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
     PlacementPlanner planner(placement, TakeGroups(placement, plan), works, newest, now);
     planner.Plan();
     for (const auto& [cluster, progress] : planner.progress()) {
-      plan.targets[cluster] = TargetOf(progress.stage);
+      plan.targets[cluster] = TargetOf(progress.stage, cluster, works);
       Count(progress.stage, plan.counts);
       if (IsFailure(progress.stage))
         failures.emplace(cluster, FailureOf(cluster, progress.stage, works));
@@ -244,6 +249,7 @@ RolloutPlan PlanRollout(std::span<const PlacementRollout> placements,
   }
   // The clusters that no Placement chooses any more
   for (const auto& [cluster, work] : works) {
+    if (work.unwritten) continue;  // there is nothing to remove
     bool gone = work.deleting || plan.undecided.empty();
     auto [entry, left] =
         plan.targets.emplace(cluster, gone ? Target::kRemoved : Target::kUnchanged);

@@ -61,14 +61,29 @@ struct ClusterWork {
   kube::WallTime given_at{};
   // About `hash`.
   WorkPhase phase = WorkPhase::kProgressing;
-  // When the agent began to report success, or ceased to; absent until it answers. By the clock of
-  // the agent: a time outside given_at and now counts as the nearer of both.
+  // When the agent began to report success, or ceased to. From WorkOf(): by the clock of the agent,
+  // absent until it answers. From Follow(): by the hub's clock. A time outside given_at and now
+  // counts as the nearer of both.
   std::optional<kube::WallTime> since;
+  // From when progressDeadline counts; absent: from `since`. Success that does not last for
+  // minSuccessTime does not move it, or an agent that reports now this and now that would never
+  // time out.
+  std::optional<kube::WallTime> unproven_since;
   std::string message;
   bool deleting = false;
+  std::optional<kube::WallTime> deleting_since;
+  // The hub could not store `hash` here.
+  bool unwritten = false;
 };
 
 ClusterWork WorkOf(const PodPlacementWork& work);
+
+// `work`, as it was just read, with times by the hub's clock: what the hub sees first at `now`
+// begins then, and what it has seen in `before` stays. Without `before`, or if that had another
+// hash, the agent's times count where they are between given_at and now: a hub that starts has no
+// better ones.
+ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::Duration min_success_time,
+                   kube::WallTime now);
 
 enum class Target {
   kNewest,     // a work object with the newest objects; the cluster may have it already

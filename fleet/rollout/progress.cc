@@ -10,21 +10,35 @@ namespace {
 
 using kube::WallTime;
 
+// The agent's clock may be wrong, and so may be the hub's of before.
+WallTime WithinKnown(WallTime time, const ClusterWork& work, WallTime now) {
+  return std::min(std::max(time, work.given_at), now);
+}
+
 // The progress of a work object that is not being deleted, whatever its hash is.
 Progress WithoutHash(const ClusterWork& work, const RolloutStrategy& strategy, WallTime now) {
-  WallTime since = work.since.value_or(work.given_at);
-  // The agent's clock may be wrong, and so may be the hub's of before.
-  since = std::min(std::max(since, work.given_at), now);
+  WallTime since = WithinKnown(work.since.value_or(work.given_at), work, now);
+  WallTime unproven = WithinKnown(work.unproven_since.value_or(since), work, now);
+  std::optional<WallTime> deadline;
+  if (strategy.progress_deadline) deadline = unproven + *strategy.progress_deadline;
   if (work.phase == WorkPhase::kSucceeded) {
     WallTime proven = since + strategy.min_success_time;
-    if (now < proven) return {.stage = Stage::kProving, .until = proven};
-    return {.stage = Stage::kSucceeded};
+    if (now >= proven) return {.stage = Stage::kSucceeded};
+    bool late = deadline && since >= *deadline;
+    return {.stage = late ? Stage::kTimedOut : Stage::kProving, .until = proven};
   }
   Stage stage = work.phase == WorkPhase::kFailed ? Stage::kFailed : Stage::kProgressing;
-  if (!strategy.progress_deadline) return {.stage = stage};
-  WallTime deadline = since + *strategy.progress_deadline;
-  if (now >= deadline) return {.stage = Stage::kTimedOut};
+  if (!deadline) return {.stage = stage};
+  if (now >= *deadline) return {.stage = Stage::kTimedOut};
   return {.stage = stage, .until = deadline};
+}
+
+// How long the agent may take to remove the objects is the same as to apply them.
+Progress Removing(const ClusterWork& work, const RolloutStrategy& strategy, WallTime now) {
+  if (!strategy.progress_deadline || !work.deleting_since) return {.stage = Stage::kRemoving};
+  WallTime deadline = *work.deleting_since + *strategy.progress_deadline;
+  if (now >= deadline) return {.stage = Stage::kTimedOut};
+  return {.stage = Stage::kRemoving, .until = deadline};
 }
 
 }  // namespace
@@ -32,7 +46,7 @@ Progress WithoutHash(const ClusterWork& work, const RolloutStrategy& strategy, W
 Progress ProgressOf(const ClusterWork* work, std::string_view newest,
                     const RolloutStrategy& strategy, WallTime now) {
   if (work == nullptr) return {};
-  if (work->deleting) return {.stage = Stage::kRemoving};
+  if (work->deleting) return Removing(*work, strategy, now);
   Progress progress = WithoutHash(*work, strategy, now);
   if (work->hash == newest) return progress;
   bool unfinished = progress.stage == Stage::kProgressing || progress.stage == Stage::kFailed;
@@ -51,6 +65,28 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
     cluster.message = succeeded->message;
   }
   return cluster;
+}
+
+ClusterWork Follow(const ClusterWork* before, ClusterWork work, kube::Duration min_success_time,
+                   WallTime now) {
+  const bool known = before != nullptr && before->hash == work.hash;
+  const bool succeeded = work.phase == WorkPhase::kSucceeded;
+  if (!known) {
+    work.since = WithinKnown(work.since.value_or(work.given_at), work, now);
+    work.unproven_since = work.since;
+  } else if (succeeded == (before->phase == WorkPhase::kSucceeded)) {
+    work.since = before->since;
+    work.unproven_since = before->unproven_since;
+  } else {
+    bool proven = !succeeded && before->since && now - *before->since >= min_success_time;
+    work.since = now;
+    work.unproven_since = proven ? now : before->unproven_since;
+  }
+  if (work.deleting) {
+    bool deleted_before = before != nullptr && before->deleting_since;
+    work.deleting_since = deleted_before ? before->deleting_since : now;
+  }
+  return work;
 }
 
 }  // namespace fleet

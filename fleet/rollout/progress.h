@@ -17,8 +17,10 @@ enum class Stage {
   kProgressing,  // it has them, and has not succeeded yet
   kProving,      // it succeeded, for less than minSuccessTime
   kSucceeded,
-  kFailed,    // before progressDeadline
-  kTimedOut,  // progressing or failed, after progressDeadline
+  kFailed,  // before progressDeadline
+  // After progressDeadline: progressing or failed; succeeded since then, for less than
+  // minSuccessTime; or still being deleted.
+  kTimedOut,
 };
 
 struct Progress {

@@ -37,10 +37,8 @@ RolloutPlan RolloutReconciler::Plan(const FleetPodPlacement& fleet) const {
     for (const PlacementRef& ref : fleet.spec.placements)
       placements.push_back(decisions_.DecidedBy(fleet.ns, ref));
   }
-  std::map<std::string, ClusterWork> states;
-  for (const auto& [cluster, work] : store_.WorksOf({fleet.ns, fleet.name}))
-    states.emplace_hint(states.end(), cluster, work.state);
-  return PlanRollout(placements, states, HashOf(fleet.spec), clock_.WallNow());
+  return PlanRollout(placements, store_.StatesOf({fleet.ns, fleet.name}), HashOf(fleet.spec),
+                     clock_.WallNow());
 }
 
 Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
@@ -66,7 +64,7 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   RolloutPlan plan = Plan(*fleet);
   std::vector<WorkWrite> writes =
       WorkWrites(works_, *fleet, plan, store_.WorksOf(request.key), clock_.WallNow());
-  Result<> written = co_await Write(std::move(writes));
+  Result<> written = co_await Write(*fleet, plan, std::move(writes));
 
   if (fleet->deleting && written && store_.WorksOf(request.key).empty()) {
     Result<> removed = co_await SetFinalizer(*fleet, false);
@@ -79,12 +77,18 @@ Async<Outcome> RolloutReconciler::Reconcile(kube::Request request) {
   co_return kube::OutcomeAt(plan.look_again, clock_.WallNow());
 }
 
-Async<> RolloutReconciler::Write(std::vector<WorkWrite> writes) {
+Async<> RolloutReconciler::Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+                                 std::vector<WorkWrite> writes) {
   std::optional<Error> first;
+  std::map<std::string, std::string> unwritten;
   for (const WorkWrite& write : writes) {
     Result<> done = co_await WriteOne(write);
-    if (!done && !first) first = done.error().Prefix("cluster " + write.cluster);
+    if (done) continue;
+    if (!first) first = done.error().Prefix("cluster " + write.cluster);
+    if (plan.targets.at(write.cluster) == Target::kNewest)
+      unwritten.emplace(write.cluster, done.error().message());
   }
+  store_.SetUnwritten({fleet.ns, fleet.name}, HashOf(fleet.spec), unwritten);
   if (first) co_return *first;
   co_return Ok();
 }

@@ -53,7 +53,8 @@ class RolloutReconciler final : public kube::Reconciler {
   RolloutPlan Plan(const FleetPodPlacement& fleet) const;
   kube::Async<> SetFinalizer(const FleetPodPlacement& fleet, bool present);
   // Errors: the first one, after all writes have been tried.
-  kube::Async<> Write(std::vector<WorkWrite> writes);
+  kube::Async<> Write(const FleetPodPlacement& fleet, const RolloutPlan& plan,
+                      std::vector<WorkWrite> writes);
   kube::Async<> WriteOne(const WorkWrite& write);
   kube::Async<> WriteStatus(const FleetPodPlacement& fleet, const RolloutPlan* plan);
 

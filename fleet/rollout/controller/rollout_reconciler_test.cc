@@ -26,6 +26,9 @@ using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
 const ObjectKey kWeb{"team", "web"};
+constexpr char kPatient[] =
+    R"({"type": "Progressive", "progressive": {"maxConcurrency": 2, "maxFailures": 1,
+        "progressDeadline": "10m", "minSuccessTime": "5m"}})";
 
 class FixedDecisions final : public RolloutDecisions {
  public:
@@ -69,6 +72,26 @@ class RolloutReconcilerTest : public HubFixture {
         kube::StringAt(*api_.GetJson(kPodPlacementWorks, {cluster, "team.web"}), "spec.hash");
     Change(cluster, {{"status", {{"hash", hash}, {"phase", "Succeeded"}}}});
   }
+  void Answer(const std::string& cluster, const std::string& phase, const std::string& time) {
+    std::string hash =
+        kube::StringAt(*api_.GetJson(kPodPlacementWorks, {cluster, "team.web"}), "spec.hash");
+    Json condition = {{"type", std::string(kSucceededCondition)},
+                      {"status", phase == "Succeeded" ? "True" : "False"},
+                      {"reason", phase},
+                      {"message", ""},
+                      {"lastTransitionTime", time}};
+    Change(
+        cluster,
+        {{"status", {{"hash", hash}, {"phase", phase}, {"conditions", Json::array({condition})}}}});
+  }
+  // The hub sees what was answered, and looks again after `time`.
+  void Settle(kube::Duration time) {
+    Watch();
+    EXPECT_THAT(Reconcile(), IsOk());
+    clock_.Advance(time);
+    Watch();
+    EXPECT_THAT(Reconcile(), IsOk());
+  }
   Json Fleet() { return *api_.GetJson(kFleetPodPlacements, kWeb); }
   // "False Progressing" of RolledOut.
   std::string Condition(std::string_view type) {
@@ -77,7 +100,8 @@ class RolloutReconcilerTest : public HubFixture {
 
   FixedDecisions decisions_;
   std::vector<std::string> woken_;
-  RolloutStore store_{[this](const ObjectKey& fleet) { woken_.push_back(fleet.ToString()); }};
+  RolloutStore store_{clock_,
+                      [this](const ObjectKey& fleet) { woken_.push_back(fleet.ToString()); }};
   RolloutReconciler reconciler_{api_, clock_, store_, decisions_, events_, kPodPlacementWorkKind};
 };
 
@@ -140,6 +164,79 @@ TEST_F(RolloutReconcilerTest, AWorkThatLostItsLabelsIsNotOverwritten) {
   EXPECT_EQ(store_.WorksOf(kWeb).count("c1"), 0u);
   EXPECT_THAT(Reconcile(), FailsWith(Code::kAlreadyExists));
   EXPECT_EQ(*api_.GetJson(kPodPlacementWorks, {"c1", "team.web"}), work);
+}
+
+// Time passes on the hub; the agent of c1 answers each minute, by its own clock.
+TEST_F(RolloutReconcilerTest, TheTimesOfAnAgentHoldNoRollout) {
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Succeed("c2");
+  for (int minute = 0; minute < 6; ++minute) {
+    Answer("c1", "Succeeded", "2999-01-01T00:00:00Z");
+    Settle(1min);
+  }
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 2);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3"));
+}
+
+TEST_F(RolloutReconcilerTest, AnAgentThatNeverKeepsItsAnswerTimesOut) {
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Succeed("c2");
+  for (int minute = 0; minute < 12; ++minute) {
+    Answer("c1", minute % 2 == 0 ? "Succeeded" : "Progressing", kube::FormatTime(clock_.WallNow()));
+    Settle(1min);
+  }
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3")) << "one may fail";
+
+  // Success counts again when it has lasted.
+  Answer("c1", "Succeeded", kube::FormatTime(clock_.WallNow()));
+  Succeed("c3");
+  Settle(4min);
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  Settle(1min);
+  EXPECT_EQ(Fleet()["status"]["succeeded"], 3);
+}
+
+TEST_F(RolloutReconcilerTest, AClusterThatCannotBeWrittenTimesOut) {
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  // Not written any more, as it may belong to somebody else.
+  Change("c1", {{"metadata", {{"labels", {{std::string(kWorkNameLabel), nullptr}}}}}});
+  for (int minute = 0; minute < 12; ++minute) {
+    Watch();
+    EXPECT_THAT(Reconcile(), FailsWith(Code::kAlreadyExists));
+    if (minute == 0) Succeed("c2");
+    clock_.Advance(1min);
+  }
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  EXPECT_EQ(Fleet()["status"]["failures"][0]["clusterName"], "c1");
+  EXPECT_THAT(Works(), ElementsAre("c1", "c2", "c3"));
+
+  // No more when it can be written, or is not chosen any more.
+  decisions_.clusters = {"c2", "c3"};
+  Settle(0s);
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 0);
+  EXPECT_EQ(Fleet()["status"]["removing"], 0);
+}
+
+TEST_F(RolloutReconcilerTest, AClusterThatDoesNotRemoveItsObjectsTimesOut) {
+  api_.CreateJson(kFleetPodPlacements, MakeFleetPodPlacement(kWeb.ns, kWeb.name, "p", kPatient));
+  Watch();
+  ASSERT_THAT(Reconcile(), IsOk());
+  Succeed("c2");
+  Change("c1", {{"metadata", {{"finalizers", {std::string(kWorkFinalizer)}}}}});
+  decisions_.clusters = {"c2"};
+  Settle(0s);
+  EXPECT_THAT(Works(), ElementsAre("c1-", "c2"));
+  decisions_.clusters = {"c1", "c2"};
+  for (int minute = 0; minute < 11; ++minute) Settle(1min);
+  EXPECT_EQ(Fleet()["status"]["timedOut"], 1);
+  EXPECT_THAT(Works(), ElementsAre("c1-", "c2"));
 }
 
 TEST_F(RolloutReconcilerTest, OneClusterThatCannotBeWrittenStopsNoOther) {

@@ -6,6 +6,9 @@
 #include <optional>
 #include <utility>
 
+#include "fleet/rollout/progress.h"
+#include "kube/base/one_line.h"
+
 namespace fleet {
 namespace {
 
@@ -48,7 +51,10 @@ void RolloutStore::PutWritten(FleetPodPlacement fleet) {
   found->second = std::make_shared<const FleetPodPlacement>(std::move(fleet));
 }
 
-void RolloutStore::RemoveFleet(const ObjectKey& fleet) { fleets_.erase(fleet); }
+void RolloutStore::RemoveFleet(const ObjectKey& fleet) {
+  fleets_.erase(fleet);
+  unwritten_.erase(fleet);
+}
 
 ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
   // Others may use the labels, in a namespace that is theirs. An object that lost its labels is not
@@ -62,7 +68,11 @@ ObjectKey RolloutStore::StoreWork(const PodPlacementWork& work) {
   if (!added && stored->second.uid == work.uid &&
       IsKnown(stored->second.resource_version, work.resource_version))
     return {};
-  stored->second = StoredWorkOf(work);
+  StoredWork next = StoredWorkOf(work);
+  const ClusterWork* before =
+      !added && stored->second.uid == work.uid ? &stored->second.state : nullptr;
+  next.state = Follow(before, std::move(next.state), MinSuccessTime(owner), clock_.WallNow());
+  stored->second = std::move(next);
   owners_[{work.ns, work.name}] = owner;
   return owner;
 }
@@ -81,6 +91,48 @@ void RolloutStore::RemoveWork(const ObjectKey& work) {
   works->second.erase(work.ns);
   if (works->second.empty()) works_.erase(works);
   WakeOne(owner);
+}
+
+kube::Duration RolloutStore::MinSuccessTime(const ObjectKey& fleet) const {
+  kube::Duration longest{};
+  auto found = fleets_.find(fleet);
+  if (found == fleets_.end()) return longest;
+  for (const PlacementRef& ref : found->second->spec.placements)
+    longest = std::max<kube::Duration>(longest, ref.strategy.min_success_time);
+  return longest;
+}
+
+void RolloutStore::SetUnwritten(const ObjectKey& fleet, const std::string& hash,
+                                const std::map<std::string, std::string>& errors) {
+  std::map<std::string, ClusterWork> before;
+  if (auto found = unwritten_.find(fleet); found != unwritten_.end()) {
+    before = std::move(found->second);
+    unwritten_.erase(found);
+  }
+  for (const auto& [cluster, error] : errors) {
+    auto known = before.find(cluster);
+    bool same = known != before.end() && known->second.hash == hash;
+    ClusterWork& work = unwritten_[fleet][cluster];
+    work = {.hash = hash,
+            .given_at = same ? known->second.given_at : clock_.WallNow(),
+            .message = kube::OneLine(error),
+            .unwritten = true};
+  }
+}
+
+std::map<std::string, ClusterWork> RolloutStore::StatesOf(const ObjectKey& fleet) const {
+  std::map<std::string, ClusterWork> states;
+  for (const auto& [cluster, work] : WorksOf(fleet))
+    states.emplace_hint(states.end(), cluster, work.state);
+  auto unwritten = unwritten_.find(fleet);
+  if (unwritten == unwritten_.end()) return states;
+  for (const auto& [cluster, work] : unwritten->second) {
+    auto [state, absent] = states.emplace(cluster, work);
+    if (absent || state->second.deleting || state->second.hash == work.hash) continue;
+    state->second = work;
+    state->second.unwritten = false;
+  }
+  return states;
 }
 
 void RolloutStore::PlacementChanged(const ObjectKey& placement) {

@@ -12,6 +12,7 @@
 #include "fleet/api/fleet_pod_placement.h"
 #include "fleet/api/pod_placement_work.h"
 #include "fleet/rollout/work_writes.h"
+#include "kube/base/clock.h"
 #include "kube/types/resource.h"
 
 namespace fleet {
@@ -21,7 +22,8 @@ class RolloutStore {
   using Wake = std::function<void(const kube::ObjectKey& fleet)>;
   using Works = std::map<std::string, StoredWork>;  // by cluster
 
-  explicit RolloutStore(Wake wake) : wake_(std::move(wake)) {}
+  // `clock` outlives this.
+  RolloutStore(kube::Clock& clock, Wake wake) : clock_(clock), wake_(std::move(wake)) {}
   RolloutStore(const RolloutStore&) = delete;
   RolloutStore& operator=(const RolloutStore&) = delete;
 
@@ -41,10 +43,18 @@ class RolloutStore {
   void WakeAll();
   bool complete() const { return complete_; }
 
+  // The writes of a pass that failed: clusters where `hash` could not be stored, with the error.
+  // One that failed before, with the same hash, keeps the time of its first failure.
+  void SetUnwritten(const kube::ObjectKey& fleet, const std::string& hash,
+                    const std::map<std::string, std::string>& errors);
+
   // nullptr if there is none.
   std::shared_ptr<const FleetPodPlacement> Find(const kube::ObjectKey& fleet) const;
   // The work objects of a FleetPodPlacement, which need not exist any more.
   const Works& WorksOf(const kube::ObjectKey& fleet) const;
+  // What a plan reads: the states of these objects, by the hub's clock (Follow()). Where the hub
+  // could not store the newest hash, the cluster counts as progressing since the first attempt.
+  std::map<std::string, ClusterWork> StatesOf(const kube::ObjectKey& fleet) const;
   template <class Visit>
   void ForEachFleet(const Visit& visit) const {
     for (const auto& [key, fleet] : fleets_) visit(*fleet);
@@ -55,11 +65,17 @@ class RolloutStore {
   // Returns: the owner; a key without a name if this version is known, or if it has no owner.
   kube::ObjectKey StoreWork(const PodPlacementWork& work);
 
+  // The longest minSuccessTime of the FleetPodPlacement.
+  kube::Duration MinSuccessTime(const kube::ObjectKey& fleet) const;
+
+  kube::Clock& clock_;
   Wake wake_;
   bool complete_ = false;
   std::map<kube::ObjectKey, std::shared_ptr<const FleetPodPlacement>> fleets_;  // by namespace
   std::unordered_map<kube::ObjectKey, Works> works_;             // by FleetPodPlacement
   std::unordered_map<kube::ObjectKey, kube::ObjectKey> owners_;  // of each work object
+  // By FleetPodPlacement and cluster.
+  std::unordered_map<kube::ObjectKey, std::map<std::string, ClusterWork>> unwritten_;
 };
 
 }  // namespace fleet

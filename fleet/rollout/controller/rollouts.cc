@@ -17,7 +17,8 @@ using kube::Result;
 Rollouts::Rollouts(RolloutParts parts, int workers)
     : decisions_(parts.decisions),
       kind_(parts.works),
-      store_([this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
+      store_(parts.clock,
+             [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kRolloutCoalesce); }),
       fleets_(parts.client, parts.clock, {.resource = kFleetPodPlacements}),
       // Only the ManifestWorks that this hub writes have the label.
       works_(parts.client, parts.clock,

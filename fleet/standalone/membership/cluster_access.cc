@@ -92,16 +92,19 @@ Async<> ClusterAccess::Apply(const std::string& cluster, size_t part) {
 }
 
 Async<> ClusterAccess::Take(std::string cluster) {
-  // The rights go before the identity.
+  // The rights go before the identity. One that cannot be deleted now keeps no other: without its
+  // ServiceAccount, the agent has no valid token.
+  std::optional<Error> first;
   for (size_t left = AccessWatch::kParts; left > 0; --left) {
     size_t part = left - 1;
     if (!stored_.Exists(cluster, part)) continue;
     const kube::Resource resource = kAgentAccessResources[part];
     ObjectKey key = AccessKey(cluster, part);
     Result<> deleted = co_await kube::DeleteObject(client_, resource, std::move(key));
-    if (!deleted && !IsNotFound(deleted))
-      co_return deleted.error().Prefix("delete " + std::string(resource.kind));
+    if (!deleted && !IsNotFound(deleted) && !first)
+      first = deleted.error().Prefix("delete " + std::string(resource.kind));
   }
+  if (first) co_return *first;
   co_return Ok();
 }
 

@@ -69,13 +69,22 @@ Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   MemberFacts facts{.refused = RefusedName(name, hub_namespace_)};
   bool gives_access = IsAccepted(cluster) && !facts.refused;
 
+  // Taking access comes before every write to the ManagedCluster: each status that the member
+  // writes makes such a write fail, or uses up its pace.
+  if (!gives_access) {
+    Result<> taken = co_await access_.Take(name);
+    if (!taken) co_return taken.error().Prefix("take the agent's access");
+  }
   // The finalizer comes before the first object of the access.
   if (auto patch = ObjectPatch(cluster, gives_access, clock_.WallNow())) {
     Result<> written = co_await Patch(cluster, std::move(*patch), std::string());
     if (!written) co_return written.error().Prefix("write the ManagedCluster");
   }
-  Result<> set = co_await SetAccess(cluster, facts);
-  if (!set) co_return set.error();
+  // The ManagedCluster may have changed since.
+  if (gives_access && IsAccepted(cluster)) {
+    Result<> given = co_await GiveAccess(name, facts);
+    if (!given) co_return given.error();
+  }
 
   kube::Duration left = GraceOf(cluster) - signs_.Silence(name);
   if (facts.access && left <= kube::Duration::zero() &&
@@ -108,13 +117,7 @@ Async<> ClusterReconciler::LookAtLease(const std::string& cluster) {
   co_return Ok();
 }
 
-Async<> ClusterReconciler::SetAccess(const Json& cluster, MemberFacts& facts) {
-  std::string name = kube::StringAt(cluster, "metadata.name");
-  if (!IsAccepted(cluster) || facts.refused) {
-    Result<> taken = co_await access_.Take(std::move(name));
-    if (!taken) co_return taken.error().Prefix("take the agent's access");
-    co_return Ok();
-  }
+Async<> ClusterReconciler::GiveAccess(std::string name, MemberFacts& facts) {
   Result<std::optional<std::string>> given = co_await access_.Give(std::move(name));
   if (!given) co_return given.error().Prefix("give the agent access");
   facts.refused = std::move(*given);

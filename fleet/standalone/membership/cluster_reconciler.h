@@ -44,8 +44,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // Reads it live: a watch whose connection is dead without a sign looks like silence of all
   // agents.
   kube::Async<> LookAtLease(const std::string& cluster);
-  // Gives or takes access; what is known then is in `facts`.
-  kube::Async<> SetAccess(const kube::Json& cluster, MemberFacts& facts);
+  // What is known then is in `facts`.
+  kube::Async<> GiveAccess(std::string name, MemberFacts& facts);
   // Writes, and replaces `cluster` by what is stored then.
   kube::Async<> Patch(kube::Json& cluster, kube::Json patch, std::string subresource);
 

@@ -186,6 +186,36 @@ TEST_F(MembershipTest, NothingIsWrittenAtRestNorByTheNextLeader) {
   EXPECT_EQ(Available("c1"), "True");
 }
 
+// Each write of a member moves the resourceVersion that the hub's next write names.
+TEST_F(MembershipTest, AMemberThatWritesWithoutEndLosesItsAccess) {
+  Start();
+  Join("c1");
+  Join("c2");
+  ASSERT_EQ(AccessParts("c1"), 4);
+  api_.FailNext(kube::Error::FromHttpStatus(409, "Conflict", "the object has been modified"),
+                "PATCH /apis/cluster.open-cluster-management.io/v1/managedclusters/c1", 1000);
+  Report("c1", "False");
+  Accept("c1", false);
+  EXPECT_EQ(AccessParts("c1"), 0);
+
+  // The taints follow each report, until the pace of the hub's writes is used up.
+  for (int i = 0; i < 40; ++i) Report("c2", i % 2 == 0 ? "False" : "True");
+  Report("c2", "False");
+  Accept("c2", false);
+  EXPECT_EQ(AccessParts("c2"), 0);
+}
+
+TEST_F(MembershipTest, APartOfTheAccessThatStaysKeepsNoOtherPart) {
+  Start();
+  Join("c1");
+  api_.FailNext(kube::Error::Unavailable("503"),
+                "DELETE /apis/rbac.authorization.k8s.io/v1/clusterrolebindings/", 1000);
+  Accept("c1", false);
+  EXPECT_EQ(AccessParts("c1"), 1);
+  EXPECT_FALSE(api_.GetJson(kube::kServiceAccounts, {"c1", std::string(kAgentAccess)}))
+      << "its tokens are void";
+}
+
 TEST_F(MembershipTest, ASilentAgentIsUnreachable) {
   Start();
   Join("c1");

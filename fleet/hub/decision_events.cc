@@ -36,6 +36,16 @@ std::string Scores(const std::vector<std::pair<std::string, int64_t>>& totals) {
   return text;
 }
 
+// "a; b; c; and 2 more"
+std::string Warnings(const std::vector<std::string>& warnings) {
+  std::string text;
+  size_t listed = std::min(warnings.size(), kMaxWarnings);
+  for (size_t i = 0; i < listed; ++i) text += (i == 0 ? "" : "; ") + warnings[i];
+  if (warnings.size() > listed)
+    text += "; and " + std::to_string(warnings.size() - listed) + " more";
+  return text;
+}
+
 }  // namespace
 
 std::vector<DecisionEvent> EventsOf(const kube::ObjectKey& placement,
@@ -45,16 +55,15 @@ std::vector<DecisionEvent> EventsOf(const kube::ObjectKey& placement,
     events.push_back({false, "DecisionCreate", Sentence(changes.created, "created", placement)});
   if (!changes.updated.empty()) {
     std::string text = Sentence(changes.updated, "updated", placement);
-    size_t listed = std::min(changes.warnings.size(), kMaxWarnings);
-    for (size_t i = 0; i < listed; ++i) text += (i == 0 ? ": " : "; ") + changes.warnings[i];
-    if (changes.warnings.size() > listed)
-      text += "; and " + std::to_string(changes.warnings.size() - listed) + " more";
+    if (!changes.warnings.empty()) text += ": " + Warnings(changes.warnings);
     events.push_back({!changes.warnings.empty(), "DecisionUpdate", std::move(text)});
   }
   if (!changes.deleted.empty())
     events.push_back({false, "DecisionDelete", Sentence(changes.deleted, "deleted", placement)});
   if (!events.empty() && !changes.totals.empty())
     events.push_back({false, "ScoreUpdate", Scores(changes.totals)});
+  if (changes.updated.empty() && !changes.warnings.empty() && !changes.warned_before)
+    events.push_back({true, "ScoresExpired", Warnings(changes.warnings)});
   return events;
 }
 

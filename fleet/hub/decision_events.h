@@ -26,13 +26,16 @@ struct DecisionChanges {
   std::vector<std::string> created;
   std::vector<std::string> updated;
   std::vector<std::string> deleted;
-  // Why scores are missing, such as expired ones; the event DecisionUpdate is a warning then.
+  // Why scores are missing, such as expired ones: the event DecisionUpdate is a warning then, and
+  // without one there is the event ScoresExpired, unless the last pass had the same warnings.
   std::vector<std::string> warnings;
+  bool warned_before = false;
   // The clusters' totals, in the order in which the event lists them.
   std::vector<std::pair<std::string, int64_t>> totals;
 };
 
-// Returns: nothing if no PlacementDecision was written. Without totals there is no ScoreUpdate.
+// Without a written PlacementDecision there is at most ScoresExpired. Without totals there is no
+// ScoreUpdate.
 std::vector<DecisionEvent> EventsOf(const kube::ObjectKey& placement,
                                     const DecisionChanges& changes);
 

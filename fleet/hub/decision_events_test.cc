@@ -8,8 +8,13 @@ namespace {
 
 const kube::ObjectKey kPlacement{"ns1", "p"};
 
-TEST(DecisionEvents, NoneWithoutAWrite) {
-  EXPECT_TRUE(EventsOf(kPlacement, {.warnings = {"expired"}, .totals = {{"c1", 1}}}).empty());
+TEST(DecisionEvents, WithoutAWriteOnlyNewWarnings) {
+  EXPECT_TRUE(EventsOf(kPlacement, {.totals = {{"c1", 1}}}).empty());
+  DecisionChanges changes{.warnings = {"expired", "b", "c", "d"}, .totals = {{"c1", 1}}};
+  std::vector<DecisionEvent> expected = {{true, "ScoresExpired", "expired; b; c; and 1 more"}};
+  EXPECT_EQ(EventsOf(kPlacement, changes), expected);
+  changes.warned_before = true;
+  EXPECT_TRUE(EventsOf(kPlacement, changes).empty());
 }
 
 TEST(DecisionEvents, OneOfEachKind) {

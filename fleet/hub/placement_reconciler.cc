@@ -199,8 +199,15 @@ Async<> PlacementReconciler::WriteStatus(Pass& pass) {
   co_return Ok();
 }
 
-void PlacementReconciler::RecordEvents(const Pass& pass) {
+void PlacementReconciler::RecordEvents(Pass& pass) {
   ObjectKey key{pass.placement.ns, pass.placement.name};
+  if (pass.changes.warnings.empty()) {
+    score_warnings_.erase(key);
+  } else {
+    std::vector<std::string>& before = score_warnings_[key];
+    pass.changes.warned_before = before == pass.changes.warnings;
+    before = pass.changes.warnings;
+  }
   for (DecisionEvent& event : EventsOf(key, pass.changes)) {
     events_.Record(ReferenceTo(kPlacements, pass.placement), event.warning, event.reason,
                    std::move(event.message));
@@ -209,6 +216,7 @@ void PlacementReconciler::RecordEvents(const Pass& pass) {
 
 void PlacementReconciler::Forget(const ObjectKey& placement) {
   warned_.erase(placement);
+  score_warnings_.erase(placement);
   scores_written_.erase(placement);
   attempts_.erase(placement);
 }

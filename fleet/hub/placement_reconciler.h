@@ -66,7 +66,7 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   void PlanWrites(std::vector<WantedPage>& wanted, Pass& pass);
   kube::Async<> Write(Pass& pass);
   kube::Async<> WriteStatus(Pass& pass);
-  void RecordEvents(const Pass& pass);
+  void RecordEvents(Pass& pass);
   void Forget(const kube::ObjectKey& placement);
 
   // DecisionListener
@@ -81,6 +81,8 @@ class PlacementReconciler final : public kube::Reconciler, private DecisionListe
   PlacementReconcilerOptions options_;
   // Placements with an event that the claim is incomplete.
   std::unordered_set<kube::ObjectKey> warned_;
+  // The warnings about scores of the last pass, where there were some.
+  std::unordered_map<kube::ObjectKey, std::vector<std::string>> score_warnings_;
   // When scores were written last: an older CRD has no field for it.
   std::unordered_map<kube::ObjectKey, kube::WallTime> scores_written_;
   // The last status that was written, and the resourceVersion after it: of what an older CRD

@@ -147,6 +147,34 @@ TEST_F(PlacementReconcilerTest, FollowsClusters) {
   EXPECT_EQ(Decisions(), "c2 c3") << "Steady";
 }
 
+// The decision stays as it is.
+TEST_F(PlacementReconcilerTest, ExpiredScoresAreOneWarning) {
+  Json score = MakeScore("c1", "multiarch", "arm64.cpu", 10);
+  score["status"]["validUntil"] = kube::FormatTime(clock_.WallNow() + 5min);
+  api_.CreateJson(kAddOnPlacementScores, score);
+  CreatePlacement(R"({"prioritizerPolicy": {"configurations": [{"scoreCoordinate": {"type": "AddOn",
+      "addOn": {"resourceName": "multiarch", "scoreName": "arm64.cpu"}}, "weight": 1}]}})");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  const size_t events = events_.size();
+  clock_.Advance(6min);
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(events_.size(), events + 1);
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(events_.size(), events + 1) << "said already";
+}
+
+TEST_F(PlacementReconcilerTest, ADecisionThatShrinksIsAnEvent) {
+  CreatePlacement("{}");
+  Start();
+  ASSERT_THAT(Reconcile(), IsOk());
+  const size_t events = events_.size();
+  Taint("c2", R"([{"key": "k", "effect": "NoSelect"}])");
+  ASSERT_THAT(Reconcile(), IsOk());
+  EXPECT_EQ(Decisions(), "c1 c3");
+  EXPECT_EQ(events_.size(), events + 2) << "DecisionUpdate, ScoreUpdate";
+}
+
 TEST_F(PlacementReconcilerTest, ComesBackWhenATolerationExpires) {
   CreatePlacement(
       R"({"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": 300}]})");

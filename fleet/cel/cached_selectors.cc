@@ -78,6 +78,7 @@ CelSelectors::Verdict CachedSelectors::Matches(const std::vector<std::string>& e
   Outcome outcome = kUnknown;
   if (found != known_.end() && *index < found->second.size()) outcome = found->second[*index];
   if (outcome == kUnknown) questions_.clusters.insert(cluster);
+  if (outcome == kOtherError) return {false, "the evaluation failed"};
   if (outcome < kFirstError) return {outcome == kMatch, ""};
   return {false, known.errors[outcome - kFirstError]};
 }
@@ -93,9 +94,16 @@ bool CachedSelectors::Full(const std::string& ns, const Selector& selector) cons
   auto full = [bytes](const Size& size, const Size& max) {
     return size.selectors >= max.selectors || size.bytes + bytes > max.bytes;
   };
-  auto own = namespaces_.find(ns);
-  return full(size_, kMax) ||
-         full(own == namespaces_.end() ? Size() : own->second.size, kMaxOfNamespace);
+  auto found = namespaces_.find(ns);
+  const Size own = found == namespaces_.end() ? Size() : found->second.size;
+  if (full(size_, kMax) || full(own, kMaxOfNamespace)) return true;
+  if (!full(own, kOfEach)) return false;
+  Size beyond;
+  for (const auto& [name, other] : namespaces_) {
+    beyond.selectors += other.size.selectors - std::min(other.size.selectors, kOfEach.selectors);
+    beyond.bytes += other.size.bytes - std::min(other.size.bytes, kOfEach.bytes);
+  }
+  return full(beyond, {kMax.selectors / 2, kMax.bytes / 2});
 }
 
 std::optional<size_t> CachedSelectors::IndexIn(const std::string& ns,
@@ -122,8 +130,9 @@ std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
   }
   if (Full(questions_.ns, selector)) {
     refusal_ = "celSelector: not evaluated: the namespace has more than " +
-               std::to_string(kMaxOfNamespace.selectors) + " of them, or the hub more than " +
-               std::to_string(kMax.selectors) + ", or their texts are too long";
+               std::to_string(kMaxOfNamespace.selectors) + " of them, or all beyond the first " +
+               std::to_string(kOfEach.selectors) + " of each are more than " +
+               std::to_string(kMax.selectors / 2) + ", or their texts are too long";
     return std::nullopt;
   }
   Add({.of = UsedSelector{questions_.ns, selector},
@@ -139,6 +148,10 @@ void CachedSelectors::Add(Known known) {
   for (Size* size : {&size_, &own.size}) {
     ++size->selectors;
     size->bytes += BytesOf(known.of.selector);
+  }
+  for (const std::string& error : known.errors) {
+    own.error_bytes += error.size();
+    error_bytes_ += error.size();
   }
   own.index[known.of.selector] = selectors_.size();
   selectors_.push_back(std::move(known));
@@ -196,18 +209,19 @@ std::vector<CachedSelectors::Batch> CachedSelectors::BatchesFor(const std::strin
                                                                 const std::string& cluster) const {
   std::vector<Batch> batches;
   Batch together;
+  auto own = namespaces_.find(ns);
+  if (own == namespaces_.end()) return batches;
   auto found = known_.find(cluster);
-  for (size_t i = 0; i < selectors_.size(); ++i) {
+  for (const auto& [selector, i] : own->second.index) {
     const Known& known = selectors_[i];
     bool unknown =
         found == known_.end() || i >= found->second.size() || found->second[i] == kUnknown;
     if (!unknown || Refused(known)) continue;
     if (!known.proven) {
-      if (known.of.ns == ns) batches.push_back({known.of});
+      batches.push_back({selector});
       continue;
     }
-    if (known.of.ns != ns && WaitOf(known.of.ns) > Duration::zero()) continue;
-    together.push_back(known.of);
+    together.push_back(selector);
     if (together.size() == Evaluator::kMaxTogether)
       batches.push_back(std::exchange(together, Batch()));
   }
@@ -222,31 +236,29 @@ Async<> CachedSelectors::EvaluateTogether(const std::string& ns, const std::stri
     known_.erase(cluster);
     co_return Ok();
   }
-  std::vector<Selector> selectors;
-  for (const UsedSelector& used : batch) selectors.push_back(used.selector);
   ScoreTable table = clusters_.Scores(cluster);
   TableReader scores(table);
   InFlight call{cluster};
   auto place = in_flight_.insert(in_flight_.end(), &call);
-  Result<Evaluation> evaluation = co_await evaluator_.Match(selectors, *text, scores);
+  Result<Evaluation> evaluation = co_await evaluator_.Match(batch, *text, scores);
   in_flight_.erase(place);
   if (!evaluation) co_return evaluation.error();
 
-  // The asking namespace pays for what no selector is charged for: reading the cluster.
+  // The namespace pays also for what no selector is charged for: reading the cluster.
   Duration rest = evaluation->used;
   std::optional<std::string> unanswered;
   for (size_t i = 0; i < batch.size(); ++i) {
     cel::Verdict& verdict = evaluation->verdicts[i];
     rest -= std::min<Duration>(rest, verdict.cost);
     if (verdict.outcome == cel::Verdict::Outcome::kUnanswered) unanswered = verdict.why;
-    std::optional<size_t> index = IndexIn(batch[i].ns, batch[i].selector);
+    std::optional<size_t> index = IndexIn(ns, batch[i]);
     if (!index) continue;
     std::vector<Outcome>& outcomes = known_[cluster];
     outcomes.resize(selectors_.size(), kUnknown);
     Outcome ignored = kUnknown;
     Duration charge = Keep(selectors_[*index], call.stale ? ignored : outcomes[*index],
                            std::move(verdict), /*alone=*/batch.size() == 1);
-    budget_.Charge(batch[i].ns, charge, clock_.Now());
+    budget_.Charge(ns, charge, clock_.Now());
   }
   budget_.Charge(ns, rest, clock_.Now());
   if (unanswered) co_return kube::Error::Unavailable(std::move(*unanswered));
@@ -257,8 +269,9 @@ Duration CachedSelectors::Keep(Known& known, Outcome& outcome, cel::Verdict verd
   using Said = cel::Verdict::Outcome;
   if (verdict.outcome == Said::kUnanswered) return Duration::zero();
   known.proven = verdict.outcome != Said::kFatal;
-  if (verdict.outcome == Said::kFatal && !alone) return Duration::zero();
   if (verdict.outcome == Said::kFatal) {
+    // Which one of several it was is found out when each is evaluated alone.
+    if (!alone) return verdict.cost * kFatalFactor;
     known.refusal = "celSelector: not evaluated: " + verdict.why;
     known.refused_until = clock_.Now() + kRefusal;
     return verdict.cost * kFatalFactor;
@@ -277,8 +290,13 @@ CachedSelectors::Outcome CachedSelectors::ErrorOf(Known& known, std::string why)
   auto found = std::find(errors.begin(), errors.end(), why);
   if (found == errors.end()) {
     // Errors that name a value of the cluster are as many as clusters.
-    if (errors.size() == kMax) why = "the evaluation failed";
-    if (errors.size() <= kMax) errors.push_back(std::move(why));
+    size_t& own = namespaces_[known.of.ns].error_bytes;
+    if (errors.size() > kMax || own + why.size() > kMaxErrorsOfNamespace ||
+        error_bytes_ + why.size() > kMaxErrors)
+      return kOtherError;
+    own += why.size();
+    error_bytes_ += why.size();
+    errors.push_back(std::move(why));
     found = errors.end() - 1;
   }
   return static_cast<Outcome>(kFirstError + (found - errors.begin()));
@@ -315,6 +333,7 @@ void CachedSelectors::Retain(std::span<const UsedSelector> used) {
   }
   std::vector<Known> before = std::exchange(selectors_, {});
   size_ = {};
+  error_bytes_ = 0;
   namespaces_.clear();
   for (size_t i : kept) Add(std::move(before[i]));
 }

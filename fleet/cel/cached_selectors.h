@@ -12,10 +12,11 @@
 //   }
 //
 // A verdict is kept until what its expressions read has changed, and needs one byte. Reading a
-// cluster is most of the work, so all selectors in use are evaluated for it together. A selector
-// that was never evaluated, or was in a failed request, is evaluated alone. Each namespace has a
-// budget of time (budget.h); one that has used it up waits. A selector that ended the evaluator
-// alone, or took too long, is refused for some time. Thread: one executor.
+// cluster is most of the work, so the selectors of the namespace are evaluated for it together,
+// never with those of another one. A selector that was never evaluated, or was in a failed request,
+// is evaluated alone. Each namespace has a budget of time (budget.h); one that has used it up
+// waits. A selector that ended the evaluator alone, or took too long, is refused for some time.
+// Thread: one executor.
 #pragma once
 
 #include <chrono>
@@ -69,6 +70,13 @@ class CachedSelectors final : public CelSelectors {
   };
   static constexpr Size kMax{2000, 16 << 20};
   static constexpr Size kMaxOfNamespace{200, 1 << 20};
+  // The first ones of each namespace. All beyond these together get half of kMax, so that a few
+  // namespaces leave room for others.
+  static constexpr Size kOfEach{10, 64 << 10};
+  // Bytes of different errors that are kept, of a namespace and in all: another error is "the
+  // evaluation failed".
+  static constexpr size_t kMaxErrorsOfNamespace = 64 << 10;
+  static constexpr size_t kMaxErrors = 8 << 20;
   // How long a selector is refused that ended the evaluator or took too long, and how much more of
   // its namespace's budget this costs than what it used.
   static constexpr std::chrono::minutes kRefusal{10};
@@ -103,9 +111,10 @@ class CachedSelectors final : public CelSelectors {
   bool Full(const std::string& ns, const Selector& selector) const;
 
  private:
-  // An outcome: one of these, or kFirstError plus the index of an error of the selector.
+  // An outcome: one of these (kOtherError: an error that is not kept), or kFirstError plus the
+  // index of an error of the selector.
   using Outcome = uint8_t;
-  static constexpr Outcome kUnknown = 0, kMatch = 1, kNoMatch = 2, kFirstError = 3;
+  static constexpr Outcome kUnknown = 0, kMatch = 1, kNoMatch = 2, kOtherError = 3, kFirstError = 4;
 
   struct Known {
     UsedSelector of;
@@ -139,14 +148,13 @@ class CachedSelectors final : public CelSelectors {
   kube::Async<> Compile(const std::string& ns, const std::string& text);
   // As Answer(), for a cluster.
   kube::Async<kube::Duration> Evaluate(const std::string& ns, const std::string& cluster);
-  // The unknown verdicts for `cluster`; from other namespaces only proven selectors within the
-  // budget.
-  using Batch = std::vector<UsedSelector>;
+  // The unknown verdicts of the namespace for `cluster`.
+  using Batch = std::vector<Selector>;
   std::vector<Batch> BatchesFor(const std::string& ns, const std::string& cluster) const;
   kube::Async<> EvaluateTogether(const std::string& ns, const std::string& cluster, Batch batch);
   // Keeps a verdict and returns what its namespace is charged. `alone`: in a request of its own.
   kube::Duration Keep(Known& known, Outcome& outcome, cel::Verdict verdict, bool alone);
-  static Outcome ErrorOf(Known& known, std::string why);
+  Outcome ErrorOf(Known& known, std::string why);
 
   Evaluator& evaluator_;
   ClusterTexts& clusters_;
@@ -155,9 +163,11 @@ class CachedSelectors final : public CelSelectors {
   kube::LruMap<Text> texts_{4 * kMax.selectors};  // by a digest: texts may be long
   std::vector<Known> selectors_;
   Size size_;  // of selectors_
+  size_t error_bytes_ = 0;
   struct Namespace {
     std::map<Selector, size_t> index;  // in selectors_
     Size size;
+    size_t error_bytes = 0;
   };
   std::map<std::string, Namespace> namespaces_;
   // Cluster -> an outcome for each of selectors_; a shorter vector has kUnknown for the rest.

@@ -212,6 +212,56 @@ TEST_F(CachedSelectorsTest, TheSelectorsOfANamespaceAreBounded) {
   EXPECT_THAT(refusal, HasSubstr("too long"));
 }
 
+TEST_F(CachedSelectorsTest, AFewNamespacesLeaveRoomForOthers) {
+  EXPECT_TRUE(Matches({"true"}, "c1"));
+  EXPECT_FALSE(Matches({"false"}, "c1"));
+  // Different selectors of two known texts; nothing is evaluated.
+  auto add = [&](const std::string& ns, int number) {
+    Selector selector;
+    for (int bit = 0; bit < 8; ++bit)
+      selector.push_back((number >> bit) % 2 != 0 ? "true" : "false");
+    selectors_.Begin(ns);
+    selectors_.Matches(selector, "c1");
+    return selectors_.TakeRefusal();
+  };
+  for (int ns = 0; ns < 10; ++ns) {
+    for (int i = 0; i < 200; ++i) add("ns" + std::to_string(ns), i);
+  }
+  EXPECT_THAT(add("ns9", 255), HasSubstr("beyond the first 10 of each"));
+  for (int i = 0; i < 10; ++i) EXPECT_EQ(add("late", i), "");
+  EXPECT_NE(add("late", 10), "");
+  EXPECT_EQ(add("ns0", 199), "") << "what was accepted stays";
+}
+
+TEST_F(CachedSelectorsTest, ErrorsOfANamespaceAreBounded) {
+  const Selector own{R"({"k": 1}[managedCluster.name] == 1)"};
+  std::string error;
+  for (int i = 0; i < 100; ++i) {
+    std::string name = "n" + std::to_string(i);
+    clusters_.texts[name] = R"({"name": ")" + std::string(900, 'x') + name + "\"}";
+    error = Ask(selectors_, "ns", own, name).verdict.error;
+  }
+  EXPECT_EQ(error, "the evaluation failed");
+  clusters_.texts["n0"] = R"({"name": "short"})";
+  selectors_.ClusterChanged("n0");
+  EXPECT_THAT(Ask(selectors_, "other", own, "n0").verdict.error, HasSubstr("short"));
+  // Their room is free again when the selector is not used any more.
+  selectors_.Retain({});
+  EXPECT_THAT(Ask(selectors_, "ns", own, "n0").verdict.error, HasSubstr("short"));
+}
+
+TEST_F(CachedSelectorsTest, ANamespacePaysForItsKills) {
+  Evaluator impatient(io_.get_executor(), kube::RealClock(), {.program = kProgram, .patience = 1s});
+  CachedSelectors selectors(impatient, clusters_, clock_);
+  const Selector sometimes{"managedCluster.a == 1 || " + Endless()};
+  EXPECT_TRUE(Ask(selectors, "bad", sometimes, "c1").verdict.matches);
+  EXPECT_TRUE(Ask(selectors, "bad", {"true"}, "c1").verdict.matches);
+  const int starts = impatient.starts();
+  Seen seen = Ask(selectors, "bad", {"true"}, "c2");
+  EXPECT_GT(seen.wait, 4s) << "ten times what the request of both has used";
+  EXPECT_EQ(impatient.starts(), starts) << "it waits before each is evaluated alone";
+}
+
 TEST_F(CachedSelectorsTest, ASelectorThatTookTooLongIsRefusedForSomeTime) {
   Evaluator impatient(io_.get_executor(), kube::RealClock(), {.program = kProgram, .patience = 3s});
   CachedSelectors selectors(impatient, clusters_, clock_);
@@ -244,9 +294,11 @@ TEST_F(CachedSelectorsTest, ASelectorOfAnotherNamespaceThatFailsForOneClusterDoe
   const Selector sometimes{"managedCluster.a == 1 || " + Endless()};
   EXPECT_TRUE(Ask(selectors, "bad", sometimes, "c1").verdict.matches);
   EXPECT_TRUE(Ask(selectors, "good", {"true"}, "c1").verdict.matches);
+  const int starts = impatient.starts();
   Seen seen = Ask(selectors, "good", {"true"}, "c2");
   EXPECT_TRUE(seen.verdict.matches);
   EXPECT_EQ(seen.refusal, "");
+  EXPECT_EQ(impatient.starts(), starts) << "it was in no request of another namespace";
   EXPECT_THAT(Ask(selectors, "bad", sometimes, "c2").refusal, HasSubstr("in time"));
 }
 

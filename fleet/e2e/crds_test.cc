@@ -126,6 +126,7 @@ TEST_F(FleetCrdsTest, WrongSpecsAreRefused) {
 }
 
 TEST_F(FleetCrdsTest, StatusesAreTaken) {
+  const std::string too_long(321, '1');
   Expect(
       {{"placementdecision/p1-decision-1",
         R"({"status": {"decisions": [{"clusterName": "c1", "reason": "", "score": 5}]}})", ""},
@@ -142,6 +143,12 @@ TEST_F(FleetCrdsTest, StatusesAreTaken) {
                           "clusterClaims": [{"name": "a", "value": "b"}]}})",
         ""},
        {"managedcluster/c1", R"({"status": {"allocatable": {"cpu": "many"}}})", "allocatable"},
+       {"managedcluster/c1", R"({"status": {"allocatable": {"cpu": ")" + too_long + "\"}}}",
+        "allocatable"},
+       {"managedcluster/c1", R"({"status": {"version": {"kubernetes": ")" + too_long + "\"}}}",
+        "kubernetes"},
+       {"addonplacementscore/multiarch",
+        R"({"status": {"scores": [{"name": ")" + too_long + R"(", "value": 1}]}})", "name"},
        {"placement/p1",
         R"({"status": {"numberOfSelectedClusters": 0, "decisionGroups":
                [{"decisionGroupIndex": 0, "decisionGroupName": "", "decisions": ["p1-decision-1"]}],

@@ -378,6 +378,8 @@ TEST(WorkOfTest, AnAnswerAboutOtherObjectsIsNone) {
   EXPECT_EQ(work.phase, WorkPhase::kSucceeded);
   EXPECT_EQ(work.since, work.given_at + minutes(5));
   EXPECT_EQ(work.message, "m");
+  json["status"]["conditions"][0]["message"] = std::string(32768, 'm');
+  EXPECT_EQ(WorkOf(*PodPlacementWork::FromJson(json)).message.size(), kMaxFailureMessage);
   json["status"]["conditions"][0]["lastTransitionTime"] = "9999-01-01T00:00:00Z";
   EXPECT_GT(*WorkOf(*PodPlacementWork::FromJson(json)).since, work.given_at);
 }

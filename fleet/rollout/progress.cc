@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "fleet/api/reading.h"
+#include "kube/base/utf8.h"
 
 namespace fleet {
 namespace {
@@ -62,7 +63,8 @@ ClusterWork WorkOf(const PodPlacementWork& work) {
   if (const api::Condition* succeeded = work.Succeeded()) {
     kube::Result<WallTime> since = kube::ParseTime(succeeded->last_transition_time);
     if (since) cluster.since = *since;
-    cluster.message = succeeded->message;
+    // Kept for each cluster of each rollout, and a condition's may have 32 KiB.
+    cluster.message = kube::CutUtf8(succeeded->message, kMaxFailureMessage);
   }
   return cluster;
 }

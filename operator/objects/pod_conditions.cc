@@ -28,6 +28,12 @@ std::string IsShort(const std::string& list) {
   return "size(" + list + ") <= " + std::to_string(kMaxWalked);
 }
 
+// True if the controller (CEL: `o`) of the object meets `which`.
+std::string HasController(const std::string& which) {
+  return "(has(" + kOwners + ") && " + IsShort(kOwners) + " && " + kOwners +
+         ".exists(o, has(o.controller) && o.controller && " + which + "))";
+}
+
 // True if the node selector term `term` has the architecture's key.
 std::string IsOnArchitecture(const std::string& term) {
   std::string expressions = term + ".matchExpressions";
@@ -47,19 +53,30 @@ Json PodMatchConditions() {
   Json conditions = Json::array();
   conditions.push_back(
       Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
-  conditions.push_back(Condition(
-      "not-of-a-daemonset", "!has(" + kOwners + ") || !(" + IsShort(kOwners) + " && " + kOwners +
-                                ".exists(o, o.kind == 'DaemonSet' && has(o.controller) && "
-                                "o.controller))"));
+  conditions.push_back(Condition("not-of-a-daemonset", "!" + IsOfDaemonSet()));
   conditions.push_back(
       Condition("not-for-the-control-plane",
                 "!has(object.spec.nodeSelector) || !(" + Quoted(api::kControlPlaneNodeLabel) +
                     " in object.spec.nodeSelector || " + Quoted(api::kMasterNodeLabel) +
                     " in object.spec.nodeSelector)"));
-  conditions.push_back(Condition("not-an-operand", "!has(object.metadata.labels) || !(" +
-                                                       Quoted(api::kOperandLabel) +
-                                                       " in object.metadata.labels)"));
+  conditions.push_back(
+      Condition("not-an-operand", "!" + HasKey("object.metadata.labels", api::kOperandLabel)));
   return conditions;
+}
+
+std::string HasKey(const std::string& map, std::string_view key) {
+  return "(has(" + map + ") && " + Quoted(key) + " in " + map + ")";
+}
+
+std::string IsOfDaemonSet() {
+  return HasController("o.kind == 'DaemonSet' && o.apiVersion.startsWith('apps/')");
+}
+
+std::string HasAController() { return HasController("true"); }
+
+std::string IsBy(const std::string& ns, std::string_view service_account) {
+  return "request.userInfo.username == " +
+         Quoted("system:serviceaccount:" + ns + ":" + std::string(service_account));
 }
 
 Json NotInAReservedNamespace() {

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// PodConditions: which new pods are gated, in the API server's words: CEL and selectors. They are
-// those rules of placement/gating.h that need no webhook. Webhook configurations and gating
-// policies share them. A pod with a list of more than 32 owners, terms, or expressions of a term
-// may be gated without need.
+// PodConditions: what the API server decides about a request itself, in CEL and selectors. Each
+// condition of webhook configurations and gating policies, also those of features, is made of these
+// functions: they alone walk lists, whose length a tenant chooses. Nothing is found in a list of
+// more than 32 owners, terms, or expressions of a term: the webhook is called, and such a pod may
+// be gated, without need.
 #pragma once
 
 #include <string>
@@ -19,6 +20,15 @@ namespace operator_ {
 std::string Quoted(std::string_view text);
 // An entry of matchConditions.
 kube::Json Condition(const char* name, std::string expression);
+
+// CEL: the map `map` of the object is present and has `key`.
+std::string HasKey(const std::string& map, std::string_view key);
+// CEL: a DaemonSet controls the object.
+std::string IsOfDaemonSet();
+// CEL: the object has a controller.
+std::string HasAController();
+// CEL: the request is made by this ServiceAccount.
+std::string IsBy(const std::string& ns, std::string_view service_account);
 
 // Conditions that every pod has to meet to be gated.
 kube::Json PodMatchConditions();

@@ -40,24 +40,23 @@ Json GatingWebhook(const std::string& name, Json client_config) {
 Json ValidatingWebhook(std::string_view name, std::string_view path, const kube::Resource& resource,
                        Json operations, const char* side_effects, const std::string& ca_bundle_pem,
                        const OperandOptions& options) {
-  std::string self = "system:serviceaccount:" + options.ns + ":" + std::string(kManagedBy);
   Json rule = {{"operations", std::move(operations)},
                {"apiGroups", Json::array({std::string(resource.group)})},
                {"apiVersions", Json::array({std::string(resource.version)})},
                {"resources", Json::array({std::string(resource.plural)})},
                {"scope", "*"}};
-  return {{"name", std::string(name)},
-          {"clientConfig",
-           ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
-          {"rules", Json::array({std::move(rule)})},
-          {"matchConditions",
-           Json::array(
-               {Condition("not-by-the-operator", "request.userInfo.username != '" + self + "'")})},
-          {"matchPolicy", "Equivalent"},
-          {"failurePolicy", "Fail"},
-          {"sideEffects", side_effects},
-          {"timeoutSeconds", 10},
-          {"admissionReviewVersions", Json::array({"v1"})}};
+  return {
+      {"name", std::string(name)},
+      {"clientConfig",
+       ClientConfig(options.ns, api::kOperatorServiceName, std::string(path), ca_bundle_pem)},
+      {"rules", Json::array({std::move(rule)})},
+      {"matchConditions",
+       Json::array({Condition("not-by-the-operator", "!(" + IsBy(options.ns, kManagedBy) + ")")})},
+      {"matchPolicy", "Equivalent"},
+      {"failurePolicy", "Fail"},
+      {"sideEffects", side_effects},
+      {"timeoutSeconds", 10},
+      {"admissionReviewVersions", Json::array({"v1"})}};
 }
 
 }  // namespace

@@ -60,26 +60,16 @@ Json Rules() {
 }
 
 Json MatchConditions() {
-  auto without_key = [](const std::string& map, std::string_view key) {
-    return "!has(" + map + ") || !('" + std::string(key) + "' in " + map + ")";
-  };
-  auto without_owner = [](const std::string& which) {
-    return "!has(object.metadata.ownerReferences) || "
-           "!object.metadata.ownerReferences.exists(o, has(o.controller) && o.controller" +
-           which + ")";
-  };
-  const std::string not_a_pod = "request.resource.resource != 'pods' || ";
+  const std::string not_a_pod = "request.resource.resource != 'pods' || !";
   return Json::array(
-      {Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')"),
+      {NotInAReservedNamespace(),
        Condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)"),
-       Condition("not-an-operand", without_key("object.metadata.labels", api::kOperandLabel)),
-       Condition("not-of-a-daemonset",
-                 not_a_pod + without_owner(
-                                 " && o.kind == 'DaemonSet' && o.apiVersion.startsWith('apps/')")),
-       Condition("not-a-mirror-pod", not_a_pod + without_key("object.metadata.annotations",
-                                                             "kubernetes.io/config.mirror")),
+       Condition("not-an-operand", "!" + HasKey("object.metadata.labels", api::kOperandLabel)),
+       Condition("not-of-a-daemonset", not_a_pod + IsOfDaemonSet()),
+       Condition("not-a-mirror-pod",
+                 not_a_pod + HasKey("object.metadata.annotations", "kubernetes.io/config.mirror")),
        Condition("not-a-replicaset-with-a-controller",
-                 "request.resource.resource != 'replicasets' || " + without_owner(""))});
+                 "request.resource.resource != 'replicasets' || !" + HasAController())});
 }
 
 Json Expression(std::string_view key, const char* op, Json values) {
@@ -123,9 +113,8 @@ Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
   webhook["namespaceSelector"] = SelectNamespace(options.ns);
   webhook["objectSelector"]["matchExpressions"] =
       Json::array({{{"key", std::string(policy::kProbeLabel)}, {"operator", "Exists"}}});
-  webhook["matchConditions"] = Json::array({Condition(
-      "by-the-operator", "request.userInfo.username == 'system:serviceaccount:" + options.ns + ":" +
-                             std::string(kManagedBy) + "'")});
+  webhook["matchConditions"] =
+      Json::array({Condition("by-the-operator", IsBy(options.ns, kManagedBy))});
   webhook["failurePolicy"] = "Ignore";
   return webhook;
 }

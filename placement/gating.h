@@ -13,7 +13,7 @@ struct PodView {
   // From the request: the metadata of a new pod may not have it yet.
   std::string_view ns;
   std::string_view node_name;
-  // Has a controlling owner reference to a DaemonSet.
+  // Created by the controller of DaemonSets (creators.h).
   bool owned_by_daemon_set = false;
   // Has the label api::kOperandLabel.
   bool operand = false;

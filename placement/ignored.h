@@ -10,8 +10,8 @@
 namespace placement {
 
 // True if the pod itself shows it: bound to a node, selecting the control plane, owned by a
-// DaemonSet, an operand, or in kube-* or `operator_namespace` (empty if the caller never sees that
-// namespace).
+// DaemonSet without having been gated by a webhook, an operand, or in kube-* or
+// `operator_namespace` (empty if the caller never sees that namespace).
 bool IsIgnored(const kube::core::Pod& pod, std::string_view operator_namespace);
 
 // True if a webhook of the operator gated the pod: webhooks label the pods that they gate. For

@@ -24,6 +24,13 @@ TEST(IgnoredTest, PodsThatTheWebhooksDoNotGateAreIgnored) {
   EXPECT_TRUE(IsIgnored(Gated().Namespace("ops"), "ops"));
 }
 
+// Everyone can write an owner.
+TEST(IgnoredTest, AnOwnerDoesNotCountOnAPodThatAWebhookGated) {
+  EXPECT_FALSE(IsIgnored(
+      Gated().Owner("apps/v1", "DaemonSet", "agent").Label(api::kClusterGateLabel, api::kGated),
+      "ops"));
+}
+
 TEST(IgnoredTest, OtherPodsAreNotIgnored) {
   EXPECT_FALSE(IsIgnored(Gated(), "ops"));
   EXPECT_FALSE(IsIgnored(Gated(), ""));

@@ -6,6 +6,7 @@
 #include "api/names.h"
 #include "kube/types/list_at.h"
 #include "kube/types/object_fields.h"
+#include "placement/creators.h"
 
 namespace policy {
 namespace {
@@ -97,15 +98,19 @@ Target FindTarget(const Request& request, const placement::Labels& namespace_lab
   if (target.spec == nullptr || !target.spec->is_object()) return Unchanged("no pod spec");
   if (!kube::StringAt(object, "metadata.deletionTimestamp").empty())
     return Unchanged("being deleted");
-  if (HasKey(object, "metadata.labels", api::kOperandLabel) ||
-      HasKey(object, target.metadata_path + ".labels", api::kOperandLabel)) {
-    return Unchanged("an operand of the operator");
-  }
+  bool operand = HasKey(object, "metadata.labels", api::kOperandLabel) ||
+                 HasKey(object, target.metadata_path + ".labels", api::kOperandLabel);
   if (request.resource == "pods") {
+    target.only_cluster_policies = operand;
     // Aimed at a node by its required node affinity; the template was merged.
-    if (IsOfDaemonSet(object)) return Unchanged("a pod of a DaemonSet");
-    if (HasKey(object, "metadata.annotations", "kubernetes.io/config.mirror"))
+    if (placement::MayBeDaemonSetController(request.user) && IsOfDaemonSet(object))
+      return Unchanged("a pod of a DaemonSet");
+    if (placement::IsNode(request.user) &&
+        HasKey(object, "metadata.annotations", "kubernetes.io/config.mirror")) {
       return Unchanged("a mirror pod");
+    }
+  } else if (operand) {
+    return Unchanged("a workload of the operator");
   }
   if (request.resource == "replicasets" && kube::ControllerOf(object) != nullptr)
     return Unchanged("a ReplicaSet with a controller");

@@ -19,6 +19,7 @@ struct Request {
   std::string_view subresource;
   std::string_view operation;  // "CREATE", "UPDATE"
   std::string_view ns;
+  std::string_view user;  // who makes the request
   // nullptr if the request has none.
   const kube::Json* object = nullptr;
   const kube::Json* old_object = nullptr;
@@ -38,6 +39,9 @@ struct Target {
   std::string spec_path;      // "spec.template.spec"
   std::string metadata_path;  // "spec.template.metadata"
   const kube::Json* spec = nullptr;
+  // Everyone can label a pod as an operand of the operator: only the policies of its namespace,
+  // whose owners may do so, leave it unchanged.
+  bool only_cluster_policies = false;
   // Why nothing is changed; empty for a target. Other members are only set for a target.
   std::string_view left_unchanged;
 

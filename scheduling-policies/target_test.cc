@@ -57,6 +57,7 @@ struct Review {
   std::map<std::string, std::string> namespace_labels = {};
   const char* subresource = "";
   bool only_changed_templates = false;
+  const char* user = "ann";
 };
 
 placement::Labels LabelsFrom(const std::map<std::string, std::string>& map) {
@@ -71,6 +72,7 @@ Target TargetOf(const Review& review, const placement::Labels& labels) {
   Request request{.subresource = review.subresource,
                   .operation = review.operation,
                   .ns = review.ns,
+                  .user = review.user,
                   .object = &review.object};
   if (slash != std::string_view::npos) request.group = resource.substr(0, slash);
   request.resource = resource.substr(slash == std::string_view::npos ? 0 : slash + 1);
@@ -93,6 +95,8 @@ Json Admit(const std::vector<Json>& policies, const Review& review) {
   if (!target) return review.object;
   auto selected = index.For(review.ns, PodLabels(review.object, target));
   EXPECT_TRUE(selected);
+  if (target.only_cluster_policies)
+    std::erase_if(selected->policies, [](const auto* policy) { return !policy->of_cluster(); });
   auto merged = policy::Merge(*target.spec, target.SpecPointer(), selected->policies);
   EXPECT_TRUE(merged) << merged.error();
   return Patched(review.object, merged->patch);
@@ -161,13 +165,34 @@ TEST(TargetTest, Examples) {
         PolicyJson("N-good inj:yes")},
        {"pods", "CREATE", Pod()},
        kPod},
-      {35, {kAny}, {"pods", "CREATE", Pod(OwnedBy("DaemonSet").c_str())}, ""},
+      {35, {kAny}, {"pods", "CREATE", Pod(OwnedBy("DaemonSet").c_str())}, kPod},
+      {35,
+       {kAny},
+       {.resource = "pods",
+        .operation = "CREATE",
+        .object = Pod(OwnedBy("DaemonSet").c_str()),
+        .user = "system:serviceaccount:kube-system:daemon-set-controller"},
+       ""},
+      {35,
+       {kAny},
+       {.resource = "pods",
+        .operation = "CREATE",
+        .object = Pod(OwnedBy("ReplicaSet").c_str()),
+        .user = "system:kube-controller-manager"},
+       kPod},
       {36, {kAny}, {"apps/daemonsets", "CREATE", Workload()}, kTemplate},
       {49, {kAny}, {"pods", "CREATE", Pod()}, kPod},
       {51,
        {kAny},
        {"pods", "CREATE",
         Pod(R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "h"}}})")},
+       kPod},
+      {51,
+       {kAny},
+       {.resource = "pods",
+        .operation = "CREATE",
+        .object = Pod(R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "h"}}})"),
+        .user = "system:node:n1"},
        ""},
       {51, {kAny}, {"pods", "UPDATE", Pod(), Pod()}, ""},
       {52, {kAny}, {"batch/jobs", "CREATE", Workload()}, kTemplate},
@@ -236,6 +261,11 @@ TEST(TargetTest, Examples) {
        {"pods", "CREATE",
         Pod(R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "shard"}}})")},
        ""},
+      {0,
+       {kAnyOfCluster},
+       {"pods", "CREATE",
+        Pod(R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "shard"}}})")},
+       kPod},
       {0,
        {kAny},
        {"apps/deployments", "CREATE",

@@ -4,6 +4,7 @@
 #include <simdjson.h>
 
 #include "api/names.h"
+#include "placement/creators.h"
 
 namespace webhook {
 namespace {
@@ -81,7 +82,8 @@ void ReadMetadata(dom::element metadata, PodReview& review) {
     review.local_configs = StringAt(annotations, api::kLocalConfigsAnnotation);
 
   dom::array owners;
-  if (ArrayAt(metadata, "ownerReferences", owners)) {
+  if (placement::MayBeDaemonSetController(review.user) &&
+      ArrayAt(metadata, "ownerReferences", owners)) {
     for (dom::element owner : owners) {
       bool controls = false;
       if (owner["controller"].get(controls) != simdjson::SUCCESS || !controls) continue;
@@ -138,6 +140,8 @@ kube::Result<PodReview> PodReviewReader::Read(std::string_view body) {
   review.uid = StringAt(request, "uid");
   if (review.uid.empty()) return kube::Error::Invalid("AdmissionReview without a request.uid");
   review.pod.ns = StringAt(request, "namespace");
+  dom::element user;
+  if (ObjectAt(request, "userInfo", user)) review.user = StringAt(user, "username");
   dom::element kind;
   review.creates_pod = StringAt(request, "operation") == "CREATE" &&
                        ObjectAt(request, "kind", kind) && StringAt(kind, "kind") == "Pod" &&

@@ -14,6 +14,8 @@ namespace webhook {
 // All views are valid until the reader's next Read().
 struct PodReview {
   std::string_view uid;
+  // Who makes the request.
+  std::string_view user;
   // A CREATE of a pod, not of a subresource.
   bool creates_pod = false;
   // The object has metadata and a spec. If not, the fields below are empty.

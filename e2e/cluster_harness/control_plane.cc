@@ -16,6 +16,7 @@ namespace {
 constexpr std::string_view kServiceNetwork = "10.96.0.0/16";
 // In --token-auth-file. Only processes in this network namespace reach the API server.
 constexpr std::string_view kAdminToken = "integration-test-admin";
+constexpr char kControllerToken[] = "integration-test-controllers";
 
 // The controllers for pods, Services and namespaces. Without those that change nodes, because no
 // kubelet reports for the nodes here.
@@ -75,8 +76,8 @@ Result<> ControlPlane::StartPodControllers() {
   std::string kubeconfig = admin_kubeconfig();
   Result<> started =
       StartProgram("kube-controller-manager",
-                   {"--kubeconfig=" + kubeconfig, "--leader-elect=false",
-                    "--controllers=" + std::string(kControllers),
+                   {"--kubeconfig=" + options_.folder + "/controllers.kubeconfig",
+                    "--leader-elect=false", "--controllers=" + std::string(kControllers),
                     "--service-account-private-key-file=" + options_.folder + "/sa.key",
                     "--root-ca-file=" + ca_file(), "--kube-api-qps=300", "--kube-api-burst=600",
                     "--bind-address=" + host()});
@@ -119,9 +120,14 @@ Result<> ControlPlane::MakeKeys() {
   if (!made) return made;
 
   made = WriteFile(folder + "/tokens.csv",
-                   std::string(kAdminToken) + ",integration-test,1,\"system:masters\"\n");
+                   std::string(kAdminToken) + ",integration-test,1,\"system:masters\"\n" +
+                       kControllerToken + ",system:kube-controller-manager,2,\"system:masters\"\n");
   if (!made) return made;
   made = WriteFile(folder + "/admin.token", std::string(kAdminToken));
+  if (!made) return made;
+  made = WriteFile(folder + "/controllers.token", std::string(kControllerToken));
+  if (!made) return made;
+  made = WriteKubeconfig(folder + "/controllers.kubeconfig", folder + "/controllers.token");
   if (!made) return made;
   return WriteKubeconfig(admin_kubeconfig(), folder + "/admin.token");
 }

@@ -7,6 +7,7 @@
 #include "api/names.h"
 #include "operator/objects/namespace_in.h"
 #include "operator/rules/restricted.h"
+#include "placement/creators.h"
 
 namespace operator_ {
 namespace {
@@ -53,7 +54,7 @@ Json PodMatchConditions() {
   Json conditions = Json::array();
   conditions.push_back(
       Condition("not-bound-to-a-node", "!has(object.spec.nodeName) || object.spec.nodeName == ''"));
-  conditions.push_back(Condition("not-of-a-daemonset", "!" + IsOfDaemonSet()));
+  conditions.push_back(Condition("not-of-a-daemonset", "!" + IsByDaemonSetController()));
   conditions.push_back(
       Condition("not-for-the-control-plane",
                 "!has(object.spec.nodeSelector) || !(" + Quoted(api::kControlPlaneNodeLabel) +
@@ -68,8 +69,14 @@ std::string HasKey(const std::string& map, std::string_view key) {
   return "(has(" + map + ") && " + Quoted(key) + " in " + map + ")";
 }
 
-std::string IsOfDaemonSet() {
-  return HasController("o.kind == 'DaemonSet' && o.apiVersion.startsWith('apps/')");
+std::string IsByDaemonSetController() {
+  return "(request.userInfo.username in [" + Quoted(placement::kDaemonSetController) + ", " +
+         Quoted(placement::kControllerManager) + "] && " +
+         HasController("o.kind == 'DaemonSet' && o.apiVersion.startsWith('apps/')") + ")";
+}
+
+std::string IsByNode() {
+  return "request.userInfo.username.startsWith(" + Quoted(placement::kNodeUserPrefix) + ")";
 }
 
 std::string HasAController() { return HasController("true"); }

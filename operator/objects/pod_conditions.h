@@ -23,8 +23,11 @@ kube::Json Condition(const char* name, std::string expression);
 
 // CEL: the map `map` of the object is present and has `key`.
 std::string HasKey(const std::string& map, std::string_view key);
-// CEL: a DaemonSet controls the object.
-std::string IsOfDaemonSet();
+// CEL: the controller of DaemonSets creates a pod. An owner alone does not show it, as everyone who
+// may create pods can write one.
+std::string IsByDaemonSetController();
+// CEL: the request is made by a node.
+std::string IsByNode();
 // CEL: the object has a controller.
 std::string HasAController();
 // CEL: the request is made by this ServiceAccount.

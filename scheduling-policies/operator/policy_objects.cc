@@ -64,10 +64,14 @@ Json MatchConditions() {
   return Json::array(
       {NotInAReservedNamespace(),
        Condition("not-being-deleted", "!has(object.metadata.deletionTimestamp)"),
-       Condition("not-an-operand", "!" + HasKey("object.metadata.labels", api::kOperandLabel)),
-       Condition("not-of-a-daemonset", not_a_pod + IsOfDaemonSet()),
+       // Its pods get the cluster's policies, as everyone can label a pod.
+       Condition("not-the-workload-of-an-operand",
+                 "request.resource.resource == 'pods' || !" +
+                     HasKey("object.metadata.labels", api::kOperandLabel)),
+       Condition("not-of-a-daemonset", not_a_pod + IsByDaemonSetController()),
        Condition("not-a-mirror-pod",
-                 not_a_pod + HasKey("object.metadata.annotations", "kubernetes.io/config.mirror")),
+                 not_a_pod + "(" + IsByNode() + " && " +
+                     HasKey("object.metadata.annotations", "kubernetes.io/config.mirror") + ")"),
        Condition("not-a-replicaset-with-a-controller",
                  "request.resource.resource != 'replicasets' || !" + HasAController())});
 }

@@ -108,7 +108,8 @@ Request PolicyReview::ToRequest() const {
                   .resource = resource,
                   .subresource = subresource,
                   .operation = operation,
-                  .ns = ns};
+                  .ns = ns,
+                  .user = user};
   if (object.is_object()) request.object = &object;
   if (old_object.is_object()) request.old_object = &old_object;
   return request;
@@ -153,6 +154,8 @@ kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
   review.operation = StringAt(request, "operation");
   review.ns = StringAt(request, "namespace");
   review.name = StringAt(request, "name");
+  dom::element user;
+  if (Get(request, "userInfo", user)) review.user = StringAt(user, "username");
 
   std::optional<std::string_view> pod = PodPathOf(review.group, review.resource);
   if (!pod) return review;

@@ -23,6 +23,7 @@ struct PolicyReview {
   std::string subresource;
   std::string operation;
   std::string ns;
+  std::string user;  // who makes the request
   std::string name;  // "" for a CREATE with generateName
   // Reduced as described above; null if the request has none, or if the resource has no pod spec.
   kube::Json object;

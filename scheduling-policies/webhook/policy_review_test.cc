@@ -64,17 +64,20 @@ TEST(PolicyReviewTest, KeepsAllThatDecides) {
 }
 
 TEST(PolicyReviewTest, KeepsWhyAnObjectIsLeftUnchanged) {
-  for (const char* patch :
-       {R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})",
-        R"({"metadata": {"labels": {"multiarch.openshift.io/operand": "x"}}})",
-        R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}})",
-        R"({"metadata": {"ownerReferences": [
-            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}})",
-        R"({"spec": null})", R"({"spec": []})"}) {
+  const std::pair<const char*, const char*> rows[] = {
+      {"ann", R"({"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}})"},
+      {"system:node:n1", R"({"metadata": {"annotations": {"kubernetes.io/config.mirror": "x"}}})"},
+      {"system:kube-controller-manager", R"({"metadata": {"ownerReferences": [
+            {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "d", "controller": true}]}})"},
+      {"ann", R"({"spec": null})"},
+      {"ann", R"({"spec": []})"}};
+  for (const auto& [user, patch] : rows) {
     Json object = ObjectOf("pods", "-");
     object.merge_patch(kube::MustParseJson(patch));
+    Json json = ReviewOf("pods", "CREATE", object);
+    json["request"]["userInfo"]["username"] = user;
     PolicyReviewReader reader;
-    auto review = reader.Read(kube::DumpJson(ReviewOf("pods", "CREATE", object)));
+    auto review = reader.Read(kube::DumpJson(json));
     ASSERT_THAT(review, kube::IsOk());
     Request request = review->ToRequest();
     Target reduced = FindTarget(request, {}, {});

@@ -146,7 +146,7 @@ kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review) {
       co_return unchanged("an excluded namespace");
     Result<Index::Selected> selected = index.For(review.ns, labels);
     if (!selected) co_return selected.error();
-    co_return Merged(review, target, *selected);
+    co_return Merged(review, target, std::move(*selected));
   }
 
   // A new namespace, which the watch does not have yet.
@@ -158,11 +158,13 @@ kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review) {
   if (IsExcludedNamespace(review.ns, *read, options_.operator_namespace))
     co_return unchanged("an excluded namespace");
   Index::Selected selected = index.ForUnknown(review.ns, *read, labels);
-  co_return Merged(review, target, selected);
+  co_return Merged(review, target, std::move(selected));
 }
 
 AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target& target,
-                                        const Index::Selected& selected) {
+                                        Index::Selected selected) {
+  if (target.only_cluster_policies)
+    std::erase_if(selected.policies, [](const auto* policy) { return !policy->of_cluster(); });
   Result<MergeResult> merged = Merge(*target.spec, target.SpecPointer(), selected.policies);
   if (!merged) {
     return AdmissionResponse::Allowed().Warn(

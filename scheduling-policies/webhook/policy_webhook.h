@@ -54,7 +54,7 @@ class PolicyWebhook {
 
   kube::Async<kube::AdmissionResponse> Decide(PolicyReview review);
   kube::AdmissionResponse Merged(const PolicyReview& review, const Target& target,
-                                 const Index::Selected& selected);
+                                 Index::Selected selected);
 
   PolicyWebhookOptions options_;
   const PolicyReplica& replica_;

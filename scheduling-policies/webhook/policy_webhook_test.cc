@@ -152,6 +152,16 @@ TEST_F(PolicyWebhookTest, LeavesOthersUnchanged) {
   EXPECT_EQ(Changed(service), service["request"]["object"]);
 }
 
+// Everyone who may create pods can label them.
+TEST_F(PolicyWebhookTest, PodsThatAreLabelledAsOperandsGetPoliciesOfTheCluster) {
+  Create("C-c k:c");
+  Create("N-a m:w");
+  Start();
+  Json pod = Pod();
+  pod["request"]["object"]["metadata"]["labels"]["multiarch.openshift.io/operand"] = "shard";
+  EXPECT_EQ(Changed(pod)["spec"]["nodeSelector"], Json({{"k", "c"}}));
+}
+
 TEST_F(PolicyWebhookTest, SkippedCriteriaAreWarnings) {
   for (int i = 0; i < 15; ++i)
     Create("N-" + std::string(100, 'a') + std::to_string(i) + " node=n1");

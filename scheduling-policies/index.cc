@@ -102,6 +102,13 @@ Index::Selected Index::ForUnknown(const std::string& ns, const placement::Labels
   return selected;
 }
 
+bool Index::MaySelect(const std::string& ns, const placement::Labels& namespace_labels) const {
+  return policies_.contains(ns) ||
+         std::any_of(cluster_policies_.begin(), cluster_policies_.end(), [&](const auto& policy) {
+           return Matches(policy.second->namespace_selector, namespace_labels);
+         });
+}
+
 const placement::Labels* Index::LabelsOf(const std::string& ns) const {
   auto known = namespaces_.find(ns);
   return known == namespaces_.end() ? nullptr : &known->second.labels;

@@ -51,6 +51,10 @@ class Index {
   Selected ForUnknown(const std::string& ns, const placement::Labels& namespace_labels,
                       const placement::Labels& labels) const;
 
+  // False if no policy selects pods in namespace `ns`, which has `namespace_labels`, whatever their
+  // labels are.
+  bool MaySelect(const std::string& ns, const placement::Labels& namespace_labels) const;
+
   // nullptr if the namespace is unknown.
   const placement::Labels* LabelsOf(const std::string& ns) const;
   // True without any policy that can select a pod.

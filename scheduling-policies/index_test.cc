@@ -130,5 +130,14 @@ TEST_F(IndexTest, AReviewLooksOnlyAtPoliciesOfItsNamespace) {
   EXPECT_EQ(selected->policies.size(), 5u);
 }
 
+TEST_F(IndexTest, WhetherAPolicyMaySelectPodsOfANamespace) {
+  EXPECT_FALSE(index_.MaySelect("shop", {}));
+  index_.Put(PolicyOf("N-a k:v"));
+  EXPECT_TRUE(index_.MaySelect("shop", {}));
+  EXPECT_FALSE(index_.MaySelect("other", {}));
+  index_.Put(PolicyOf("C-c k:v"));
+  EXPECT_TRUE(index_.MaySelect("other", {}));
+}
+
 }  // namespace
 }  // namespace policy

@@ -62,14 +62,34 @@ void CopyMember(dom::element from, std::string_view key, Json& to) {
   if (from[key].get(member) == simdjson::SUCCESS) to[std::string(key)] = ToJson(member);
 }
 
+// The size as compact JSON; 0 if absent.
+size_t SizeOf(dom::element parent, std::string_view key) {
+  dom::element member;
+  return parent[key].get(member) == simdjson::SUCCESS ? simdjson::minify(member).size() : 0;
+}
+
+// The controller alone: FindTarget() asks for no other owner.
+void CopyController(dom::element metadata, Json& to) {
+  dom::array owners;
+  if (metadata["ownerReferences"].get(owners) != simdjson::SUCCESS) return;
+  for (dom::element owner : owners) {
+    bool controls = false;
+    if (owner["controller"].get(controls) != simdjson::SUCCESS || !controls) continue;
+    to["ownerReferences"] = Json::array({ToJson(owner)});
+    return;
+  }
+}
+
 // What FindTarget() and PodLabels() read of the metadata of an object or a pod template.
-void CopyMetadata(dom::element from, Json& to) {
+void CopyMetadata(dom::element from, Json& to, bool& too_large) {
   constexpr char kMirror[] = "kubernetes.io/config.mirror";
   dom::element metadata;
   if (!Get(from, "metadata", metadata) || !metadata.is_object()) return;
   Json& copy = to["metadata"] = Json::object();
-  for (const char* field : {"labels", "ownerReferences", "deletionTimestamp"})
-    CopyMember(metadata, field, copy);
+  too_large = too_large || SizeOf(metadata, "labels") > kMaxSchedulingBytes;
+  if (!too_large) CopyMember(metadata, "labels", copy);
+  CopyMember(metadata, "deletionTimestamp", copy);
+  CopyController(metadata, copy);
   dom::element annotations;
   if (Get(metadata, "annotations", annotations) && annotations.is_object()) {
     copy["annotations"] = Json::object();
@@ -78,9 +98,9 @@ void CopyMetadata(dom::element from, Json& to) {
 }
 
 // `pod`: the dotted path of the pod or pod template.
-Json Reduced(dom::element object, std::string_view pod, bool whole_template) {
+Json Reduced(dom::element object, std::string_view pod, bool whole_template, bool& too_large) {
   Json reduced = Json::object();
-  CopyMetadata(object, reduced);
+  CopyMetadata(object, reduced, too_large);
   dom::element from = object;
   Json* to = &reduced;
   while (!pod.empty()) {
@@ -92,11 +112,15 @@ Json Reduced(dom::element object, std::string_view pod, bool whole_template) {
       *to = ToJson(from);
       return reduced;
     }
-    if (pod.empty()) CopyMetadata(from, *to);
+    if (pod.empty()) CopyMetadata(from, *to, too_large);
   }
   dom::element spec;
   if (!Get(from, "spec", spec) || !spec.is_object()) return reduced;
   Json& copy = (*to)["spec"] = Json::object();
+  size_t bytes = 0;
+  for (std::string_view field : kMergedFields) bytes += SizeOf(spec, field);
+  too_large = too_large || bytes > kMaxSchedulingBytes;
+  if (too_large) return reduced;
   for (std::string_view field : kMergedFields) CopyMember(spec, field, copy);
   return reduced;
 }
@@ -159,12 +183,17 @@ kube::Result<PolicyReview> PolicyReviewReader::Read(std::string_view body) {
 
   std::optional<std::string_view> pod = PodPathOf(review.group, review.resource);
   if (!pod) return review;
-  bool whole_template = whole_templates_ && review.operation == "UPDATE" && !pod->empty();
   dom::element object;
-  if (Get(request, "object", object) && object.is_object())
-    review.object = Reduced(object, *pod, whole_template);
-  if (whole_template && Get(request, "oldObject", object) && object.is_object())
-    review.old_object = Reduced(object, *pod, whole_template);
+  dom::element old_object;
+  bool has_object = Get(request, "object", object) && object.is_object();
+  bool whole_template = whole_templates_ && review.operation == "UPDATE" && !pod->empty() &&
+                        has_object && Get(request, "oldObject", old_object) &&
+                        old_object.is_object() &&
+                        SizeOf(request, "object") <= kMaxSchedulingBytes &&
+                        SizeOf(request, "oldObject") <= kMaxSchedulingBytes;
+  if (has_object) review.object = Reduced(object, *pod, whole_template, review.too_large);
+  bool ignored = false;
+  if (whole_template) review.old_object = Reduced(old_object, *pod, whole_template, ignored);
   return review;
 }
 

@@ -29,6 +29,10 @@ using kube::Result;
 // The API server cuts warnings to 256 characters, and those of a webhook to 4096 in all.
 constexpr size_t kMaxWarnings = 10;
 constexpr size_t kMaxWarning = 256;
+// Of 256 connections (HttpsServerOptions): new ones are needed to refuse further requests.
+constexpr size_t kMaxWaiting = 192;
+// The timeout in the webhook configuration.
+constexpr std::chrono::seconds kAnswerWithin{3};
 
 kube::Counter& ReviewCounter(kube::Metrics& metrics, const char* result) {
   return metrics.AddCounter("mto_ppo_policy_wh_reviews_total",
@@ -60,6 +64,17 @@ std::string Bounded(const std::string& warning) {
   return std::string(kube::CutUtf8(warning, kMaxWarning));
 }
 
+// What exists can still be updated; its pods are refused.
+AdmissionResponse TooLarge(const PolicyReview& review) {
+  std::string message =
+      "scheduling policies: labels, and affinity, tolerations, node selector and gates together, "
+      "may have at most " +
+      std::to_string(kMaxSchedulingBytes) + " bytes each";
+  if (review.operation == "UPDATE")
+    return AdmissionResponse::Allowed().Warn(message + "; policies are not applied");
+  return AdmissionResponse::Denied(422, "Invalid", std::move(message));
+}
+
 }  // namespace
 
 PolicyWebhook::Counters::Counters(kube::Metrics& metrics)
@@ -80,6 +95,7 @@ PolicyWebhook::PolicyWebhook(PolicyWebhookOptions options, const PolicyReplica& 
       response_time_(metrics.AddHistogram("mto_ppo_policy_wh_response_time_seconds",
                                           "The response time of the policy webhook")),
       reader_(options_.only_changed_templates),
+      turns_(kMaxWaiting),
       namespaces_(client) {
   kube::Gauge& left_out = metrics.AddGauge(
       "mto_ppo_policy_wh_policies_left_out",
@@ -97,6 +113,7 @@ void PolicyWebhook::AddTo(kube::HttpsServer& server) {
 
 kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
   kube::Stopwatch watch(response_time_, clock_);
+  kube::TimePoint arrived = clock_.Now();
   std::optional<std::string_view> probe = ProbeOf(call.path);
   if (probe && probe->empty()) co_return kube::FailureReply(404, "the path names no probe");
   Result<PolicyReview> review = reader_.Read(call.body);
@@ -113,7 +130,7 @@ kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
   } else if (probe) {
     response = AnswerProbe(*review, *probe);
   } else {
-    response = co_await Decide(std::move(*review));
+    response = co_await Decide(std::move(*review), arrived);
   }
   if (!response) {
     counters_.failed.Increment();
@@ -126,7 +143,7 @@ kube::Async<HttpReply> PolicyWebhook::Answer(kube::HttpCall call) {
   co_return reply;
 }
 
-kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review) {
+kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review, kube::TimePoint arrived) {
   Request request = review.ToRequest();
   TargetOptions options{.operator_namespace = options_.operator_namespace,
                         .only_changed_templates = options_.only_changed_templates};
@@ -138,27 +155,42 @@ kube::Async<AdmissionResponse> PolicyWebhook::Decide(PolicyReview review) {
   Target target = FindTarget(request, {}, options);
   if (!target) co_return unchanged(target.left_unchanged);
   if (!kube::IsObjectName(review.ns)) co_return unchanged("no namespace");
-  placement::Labels labels = PodLabels(review.object, target);
 
+  // A new namespace is not in the watch yet.
   const Index& index = replica_.watch().index();
-  if (const placement::Labels* known = index.LabelsOf(review.ns)) {
-    if (IsExcludedNamespace(review.ns, *known, options_.operator_namespace))
-      co_return unchanged("an excluded namespace");
-    Result<Index::Selected> selected = index.For(review.ns, labels);
-    if (!selected) co_return selected.error();
-    co_return Merged(review, target, std::move(*selected));
+  std::optional<placement::Labels> read;
+  if (index.LabelsOf(review.ns) == nullptr) {
+    Result<placement::Labels> labels = co_await namespaces_.Read(review.ns);
+    if (IsNotFound(labels)) co_return unchanged("the namespace does not exist");
+    if (!labels) co_return labels.error();
+    read = std::move(*labels);
   }
-
-  // A new namespace, which the watch does not have yet.
-  Result<placement::Labels> read = co_await namespaces_.Read(review.ns);
-  if (IsNotFound(read)) co_return unchanged("the namespace does not exist");
-  if (!read) co_return read.error();
+  Result<Turns::Turn> turn = co_await turns_.Wait(review.ns);
+  if (!turn) co_return turn.error();
+  if (clock_.Now() - arrived > kAnswerWithin)
+    co_return Error::DeadlineExceeded("the API server does not wait for this answer any more");
   Result<void> in_force = replica_.InForce();
   if (!in_force) co_return in_force.error();
-  if (IsExcludedNamespace(review.ns, *read, options_.operator_namespace))
+
+  // From here on without waiting: the index must not change.
+  const placement::Labels* namespace_labels = read ? &*read : index.LabelsOf(review.ns);
+  if (namespace_labels == nullptr)
+    co_return Error::NotFound("the labels of namespace " + review.ns + " are not known any more");
+  if (IsExcludedNamespace(review.ns, *namespace_labels, options_.operator_namespace))
     co_return unchanged("an excluded namespace");
-  Index::Selected selected = index.ForUnknown(review.ns, *read, labels);
-  co_return Merged(review, target, std::move(selected));
+  if (review.too_large) {
+    if (!index.MaySelect(review.ns, *namespace_labels)) co_return unchanged("no policy");
+    co_return TooLarge(review);
+  }
+  placement::Labels labels = PodLabels(review.object, target);
+  Result<Index::Selected> selected = Index::Selected();
+  if (read) {
+    selected = index.ForUnknown(review.ns, *read, labels);
+  } else {
+    selected = index.For(review.ns, labels);
+  }
+  if (!selected) co_return selected.error();
+  co_return Merged(review, target, std::move(*selected));
 }
 
 AdmissionResponse PolicyWebhook::Merged(const PolicyReview& review, const Target& target,

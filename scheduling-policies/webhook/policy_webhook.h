@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // PolicyWebhook answers AdmissionReviews of pods and workloads with the criteria of the policies
-// that select their pods. It denies nothing: what it cannot decide is an HTTP error, and the
-// webhook's failurePolicy decides.
+// that select their pods. It denies only what is too large to be merged (kMaxSchedulingBytes). What
+// it cannot decide is an HTTP error, and the webhook's failurePolicy decides. Namespaces take
+// turns.
 #pragma once
 
 #include <string>
@@ -17,6 +18,7 @@
 #include "scheduling-policies/webhook/namespace_reader.h"
 #include "scheduling-policies/webhook/policy_replica.h"
 #include "scheduling-policies/webhook/policy_review.h"
+#include "scheduling-policies/webhook/turns.h"
 
 namespace policy {
 
@@ -37,8 +39,8 @@ class PolicyWebhook {
   void AddTo(kube::HttpsServer& server);
 
   // 200 with an AdmissionReview that allows the request; 400 if the body is not a review, 404 for a
-  // probe path that names nothing, 500 while the replica is not in force, or if the labels of the
-  // namespace cannot be read.
+  // probe path that names nothing, 500 while the replica is not in force, if the labels of the
+  // namespace cannot be read, or if too many requests of it wait.
   kube::Async<kube::HttpReply> Answer(kube::HttpCall call);
 
  private:
@@ -52,7 +54,7 @@ class PolicyWebhook {
     kube::Counter& skipped_criteria;
   };
 
-  kube::Async<kube::AdmissionResponse> Decide(PolicyReview review);
+  kube::Async<kube::AdmissionResponse> Decide(PolicyReview review, kube::TimePoint arrived);
   kube::AdmissionResponse Merged(const PolicyReview& review, const Target& target,
                                  Index::Selected selected);
 
@@ -62,6 +64,7 @@ class PolicyWebhook {
   Counters counters_;
   kube::Histogram& response_time_;
   PolicyReviewReader reader_;
+  Turns turns_;
   NamespaceReader namespaces_;
 };
 

@@ -5,10 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 
 #include "kube/base/base64.h"
 #include "kube/base/task_group.h"
+#include "kube/testing/cost.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
@@ -194,6 +196,99 @@ TEST_F(PolicyWebhookTest, FieldsOfAWrongTypeAreAWarning) {
   pod["request"]["object"]["spec"]["tolerations"] = "x";
   EXPECT_EQ(Changed(pod), pod["request"]["object"]);
   EXPECT_THAT(kube::DumpJson(warnings_), HasSubstr("tolerations has the wrong type"));
+}
+
+// --- Bounds.
+
+TEST_F(PolicyWebhookTest, OneNamespaceDoesNotDelayTheOthers) {
+  Create("C-c k:v");
+  for (int i = 0; i < 10; ++i) CreateNamespace("other-" + std::to_string(i));
+  Start();
+  std::vector<std::string> answered;
+  auto ask = [&](const std::string& ns) {
+    kube::HttpCall call{"POST", "/policies", kube::DumpJson(Pod("-", ns))};
+    boost::asio::co_spawn(io_, webhook_.Answer(std::move(call)),
+                          [&answered, ns](std::exception_ptr, kube::Result<kube::HttpReply> reply) {
+                            if (reply && reply->status == 200) answered.push_back(ns);
+                          });
+  };
+  for (int i = 0; i < 50; ++i) ask("shop");
+  for (int i = 0; i < 10; ++i) ask("other-" + std::to_string(i));
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return answered.size() == 60; }));
+  auto last = std::find_if(answered.rbegin(), answered.rend(),
+                           [](const std::string& ns) { return ns != "shop"; });
+  // The first turns may have passed before the others arrived.
+  EXPECT_LE(std::count(last, answered.rend(), "shop"), 3);
+}
+
+// Requests that wait hold connections, of which others need some.
+TEST_F(PolicyWebhookTest, RequestsOfOneNamespaceThatWaitAreLimited) {
+  Create("C-c k:v");
+  Start();
+  int served = 0;
+  int refused = 0;
+  for (int i = 0; i < 200; ++i) {
+    kube::HttpCall call{"POST", "/policies", kube::DumpJson(Pod())};
+    boost::asio::co_spawn(io_, webhook_.Answer(std::move(call)),
+                          [&](std::exception_ptr, kube::Result<kube::HttpReply> reply) {
+                            if (reply) ++(reply->status == 200 ? served : refused);
+                          });
+  }
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return served + refused == 200; }));
+  EXPECT_EQ(served, 96);
+  EXPECT_THAT(metrics_.Render(),
+              HasSubstr("mto_ppo_policy_wh_reviews_total{result=\"failed\"} 104"));
+}
+
+TEST_F(PolicyWebhookTest, LargeSchedulingFieldsAreRefusedBeforeTheyAreMerged) {
+  Create("N-a P9[a] T(all) k:v");
+  CreateNamespace("none");
+  Start();
+  Json term = {{"topologyKey", "zone"}, {"labelSelector", {{"matchLabels", {{"app", "x"}}}}}};
+  Json labels = Json::object();
+  for (int i = 0; i < 20'000; ++i) labels["label-" + std::to_string(i)] = "x";
+  for (const char* large : {"affinity", "labels"}) {
+    for (const char* operation : {"CREATE", "UPDATE"}) {
+      for (const char* ns : {"shop", "none"}) {
+        Json object = ObjectOf("apps/deployments", "-");
+        object["metadata"]["namespace"] = ns;
+        Json& pod = object["spec"]["template"];
+        if (large == std::string("labels")) pod["metadata"]["labels"] = labels;
+        if (large == std::string("affinity")) {
+          pod["spec"]["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
+              Json(15'000, term);
+        }
+        std::string body = kube::DumpJson(ReviewOf("apps/deployments", operation, object));
+        kube::Cost before = kube::CostOfThread();
+        auto reply = kube::Run(io_, webhook_.Answer({"POST", "/policies", body}));
+        int64_t allocations = (kube::CostOfThread() - before).allocations;
+        ASSERT_THAT(reply, kube::IsOk());
+        EXPECT_LT(allocations, 500) << large;
+        Json response = (*kube::ParseJson(reply->body))["response"];
+        bool refused = operation == std::string("CREATE") && ns == std::string("shop");
+        EXPECT_EQ(response["allowed"], !refused) << reply->body;
+        EXPECT_FALSE(response.contains("patch")) << reply->body;
+        bool told = reply->body.find("at most 262144") != std::string::npos;
+        EXPECT_EQ(told, ns == std::string("shop")) << reply->body;
+      }
+    }
+  }
+}
+
+// A list of owners is not copied, however long it is.
+TEST_F(PolicyWebhookTest, OwnersCostLittle) {
+  Create("N-a k:v");
+  Start();
+  Json pod = Pod();
+  pod["request"]["object"]["metadata"]["ownerReferences"] = Json(
+      10'000,
+      {{"apiVersion", "v1"}, {"kind", "N"}, {"name", "n"}, {"uid", "u"}, {"controller", true}});
+  std::string body = kube::DumpJson(pod);
+  kube::Cost before = kube::CostOfThread();
+  auto reply = kube::Run(io_, webhook_.Answer({"POST", "/policies", body}));
+  EXPECT_LT((kube::CostOfThread() - before).allocations, 500);
+  ASSERT_THAT(reply, kube::IsOk());
+  EXPECT_THAT(reply->body, HasSubstr("\"patch\""));
 }
 
 // --- Freshness.

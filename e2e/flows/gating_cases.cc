@@ -164,7 +164,7 @@ std::vector<GatingCase> GatingCases() {
 
       {"bound to a node", Pod("a").Set("/spec/nodeName", "node").Build(), ""},
       {"an empty node name", Pod("a").Set("/spec/nodeName", "").Build(), "cl"},
-      {"of a DaemonSet", OwnedBy("a", "apps/v1", "DaemonSet", true).Build(), ""},
+      {"says that it is of a DaemonSet", OwnedBy("a", "apps/v1", "DaemonSet", true).Build(), "cl"},
       {"of a DaemonSet that does not control", OwnedBy("a", "apps/v1", "DaemonSet", false).Build(),
        "cl"},
       {"of a DaemonSet, controller not set", OwnedBy("a", "apps/v1", "DaemonSet", nullptr).Build(),

@@ -29,17 +29,35 @@ void ReadStrings(const Json& metadata, const char* name,
   }
 }
 
+// Whether values are nested so deep that a tree of them could exhaust the stack. Of text that is
+// not JSON, up to its first error. The parser's own callback could count the depth, but with a
+// callback the parser needs the square of the number of siblings.
+bool IsTooDeep(std::string_view text) {
+  int depth = 0;
+  bool in_string = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (in_string) {
+      if (c == '\\') ++i;
+      if (c == '"') in_string = false;
+    } else if (c == '"') {
+      in_string = true;
+    } else if (c == '{' || c == '[') {
+      if (++depth > kMaxDepth) return true;
+    } else if (c == '}' || c == ']') {
+      --depth;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Result<Json> ParseJson(std::string_view text) {
-  // The callback runs before a deeper value is built: deep nesting cannot exhaust the stack.
-  bool too_deep = false;
-  Json::parser_callback_t limit_depth = [&](int depth, Json::parse_event_t, Json&) {
-    too_deep |= depth > kMaxDepth;
-    return !too_deep;
-  };
-  Json json = Json::parse(text.begin(), text.end(), limit_depth, /*allow_exceptions=*/false);
-  if (too_deep) return Error::Invalid("JSON nested deeper than " + std::to_string(kMaxDepth));
+  if (IsTooDeep(text))
+    return Error::Invalid("JSON nested deeper than " + std::to_string(kMaxDepth));
+  Json json =
+      Json::parse(text.begin(), text.end(), /*callback=*/nullptr, /*allow_exceptions=*/false);
   if (json.is_discarded()) return Error::Invalid("not valid JSON");
   return json;
 }

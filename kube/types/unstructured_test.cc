@@ -34,6 +34,21 @@ TEST(JsonTest, PacksAndUnpacks) {
   EXPECT_THAT(UnpackJson(""), FailsWith(Code::kInvalid));
 }
 
+// Managed fields of a user's object look like this. With work that grows with the square of their
+// number, this test would not end within its time.
+TEST(JsonTest, ManySiblingsCostAsMuchAsTheirText) {
+  std::string text = "{";
+  for (int i = 0; i < 200'000; ++i) text += "\"f:" + std::to_string(i) + "\":{},";
+  text.back() = '}';
+  Result<Json> json = ParseJson(text);
+  ASSERT_THAT(json, IsOk());
+  EXPECT_EQ(json->size(), 200'000u);
+}
+
+TEST(JsonTest, BracketsInStringsAreNoNesting) {
+  EXPECT_THAT(ParseJson("[\"" + std::string(300, '[') + "\\\"[\"]"), IsOk());
+}
+
 TEST(JsonTest, RefusesMalformedAndDeepText) {
   EXPECT_THAT(ParseJson("{"), FailsWith(Code::kInvalid));
   EXPECT_THAT(ParseJson("\"\xff\""), FailsWith(Code::kInvalid));

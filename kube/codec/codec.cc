@@ -15,9 +15,6 @@
 namespace kube {
 namespace {
 
-// Nesting of JSON, as ParseJson() has it.
-constexpr int kMaxDepth = 200;
-
 constexpr std::string_view kMagic("k8s\0", 4);
 
 constexpr int kEventType = meta::WatchEvent::kTypeFieldNumber;
@@ -51,6 +48,58 @@ Error StatusError(int http_status, const meta::Status& status) {
                     .WithCauses(std::move(causes));
   int32_t retry = status.details().retry_after_seconds();
   return retry > 0 ? error.WithRetryAfter(std::chrono::seconds(retry)) : error;
+}
+
+// The text of a JSON list: the objects of its array "items", and the list without them.
+struct JsonItems {
+  std::vector<std::string> items;
+  std::string rest;
+};
+
+// Finds the items by brackets and strings alone: what is no JSON is an error of whoever parses the
+// rest, or the item. Errors: kInvalid if the array has anything but objects.
+Result<JsonItems> CutItems(std::string_view body) {
+  constexpr int kInItems = 2;  // the depth of the array's values
+  JsonItems cut;
+  int depth = 0;
+  bool in_items = false;
+  size_t begin = 0;         // of the item, or of the string
+  std::string_view string;  // the last one of the list itself
+  size_t kept = 0;          // up to here, the text is in an item or in `rest`
+  for (size_t i = 0; i < body.size(); ++i) {
+    char c = body[i];
+    if (c == '"') {
+      size_t first = ++i;
+      while (i < body.size() && body[i] != '"') i += body[i] == '\\' ? 2 : 1;
+      if (depth == 1) string = body.substr(first, std::min(i, body.size()) - first);
+      if (in_items && depth == kInItems) return Error::Invalid("a list's item is no object");
+    } else if (c == '{' || c == '[') {
+      if (in_items && depth == kInItems) {
+        if (c == '[') return Error::Invalid("a list's item is no object");
+        begin = i;
+      }
+      ++depth;
+      if (c == '[' && depth == kInItems && string == "items") {
+        in_items = true;
+        cut.rest += body.substr(kept, i + 1 - kept);
+        kept = i + 1;
+      }
+    } else if (c == '}' || c == ']') {
+      --depth;
+      if (in_items && depth == kInItems) {
+        cut.items.emplace_back(body.substr(begin, i + 1 - begin));
+        kept = i + 1;
+      } else if (in_items && depth == 1) {
+        in_items = false;
+        kept = i;
+      }
+    } else if (in_items && depth == kInItems &&
+               std::string_view(", \t\r\n").find(c) == std::string_view::npos) {
+      return Error::Invalid("a list's item is no object");
+    }
+  }
+  cut.rest += body.substr(kept);
+  return cut;
 }
 
 }  // namespace
@@ -107,29 +156,17 @@ Result<RawList> DecodeProtobufList(std::string_view body) {
 }
 
 Result<RawList> DecodeJsonList(std::string_view body) {
-  // A page has megabytes, and as a tree many times that: only one item is a tree at a time. This is
-  // the one place beside ParseJson() that needs the parser itself.
-  constexpr int kItemDepth = 2;
-  RawList raw;
-  bool in_items = false;
-  bool too_deep = false;
-  Json::parser_callback_t take_items = [&](int depth, Json::parse_event_t event, Json& parsed) {
-    if (event == Json::parse_event_t::key && depth == 1) in_items = parsed == "items";
-    too_deep |= depth > kMaxDepth;
-    if (too_deep) return false;
-    if (event != Json::parse_event_t::object_end || depth != kItemDepth || !in_items) return true;
-    raw.items.push_back(DumpJson(parsed));
-    return false;
-  };
-  Json json = Json::parse(body.begin(), body.end(), take_items, /*allow_exceptions=*/false);
-  if (json.is_discarded() || too_deep) return Error::Invalid("not a valid JSON list");
-  const Json* items = Find(json, "items");
-  // What is left in it is no object.
-  if (items != nullptr && !items->is_null() && (!items->is_array() || !items->empty()))
-    return Error::Invalid("list without an array of objects");
-  raw.resource_version = StringAt(json, "metadata.resourceVersion");
-  raw.continue_token = StringAt(json, "metadata.continue");
-  return raw;
+  // A page has megabytes, and as a tree many times that: the items stay text.
+  Result<JsonItems> cut = CutItems(body);
+  if (!cut) return cut.error();
+  Result<Json> json = ParseJson(cut->rest);
+  if (!json) return json.error();
+  const Json* items = Find(*json, "items");
+  if (items != nullptr && !items->is_null() && !items->is_array())
+    return Error::Invalid("list without an items array");
+  return RawList{.resource_version = StringAt(*json, "metadata.resourceVersion"),
+                 .continue_token = StringAt(*json, "metadata.continue"),
+                 .items = std::move(cut->items)};
 }
 
 Result<RawWatchEvent> DecodeProtobufFrame(std::string_view frame) {

@@ -114,7 +114,11 @@ TEST(CodecTest, JsonListsAreReadAndValidated) {
   EXPECT_EQ(DecodeBare<Unstructured>(raw->items[0])->metadata().name(), "a");
   EXPECT_THAT(DecodeJsonList(R"({"items":null})"), IsOk());
   EXPECT_THAT(DecodeJsonList(R"({"items":5})"), FailsWith(Code::kInvalid));
-  EXPECT_THAT(DecodeJsonList(R"({"items":[5]})"), FailsWith(Code::kInvalid));
+  for (const char* items : {"[5]", "[[]]", "[\"a\"]", "[{}", "[{},", "{}", "\"a\""}) {
+    EXPECT_THAT(DecodeJsonList(std::string(R"({"items":)") + items + "}"),
+                FailsWith(Code::kInvalid))
+        << items;
+  }
   EXPECT_THAT(DecodeJsonList("not json"), FailsWith(Code::kInvalid));
   std::string deep = R"({"items":[)" + std::string(300, '[') + std::string(300, ']') + "]}";
   EXPECT_THAT(DecodeJsonList(deep), FailsWith(Code::kInvalid));
@@ -125,6 +129,9 @@ TEST(CodecTest, OnlyTheListsOwnItemsAreItems) {
       DecodeJsonList(R"({"extra":[{"a":1}],"items":[{"items":[{"b":{"c":2}}]}],"more":[{}]})");
   ASSERT_THAT(raw, IsOk());
   EXPECT_THAT(raw->items, ElementsAre(R"({"items":[{"b":{"c":2}}]})"));
+  raw = DecodeJsonList(R"( {"kind":"items", "items" : [ {"a":"]}\"["} , {"b":[{}]} ] , "x":[1]} )");
+  ASSERT_THAT(raw, IsOk());
+  EXPECT_THAT(raw->items, ElementsAre(R"({"a":"]}\"["})", R"({"b":[{}]})"));
 }
 
 TEST(CodecTest, FramesCarryTypeAndObject) {

@@ -67,13 +67,12 @@ std::string RequirementText(const Json& pod) {
 }
 
 std::string TolerationsText(const Json& pod) {
+  const std::string start = std::string(api::kArchLabel) + "=";
   std::vector<std::string> values;
   for (const std::string& toleration : TolerationsOf(pod)) {
-    std::string_view text = toleration;
-    if (!text.starts_with(api::kArchLabel)) continue;
-    text.remove_prefix(api::kArchLabel.size());
-    if (!text.starts_with('=')) continue;
-    values.emplace_back(text.substr(1, text.rfind(':') - 1));
+    if (!toleration.starts_with(start)) continue;
+    size_t end = toleration.rfind(':');
+    values.push_back(toleration.substr(start.size(), end - start.size()));
   }
   return Join(values, "|");
 }

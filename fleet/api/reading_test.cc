@@ -118,8 +118,9 @@ TEST(PlacementTest, TheNameOfAGroupInTheStatusIsBounded) {
     Json group = {{"decisionGroupIndex", 0}};
     if (!name.empty()) group["decisionGroupName"] = name;
     Json json = {{"status", {{"decisionGroups", Json::array({group})}}}};
+    Placement placement = *Placement::FromJson(json);
     std::vector<size_t> sizes;
-    for (const DecisionGroupStatus& read : Placement::FromJson(json)->status.decision_groups)
+    for (const DecisionGroupStatus& read : placement.status.decision_groups)
       sizes.push_back(read.name.size());
     return sizes;
   };

@@ -88,25 +88,20 @@ std::string Describe(AgeBudget::Limit limit) {
          std::to_string(bytes) + " bytes as JSON, and the oldest ones stay in force";
 }
 
-size_t SpecBytes(const Unstructured& object) {
-  return static_cast<size_t>(kube::IntAt(object.body(), kSpecBytes));
-}
-
-size_t BudgetBytes(const Unstructured& object) {
-  return std::max(SpecBytes(object), api::kMinConfigBytes);
-}
-
-// The config of a trimmed object, without its spec if it exceeds `limit`.
-Result<PodPlacementConfig> ConfigOf(const Unstructured& object, AgeBudget::Limit limit) {
+// The config of a trimmed object, without its spec if it is too large.
+Result<PodPlacementConfig> ConfigOf(const Unstructured& object) {
   Result<PodPlacementConfig> config = PodPlacementConfig::FromJson(object.body());
   if (!config) return config.error();
-  config->spec_bytes = SpecBytes(object);
-  if (config->spec_bytes > api::kMaxConfigBytes) {
+  config->spec_bytes = static_cast<size_t>(kube::IntAt(object.body(), kSpecBytes));
+  if (config->spec_bytes > api::kMaxConfigBytes)
     config->LeaveOut(api::TooManyBytes(config->spec_bytes));
-  } else if (limit != AgeBudget::Limit::kNone) {
-    config->LeaveOut(Describe(limit));
-  }
   return config;
+}
+
+// Removes the spec of a config that is over the budget of more than one.
+void ApplyLimit(AgeBudget::Limit limit, PodPlacementConfig& config) {
+  if (limit == AgeBudget::Limit::kNone || config.spec_bytes > api::kMaxConfigBytes) return;
+  config.LeaveOut(Describe(limit));
 }
 
 std::string CreatedAt(const Unstructured& object) {
@@ -149,12 +144,13 @@ void ConfigCache::OnEvent(kube::EventType type, const Unstructured& object) {
 }
 
 void ConfigCache::Put(const ObjectKey& key, const Unstructured& object) {
-  Result<PodPlacementConfig> config = PodPlacementConfig::FromJson(object.body());
+  Result<PodPlacementConfig> config = ConfigOf(object);
   Entry& entry = namespaces_[key.ns].entries[key.name];
   entry.version = {object.metadata().uid(), object.metadata().generation()};
   entry.may_prefer = config && config->MayPrefer();
   // A stub cannot be in force, and as too large it counts for no other.
-  size_t bytes = watch_.Complete(key) ? BudgetBytes(object) : kBudget.object + 1;
+  bool complete = config && watch_.Complete(key);
+  size_t bytes = complete ? config->BudgetBytes() : kBudget.object + 1;
   budget_.Put(key, CreatedAt(object), bytes);
 }
 
@@ -170,8 +166,9 @@ ConfigCache::Configs ConfigCache::In(const std::string& ns) {
     ObjectKey key{ns, name};
     std::optional<Unstructured> object = watch_.Get(key);
     if (!object) continue;
-    Result<PodPlacementConfig> config = ConfigOf(*object, budget_.Exceeds(key));
+    Result<PodPlacementConfig> config = ConfigOf(*object);
     if (!config) continue;
+    ApplyLimit(budget_.Exceeds(key), *config);
     configs.push_back(std::move(*config));
   }
   shared = InOrder(std::move(configs));
@@ -206,16 +203,17 @@ BoundedConfigs::BoundedConfigs() : budget_(kBudget) {}
 
 void BoundedConfigs::Add(Unstructured object) {
   Trim(object);
+  Result<PodPlacementConfig> config = ConfigOf(object);
+  if (!config) return;
   ObjectKey key = kube::KeyOf(object);
-  budget_.Put(key, CreatedAt(object), BudgetBytes(object));
+  budget_.Put(key, CreatedAt(object), config->BudgetBytes());
+  configs_.insert_or_assign(key, std::move(*config));
+  ApplyLimit(budget_.Exceeds(key), configs_.at(key));
   // More objects leave out more of them, so what is left out now stays so.
   for (const ObjectKey& moved : budget_.TakeChanged()) {
-    auto known = configs_.find(moved);
-    if (known != configs_.end() && !budget_.Fits(moved))
-      known->second.LeaveOut(Describe(budget_.Exceeds(moved)));
+    if (auto known = configs_.find(moved); known != configs_.end())
+      ApplyLimit(budget_.Exceeds(moved), known->second);
   }
-  Result<PodPlacementConfig> config = ConfigOf(object, budget_.Exceeds(key));
-  if (config) configs_.insert_or_assign(key, std::move(*config));
 }
 
 ConfigCache::Configs BoundedConfigs::Take() {

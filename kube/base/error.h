@@ -27,8 +27,7 @@ namespace kube {
 // project gives the same codes to its own failures.
 enum class Code {
   // 404. The object, or its kind, does not exist. Often no failure: a reconciler has nothing left
-  // to
-  // do. Not for a value that is missing in an object: kInvalid.
+  // to do. Not for a value that is missing in an object: kInvalid.
   kNotFound,
   // 409 with the reason AlreadyExists. Only a create fails with it; read the other object.
   kAlreadyExists,

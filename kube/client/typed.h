@@ -9,7 +9,9 @@
 // kDeadlineExceeded from the transport. Thread: the client's.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -162,6 +164,19 @@ class ListPages {
   std::string continue_token_;
 };
 
+// The objects of a page.
+template <class T>
+Result<std::vector<T>> DecodeItems(const RawList& page) {
+  std::vector<T> objects;
+  objects.reserve(page.items.size());
+  for (const std::string& item : page.items) {
+    Result<T> object = DecodeBare<T>(item);
+    if (!object) return object.error();
+    objects.push_back(std::move(*object));
+  }
+  return objects;
+}
+
 // All items of `resource`, decoded as T.
 template <class T>
 Async<TypedList<T>> ListAll(Client& client, Resource resource, ListOptions options) {
@@ -170,11 +185,9 @@ Async<TypedList<T>> ListAll(Client& client, Resource resource, ListOptions optio
   while (pages.more()) {
     Result<RawList> page = co_await pages.Next();
     if (!page) co_return page.error();
-    for (const std::string& item : page->items) {
-      Result<T> object = DecodeBare<T>(item);
-      if (!object) co_return object.error();
-      all.items.push_back(std::move(*object));
-    }
+    Result<std::vector<T>> objects = DecodeItems<T>(*page);
+    if (!objects) co_return objects.error();
+    std::move(objects->begin(), objects->end(), std::back_inserter(all.items));
     all.resource_version = page->resource_version;
   }
   co_return all;

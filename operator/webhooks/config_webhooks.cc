@@ -64,13 +64,7 @@ Async<std::vector<PodPlacementConfig>> FirstConfigs(kube::Client& client) {
                         /*protobuf=*/false);
   Result<kube::RawList> page = co_await pages.Next();
   if (!page) co_return page.error();
-  std::vector<PodPlacementConfig> configs;
-  for (const std::string& item : page->items) {
-    Result<PodPlacementConfig> config = kube::DecodeBare<PodPlacementConfig>(item);
-    if (!config) co_return config.error();
-    configs.push_back(std::move(*config));
-  }
-  co_return configs;
+  co_return kube::DecodeItems<PodPlacementConfig>(*page);
 }
 
 api::PodPlacementConfigs Pointers(const std::vector<PodPlacementConfig>& configs) {

@@ -88,16 +88,26 @@ struct ShardController {
   }
 };
 
+// What gates the new pods that a config selects. The operator's admission policy gates for those
+// with kGatedByPolicy.
+inline constexpr std::string_view kGatedByNothing = "None";
+inline constexpr std::string_view kGatedByWebhook = "Webhook";
+inline constexpr std::string_view kGatedByPolicy = "Policy";
+inline constexpr std::array<std::string_view, 3> kGatedBy = {kGatedByNothing, kGatedByWebhook,
+                                                             kGatedByPolicy};
+
 struct PodPlacementConfigStatus {
   int64_t observed_generation = 0;
   std::vector<Condition> conditions;
   std::vector<ShardController> controllers;
+  std::string gated_by;  // one of kGatedBy; "" before the first status
 
   bool operator==(const PodPlacementConfigStatus&) const = default;
   static void Fields(auto& status, auto& field) {
     field("observedGeneration", status.observed_generation, Range{.low = 0});
     field("conditions", status.conditions, Items{});
     field("controllers", status.controllers, Items{.max = 16});
+    field("gatedBy", status.gated_by, OneOf{kGatedBy});
   }
 };
 

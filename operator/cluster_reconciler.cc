@@ -116,6 +116,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       timing_(timing),
       provider_(client, clock, store, options_),
       gating_policies_(GatingPolicyIds(options_)),
+      local_gating_policy_(InOrderOfRemoval(LocalGatingPolicy(options_))),
       outage_(client, clock, store, options_.ns, GatingIds(gating_policies_), timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
@@ -292,13 +293,21 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config,
       .by_policy = config.spec.gating == api::kGatingByPolicy,
       .policies = {},
       .stored_policies = gating_policies_,
+      .wanted_configs = {},
+      .gated_configs = {},
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}},
       .webhook = {}};
+  // Namespaces may take longer to switch to webhooks.
+  if (!configs_.AnyGatedByPolicy())
+    gating.stored_policies.insert(gating.stored_policies.end(), local_gating_policy_.begin(),
+                                  local_gating_policy_.end());
   std::erase_if(gating.stored_policies,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
   // Most clusters have no policies and want none.
   if (!gating.by_policy && gating.stored_policies.empty()) return gating;
   gating.policies = ClusterGatingPolicies(config, configs_.PreferringNamespaces(), options_);
+  for (DesiredObject& policy : LocalGatingPolicy(options_))
+    gating.policies.push_back(std::move(policy));
   gating.webhook = OfWebhook(objects, names_.webhook);
   gating.webhook.insert(gating.webhook.begin(), {kube::kSecrets, {options_.ns, names_.webhook}});
   return gating;
@@ -432,6 +441,8 @@ Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& opera
 }
 
 TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::string& log) const {
+  std::vector<ObjectId> gating = GatingIds(gating_policies_);
+  gating.insert(gating.end(), local_gating_policy_.begin(), local_gating_policy_.end());
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     operands.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(operands);
@@ -440,7 +451,7 @@ TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::strin
   // The probe of policies is removed by its own reconciler, which no teardown waits for.
   return {.log = log,
           .ns = kEverywhere,
-          .gating = GatingIds(gating_policies_),
+          .gating = std::move(gating),
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),

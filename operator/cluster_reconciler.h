@@ -124,8 +124,10 @@ class ClusterReconciler final : public kube::Reconciler {
   ScopeGating scope_gating_;
   // When the next step of a switch of the gating is due.
   std::optional<kube::Duration> next_of_gating_;
-  // The policies that add the cluster gate, whatever the config is, in the order of removal.
+  // The policies that add the cluster gate, whatever the config is, and the one that adds the local
+  // gate, in the order of removal.
   std::vector<ObjectId> gating_policies_;
+  std::vector<ObjectId> local_gating_policy_;
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

@@ -9,15 +9,24 @@ using kube::Async;
 using kube::EventType;
 using kube::Result;
 
+namespace {
+
+// Adds or removes `ns`. Returns: whether `namespaces` has changed.
+bool Put(bool wanted, const std::string& ns, std::set<std::string>& namespaces) {
+  return wanted ? namespaces.insert(ns).second : namespaces.erase(ns) > 0;
+}
+
+}  // namespace
+
 ConfigStore::ConfigStore(kube::Client& client, kube::Clock& clock)
     : configs_(client, clock, /*ns=*/""), cluster_(client, clock, {}) {
   configs_.OnChange([this](const std::string& ns) {
-    bool preferred = preferring_.contains(ns);
-    bool prefers = configs_.MayPrefer(ns);
-    if (prefers) preferring_.insert(ns);
-    if (!prefers) preferring_.erase(ns);
+    bool any_before = AnyGatedByPolicy();
+    bool changed = Put(configs_.MayPrefer(ns), ns, preferring_);
+    Put(configs_.GatedByPolicy(ns), ns, gated_by_policy_);
+    changed = changed || any_before != AnyGatedByPolicy();
     if (on_namespace_) on_namespace_(ns);
-    if (on_preferring_ && prefers != preferred) on_preferring_();
+    if (on_gated_ && changed) on_gated_();
   });
   cluster_.OnEvent([this](EventType, const api::ClusterPodPlacementConfig&) {
     if (on_cluster_) on_cluster_();

@@ -37,10 +37,8 @@ class ConfigStore {
   // Called when the ClusterPodPlacementConfig was added, updated or deleted. Before Start().
   void OnCluster(std::function<void()> listener) { on_cluster_ = std::move(listener); }
 
-  // Called when PreferringNamespaces() has changed. Before Start().
-  void OnPreferringNamespaces(std::function<void()> listener) {
-    on_preferring_ = std::move(listener);
-  }
+  // Called when PreferringNamespaces() or AnyGatedByPolicy() has changed. Before Start().
+  void OnGated(std::function<void()> listener) { on_gated_ = std::move(listener); }
 
   // Starts the watches; `tasks` must be stopped before this is destroyed.
   void Start(kube::TaskGroup& tasks);
@@ -56,6 +54,8 @@ class ConfigStore {
   std::vector<std::string> PreferringNamespaces() const {
     return {preferring_.begin(), preferring_.end()};
   }
+  // A policy gates pods for a PodPlacementConfig, as its status says.
+  bool AnyGatedByPolicy() const { return !gated_by_policy_.empty(); }
   bool Has(const std::string& ns) const { return configs_.Has(ns); }
   // True if no namespace has a PodPlacementConfig.
   bool empty() const { return configs_.empty(); }
@@ -68,9 +68,11 @@ class ConfigStore {
   kube::Informer<api::ClusterPodPlacementConfig> cluster_;
   // PreferringNamespaces()
   std::set<std::string> preferring_;
+  // Those with a PodPlacementConfig that a policy gates for.
+  std::set<std::string> gated_by_policy_;
   std::function<void(const std::string&)> on_namespace_;
   std::function<void()> on_cluster_;
-  std::function<void()> on_preferring_;
+  std::function<void()> on_gated_;
 };
 
 }  // namespace operator_

@@ -17,8 +17,6 @@ using testing::ElementsAre;
 using testing::IsEmpty;
 using namespace std::chrono_literals;
 
-const std::string kShopPolicy = "a.shop.multiarch.openshift.io";
-
 class GatingTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -44,7 +42,14 @@ class GatingTest : public testing::Test {
     ASSERT_TRUE(h_.BringUpCluster());
     ASSERT_TRUE(h_.BringUp("shop"));
   }
-  bool GatedByPolicy() { return h_.HasPolicy(kClusterGatePolicyName) && h_.HasPolicy(kShopPolicy); }
+  std::string GatedBy(const std::string& ns, const std::string& name) {
+    std::optional<kube::Json> config = h_.api.GetJson(Harness::kConfigs, {ns, name});
+    return config ? kube::StringAt(*config, "status.gatedBy") : "";
+  }
+  bool ShopGatedByPolicy(const std::string& config = "a") {
+    return h_.HasPolicy(kLocalGatePolicyName) && GatedBy("shop", config) == "Policy";
+  }
+  bool GatedByPolicy() { return h_.HasPolicy(kClusterGatePolicyName) && ShopGatedByPolicy(); }
   bool GatedByWebhook() { return h_.ClusterConfigured() && h_.WebhookConfiguration("shop"); }
   bool WebhooksRemoved() {
     return h_.WebhookRemoved("ops", api::kWebhookName) &&
@@ -55,7 +60,7 @@ class GatingTest : public testing::Test {
   bool AwaitWhileGated(const std::function<bool()>& end) {
     return h_.Await([&] {
       EXPECT_TRUE(h_.HasPolicy(kClusterGatePolicyName) || h_.ClusterConfigured());
-      EXPECT_TRUE(h_.HasPolicy(kShopPolicy) || h_.WebhookConfiguration("shop"));
+      EXPECT_TRUE(ShopGatedByPolicy() || h_.WebhookConfiguration("shop"));
       return end();
     });
   }
@@ -131,18 +136,17 @@ TEST_F(GatingTest, ASwitchToPolicyLeavesNoMomentWithoutGates) {
   EXPECT_EQ(Controllers(), "Controller ");
 }
 
-// A proof says nothing about a policy that is written later.
-TEST_F(GatingTest, AWebhookConfigurationStaysUntilItsOwnPoliciesAreProven) {
+// The policy gates for a config when its status says so.
+TEST_F(GatingTest, AWebhookConfigurationStaysUntilTheStatusOfItsConfigsIsWritten) {
   BringUpByWebhook();
-  h_.SetGating("Policy");
-  ASSERT_TRUE(h_.Await([&] { return GatedByPolicy(); }));
-  h_.gating_policy_client.applies = false;
   h_.CreateConfig("shop", "b", 2);
-  h_.Pass(25s);
-  EXPECT_TRUE(h_.WebhookConfiguration("shop"));
-  h_.gating_policy_client.applies = true;
-  EXPECT_TRUE(h_.Await([&] { return WebhooksRemoved(); }));
-  EXPECT_TRUE(h_.HasPolicy("b.shop.multiarch.openshift.io"));
+  ASSERT_TRUE(h_.Await([&] { return GatedBy("shop", "b") == "Webhook"; }));
+  h_.api.FailNext(kube::Error::Unavailable("503"), "podplacementconfigs/b/status", 8);
+  h_.SetGating("Policy");
+  ASSERT_TRUE(AwaitWhileGated([&] {
+    EXPECT_TRUE(ShopGatedByPolicy("b") || h_.WebhookConfiguration("shop"));
+    return WebhooksRemoved();
+  }));
 }
 
 // They change the policies of the cluster, each time.
@@ -282,21 +286,86 @@ TEST_F(GatingTest, AMissingRightIsNamed) {
   EXPECT_TRUE(h_.Await([&] { return h_.ClusterCondition("Degraded") == "False AsExpected"; }));
 }
 
-TEST_F(GatingTest, PoliciesFollowTheConfigs) {
+TEST_F(GatingTest, PoliciesDoNotDependOnTheConfigs) {
   BringUpByPolicy();
-  h_.CreateConfig("shop", "b", 2);
-  ASSERT_TRUE(h_.Await([&] { return h_.HasPolicy("b.shop.multiarch.openshift.io"); }));
-  h_.DeleteConfig("shop", "a");
-  ASSERT_TRUE(h_.Await([&] { return !h_.HasPolicy(kShopPolicy); }));
-  EXPECT_TRUE(h_.HasPolicy("b.shop.multiarch.openshift.io"));
+  h_.Pass(30s);
+  std::vector<std::string> policies = h_.Policies();
+  EXPECT_EQ(policies.size(), 8u);
+  for (int i = 1; i < 20; ++i) h_.CreateConfig("shop", "b" + std::to_string(i), i + 1);
+  ASSERT_TRUE(h_.Await([&] { return ShopGatedByPolicy("b19"); }));
+  EXPECT_EQ(h_.Policies(), policies);
   // A deleted policy comes back.
-  h_.api.DeleteJson(kube::kMutatingAdmissionPolicyBindings, {"", "b.shop.multiarch.openshift.io"});
-  EXPECT_TRUE(h_.Await([&] { return h_.HasPolicy("b.shop.multiarch.openshift.io"); }));
+  h_.api.DeleteJson(kube::kMutatingAdmissionPolicyBindings,
+                    {"", std::string(kLocalGatePolicyName)});
+  EXPECT_TRUE(h_.Await([&] { return h_.HasPolicy(kLocalGatePolicyName); }));
   // A prefers-nothing cluster needs no second policy of its own.
-  h_.DeleteConfig("shop", "b");
+  for (int i = 1; i < 20; ++i) h_.DeleteConfig("shop", "b" + std::to_string(i));
+  h_.DeleteConfig("shop", "a");
   ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   EXPECT_TRUE(h_.Await([&] { return !h_.HasPolicy(kPreferencesGatePolicyName); }));
   EXPECT_TRUE(h_.HasPolicy(kClusterGatePolicyName));
+}
+
+TEST_F(GatingTest, AConfigThatIsNotInForceGatesNothing) {
+  BringUpByPolicy();
+  h_.CreateConfig("shop", "late", 1);
+  h_.Pass(15s);
+  EXPECT_EQ(h_.Condition("shop", "late", "Degraded"), "True PriorityConflict");
+  EXPECT_EQ(GatedBy("shop", "late"), "None");
+  EXPECT_EQ(GatedBy("shop", "a"), "Policy");
+}
+
+TEST_F(GatingTest, ANamespaceWithRulesHasAWebhook) {
+  BringUpByPolicy();
+  kube::Json config = *h_.api.GetJson(Harness::kConfigs, {"shop", "a"});
+  kube::Json platform = {{"architecture", "arm64"}, {"weight", 5}};
+  kube::Json rule = {{"name", "large"}, {"expression", "true"}};
+  rule["platforms"] = kube::Json::array({platform});
+  config["spec"]["celRules"] = kube::Json::array({rule});
+  h_.api.UpdateJson(Harness::kConfigs, config);
+  ASSERT_TRUE(AwaitWhileGated([&] { return HasDeployment("shop", api::kShardWebhookName); }));
+  h_.Pass(20s);
+  EXPECT_EQ(GatedBy("shop", "a"), "Policy") << "its webhook does not run";
+  h_.RollOutShard("shop");
+  ASSERT_TRUE(AwaitWhileGated([&] { return GatedBy("shop", "a") == "Webhook"; }));
+  EXPECT_TRUE(h_.WebhookConfiguration("shop"));
+  EXPECT_TRUE(h_.HasPolicy(kClusterGatePolicyName));
+  EXPECT_FALSE(HasDeployment("ops", api::kWebhookName));
+  h_.Pass(15s);
+  EXPECT_EQ(h_.Condition("shop", "a", "Available"), "True AsExpected");
+  // And back.
+  config = *h_.api.GetJson(Harness::kConfigs, {"shop", "a"});
+  config["spec"].erase("celRules");
+  h_.api.UpdateJson(Harness::kConfigs, config);
+  ASSERT_TRUE(AwaitWhileGated([&] { return GatedBy("shop", "a") == "Policy"; }));
+  ASSERT_TRUE(AwaitWhileGated([&] { return h_.WebhookRemoved("shop", api::kShardWebhookName); }));
+}
+
+TEST_F(GatingTest, ANamespaceThatIsNoLongerSelectedIsNotGated) {
+  BringUpByPolicy();
+  kube::Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  config["spec"]["namespaceSelector"] = {{"matchLabels", {{"team", "a"}}}};
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  ASSERT_TRUE(h_.Await([&] { return GatedBy("shop", "a") == "None"; }));
+  EXPECT_TRUE(HasDeployment("shop", api::kShardControllerName)) << "it releases its pods first";
+  ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
+}
+
+// The policies of an earlier version, one for each config.
+TEST_F(GatingTest, PoliciesOfOneConfigAreRemoved) {
+  BringUpByPolicy();
+  h_.StopOperator();
+  for (const kube::Resource& resource :
+       {kube::kMutatingAdmissionPolicies, kube::kMutatingAdmissionPolicyBindings}) {
+    kube::Json old = *h_.api.GetJson(resource, {"", std::string(kLocalGatePolicyName)});
+    old["metadata"] = {{"name", "a.shop.multiarch.openshift.io"},
+                       {"labels", old["metadata"]["labels"]}};
+    old["metadata"]["labels"]["multiarch.openshift.io/shard-namespace"] = "shop";
+    h_.api.CreateJson(resource, old);
+  }
+  h_.StartOperator();
+  EXPECT_TRUE(h_.Await([&] { return h_.Policies().size() == 8u; }));
+  EXPECT_FALSE(h_.HasPolicy("a.shop.multiarch.openshift.io"));
 }
 
 TEST_F(GatingTest, ATeardownLeavesNoPolicyAndNoGatedPod) {
@@ -306,7 +375,6 @@ TEST_F(GatingTest, ATeardownLeavesNoPolicyAndNoGatedPod) {
   h_.RollOut("shop", api::kShardControllerName, /*runs=*/false);
   h_.RollOut("ops", api::kControllerName, /*runs=*/false);
   h_.DeleteConfig("shop", "a");
-  ASSERT_TRUE(h_.Await([&] { return !h_.HasPolicy(kShopPolicy); }));
   ASSERT_TRUE(h_.Await([&] { return h_.ShardRemoved("shop"); }));
   h_.api.DeleteJson(Harness::kClusterConfigs, {"", "cluster"});
   ASSERT_TRUE(h_.Await([&] { return h_.ClusterRemoved(); }));
@@ -344,7 +412,7 @@ TEST_F(GatingTest, ALongOutageOfTheControllerStopsGating) {
   EXPECT_TRUE(h_.HasPolicy(kClusterGatePolicyName));
   h_.Pass(70s);
   EXPECT_FALSE(h_.HasPolicy(kClusterGatePolicyName));
-  EXPECT_TRUE(h_.HasPolicy(kShopPolicy));
+  EXPECT_TRUE(ShopGatedByPolicy());
   EXPECT_EQ(h_.ClusterCondition("Available"), "False NotAllComponentsReady");
   h_.RollOut("ops", api::kControllerName);
   EXPECT_TRUE(h_.Await([&] { return h_.HasPolicy(kClusterGatePolicyName); }));

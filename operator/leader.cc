@@ -86,7 +86,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
     On(Event::kConfig, ns);
     if (configs_.empty()) On(Event::kLastConfigDeleted);
   });
-  configs_.OnPreferringNamespaces([this] { On(Event::kPreferringNamespaces); });
+  configs_.OnGated([this] { On(Event::kGated); });
   configs_.OnDeleted([this](const std::string& ns, const std::string& uid) {
     On(Event::kConfigDeleted, ns, uid);
   });

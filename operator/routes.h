@@ -22,20 +22,20 @@ enum class Event {
   kShardObject,    // an object of its shard was added, changed or deleted
 
   // Events of the cluster.
-  kLastConfigDeleted,     // no PodPlacementConfig is left
-  kPreferringNamespaces,  // ConfigStore::PreferringNamespaces() has changed
-  kClusterConfig,         // the ClusterPodPlacementConfig was added, changed or deleted
-  kGatingSpec,            // also: whether it asks for gating by policy
-  kShardSpec,             // also: what concerns the shards
-  kGatingSupport,         // whether the API server can gate by policy
-  kGatingProofAsked,      // a scope waits for the proof that the API server gates by policy
-  kClusterProven,         // the API server gates the cluster's pods by policy
-  kUpgradeProgress,       // of the shards
-  kFeatureRemoved,        // FeatureTerm::Remains() is empty
-  kOwnWebhooks,           // the converted CRD, or the CA bundle of the operator's own webhooks
-  kValidation,            // the validating webhook configuration
-  kGatingProbe,           // the policy or the binding of the probe
-  kClusterObject,         // another object of the cluster's operands
+  kLastConfigDeleted,  // no PodPlacementConfig is left
+  kGated,              // ConfigStore::PreferringNamespaces() or AnyGatedByPolicy() has changed
+  kClusterConfig,      // the ClusterPodPlacementConfig was added, changed or deleted
+  kGatingSpec,         // also: whether it asks for gating by policy
+  kShardSpec,          // also: what concerns the shards
+  kGatingSupport,      // whether the API server can gate by policy
+  kGatingProofAsked,   // a scope waits for the proof that the API server gates by policy
+  kClusterProven,      // the API server gates the cluster's pods by policy
+  kUpgradeProgress,    // of the shards
+  kFeatureRemoved,     // FeatureTerm::Remains() is empty
+  kOwnWebhooks,        // the converted CRD, or the CA bundle of the operator's own webhooks
+  kValidation,         // the validating webhook configuration
+  kGatingProbe,        // the policy or the binding of the probe
+  kClusterObject,      // another object of the cluster's operands
 };
 
 // Requests of one controller.
@@ -78,7 +78,7 @@ inline constexpr Route kRoutes[] = {
 
     // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
     {Event::kLastConfigDeleted, Target::kCluster},
-    {Event::kPreferringNamespaces, Target::kCluster},
+    {Event::kGated, Target::kCluster},
     {Event::kClusterConfig, Target::kCluster},
     {Event::kClusterConfig, Target::kFeatures},
     {Event::kGatingSpec, Target::kGating},

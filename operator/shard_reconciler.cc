@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "api/find_condition.h"
@@ -65,6 +66,21 @@ api::PodPlacementConfigs Pointers(const std::vector<api::PodPlacementConfig>& co
   api::PodPlacementConfigs pointers;
   for (const api::PodPlacementConfig& config : configs) pointers.push_back(&config);
   return pointers;
+}
+
+// The names of those that the policy gates for.
+std::set<std::string> GatedByPolicy(const std::vector<api::PodPlacementConfig>& configs) {
+  std::set<std::string> names;
+  for (const api::PodPlacementConfig& config : configs) {
+    if (config.status.gated_by == api::kGatedByPolicy) names.insert(config.metadata().name());
+  }
+  return names;
+}
+
+bool HaveRules(const api::PodPlacementConfigs& in_force) {
+  return std::any_of(in_force.begin(), in_force.end(), [](const api::PodPlacementConfig* config) {
+    return !config->Rules().empty();
+  });
 }
 
 }  // namespace
@@ -180,6 +196,13 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
   unavailable_since_.erase(ns);
   rule_checks_.Forget(ns);
   gating_of_.erase(ns);
+  if (!GatedByPolicy(*configs).empty()) {
+    view.teardown = "the API server may still gate pods";
+    ConfigList ungated = configs;
+    ShardView ungating = view;
+    Result<> stopped = co_await WriteStatuses(std::move(ungated), std::move(ungating));
+    if (!stopped) co_return stopped.error();
+  }
   TeardownScope scope = Scope(ns, log);
   bool was_running = teardown_.IsRunning(ns);
   Result<Outcome> outcome = co_await teardown_.Run(std::move(scope));
@@ -204,9 +227,12 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   api::PodPlacementConfigs in_force = api::InForce(Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
   DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
-  GatingObjects gating = GatingOf(ns, in_force, objects, cluster, attempt.view);
+  bool by_policy = cluster.gating == api::kGatingByPolicy;
+  attempt.view.rules_need_webhook = by_policy && HaveRules(in_force);
+  GatingObjects gating = GatingOf(ns, *configs, in_force, objects, cluster, attempt.view);
   GatingPlan plan = gating_of_[ns].Plan(gating, store_, prober_, clock_.Now(), health);
   attempt.next_of_gating = plan.next;
+  attempt.view.gate_by_policy = plan.policies == GatingAction::kWrite;
   if (plan.webhook != GatingAction::kWrite) std::erase_if(objects, IsOfWebhook);
   ShardSeen& seen = attempt.seen = MarkTemplates(objects, health);
   seen.refused = seen.outdated;
@@ -238,6 +264,7 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
 }
 
 GatingObjects ShardReconciler::GatingOf(const std::string& ns,
+                                        const std::vector<api::PodPlacementConfig>& configs,
                                         const api::PodPlacementConfigs& in_force,
                                         const DesiredObjects& objects,
                                         const api::ClusterPodPlacementConfigSpec& cluster,
@@ -245,14 +272,20 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns,
   OperandNames names = NamesIn(ns);
   GatingObjects gating{
       .scope = ns,
-      .by_policy = cluster.gating == api::kGatingByPolicy,
+      .by_policy = cluster.gating == api::kGatingByPolicy && !view.rules_need_webhook,
       .policies = {},
       .stored_policies = store_.GatingPoliciesOf(ns),
+      .wanted_configs = {},
+      .gated_configs = GatedByPolicy(configs),
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}},
       .webhook = {}};
   // Most clusters have no policies and want none.
-  if (!gating.by_policy && gating.stored_policies.empty()) return gating;
-  gating.policies = ShardGatingPolicies(ns, in_force, view.left_out_rules, options_);
+  if (!gating.by_policy && gating.stored_policies.empty() && gating.gated_configs.empty())
+    return gating;
+  gating.policies = LocalGatingPolicy(options_);
+  for (const api::PodPlacementConfig* config : in_force) {
+    if (!config->Preferences().empty()) gating.wanted_configs.insert(config->metadata().name());
+  }
   gating.webhook = OfWebhook(objects, names.webhook);
   const ObjectId secrets[] = {{kube::kSecrets, {ns, names.webhook}},
                               {kube::kSecrets, {options_.ns, ShardAuthorityName(ns)}}};

@@ -106,10 +106,10 @@ class ShardReconciler final : public kube::Reconciler {
   kube::Async<> ApplyShard(const std::string& ns, const ConfigList& configs,
                            const api::ClusterPodPlacementConfigSpec& cluster, Attempt& attempt,
                            const std::string& log);
-  // What can gate pods of `ns`. `in_force`, here and below: of its configs. `objects`: of its
-  // shard; `view` has the rules that are left out.
-  GatingObjects GatingOf(const std::string& ns, const api::PodPlacementConfigs& in_force,
-                         const DesiredObjects& objects,
+  // What can gate pods of `ns`. `in_force`, here and below: of its `configs`. `objects`: of its
+  // shard; `view` says whether its rules need a webhook.
+  GatingObjects GatingOf(const std::string& ns, const std::vector<api::PodPlacementConfig>& configs,
+                         const api::PodPlacementConfigs& in_force, const DesiredObjects& objects,
                          const api::ClusterPodPlacementConfigSpec& cluster,
                          const ShardView& view) const;
   // Writes and removes what gates pods, except the webhook.

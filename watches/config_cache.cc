@@ -148,6 +148,7 @@ void ConfigCache::Put(const ObjectKey& key, const Unstructured& object) {
   Entry& entry = namespaces_[key.ns].entries[key.name];
   entry.version = {object.metadata().uid(), object.metadata().generation()};
   entry.may_prefer = config && config->MayPrefer();
+  entry.gated_by_policy = config && config->status.gated_by == api::kGatedByPolicy;
   // A stub cannot be in force, and as too large it counts for no other.
   bool complete = config && watch_.Complete(key);
   size_t bytes = complete ? config->BudgetBytes() : kBudget.object + 1;
@@ -197,6 +198,14 @@ bool ConfigCache::MayPrefer(const std::string& ns) const {
   return std::any_of(entries.begin(), entries.end(), [&](const auto& entry) {
     return entry.second.may_prefer && budget_.Fits({ns, entry.first});
   });
+}
+
+bool ConfigCache::GatedByPolicy(const std::string& ns) const {
+  auto found = namespaces_.find(ns);
+  if (found == namespaces_.end()) return false;
+  const auto& entries = found->second.entries;
+  return std::any_of(entries.begin(), entries.end(),
+                     [](const auto& entry) { return entry.second.gated_by_policy; });
 }
 
 BoundedConfigs::BoundedConfigs() : budget_(kBudget) {}

@@ -68,6 +68,8 @@ class ConfigCache {
   std::vector<std::string> Namespaces() const;
   // Whether a config of `ns` that is in force may prefer an architecture.
   bool MayPrefer(const std::string& ns) const;
+  // Whether a policy gates pods for a config of `ns`, as its status says.
+  bool GatedByPolicy(const std::string& ns) const;
   // How many configs are over a budget.
   size_t LeftOut() const { return budget_.LeftOut(""); }
 
@@ -75,6 +77,7 @@ class ConfigCache {
   struct Entry {
     Version version;
     bool may_prefer = false;
+    bool gated_by_policy = false;
   };
   struct Namespace {
     std::map<std::string, Entry> entries;  // by name

@@ -6,6 +6,7 @@
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
+#include "operator/objects/gating_policies.h"
 
 namespace e2e {
 namespace {
@@ -26,35 +27,33 @@ class GatingByPolicyFlow : public FlowFixture {
  protected:
   PodBuilder Pod(const std::string& name) { return MakePod(name).Image(Image("demo/multi:1")); }
 
-  static ConfigBuilder Config() {
-    return MakeConfig("web")
-        .Prefer("amd64", 10)
-        .Set("/spec/celRules/0/name", "many")
-        .Set("/spec/celRules/0/expression", "object.metadata.name.startsWith('many')")
-        .Set("/spec/celRules/0/platforms/0", {{"architecture", "arm64"}, {"weight", 80}});
+  static ConfigBuilder Config() { return MakeConfig("web").Prefer("amd64", 10); }
+  static Json Rules() {
+    Json rule = {{"name", "many"}, {"expression", "object.metadata.name.startsWith('many')"}};
+    rule["platforms"] = Json::array({Json{{"architecture", "arm64"}, {"weight", 80}}});
+    return {{"spec", {{"celRules", Json::array({rule})}}}};
   }
 
-  // The operator's policies and their bindings, with the scene's namespace or without one.
-  Result<std::vector<std::string>> Policies(Scene& scene, bool of_scene) {
-    std::vector<std::string> names;
-    for (const Resource& resource :
-         {kMutatingAdmissionPolicies, kMutatingAdmissionPolicyBindings}) {
-      Result<std::vector<Json>> found = scene.List(resource);
-      if (!found) return found.error();
-      for (const Json& policy : *found) {
-        std::string ns = LabelOf(policy, "multiarch.openshift.io/shard-namespace");
-        if (of_scene ? ns == scene.ns() : ns.empty())
-          names.push_back(kube::StringAt(policy, "metadata.name"));
-      }
-    }
-    return names;
+  static Condition GatedBy(const std::string& config, const std::string& what) {
+    return {config + " is gated by " + what, [config, what](Scene& scene) -> Result<> {
+              auto found = scene.Get(kConfigs, config);
+              if (!found) return found.error();
+              std::string gated_by = kube::StringAt(*found, "status.gatedBy");
+              if (gated_by == what) return Ok();
+              return Error::NotFound("gatedBy is " + gated_by);
+            }};
   }
-  Condition NoPolicy(bool of_scene) {
-    return {"no policy is left", [this, of_scene](Scene& scene) -> Result<> {
-              auto left = Policies(scene, of_scene);
-              if (!left) return left.error();
-              if (left->empty()) return Ok();
-              return Error::AlreadyExists(left->front());
+  // Policies and bindings, whoever wrote them.
+  static Condition NoPolicy() {
+    return {"no policy is left", [](Scene& scene) -> Result<> {
+              for (const Resource& resource :
+                   {kMutatingAdmissionPolicies, kMutatingAdmissionPolicyBindings}) {
+                auto found = scene.List(resource);
+                if (!found) return found.error();
+                if (found->empty()) continue;
+                return Error::AlreadyExists(kube::StringAt(found->front(), "metadata.name"));
+              }
+              return Ok();
             }};
   }
   // The namespace has no object that serves a webhook: Deployment, Service, Secret and so on.
@@ -121,20 +120,7 @@ TEST_F(GatingByPolicyFlow, PodsArePlacedWithoutWebhooks) {
       .Check(NoWebhook(scene().ns(), kShardWebhook))
       .Do(Create(Pod("both-gates")))
       .Await(Prefers("both-gates", {{"amd64", 10}}))
-      // The policy of a rule is in force a moment after that of its config.
-      .Await({"a rule gates pods",
-              [this](Scene& scene) -> Result<> {
-                std::string name = "many-" + std::to_string(pods_++);
-                auto created = scene.Create(kPods, Pod(name).Build());
-                if (!created) return created.error();
-                std::string record =
-                    AnnotationOf(*created, std::string(api::kLocalConfigsAnnotation));
-                if (record.find("web/many") != std::string::npos) return Ok();
-                return Error::NotFound(name + " has the record " + record);
-              }})
-      .Do(Create(Pod("many-last")))
-      .Await(Prefers("many-last", {{"arm64", 80}, {"amd64", 10}}))
-      .Await(AllUngated(4))
+      .Await(AllUngated(2))
       .Never(ClusterGateRemovedBeforeLocal())
       .Never(GateRemovedWithoutItsDecision());
   if (flow.failed()) return;
@@ -143,13 +129,12 @@ TEST_F(GatingByPolicyFlow, PodsArePlacedWithoutWebhooks) {
   ASSERT_TRUE(config) << config.error();
   EXPECT_EQ((*config)["status"]["controllers"].size(), 1u) << (*config)["status"];
 
-  // A deleted policy comes back; the policies of a deleted config are removed.
-  std::string name = "web." + scene().ns() + "." + std::string(api::kGroup);
+  // A deleted policy comes back.
+  const std::string name(operator_::kLocalGatePolicyName);
   flow.Do(Delete(kMutatingAdmissionPolicies, name))
       .Await(Exists(kMutatingAdmissionPolicies, name))
       .Do(Delete(kConfigs, "web"))
       .Await(ShardRemoved())
-      .Check(NoPolicy(/*of_scene=*/true))
       // Refused until the operator has seen that there is no config.
       .Await({"the ClusterPodPlacementConfig is deleted",
               [](Scene& scene) -> Result<> {
@@ -157,15 +142,35 @@ TEST_F(GatingByPolicyFlow, PodsArePlacedWithoutWebhooks) {
                 if (!deleted && !IsNotFound(deleted)) return deleted;
                 return Absent(kClusterConfigs, kCluster).holds(scene);
               }})
-      .Await(NoPolicy(/*of_scene=*/false));
+      .Await(NoPolicy());
+}
+
+// A policy cannot evaluate rules.
+TEST_F(GatingByPolicyFlow, ANamespaceWithRulesHasAWebhook) {
+  auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/gating", "Policy"));
+  ASSERT_TRUE(used) << used.error();
+  Flow flow(scene(), "rules");
+  flow.Do(Create(Config()))
+      .Await(GatedBy("web", "Policy"))
+      .Do(Change(kConfigs, "web", Rules()))
+      .Await(WhilePodsAreCreated(GatedBy("web", "Webhook")), 120s)
+      .Check(NoWebhook(cluster().operator_namespace(), kWebhook))
+      .Do(Create(Pod("many-last")))
+      .Await(Prefers("many-last", {{"arm64", 80}, {"amd64", 10}}))
+      .Do(Change(kConfigs, "web", {{"spec", {{"celRules", nullptr}}}}))
+      .Await(WhilePodsAreCreated(GatedBy("web", "Policy")), 120s)
+      .Await(WhilePodsAreCreated(NoWebhook(scene().ns(), kShardWebhook)), 120s)
+      .Await(AllUngated(static_cast<size_t>(pods_) + 1), 120s)
+      .Never(ClusterGateRemovedBeforeLocal())
+      .Never(GateRemovedWithoutItsDecision());
+  ExpectBothGatesAtCreation();
 }
 
 TEST_F(GatingByPolicyFlow, ASwitchThereAndBackUnderLoadLeavesNoPodUngatedOrStuck) {
   const std::string ops = cluster().operator_namespace();
   Flow flow(scene(), "a switch under load");
   flow.Do(Create(Config())).Await(ShardReady()).Do(SetGating("Policy"));
-  flow.Await(WhilePodsAreCreated(
-      Exists(kMutatingAdmissionPolicies, "web." + scene().ns() + "." + std::string(api::kGroup))));
+  flow.Await(WhilePodsAreCreated(GatedBy("web", "Policy")));
   CrashOperators();
   flow.Await(WhilePodsAreCreated(NoWebhook(ops, kWebhook)), 120s)
       .Await(WhilePodsAreCreated(NoWebhook(scene().ns(), kShardWebhook)), 120s)
@@ -179,8 +184,7 @@ TEST_F(GatingByPolicyFlow, ASwitchThereAndBackUnderLoadLeavesNoPodUngatedOrStuck
       .Await(WhilePodsAreCreated(Exists(kMutatingWebhookConfigurations,
                                         api::ShardWebhookConfigurationName(scene().ns()))));
   CrashOperators();
-  flow.Await(WhilePodsAreCreated(NoPolicy(/*of_scene=*/true)), 120s)
-      .Await(WhilePodsAreCreated(NoPolicy(/*of_scene=*/false)), 120s)
+  flow.Await(WhilePodsAreCreated(NoPolicy()), 120s)
       .Await(WhilePodsAreCreated(ShardReady()))
       .Await(AllUngated(static_cast<size_t>(pods_)), 120s)
       .Never(ClusterGateRemovedBeforeLocal())

@@ -45,12 +45,6 @@ PodBuilder NodeAffinity(const std::string& name, const char* which, Json value) 
 constexpr char kRequired[] = "requiredDuringSchedulingIgnoredDuringExecution";
 constexpr char kPreferred[] = "preferredDuringSchedulingIgnoredDuringExecution";
 
-Json Rule(const std::string& name, const std::string& expression) {
-  return {{"name", name},
-          {"expression", expression},
-          {"platforms", Json::array({Json{{"architecture", "s390x"}, {"weight", 2}}})}};
-}
-
 // As a user would send them.
 std::vector<GatingCase> GoldenCases() {
   std::vector<GatingCase> cases;
@@ -76,7 +70,12 @@ std::vector<GatingCase> GoldenCases() {
 }  // namespace
 
 std::vector<ConfigBuilder> GatingConfigs() {
-  Json not_db = {{"key", "tier"}, {"operator", "NotIn"}, {"values", Json::array({"db"})}};
+  auto requirement = [](const char* key, const char* op, Json values) {
+    Json json = {{"key", key}, {"operator", op}};
+    if (!values.empty()) json["values"] = std::move(values);
+    return json;
+  };
+  Json not_db = requirement("tier", "NotIn", Json::array({"db"}));
   return {
       MakeConfig("prefs").Priority(1).Prefer("arm64", 5),
       MakeConfig("labelled")
@@ -84,11 +83,18 @@ std::vector<ConfigBuilder> GatingConfigs() {
           .ForLabel("app", "labelled")
           .Set("/spec/labelSelector/matchExpressions", Json::array({not_db}))
           .Prefer("amd64", 5),
-      MakeConfig("rules")
+      MakeConfig("tiers")
           .Priority(3)
-          .Set("/spec/celRules/0", Rule("big", "object.spec.containers.size() > 1 // comment"))
-          .Set("/spec/celRules/1", Rule("fails", "object.metadata.annotations['no'] == 'such'"))
-          .Set("/spec/celRules/2", Rule("named", "object.metadata.name.startsWith('named')")),
+          .Set("/spec/labelSelector/matchExpressions",
+               Json::array({requirement("tier", "In", Json::array({"web", "db"})),
+                            requirement("batch", "DoesNotExist", Json::array())}))
+          .Prefer("arm64", 4),
+      MakeConfig("batch")
+          .Priority(4)
+          .Set("/spec/labelSelector/matchExpressions",
+               Json::array({requirement("batch", "Exists", Json::array())}))
+          .Prefer("arm64", 3),
+      MakeConfig("empty").Priority(5).Set("/spec/labelSelector", Json::object()).Prefer("s390x", 2),
   };
 }
 
@@ -108,10 +114,10 @@ std::vector<GatingCase> GatingCases() {
       {"a config by labels", Pod("a").Label("app", "labelled").Build(), "cl"},
       {"excluded by an expression", Pod("a").Label("app", "labelled").Label("tier", "db").Build(),
        "cl"},
-      {"a rule matches", Pod("a").Image("registry.example/web:2").Build(), "cl"},
-      {"two rules match", Pod("named").Image("registry.example/web:2").Build(), "cl"},
-      {"a rule does not fail", Pod("a").Annotation("no", "such").Label("app", "labelled").Build(),
-       "cl"},
+      {"In", Pod("a").Label("tier", "web").Build(), "cl"},
+      {"not In", Pod("a").Label("tier", "cache").Build(), "cl"},
+      {"Exists", Pod("a").Label("tier", "web").Label("batch", "").Build(), "cl"},
+      {"all", Pod("a").Label("app", "labelled").Label("tier", "web").Build(), "cl"},
 
       {"labels of a copy",
        Pod("a")

@@ -19,7 +19,7 @@ struct GatingCase {
   std::optional<std::string> gates = {};
 };
 
-// One for all pods, one for some labels, and one with rules, of which one always fails.
+// With selectors of each kind. Without rules: policies do not gate a namespace that has some.
 std::vector<ConfigBuilder> GatingConfigs();
 
 // Those of webhook/testdata/ that an API server accepts as a pod, and more.

@@ -32,8 +32,8 @@ struct GatingFacts {
   bool configuration = false;
   bool webhook = false;
   // An API server has shown that it applies what was written before, and a policy of each name that
-  // is now wanted was. It need not be the present version: versions change with the configurations
-  // of tenants, who must not delay a switch.
+  // is now wanted was, and is stored. It need not be the present version: versions change with the
+  // configurations of tenants, who must not delay a switch.
   bool policies_proven = false;
   // A wanted policy is not stored.
   bool policies_missing = false;

@@ -47,20 +47,20 @@ GatingPlan ScopeGating::Plan(const GatingObjects& objects, const OperandStore& s
                              const GatingPolicyProber& prober, kube::TimePoint now,
                              OperandHealth& health) {
   Names wanted = NamesOfWanted(objects.policies);
-  Names stored;
-  for (const ObjectId& policy : objects.stored_policies)
-    stored.emplace(policy.resource.plural, policy.key);
-  bool complete = std::ranges::includes(stored, wanted);
-  GatingFacts facts{
-      .by_policy = objects.by_policy,
-      .support = prober.support(),
-      .controller_available = health.controller.available,
-      .webhook_available = health.webhook.available,
-      .policies = !objects.stored_policies.empty() && prober.support() != GatingSupport::kNotServed,
-      .configuration = health.webhook_configured};
+  bool complete = std::ranges::includes(objects.gated_configs, objects.wanted_configs) &&
+                  std::ranges::all_of(objects.policies, [&](const DesiredObject& policy) {
+                    return !policy.wanted || store.Get(policy.resource, policy.Key());
+                  });
+  GatingFacts facts{.by_policy = objects.by_policy,
+                    .support = prober.support(),
+                    .controller_available = health.controller.available,
+                    .webhook_available = health.webhook.available,
+                    .configuration = health.webhook_configured};
+  bool policies = !objects.stored_policies.empty() || !objects.gated_configs.empty();
+  facts.policies = policies && prober.support() != GatingSupport::kNotServed;
   facts.webhook = objects.by_policy && AnyIn(store, objects.webhook);
-  facts.policies_proven =
-      !asked_for_.empty() && prober.IsProven(proof_) && std::ranges::includes(asked_for_, wanted);
+  facts.policies_proven = complete && !asked_for_.empty() && prober.IsProven(proof_) &&
+                          std::ranges::includes(asked_for_, wanted);
   facts.policies_missing = !complete;
   GatingPlan plan = switch_.Decide(facts, now);
   health.by_policy = plan.by_policy;
@@ -76,6 +76,10 @@ Async<> ScopeGating::Apply(GatingObjects objects, GatingPlan plan, OperandStore&
     Names wanted = NamesOfWanted(objects.policies);
     Result<> written = co_await WritePolicies(objects, wanted, store, log);
     if (!written) co_return written.error();
+    if (health.gating_policies_configured) {
+      Result<> removed = co_await RemoveAll(store, std::move(objects.stored_policies), log);
+      if (!removed) co_return removed.error();
+    }
     health.gating_policies_configured = plan.by_policy || health.gating_policies_configured;
     if (plan.needs_proof && !std::ranges::includes(asked_for_, wanted)) {
       asked_for_.merge(wanted);
@@ -115,7 +119,7 @@ Async<> ScopeGating::WritePolicies(GatingObjects& objects, const Names& wanted, 
   std::erase_if(objects.stored_policies, [&](const ObjectId& stored) {
     return wanted.contains({stored.resource.plural, stored.key});
   });
-  co_return co_await RemoveAll(store, std::move(objects.stored_policies), log);
+  co_return Ok();
 }
 
 }  // namespace operator_

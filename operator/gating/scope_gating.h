@@ -27,9 +27,13 @@ struct GatingObjects {
   std::string scope;
   // spec.gating is Policy.
   bool by_policy = false;
-  // The desired policies, and those that the cluster has.
+  // The desired policies, and those that the cluster has for this scope alone.
   DesiredObjects policies;
   std::vector<ObjectId> stored_policies;  // in the order of removal
+  // Of a namespace: the names of its configs for which the policy is to gate, and of those for
+  // which it does. The caller writes their status as the plan says.
+  std::set<std::string> wanted_configs;
+  std::set<std::string> gated_configs;
   ObjectId configuration;
   // What serves the webhook, in the order of removal: the last one is in the store until all are
   // removed.
@@ -45,6 +49,7 @@ class ScopeGating {
   GatingPlan Plan(const GatingObjects& objects, const OperandStore& store,
                   const GatingPolicyProber& prober, kube::TimePoint now, OperandHealth& health);
   // Writes or removes the policies, and removes the configuration and the webhook, as `plan` says.
+  // Policies that are not wanted stay until all wanted ones are stored.
   // `log`: Request::log.
   kube::Async<> Apply(GatingObjects objects, GatingPlan plan, OperandStore& store,
                       GatingPolicyProber& prober, OperandHealth& health, const std::string& log);
@@ -54,7 +59,7 @@ class ScopeGating {
   using Names = std::set<std::pair<std::string_view, kube::ObjectKey>>;
 
   static Names NamesOfWanted(const DesiredObjects& policies);
-  // `wanted`: NamesOfWanted().
+  // Leaves those in `objects.stored_policies` that are not wanted. `wanted`: NamesOfWanted().
   kube::Async<> WritePolicies(GatingObjects& objects, const Names& wanted, OperandStore& store,
                               const std::string& log);
 

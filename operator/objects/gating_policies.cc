@@ -17,6 +17,8 @@ namespace {
 
 using kube::Json;
 
+constexpr kube::Resource kConfigs = kube::ResourceOf<api::PodPlacementConfig>::value;
+
 // --- CEL. A JSONPatch adds values that are strings, or maps and lists of them; never an
 // Object.spec.x{}: in a list, it makes the API server panic (Kubernetes 1.36), which closes the
 // connection of the user who creates the pod.
@@ -84,10 +86,16 @@ std::string ConstrainsArchitecture() {
   return RequiresArchitecture() + " && " + PrefersArchitecture();
 }
 
-// The gate, unless the pod has it, its label, and `entry` in the annotation.
-Json LocalGateSpec(const std::string& entry) {
+// The gate, unless the pod has it, its label, and the name of the config, which is the parameter,
+// in the annotation.
+Json LocalGateSpec() {
   std::string key = Quoted(api::kLocalConfigsAnnotation);
   Json conditions = PodMatchConditions();
+  conditions.push_back(Condition("gated-by-policy",
+                                 "has(params.status) && has(params.status.gatedBy) && "
+                                 "params.status.gatedBy == " +
+                                     Quoted(api::kGatedByPolicy)));
+  conditions.push_back(Condition("selected", IsSelectedBy("params.spec.labelSelector")));
   conditions.push_back(
       Condition("not-constrained-by-the-user",
                 "!(" + ConstrainsArchitecture() + ") || " + HasGate(api::kLocalGate)));
@@ -96,16 +104,18 @@ Json LocalGateSpec(const std::string& entry) {
                        " in object.metadata.annotations ? object.metadata.annotations[" + key +
                        "] : ''";
   // A full list stays as it is.
-  size_t full = placement::kMaxLocalConfigsSize - 1 - entry.size();
-  std::string listed = "size(bytes(variables.before)) > " + std::to_string(full) + " || " +
-                       Quoted(entry) + " in variables.before.split(',')";
-  std::string list = "variables.before == '' ? " + Quoted(entry) + " : " + listed +
-                     " ? variables.before : variables.before + " + Quoted("," + entry);
+  std::string listed = "size(bytes(variables.before)) + size(bytes(variables.entry)) >= " +
+                       std::to_string(placement::kMaxLocalConfigsSize) +
+                       " || variables.entry in variables.before.split(',')";
+  std::string list = "variables.before == '' ? variables.entry : " + listed +
+                     " ? variables.before : variables.before + ',' + variables.entry";
   std::string patches = "(variables.gated ? [] : " + AddGate(api::kLocalGate) + ") + " +
                         Set("labels", {{api::kLocalGateLabel, Quoted(api::kGated)}}) + " + " +
                         Set("annotations", {{api::kLocalConfigsAnnotation, "variables.list"}});
-  return {{"matchConditions", std::move(conditions)},
+  return {{"paramKind", {{"apiVersion", kConfigs.ApiVersion()}, {"kind", kConfigs.kind}}},
+          {"matchConditions", std::move(conditions)},
           {"variables", Json::array({Variable("gated", HasGate(api::kLocalGate)),
+                                     Variable("entry", "string(params.metadata.name)"),
                                      Variable("before", before), Variable("list", list)})},
           {"mutations", patches}};
 }
@@ -163,27 +173,13 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   return objects;
 }
 
-DesiredObjects ShardGatingPolicies(const std::string& ns, const api::PodPlacementConfigs& in_force,
-                                   const LeftOutRulesOf& left_out, const OperandOptions& options) {
+DesiredObjects LocalGatingPolicy(const OperandOptions& options) {
   DesiredObjects objects;
-  auto add = [&](const api::PodPlacementConfig& config, const api::CelRule* rule) {
-    const std::string& name = config.metadata().name();
-    std::string entry = rule == nullptr ? name : name + "/" + rule->name;
-    // The entry becomes a part of an expression.
-    if (!placement::ParseLocalConfig(entry)) return;
-    Json spec = LocalGateSpec(entry);
-    if (rule != nullptr) spec["matchConditions"].push_back(RuleCondition(rule->expression));
-    AddPolicy(objects, ShardWebhookEntryName(ns, name, rule == nullptr ? "" : rule->name),
-              PodRule(), std::move(spec), Matching(SelectNamespace(ns), PodSelector(config)),
-              options);
-  };
-  for (const api::PodPlacementConfig* config : in_force) {
-    if (!config->Preferences().empty()) add(*config, nullptr);
-    for (size_t i = 0; i < config->Rules().size(); ++i) {
-      if (!IsLeftOut(left_out, config->metadata().name(), i)) add(*config, &config->Rules()[i]);
-    }
-  }
-  for (DesiredObject& object : objects) SetLabel(object.body, kShardNamespaceLabel, ns);
+  AddPolicy(objects, kLocalGatePolicyName, PodRule(), LocalGateSpec(),
+            Matching(Json::object(), Json::object()), options);
+  // Of the pod's namespace.
+  objects.back().body["spec"]["paramRef"] = {{"selector", Json::object()},
+                                             {"parameterNotFoundAction", "Allow"}};
   return objects;
 }
 

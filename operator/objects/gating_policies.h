@@ -7,11 +7,15 @@
 //   order. They do not see what webhooks of others add to the pod (what a PodPlacementConfig misses
 //   because of that, the cluster controller finds later, I4), and the entries of `local-configs`
 //   have no order.
-// - Selectors see the pod as the user sent it, without the labels of the gates.
+//
+// Their number does not depend on what tenants create, as each costs the API server time for every
+// new pod of the cluster. So one policy adds the local gate. The PodPlacementConfigs are its
+// parameters: the API server evaluates it for each config of the pod's namespace, and it gates for
+// those whose status says so (api::kGatedByPolicy). A namespace with rules has a webhook, as a
+// policy cannot evaluate the expressions of its parameters.
 //
 // A policy has the rules and the expressions, its binding the selectors: the API server parses
-// selectors again for each request, but those of a binding only if the policy matches. So writes
-// other than creations of pods do not pay for the number of PodPlacementConfigs.
+// selectors again for each request, but those of a binding only if the policy matches.
 //
 // API servers learn of policies with a delay of about a second. GatingProbe() shows what one knows.
 #pragma once
@@ -21,10 +25,8 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
-#include "api/validation.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
-#include "operator/rules/left_out_rules.h"
 
 namespace operator_ {
 
@@ -33,6 +35,8 @@ inline constexpr std::string_view kClusterGatePolicyName =
     "pod-placement-scheduling-gate.multiarch.openshift.io";
 inline constexpr std::string_view kPreferencesGatePolicyName =
     "pod-placement-preferences-gate.multiarch.openshift.io";
+inline constexpr std::string_view kLocalGatePolicyName =
+    "pod-placement-local-gate.multiarch.openshift.io";
 inline constexpr std::string_view kGatingProbeName =
     "pod-placement-gating-probe.multiarch.openshift.io";
 // On the Deployment of a probe; the annotation is added by the policy.
@@ -47,11 +51,8 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
                                      const std::vector<std::string>& preferring_namespaces,
                                      const OperandOptions& options);
 
-// The local gate: policies and bindings with the label kShardNamespaceLabel, for what has an entry
-// in ShardWebhookConfiguration(), and with the entry's name. All are wanted; what is stored with
-// that label and is not among them is no longer.
-DesiredObjects ShardGatingPolicies(const std::string& ns, const api::PodPlacementConfigs& in_force,
-                                   const LeftOutRulesOf& left_out, const OperandOptions& options);
+// The local gate, for all namespaces. Always wanted.
+DesiredObjects LocalGatingPolicy(const OperandOptions& options);
 
 // To be written after other policies and bindings: an API server that knows this one knows those,
 // too, or will at its next refresh a second later. That is so if a Deployment in the operator's

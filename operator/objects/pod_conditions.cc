@@ -19,6 +19,9 @@ using kube::Json;
 // its pod is gated: the controller that removes the gate checks again.
 constexpr size_t kMaxWalked = 32;
 
+// As the CRDs allow. A longer one, which was stored before they did, selects every pod.
+constexpr size_t kMaxSelector = 100;
+
 const std::string kOwners = "object.metadata.ownerReferences";
 const std::string kNodeAffinity = "object.spec.affinity.nodeAffinity";
 
@@ -88,6 +91,27 @@ std::string IsBy(const std::string& ns, std::string_view service_account) {
 
 Json NotInAReservedNamespace() {
   return Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')");
+}
+
+std::string IsSelectedBy(const std::string& selector) {
+  auto has = [](const std::string& key) {
+    return "(has(object.metadata.labels) && " + key + " in object.metadata.labels)";
+  };
+  // Of `selector`, if it has `field`.
+  auto all = [&](const std::string& field, const std::string& item, const std::string& holds) {
+    std::string list = selector + "." + field;
+    return "(!has(" + list + ") || size(" + list + ") > " + std::to_string(kMaxSelector) + " || " +
+           list + ".all(" + item + ", " + holds + "))";
+  };
+  std::string label =
+      all("matchLabels", "k",
+          has("k") + " && object.metadata.labels[k] == " + selector + ".matchLabels[k]");
+  std::string in = "(" + has("e.key") + " && object.metadata.labels[e.key] in e.values)";
+  std::string expression =
+      all("matchExpressions", "e",
+          "e.operator == 'In' ? " + in + " : e.operator == 'NotIn' ? !" + in +
+              " : e.operator == 'Exists' ? " + has("e.key") + " : !" + has("e.key"));
+  return "(!has(" + selector + ") || " + label + " && " + expression + ")";
 }
 
 Json RuleCondition(const std::string& expression) {

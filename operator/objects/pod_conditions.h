@@ -37,6 +37,8 @@ std::string IsBy(const std::string& ns, std::string_view service_account);
 kube::Json PodMatchConditions();
 // One more for the cluster gate, as a selector cannot exclude namespaces by a prefix.
 kube::Json NotInAReservedNamespace();
+// CEL: the labels of the object match the label selector `selector` (CEL), which may be absent.
+std::string IsSelectedBy(const std::string& selector);
 // For a rule that is in force. An expression that fails for a pod does not select it, as webhooks
 // and policies ignore failures.
 kube::Json RuleCondition(const std::string& expression);

@@ -47,7 +47,13 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
     return {false, "WebhookNotConfigured",
             "the API server does not call the namespace's webhook yet"};
   }
-  return {true, "AsExpected", "controller and webhook of this namespace are available"};
+  return {true, "AsExpected",
+          std::string("controller and webhook of this namespace are available") +
+              (shard.rules_need_webhook
+                   ? "; a webhook gates the pods although spec.gating of the "
+                     "ClusterPodPlacementConfig is Policy, because a PodPlacementConfig of this "
+                     "namespace has celRules"
+                   : "")};
 }
 
 // "a, b"
@@ -113,6 +119,14 @@ Verdict DegradedOf(const api::PodPlacementConfig& config, const ShardView& shard
   return {false, "AsExpected", "no problem is known"};
 }
 
+std::string_view GatedBy(const api::PodPlacementConfig& config, const ShardView& shard,
+                         const api::PodPlacementConfig* priority_holder) {
+  if (shard.none || priority_holder != nullptr || !config.MayPrefer()) return api::kGatedByNothing;
+  bool by_policy = shard.gate_by_policy.value_or(config.status.gated_by == api::kGatedByPolicy);
+  if (by_policy && !config.Preferences().empty()) return api::kGatedByPolicy;
+  return shard.operands.webhook_configured ? api::kGatedByWebhook : api::kGatedByNothing;
+}
+
 }  // namespace
 
 api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
@@ -134,6 +148,7 @@ api::PodPlacementConfigStatus ShardStatus(const api::PodPlacementConfig& config,
   set(api::kProgressing, ProgressingOf(config, shard));
   set(api::kDegraded, DegradedOf(config, shard, priority_holder));
   status.observed_generation = generation;
+  status.gated_by = GatedBy(config, shard, priority_holder);
 
   status.controllers.clear();
   auto add = [&](std::string_view name, const char* kind, const Rollout& rollout) {

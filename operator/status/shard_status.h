@@ -30,6 +30,10 @@ struct ShardView {
   // The shard has an older pod template, and waits for its turn (upgrade_queue.h).
   bool waits_for_upgrade = false;
   LeftOutRulesOf left_out_rules;
+  // The policy gates for configs in force. nullopt: as before.
+  std::optional<bool> gate_by_policy;
+  // A webhook gates although spec.gating is Policy, because of rules.
+  bool rules_need_webhook = false;
 };
 
 // The new status of `config`, based on its current one: an unchanged condition keeps its transition

@@ -110,6 +110,39 @@ TEST(ShardStatusTest, NamesTheFirstMissingPart) {
   }
 }
 
+TEST(ShardStatusTest, GatedByFollowsTheShard) {
+  api::PodPlacementConfig prefers = api::MakeConfig("a").Prefer("arm64", 5);
+  api::PodPlacementConfig rules = api::MakeConfig("a");
+  rules.spec.cel_rules = {{"r", "true", {}}};
+  api::PodPlacementConfig before = prefers;
+  before.status.gated_by = api::kGatedByPolicy;
+  auto gated_by = [](const api::PodPlacementConfig& config, const ShardView& view,
+                     const api::PodPlacementConfig* holder = nullptr) {
+    return ShardStatus(config, view, holder, kNow).gated_by;
+  };
+  ShardView webhook = Running();
+  EXPECT_EQ(gated_by(prefers, webhook), "Webhook");
+  EXPECT_EQ(gated_by(rules, webhook), "Webhook");
+  EXPECT_EQ(gated_by(Config(), webhook), "None") << "it prefers nothing";
+  EXPECT_EQ(gated_by(prefers, webhook, &rules), "None") << "it is not in force";
+  EXPECT_EQ(gated_by(before, webhook), "Policy") << "nothing was decided";
+  webhook.gate_by_policy = false;
+  EXPECT_EQ(gated_by(before, webhook), "Webhook");
+  ShardView policy = Running();
+  policy.gate_by_policy = true;
+  EXPECT_EQ(gated_by(prefers, policy), "Policy");
+  EXPECT_EQ(gated_by(before, policy, &rules), "None");
+  EXPECT_EQ(gated_by(before, {.none = NoShard::kNamespaceNotSelected}), "None");
+}
+
+TEST(ShardStatusTest, RulesAreWhyAWebhookGates) {
+  ShardView view = Running();
+  view.rules_need_webhook = true;
+  api::PodPlacementConfigStatus status = ShardStatus(Config(), view, nullptr, kNow);
+  EXPECT_NE(api::FindCondition(status.conditions, api::kAvailable)->message.find("celRules"),
+            std::string::npos);
+}
+
 TEST(ShardStatusTest, DegradedNamesTheCause) {
   ShardView view = Running();
   view.operands.problem = Problem{"FailedCreate", "exceeded quota: q"};

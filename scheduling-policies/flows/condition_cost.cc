@@ -105,13 +105,15 @@ class ConditionCostFlow : public PolicyFlow {
     options.ns = cluster().operator_namespace();
     api::ClusterPodPlacementConfig config =
         MakeClusterConfig().ForNamespaces(kSceneLabel, kWithConditions);
-    ConfigBuilder builder = MakeConfig("prefs").Prefer("arm64", 5);
+    ConfigBuilder builder = MakeConfig("prefs").ForLabel("app", "web").Prefer("arm64", 5);
+    // The parameter of a policy.
+    Flow(*conditions_, "a config").Do(Create(builder));
     api::PodPlacementConfig ppc = builder.Namespace(conditions_->ns());
     api::PodPlacementConfigs configs = api::InForce({&ppc});
     WriteWebhooks(options, config, configs);
     for (const auto& objects :
          {operator_::ClusterGatingPolicies(config, {conditions_->ns()}, options),
-          operator_::ShardGatingPolicies(conditions_->ns(), configs, {}, options)}) {
+          operator_::LocalGatingPolicy(options)}) {
       for (const operator_::DesiredObject& object : objects) {
         if (!object.wanted) continue;
         Json body = object.body;

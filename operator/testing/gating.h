@@ -24,6 +24,12 @@ class GatingPolicyClient final : public kube::Client {
     if (!serves && IsOfGatingPolicies(request)) co_return NotServed();
     if (request.target.find("dryRun=All") == std::string::npos)
       co_return co_await api_.Call(std::move(request));
+    // Any rule is valid.
+    if (request.target.find("/deployments") == std::string::npos) {
+      co_return kube::ApiResponse{.status = 201,
+                                  .content_type = std::string(kube::kJson),
+                                  .body = std::move(request.body)};
+    }
     ++probes;
     if (refuse) co_return kube::Error::FromHttpStatus(403, "Forbidden", "no, says a policy");
     kube::Json object = kube::MustParseJson(request.body);

@@ -26,6 +26,8 @@ const std::vector<UnusedRight> kUnusedByFlows = {
     {"multiarch-tuning-operator: get pods",
      "used after a conflict, which does not happen in every run"},
     {"pod-placement-shard-controller: get pods", "the same"},
+    {"multiarch-tuning-operator: get podplacementconfigs.multiarch.openshift.io",
+     "the API server demands it of who writes a policy with them as parameters"},
     {"pod-placement-controller: get images.config.openshift.io cluster", "OpenShift"},
     {"pod-placement-controller: list imagedigestmirrorsets.config.openshift.io", "OpenShift"},
     {"pod-placement-controller: list imagetagmirrorsets.config.openshift.io", "OpenShift"},

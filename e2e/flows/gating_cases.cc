@@ -94,7 +94,10 @@ std::vector<ConfigBuilder> GatingConfigs() {
           .Set("/spec/labelSelector/matchExpressions",
                Json::array({requirement("batch", "Exists", Json::array())}))
           .Prefer("arm64", 3),
-      MakeConfig("empty").Priority(5).Set("/spec/labelSelector", Json::object()).Prefer("s390x", 2),
+      MakeConfig("empty-selector")
+          .Priority(5)
+          .Set("/spec/labelSelector", Json::object())
+          .Prefer("s390x", 2),
   };
 }
 

@@ -26,9 +26,8 @@ class GatingPolicyClient final : public kube::Client {
       co_return co_await api_.Call(std::move(request));
     // Any rule is valid.
     if (request.target.find("/deployments") == std::string::npos) {
-      co_return kube::ApiResponse{.status = 201,
-                                  .content_type = std::string(kube::kJson),
-                                  .body = std::move(request.body)};
+      co_return kube::ApiResponse{
+          .status = 201, .content_type = std::string(kube::kJson), .body = std::move(request.body)};
     }
     ++probes;
     if (refuse) co_return kube::Error::FromHttpStatus(403, "Forbidden", "no, says a policy");

@@ -1,0 +1,256 @@
+// SPDX-License-Identifier: Apache-2.0
+// Tenants fill every cache that has a budget, and all programs restart with what is there: each
+// stays below 60 % of its memory limit, and the pods of others are placed.
+#include <algorithm>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "e2e/cluster_harness/process_cluster.h"
+#include "e2e/cluster_harness/process_cost.h"
+#include "kube/client/typed.h"
+#include "kube/types/kinds.h"
+#include "scheduling-policies/flows/policy_flow.h"
+#include "scheduling-policies/webhook/replica.h"
+
+namespace e2e {
+namespace {
+
+using namespace std::chrono_literals;
+using kube::Error;
+using kube::Ok;
+using kube::Result;
+
+// PodPlacementConfigs are kept to 8 MiB, scheduling policies to 4 MiB, and each is below 64 KiB.
+constexpr int kNamespacesOfTenants = 40;
+constexpr int kObjectsEach = 4;
+// Gated pods of 60 KB: the cluster controller keeps 48 MiB, 16 MiB of a namespace.
+constexpr int kGreedyNamespaces = 3;
+constexpr int kPodsEach = 290;
+constexpr int kPercent = 60;
+const std::string kPolicyWebhook(policy::kReplicaOperand);
+
+Json Metadata(const std::string& ns, const std::string& name) {
+  // Metadata counts for no budget, as caches do not keep it.
+  return {{"name", name},
+          {"namespace", ns},
+          {"annotations", {{"example.com/padding", std::string(100'000, 'x')}}}};
+}
+
+// `count` requirements with 1,000 values of 57 bytes each.
+Json Expressions(int count) {
+  Json values = Json::array();
+  for (int i = 0; i < 1000; ++i) values.push_back(std::string(53, 'v') + std::to_string(1000 + i));
+  Json requirement = {{"key", "example.com/k"}, {"operator", "In"}, {"values", values}};
+  return Json(static_cast<size_t>(count), requirement);
+}
+
+class MemoryBudgetsFlow : public PolicyFlow {
+ protected:
+  void SetUp() override {
+#ifdef BUILT_WITH_SANITIZER
+    GTEST_SKIP() << "a sanitizer build needs more memory";
+#endif
+    PolicyFlow::SetUp();
+  }
+  void TearDown() override {
+    for (const std::string& ns : namespaces_)
+      kube::IgnoreError(scene().Delete(kNamespaces, ns), "it may be absent");
+    PolicyFlow::TearDown();
+  }
+
+  ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
+
+  std::string NewNamespace(const std::string& suffix, Json labels) {
+    std::string ns = scene().ns() + "-" + suffix;
+    auto created =
+        scene().Create(kNamespaces, {{"apiVersion", "v1"},
+                                     {"kind", "Namespace"},
+                                     {"metadata", {{"name", ns}, {"labels", std::move(labels)}}}});
+    EXPECT_TRUE(created) << created.error();
+    namespaces_.push_back(ns);
+    return ns;
+  }
+
+  static Json Config(const std::string& ns, int i, int expressions) {
+    Json config = MakeConfig("c" + std::to_string(i)).Priority(i).Prefer("arm64", 5).Build();
+    config["metadata"] = Metadata(ns, "c" + std::to_string(i));
+    config["spec"]["labelSelector"] = {{"matchExpressions", Expressions(expressions)}};
+    return config;
+  }
+  static Json Policy(const std::string& ns, int i) {
+    Json policy = {{"apiVersion", "kupid.gardener.cloud/v1alpha1"},
+                   {"kind", "PodSchedulingPolicy"}};
+    policy["metadata"] = Metadata(ns, "p" + std::to_string(i));
+    Json term = {{"matchExpressions", Expressions(1)}};
+    policy["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+          ["nodeSelectorTerms"] = Json::array({term});
+    return policy;
+  }
+
+  // Eleven configs of 6 MB, at once: they ended the operator.
+  void SendTooLargeConfigs() {
+    for (int i = 0; i < 11; ++i) {
+      auto created = scene().Create(kConfigs, Config(scene().ns(), i + 1, 20));
+      ASSERT_FALSE(created);
+      EXPECT_NE(created.error().message().find("at most 65536 are allowed"), std::string::npos)
+          << created.error();
+    }
+  }
+  void FillConfigsAndPolicies() {
+    for (int i = 0; i < kNamespacesOfTenants; ++i) {
+      std::string ns = NewNamespace("t" + std::to_string(i), Json::object());
+      for (int j = 0; j < kObjectsEach; ++j) {
+        auto config = scene().Create(kConfigs, Config(ns, j, 1));
+        ASSERT_TRUE(config) << config.error();
+        auto policy = scene().Create(policy::kPodSchedulingPolicies, Policy(ns, j));
+        ASSERT_TRUE(policy) << policy.error();
+      }
+    }
+  }
+  // They wait for their controllers, which do not run.
+  void FillPods() {
+    Json env = Json::array();
+    for (int i = 0; i < 15; ++i)
+      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
+    for (int i = 0; i < kGreedyNamespaces; ++i) {
+      std::string ns = NewNamespace("g" + std::to_string(i), {{kSceneLabel, "true"}});
+      greedy_.push_back(ns);
+      Json config = MakeConfig("all").Prefer("arm64", 5).Build();
+      config["metadata"]["namespace"] = ns;
+      auto created = scene().Create(kConfigs, config);
+      ASSERT_TRUE(created) << created.error();
+      Flow(scene(), "a shard").Await(GatedBy(ns, "all"), 120s);
+    }
+    StopControllers();
+    for (const std::string& ns : greedy_) {
+      for (int i = 0; i < kPodsEach; ++i) {
+        PodBuilder pod =
+            MakePod("p" + std::to_string(i)).Namespace(ns).Image(Image("demo/multi:1"));
+        pod.Set("/spec/containers/0/env", env).Set("/spec/schedulerName", "none");
+        auto created = scene().Create(kPods, pod.Build());
+        ASSERT_TRUE(created) << created.error();
+      }
+    }
+  }
+  Condition GatedBy(const std::string& ns, const std::string& config) {
+    return {
+        config + " of " + ns + " gates pods", [this, ns, config](Scene&) -> Result<> {
+          auto found = cluster().Run(kube::GetObject(cluster().client(), kConfigs, {ns, config}));
+          if (!found) return found.error();
+          std::string by = kube::StringAt(found->body(), "status.gatedBy");
+          if (by == "Webhook") return Ok();
+          return Error::NotFound("status.gatedBy is " + by);
+        }};
+  }
+  Condition TooLarge(const std::string& ns, const std::string& config) {
+    return {
+        config + " of " + ns + " is TooLarge", [this, ns, config](Scene&) -> Result<> {
+          auto found = cluster().Run(kube::GetObject(cluster().client(), kConfigs, {ns, config}));
+          if (!found) return found.error();
+          for (const Json& condition : found->body()["status"]["conditions"]) {
+            if (condition.value("reason", "") == "TooLarge") return Ok();
+          }
+          return Error::NotFound("the condition");
+        }};
+  }
+  void StopControllers() {
+    ForEachController(true);
+    for (const auto& [ns, name] : Controllers()) {
+      kube::ListOptions options{.ns = ns,
+                                .label_selector = std::string(api::kOperandLabel) + "=" + name};
+      auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, std::move(options)));
+      ASSERT_TRUE(pods) << pods.error();
+      for (const kube::Unstructured& pod : pods->items)
+        kube::IgnoreError(
+            cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod))),
+            "it may be gone");
+    }
+    for (const auto& [ns, name] : Controllers()) {
+      Flow(scene(), "controllers")
+          .Await({"no controller runs in " + ns, [this, ns = ns, name = name](Scene&) -> Result<> {
+                    if (kubelet().OfProgram(name, ns).empty()) return Ok();
+                    return Error::AlreadyExists("one runs");
+                  }});
+    }
+  }
+  // Namespace and program.
+  std::vector<std::pair<std::string, std::string>> Controllers() {
+    std::vector<std::pair<std::string, std::string>> all = {
+        {cluster().operator_namespace(), "cluster-controller"}};
+    for (const std::string& ns : greedy_) all.emplace_back(ns, "shard");
+    return all;
+  }
+  void ForEachController(bool fail) {
+    for (const auto& [ns, name] : Controllers()) kubelet().FailImagePulls(name, ns, fail);
+  }
+
+  void CrashAll(const std::string& program, const std::string& ns) {
+    for (PodProcess* process : kubelet().OfProgram(program, ns)) process->Crash();
+  }
+  void ExpectFarBelowLimit(const std::string& program, const std::string& ns) {
+    std::vector<PodProcess*> processes = kubelet().OfProgram(program, ns);
+    EXPECT_FALSE(processes.empty()) << program;
+    for (PodProcess* process : processes) {
+      ASSERT_GT(process->memory_limit(), 0);
+      auto pid = process->pid();
+      ASSERT_TRUE(pid) << pid.error();
+      auto cost = CostOf(*pid);
+      ASSERT_TRUE(cost) << cost.error();
+      long limit_kb = process->memory_limit() / 1024;
+      std::cout << program << " with every budget full: at most " << cost->peak_rss_kb << " kB of "
+                << limit_kb << " kB, " << 100 * cost->peak_rss_kb / limit_kb << " %" << std::endl;
+      EXPECT_LT(cost->peak_rss_kb, limit_kb * kPercent / 100) << program;
+    }
+  }
+
+  std::vector<std::string> namespaces_;
+  std::vector<std::string> greedy_;
+};
+
+TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
+  const std::string& ops = cluster().operator_namespace();
+  EnablePolicies();
+  GatePods();
+  SendTooLargeConfigs();
+  FillConfigsAndPolicies();
+  if (HasFailure()) return;
+  Flow flow(scene(), "full budgets");
+  flow.Await(TooLarge(namespaces_.back(), "c3"), 120s);
+  FillPods();
+  if (HasFailure() || flow.failed()) return;
+  // All restart with what is there.
+  CrashAll("operator", ops);
+  CrashAll("webhook", ops);
+  CrashAll(kPolicyWebhook, ops);
+  ForEachController(false);
+  flow.Do(Create(MakePod("modest").Image(Image("demo/arm64:1"))))
+      .Await(Requires("modest", {"arm64"}), 240s)
+      .Await(ClusterConfigReady(), 240s);
+  for (const std::string& ns : greedy_) {
+    flow.Await({"the pods of " + ns + " are placed",
+                [this, ns](Scene&) -> Result<> {
+                  kube::ListOptions options{.ns = ns,
+                                            .label_selector = std::string(api::kClusterGateLabel) +
+                                                              "=" + std::string(api::kGated),
+                                            .limit = 1};
+                  auto pods = cluster().Run(
+                      kube::ListObjects(cluster().client(), kPods, std::move(options)));
+                  if (!pods) return pods.error();
+                  if (pods->items.empty()) return Ok();
+                  return Error::NotFound(pods->items.front().metadata().name() + " is gated");
+                }},
+               300s);
+  }
+  ExpectFarBelowLimit("operator", ops);
+  ExpectFarBelowLimit("cluster-controller", ops);
+  ExpectFarBelowLimit("webhook", ops);
+  ExpectFarBelowLimit(kPolicyWebhook, ops);
+  for (const std::string& ns : greedy_) {
+    ExpectFarBelowLimit("shard", ns);
+    ExpectFarBelowLimit("webhook", ns);
+  }
+}
+
+}  // namespace
+}  // namespace e2e

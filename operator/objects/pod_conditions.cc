@@ -90,6 +90,14 @@ Json NotInAReservedNamespace() {
   return Condition("not-in-a-reserved-namespace", "!request.namespace.startsWith('kube-')");
 }
 
+std::string IsInOneOf(const api::ExcludedNamespaces& excluded) {
+  std::string any;
+  for (const std::string& prefix : excluded.prefixes()) {
+    any += (any.empty() ? "" : " || ") + ("request.namespace.startsWith(" + Quoted(prefix) + ")");
+  }
+  return "(" + any + ")";
+}
+
 Json RuleCondition(const std::string& expression) {
   return Condition("rule", Restricted(expression));
 }

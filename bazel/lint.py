@@ -21,6 +21,9 @@ it, and so does CI; bazel/lint_test.py tests the checks.
   to a heading of a Markdown file.
 - Paths: a file that a Markdown file or a comment names by its path exists, from the root or from a
   folder around it.
+- Flags: a flag that has a row in a table of a Markdown file is one of a program.
+- Runbooks: an alert links to its page by a whole URL, and the reasons that a page about shards
+  explains are those of docs/reference.md.
 - Files: each names its licence and has at most 800 lines.
 - Invariants: every number that is cited (I1, I2, ...) is defined in the table of CONTRIBUTING.md.
 """
@@ -315,6 +318,49 @@ def check_paths(root, findings):
                     findings.append(f"{path}:{number}: {file} does not exist")
 
 
+def check_flags(root, findings):
+    flags = set()
+    for path in walk(root, (".cc", ".py")):
+        text = "\n".join(read_lines(root, path))
+        flags.update(flag.replace("_", "-") for flag in re.findall(r"\bDEFINE_\w+\((\w+),", text))
+        flags.update(re.findall(r"""add_argument\(["']--([\w-]+)""", text))
+    for path in walk(root, (".md",)):
+        for number, line in prose_of(root, path):
+            cell = re.match(r"\| ([^|]*)", line)
+            for flag in re.findall(r"`--([\w-]+)", cell[1]) if cell else ():
+                if flag not in flags:
+                    findings.append(f"{path}:{number}: no program has the flag --{flag}")
+
+
+def check_runbooks(root, findings):
+    for path in walk(root, (".yaml",)):
+        alert = None
+        for number, line in enumerate(read_lines(root, path), 1):
+            alert = (re.match(r" *- alert: (\w+)", line) or [None, alert])[1]
+            url = re.match(r" *runbook_url: *(\S+)", line)
+            if url and path.startswith("operator/"):
+                page = f"docs/runbooks/{alert}.md"
+                if not re.fullmatch(rf"https://[\w.-]+/{page}", url[1]):
+                    findings.append(f"{path}:{number}: {url[1]} is no URL of {page}")
+                elif not os.path.exists(os.path.join(root, page)):
+                    findings.append(f"{path}:{number}: {page} does not exist")
+    reasons, section = set(), ""
+    reference = "docs/reference.md"
+    if os.path.exists(os.path.join(root, reference)):
+        for line in read_lines(root, reference):
+            section = line if line.startswith("## ") else section
+            if section == "## Reasons of Degraded" and line.startswith("| `"):
+                reasons.update(re.findall(r"`(\w+)`", line.split("|")[1]))
+    for path in walk(root, (".md",)):
+        if not re.fullmatch(r"docs/runbooks/\w*Shard\w*\.md", path):
+            continue
+        for number, line in prose_of(root, path):
+            explained = re.match(r"- ((`\w+`(, )?)+):", line)
+            for reason in re.findall(r"`(\w+)`", explained[1]) if explained else ():
+                if reason not in reasons:
+                    findings.append(f"{path}:{number}: {reference} has no reason {reason}")
+
+
 def raw_string_lines(lines):
     """The numbers of the lines that a raw string is on: nothing may break them."""
     code = "\n".join(lines)
@@ -448,6 +494,8 @@ CHECKS = (
     check_markdown,
     check_links,
     check_paths,
+    check_flags,
+    check_runbooks,
     check_format,
     check_coroutines,
     check_dropped_results,

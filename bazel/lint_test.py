@@ -163,6 +163,38 @@ class LintTest(unittest.TestCase):
             "kube/a.h:1: kube/b.h does not exist",
         ])
 
+    def test_finds_flags_that_no_program_has(self):
+        self.add("a/a.cc", 'DEFINE_string(log_file, "", "");\n')
+        self.add("a/b.py", 'parser.add_argument("--only-here")\n')
+        self.add("a.md", "| flag | meaning |\n|---|---|\n| `--log-file`, `--only-here` | `--x` |\n"
+                 "| `--log-files` | no |\nSee `--y`.\n```\n| `--z` |\n```\n")
+        self.assertEqual(self.findings(lint.check_flags),
+                         ["a.md:4: no program has the flag --log-files"])
+
+    def test_finds_alerts_whose_link_is_no_url_of_their_page(self):
+        def alert(name, url):
+            return f"- alert: {name}\n  annotations:\n    runbook_url: {url}\n"
+        self.add("docs/runbooks/Down.md", "")
+        self.add("operator/rule.yaml",
+                 alert("Down", "https://a.invalid/docs/runbooks/Down.md") +
+                 alert("Down", "docs/runbooks/Down.md") +
+                 alert("Down", "https://a.invalid/docs/runbooks/Up.md") +
+                 alert("Up", "https://a.invalid/docs/runbooks/Up.md"))
+        self.assertEqual(self.findings(lint.check_runbooks), [
+            "operator/rule.yaml:6: docs/runbooks/Down.md is no URL of docs/runbooks/Down.md",
+            "operator/rule.yaml:9: https://a.invalid/docs/runbooks/Up.md is no URL of "
+            "docs/runbooks/Down.md",
+            "operator/rule.yaml:12: docs/runbooks/Up.md does not exist",
+        ])
+
+    def test_finds_reasons_in_runbooks_of_shards_that_are_not_in_the_reference(self):
+        self.add("docs/reference.md", "| `Gone` | x |\n## Reasons of Degraded\n"
+                 "| `Quota`, `Pull` | `Word` |\n## Metrics\n| `After` | x |\n")
+        self.add("docs/runbooks/ShardDown.md", "- `Quota`, `Pull`: x\n- `Gone`: x\n- `Pull`,\n")
+        self.add("docs/runbooks/Down.md", "- `OOMKilled`: x\n")
+        self.assertEqual(self.findings(lint.check_runbooks),
+                         ["docs/runbooks/ShardDown.md:2: docs/reference.md has no reason Gone"])
+
     def test_finds_code_that_is_not_formatted(self):
         self.add("a.cc", "int  a;\nint b;\nint *  c;\n")
         found = self.findings(lint.check_format)

@@ -36,7 +36,7 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       configs_(parts_.client, parts_.clock, /*ns=*/""),
       rules_(parts_.client, parts_.clock),
       additions_(CreateAll(options.additions)),
-      namespaces_(parts_.client),
+      namespaces_(parts_.client, options.excluded_namespaces),
       openshift_(parts_.client),
       system_config_(options.ns, std::move(options.files), cluster_configs_, config_maps_, *images_,
                      secrets_, openshift_.config()),

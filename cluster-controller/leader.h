@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/excluded_namespaces.h"
 #include "cluster-controller/inspection_queue.h"
 #include "cluster-controller/known_pods.h"
 #include "cluster-controller/namespace_selection.h"
@@ -46,6 +47,8 @@ struct LeaderOptions {
   std::string ns;
   // Concurrent reconciles.
   int workers = 16;
+  // Namespaces whose pods are placed only if they are labelled for it.
+  api::ExcludedNamespaces excluded_namespaces;
   // Files of the node.
   inspection::NodeFilePaths files;
   // What features add to pods.

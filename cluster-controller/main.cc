@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 
+#include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "api/user_agent.h"
 #include "api/version.h"
@@ -27,6 +28,9 @@ DEFINE_string(namespace, std::string(api::kDefaultOperatorNamespace),
               "The operator's namespace, with the Lease and the objects that the "
               "ClusterPodPlacementConfig names.");
 DEFINE_int32(workers, 16, "Pods that are reconciled at a time; none of them waits for a registry.");
+DEFINE_string(excluded_namespaces, "",
+              "Namespaces whose pods are placed only if the namespace has the label "
+              "multiarch.openshift.io/include-pod-placement, as PREFIX*, comma separated.");
 
 namespace cluster_controller {
 namespace {
@@ -34,6 +38,8 @@ namespace {
 constexpr std::string_view kName = "cluster-controller";
 
 kube::Async<> Serve(kube::Program& program) {
+  auto excluded = api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
+  if (!excluded) co_return excluded.error().Prefix("--excluded-namespaces");
   kube::Result<> done = program.Connect();
   if (done) done = program.StartOps(kube::PublicMetrics(program.metrics()));
   if (done) done = kube::AddMetricsServer(program);
@@ -67,8 +73,10 @@ kube::Async<> Serve(kube::Program& program) {
                     shards,
                     placement_metrics,
                     controller_metrics};
-  LeaderOptions options{
-      .ns = FLAGS_namespace, .workers = FLAGS_workers, .files = inspection::NodeFilesFromFlags()};
+  LeaderOptions options{.ns = FLAGS_namespace,
+                        .workers = FLAGS_workers,
+                        .excluded_namespaces = std::move(*excluded),
+                        .files = inspection::NodeFilesFromFlags()};
   // Features that add to pods.
   options.additions.push_back([&client, &clock] {
     return std::make_unique<policy::MissedPolicies>(client, clock, FLAGS_namespace);

@@ -5,9 +5,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 
+#include "api/excluded_namespaces.h"
 #include "kube/base/async.h"
 #include "kube/base/shared_call.h"
 #include "kube/client/client.h"
@@ -19,11 +22,13 @@ namespace cluster_controller {
 class NamespaceSelection {
  public:
   // `client` outlives it.
-  explicit NamespaceSelection(kube::Client& client) : client_(client) {}
+  explicit NamespaceSelection(kube::Client& client, api::ExcludedNamespaces excluded = {})
+      : client_(client), excluded_(std::move(excluded)) {}
 
-  // Also true if it cannot be decided: the namespace was deleted or may not be read, or the
-  // selector is invalid. Errors: the API server's, except kNotFound and kPermissionDenied.
-  kube::Async<bool> IsSelected(std::string ns, kube::meta::LabelSelector selector);
+  // An absent selector selects all namespaces that are not excluded. Also true if it cannot be
+  // decided: the namespace was deleted or may not be read, or the selector is invalid. Errors: the
+  // API server's, except kNotFound and kPermissionDenied.
+  kube::Async<bool> IsSelected(std::string ns, std::optional<kube::meta::LabelSelector> selector);
 
  private:
   using Shared = std::shared_ptr<const kube::core::Namespace>;
@@ -32,6 +37,7 @@ class NamespaceSelection {
   kube::SharedCall<Shared>& ReadOf(const std::string& ns);
 
   kube::Client& client_;
+  api::ExcludedNamespaces excluded_;
   std::unordered_map<std::string, kube::SharedCall<Shared>> reads_;  // by namespace
 };
 

@@ -4,10 +4,14 @@
 //
 //   Image "cluster"       blocked, insecure and allowed registries; additionalTrustedCA
 //   ImageDigestMirrorSet, ImageTagMirrorSet, ImageContentSourcePolicy
+//   ConfigMap image-registry-certificates   authorities of registries, as the nodes trust them; the
+//                                           operator of OpenShift's image registry writes it
 //
 // Thread: the client's.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <functional>
 
 #include "inspection/config/host_certificates.h"
@@ -15,12 +19,16 @@
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/client/client.h"
+#include "kube/types/resource.h"
 
 namespace cluster_controller {
 
 // The namespace of the objects that OpenShift's configuration names: the global pull secret,
 // ConfigMaps with authorities.
 inline constexpr char kOpenShiftConfigNamespace[] = "openshift-config";
+
+// The largest ConfigMap of authorities that is used: the API server accepts no larger one.
+inline constexpr size_t kMaxRegistryCertificateBytes = 1024 * 1024;
 
 struct OpenShiftConfig {
   bool present = false;
@@ -34,19 +42,31 @@ class OpenShiftObjects {
  public:
   explicit OpenShiftObjects(kube::Client& client) : client_(client) {}
 
-  // Reads every `interval`, and calls `changed` when the contents changed. A failed read is logged,
-  // and the previous configuration stays in use.
+  // Reads every `interval`, and calls `changed` when the contents changed. Errors are logged.
   kube::asio::awaitable<void> Run(kube::Clock& clock, kube::Duration interval,
                                   std::function<void()> changed);
-  // Reads once. Errors: the API server's, except kNotFound.
+  // Reads once. An object that cannot be read keeps its previous contents in use, and those of the
+  // others are replaced. Errors: the first of the API server's, except kNotFound; kInvalid for
+  // authorities of more than kMaxRegistryCertificateBytes.
   kube::Async<> Read();
 
   const OpenShiftConfig& config() const { return config_; }
 
  private:
-  kube::Async<inspection::HostCertificates> ReadTrustedCa(std::string name);
+  // What each object says.
+  struct Parts {
+    inspection::RegistryRules image;
+    std::array<inspection::RegistryRules, 3> mirrors;  // by kind
+    inspection::HostCertificates trusted_ca;
+    inspection::HostCertificates image_registry;
+  };
+
+  // Empty for a ConfigMap that does not exist, or without a name.
+  kube::Async<inspection::HostCertificates> ReadCertificates(kube::ObjectKey config_map);
+  OpenShiftConfig Compose() const;
 
   kube::Client& client_;
+  Parts parts_;
   OpenShiftConfig config_;
 };
 

@@ -297,10 +297,7 @@ PodReconciler::SharedConfig PodReconciler::ClusterConfig() {
 
 Async<bool> PodReconciler::IsExcluded(std::string ns) {
   std::optional<kube::meta::LabelSelector> selector = ClusterConfig()->spec.namespace_selector;
-  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty()))
-    co_return false;
-  Result<bool> selected =
-      co_await parts_.namespaces.IsSelected(std::move(ns), std::move(*selector));
+  Result<bool> selected = co_await parts_.namespaces.IsSelected(std::move(ns), std::move(selector));
   if (!selected) co_return selected.error();
   co_return !*selected;
 }

@@ -247,6 +247,17 @@ class RenderTest(unittest.TestCase):
             set(images.values()),
             {container["image"], *(entry.get("value") for entry in container.get("env", []))})
 
+    def test_the_alerts_of_the_chart_link_to_the_repository(self):
+        if self.product is not OPERATOR:
+            return
+        key = "PrometheusRule", OPERATOR.namespace, "multiarch-tuning-operator-alerts"
+        for repository in ("", "https://git.example.com/placement/blob/main"):
+            rule = self.helm(["monitoring"], repository=repository)[key]
+            base = repository or "https://pod-placement.invalid"
+            for alert in (a for group in rule["spec"]["groups"] for a in group["rules"]):
+                self.assertEqual(alert["annotations"]["runbook_url"],
+                                 f'{base}/docs/runbooks/{alert["alert"]}.md')
+
     def test_the_chart_refuses_wrong_values(self):
         for wrong in ({"replicas": 0}, {"args": ["verbose"]}, {"registri": "r"},
                       {"components": {"no-such-component": True}}):

@@ -35,6 +35,8 @@ const std::vector<UnusedRight> kUnusedByFlows = {
      "OpenShift"},
     {"pod-placement-controller: get configmaps",
      "OpenShift: additionalTrustedCA in namespace openshift-config"},
+    {"pod-placement-controller: get configmaps image-registry-certificates",
+     "OpenShift: in namespace openshift-image-registry"},
     {"multiarch-tuning-operator: use securitycontextconstraints.security.openshift.io",
      "OpenShift's admission uses it"},
     {"pod-placement-controller: use securitycontextconstraints.security.openshift.io", "the same"},

@@ -6,7 +6,8 @@
 //   Result<ArchitectureSet> architectures = co_await inspector->Architectures(std::move(request));
 //
 // Results are cached: by digest while there is room, and by tag and credentials for kTagLifetime.
-// The credentials are part of the key so that no namespace profits from the credentials of another.
+// So a tag tells a namespace nothing that its own credentials do not; who names a digest gets the
+// architectures of that image without credentials.
 // Equal requests at the same time are not joined here, but by their caller, with SharingKey().
 // Thread: the executor's.
 #pragma once

@@ -24,8 +24,8 @@ Result<std::optional<std::string>> PackNamespace(std::string_view message) {
 
 }  // namespace
 
-Namespaces::Namespaces(kube::Client& client, kube::Clock& clock)
-    : namespaces_(client, clock, {.pack = PackNamespace}) {}
+Namespaces::Namespaces(kube::Client& client, kube::Clock& clock, api::ExcludedNamespaces excluded)
+    : excluded_(std::move(excluded)), namespaces_(client, clock, {.pack = PackNamespace}) {}
 
 void Namespaces::OnNamespace(std::function<void(const std::string& ns)> listener) {
   namespaces_.OnChange([listener = std::move(listener)](
@@ -38,10 +38,13 @@ void Namespaces::Start(kube::TaskGroup& tasks) {
 
 std::optional<bool> Namespaces::Selects(const std::optional<kube::meta::LabelSelector>& selector,
                                         const std::string& ns) const {
-  if (!selector || (selector->match_labels().empty() && selector->match_expressions().empty()))
-    return true;
+  bool selects_all =
+      !selector || (selector->match_labels().empty() && selector->match_expressions().empty());
+  if (selects_all && !excluded_.Names(ns)) return true;
   std::optional<Namespace> found = namespaces_.Get({"", ns});
   if (!found) return std::nullopt;
+  if (excluded_.Excludes(ns, found->metadata().labels())) return false;
+  if (selects_all) return true;
   Result<bool> matches = placement::Matches(*selector, found->metadata().labels());
   return matches && *matches;
 }

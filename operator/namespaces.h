@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Namespaces: which namespaces a namespaceSelector selects. A watch of all namespaces; of each only
+// Namespaces: which namespaces a namespaceSelector selects, without those that the operator's flag
+// excludes. A watch of all namespaces; of each only
 // name and labels are held, about 300 bytes. Thread: the client's.
 #pragma once
 
@@ -7,6 +8,7 @@
 #include <optional>
 #include <string>
 
+#include "api/excluded_namespaces.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
 #include "kube/base/task_group.h"
@@ -19,7 +21,7 @@ namespace operator_ {
 
 class Namespaces {
  public:
-  Namespaces(kube::Client& client, kube::Clock& clock);
+  Namespaces(kube::Client& client, kube::Clock& clock, api::ExcludedNamespaces excluded);
 
   // Called with the name of a namespace that was added, updated or deleted. Before Start().
   void OnNamespace(std::function<void(const std::string& ns)> listener);
@@ -29,11 +31,13 @@ class Namespaces {
   kube::Async<> WaitForSync() { return namespaces_.WaitForSync(); }
 
   // Decides as the API server does for a webhook: an absent or empty selector selects every
-  // namespace, an invalid one none. Returns: nullopt if the watch has not seen the namespace.
+  // namespace that is not excluded, an invalid one none. Returns: nullopt if the watch has not seen
+  // the namespace.
   std::optional<bool> Selects(const std::optional<kube::meta::LabelSelector>& selector,
                               const std::string& ns) const;
 
  private:
+  api::ExcludedNamespaces excluded_;
   kube::Informer<kube::core::Namespace> namespaces_;
 };
 

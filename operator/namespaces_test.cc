@@ -6,6 +6,7 @@
 #include <map>
 #include <vector>
 
+#include "api/excluded_namespaces.h"
 #include "kube/base/task_group.h"
 #include "kube/testing/fake_api_server.h"
 #include "kube/testing/fake_clock.h"
@@ -47,7 +48,7 @@ class NamespacesTest : public testing::Test {
   kube::FakeClock clock_;
   kube::FakeApiServer api_{clock_};
   kube::TaskGroup tasks_{io_.get_executor()};
-  Namespaces namespaces_{api_, clock_};
+  Namespaces namespaces_{api_, clock_, *api::ExcludedNamespaces::Parse("openshift-*")};
   std::vector<std::string> notified_;
 };
 
@@ -68,6 +69,22 @@ TEST_F(NamespacesTest, WithoutASelectorNoNamespaceNeedBeKnown) {
   EXPECT_EQ(namespaces_.Selects(std::nullopt, "new"), true);
   EXPECT_EQ(namespaces_.Selects(LabelSelector(), "new"), true);
   EXPECT_EQ(namespaces_.Selects(TeamA(), "new"), std::nullopt);
+}
+
+TEST_F(NamespacesTest, AnExcludedNamespaceIsSelectedOnlyWithTheLabel) {
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "openshift-new"), std::nullopt);
+  api_.Create<Namespace>(Make("openshift-a", {{"team", "a"}}));
+  kube::Drain(io_);
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "openshift-a"), false);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "openshift-a"), false);
+  const std::string label(api::kIncludeLabel);
+  api_.Update<Namespace>(Make("openshift-a", {{"team", "a"}, {label, ""}}));
+  kube::Drain(io_);
+  EXPECT_EQ(namespaces_.Selects(std::nullopt, "openshift-a"), true);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "openshift-a"), true);
+  api_.Update<Namespace>(Make("openshift-a", {{"team", "b"}, {label, ""}}));
+  kube::Drain(io_);
+  EXPECT_EQ(namespaces_.Selects(TeamA(), "openshift-a"), false);
 }
 
 TEST_F(NamespacesTest, AnInvalidSelectorSelectsNothing) {

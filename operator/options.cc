@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "kube/base/clock.h"
 #include "kube/base/split.h"
@@ -38,6 +39,10 @@ DEFINE_string(node_files, "",
               "policy, containerd-certs-dir, credential-provider-config, "
               "credential-provider-bin-dir. They are mounted "
               "as hostPath volumes, which the namespace's Pod Security Standard must allow.");
+DEFINE_string(excluded_namespaces, "",
+              "Namespaces whose pods are placed only if the namespace has the label "
+              "multiarch.openshift.io/include-pod-placement, as PREFIX*, comma separated. On "
+              "OpenShift: openshift-*,hypershift-*.");
 DEFINE_bool(network_policies, true,
             "Whether the operands have NetworkPolicies. Without, existing ones are removed, and "
             "whatever else applies to pods of their namespaces decides who reaches them.");
@@ -91,6 +96,10 @@ Result<OperatorOptions> OptionsFromFlags() {
   Result<std::vector<std::pair<std::string, std::string>>> files = ParseNodeFiles(FLAGS_node_files);
   if (!files) return files.error();
   operands.node_files = std::move(*files);
+  Result<api::ExcludedNamespaces> excluded =
+      api::ExcludedNamespaces::Parse(FLAGS_excluded_namespaces);
+  if (!excluded) return excluded.error().Prefix("--excluded-namespaces");
+  operands.excluded_namespaces = std::move(*excluded);
   operands.network_policies = FLAGS_network_policies;
   operands.proxy_environment = ProxyEnvironment();
   operands.certificate_validity = std::chrono::duration_cast<std::chrono::seconds>(

@@ -139,7 +139,8 @@ Async<Outcome> ShardReconciler::Reconcile(kube::Request request) {
     if (!selected) co_return Outcome::Done();
     if (!*selected) {
       view.none = NoShard::kNamespaceNotSelected;
-      view.selector = kube::DumpJson(api::LabelSelectorToJson(*selector));
+      view.excluded = options_.excluded_namespaces.Names(ns);
+      if (selector) view.selector = kube::DumpJson(api::LabelSelectorToJson(*selector));
     }
   }
   if (configs->empty() || view.none)

@@ -13,6 +13,8 @@ that they get.
   {{- if $object.Error -}}{{- fail $object.Error -}}{{- end -}}
   {{- if eq $object.kind "Deployment" -}}
     {{- include "placement.values" (dict "root" $in.root "object" $object) -}}
+  {{- else if eq $object.kind "PrometheusRule" -}}
+    {{- include "placement.runbooks" (dict "root" $in.root "object" $object) -}}
   {{- else if eq $object.kind "CustomResourceDefinition" -}}
     {{- include "placement.keep" (dict "object" $object) -}}
   {{- end -}}
@@ -27,6 +29,18 @@ that they get.
 {{- with .root.Values.replicas -}}{{- $_ := set $spec "replicas" . -}}{{- end -}}
 {{- with .root.Values.resources -}}{{- $_ := set $container "resources" . -}}{{- end -}}
 {{- $_ := set $container "args" (concat $container.args .root.Values.args) -}}
+{{- end -}}
+
+{{- /* runbooks: sets the address of the repository in the links of the alerts in .object. */ -}}
+{{- define "placement.runbooks" -}}
+{{- with .root.Values.repository -}}
+{{- $repository := . -}}
+{{- range $.object.spec.groups -}}
+{{- range .rules -}}
+{{- $_ := set .annotations "runbook_url" (printf "%s/docs/runbooks/%s.md" $repository .alert) -}}
+{{- end -}}
+{{- end -}}
+{{- end -}}
 {{- end -}}
 
 {{- /* image: the reference of the image of .program. */ -}}

@@ -11,6 +11,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "api/excluded_namespaces.h"
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
 #include "e2e/flows/gating_cases.h"
@@ -80,6 +81,7 @@ class GatingPoliciesFlow : public FlowFixture {
   operator_::OperandOptions Options() {
     operator_::OperandOptions options;
     options.ns = cluster().operator_namespace();
+    options.excluded_namespaces = excluded_;
     return options;
   }
 
@@ -226,6 +228,7 @@ class GatingPoliciesFlow : public FlowFixture {
 
   static constexpr int kPodsForCost = 1000;
   static inline const std::string kArch{api::kArchLabel};
+  api::ExcludedNamespaces excluded_;
 
  private:
   std::vector<operator_::ObjectId> created_;
@@ -305,6 +308,27 @@ TEST_F(GatingPoliciesFlow, ConfigsOfOtherNamespacesCostAPodNothing) {
     kube::IgnoreError(cluster().Run(kube::DeleteObject(cluster().client(), kNamespaces, {"", ns})),
                       "the cluster is removed soon");
   }
+}
+
+TEST_F(GatingPoliciesFlow, ExcludedNamespacesAreGatedOnlyWithTheLabel) {
+  excluded_ = *api::ExcludedNamespaces::Parse("openshift-*,hypershift-*");
+  auto excluded = Scene::Open(cluster(), "openshift-e2e-gating");
+  ASSERT_TRUE(excluded) << excluded.error();
+  auto included = Scene::Open(cluster(), "openshift-e2e-included");
+  ASSERT_TRUE(included) << included.error();
+  auto other = NamespaceForPolicies("other");
+  ASSERT_TRUE(other);
+  Json label = {{std::string(api::kIncludeLabel), ""}};
+  Flow(**included, "the namespace is labelled")
+      .Do(Change(kNamespaces, (*included)->ns(), {{"metadata", {{"labels", label}}}}));
+  WritePolicies(MakeClusterConfig().Prefer("arm64", 5), {}, *other);
+  Json pod = MakePod("a").Image("registry.example/web:1").Build();
+  EXPECT_EQ(GatesOf(Created(other->ns(), pod)), "c");
+  EXPECT_EQ(GatesOf(Created((*included)->ns(), pod)), "c");
+  Json created = Created((*excluded)->ns(), pod);
+  ASSERT_TRUE(created.is_object()) << created;
+  EXPECT_EQ(GatesOf(created), "");
+  EXPECT_FALSE(created["metadata"].contains("labels"));
 }
 
 // Long lists do not avoid a gate.

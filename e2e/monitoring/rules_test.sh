@@ -29,7 +29,8 @@ mapfile -t alerts < <(sed -n 's/^ *- alert: //p' "$rule")
 [[ ${#alerts[@]} -gt 0 ]] || fail "no alerts in $rule"
 for alert in "${alerts[@]}"; do
   page=docs/runbooks/$alert.md
-  grep -q "runbook_url: $page\$" "$rule" || fail "$alert has no runbook_url $page"
+  grep -q "runbook_url: https://pod-placement.invalid/$page\$" "$rule" ||
+    fail "$alert has no runbook_url with $page"
   [[ " $* " == *" $page "* ]] || fail "there is no page $page"
   [[ $(grep -c "$alert" "$tests") -ge 2 ]] || fail "$alert has no test in which it fires"
 done

@@ -25,6 +25,9 @@ Operand ClusterController(const OperandOptions& options) {
                      .critical = true,
                      .memory_limit = "256Mi",
                      .env = options.proxy_environment};
+  if (!options.excluded_namespaces.empty()) {
+    controller.args.push_back("--excluded-namespaces=" + options.excluded_namespaces.ToString());
+  }
   for (const auto& [flag, path] : options.node_files) {
     controller.args.push_back("--" + flag + "=" + std::string(kHostDirectory) + path);
     // The folder is mounted, as a mounted file would not follow its replacement on the node.

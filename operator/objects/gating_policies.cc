@@ -3,6 +3,7 @@
 
 #include <utility>
 
+#include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "kube/admission/json_patch.h"
 #include "kube/types/kinds.h"
@@ -66,8 +67,15 @@ Json Variable(const char* name, std::string expression) {
   return {{"name", name}, {"expression", std::move(expression)}};
 }
 
+// The namespace is excluded and does not have the label. A condition of a policy does not see the
+// labels of the namespace; a variable does.
+std::string IsExcluded(const OperandOptions& options) {
+  return IsInOneOf(options.excluded_namespaces) + " && !" +
+         HasKey("namespaceObject.metadata.labels", api::kIncludeLabel);
+}
+
 // The gate, unless the pod has it or is `ignored` (CEL), and the labels of the cluster gate.
-Json ClusterGateSpec(const std::string& ignored, Json conditions) {
+Json ClusterGateSpec(const std::string& ignored, Json conditions, const OperandOptions& options) {
   std::string not_set = Quoted(api::kNotSet);
   std::string label = "variables.ignored ? " + not_set + " : " + Quoted(api::kGated);
   std::string patches =
@@ -75,9 +83,14 @@ Json ClusterGateSpec(const std::string& ignored, Json conditions) {
       Set("labels", {{api::kClusterGateLabel, label},
                      {api::kNodeAffinityLabel, not_set},
                      {api::kPreferredNodeAffinityLabel, not_set}});
+  Json variables = Json::array({Variable("gated", HasGate(api::kClusterGate)),
+                                Variable("ignored", "!variables.gated && " + ignored)});
+  if (!options.excluded_namespaces.empty()) {
+    variables.push_back(Variable("excluded", IsExcluded(options)));
+    patches = "variables.excluded ? [] : " + patches;
+  }
   return {{"matchConditions", std::move(conditions)},
-          {"variables", Json::array({Variable("gated", HasGate(api::kClusterGate)),
-                                     Variable("ignored", "!variables.gated && " + ignored)})},
+          {"variables", std::move(variables)},
           {"mutations", patches}};
 }
 
@@ -160,14 +173,15 @@ DesiredObjects ClusterGatingPolicies(const api::ClusterPodPlacementConfig& confi
   Json first = conditions;
   if (!preferences)
     first.push_back(Condition("architecture-not-required", "!" + RequiresArchitecture()));
-  AddPolicy(objects, kClusterGatePolicyName, PodRule(),
-            ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first)),
-            Matching(selector, Json::object()), options);
+  AddPolicy(
+      objects, kClusterGatePolicyName, PodRule(),
+      ClusterGateSpec(preferences ? ConstrainsArchitecture() : "false", std::move(first), options),
+      Matching(selector, Json::object()), options);
 
   conditions.push_back(Condition("architecture-required", RequiresArchitecture()));
   selector["matchExpressions"].push_back(NamespaceIn("In", preferring_namespaces));
   AddPolicy(objects, kPreferencesGatePolicyName, PodRule(),
-            ClusterGateSpec(PrefersArchitecture(), std::move(conditions)),
+            ClusterGateSpec(PrefersArchitecture(), std::move(conditions), options),
             Matching(std::move(selector), Json::object()), options,
             !preferences && !preferring_namespaces.empty());
   return objects;

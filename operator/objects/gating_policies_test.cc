@@ -9,6 +9,7 @@
 #include <map>
 #include <set>
 
+#include "api/excluded_namespaces.h"
 #include "api/testing/make_config.h"
 #include "kube/types/kinds.h"
 #include "kube/types/unstructured.h"
@@ -74,7 +75,7 @@ void ExpectPairs(const DesiredObjects& objects) {
     EXPECT_EQ(spec["mutations"].size(), 1u);
     EXPECT_EQ(spec["mutations"][0]["patchType"], "JSONPatch");
     // A list of Objects makes the API server panic.
-    EXPECT_THAT(kube::DumpJson(spec), Not(HasSubstr("Object.")));
+    EXPECT_THAT(kube::DumpJson(spec), Not(testing::ContainsRegex("[^a-z]Object\\.")));
     ASSERT_EQ(spec["matchConstraints"]["resourceRules"].size(), 1u);
     const Json& rule = spec["matchConstraints"]["resourceRules"][0];
     EXPECT_EQ(rule["operations"], Json::array({"CREATE"}));
@@ -101,6 +102,22 @@ TEST(ClusterGatingPoliciesTest, PodsThatRequireTheirArchitectureAreNotGatedWitho
             Json::array({"pods"}));
   EXPECT_FALSE(objects[2].wanted);
   EXPECT_EQ(NameOf(objects[2]), kPreferencesGatePolicyName);
+}
+
+TEST(ClusterGatingPoliciesTest, PodsOfExcludedNamespacesAreUnchangedWithoutTheLabel) {
+  OperandOptions options = kOptions;
+  options.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*");
+  DesiredObjects objects = ClusterGatingPolicies(MakeClusterConfig(), {"shop"}, options);
+  ExpectPairs(objects);
+  for (size_t i : {0, 2}) {
+    const Json& excluded = objects[i].body["spec"]["variables"].back();
+    EXPECT_EQ(excluded["name"], "excluded");
+    EXPECT_EQ(excluded["expression"],
+              "(request.namespace.startsWith('openshift-')) && "
+              "!(has(namespaceObject.metadata.labels) && "
+              "'multiarch.openshift.io/include-pod-placement' in namespaceObject.metadata.labels)");
+    EXPECT_THAT(Mutation(objects[i]), testing::StartsWith("variables.excluded ? [] : ("));
+  }
 }
 
 TEST(ClusterGatingPoliciesTest, APodPlacementConfigAddsAPolicyForItsNamespace) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/excluded_namespaces.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/cluster_objects.h"
 #include "operator/objects/metadata.h"
@@ -31,6 +32,17 @@ Json Find(const DesiredObjects& objects, const kube::Resource& resource, std::st
 
 std::vector<std::string> ArgsOf(const Json& deployment) {
   return deployment["spec"]["template"]["spec"]["containers"][0]["args"];
+}
+
+TEST(ClusterObjectsTest, TheControllerKnowsTheExcludedNamespaces) {
+  OperandOptions options = kOptions;
+  options.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*,hypershift-*");
+  const std::string flag = "--excluded-namespaces=openshift-*,hypershift-*";
+  for (bool excludes : {true, false}) {
+    DesiredObjects objects = ClusterObjects("Normal", excludes ? options : kOptions);
+    auto args = ArgsOf(Find(objects, kube::kDeployments, "pod-placement-controller"));
+    EXPECT_EQ(std::count(args.begin(), args.end(), flag), excludes ? 1 : 0);
+  }
 }
 
 TEST(ShardObjectsTest, AllObjectsAreLabelledAndInTheNamespace) {

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "api/excluded_namespaces.h"
 #include "kube/base/error.h"
 
 namespace operator_ {
@@ -32,6 +33,9 @@ struct OperandOptions {
 
   // Whether the operands have NetworkPolicies.
   bool network_policies = true;
+
+  // Namespaces whose pods are placed only if they are labelled for it.
+  api::ExcludedNamespaces excluded_namespaces;
 
   // The operator's proxy environment, HTTP_PROXY and so on, for the operand that calls registries.
   std::vector<std::pair<std::string, std::string>> proxy_environment;

@@ -114,6 +114,14 @@ std::string IsSelectedBy(const std::string& selector) {
   return "(!has(" + selector + ") || " + label + " && " + expression + ")";
 }
 
+std::string IsInOneOf(const api::ExcludedNamespaces& excluded) {
+  std::string any;
+  for (const std::string& prefix : excluded.prefixes()) {
+    any += (any.empty() ? "" : " || ") + ("request.namespace.startsWith(" + Quoted(prefix) + ")");
+  }
+  return "(" + any + ")";
+}
+
 Json RuleCondition(const std::string& expression) {
   return Condition("rule", Restricted(expression));
 }

@@ -10,6 +10,7 @@
 #include <string_view>
 
 #include "api/cluster_pod_placement_config.h"
+#include "api/excluded_namespaces.h"
 #include "api/pod_placement_config.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
@@ -39,6 +40,8 @@ kube::Json PodMatchConditions();
 kube::Json NotInAReservedNamespace();
 // CEL: the labels of the object match the label selector `selector` (CEL), which may be absent.
 std::string IsSelectedBy(const std::string& selector);
+// CEL: the request is in a namespace that `excluded` names; not for an empty one.
+std::string IsInOneOf(const api::ExcludedNamespaces& excluded);
 // For a rule that is in force. An expression that fails for a pod does not select it, as webhooks
 // and policies ignore failures.
 kube::Json RuleCondition(const std::string& expression);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/objects/webhook_configurations.h"
 
+#include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
@@ -59,6 +60,23 @@ Json ValidatingWebhook(std::string_view name, std::string_view path, const kube:
       {"admissionReviewVersions", Json::array({"v1"})}};
 }
 
+// Limits each of `webhooks` to the namespaces that are not excluded, and adds one of each for the
+// excluded ones that have the label: a condition does not see the labels of the namespace, and a
+// selector knows no prefixes.
+void AddIncludedNamespaces(Json& webhooks, const OperandOptions& options) {
+  std::string excluded = IsInOneOf(options.excluded_namespaces);
+  for (size_t i = 0, count = webhooks.size(); i < count; ++i) {
+    Json included = webhooks[i];
+    included["name"] = "included-" + webhooks[i]["name"].get<std::string>();
+    included["namespaceSelector"]["matchExpressions"].push_back(
+        {{"key", std::string(api::kIncludeLabel)}, {"operator", "Exists"}});
+    included["matchConditions"].push_back(Condition("in-an-excluded-namespace", excluded));
+    webhooks[i]["matchConditions"].push_back(
+        Condition("not-in-an-excluded-namespace", "!" + excluded));
+    webhooks.push_back(std::move(included));
+  }
+}
+
 }  // namespace
 
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options) {
@@ -95,6 +113,7 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
         Condition("architecture-required", RequiresArchitecture()));
     webhooks.push_back(std::move(webhook));
   }
+  if (!options.excluded_namespaces.empty()) AddIncludedNamespaces(webhooks, options);
   Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::kMutatingWebhookConfigurationName, options);
   object["webhooks"] = std::move(webhooks);

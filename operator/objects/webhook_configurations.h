@@ -29,7 +29,8 @@ inline constexpr std::string_view kConvertedCrdName =
 // operator's own.
 bool IsReservedNamespace(std::string_view ns, const OperandOptions& options);
 
-// For all pods of the namespaces that `config` selects, without the reserved ones. A pod that
+// For all pods of the namespaces that `config` selects, without the reserved ones and those of
+// `options.excluded_namespaces` that do not have the label. A pod that
 // already requires an architecture needs no requirement, so the API server calls the webhook for it
 // only if an architecture may be preferred: by `config`, or by a PodPlacementConfig of the pod's
 // namespace if that is in `preferring_namespaces`.

@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "api/excluded_namespaces.h"
 #include "api/testing/make_config.h"
 
 namespace operator_ {
@@ -131,6 +132,32 @@ TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   common.insert("not-in-a-reserved-namespace");
   common.insert("architecture-not-required");
   EXPECT_EQ(ConditionNames(cluster), common);
+}
+
+TEST(ClusterWebhookConfigurationTest, ExcludedNamespacesAreCalledForOnlyWithTheLabel) {
+  OperandOptions options = kOptions;
+  options.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*,hypershift-*");
+  Json webhooks = ClusterWebhookConfiguration(MakeClusterConfig().ForNamespaces("team", "a"),
+                                              {"shop"}, "PEM", options)["webhooks"];
+  constexpr char kExcluded[] =
+      "(request.namespace.startsWith('openshift-') || request.namespace.startsWith('hypershift-'))";
+  ASSERT_EQ(webhooks.size(), 4u);
+  std::set<std::string> names;
+  for (size_t i : {0, 1}) {
+    const Json& others = webhooks[i];
+    const Json& included = webhooks[i + 2];
+    for (const Json& webhook : {others, included}) names.insert(webhook["name"]);
+    EXPECT_EQ(others["matchConditions"].back()["expression"], std::string("!") + kExcluded);
+    EXPECT_EQ(included["matchConditions"].back()["expression"], kExcluded);
+    EXPECT_EQ(included["clientConfig"], others["clientConfig"]);
+    // What the namespaceSelector demands holds for both.
+    Json selector = others["namespaceSelector"];
+    EXPECT_EQ(selector["matchLabels"], (Json{{"team", "a"}}));
+    selector["matchExpressions"].push_back(
+        {{"key", "multiarch.openshift.io/include-pod-placement"}, {"operator", "Exists"}});
+    EXPECT_EQ(included["namespaceSelector"], selector);
+  }
+  EXPECT_EQ(names.size(), 4u);
 }
 
 TEST(ClusterWebhookConfigurationTest,

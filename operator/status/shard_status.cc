@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/shard_status.h"
 
+#include "api/excluded_namespaces.h"
 #include "api/names.h"
 #include "operator/status/remedies.h"
 #include "operator/status/upgrade_progress.h"
@@ -21,6 +22,16 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   }
   if (shard.none == NoShard::kReservedNamespace) {
     return {false, "ReservedNamespace", "pods of this namespace are never gated"};
+  }
+  if (shard.none == NoShard::kNamespaceNotSelected && shard.excluded) {
+    std::string selector = shard.selector.empty() ? ""
+                                                  : ", and match the namespaceSelector of "
+                                                    "ClusterPodPlacementConfig \"cluster\", " +
+                                                        shard.selector;
+    return {false, "NamespaceNotSelected",
+            "pods of a namespace of the platform are placed only if it is labelled for it: this "
+            "namespace must have the label " +
+                std::string(api::kIncludeLabel) + selector};
   }
   if (shard.none == NoShard::kNamespaceNotSelected) {
     return {false, "NamespaceNotSelected",

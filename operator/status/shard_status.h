@@ -22,8 +22,10 @@ enum class NoShard {
 
 struct ShardView {
   std::optional<NoShard> none;
-  // With kNamespaceNotSelected: the namespaceSelector.
+  // With kNamespaceNotSelected: the namespaceSelector, and whether the namespace needs the label
+  // api::kIncludeLabel as well.
   std::string selector;
+  bool excluded = false;
   // With `none`: what the teardown of the shard waits for; empty when nothing of it is left.
   std::string teardown;
   OperandHealth operands;

@@ -143,6 +143,23 @@ TEST(ShardStatusTest, RulesAreWhyAWebhookGates) {
             std::string::npos);
 }
 
+TEST(ShardStatusTest, AnExcludedNamespaceIsToldWhichLabelItNeeds) {
+  ShardView view = Running();
+  view.none = NoShard::kNamespaceNotSelected;
+  view.selector = "{team: a}";
+  auto message = [&] {
+    api::PodPlacementConfigStatus status = ShardStatus(Config(), view, nullptr, kNow);
+    return api::FindCondition(status.conditions, api::kAvailable)->message;
+  };
+  constexpr char kLabel[] = "multiarch.openshift.io/include-pod-placement";
+  EXPECT_EQ(message().find(kLabel), std::string::npos);
+  view.excluded = true;
+  EXPECT_NE(message().find(kLabel), std::string::npos);
+  EXPECT_NE(message().find("{team: a}"), std::string::npos);
+  view.selector = "";
+  EXPECT_EQ(message().find("namespaceSelector"), std::string::npos);
+}
+
 TEST(ShardStatusTest, DegradedNamesTheCause) {
   ShardView view = Running();
   view.operands.problem = Problem{"FailedCreate", "exceeded quota: q"};

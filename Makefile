@@ -18,7 +18,7 @@ FROM ?= 7c7b43ef0f29a8ed3cdccff6424cf10dc0957884
 
 .DEFAULT_GOAL := help
 .PHONY: help setup setup-packages setup-cross cluster demo images test-arch reproduce unit fuzz down
-.PHONY: test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
+.PHONY: attacks test test-all test-install test-fuzz test-asan test-tsan test-kind test-upgrade
 .PHONY: clean-cache bench bench-setup bench-growth bench-soak bench-fleet bench-micro
 .PHONY: bench-page fleet-demo
 
@@ -57,6 +57,9 @@ test: setup ## Run the tests of every change: unit, integration, kind (30 minute
 
 test-all: setup ## Run all tests (100 minutes)
 	@e2e/test.sh all
+
+attacks: setup ## Try the attacks that SECURITY.md has bounds for, with figures (20 minutes)
+	@e2e/attacks.sh
 
 test-install: setup ## Install operator and fleet in every way, on kind
 	@e2e/test.sh install

@@ -300,7 +300,7 @@ TEST_F(GatingPoliciesFlow, ConfigsOfOtherNamespacesCostAPodNothing) {
               }});
   nanoseconds with = CostOfPodsIn(other);
   auto us = [](nanoseconds time) { return time.count() / 1000 / kPodsForCost; };
-  std::cout << "a new pod costs the API server " << us(alone) << " us CPU, with "
+  std::cout << "figure: a new pod costs the API server " << us(alone) << " us CPU, with "
             << namespaces * kConfigsEach << " configs in " << namespaces << " other namespaces "
             << us(with) << " us" << std::endl;
   EXPECT_LT(with.count(), 3 * alone.count() / 2);

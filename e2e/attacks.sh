@@ -1,0 +1,53 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+#
+# attacks.sh - what hostile tenants, members and registries tried, tried again: the tests of
+# SECURITY.md's bounds on a real API server, with the figures that they measure. Last line: the
+# number of attacks that were held off and that were not; the exit code is 0 if all were.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+# shellcheck source=e2e/deploy.sh
+. e2e/deploy.sh
+
+held=0
+lost=0
+
+# attack WHAT TARGET FILTER
+attack() {
+  local log
+  log=$(mktemp)
+  printf '\n=== %s\n' "$1"
+  if bazel test "$2" --test_sharding_strategy=disabled --test_arg="--gtest_filter=$3" \
+    --test_output=all --cache_test_results=no >"$log" 2>&1 && grep -q '\[       OK \]' "$log"; then
+    held=$((held + 1))
+    echo "held off"
+  else
+    lost=$((lost + 1))
+    echo "NOT HELD OFF, see $log"
+  fi
+  sed -n 's/^figure: /  /p' "$log"
+}
+
+KUBEBUILDER_ASSETS=$(e2e/cluster/build-tools.sh | sed -n 's/^KUBEBUILDER_ASSETS=//p')
+export KUBEBUILDER_ASSETS
+
+readonly flows=//e2e:integration_test
+attack "eleven large PodPlacementConfigs of one user, then every budget full" \
+  $flows 'MemoryBudgetsFlow.*'
+attack "pods with 40,000 owners, tolerations, containers, labels" $flows 'ConditionCostFlow.*'
+attack "pods that the policy webhook merges at great cost" \
+  //scheduling-policies/webhook:turns_test '*'
+attack "PodPlacementConfigs of many namespaces, gated by policy" \
+  $flows 'GatingPoliciesFlow.ConfigsOfOtherNamespacesCostAPodNothing'
+attack "pods that say that they are an operand's, a DaemonSet's, or a mirror" \
+  //scheduling-policies:target_test '*'
+attack "members that report more than the CRDs allow" //fleet/e2e:crds_test '*'
+attack "CEL of one tenant before that of others" //fleet/cel:cached_selectors_test '*'
+attack "a member that changes its works" //fleet/e2e:deploy_test '*'
+attack "a member that reports times of the future, or nothing" //fleet/e2e:rollout_test '*'
+attack "a member that writes while its access is taken away" \
+  //fleet/standalone/access:agent_access_test '*'
+
+printf '\n%s held off, %s not\n' "$held" "$lost"
+[[ $lost -eq 0 ]]

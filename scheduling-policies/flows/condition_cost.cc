@@ -226,8 +226,8 @@ TEST_F(ConditionCostFlow, LongListsCostNoMoreThanThePodItself) {
     nanoseconds alone = CostIn(scene().ns(), object);
     nanoseconds with = CostIn(conditions_->ns(), object);
     auto ms = [](nanoseconds time) { return time.count() / 1'000'000 / 2; };
-    std::cout << "figure: 40,000 " << name << ": " << ms(alone) << " ms CPU a pod, with all conditions " << ms(with)
-              << " ms" << std::endl;
+    std::cout << "figure: 40,000 " << name << ": " << ms(alone)
+              << " ms CPU a pod, with all conditions " << ms(with) << " ms" << std::endl;
     EXPECT_LT(with.count(), kMaxRatio * alone.count()) << name;
   }
 }

@@ -198,8 +198,9 @@ class MemoryBudgetsFlow : public PolicyFlow {
       auto cost = CostOf(*pid);
       ASSERT_TRUE(cost) << cost.error();
       long limit_kb = process->memory_limit() / 1024;
-      std::cout << "figure: " << program << " with every budget full: at most " << cost->peak_rss_kb << " kB of "
-                << limit_kb << " kB, " << 100 * cost->peak_rss_kb / limit_kb << " %" << std::endl;
+      std::cout << "figure: " << program << " with every budget full: at most " << cost->peak_rss_kb
+                << " kB of " << limit_kb << " kB, " << 100 * cost->peak_rss_kb / limit_kb << " %"
+                << std::endl;
       EXPECT_LT(cost->peak_rss_kb, limit_kb * kPercent / 100) << program;
     }
   }

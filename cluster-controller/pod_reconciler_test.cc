@@ -554,7 +554,7 @@ TEST_F(PodReconcilerTest, AHangingShardWithARenewedLeaseIsTakenOver) {
 TEST_F(PodReconcilerTest, AnIgnoredPodLosesOnlyItsGates) {
   CreateConfig("prefer-arm64", "arm64");
   for (Pod pod :
-       {Pod(GatedPod().Owner("apps/v1", "DaemonSet", "agent")),
+       {Pod(MakePod("web").Gate(api::kClusterGate).Owner("apps/v1", "DaemonSet", "agent")),
         Pod(GatedPod().NodeSelector(api::kControlPlaneNodeLabel, "").Gate(api::kLocalGate)),
         Pod(MakePod("web").Gate(api::kLocalGate).Owner("apps/v1", "DaemonSet", "agent"))}) {
     api_.Create<Pod>(pod);

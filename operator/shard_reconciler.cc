@@ -203,7 +203,9 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   health = Observe(store_, NamesIn(ns));
   api::PodPlacementConfigs in_force = api::InForce(Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
-  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
+  std::optional<api::OperandSettings> settings;
+  if (cluster.operands) settings = cluster.operands->shard;
+  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_, settings);
   GatingObjects gating = GatingOf(ns, in_force, objects, cluster, attempt.view);
   GatingPlan plan = gating_of_[ns].Plan(gating, store_, prober_, clock_.Now(), health);
   attempt.next_of_gating = plan.next;

@@ -13,6 +13,7 @@ kube::Result<ClusterPodPlacementConfig> ClusterPodPlacementConfig::FromJson(Json
   ClusterPodPlacementConfig config;
   config.metadata_ = kube::MetadataFromJson(json);
   ReadSpecAndStatus(json, config);
+  if (config.spec.operands) RefuseUnfit(*config.spec.operands, config.problems);
   return config;
 }
 

@@ -19,6 +19,7 @@
 #include "api/field_error.h"
 #include "api/fields.h"
 #include "api/node_affinity_scoring.h"
+#include "api/operands.h"
 #include "api/scheduling_policies.h"
 #include "kube/base/error.h"
 #include "kube/types/meta.pb.h"
@@ -135,6 +136,9 @@ struct ClusterPodPlacementConfigSpec {
 
   std::string gating{kGatingByWebhook};
 
+  // Absent: all have their defaults.
+  std::optional<Operands> operands;
+
   // How long a shard may be unavailable until the cluster controller does its work.
   std::chrono::seconds shard_takeover_after = kDefaultShardTakeoverAfter;
   // From the first failed inspection of a pod's images to the last attempt.
@@ -151,6 +155,7 @@ struct ClusterPodPlacementConfigSpec {
     field("registriesConfigMapRef", spec.registries_config_map, ObjectName{});
     field("certificates", spec.certificates);
     field("gating", spec.gating, OneOf{kGatings});
+    field("operands", spec.operands);
     field("shardTakeoverAfter", spec.shard_takeover_after, kClusterConfigPeriods);
     field("inspectionRetryPeriod", spec.inspection_retry_period, kClusterConfigPeriods);
   }

@@ -30,6 +30,7 @@ TEST(ClusterPodPlacementConfigTest, ReadsAndWritesAllFields) {
       "fallbackArchitecture": "amd64",
       "globalPullSecretRef": {"name": "pull"}, "caBundleConfigMapRef": {"name": "ca"},
       "registriesConfigMapRef": {"name": "registries"}, "gating": "Policy",
+      "operands": {"controller": {"replicas": 3, "resources": {"limits": {"memory": "512Mi"}}}},
       "shardTakeoverAfter": "90s", "inspectionRetryPeriod": "300s"},
     "status": {"conditions": [{"type": "Available", "status": "True", "reason": "Ready", "message": "",
                                "observedGeneration": 1, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}})";
@@ -72,6 +73,29 @@ TEST(ClusterPodPlacementConfigTest, NamesTheFieldThatDoesNotFitAndUsesTheDefault
       "spec.inspectionRetryPeriod: must be a duration from 5s to 1h, for example 30s or 1m30s");
   EXPECT_EQ(config.spec.log_verbosity, "Normal");
   EXPECT_EQ(config.spec.shard_takeover_after, 30s);
+}
+
+TEST(ClusterPodPlacementConfigTest, AnOperandGetsNoLimitBelowItsBudgets) {
+  ClusterPodPlacementConfig config = Read(R"({"spec": {"operands": {"controller": {"replicas": 3,
+      "resources": {"limits": {"memory": "128Mi"}}}}}})");
+  EXPECT_EQ(Describe(config.problems),
+            "spec.operands.controller.resources: the memory limit 128Mi is below what the budgets "
+            "of this operand need, 256Mi");
+  EXPECT_EQ(SizeOf(config.spec.operands->controller, kControllerDefaults),
+            (OperandSize{.replicas = 3, .memory_limit = "256Mi"}));
+}
+
+TEST(ClusterPodPlacementConfigTest, PoliciesChangePodsAndTemplatesByDefault) {
+  ClusterPodPlacementConfig config =
+      Read(R"({"spec": {"plugins": {"schedulingPolicies": {"enabled": true}}}})");
+  EXPECT_EQ(config.EnabledSchedulingPolicies()->resources, "PodsAndTemplates");
+  config = Read(R"({"spec": {"plugins": {"schedulingPolicies": {"enabled": true,
+      "resources": "Pods"}}}})");
+  EXPECT_EQ(config.EnabledSchedulingPolicies()->resources, "Pods");
+  config = Read(R"({"spec": {"plugins": {"schedulingPolicies": {"enabled": true,
+      "resources": "Jobs"}}}})");
+  EXPECT_EQ(Describe(config.problems),
+            "spec.plugins.schedulingPolicies.resources: must be one of PodsAndTemplates, Pods");
 }
 
 }  // namespace

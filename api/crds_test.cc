@@ -103,6 +103,12 @@ class FieldSchema {
   void operator()(std::string_view name, const std::string&, MaxSize max) {
     Add(name, {{"type", "string"}, {"maxLength", max.bytes}}, kRequired);
   }
+  void operator()(std::string_view name, const std::string&, Quantity) {
+    Add(name, {{"type", "string"}});
+  }
+  void operator()(std::string_view name, const std::optional<int64_t>&, Range range) {
+    (*this)(name, int64_t{0}, range);
+  }
   void operator()(std::string_view name, const std::vector<std::string>&, SomeOf allowed) {
     Json item = {{"type", "string"}, {"enum", Json::array()}};
     for (std::string_view value : allowed.values) item["enum"].push_back(std::string(value));

@@ -70,6 +70,14 @@ struct Period {
   std::chrono::seconds high;
 };
 
+// A std::string that is a quantity of a resource, of whole `unit`s; "" if absent. Both ends are
+// allowed.
+struct Quantity {
+  std::string_view low;
+  std::string_view high;
+  double unit;
+};
+
 // Limits of a std::vector.
 struct Items {
   size_t min = 0;

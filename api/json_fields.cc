@@ -2,10 +2,13 @@
 #include "api/json_fields.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 
 #include "api/label_selector.h"
 #include "api/period.h"
 #include "kube/base/join.h"
+#include "kube/types/quantity.h"
 
 namespace api {
 
@@ -77,6 +80,25 @@ void JsonFieldReader::operator()(std::string_view name, std::string& value, MaxS
   }
 }
 
+void JsonFieldReader::operator()(std::string_view name, std::string& value, Quantity bounds) {
+  std::string text = reader_.String(name);
+  if (text.empty()) return;
+  std::optional<double> amount = kube::ParseQuantity(text);
+  double units = amount ? *amount / bounds.unit : 0;
+  // A sum of tenths is not exact.
+  constexpr double kExact = 1e-6;
+  if (!amount || std::abs(units - std::round(units)) > kExact) {
+    reader_.Problem(name, "must be a quantity of whole " +
+                              std::string(bounds.unit < 1 ? "millicores" : "bytes"));
+  } else if (*amount < *kube::ParseQuantity(bounds.low) ||
+             *amount > *kube::ParseQuantity(bounds.high)) {
+    reader_.Problem(
+        name, "must be between " + std::string(bounds.low) + " and " + std::string(bounds.high));
+  } else {
+    value = std::move(text);
+  }
+}
+
 void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>& values,
                                  SomeOf allowed) {
   const Json* list = reader_.Array(name, allowed.values.size());
@@ -112,7 +134,9 @@ void JsonFieldReader::operator()(std::string_view name, std::vector<std::string>
 
 void JsonFieldReader::operator()(std::string_view name, std::optional<int64_t>& value,
                                  Range range) {
-  if (reader_.Has(name)) value = reader_.Int(name, {.range = range});
+  constexpr int64_t kRefused = std::numeric_limits<int64_t>::min();
+  int64_t read = reader_.Int(name, {.range = range, .fallback = kRefused});
+  if (read != kRefused) value = read;
 }
 
 void JsonFieldReader::operator()(std::string_view name, std::chrono::seconds& value,
@@ -197,6 +221,15 @@ void JsonFieldWriter::operator()(std::string_view name, const std::string& value
 void JsonFieldWriter::operator()(std::string_view name, const std::string& value, MaxSize,
                                  Presence presence) {
   if (presence == kRequired || !value.empty()) Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::string& value, Quantity) {
+  if (!value.empty()) Put(name, value);
+}
+
+void JsonFieldWriter::operator()(std::string_view name, const std::optional<int64_t>& value,
+                                 Range) {
+  if (value) Put(name, *value);
 }
 
 void JsonFieldWriter::operator()(std::string_view name, const std::vector<std::string>& values,

@@ -16,6 +16,10 @@ inline constexpr std::array<std::string_view, 2> kFailurePolicies = {"Ignore", "
 inline constexpr std::array<std::string_view, 2> kSchedulingPolicyUpdates = {"Always",
                                                                              "ChangedTemplates"};
 
+inline constexpr std::string_view kPolicyTargetsPods = "Pods";
+inline constexpr std::array<std::string_view, 2> kPolicyTargets = {"PodsAndTemplates",
+                                                                   kPolicyTargetsPods};
+
 struct SchedulingPolicies {
   bool enabled = false;
   // What happens to a request while no replica of the webhook answers.
@@ -23,12 +27,15 @@ struct SchedulingPolicies {
   // Which updates of workloads get the criteria. With Always, a new policy restarts the pods of a
   // workload at its next update.
   std::string updates{kSchedulingPolicyUpdates[0]};
+  // What gets the criteria: new pods alone, or the pod templates of workloads, too.
+  std::string resources{kPolicyTargets[0]};
 
   bool operator==(const SchedulingPolicies&) const = default;
   static void Fields(auto& policies, auto& field) {
     field("enabled", policies.enabled, kRequired);
     field("failurePolicy", policies.failure_policy, OneOf{kFailurePolicies});
     field("updates", policies.updates, OneOf{kSchedulingPolicyUpdates});
+    field("resources", policies.resources, OneOf{kPolicyTargets});
   }
 };
 

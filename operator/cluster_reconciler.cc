@@ -250,7 +250,8 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   // This comes first, because an operand that cannot be applied must not delay it.
   Result<bool> stopped = co_await outage_.Handle(health.controller.available, log);
   if (!stopped) co_return stopped.error();
-  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_);
+  DesiredObjects objects = ClusterObjects(config.spec.log_verbosity, options_,
+                                          config.spec.operands.value_or(api::Operands()));
   GatingObjects gating = GatingOf(config, objects);
   GatingPlan plan = scope_gating_.Plan(gating, store_, prober_, clock_.Now(), health);
   next_of_gating_ = plan.next;

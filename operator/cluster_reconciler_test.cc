@@ -62,6 +62,27 @@ TEST_F(ClusterReconcilerTest, TheConfigBringsUpTheOperands) {
                                      "finalizers.multiarch.openshift.io/no-pod-placement-config"}));
 }
 
+TEST_F(ClusterReconcilerTest, ReplicasAndResourcesOfTheConfigAreRolledOut) {
+  ASSERT_TRUE(h_.BringUpCluster());
+  const kube::ObjectKey key{"ops", std::string(api::kControllerName)};
+  auto deployment = [&] { return *h_.api.GetJson(kube::kDeployments, key); };
+  const Json before = deployment()["spec"];
+  auto set = [&](Json spec) {
+    Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+    config["spec"] = std::move(spec);
+    h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  };
+  Json limits = {{"cpu", "1"}, {"memory", "512Mi"}};
+  set({{"operands", {{"controller", {{"replicas", 3}, {"resources", {{"limits", limits}}}}}}}});
+  ASSERT_TRUE(h_.Await([&] {
+    Json spec = deployment()["spec"];
+    return spec["replicas"] == 3 &&
+           spec["template"]["spec"]["containers"][0]["resources"]["limits"] == limits;
+  }));
+  set(Json::object());
+  EXPECT_TRUE(h_.Await([&] { return deployment()["spec"] == before; }));
+}
+
 TEST_F(ClusterReconcilerTest, TheControllerMayWatchTheGlobalPullSecretAndNoOther) {
   const kube::ObjectKey rights{"ops", "pod-placement-global-pull-secret"};
   ASSERT_TRUE(h_.BringUpCluster());

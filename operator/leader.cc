@@ -7,6 +7,7 @@
 
 #include "api/label_selector.h"
 #include "api/names.h"
+#include "api/operands.h"
 #include "kube/client/typed.h"
 #include "operator/objects/metadata.h"
 
@@ -242,6 +243,8 @@ void Leader::OnCluster() {
     kube::Json selector = api::LabelSelectorToJson(*config->spec.namespace_selector);
     settings += kube::DumpJson(selector);
   }
+  if (config && config->spec.operands)
+    settings += kube::DumpJson(api::OperandsToJson(*config->spec.operands));
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);
   On(Event::kShardSpec);

@@ -227,7 +227,9 @@ Async<> ShardReconciler::ApplyShard(const std::string& ns, const ConfigList& con
   health = Observe(store_, NamesIn(ns));
   api::PodPlacementConfigs in_force = api::InForce(Pointers(*configs));
   Result<> rules = co_await ApplyRules(ns, in_force, attempt.view, log);
-  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_);
+  std::optional<api::OperandSettings> settings;
+  if (cluster.operands) settings = cluster.operands->shard;
+  DesiredObjects objects = ShardObjects(ns, cluster.log_verbosity, options_, settings);
   bool by_policy = cluster.gating == api::kGatingByPolicy;
   attempt.view.rules_need_webhook = by_policy && HaveRules(in_force);
   GatingObjects gating = GatingOf(ns, *configs, in_force, objects, cluster, attempt.view);

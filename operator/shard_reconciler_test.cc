@@ -572,6 +572,22 @@ TEST_F(ShardReconcilerTest, TheVerbosityChangesWithoutARestart) {
   EXPECT_EQ(h_.api.CountCalls("PATCH /apis/apps/v1"), applied);
 }
 
+TEST_F(ShardReconcilerTest, ReplicasAndResourcesOfTheClusterConfigAreRolledOut) {
+  ASSERT_TRUE(h_.BringUp("shop"));
+  // The periodic check of the shard is due much later.
+  h_.Pass(2s);
+  Json config = *h_.api.GetJson(Harness::kClusterConfigs, {"", "cluster"});
+  Json limits = {{"cpu", "500m"}, {"memory", "128Mi"}};
+  config["spec"]["operands"]["shard"] = {{"replicas", 2}, {"resources", {{"limits", limits}}}};
+  h_.api.UpdateJson(Harness::kClusterConfigs, config);
+  h_.Pass(5s);
+  for (std::string_view name : {api::kShardControllerName, api::kShardWebhookName}) {
+    Json spec = (*h_.api.GetJson(kube::kDeployments, {"shop", std::string(name)}))["spec"];
+    EXPECT_EQ(spec["replicas"], 2) << name;
+    EXPECT_EQ(spec["template"]["spec"]["containers"][0]["resources"]["limits"], limits) << name;
+  }
+}
+
 TEST_F(ShardReconcilerTest, ANewOperatorChangesNoCorrectObject) {
   ASSERT_TRUE(h_.BringUp("shop"));
   ASSERT_TRUE(h_.BringUp("farm"));

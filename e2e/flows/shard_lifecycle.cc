@@ -96,6 +96,50 @@ TEST_F(ShardFlow, IsRepaired) {
       .Await(Prefers("web", {{"arm64", 10}}));
 }
 
+Condition HasSize(const std::string& deployment, int64_t replicas, const Json& limits) {
+  return {.name = "Deployment " + deployment + " has its replicas and limits",
+          .holds = [=](Scene& scene) -> kube::Result<> {
+            auto object = scene.Get(kDeployments, deployment);
+            if (!object) return object.error();
+            const Json& spec = (*object)["spec"];
+            if (spec["replicas"] == replicas &&
+                spec["template"]["spec"]["containers"][0]["resources"]["limits"] == limits)
+              return kube::Ok();
+            return kube::Error::NotFound(kube::DumpJson(spec));
+          }};
+}
+
+// Replicas and resources are fields of the cluster's config; without them they are as before.
+TEST_F(ShardFlow, HasTheReplicasAndResourcesOfTheClusterConfig) {
+  const std::string cluster_config(api::kClusterConfigName);
+  auto set_shard = [&](const Json& shard) {
+    return Change(kClusterConfigs, cluster_config, {{"spec", {{"operands", {{"shard", shard}}}}}});
+  };
+  auto limits = [](const char* memory) {
+    return Json{{"resources", {{"limits", {{"memory", memory}}}}}};
+  };
+  Flow flow(scene(), "a shard gets more replicas and memory");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Refused(set_shard({{"replicas", 6}}), {"replicas", "5"})
+      .Refused(set_shard(limits("lots")), {"memory"})
+      .Refused(set_shard(limits("63Mi")), {"63Mi", "64Mi"})
+      .Do(set_shard({{"replicas", 2}}))
+      // In the Deployment, the API server stores 128Mi.
+      .Do(set_shard(limits("0.125Gi")));
+  for (const std::string& name : {kController, kWebhook}) {
+    flow.Await(HasSize(name, 2, {{"cpu", "500m"}, {"memory", "128Mi"}})).Await(RolledOut(name));
+  }
+  flow.Await(ShardReady())
+      .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(Prefers("web", {{"arm64", 10}}))
+      .Do(Change(kClusterConfigs, cluster_config, {{"spec", {{"operands", nullptr}}}}));
+  for (const std::string& name : {kController, kWebhook}) {
+    flow.Await(HasSize(name, 1, {{"cpu", "500m"}, {"memory", "64Mi"}})).Await(RolledOut(name));
+  }
+  flow.Await(ShardReady());
+}
+
 // An updated config applies to pods created afterwards.
 TEST_F(ShardFlow, FollowsAChangeOfItsConfig) {
   Json platforms = Json::array({{{"architecture", "s390x"}, {"weight", 33}}});

@@ -8,10 +8,10 @@
 #include <string>
 
 #include "api/names.h"
-#include "fleet/api/quantity.h"
 #include "kube/client/kubeconfig.h"
 #include "kube/client/new_client.h"
 #include "kube/types/object_name.h"
+#include "kube/types/quantity.h"
 
 DEFINE_string(cluster, "",
               "The name of this cluster on the hub: of its ManagedCluster and of its namespace. "
@@ -38,7 +38,7 @@ constexpr double kMaxFull = 1e15;
 
 // A positive quantity times `factor`.
 Result<int64_t> FullFlag(const std::string& flag, const std::string& text, double factor) {
-  std::optional<double> quantity = ParseQuantity(text);
+  std::optional<double> quantity = kube::ParseQuantity(text);
   double amount = quantity ? *quantity * factor : 0;
   if (amount < 1 || amount > kMaxFull)
     return Error::Invalid("--" + flag + " must be a positive quantity, for example 256 or 1Ti");

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "fleet/api/quantity.h"
+#include "kube/types/quantity.h"
 
 namespace fleet {
 namespace {
@@ -26,7 +26,7 @@ ResourceTotals::Amounts ResourceTotals::Read(const kube::Json& node, std::string
   if (resources == nullptr || !resources->is_object()) return amounts;
   for (const auto& [name, value] : resources->items()) {
     if (!value.is_string() || name.empty() || name.size() > kMaxResourceName) continue;
-    auto quantity = ParseQuantity(value.get_ref<const std::string&>());
+    auto quantity = kube::ParseQuantity(value.get_ref<const std::string&>());
     if (!quantity) continue;
     auto known = names_.find(name);
     if (known == names_.end()) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fleet/api/managed_cluster.h"
 
-#include "fleet/api/quantity.h"
 #include "fleet/api/reading.h"
 #include "kube/types/list_at.h"
+#include "kube/types/quantity.h"
 
 namespace fleet {
 namespace {
@@ -18,8 +18,8 @@ std::optional<double> ReadQuantity(const Json& status, const std::string& list,
   const Json* value = kube::Find(status, list + "." + resource);
   if (value == nullptr || value->is_null()) return std::nullopt;
   std::optional<double> quantity;
-  if (value->is_string()) quantity = ParseQuantity(value->get_ref<const std::string&>());
-  if (value->is_number()) quantity = ParseQuantity(kube::DumpJson(*value));
+  if (value->is_string()) quantity = kube::ParseQuantity(value->get_ref<const std::string&>());
+  if (value->is_number()) quantity = kube::ParseQuantity(kube::DumpJson(*value));
   if (!quantity) api::AddProblem(problems, "status." + list + "." + resource, "must be a quantity");
   return quantity;
 }

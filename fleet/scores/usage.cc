@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "api/names.h"
-#include "fleet/api/quantity.h"
 #include "kube/types/list_at.h"
 #include "kube/types/object_fields.h"
+#include "kube/types/quantity.h"
 
 namespace fleet {
 namespace {
@@ -29,7 +29,7 @@ int64_t AmountOf(const Json& list, const std::string& resource, double unit, boo
   auto found = list.find(resource);
   if (found == list.end()) return 0;
   std::optional<double> quantity;
-  if (found->is_string()) quantity = ParseQuantity(found->get_ref<const std::string&>());
+  if (found->is_string()) quantity = kube::ParseQuantity(found->get_ref<const std::string&>());
   if (found->is_number()) quantity = found->get<double>();
   if (!quantity || !(*quantity > 0)) return 0;
   // 0.1 cores are 100 millicores, and not a little more

@@ -11,19 +11,17 @@ namespace {
 
 using kube::Json;
 
-constexpr int kReplicas = 2;
 constexpr std::string_view kGlobalPullSecretRole = "pod-placement-global-pull-secret";
 
-Operand ClusterController(const OperandOptions& options) {
+Operand ClusterController(const api::OperandSize& size, const OperandOptions& options) {
   Operand controller{.ns = options.ns,
                      .name = std::string(api::kControllerName),
                      .binary = "cluster-controller",
                      .image = options.controller_image,
                      .args = {"--namespace=" + options.ns},
-                     .replicas = kReplicas,
+                     .size = size,
                      .protected_metrics = true,
                      .critical = true,
-                     .memory_limit = "256Mi",
                      .env = options.proxy_environment};
   if (!options.excluded_namespaces.empty()) {
     controller.args.push_back("--excluded-namespaces=" + options.excluded_namespaces.ToString());
@@ -37,14 +35,14 @@ Operand ClusterController(const OperandOptions& options) {
   return controller;
 }
 
-Operand ClusterWebhook(const OperandOptions& options) {
+Operand ClusterWebhook(const api::OperandSize& size, const OperandOptions& options) {
   return {.ns = options.ns,
           .name = std::string(api::kWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=cluster", "--operator-namespace=" + options.ns,
                    "--cert-dir=" + std::string(kCertificateDirectory)},
-          .replicas = kReplicas,
+          .size = size,
           .webhook = true,
           .protected_metrics = true,
           .critical = true};
@@ -52,9 +50,11 @@ Operand ClusterWebhook(const OperandOptions& options) {
 
 }  // namespace
 
-DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options) {
-  Operand controller = ClusterController(options);
-  Operand webhook = ClusterWebhook(options);
+DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options,
+                              const api::Operands& operands) {
+  Operand controller =
+      ClusterController(SizeOf(operands.controller, api::kControllerDefaults), options);
+  Operand webhook = ClusterWebhook(SizeOf(operands.webhook, api::kWebhookDefaults), options);
   return {
       {kube::kConfigMaps, OperandSettings(options.ns, log_verbosity)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},

@@ -6,13 +6,15 @@
 
 #include <string>
 
+#include "api/operands.h"
 #include "operator/objects/desired_object.h"
 #include "operator/objects/options.h"
 
 namespace operator_ {
 
 // In the order of creation.
-DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options);
+DesiredObjects ClusterObjects(const std::string& log_verbosity, const OperandOptions& options,
+                              const api::Operands& operands = {});
 
 // The controller's permission to watch the global pull secret `secret` alone, as the namespace also
 // has the keys of the authorities. With "" these objects have to be removed.

@@ -65,7 +65,7 @@ Json Affinity(const Operand& operand, const OperandOptions& options) {
   Json affinity;
   affinity["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
       Json::array({{{"matchExpressions", expressions}}});
-  if (operand.critical) {
+  if (operand.critical || operand.size.replicas > 1) {
     Json term = {{"topologyKey", "kubernetes.io/hostname"},
                  {"labelSelector", {{"matchLabels", Selector(operand)}}}};
     affinity["podAntiAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"] =
@@ -101,8 +101,8 @@ Json ContainerOf(const Operand& operand) {
       {"readinessProbe", Probe(operand, "/readyz", 0, 2)},
       {"livenessProbe", Probe(operand, "/healthz", 10, 20)},
       {"resources",
-       {{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
-        {"limits", {{"cpu", "500m"}, {"memory", operand.memory_limit}}}}},
+       {{"requests", {{"cpu", operand.size.cpu_request}, {"memory", operand.size.memory_request}}},
+        {"limits", {{"cpu", operand.size.cpu_limit}, {"memory", operand.size.memory_limit}}}}},
       {"securityContext",
        {{"allowPrivilegeEscalation", false},
         {"readOnlyRootFilesystem", true},
@@ -226,7 +226,7 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
   // where a quota has no room for both. The API server ignores the webhook in that gap.
   Json surge = {{"maxSurge", 1}, {"maxUnavailable", operand.critical ? 0 : 1}};
   deployment["spec"] = {
-      {"replicas", operand.replicas},
+      {"replicas", operand.size.replicas},
       {"revisionHistoryLimit", 1},
       {"progressDeadlineSeconds", 120},
       {"selector", {{"matchLabels", Selector(operand)}}},
@@ -244,7 +244,8 @@ Json OperandDeployment(const Operand& operand, const OperandOptions& options) {
 
 Json OperandDisruptionBudget(const Operand& operand) {
   Json budget = NewOperandObject(kube::kPodDisruptionBudgets, operand);
-  budget["spec"] = {{"minAvailable", 1}, {"selector", {{"matchLabels", Selector(operand)}}}};
+  budget["spec"] = {{"minAvailable", operand.size.replicas - 1},
+                    {"selector", {{"matchLabels", Selector(operand)}}}};
   return budget;
 }
 

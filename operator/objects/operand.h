@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "api/operands.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/options.h"
 
@@ -36,7 +37,7 @@ struct Operand {
   std::string binary;
   std::string image;
   std::vector<std::string> args;
-  int replicas = 1;
+  api::OperandSize size = {};
   // Serves admission on port 9443 with the certificate of Secret `name`. It calls the API only if
   // it `watches`.
   bool webhook = false;
@@ -47,9 +48,8 @@ struct Operand {
   // server allows to read them; it needs the right to ask for that. Other operands serve them on
   // port 8080, like health. An operand that makes no API calls gets no token.
   bool protected_metrics = false;
-  // An operand of the cluster: it may preempt other pods, and its replicas prefer different nodes.
+  // An operand of the cluster: it may preempt other pods.
   bool critical = false;
-  std::string memory_limit = "64Mi";
   // Folders of the node, mounted read-only below kHostDirectory.
   std::set<std::string> host_folders;
   // Environment variables: name and value.
@@ -68,7 +68,7 @@ kube::Json OperandService(const Operand& operand);
 // not known either.
 kube::Json OperandNetworkPolicy(const Operand& operand);
 kube::Json OperandDeployment(const Operand& operand, const OperandOptions& options);
-// Keeps at least one replica while nodes are drained.
+// While nodes are drained, one replica may be missing: the only one, too, or no node could be.
 kube::Json OperandDisruptionBudget(const Operand& operand);
 
 // "pod-placement-web-hook.ns.svc": the name that the API server expects in the certificate.

@@ -172,6 +172,57 @@ TEST(ClusterObjectsTest, OnlyTheControllerGetsTheProxyAsOnlyItCallsRegistries) {
   EXPECT_FALSE(webhook["spec"]["template"]["spec"]["containers"][0].contains("env"));
 }
 
+const Json& ResourcesOf(const Json& deployment) {
+  return deployment["spec"]["template"]["spec"]["containers"][0]["resources"];
+}
+
+TEST(ClusterObjectsTest, HaveTheReplicasAndResourcesOfTheConfig) {
+  api::Operands operands;
+  operands.controller = {.replicas = 1, .resources = {}};
+  operands.webhook = {.replicas = 4,
+                      .resources = api::OperandResources{
+                          .requests = api::ResourceAmounts{.cpu = "0.5", .memory = "32Mi"},
+                          .limits = api::ResourceAmounts{.cpu = "1000m", .memory = "1024Mi"}}};
+  DesiredObjects objects = ClusterObjects("Normal", kOptions, operands);
+  Json controller = Find(objects, kube::kDeployments, "pod-placement-controller");
+  EXPECT_EQ(controller["spec"]["replicas"], 1);
+  Json webhook = Find(objects, kube::kDeployments, "pod-placement-web-hook");
+  EXPECT_EQ(webhook["spec"]["replicas"], 4);
+  EXPECT_EQ(ResourcesOf(webhook), (Json{{"requests", {{"cpu", "500m"}, {"memory", "32Mi"}}},
+                                        {"limits", {{"cpu", "1"}, {"memory", "1Gi"}}}}));
+  // A single replica does not keep its node from being drained.
+  auto budget = [&](const char* name) {
+    return Find(objects, kube::kPodDisruptionBudgets, name)["spec"]["minAvailable"];
+  };
+  EXPECT_EQ(budget("pod-placement-controller"), 0);
+  EXPECT_EQ(budget("pod-placement-web-hook"), 3);
+  // The webhook's settings are not the controller's.
+  EXPECT_EQ(ResourcesOf(controller),
+            ResourcesOf(Find(ClusterObjects("Normal", kOptions), kube::kDeployments,
+                             "pod-placement-controller")));
+}
+
+TEST(ShardObjectsTest, BothDeploymentsHaveTheReplicasAndResourcesOfTheConfig) {
+  api::OperandSettings settings{
+      .replicas = 2,
+      .resources = api::OperandResources{.limits = api::ResourceAmounts{"", "128Mi"}}};
+  DesiredObjects objects = ShardObjects("shop", "Normal", kOptions, settings);
+  for (const char* name : {"pod-placement-shard-controller", "pod-placement-shard-web-hook"}) {
+    Json deployment = Find(objects, kube::kDeployments, name);
+    EXPECT_EQ(deployment["spec"]["replicas"], 2) << name;
+    EXPECT_EQ(ResourcesOf(deployment)["limits"], (Json{{"cpu", "500m"}, {"memory", "128Mi"}}));
+    Json affinity = deployment["spec"]["template"]["spec"]["affinity"];
+    EXPECT_TRUE(affinity.contains("podAntiAffinity")) << "replicas prefer different nodes";
+  }
+  for (const DesiredObject& object : ShardObjects("shop", "Normal", kOptions)) {
+    if (object.resource.kind != kube::kDeployments.kind) continue;
+    EXPECT_EQ(object.body["spec"]["replicas"], 1);
+    EXPECT_EQ(ResourcesOf(object.body), (Json{{"requests", {{"cpu", "10m"}, {"memory", "24Mi"}}},
+                                              {"limits", {{"cpu", "500m"}, {"memory", "64Mi"}}}}));
+    EXPECT_FALSE(object.body["spec"]["template"]["spec"]["affinity"].contains("podAntiAffinity"));
+  }
+}
+
 TEST(ClusterObjectsTest, AreHighlyAvailableAndNoShards) {
   DesiredObjects objects = ClusterObjects("Normal", kOptions);
   for (const char* name : {"pod-placement-controller", "pod-placement-web-hook"}) {

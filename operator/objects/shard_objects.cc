@@ -47,30 +47,36 @@ Json ShardRoleBinding(const Operand& shard) {
   return binding;
 }
 
-Operand ShardController(const std::string& ns, const OperandOptions& options) {
+Operand ShardController(const std::string& ns, const api::OperandSize& size,
+                        const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardControllerName),
           .binary = "shard",
           .image = options.shard_image,
-          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid}};
+          .args = {"--namespace=" + ns, "--lease-owner=" + options.ns + "/" + options.ns_uid},
+          .size = size};
 }
 
-Operand ShardWebhook(const std::string& ns, const OperandOptions& options) {
+Operand ShardWebhook(const std::string& ns, const api::OperandSize& size,
+                     const OperandOptions& options) {
   return {.ns = ns,
           .name = std::string(api::kShardWebhookName),
           .binary = "webhook",
           .image = options.webhook_image,
           .args = {"--gate=local", "--namespace=" + ns, "--operator-namespace=" + options.ns,
                    "--cert-dir=" + std::string(kCertificateDirectory)},
+          .size = size,
           .webhook = true};
 }
 
 }  // namespace
 
 DesiredObjects ShardObjects(const std::string& ns, const std::string& log_verbosity,
-                            const OperandOptions& options) {
-  Operand controller = ShardController(ns, options);
-  Operand webhook = ShardWebhook(ns, options);
+                            const OperandOptions& options,
+                            const std::optional<api::OperandSettings>& settings) {
+  api::OperandSize size = SizeOf(settings, api::kShardDefaults);
+  Operand controller = ShardController(ns, size, options);
+  Operand webhook = ShardWebhook(ns, size, options);
   DesiredObjects objects = {
       {kube::kConfigMaps, OperandSettings(ns, log_verbosity)},
       {kube::kServiceAccounts, OperandServiceAccount(controller)},

@@ -38,7 +38,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kRemedie
      "raise the ResourceQuota: a shard needs two pods, and a third one during an upgrade"},
     {"LimitRange",
      "change the LimitRange: a container of a shard requests 10m CPU and 24Mi of memory, with "
-     "limits of 500m and 64Mi"},
+     "limits of 500m and 64Mi, unless spec.operands.shard sets others"},
     {"PodSecurity",
      "all operands meet the standard \"restricted\", unless node files are mounted in the "
      "operator's namespace: admit that standard in the namespace"},

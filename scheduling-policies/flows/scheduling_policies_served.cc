@@ -147,6 +147,22 @@ TEST_F(PoliciesServedFlow, WorkloadsPodsAndGates) {
   EXPECT_FALSE(HasMark((*other)["spec"], "one"));
 }
 
+TEST_F(PoliciesServedFlow, MayChangePodsAlone) {
+  Json pods = {{"spec", {{"plugins", {{"schedulingPolicies", {{"resources", "Pods"}}}}}}}};
+  Flow flow(scene(), "templates stay unchanged");
+  flow.Do(Change(kClusterConfigs, std::string(api::kClusterConfigName), pods))
+      .Do(Create(kPodSchedulingPolicies, MakePolicy("first", "one")))
+      .Await(PolicyReady("first"))
+      .Do(Create(MakeDeployment("web", MakePod("").Image(Image("demo/multi:1"))).Replicas(1)))
+      .Await(RolledOut("web"))
+      .Do(Create(MakePod("single").Label("app", "web").Image(Image("demo/multi:1"))))
+      .Check(HasMarkAt(kPods, "single", "spec", "one"));
+  if (flow.failed()) return;
+  auto deployment = scene().Get(kDeployments, "web");
+  ASSERT_TRUE(deployment) << deployment.error();
+  EXPECT_FALSE(HasMark((*deployment)["spec"]["template"]["spec"], "one"));
+}
+
 TEST_F(PoliciesServedFlow, AClusterPolicySelectsNamespacesByTheirLabels) {
   Json policy = MakePolicy("flow", "all");
   policy["kind"] = "ClusterPodSchedulingPolicy";

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "scheduling-policies/operator/cross_namespace_quota.h"
 
-#include <charconv>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -9,6 +8,7 @@
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "kube/types/list_at.h"
+#include "kube/types/quantity.h"
 #include "placement/selector.h"
 #include "scheduling-policies/index.h"
 #include "scheduling-policies/target.h"
@@ -34,22 +34,6 @@ struct FullQuota {
   std::string name;
   std::string used_up;
 };
-
-// The value of a Kubernetes quantity, "250m" or "2Gi".
-std::optional<double> ParseQuantity(std::string_view text) {
-  constexpr std::pair<std::string_view, double> kUnits[] = {
-      {"", 1},        {"n", 1e-9},    {"u", 1e-6},    {"m", 1e-3},   {"k", 1e3},     {"M", 1e6},
-      {"G", 1e9},     {"T", 1e12},    {"P", 1e15},    {"E", 1e18},   {"Ki", 0x1p10}, {"Mi", 0x1p20},
-      {"Gi", 0x1p30}, {"Ti", 0x1p40}, {"Pi", 0x1p50}, {"Ei", 0x1p60}};
-  double number = 0;
-  auto parsed = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (parsed.ec != std::errc()) return std::nullopt;
-  std::string_view unit = text.substr(parsed.ptr - text.data());
-  for (const auto& [name, factor] : kUnits) {
-    if (unit == name) return number * factor;
-  }
-  return std::nullopt;
-}
 
 bool HasScope(const Json& quota) {
   for (const Json& scope : kube::ListAt(quota, "spec.scopes")) {
@@ -121,8 +105,8 @@ std::string UsedUpForCrossNamespaceAffinity(const Json& quota) {
     if (all_used != nullptr && all_used->is_object() && all_used->contains(resource) &&
         (*all_used)[resource].is_string())
       used = (*all_used)[resource].get<std::string>();
-    std::optional<double> used_value = ParseQuantity(used);
-    std::optional<double> limit_value = ParseQuantity(limit.get<std::string>());
+    std::optional<double> used_value = kube::ParseQuantity(used);
+    std::optional<double> limit_value = kube::ParseQuantity(limit.get<std::string>());
     if (used_value && limit_value && *used_value >= *limit_value)
       return resource + ": " + used + " of " + limit.get<std::string>() + " used";
   }

@@ -17,11 +17,14 @@ namespace operator_ {
 namespace {
 
 // As PolicyReconciler::Plugin.
-std::optional<api::SchedulingPolicies> EnabledPlugin(const ConfigStore& configs) {
+std::optional<PolicyReconciler::PluginSpec> EnabledPlugin(const ConfigStore& configs) {
   std::optional<api::ClusterPodPlacementConfig> config = configs.Cluster();
   if (!config || config->metadata().has_deletion_timestamp()) return std::nullopt;
   const api::SchedulingPolicies* plugin = config->EnabledSchedulingPolicies();
-  return plugin == nullptr ? std::nullopt : std::optional(*plugin);
+  if (plugin == nullptr) return std::nullopt;
+  PolicyReconciler::PluginSpec spec{.plugin = *plugin, .operand = {}};
+  if (config->spec.operands) spec.operand = config->spec.operands->policy_webhook;
+  return spec;
 }
 
 class PolicyTerm final : public FeatureTerm {

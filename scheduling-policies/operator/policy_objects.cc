@@ -21,22 +21,19 @@ namespace {
 
 using kube::Json;
 
-constexpr int kReplicas = 2;
-
-Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
+Operand PolicyWebhook(const api::SchedulingPolicies& plugin, const api::OperandSize& size,
+                      const OperandOptions& options) {
   Operand webhook{.ns = options.ns,
                   .name = std::string(policy::kWebhookName),
                   .binary = std::string(policy::kReplicaOperand),
                   .image = options.webhook_image,
                   .args = {"--policies", "--operator-namespace=" + options.ns,
                            "--cert-dir=" + std::string(kCertificateDirectory)},
-                  .replicas = kReplicas,
+                  .size = size,
                   .webhook = true,
                   .watches = true,
                   .protected_metrics = true,
-                  .critical = true,
-                  // Tenants decide how many policies there are.
-                  .memory_limit = "256Mi"};
+                  .critical = true};
   if (plugin.updates == "ChangedTemplates") webhook.args.emplace_back("--only-changed-templates");
   return webhook;
 }
@@ -50,8 +47,9 @@ Json Rule(Json operations, const char* group, Json resources) {
 }
 
 // The templates of Jobs are immutable, and so is most of a pod.
-Json Rules() {
+Json Rules(const api::SchedulingPolicies& plugin) {
   const Json create = Json::array({"CREATE"});
+  if (plugin.resources == api::kPolicyTargetsPods) return Json::array({Rule(create, "", {"pods"})});
   const Json write = Json::array({"CREATE", "UPDATE"});
   return Json::array(
       {Rule(create, "", {"pods"}), Rule(create, "batch", {"jobs"}),
@@ -125,8 +123,9 @@ Json ProbeWebhook(const std::string& hash, const std::string& ca_bundle_pem,
 
 }  // namespace
 
-DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options) {
-  Operand webhook = PolicyWebhook(plugin, options);
+DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options,
+                             const std::optional<api::OperandSettings>& settings) {
+  Operand webhook = PolicyWebhook(plugin, SizeOf(settings, api::kPolicyWebhookDefaults), options);
   return {
       {kube::kServiceAccounts, OperandServiceAccount(webhook)},
       {kube::kPodDisruptionBudgets, OperandDisruptionBudget(webhook)},
@@ -151,7 +150,7 @@ PolicyConfiguration PolicyWebhookConfiguration(const PolicyCoverage& coverage,
                                                const OperandOptions& options) {
   auto entry = [&](const char* name, Json selector, const std::set<std::string>& without) {
     Json webhook = Webhook(name, std::string(policy::kPoliciesPath), ca_bundle_pem, options);
-    webhook["rules"] = Rules();
+    webhook["rules"] = Rules(plugin);
     webhook["matchConditions"] = MatchConditions();
     webhook["namespaceSelector"] = NamespaceSelector(std::move(selector), without, options);
     webhook["failurePolicy"] = plugin.failure_policy;

@@ -4,9 +4,11 @@
 // need not hold them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "api/operands.h"
 #include "api/scheduling_policies.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/desired_object.h"
@@ -18,7 +20,8 @@ namespace operator_ {
 
 // In the order of creation. The Secret with the certificate comes from
 // operator/certificates/certificates.h.
-DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options);
+DesiredObjects PolicyObjects(const api::SchedulingPolicies& plugin, const OperandOptions& options,
+                             const std::optional<api::OperandSettings>& settings = {});
 
 // True while the webhook configuration or an object of PolicyObjects() is in the store. The last
 // one is the ServiceAccount.

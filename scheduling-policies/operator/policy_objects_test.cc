@@ -112,6 +112,18 @@ TEST(PolicyObjectsTest, UpdatesMayGetTheCriteriaOnlyWithAChangedTemplate) {
             "--only-changed-templates");
 }
 
+TEST(PolicyObjectsTest, HasTheReplicasAndResourcesOfTheConfig) {
+  api::OperandSettings settings{
+      .replicas = 3,
+      .resources = api::OperandResources{.limits = api::ResourceAmounts{"", "512Mi"}}};
+  DesiredObjects objects = PolicyObjects({.enabled = true}, kOptions, settings);
+  Json deployment = Find(objects, "Deployment");
+  EXPECT_EQ(deployment["spec"]["replicas"], 3);
+  EXPECT_EQ(deployment["spec"]["template"]["spec"]["containers"][0]["resources"]["limits"],
+            (Json{{"cpu", "500m"}, {"memory", "512Mi"}}));
+  EXPECT_EQ(Find(objects, "PodDisruptionBudget")["spec"]["minAvailable"], 2);
+}
+
 // --- The webhook configuration.
 
 PolicyConfiguration Configuration(const PolicyCoverage& coverage,
@@ -210,6 +222,20 @@ TEST(PolicyConfigurationTest, RulesAreThoseOfTheTargets) {
                                                    {"batch/jobs", "C"},
                                                    {"batch/cronjobs", "CU"}};
   EXPECT_EQ(operations, want);
+}
+
+TEST(PolicyConfigurationTest, MayChangePodsAlone) {
+  const api::SchedulingPolicies plugin{.enabled = true, .resources = "Pods"};
+  const PolicyCoverage both{.namespaces = {"a"}, .selector = R"({"matchLabels":{"env":"prod"}})"};
+  PolicyConfiguration pods = Configuration(both, plugin);
+  std::map<std::string, Json> entries = EntriesOf(pods);
+  for (const char* name : {"namespaces", "cluster"}) {
+    ASSERT_EQ(entries[name]["rules"].size(), 1u) << name;
+    EXPECT_EQ(entries[name]["rules"][0]["operations"], Json::array({"CREATE"})) << name;
+    EXPECT_EQ(entries[name]["rules"][0]["resources"], Json::array({"pods"})) << name;
+  }
+  EXPECT_EQ(entries["probe"]["rules"][0]["resources"], Json::array({"deployments"}));
+  EXPECT_NE(pods.hash, Configuration(both).hash) << "the change is acknowledged";
 }
 
 TEST(PolicyConfigurationTest, TheOptionsOfEachEntry) {

@@ -56,7 +56,7 @@ PolicyReconciler::PolicyReconciler(kube::Client& client, kube::Clock& clock, Ope
 }
 
 Async<Outcome> PolicyReconciler::Reconcile(kube::Request request) {
-  std::optional<api::SchedulingPolicies> plugin = plugin_();
+  std::optional<PluginSpec> plugin = plugin_();
   // Until the policies are known, running operands stay.
   if (plugin && !policies_.synced()) co_return Outcome::Done();
 
@@ -77,14 +77,14 @@ Async<Outcome> PolicyReconciler::Reconcile(kube::Request request) {
 
 // --- Serving.
 
-Async<Outcome> PolicyReconciler::Serve(api::SchedulingPolicies plugin, PolicyServing& serving,
+Async<Outcome> PolicyReconciler::Serve(PluginSpec spec, PolicyServing& serving,
                                        const std::string& log) {
   Rollout rollout = RolloutIn(store_, options_.ns, policy::kWebhookName);
   serving.available = rollout.available;
   if (!rollout.available) serving.cause = written_.cause;
   Result<> certified = co_await EnsureCertificate(log);
   if (!certified) co_return certified.error();
-  DesiredObjects objects = PolicyObjects(plugin, options_);
+  DesiredObjects objects = PolicyObjects(spec.plugin, options_, spec.operand);
   for (DesiredObject& object : objects) {
     Result<> applied = co_await store_.Ensure(std::move(object), log);
     if (applied) continue;
@@ -101,7 +101,7 @@ Async<Outcome> PolicyReconciler::Serve(api::SchedulingPolicies plugin, PolicySer
   if (!configured && (configuration_seen_ || applied_hash_.empty())) Forget();
   configuration_seen_ = configured;
   if (rollout.available || configured) {
-    Result<> applied = co_await Configure(plugin, log);
+    Result<> applied = co_await Configure(spec.plugin, log);
     if (!applied) co_return applied.error();
   }
   if (rollout.available) {

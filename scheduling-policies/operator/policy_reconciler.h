@@ -22,6 +22,7 @@
 #include <optional>
 #include <string>
 
+#include "api/operands.h"
 #include "api/scheduling_policies.h"
 #include "kube/base/async.h"
 #include "kube/base/clock.h"
@@ -60,8 +61,13 @@ struct PolicyTiming {
 
 class PolicyReconciler final : public kube::Reconciler {
  public:
+  // The plugin with the settings of its operand.
+  struct PluginSpec {
+    api::SchedulingPolicies plugin;
+    std::optional<api::OperandSettings> operand;
+  };
   // The enabled plugin of a ClusterPodPlacementConfig that is not being deleted, or nullopt.
-  using Plugin = std::function<std::optional<api::SchedulingPolicies>()>;
+  using Plugin = std::function<std::optional<PluginSpec>()>;
 
   // The references outlive this.
   PolicyReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options, Plugin plugin,
@@ -81,10 +87,9 @@ class PolicyReconciler final : public kube::Reconciler {
     bool done = false;
   };
 
-  // Brings everything to what `plugin` asks for. Sets `serving`, also when it fails. `log`, here
+  // Brings everything to what `spec` asks for. Sets `serving`, also when it fails. `log`, here
   // and below: Request::log.
-  kube::Async<kube::Outcome> Serve(api::SchedulingPolicies plugin, PolicyServing& serving,
-                                   const std::string& log);
+  kube::Async<kube::Outcome> Serve(PluginSpec spec, PolicyServing& serving, const std::string& log);
   kube::Async<> EnsureCertificate(const std::string& log);
   // Applies the configuration, unless it has just changed.
   kube::Async<> Configure(const api::SchedulingPolicies& plugin, const std::string& log);

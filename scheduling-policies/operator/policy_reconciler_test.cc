@@ -282,6 +282,22 @@ TEST_F(PolicyReconcilerTest, AnUnavailableWebhookKeepsItsConfigurationAndHasACau
   EXPECT_TRUE(h_.Await([&] { return h_.Ready("shop", "a") == "True InForce"; }));
 }
 
+TEST_F(PolicyReconcilerTest, TheWebhookHasTheReplicasOfTheConfig) {
+  ASSERT_TRUE(h_.BringUpPolicies());
+  auto set_replicas = [&](Json settings) {
+    Json config = *h_.api.GetJson(PoliciesHarness::kClusterConfigs, {"", "cluster"});
+    config["spec"]["operands"]["policyWebhook"] = std::move(settings);
+    h_.api.UpdateJson(PoliciesHarness::kClusterConfigs, config);
+  };
+  auto replicas = [&] {
+    return (*h_.api.GetJson(kube::kDeployments, {"ops", kWebhook}))["spec"]["replicas"];
+  };
+  set_replicas({{"replicas", 3}});
+  EXPECT_TRUE(h_.Await([&] { return replicas() == 3; }));
+  set_replicas(nullptr);
+  EXPECT_TRUE(h_.Await([&] { return replicas() == 2; }));
+}
+
 TEST_F(PolicyReconcilerTest, WithoutThePluginTheConfigurationGoesFirst) {
   ASSERT_TRUE(h_.BringUpPolicies());
   h_.SetPlugin(false);

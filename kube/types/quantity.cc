@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fleet/api/quantity.h"
+#include "kube/types/quantity.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <string>
 
-namespace fleet {
+namespace kube {
 namespace {
 
 struct Suffix {
@@ -79,4 +79,4 @@ std::optional<double> ParseQuantity(std::string_view text) {
   return negative ? -value : value;
 }
 
-}  // namespace fleet
+}  // namespace kube

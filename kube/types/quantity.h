@@ -5,11 +5,11 @@
 #include <optional>
 #include <string_view>
 
-namespace fleet {
+namespace kube {
 
 // The number that a Kubernetes quantity stands for: a decimal number with a suffix (n u m k M G T P
 // E, Ki Mi Gi Ti Pi Ei) or an exponent (e3, E-3). As in Kubernetes, the greatest magnitude is
 // 2^63-1. nullopt for any other text, and for more than 64 characters. Never NaN or infinite.
 std::optional<double> ParseQuantity(std::string_view text);
 
-}  // namespace fleet
+}  // namespace kube

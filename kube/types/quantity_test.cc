@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "fleet/api/quantity.h"
+#include "kube/types/quantity.h"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-namespace fleet {
+namespace kube {
 namespace {
 
 TEST(QuantityTest, Values) {
@@ -42,4 +42,4 @@ TEST(QuantityTest, RefusesOtherTexts) {
 }
 
 }  // namespace
-}  // namespace fleet
+}  // namespace kube

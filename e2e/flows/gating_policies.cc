@@ -318,9 +318,13 @@ TEST_F(GatingPoliciesFlow, ExcludedNamespacesAreGatedOnlyWithTheLabel) {
   ASSERT_TRUE(included) << included.error();
   auto other = NamespaceForPolicies("other");
   ASSERT_TRUE(other);
-  Json label = {{std::string(api::kIncludeLabel), ""}};
+  // No webhook of the operator selects them.
+  Json labels = {{kSceneLabel, kByPolicies}};
+  Flow(**excluded, "no webhook selects it")
+      .Do(Change(kNamespaces, (*excluded)->ns(), {{"metadata", {{"labels", labels}}}}));
+  labels[std::string(api::kIncludeLabel)] = "";
   Flow(**included, "the namespace is labelled")
-      .Do(Change(kNamespaces, (*included)->ns(), {{"metadata", {{"labels", label}}}}));
+      .Do(Change(kNamespaces, (*included)->ns(), {{"metadata", {{"labels", labels}}}}));
   WritePolicies(MakeClusterConfig().Prefer("arm64", 5), {}, *other);
   Json pod = MakePod("a").Image("registry.example/web:1").Build();
   EXPECT_EQ(GatesOf(Created(other->ns(), pod)), "c");

@@ -108,11 +108,9 @@ class MemoryBudgetsFlow : public PolicyFlow {
       }
     }
   }
-  // They wait for their controllers, which do not run.
-  void FillPods() {
-    Json env = Json::array();
-    for (int i = 0; i < 15; ++i)
-      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
+  // With a shard each; before the budget of all PodPlacementConfigs is full, as the oldest stay in
+  // force.
+  void MakeGreedyNamespaces() {
     for (int i = 0; i < kGreedyNamespaces; ++i) {
       std::string ns = NewNamespace("g" + std::to_string(i), {{kSceneLabel, "true"}});
       greedy_.push_back(ns);
@@ -122,6 +120,12 @@ class MemoryBudgetsFlow : public PolicyFlow {
       ASSERT_TRUE(created) << created.error();
       Flow(scene(), "a shard").Await(GatedBy(ns, "all"), 120s);
     }
+  }
+  // They wait for their controllers, which do not run.
+  void FillPods() {
+    Json env = Json::array();
+    for (int i = 0; i < 15; ++i)
+      env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
     StopControllers();
     for (const std::string& ns : greedy_) {
       for (int i = 0; i < kPodsEach; ++i) {
@@ -214,6 +218,8 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   EnablePolicies();
   GatePods();
   SendTooLargeConfigs();
+  MakeGreedyNamespaces();
+  if (HasFailure()) return;
   FillConfigsAndPolicies();
   if (HasFailure()) return;
   Flow flow(scene(), "full budgets");

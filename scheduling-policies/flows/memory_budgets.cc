@@ -3,6 +3,7 @@
 // stays below 60 % of its memory limit, and the pods of others are placed.
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -189,8 +190,25 @@ class MemoryBudgetsFlow : public PolicyFlow {
     for (const auto& [ns, name] : Controllers()) kubelet().FailImagePulls(name, ns, fail);
   }
 
-  void CrashAll(const std::string& program, const std::string& ns) {
-    for (PodProcess* process : kubelet().OfProgram(program, ns)) process->Crash();
+  // Returns: that they have restarted and are ready.
+  Condition CrashAll(const std::vector<std::string>& programs, const std::string& ns) {
+    std::map<std::string, int> restarts;
+    for (const std::string& program : programs) {
+      for (PodProcess* process : kubelet().OfProgram(program, ns)) {
+        restarts[process->name()] = process->restarts();
+        process->Crash();
+      }
+    }
+    return {"all have restarted", [this, programs, ns, restarts](Scene&) -> Result<> {
+              for (const std::string& program : programs) {
+                for (PodProcess* process : kubelet().OfProgram(program, ns)) {
+                  auto before = restarts.find(process->name());
+                  bool restarted = before == restarts.end() || process->restarts() > before->second;
+                  if (!restarted || !process->ready()) return Error::NotFound(process->name());
+                }
+              }
+              return Ok();
+            }};
   }
   void ExpectFarBelowLimit(const std::string& program, const std::string& ns) {
     std::vector<PodProcess*> processes = kubelet().OfProgram(program, ns);
@@ -227,9 +245,7 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   FillPods();
   if (HasFailure() || flow.failed()) return;
   // All restart with what is there.
-  CrashAll("operator", ops);
-  CrashAll("webhook", ops);
-  CrashAll(kPolicyWebhook, ops);
+  flow.Await(CrashAll({"operator", "webhook", kPolicyWebhook}, ops), 120s);
   ForEachController(false);
   flow.Do(Create(MakePod("modest").Image(Image("demo/arm64:1"))))
       .Await(Requires("modest", {"arm64"}), 240s)

@@ -72,6 +72,8 @@ class Sbom(unittest.TestCase):
 
     def test_every_shared_library_has_its_package(self):
         libraries = [os.path.basename(file) for file in self.image_files() if ".so" in file]
+        # No release has those of a build with a sanitizer.
+        libraries = [name for name in libraries if not re.match(r"lib(a|t|ub)san\.so", name)]
         self.assertGreater(len(libraries), 5)
         wanted = set()
         for library in libraries:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Namespaces: which namespaces a namespaceSelector selects, without those that the operator's flag
-// excludes. A watch of all namespaces; of each only
-// name and labels are held, about 300 bytes. Thread: the client's.
+// excludes. A watch of all namespaces; of each only name and labels are held, about 300 bytes.
+// Thread: the client's.
 #pragma once
 
 #include <functional>

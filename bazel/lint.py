@@ -403,6 +403,17 @@ def check_coroutines(root, findings):
         check_co_await(path, lines, findings)
 
 
+def check_error_references(root, findings):
+    """References into error() of a Result, which Boost 1.81 returns by value."""
+    names = r"(?:&|\bstring_view|\bspan<[^;=]*>)\s*\w+\s*(?:=|:)[^;{]*?\berror\(\)\s*\."
+    for path in walk(root, (".cc", ".h")):
+        code = "\n".join(re.sub(r"//.*", "", line) for line in read_lines(root, path))
+        for found in re.finditer(names, code):
+            number = code.count("\n", 0, found.start()) + 1
+            findings.append(f"{path}:{number}: refers to a part of error(), which is a copy; "
+                            "copy the Error first")
+
+
 def check_dropped_results(root, findings):
     """Statements that are only a co_await of a function that returns Async.
 
@@ -498,6 +509,7 @@ CHECKS = (
     check_runbooks,
     check_format,
     check_coroutines,
+    check_error_references,
     check_dropped_results,
     check_json_text,
     check_invariants,

@@ -235,6 +235,15 @@ class LintTest(unittest.TestCase):
             "a.cc:6: drops the Result of List(); handle it or pass it to IgnoreError()",
         ])
 
+    def test_finds_a_reference_into_the_error_of_a_result(self):
+        self.add("a.cc", "const std::string& a = read.error().message();\n"
+                 "std::string_view b =\n    read.error().reason();\n"
+                 "std::string c = read.error().message();\n"
+                 "const Error& d = read.error();\n"
+                 "for (const Cause& cause : read.error().causes()) Use(cause);\n")
+        self.assertEqual([f.split(": ")[0] for f in self.findings(lint.check_error_references)],
+                         ["a.cc:1", "a.cc:2", "a.cc:6"])
+
     def test_finds_json_text_in_other_files(self):
         text = 'a = json.dump(2);\nb = Json::parse("{}");\nc = DumpJson(json);\n'
         self.add("a.cc", text)

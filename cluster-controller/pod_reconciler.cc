@@ -182,11 +182,11 @@ kube::asio::awaitable<PodReconciler::End> PodReconciler::Inspect(Placing& placin
     Result<Outcome> later = co_await RecordFailedInspection(placing, architectures.error());
     co_return later;
   }
-  const std::string& message = architectures.error().message();
+  const Error error = architectures.error();
   parts_.metrics.failed_image_inspections.Increment();
   VLOG(1) << placing.log << " gives up the inspection of its images after attempt "
-          << placing.attempt << ": " << kube::OneLine(message);
-  placing.decision.inspection_error = message;
+          << placing.attempt << ": " << kube::OneLine(error.message());
+  placing.decision.inspection_error = error.message();
   placing.decision.inspection_tries = placing.attempt;
   co_return std::nullopt;
 }

@@ -2,7 +2,6 @@
 #include "api/operands.h"
 
 #include <cmath>
-#include <span>
 
 #include "api/json_fields.h"
 #include "api/json_reader.h"
@@ -16,34 +15,11 @@ int64_t UnitsOf(std::string_view quantity, const Quantity& bounds) {
   return std::llround(kube::ParseQuantity(quantity).value_or(0) / bounds.unit);
 }
 
-// `amount` with the largest of `suffixes` that leaves a whole number; each stands for `step` times
-// the one before.
-std::string WithSuffix(int64_t amount, int64_t step, std::span<const std::string_view> suffixes) {
-  size_t suffix = 0;
-  while (amount % step == 0 && suffix + 1 < suffixes.size()) {
-    amount /= step;
-    ++suffix;
-  }
-  return std::to_string(amount) + std::string(suffixes[suffix]);
-}
-
-std::string CanonicalCpu(const std::string& cpu) {
-  constexpr std::string_view kSuffixes[] = {"m", ""};
-  return WithSuffix(UnitsOf(cpu, kCpu), 1000, kSuffixes);
-}
-
-std::string CanonicalMemory(const std::string& memory) {
-  constexpr std::string_view kBinary[] = {"", "Ki", "Mi", "Gi"};
-  constexpr std::string_view kDecimal[] = {"", "k", "M", "G"};
-  int64_t bytes = UnitsOf(memory, kMemory);
-  return bytes % 1024 == 0 ? WithSuffix(bytes, 1024, kBinary) : WithSuffix(bytes, 1000, kDecimal);
-}
-
 void Override(const std::optional<ResourceAmounts>& amounts, std::string& cpu,
               std::string& memory) {
   if (!amounts) return;
-  if (!amounts->cpu.empty()) cpu = CanonicalCpu(amounts->cpu);
-  if (!amounts->memory.empty()) memory = CanonicalMemory(amounts->memory);
+  if (!amounts->cpu.empty()) cpu = kube::CanonicalCpu(amounts->cpu);
+  if (!amounts->memory.empty()) memory = kube::CanonicalMemory(amounts->memory);
 }
 
 // Why `size` does not fit; "" if it does.

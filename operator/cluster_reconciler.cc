@@ -72,11 +72,19 @@ bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
 }
 
 // The policies that add the cluster gate, whatever the config is, in the order of removal.
-std::vector<ObjectId> GatingPolicyIds(const OperandOptions& options) {
+std::vector<ObjectId> ClusterGatingPolicyIds(const OperandOptions& options) {
   return InOrderOfRemoval(ClusterGatingPolicies({}, {}, options));
 }
 
-// What adds the cluster gate, with the policies of GatingPolicyIds().
+// These, and the one that adds the local gate.
+std::vector<ObjectId> GatingPolicyIds(const OperandOptions& options) {
+  std::vector<ObjectId> ids = ClusterGatingPolicyIds(options);
+  for (ObjectId& local : InOrderOfRemoval(LocalGatingPolicy(options)))
+    ids.push_back(std::move(local));
+  return ids;
+}
+
+// What adds gates: these policies, after the webhook configuration.
 std::vector<ObjectId> GatingIds(std::vector<ObjectId> ids) {
   ObjectId configuration{kube::kMutatingWebhookConfigurations,
                          {"", std::string(api::kMutatingWebhookConfigurationName)}};
@@ -115,9 +123,10 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       remains_(std::move(remains)),
       timing_(timing),
       provider_(client, clock, store, options_),
+      cluster_gating_policies_(ClusterGatingPolicyIds(options_)),
       gating_policies_(GatingPolicyIds(options_)),
-      local_gating_policy_(InOrderOfRemoval(LocalGatingPolicy(options_))),
-      outage_(client, clock, store, options_.ns, GatingIds(gating_policies_), timing.outage),
+      outage_(client, clock, store, options_.ns, GatingIds(cluster_gating_policies_),
+              timing.outage),
       teardown_(client, clock, store, events, timing.teardown),
       named_objects_(client, options_.ns) {
   timing_.resync = std::min<std::chrono::milliseconds>(
@@ -293,15 +302,12 @@ GatingObjects ClusterReconciler::GatingOf(const Config& config,
       .scope = "",
       .by_policy = config.spec.gating == api::kGatingByPolicy,
       .policies = {},
-      .stored_policies = gating_policies_,
+      // Namespaces may take longer to switch to webhooks.
+      .stored_policies = configs_.AnyGatedByPolicy() ? cluster_gating_policies_ : gating_policies_,
       .wanted_configs = {},
       .gated_configs = {},
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names_.webhook_configuration}},
       .webhook = {}};
-  // Namespaces may take longer to switch to webhooks.
-  if (!configs_.AnyGatedByPolicy())
-    gating.stored_policies.insert(gating.stored_policies.end(), local_gating_policy_.begin(),
-                                  local_gating_policy_.end());
   std::erase_if(gating.stored_policies,
                 [&](const ObjectId& policy) { return !store_.Get(policy.resource, policy.key); });
   // Most clusters have no policies and want none.
@@ -442,8 +448,6 @@ Async<bool> ClusterReconciler::RemoveForeignOperands(const DesiredObjects& opera
 }
 
 TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::string& log) const {
-  std::vector<ObjectId> gating = GatingIds(gating_policies_);
-  gating.insert(gating.end(), local_gating_policy_.begin(), local_gating_policy_.end());
   for (DesiredObject& object : GlobalPullSecretRights("", options_))
     operands.push_back(std::move(object));
   std::vector<ObjectId> objects = InOrderOfRemoval(operands);
@@ -452,7 +456,7 @@ TeardownScope ClusterReconciler::Scope(DesiredObjects operands, const std::strin
   // The probe of policies is removed by its own reconciler, which no teardown waits for.
   return {.log = log,
           .ns = kEverywhere,
-          .gating = std::move(gating),
+          .gating = GatingIds(gating_policies_),
           .controller_available = Observe(store_, names_).controller.available,
           .choose_gates = ChooseGatesOfCluster,
           .objects = std::move(objects),

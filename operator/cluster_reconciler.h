@@ -126,8 +126,8 @@ class ClusterReconciler final : public kube::Reconciler {
   std::optional<kube::Duration> next_of_gating_;
   // The policies that add the cluster gate, whatever the config is, and the one that adds the local
   // gate, in the order of removal.
-  std::vector<ObjectId> gating_policies_;
-  std::vector<ObjectId> local_gating_policy_;
+  std::vector<ObjectId> cluster_gating_policies_;
+  std::vector<ObjectId> gating_policies_;  // those and the local one
   ControllerOutage outage_;
   Teardown teardown_;
   NamedObjects named_objects_;

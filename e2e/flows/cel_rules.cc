@@ -3,8 +3,7 @@
 // when a controller asks about what the pod's record does not say. Both give the same answer.
 #include <iostream>
 
-#include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/flows/process_conditions.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
 
@@ -192,10 +191,9 @@ TEST_F(CelRulesFlow, ATakeoverGivesTheSamePreferences) {
   ASSERT_TRUE(used) << used.error();
   Flow flow(scene(), "a dead shard");
   flow.Do(Create(Web())).Await(ShardReady());
-  ProcessKubelet& kubelet = TheProcessCluster().kubelet();
-  kubelet.FailImagePulls("shard", scene().ns(), true);
-  flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
-      .Await(NoProcessOf("shard"))
+  const std::vector<ProgramIn> shard = {{"shard", scene().ns()}};
+  flow.Do(StopPrograms(shard))
+      .Await(NoProcessOf(shard))
       .Do(Create(Pod("web")))
       .Do(Create(Pod("other")))
       // A record that is too long to be true.
@@ -211,7 +209,7 @@ TEST_F(CelRulesFlow, ATakeoverGivesTheSamePreferences) {
       .Await(EventAbout("web", std::string(api::kReasonShardTakeover)))
       .Never(ClusterGateRemovedBeforeLocal())
       .Never(GateRemovedWithoutItsDecision());
-  kubelet.FailImagePulls("shard", scene().ns(), false);
+  StartPrograms(shard);
   flow.Await(ShardReady());
 }
 

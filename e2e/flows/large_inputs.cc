@@ -4,9 +4,11 @@
 #include <iostream>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/base/base64.h"
 #include "kube/client/typed.h"
@@ -151,30 +153,9 @@ class LargeInputsFlow : public FlowFixture {
               return Error::NotFound("there are " + std::to_string(*gated));
             }};
   }
-  Condition NoController() {
-    return {.name = "the cluster controller is stopped", .holds = [this](Scene&) -> Result<> {
-              if (kubelet().OfProgram("cluster-controller", cluster().operator_namespace()).empty())
-                return Ok();
-              return Error::AlreadyExists("one runs");
-            }};
-  }
-  // New pods stay gated from here on.
-  Result<> StopControllers() {
-    kubelet().FailImagePulls("cluster-controller", cluster().operator_namespace(), true);
-    Scene& any = scene();
-    kube::ListOptions options{
-        .ns = cluster().operator_namespace(),
-        .label_selector = std::string(api::kOperandLabel) + "=cluster-controller"};
-    auto pods = cluster().Run(kube::ListObjects(any.cluster().client(), kPods, std::move(options)));
-    if (!pods) return pods.error();
-    for (const kube::Unstructured& pod : pods->items) {
-      auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod)));
-      if (!deleted) return deleted.error();
-    }
-    return Ok();
-  }
-  void StartControllers() {
-    kubelet().FailImagePulls("cluster-controller", cluster().operator_namespace(), false);
+  // New pods stay gated while they are stopped.
+  std::vector<ProgramIn> Controllers() {
+    return {{"cluster-controller", cluster().operator_namespace()}};
   }
   Step Call(const std::string& name, std::function<Result<>()> call) {
     return {.name = name, .act = [call = std::move(call)](Scene&) { return call(); }};
@@ -188,13 +169,13 @@ class LargeInputsFlow : public FlowFixture {
 TEST_F(LargeInputsFlow, StayBelowTheControllersLimitAndDelayNoOtherPod) {
   Flow flow(scene(), "a greedy tenant and the cluster controller");
   flow.Do(Call("create secrets", [this] { return CreateSecrets(); }))
-      .Do(Call("stop the controllers", [this] { return StopControllers(); }))
-      .Await(NoController())
+      .Do(StopPrograms(Controllers()))
+      .Await(NoProcessOf(Controllers()))
       .Do(Call("create pods with secrets", [this] { return CreatePodsWithSecrets(); }))
       .Do(Call("create large pods", [this] { return CreateLargePods("large-"); }))
       .Await(Gated(kPodsWithSecrets + kLargePods))
       .Do(Create(MakePod("before").Image(Image("demo/arm64:1"))));
-  StartControllers();
+  StartPrograms(Controllers());
   flow.Await(Requires("before", {"arm64"}))
       // While the backlog of the other namespace is not done.
       .Do(Create(MakePod("modest").Image(Image("demo/multi:1"))))
@@ -211,14 +192,14 @@ TEST_F(LargeInputsFlow, StayBelowTheOperatorsLimit) {
   const std::string config(api::kClusterConfigName);
   Flow flow(scene(), "a greedy tenant and the operator");
   flow.Await(NoConfigAnywhere())
-      .Do(Call("stop the controllers", [this] { return StopControllers(); }))
-      .Await(NoController())
+      .Do(StopPrograms(Controllers()))
+      .Await(NoProcessOf(Controllers()))
       .Do(Call("create large pods", [this] { return CreateLargePods("large-"); }))
       .Await(Gated(kLargePods))
       .Do(Delete(kClusterConfigs, config))
       .Await(Absent(kClusterConfigs, config), 120s)
       .Check(Gated(0));
-  StartControllers();
+  StartPrograms(Controllers());
   ExpectWithinLimit("operator");
 }
 

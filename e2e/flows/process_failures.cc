@@ -7,7 +7,7 @@
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
-#include "e2e/flows/process_conditions.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/http/pool.h"
 
@@ -19,9 +19,22 @@ using kube::Error;
 using kube::Ok;
 using kube::Result;
 
+// At least `count` pods of the scene are ungated.
+Condition UngatedSoFar(size_t count) {
+  return {.name = std::to_string(count) + " pods are ungated",
+          .holds = [count](Scene& scene) -> Result<> {
+            size_t ungated = 0;
+            for (const PodHistory* pod : scene.pods().All())
+              ungated += !IsOperand(pod->last()) && !IsGated(pod->last());
+            if (ungated >= count) return Ok();
+            return Error::NotFound(std::to_string(ungated) + " pods are");
+          }};
+}
+
 class ProcessFailuresFlow : public FlowFixture {
  protected:
   ProcessKubelet& kubelet() { return TheProcessCluster().kubelet(); }
+  std::vector<ProgramIn> Shard() { return {{"shard", scene().ns()}}; }
 
   // All processes of the scene and of the operator's namespace.
   std::vector<PodProcess*> Processes(const std::string& ns) {
@@ -126,12 +139,10 @@ TEST_F(ProcessFailuresFlow, SigtermEndsEachProgramWithZero) {
 TEST_F(ProcessFailuresFlow, ADeadShardIsTakenOver) {
   auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "5s"));
   ASSERT_TRUE(used) << used.error();
-  const std::string shard_pods = std::string(api::kOperandLabel) + "=shard";
   Flow flow(scene(), "a dead shard is taken over");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
-  kubelet().FailImagePulls("shard", scene().ns(), true);
-  flow.Do(DeletePods(shard_pods))
-      .Await(NoProcessOf("shard"))
+  flow.Do(StopPrograms(Shard()))
+      .Await(NoProcessOf(Shard()))
       .Do(Create(MakeDeployment("many", MakePod("").Image(Image("demo/multi:1"))).Replicas(5)))
       .Await(AllUngated(5))
       .Await(HasStatusCondition(kConfigs, "only", "Degraded", "True", "ImagePull"))
@@ -144,7 +155,7 @@ TEST_F(ProcessFailuresFlow, ADeadShardIsTakenOver) {
         << scene().Describe(pod->name);
     flow.Await(EventAbout(pod->name, std::string(api::kReasonShardTakeover)));
   }
-  kubelet().FailImagePulls("shard", scene().ns(), false);
+  StartPrograms(Shard());
   flow.Await(ShardReady())
       .Do(Create(MakePod("later").Image(Image("demo/multi:1"))))
       .Await(Prefers("later", {{"arm64", 77}}));
@@ -157,9 +168,8 @@ TEST_F(ProcessFailuresFlow, ALeaseRenewedByATenantKeepsNoPodGated) {
   ASSERT_TRUE(used) << used.error();
   Flow flow(scene(), "a Lease that a tenant renews");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
-  kubelet().FailImagePulls("shard", scene().ns(), true);
-  flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
-      .Await(NoProcessOf("shard"))
+  flow.Do(StopPrograms(Shard()))
+      .Await(NoProcessOf(Shard()))
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))));
   Condition ungated = Ungated("web");
   auto renewals = std::make_shared<int>(0);
@@ -176,7 +186,7 @@ TEST_F(ProcessFailuresFlow, ALeaseRenewedByATenantKeepsNoPodGated) {
       .Await(Prefers("web", {{"arm64", 77}}))
       .Await(EventAbout("web", std::string(api::kReasonShardTakeover)));
   EXPECT_GT(*renewals, 2);
-  kubelet().FailImagePulls("shard", scene().ns(), false);
+  StartPrograms(Shard());
 }
 
 // A registry that hangs delays only the pods that need it, and only until inspection gives up.
@@ -310,11 +320,7 @@ TEST_F(ProcessFailuresFlow, ManualChangesAreReverted) {
                                 if (manager == "multiarch-tuning-operator") return Ok();
                                 return kube::Error::NotFound("its manager is " + manager);
                               }};
-  auto no_operator =
-      Condition{.name = "no operator runs", .holds = [this, ops](Scene&) -> Result<> {
-                  if (kubelet().OfProgram("operator", ops).empty()) return Ok();
-                  return kube::Error::AlreadyExists("one runs");
-                }};
+  const std::vector<ProgramIn> the_operator = {{"operator", ops}};
   Flow flow(scene(), "manual changes of operands");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
@@ -325,21 +331,12 @@ TEST_F(ProcessFailuresFlow, ManualChangesAreReverted) {
       .Await(is_managed);
   if (flow.failed()) return;
 
-  kubelet().FailImagePulls("operator", ops, true);
-  kube::ListOptions pods_of_operator{
-      .ns = ops, .label_selector = std::string(api::kOperandLabel) + "=operator"};
-  auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, pods_of_operator));
-  ASSERT_TRUE(pods) << pods.error();
-  ASSERT_FALSE(pods->items.empty());
-  for (const auto& pod : pods->items) {
-    auto deleted = cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod)));
-    ASSERT_TRUE(deleted) << deleted.error();
-  }
-  flow.Await(no_operator)
+  flow.Do(StopPrograms(the_operator))
+      .Await(NoProcessOf(the_operator))
       .Do(Change(kRoles, shard, {{"rules", Json::array()}}))
       .Do(Change(kDeployments, shard, {{"spec", {{"replicas", 0}}}}))
-      .Await(NoProcessOf("shard"));
-  kubelet().FailImagePulls("operator", ops, false);
+      .Await(NoProcessOf(Shard()));
+  StartPrograms(the_operator);
   flow.Await(has_rules)
       .Await(ShardReady())
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))))

@@ -3,7 +3,7 @@
 // and no object of the operator, and blocks no deletion. Where the operator can no longer finish,
 // `undeploy` does.
 #include "e2e/cluster_harness/process_cluster.h"
-#include "e2e/flows/process_conditions.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "e2e/framework/all_objects.h"
 #include "e2e/framework/flow_fixture.h"
 #include "kube/client/typed.h"
@@ -48,8 +48,7 @@ bool Includes(const Order& order, Target target) {
 class RemovalOrdersFlow : public FlowFixture {
  protected:
   void TearDown() override {
-    for (const std::string& ns : without_shard_)
-      TheProcessCluster().kubelet().FailImagePulls("shard", ns, false);
+    StartPrograms(stopped_);
     FlowFixture::TearDown();
     auto deployed = TheProcessCluster().DeployOperator();
     ASSERT_TRUE(deployed) << deployed.error();
@@ -65,12 +64,12 @@ class RemovalOrdersFlow : public FlowFixture {
     ASSERT_TRUE(used) << used.error();
     flow.Do(e2e::Create(MakeConfig("only").ForLabel("tier", "local").Prefer("arm64", 10)))
         .Await(ShardReady());
-    TheProcessCluster().kubelet().FailImagePulls("shard", scene().ns(), true);
-    without_shard_.push_back(scene().ns());
+    const std::vector<ProgramIn> shard = {{"shard", scene().ns()}};
+    stopped_.push_back(shard.front());
     PodBuilder pod = MakePod("").Image(Image("demo/nowhere:1"));
     PodBuilder local = MakePod("").Image(Image("demo/multi:1")).Label("tier", "local");
-    flow.Do(DeletePods(std::string(api::kOperandLabel) + "=shard"))
-        .Await(NoProcessOf("shard"))
+    flow.Do(StopPrograms(shard))
+        .Await(NoProcessOf(shard))
         .Do(e2e::Create(MakeDeployment("cluster", pod).Replicas(kGatedPods / 2)))
         .Do(e2e::Create(MakeDeployment("local", local).Replicas(kGatedPods / 2)))
         .Await({"100 pods are gated", [](Scene& scene) -> Result<> {
@@ -176,7 +175,7 @@ class RemovalOrdersFlow : public FlowFixture {
 
   bool operator_runs_ = true;
   bool namespace_deleted_ = false;
-  std::vector<std::string> without_shard_;
+  std::vector<ProgramIn> stopped_;
 };
 
 class RemovalOrderFlow : public RemovalOrdersFlow, public testing::WithParamInterface<Order> {};

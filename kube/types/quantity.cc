@@ -4,6 +4,9 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 
 namespace kube {
@@ -38,6 +41,21 @@ std::string Exponent(std::string_view text) {
   text.remove_prefix(1);
   if (text[0] == '+') text.remove_prefix(1);
   return "e" + std::string(text);
+}
+
+int64_t Rounded(double value) {
+  return value >= 0x1p63 ? std::numeric_limits<int64_t>::max() : std::llround(value);
+}
+
+// `amount` with the largest of `suffixes` that leaves a whole number; each stands for `step` times
+// the one before.
+std::string WithSuffix(int64_t amount, int64_t step, std::span<const std::string_view> suffixes) {
+  size_t suffix = 0;
+  while (amount != 0 && amount % step == 0 && suffix + 1 < suffixes.size()) {
+    amount /= step;
+    ++suffix;
+  }
+  return std::to_string(amount) + std::string(amount == 0 ? "" : suffixes[suffix]);
 }
 
 }  // namespace
@@ -77,6 +95,18 @@ std::optional<double> ParseQuantity(std::string_view text) {
   }
   value = std::min(value * factor, kMax);
   return negative ? -value : value;
+}
+
+std::string CanonicalCpu(std::string_view text) {
+  constexpr std::string_view kSuffixes[] = {"m", ""};
+  return WithSuffix(Rounded(ParseQuantity(text).value_or(0) * 1000), 1000, kSuffixes);
+}
+
+std::string CanonicalMemory(std::string_view text) {
+  constexpr std::string_view kBinary[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"};
+  constexpr std::string_view kDecimal[] = {"", "k", "M", "G", "T", "P", "E"};
+  int64_t bytes = Rounded(ParseQuantity(text).value_or(0));
+  return bytes % 1024 == 0 ? WithSuffix(bytes, 1024, kBinary) : WithSuffix(bytes, 1000, kDecimal);
 }
 
 }  // namespace kube

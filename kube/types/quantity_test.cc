@@ -41,5 +41,18 @@ TEST(QuantityTest, RefusesOtherTexts) {
   EXPECT_FALSE(ParseQuantity(std::string("1\0", 2)));
 }
 
+TEST(QuantityTest, CanonicalAmounts) {
+  EXPECT_EQ(CanonicalCpu("1000m"), "1");
+  EXPECT_EQ(CanonicalCpu("0.25"), "250m");
+  EXPECT_EQ(CanonicalCpu("0"), "0");
+  EXPECT_EQ(CanonicalCpu("9999E"), "9223372036854775807m");
+  EXPECT_EQ(CanonicalMemory("1024Mi"), "1Gi");
+  EXPECT_EQ(CanonicalMemory("1.5Gi"), "1536Mi");
+  EXPECT_EQ(CanonicalMemory("3G"), "3G");
+  EXPECT_EQ(CanonicalMemory("1001"), "1001");
+  EXPECT_EQ(CanonicalMemory("0"), "0");
+  EXPECT_EQ(CanonicalMemory("many"), "0");
+}
+
 }  // namespace
 }  // namespace kube

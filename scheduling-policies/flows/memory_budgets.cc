@@ -2,6 +2,7 @@
 // Tenants fill every cache that has a budget, and all programs restart with what is there: each
 // stays below 60 % of its memory limit, and the pods of others are placed.
 #include <algorithm>
+#include <functional>
 #include <iostream>
 #include <map>
 #include <string>
@@ -9,6 +10,7 @@
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/cluster_harness/process_cost.h"
+#include "e2e/cluster_harness/stop_programs.h"
 #include "kube/client/typed.h"
 #include "kube/types/kinds.h"
 #include "scheduling-policies/flows/policy_conditions.h"
@@ -119,7 +121,7 @@ class MemoryBudgetsFlow : public PolicyFlow {
       config["metadata"]["namespace"] = ns;
       auto created = scene().Create(kConfigs, config);
       ASSERT_TRUE(created) << created.error();
-      Flow(scene(), "a shard").Await(GatedBy(ns, "all"), 120s);
+      Flow(scene(), "a shard").Await(Gates(ns, "all"), 120s);
     }
   }
   // They wait for their controllers, which do not run.
@@ -127,7 +129,7 @@ class MemoryBudgetsFlow : public PolicyFlow {
     Json env = Json::array();
     for (int i = 0; i < 15; ++i)
       env.push_back({{"name", "V" + std::to_string(i)}, {"value", std::string(4000, 'x')}});
-    StopControllers();
+    Flow(scene(), "controllers").Do(StopPrograms(Controllers())).Await(NoProcessOf(Controllers()));
     for (const std::string& ns : greedy_) {
       for (int i = 0; i < kPodsEach; ++i) {
         PodBuilder pod =
@@ -138,56 +140,35 @@ class MemoryBudgetsFlow : public PolicyFlow {
       }
     }
   }
-  Condition GatedBy(const std::string& ns, const std::string& config) {
+  // About the status of a config in another namespace than the scene's.
+  Condition OfStatus(const std::string& ns, const std::string& config, const std::string& what,
+                     std::function<bool(const Json& body)> holds) {
     return {
-        config + " of " + ns + " gates pods", [this, ns, config](Scene&) -> Result<> {
+        config + " of " + ns + " is " + what,
+        [this, ns, config, holds = std::move(holds)](Scene&) -> Result<> {
           auto found = cluster().Run(kube::GetObject(cluster().client(), kConfigs, {ns, config}));
           if (!found) return found.error();
-          std::string by = kube::StringAt(found->body(), "status.gatedBy");
-          if (by == "Webhook") return Ok();
-          return Error::NotFound("status.gatedBy is " + by);
+          if (holds(found->body())) return Ok();
+          return Error::NotFound("the status is " + kube::DumpJson(found->body()["status"]));
         }};
+  }
+  Condition Gates(const std::string& ns, const std::string& config) {
+    return OfStatus(ns, config, "in force", [](const Json& body) {
+      return kube::StringAt(body, "status.gatedBy") == "Webhook";
+    });
   }
   Condition TooLarge(const std::string& ns, const std::string& config) {
-    return {
-        config + " of " + ns + " is TooLarge", [this, ns, config](Scene&) -> Result<> {
-          auto found = cluster().Run(kube::GetObject(cluster().client(), kConfigs, {ns, config}));
-          if (!found) return found.error();
-          for (const Json& condition : found->body()["status"]["conditions"]) {
-            if (condition.value("reason", "") == "TooLarge") return Ok();
-          }
-          return Error::NotFound("the condition");
-        }};
+    return OfStatus(ns, config, "TooLarge", [](const Json& body) {
+      const Json& conditions = body["status"]["conditions"];
+      return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
+        return kube::StringAt(condition, "reason") == "TooLarge";
+      });
+    });
   }
-  void StopControllers() {
-    ForEachController(true);
-    for (const auto& [ns, name] : Controllers()) {
-      kube::ListOptions options{.ns = ns,
-                                .label_selector = std::string(api::kOperandLabel) + "=" + name};
-      auto pods = cluster().Run(kube::ListObjects(cluster().client(), kPods, std::move(options)));
-      ASSERT_TRUE(pods) << pods.error();
-      for (const kube::Unstructured& pod : pods->items)
-        kube::IgnoreError(
-            cluster().Run(kube::DeleteObject(cluster().client(), kPods, kube::KeyOf(pod))),
-            "it may be gone");
-    }
-    for (const auto& [ns, name] : Controllers()) {
-      Flow(scene(), "controllers")
-          .Await({"no controller runs in " + ns, [this, ns = ns, name = name](Scene&) -> Result<> {
-                    if (kubelet().OfProgram(name, ns).empty()) return Ok();
-                    return Error::AlreadyExists("one runs");
-                  }});
-    }
-  }
-  // Namespace and program.
-  std::vector<std::pair<std::string, std::string>> Controllers() {
-    std::vector<std::pair<std::string, std::string>> all = {
-        {cluster().operator_namespace(), "cluster-controller"}};
-    for (const std::string& ns : greedy_) all.emplace_back(ns, "shard");
+  std::vector<ProgramIn> Controllers() {
+    std::vector<ProgramIn> all = {{"cluster-controller", cluster().operator_namespace()}};
+    for (const std::string& ns : greedy_) all.push_back({"shard", ns});
     return all;
-  }
-  void ForEachController(bool fail) {
-    for (const auto& [ns, name] : Controllers()) kubelet().FailImagePulls(name, ns, fail);
   }
 
   // Returns: that they have restarted and are ready.
@@ -249,7 +230,7 @@ TEST_F(MemoryBudgetsFlow, FullBudgetsLeaveRoomInEveryProgram) {
   if (HasFailure() || flow.failed()) return;
   // All restart with what is there.
   flow.Await(CrashAll({"operator", "webhook"}, ops), 120s);
-  ForEachController(false);
+  StartPrograms(Controllers());
   flow.Do(Create(MakePod("modest").Image(Image("demo/arm64:1"))))
       .Await(Requires("modest", {"arm64"}), 240s)
       .Await(ClusterConfigReady(), 240s);

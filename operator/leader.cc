@@ -244,7 +244,7 @@ void Leader::OnCluster() {
     settings += kube::DumpJson(selector);
   }
   if (config && config->spec.operands)
-    settings += kube::DumpJson(api::OperandsToJson(*config->spec.operands));
+    settings += kube::DumpJson(api::OperandsToJson({.shard = config->spec.operands->shard}));
   if (settings == shard_settings_) return;
   shard_settings_ = std::move(settings);
   On(Event::kShardSpec);

@@ -277,14 +277,13 @@ GatingObjects ShardReconciler::GatingOf(const std::string& ns,
       .scope = ns,
       .by_policy = cluster.gating == api::kGatingByPolicy && !view.rules_need_webhook,
       .policies = {},
-      .stored_policies = store_.GatingPoliciesOf(ns),
+      .stored_policies = {},
       .wanted_configs = {},
       .gated_configs = GatedByPolicy(configs),
       .configuration = {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}},
       .webhook = {}};
   // Most clusters have no policies and want none.
-  if (!gating.by_policy && gating.stored_policies.empty() && gating.gated_configs.empty())
-    return gating;
+  if (!gating.by_policy && gating.gated_configs.empty()) return gating;
   gating.policies = LocalGatingPolicy(options_);
   for (const api::PodPlacementConfig* config : in_force) {
     if (!config->Preferences().empty()) gating.wanted_configs.insert(config->metadata().name());
@@ -421,12 +420,9 @@ TeardownScope ShardReconciler::Scope(const std::string& ns, const std::string& l
     // Most namespaces have no rules.
     if (store_.Get(object.resource, object.key)) objects.push_back(std::move(object));
   }
-  std::vector<ObjectId> gating = {
-      {kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}}};
-  for (ObjectId& policy : store_.GatingPoliciesOf(ns)) gating.push_back(std::move(policy));
   return {.log = log,
           .ns = ns,
-          .gating = std::move(gating),
+          .gating = {{kube::kMutatingWebhookConfigurations, {"", names.webhook_configuration}}},
           .controller_available = Observe(store_, names).controller.available,
           .choose_gates = ChooseGatesOfShard,
           .objects = std::move(objects),

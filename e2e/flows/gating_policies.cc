@@ -310,6 +310,23 @@ TEST_F(GatingPoliciesFlow, ConfigsOfOtherNamespacesCostAPodNothing) {
   }
 }
 
+// Each config that changes the pod costs the API server time for the pod's size.
+TEST_F(GatingPoliciesFlow, AtMostEightConfigsChangeAPod) {
+  auto by_policies = NamespaceForPolicies("policies");
+  ASSERT_TRUE(by_policies);
+  std::vector<ConfigBuilder> configs;
+  for (int i = 0; i < 12; ++i)
+    configs.push_back(MakeConfig("c" + std::to_string(i)).Priority(i).Prefer("arm64", 5));
+  WritePolicies(MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies), configs, *by_policies);
+  Json pod = MakePod("a").Image("registry.example/web:1").Build();
+  Flow(scene(), "configs").Await({"eight names", [&](Scene&) -> Result<> {
+                                    Json created = Created(by_policies->ns(), pod);
+                                    const Json& names = created["metadata"]["annotations"][kRecord];
+                                    if (GatesOf(created) == "cl" && names.size() == 8) return Ok();
+                                    return Error::NotFound(kube::DumpJson(names));
+                                  }});
+}
+
 TEST_F(GatingPoliciesFlow, ExcludedNamespacesAreGatedOnlyWithTheLabel) {
   excluded_ = *api::ExcludedNamespaces::Parse("openshift-*,hypershift-*");
   auto excluded = Scene::Open(cluster(), "openshift-e2e-gating");

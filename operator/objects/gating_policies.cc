@@ -99,6 +99,21 @@ std::string ConstrainsArchitecture() {
   return RequiresArchitecture() + " && " + PrefersArchitecture();
 }
 
+// The API server applies the policy once for each config, and each change costs it time for the
+// size of the pod. More names decide nothing: whoever removes the gate applies all configs that
+// match.
+constexpr int kMaxListedConfigs = 8;
+
+// CEL: the pod has the gate, its label, and that many names.
+std::string ListsEnoughConfigs() {
+  std::string key = Quoted(api::kLocalConfigsAnnotation);
+  return HasGate(api::kLocalGate) + " && " +
+         HasKey("object.metadata.labels", api::kLocalGateLabel) + " && " +
+         HasKey("object.metadata.annotations", api::kLocalConfigsAnnotation) +
+         " && size(object.metadata.annotations[" + key + "].split(',', " +
+         std::to_string(kMaxListedConfigs + 1) + ")) >= " + std::to_string(kMaxListedConfigs);
+}
+
 // The gate, unless the pod has it, its label, and the name of the config, which is the parameter,
 // in the annotation.
 Json LocalGateSpec() {
@@ -108,6 +123,7 @@ Json LocalGateSpec() {
                                  "has(params.status) && has(params.status.gatedBy) && "
                                  "params.status.gatedBy == " +
                                      Quoted(api::kGatedByPolicy)));
+  conditions.push_back(Condition("lists-few-configs", "!(" + ListsEnoughConfigs() + ")"));
   conditions.push_back(Condition("selected", IsSelectedBy("params.spec.labelSelector")));
   conditions.push_back(
       Condition("not-constrained-by-the-user",

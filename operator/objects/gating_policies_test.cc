@@ -170,8 +170,8 @@ TEST(LocalGatingPolicyTest, TheConfigsAreItsParameters) {
   EXPECT_EQ(objects[1].body["spec"]["paramRef"],
             (Json{{"selector", Json::object()}, {"parameterNotFoundAction", "Allow"}}));
   EXPECT_EQ(Selector(objects[1], "namespaceSelector"), Json::object());
-  EXPECT_EQ(ConditionNames(objects[0]),
-            And(kCommon, {"gated-by-policy", "selected", "not-constrained-by-the-user"}));
+  EXPECT_EQ(ConditionNames(objects[0]), And(kCommon, {"gated-by-policy", "lists-few-configs",
+                                                      "selected", "not-constrained-by-the-user"}));
   EXPECT_FALSE(
       objects[0].body["metadata"]["labels"].contains("multiarch.openshift.io/shard-namespace"));
 }

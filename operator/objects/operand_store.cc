@@ -56,8 +56,12 @@ std::string VersionOf(const Json& object) { return kube::StringAt(object, kConte
 }  // namespace
 
 std::string ShardNamespaceOf(const Unstructured& object) {
-  auto label = object.metadata().labels().find(std::string(kShardNamespaceLabel));
-  return label == object.metadata().labels().end() ? "" : label->second;
+  const kube::meta::ObjectMeta& metadata = object.metadata();
+  auto label = metadata.labels().find(std::string(kShardNamespaceLabel));
+  if (label == metadata.labels().end()) return "";
+  // A tenant can write the label, in his own namespace.
+  bool foreign = !metadata.namespace_().empty() && metadata.namespace_() != label->second;
+  return foreign ? "" : label->second;
 }
 
 OperandStore::OperandStore(kube::Client& client, kube::Clock& clock)
@@ -79,26 +83,10 @@ void OperandStore::AddInformer(const Resource& resource) {
     options.field_selector = "metadata.name=" + std::string(kSettingsName);
   options.trim = [](Unstructured& object) { object = Unstructured(TrimOperand(object.body())); };
   auto informer = std::make_unique<Informer>(client_, clock_, std::move(options));
-  informer->OnEvent([this, resource](kube::EventType type, const Unstructured& object) {
-    if (IsGatingPolicy(resource.plural)) FollowGatingPolicy(resource, type, object);
+  informer->OnEvent([this](kube::EventType, const Unstructured& object) {
     if (listener_) listener_(object);
   });
   informers_.emplace(std::string(resource.plural), std::move(informer));
-}
-
-void OperandStore::FollowGatingPolicy(const Resource& resource, kube::EventType type,
-                                      const Unstructured& object) {
-  std::string ns = ShardNamespaceOf(object);
-  if (ns.empty()) return;
-  auto id = std::make_pair(resource.plural, object.metadata().name());
-  if (type != kube::EventType::kDeleted) {
-    gating_policies_[ns].insert(std::move(id));
-    return;
-  }
-  auto of_namespace = gating_policies_.find(ns);
-  if (of_namespace == gating_policies_.end()) return;
-  of_namespace->second.erase(id);
-  if (of_namespace->second.empty()) gating_policies_.erase(of_namespace);
 }
 
 void OperandStore::Start(kube::TaskGroup& tasks) {
@@ -151,18 +139,6 @@ std::vector<std::string> OperandStore::ShardNamespaces() const {
     });
   }
   return {namespaces.begin(), namespaces.end()};
-}
-
-std::vector<ObjectId> OperandStore::GatingPoliciesOf(const std::string& ns) const {
-  std::vector<ObjectId> objects;
-  auto of_namespace = gating_policies_.find(ns);
-  if (of_namespace == gating_policies_.end()) return objects;
-  for (const Resource& resource : kGatingPolicies) {
-    for (const auto& [plural, name] : of_namespace->second) {
-      if (plural == resource.plural) objects.push_back({resource, {"", name}});
-    }
-  }
-  return objects;
 }
 
 Async<bool> OperandStore::IsAsDesired(Resource resource, ObjectKey key, std::string hash) {

@@ -49,8 +49,6 @@ class OperandStore {
                                         const kube::ObjectKey& key) const;
   // The namespaces of the shards that have objects, whether namespaced or cluster-scoped.
   std::vector<std::string> ShardNamespaces() const;
-  // The policies that gate pods of the shard of `ns`, and their bindings, in the order of removal.
-  std::vector<ObjectId> GatingPoliciesOf(const std::string& ns) const;
 
   // Applies `object` where needed, or removes it if it is not wanted. Errors: the API server's.
   // `log`, here and below: the start of log lines, Request::log.
@@ -75,8 +73,6 @@ class OperandStore {
 
   void AddInformer(const kube::Resource& resource);
   const Informer* InformerOf(const kube::Resource& resource) const;
-  void FollowGatingPolicy(const kube::Resource& resource, kube::EventType type,
-                          const kube::Unstructured& object);
   // True if the stored object is as desired, for which OwnedHashOf() is `hash`.
   kube::Async<bool> IsAsDesired(kube::Resource resource, kube::ObjectKey key, std::string hash);
 
@@ -85,15 +81,14 @@ class OperandStore {
   Listener listener_;
   // The informers by plural.
   std::map<std::string, std::unique_ptr<Informer>, std::less<>> informers_;
-  // The objects of each shard namespace: plural and name.
-  std::map<std::string, std::set<std::pair<std::string_view, std::string>>> gating_policies_;
   kube::TaskGroup* tasks_ = nullptr;
   bool watches_gating_policies_ = false;
   // By plural and key of the object.
   std::map<std::pair<std::string, kube::ObjectKey>, Applied> applied_;
 };
 
-// The namespace of the shard of `object`; "" if it belongs to no shard.
+// The namespace of the shard of `object`; "" if it belongs to no shard, as its label may be that of
+// another namespace.
 std::string ShardNamespaceOf(const kube::Unstructured& object);
 
 }  // namespace operator_

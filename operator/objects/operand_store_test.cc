@@ -179,6 +179,17 @@ TEST_F(OperandStoreTest, NotifiesOfChangesWithTheShardsNamespace) {
   EXPECT_EQ(store_->ShardNamespaces(), std::vector<std::string>{"ns"});
 }
 
+// A tenant can label an object of his namespace.
+TEST_F(OperandStoreTest, TheLabelOfAnotherNamespaceDoesNotCount) {
+  Json role = Role("get").body;
+  role["metadata"]["name"] = "mine";
+  role["metadata"]["namespace"] = "tenant";
+  api_.CreateJson(kube::kRoles, role);
+  kube::Drain(io_);
+  EXPECT_TRUE(store_->Get(kube::kRoles, {"tenant", "mine"}));
+  EXPECT_TRUE(store_->ShardNamespaces().empty());
+}
+
 TEST_F(OperandStoreTest, ObjectsOfOtherManagersAreIgnored) {
   api_.CreateJson(kube::kRoles, Json{{"metadata", {{"name", "theirs"}, {"namespace", "ns"}}}});
   kube::Drain(io_);

@@ -4,9 +4,11 @@
 #include <iterator>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "api/names.h"
 #include "operator/objects/hash.h"
+#include "operator/objects/metadata.h"
 #include "operator/objects/owned_fields.h"
 #include "operator/objects/template_mark.h"
 
@@ -17,6 +19,18 @@ using kube::Json;
 namespace {
 
 std::string HashOfJson(const Json& content) { return HashOf(kube::DumpJson(content)); }
+
+// Those that are read: others can have as many bytes as their writer likes.
+Json LabelsOf(const Json& metadata) {
+  Json kept = Json::object();
+  const Json* labels = kube::Find(metadata, "labels");
+  if (labels == nullptr || !labels->is_object()) return kept;
+  for (std::string_view name : {kManagedByLabel, kShardNamespaceLabel}) {
+    auto label = labels->find(std::string(name));
+    if (label != labels->end()) kept[std::string(name)] = *label;
+  }
+  return kept;
+}
 
 // The hash of labels, annotations, owners and finalizers, without the Deployment controller's
 // annotations.
@@ -51,8 +65,8 @@ Json TrimOperand(const Json& object) {
   if (const Json* metadata = kube::Find(object, "metadata")) {
     Json& to = kept["metadata"] = Json::object();
     keep(*metadata, to,
-         {"name", "namespace", "uid", "resourceVersion", "generation", "labels",
-          "deletionTimestamp"});
+         {"name", "namespace", "uid", "resourceVersion", "generation", "deletionTimestamp"});
+    if (Json labels = LabelsOf(*metadata); !labels.empty()) to["labels"] = std::move(labels);
     kept[kContentVersion] = deployment ? std::to_string(kube::IntAt(*metadata, "generation")) +
                                              "/" + MetadataHash(*metadata)
                                        : kube::StringAt(*metadata, "resourceVersion");

@@ -17,8 +17,8 @@ inline constexpr const char* kContentVersion = "contentVersion";
 // The hash of the fields that the operator applied (owned_fields.h).
 inline constexpr const char* kOwnedHash = "ownedHash";
 
-// Keeps the object's identity, labels, kContentVersion and kOwnedHash, and of a Deployment its
-// template mark (template_mark.h), replicas and status.
+// Keeps the object's identity, the labels that the operator reads, kContentVersion and kOwnedHash,
+// and of a Deployment its template mark (template_mark.h), replicas and status.
 kube::Json TrimOperand(const kube::Json& object);
 
 // The kOwnedHash of an object once `desired` has been applied.

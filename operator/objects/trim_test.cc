@@ -15,7 +15,9 @@ Json Deployment() {
   return *kube::ParseJson(R"({
     "kind": "Deployment",
     "metadata": {"name": "d", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 2,
-                 "labels": {"a.b/c": "d"}, "managedFields": [{}],
+                 "labels": {"a.b/c": "d", "app.kubernetes.io/managed-by": "multiarch-tuning-operator",
+                            "multiarch.openshift.io/shard-namespace": "ns"},
+                 "managedFields": [{}],
                  "annotations": {"other": "x"}},
     "spec": {"replicas": 1, "template": {"spec": {}}},
     "status": {"observedGeneration": 2, "availableReplicas": 1, "conditions": [{"type": "Available"}], "x": 1}})");
@@ -31,9 +33,18 @@ TEST(TrimTest, KeepsTheFieldsThatTheOperatorReads) {
   trimmed.erase(kOwnedHash);
   EXPECT_EQ(trimmed, *kube::ParseJson(R"({
     "metadata": {"name": "d", "namespace": "ns", "uid": "u", "resourceVersion": "7", "generation": 2,
-                 "labels": {"a.b/c": "d"}},
+                 "labels": {"app.kubernetes.io/managed-by": "multiarch-tuning-operator",
+                            "multiarch.openshift.io/shard-namespace": "ns"}},
     "spec": {"replicas": 1},
     "status": {"observedGeneration": 2, "availableReplicas": 1, "conditions": [{"type": "Available"}]}})"));
+}
+
+// Everyone who may create a ServiceAccount can label it so that the operator watches it.
+TEST(TrimTest, KeepsNoLabelsOfOthers) {
+  Json account = *kube::ParseJson(R"({"kind": "ServiceAccount", "metadata": {"name": "a"}})");
+  for (int i = 0; i < 1'000; ++i)
+    account["metadata"]["labels"]["example.com/" + std::to_string(i)] = std::string(63, 'x');
+  EXPECT_LT(kube::DumpJson(TrimOperand(account)).size(), 500u);
 }
 
 TEST(TrimTest, KeepsNothingOfTheBodyOfOtherKinds) {

@@ -109,7 +109,18 @@ class MemoryBudgetsFlow : public PolicyFlow {
         auto policy = scene().Create(policy::kPodSchedulingPolicies, Policy(ns, j));
         ASSERT_TRUE(policy) << policy.error();
       }
+      auto account = scene().Create(kube::kServiceAccounts, LabelledAccount(ns));
+      ASSERT_TRUE(account) << account.error();
     }
+  }
+  // The operator watches its objects by a label. Labels have no limit but that of an object.
+  static Json LabelledAccount(const std::string& ns) {
+    Json labels = {{"app.kubernetes.io/managed-by", "multiarch-tuning-operator"}};
+    for (int i = 0; i < 6'000; ++i)
+      labels["example.com/" + std::to_string(i)] = std::string(63, 'x');
+    return {{"apiVersion", "v1"},
+            {"kind", "ServiceAccount"},
+            {"metadata", {{"name", "labelled"}, {"namespace", ns}, {"labels", std::move(labels)}}}};
   }
   // With a shard each; before the budget of all PodPlacementConfigs is full, as the oldest stay in
   // force.

@@ -160,7 +160,7 @@ class MemoryBudgetsFlow : public PolicyFlow {
           auto found = cluster().Run(kube::GetObject(cluster().client(), kConfigs, {ns, config}));
           if (!found) return found.error();
           if (holds(found->body())) return Ok();
-          return Error::NotFound("the status is " + kube::DumpJson(found->body()["status"]));
+          return Error::NotFound("the status is " + kube::DumpJson(found->body()));
         }};
   }
   Condition Gates(const std::string& ns, const std::string& config) {
@@ -170,10 +170,11 @@ class MemoryBudgetsFlow : public PolicyFlow {
   }
   Condition TooLarge(const std::string& ns, const std::string& config) {
     return OfStatus(ns, config, "TooLarge", [](const Json& body) {
-      const Json& conditions = body["status"]["conditions"];
-      return std::any_of(conditions.begin(), conditions.end(), [](const Json& condition) {
-        return kube::StringAt(condition, "reason") == "TooLarge";
-      });
+      const Json* conditions = kube::Find(body, "status.conditions");
+      return conditions != nullptr &&
+             std::any_of(conditions->begin(), conditions->end(), [](const Json& condition) {
+               return kube::StringAt(condition, "reason") == "TooLarge";
+             });
     });
   }
   std::vector<ProgramIn> Controllers() {

@@ -319,12 +319,14 @@ TEST_F(GatingPoliciesFlow, AtMostEightConfigsChangeAPod) {
     configs.push_back(MakeConfig("c" + std::to_string(i)).Priority(i).Prefer("arm64", 5));
   WritePolicies(MakeClusterConfig().ForNamespaces(kSceneLabel, kByPolicies), configs, *by_policies);
   Json pod = MakePod("a").Image("registry.example/web:1").Build();
-  Flow(scene(), "configs").Await({"eight names", [&](Scene&) -> Result<> {
-                                    Json created = Created(by_policies->ns(), pod);
-                                    const Json& names = created["metadata"]["annotations"][kRecord];
-                                    if (GatesOf(created) == "cl" && names.size() == 8) return Ok();
-                                    return Error::NotFound(kube::DumpJson(names));
-                                  }});
+  auto lists_eight = [&](Scene&) -> Result<> {
+    Json created = Created(by_policies->ns(), pod);
+    if (!created.is_object()) return Error::Invalid(created.get<std::string>());
+    const Json& names = created["metadata"]["annotations"][kRecord];
+    if (GatesOf(created) == "cl" && names.size() == 8) return Ok();
+    return Error::NotFound(kube::DumpJson(names));
+  };
+  Flow(scene(), "configs").Await({"eight names", lists_eight});
 }
 
 TEST_F(GatingPoliciesFlow, ExcludedNamespacesAreGatedOnlyWithTheLabel) {

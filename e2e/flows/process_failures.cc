@@ -166,18 +166,21 @@ TEST_F(ProcessFailuresFlow, ADeadShardIsTakenOver) {
 TEST_F(ProcessFailuresFlow, ALeaseRenewedByATenantKeepsNoPodGated) {
   auto used = UseClusterConfig(DefaultClusterConfig().Set("/spec/shardTakeoverAfter", "10s"));
   ASSERT_TRUE(used) << used.error();
+  const std::string lease(api::kShardControllerName);
   Flow flow(scene(), "a Lease that a tenant renews");
-  flow.Do(Create(MakeConfig("only").Prefer("arm64", 77))).Await(ShardReady());
+  // The shard creates it after it is ready.
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 77)))
+      .Await(ShardReady())
+      .Await(Exists(kLeases, lease));
   flow.Do(StopPrograms(Shard()))
       .Await(NoProcessOf(Shard()))
       .Do(Create(MakePod("web").Image(Image("demo/multi:1"))));
   Condition ungated = Ungated("web");
   auto renewals = std::make_shared<int>(0);
   flow.Await({"ungated while the Lease is renewed",
-              [ungated, renewals](Scene& scene) -> Result<> {
+              [ungated, renewals, lease](Scene& scene) -> Result<> {
                 Json spec = {{"holderIdentity", "tenant-" + std::to_string((*renewals)++)}};
-                auto renewed =
-                    scene.Patch(kLeases, std::string(api::kShardControllerName), {{"spec", spec}});
+                auto renewed = scene.Patch(kLeases, lease, {{"spec", spec}});
                 if (!renewed) return renewed.error();
                 return ungated.holds(scene);
               },
@@ -289,6 +292,7 @@ TEST_F(ProcessFailuresFlow, ALeaseWrittenByATenantKeepsNoPodGated) {
   Flow flow(scene(), "a tenant writes to the shard's Lease");
   flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady())
+      .Await(Exists(kLeases, lease))
       .Do(Change(
           kLeases, lease,
           {{"spec", {{"holderIdentity", "nobody"}, {"leaseDurationSeconds", 1'000'000'000}}}}))

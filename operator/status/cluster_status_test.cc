@@ -54,6 +54,27 @@ TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
             "Available Progressing PodPlacementWebhookNotRolledOut ShardsUpToDate ");
 }
 
+TEST(ClusterStatusTest, AWebhookThatCallsDoNotReachIsNamed) {
+  ClusterView view = Running();
+  auto condition = [&] {
+    api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+    return *api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable);
+  };
+  EXPECT_THAT(condition().message, testing::HasSubstr("is not known yet"));
+  view.operands.reach = Reach::kReached;
+  EXPECT_EQ(condition().status, "False");
+  EXPECT_EQ(condition().message, "the API server calls the webhook");
+  view.operands.reach = Reach::kUnreachable;
+  EXPECT_EQ(TrueOnes(view), "MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
+  EXPECT_EQ(condition().reason, "WebhookUnreachable");
+  EXPECT_THAT(condition().message, testing::HasSubstr("the cluster's webhook"));
+
+  // Policies gate the pods already.
+  view.operands.by_policy = true;
+  view.operands.gating_policies_configured = true;
+  EXPECT_EQ(TrueOnes(view), "Available ShardsUpToDate ");
+}
+
 // Gating by policy.
 TEST(ClusterStatusTest, PoliciesNeedNoWebhook) {
   ClusterView view = Running();

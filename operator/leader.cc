@@ -165,7 +165,8 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
         store_, feature_deployments_,
         {.upgrade = [this] { return upgrades_.progress(); },
          .left_out = [this] { return configs_.LeftOut(); },
-         .unreachable = [this] { return webhook_prober_.Unreachable(); }});
+         .unreachable = [this] { return webhook_prober_.Unreachable(); },
+         .cluster_reach = [this] { return webhook_prober_.Of(""); }});
 
   // A teardown must see all policies that gate pods.
   std::function<Async<>()> begin = [this] { return gating_prober_.Begin(); };

@@ -76,8 +76,7 @@ TEST_F(WebhookProberTest, AnUnreachableWebhookOfTheClusterIsReportedOnce) {
   EXPECT_EQ(h_.ClusterCondition(api::kDegraded), "False AsExpected");
   h_.Pass(5s);
   EXPECT_EQ(h_.Events("OperandsRecovered", "cluster"), 1);
-  EXPECT_EQ(h_.Metric(kMetric, R"(operand="pod-placement-web-hook",operand_namespace="ops")"),
-            std::nullopt);
+  EXPECT_EQ(h_.Metric(kMetric, R"(operand="pod-placement-web-hook",operand_namespace="ops")"), 0);
 }
 
 TEST_F(WebhookProberTest, AnUnreachableWebhookOfANamespaceIsReportedThere) {

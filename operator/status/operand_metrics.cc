@@ -15,7 +15,7 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
                            [this] { return Unavailable(); });
   metrics.AddComputedGauge("mto_ppo_webhook_unreachable",
                            "1 for each webhook whose pods are ready, and that calls of the API "
-                           "server do not reach",
+                           "server do not reach; 0 for the cluster's if they do",
                            [this] { return Unreachable(); });
   // A gauge with one series, while this replica leads.
   auto add = [&](const char* name, const char* help, auto value) {
@@ -43,10 +43,13 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
 kube::Metrics::Series OperandMetrics::Unreachable() const {
   kube::Metrics::Series series;
   if (store_ == nullptr) return series;
+  auto add = [&](std::string_view operand, const std::string& ns, double value) {
+    series.push_back({{{"operand", std::string(operand)}, {"operand_namespace", ns}}, value});
+  };
+  if (sources_.cluster_reach() == Reach::kReached) add(api::kWebhookName, ns_, 0);
   for (const std::string& ns : sources_.unreachable()) {
     bool cluster = ns.empty();
-    std::string operand(cluster ? api::kWebhookName : api::kShardWebhookName);
-    series.push_back({{{"operand", operand}, {"operand_namespace", cluster ? ns_ : ns}}, 1});
+    add(cluster ? api::kWebhookName : api::kShardWebhookName, cluster ? ns_ : ns, 1);
   }
   return series;
 }

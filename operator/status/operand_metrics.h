@@ -10,6 +10,7 @@
 
 #include "kube/metrics/metrics.h"
 #include "operator/objects/operand_store.h"
+#include "operator/probes/reach.h"
 #include "operator/status/upgrade_progress.h"
 
 namespace operator_ {
@@ -24,8 +25,9 @@ class OperandMetrics {
     std::function<UpgradeProgress()> upgrade;
     // The number of PodPlacementConfigs over a budget.
     std::function<size_t()> left_out;
-    // The scopes of WebhookProber::Unreachable().
+    // Of WebhookProber: the scopes that are unreachable, and the reach of the cluster's webhook.
     std::function<std::vector<std::string>()> unreachable;
+    std::function<Reach()> cluster_reach;
   };
 
   // From now on until Stop(), the metrics are those of `store` and `sources`. `features`: the

@@ -58,13 +58,13 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   OperandMetrics of_operands(metrics_, "ops");
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
   UpgradeProgress upgrade;
+  std::vector<std::string> unreachable = {"", "shop"};
+  Reach cluster_reach = Reach::kUnreachable;
   of_operands.Follow(store, {"feature"},
                      {.upgrade = [&] { return upgrade; },
                       .left_out = [] { return 3u; },
-                      .unreachable =
-                          [] {
-                            return std::vector<std::string>{"", "shop"};
-                          }});
+                      .unreachable = [&] { return unreachable; },
+                      .cluster_reach = [&] { return cluster_reach; }});
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
                               "operand_namespace=\"ops\"} 1\n"));
@@ -86,6 +86,15 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
               HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-shard-web-hook\","
                         "operand_namespace=\"shop\"} 1\n"));
 
+  unreachable.clear();
+  cluster_reach = Reach::kReached;
+  text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-web-hook\","
+                              "operand_namespace=\"ops\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-shard")));
+  cluster_reach = Reach::kUnknown;
+  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_webhook_unreachable{")));
+
   upgrade = {.outdated = 3, .failed = {{"shop", {}}}};
   text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_upgrade_failed 1\n"));
@@ -95,6 +104,7 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shard_upgrade_stopped 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_outdated 3\n"));
 
+  unreachable = {"shop"};
   of_operands.Stop();
   text = metrics_.Render();
   for (const char* series :

@@ -24,6 +24,7 @@
 #include "watches/gated_pods.h"
 #include "webhook/gate_patch.h"
 #include "webhook/pod_review.h"
+#include "webhook/probe.h"
 
 namespace fuzz {
 namespace {
@@ -42,6 +43,8 @@ bool HasGate(const Json& pod, std::string_view gate) {
 void FuzzAdmissionReview(const std::string& input) {
   static auto& reader = *new webhook::PodReviewReader;
   (void)reader.Read(input);
+  int status = webhook::AnswerProbe({"POST", "/probe", input}, "openshift").status;
+  CHECK(status == 200 || status == 400 || status == 413);
   // The API server does not send JSON with duplicate keys.
   Result<Json> json = kube::ParseJson(input);
   if (!json) return;

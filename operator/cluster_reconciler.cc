@@ -16,6 +16,7 @@
 #include "operator/objects/operand.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/probes/reach.h"
 #include "operator/status/status_events.h"
 #include "operator/status/write_status.h"
 #include "operator/teardown/finalizers.h"
@@ -71,6 +72,12 @@ bool UsesCertManager(const api::ClusterPodPlacementConfigStatus& status) {
   return provided != nullptr && provided->reason.starts_with(kCertManager);
 }
 
+bool SaysUnreachable(const api::ClusterPodPlacementConfigStatus& status) {
+  const api::Condition* condition =
+      api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable);
+  return condition != nullptr && condition->reason == kWebhookUnreachable;
+}
+
 // The policies that add the cluster gate, whatever the config is, in the order of removal.
 std::vector<ObjectId> ClusterGatingPolicyIds(const OperandOptions& options) {
   return InOrderOfRemoval(ClusterGatingPolicies({}, {}, options));
@@ -106,8 +113,9 @@ bool NamesObjects(const api::ClusterPodPlacementConfig& config) {
 ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
                                      OperandOptions options, const ConfigStore& configs,
                                      OperandStore& store, GatingPolicyProber& prober,
-                                     UpgradeQueue& upgrades, kube::EventRecorder& events,
-                                     Remains remains, ClusterTiming timing)
+                                     WebhookProber& webhook_prober, UpgradeQueue& upgrades,
+                                     kube::EventRecorder& events, Remains remains,
+                                     ClusterTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -118,6 +126,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
       configs_(configs),
       store_(store),
       prober_(prober),
+      webhook_prober_(webhook_prober),
       upgrades_(upgrades),
       events_(events),
       remains_(std::move(remains)),
@@ -136,6 +145,7 @@ ClusterReconciler::ClusterReconciler(kube::Client& client, kube::Clock& clock,
 Async<Outcome> ClusterReconciler::Reconcile(kube::Request request) {
   std::optional<Config> config = configs_.Cluster();
   if (!config) {
+    webhook_prober_.Forget(kEverywhere);
     TeardownScope scope = Scope(ClusterObjects("", options_), request.log);
     co_return co_await teardown_.Run(std::move(scope));
   }
@@ -156,6 +166,10 @@ Async<Outcome> ClusterReconciler::Provision(Config config, std::string deprovisi
   Result<> found =
       co_await FindProblem(client_, names_, applied, /*list_pods=*/true, view.operands);
   if (!found) co_return found.error();
+  if (view.operands.webhook_configured) {
+    Reach reach = ReachOf(webhook_prober_.Of(kEverywhere), SaysUnreachable(config.status));
+    SetReach(names_, reach, view.operands);
+  }
   Result<std::optional<Problem>> objects = co_await named_objects_.Check(config.spec);
   view.named_objects = objects ? *objects : ProblemOf(objects.error());
   if (config.spec.gating == api::kGatingByPolicy) view.gating = prober_.problem();
@@ -183,6 +197,7 @@ Async<Outcome> ClusterReconciler::Delete(Config config, const std::string& log) 
     std::string reason = "PodPlacementConfigs exist, " + FirstOf(configs_);
     co_return co_await Provision(std::move(config), std::move(reason), log);
   }
+  webhook_prober_.Forget(kEverywhere);
   if (UsesCertManager(config.status) && !teardown_.IsRunning(kEverywhere)) {
     Result<> withdrawn = co_await provider_.WithdrawFromCertManager(log);
     if (!withdrawn) co_return withdrawn.error();
@@ -291,9 +306,17 @@ Async<> ClusterReconciler::ApplyOperands(const Config& config, ClusterView& view
   if (!watch && !FailedWith(watch, kube::Code::kPermissionDenied)) co_return watch.error();
   LOG_IF(WARNING, !watch) << log << " " << watch.error();
 
-  if (*stopped) co_return Ok();
-  co_return co_await ApplyGating(config, std::move(gating), plan, std::move(*ca_bundle), health,
-                                 log);
+  if (*stopped) {
+    webhook_prober_.Forget(kEverywhere);
+    co_return Ok();
+  }
+  Result<> gated =
+      co_await ApplyGating(config, std::move(gating), plan, std::move(*ca_bundle), health, log);
+  if (!gated) co_return gated.error();
+  bool written = plan.configuration == GatingAction::kWrite;
+  webhook_prober_.See(kEverywhere, health.webhook_configured,
+                      written && current && health.webhook.complete);
+  co_return Ok();
 }
 
 GatingObjects ClusterReconciler::GatingOf(const Config& config,
@@ -358,7 +381,8 @@ Async<std::string> ClusterReconciler::EnsureCertificates(const Config& config,
                                                          const std::string& log) {
   bool by_provider = ByProvider(config.spec.certificates);
   bool known = certified_ && !by_provider && certified_->webhook == webhook &&
-               view.operands.rolled_out() && clock_.Now() < certified_->due;
+               view.operands.rolled_out() && clock_.Now() < certified_->due &&
+               webhook_prober_.Of(kEverywhere) != Reach::kUnreachable;
   if (known) co_return certified_->ca_bundle_pem;
   certified_.reset();
   auto request_for = [&](const std::string& name) {

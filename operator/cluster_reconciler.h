@@ -31,6 +31,7 @@
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/probes/webhook_prober.h"
 #include "operator/status/cluster_status.h"
 #include "operator/status/observe.h"
 #include "operator/teardown/teardown.h"
@@ -56,8 +57,8 @@ class ClusterReconciler final : public kube::Reconciler {
   // The references outlive this.
   ClusterReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                     const ConfigStore& configs, OperandStore& store, GatingPolicyProber& prober,
-                    UpgradeQueue& upgrades, kube::EventRecorder& events, Remains remains,
-                    ClusterTiming timing = {});
+                    WebhookProber& webhook_prober, UpgradeQueue& upgrades,
+                    kube::EventRecorder& events, Remains remains, ClusterTiming timing = {});
 
   // Reconciler
   kube::Async<kube::Outcome> Reconcile(kube::Request request) override;
@@ -86,7 +87,8 @@ class ClusterReconciler final : public kube::Reconciler {
   kube::Async<ProviderState> AskProvider(const Config& config, bool webhook,
                                          const std::string& log);
   // Returns: the CA bundle of the webhook. Sets view.certificates. The operator's own certificates
-  // are looked at again when an operand is unavailable, one is pending, or after timing_.resync.
+  // are looked at again when an operand is unavailable or unreachable, one is pending, or after
+  // timing_.resync.
   kube::Async<std::string> EnsureCertificates(const Config& config, const ProviderState& provider,
                                               bool webhook, ClusterView& view,
                                               const std::string& log);
@@ -104,6 +106,7 @@ class ClusterReconciler final : public kube::Reconciler {
   const ConfigStore& configs_;
   OperandStore& store_;
   GatingPolicyProber& prober_;
+  WebhookProber& webhook_prober_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   Remains remains_;

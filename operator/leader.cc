@@ -31,6 +31,8 @@ const std::string kClusterPace;
 
 const ObjectKey kGatingKey{"", "gating"};
 
+const ObjectKey kProbesKey{"", "probes"};
+
 const ObjectKey kOwnWebhooksKey{"", "webhooks"};
 
 ObjectKey ShardKey(std::string ns) { return {"", std::move(ns)}; }
@@ -66,11 +68,12 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       gating_prober_(
           client, clock, options_.operands, [this] { return WantsGatingByPolicy(configs_); },
           store_),
+      webhook_prober_(client, clock, options_.operands),
       shard_reconciler_(client, clock, options_.operands, configs_, namespaces_, store_,
-                        gating_prober_, upgrades_, events_, options_.shard_timing),
+                        gating_prober_, webhook_prober_, upgrades_, events_, options_.shard_timing),
       cluster_reconciler_(
-          client, clock, options_.operands, configs_, store_, gating_prober_, upgrades_, events_,
-          [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
+          client, clock, options_.operands, configs_, store_, gating_prober_, webhook_prober_,
+          upgrades_, events_, [this] { return RemainsOfFeatures(); }, options_.cluster_timing),
       own_webhooks_reconciler_(client, clock, options_.operands, store_, certificate,
                                ValidatedKindsOf(features)),
       announcement_cleaner_(client, clock),
@@ -79,6 +82,7 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
       cluster_({.name = "cluster", .workers = 1, .queue = kRetries}, cluster_reconciler_, clock,
                options_.cluster_observer),
       gating_({.name = "gating", .workers = 1, .queue = kRetries}, gating_prober_, clock),
+      probes_({.name = "probes", .workers = 1, .queue = kRetries}, webhook_prober_, clock),
       own_webhooks_({.name = "own-webhooks", .workers = 1, .queue = kRetries},
                     own_webhooks_reconciler_, clock),
       announcements_({.name = "announcements", .workers = 1, .queue = kRetries},
@@ -101,6 +105,10 @@ Leader::Leader(kube::Client& client, kube::Clock& clock, LeaderOptions options,
   gating_prober_.OnChange([this] { On(Event::kGatingSupport); });
   gating_prober_.OnProven([this](const std::string& scope) {
     On(scope.empty() ? Event::kClusterProven : Event::kShardProven, scope);
+  });
+  webhook_prober_.OnFollowed([this] { On(Event::kProbeFollowed); });
+  webhook_prober_.OnChange([this](const std::string& scope) {
+    On(scope.empty() ? Event::kClusterReach : Event::kShardReach, scope);
   });
   own_webhooks_reconciler_.OnChange([this] { On(Event::kOwnWebhooks); });
   store_.OnChange([this](const kube::Unstructured& object) { OnObject(object); });
@@ -154,8 +162,11 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   if (!own_webhooks_synced) co_return;
   if (options_.operand_metrics != nullptr)
     options_.operand_metrics->Follow(
-        store_, feature_deployments_, [this] { return upgrades_.progress(); },
-        [this] { return configs_.LeftOut(); });
+        store_, feature_deployments_,
+        {.upgrade = [this] { return upgrades_.progress(); },
+         .left_out = [this] { return configs_.LeftOut(); },
+         .unreachable = [this] { return webhook_prober_.Unreachable(); },
+         .cluster_reach = [this] { return webhook_prober_.Of(""); }});
 
   // A teardown must see all policies that gate pods.
   std::function<Async<>()> begin = [this] { return gating_prober_.Begin(); };
@@ -171,6 +182,7 @@ boost::asio::awaitable<void> Leader::Run(kube::TaskGroup& tasks) {
   tasks.Spawn(shards_.name(), shards_.Run(tasks));
   tasks.Spawn(cluster_.name(), cluster_.Run(tasks));
   tasks.Spawn(gating_.name(), gating_.Run(tasks));
+  tasks.Spawn(probes_.name(), probes_.Run(tasks));
   for (FeatureRun& run : features_) tasks.Spawn(run.controller->name(), run.controller->Run(tasks));
   tasks.Spawn(own_webhooks_.name(), own_webhooks_.Run(tasks));
   tasks.Spawn(announcements_.name(), announcements_.Run(tasks));
@@ -194,6 +206,8 @@ void Leader::Enqueue(const Route& route, const std::string& ns, const std::strin
       return Enqueue(cluster_, kClusterKey, route.pace, kClusterPace);
     case Target::kGating:
       return Enqueue(gating_, kGatingKey, route.pace, kClusterPace);
+    case Target::kProbes:
+      return Enqueue(probes_, kProbesKey, route.pace, kClusterPace);
     case Target::kFeatures:
       for (FeatureRun& run : features_) Enqueue(run, route.pace);
       return;

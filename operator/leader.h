@@ -29,6 +29,7 @@
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
 #include "operator/pacer.h"
+#include "operator/probes/webhook_prober.h"
 #include "operator/routes.h"
 #include "operator/shard_reconciler.h"
 #include "operator/status/operand_metrics.h"
@@ -103,6 +104,7 @@ class Leader final : public kube::Term {
   kube::EventRecorder events_;
   UpgradeQueue upgrades_;
   GatingPolicyProber gating_prober_;
+  WebhookProber webhook_prober_;
   ShardReconciler shard_reconciler_;
   ClusterReconciler cluster_reconciler_;
   OwnWebhooksReconciler own_webhooks_reconciler_;
@@ -110,6 +112,7 @@ class Leader final : public kube::Term {
   kube::Controller shards_;
   kube::Controller cluster_;
   kube::Controller gating_;
+  kube::Controller probes_;
   kube::Controller own_webhooks_;
   kube::Controller announcements_;
   std::list<FeatureRun> features_;

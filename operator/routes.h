@@ -19,6 +19,7 @@ enum class Event {
   kNamespace,      // a namespace with a PodPlacementConfig was changed
   kUpgradeTurn,    // its shard may be upgraded
   kShardProven,    // the API server gates its pods by policy
+  kShardReach,     // whether the API server can call its webhook
   kShardObject,    // an object of its shard was added, changed or deleted
 
   // Events of the cluster.
@@ -30,6 +31,8 @@ enum class Event {
   kGatingSupport,      // whether the API server can gate by policy
   kGatingProofAsked,   // a scope waits for the proof that the API server gates by policy
   kClusterProven,      // the API server gates the cluster's pods by policy
+  kProbeFollowed,      // there are more webhooks to probe
+  kClusterReach,       // whether the API server can call the cluster's webhook
   kUpgradeProgress,    // of the shards
   kFeatureRemoved,     // FeatureTerm::Remains() is empty
   kOwnWebhooks,        // the converted CRD, or the CA bundle of the operator's own webhooks
@@ -44,6 +47,7 @@ enum class Target {
   kAllShards,
   kCluster,
   kGating,
+  kProbes,
   kFeatures,
   kOwnWebhooks,
   kAnnouncements
@@ -74,6 +78,7 @@ inline constexpr Route kRoutes[] = {
     {Event::kNamespace, Target::kShard, Pace::kPaced},
     {Event::kUpgradeTurn, Target::kShard},
     {Event::kShardProven, Target::kShard},
+    {Event::kShardReach, Target::kShard},
     {Event::kShardObject, Target::kShard, Pace::kPaced},
 
     // The deletion of the ClusterPodPlacementConfig waits for that of the last PodPlacementConfig.
@@ -87,6 +92,8 @@ inline constexpr Route kRoutes[] = {
     {Event::kGatingSupport, Target::kAllShards},
     {Event::kGatingProofAsked, Target::kGating},
     {Event::kClusterProven, Target::kCluster},
+    {Event::kProbeFollowed, Target::kProbes},
+    {Event::kClusterReach, Target::kCluster},
     {Event::kUpgradeProgress, Target::kCluster, Pace::kReport},
     // The deletion of the ClusterPodPlacementConfig waits for that, too.
     {Event::kFeatureRemoved, Target::kCluster},

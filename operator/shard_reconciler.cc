@@ -19,6 +19,7 @@
 #include "operator/objects/shard_objects.h"
 #include "operator/objects/template_mark.h"
 #include "operator/objects/webhook_configurations.h"
+#include "operator/probes/reach.h"
 #include "operator/status/observe.h"
 #include "operator/status/rollout.h"
 #include "operator/status/status_events.h"
@@ -58,6 +59,11 @@ bool IsOfWebhook(const DesiredObject& object) {
   return object.Key().name == api::kShardWebhookName;
 }
 
+bool SaysUnreachable(const api::PodPlacementConfig& config) {
+  const api::Condition* available = api::FindCondition(config.status.conditions, api::kAvailable);
+  return available != nullptr && available->reason == kWebhookUnreachable;
+}
+
 bool IsDegraded(const api::PodPlacementConfig& config) {
   return api::IsTrue(config.status.conditions, api::kDegraded);
 }
@@ -88,8 +94,8 @@ bool HaveRules(const api::PodPlacementConfigs& in_force) {
 ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                                  const ConfigStore& configs, const Namespaces& namespaces,
                                  OperandStore& store, GatingPolicyProber& prober,
-                                 UpgradeQueue& upgrades, kube::EventRecorder& events,
-                                 ShardTiming timing)
+                                 WebhookProber& webhook_prober, UpgradeQueue& upgrades,
+                                 kube::EventRecorder& events, ShardTiming timing)
     : client_(client),
       clock_(clock),
       options_(std::move(options)),
@@ -97,6 +103,7 @@ ShardReconciler::ShardReconciler(kube::Client& client, kube::Clock& clock, Opera
       namespaces_(namespaces),
       store_(store),
       prober_(prober),
+      webhook_prober_(webhook_prober),
       upgrades_(upgrades),
       events_(events),
       timing_(timing),
@@ -177,6 +184,10 @@ Async<Outcome> ShardReconciler::Provision(std::string ns, ConfigList configs,
   // namespace.
   upgrades_.See(ns, seen);
   if (!found) co_return found.error();
+  if (view.operands.webhook_configured) {
+    bool says = std::any_of(configs->begin(), configs->end(), SaysUnreachable);
+    SetReach(NamesIn(ns), ReachOf(webhook_prober_.Of(ns), says), view.operands);
+  }
   kube::Duration next = view.operands.complete() ? timing_.resync : timing_.recheck;
   if (auto bundle = bundles_.find(ns); bundle != bundles_.end()) {
     next = std::clamp<kube::Duration>(bundle->second.due - clock_.Now(), 0s, next);
@@ -196,6 +207,7 @@ Async<Outcome> ShardReconciler::Deprovision(std::string ns, ConfigList configs, 
   upgrades_.Forget(ns);
   unavailable_since_.erase(ns);
   rule_checks_.Forget(ns);
+  webhook_prober_.Forget(ns);
   gating_of_.erase(ns);
   if (!GatedByPolicy(*configs).empty()) {
     view.teardown = "the API server may still gate pods";
@@ -304,13 +316,18 @@ Async<> ShardReconciler::ApplyGating(const std::string& ns,
       co_await gating_of_[ns].Apply(std::move(objects), plan, store_, prober_, health, log);
   if (!gated) co_return gated.error();
   if (plan.webhook == GatingAction::kRemove) bundles_.erase(ns);
-  if (plan.configuration != GatingAction::kWrite) co_return Ok();
+  if (plan.configuration != GatingAction::kWrite) {
+    webhook_prober_.See(ns, health.webhook_configured, /*ready=*/false);
+    co_return Ok();
+  }
   DesiredObject configuration{
       kube::kMutatingWebhookConfigurations,
       ShardWebhookConfiguration(ns, in_force, attempt.view.left_out_rules, ca_bundle, options_)};
+  bool gates = !configuration.body["webhooks"].empty();
   Result<> applied = co_await store_.Ensure(std::move(configuration), log);
   if (!applied) co_return applied.error();
   health.webhook_configured = true;
+  webhook_prober_.See(ns, gates, health.webhook.complete && !attempt.seen.outdated);
   co_return Ok();
 }
 
@@ -347,6 +364,7 @@ void ShardReconciler::Diagnose(const std::string& ns, const ConfigList& configs,
   const OperandHealth& health = attempt.view.operands;
   if (health.available()) {
     unavailable_since_.erase(ns);
+    attempt.check_certificate = webhook_prober_.Of(ns) == Reach::kUnreachable;
     return;
   }
   auto [since, first] = unavailable_since_.try_emplace(ns, clock_.Now());

@@ -34,6 +34,7 @@
 #include "operator/objects/desired_object.h"
 #include "operator/objects/operand_store.h"
 #include "operator/objects/options.h"
+#include "operator/probes/webhook_prober.h"
 #include "operator/rules/rule_check.h"
 #include "operator/status/shard_status.h"
 #include "operator/teardown/teardown.h"
@@ -58,8 +59,8 @@ class ShardReconciler final : public kube::Reconciler {
   // Everything but `options` and `timing` outlives this.
   ShardReconciler(kube::Client& client, kube::Clock& clock, OperandOptions options,
                   const ConfigStore& configs, const Namespaces& namespaces, OperandStore& store,
-                  GatingPolicyProber& prober, UpgradeQueue& upgrades, kube::EventRecorder& events,
-                  ShardTiming timing = {});
+                  GatingPolicyProber& prober, WebhookProber& webhook_prober, UpgradeQueue& upgrades,
+                  kube::EventRecorder& events, ShardTiming timing = {});
 
   // Before the first reconcile: the Secrets of all authorities, as they were just read. This saves
   // a new leader two reads for each namespace; the serving certificates are checked within
@@ -86,7 +87,8 @@ class ShardReconciler final : public kube::Reconciler {
     ShardView view;
     // When the next step of a switch of the gating is due.
     std::optional<kube::Duration> next_of_gating;
-    // Whether the serving certificate may be the reason that the webhook is not available.
+    // Whether the serving certificate may be the reason that the webhook is not available, or that
+    // calls do not reach it.
     bool check_certificate = false;
     // Whether the pods may show why the shard is not available.
     bool look_at_pods = false;
@@ -138,6 +140,7 @@ class ShardReconciler final : public kube::Reconciler {
   const Namespaces& namespaces_;
   OperandStore& store_;
   GatingPolicyProber& prober_;
+  WebhookProber& webhook_prober_;
   UpgradeQueue& upgrades_;
   kube::EventRecorder& events_;
   ShardTiming timing_;

@@ -22,6 +22,7 @@
 #include "scheduling-policies/webhook/policy_mode.h"
 #include "webhook/gate_mode.h"
 #include "webhook/mode.h"
+#include "webhook/probe.h"
 #include "webhook/server.h"
 
 DEFINE_string(operator_namespace, std::string(api::kDefaultOperatorNamespace),
@@ -67,6 +68,7 @@ kube::Async<> Serve(kube::Program& program) {
   auto made = NewServer(program);
   if (!made) co_return made.error();
   mode->AddTo(**made);
+  AddProbe(**made, FLAGS_operator_namespace);
   kube::HttpsServer& server = program.AddServer("webhook", std::move(*made));
   mode->Start(program.tasks());
   LOG(INFO) << chosen->what << ", on port " << server.port() << "; health on port "

@@ -6,6 +6,7 @@
 #include <csignal>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "kube/server/testing/test_client.h"
 #include "kube/testing/subprocess.h"
@@ -78,6 +79,27 @@ TEST_F(WebhookProcessTest, CountsRefusedRequestsByStatus) {
   for (const char* series : {"400\"} 1", "404\"} 2", "413\"} 1", "500\"} 0"}) {
     EXPECT_THAT(
         text, HasSubstr("mto_ppo_wh_refused_requests_total{code=\"" + std::string(series) + "\n"));
+  }
+}
+
+// The operator finds out by this whether calls of the API server arrive.
+TEST_F(WebhookProcessTest, AnswersTheProbeOfTheOperator) {
+  constexpr char kProbe[] = R"({
+    "kind": "AdmissionReview", "apiVersion": "admission.k8s.io/v1",
+    "request": {"uid": "u", "operation": "CREATE", "namespace": "ops", "dryRun": true,
+                "object": {"metadata": {
+                  "labels": {"multiarch.openshift.io/webhook-probe": "web"}}}}})";
+  for (const char* gate : {"--gate=cluster", "--gate=local"}) {
+    std::vector<std::string> flags = {gate, "--operator-namespace=ops"};
+    if (std::string(gate) == "--gate=local") flags.emplace_back("--namespace=web");
+    kube::Subprocess process(kProgram, Flags(flags));
+    uint16_t port = PortAfter(process, "gate, on port ");
+    ASSERT_NE(port, 0) << process.output();
+    kube::TestClient client(context_, port, ca_.certificate_pem);
+    ASSERT_TRUE(client.Connect()) << process.output();
+    kube::TestReply reply = client.Request("POST", "/probe", kProbe);
+    EXPECT_EQ(reply.status, 200);
+    EXPECT_THAT(reply.body, HasSubstr("\"patch\":\"")) << gate;
   }
 }
 

@@ -42,11 +42,13 @@ Result<std::vector<LoggedRequest>> RequestLog::Read() {
     if (!event) continue;  // from a crash of the API server
     std::string account = AccountOf(*event);
     if (!account.starts_with("pod-placement-") && !account.starts_with("multiarch-")) continue;
+    std::string uri = kube::StringAt(*event, "requestURI");
     requests.push_back({.account = std::move(account),
                         .verb = kube::StringAt(*event, "verb"),
                         .resource = ResourceOf(*event),
                         .ns = kube::StringAt(*event, "objectRef.namespace"),
-                        .name = kube::StringAt(*event, "objectRef.name")});
+                        .name = kube::StringAt(*event, "objectRef.name"),
+                        .dry_run = uri.find("dryRun=All") != std::string::npos});
   }
   return requests;
 }

@@ -24,8 +24,10 @@ struct LoggedRequest {
   std::string resource;
   std::string ns;
   std::string name;
+  // Nothing was stored.
+  bool dry_run = false;
 
-  bool IsWrite() const { return verb != "get" && verb != "list" && verb != "watch"; }
+  bool IsWrite() const { return !dry_run && verb != "get" && verb != "list" && verb != "watch"; }
   // "multiarch-tuning-operator patch deployments"
   std::string Kind() const { return account + " " + verb + " " + resource; }
 };

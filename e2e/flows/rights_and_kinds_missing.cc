@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // Rights that are taken away, and CRDs that are missing at the start: the operator reports this,
-// and recovers without a restart when they are back.
+// and recovers without a restart when they are back. So it does with a webhook that the API server
+// cannot call, which only stays so without the operator's right to repair the configuration.
 #include <string>
 #include <vector>
 
 #include "e2e/cluster_harness/process_cluster.h"
 #include "e2e/framework/flow_fixture.h"
+#include "kube/base/base64.h"
 #include "kube/client/access_review.h"
 #include "kube/client/typed.h"
+#include "kube/crypto/certificates.h"
 
 namespace e2e {
 namespace {
@@ -40,22 +43,48 @@ class MissingFlow : public FlowFixture {
   }
   // What the API server's authorizer, which follows roles and bindings by a watch, says about the
   // operator's requests for `resource` in the scene's namespace.
-  Condition OperatorMay(const std::string& verb, const std::string& resource, bool allowed) {
-    return {.name = std::string("the operator ") + (allowed ? "may " : "may not ") + verb + " " +
-                    resource,
-            .holds = [this, verb, resource, allowed](Scene& scene) -> Result<> {
-              const std::string& ops = cluster().operator_namespace();
-              Json user = {{"username", "system:serviceaccount:" + ops + ":" + kOperator},
-                           {"groups",
-                            {"system:serviceaccounts", "system:serviceaccounts:" + ops,
-                             "system:authenticated"}}};
-              Json request = {{"verb", verb}, {"resource", resource}, {"namespace", scene.ns()}};
-              auto may = cluster().Run(
-                  kube::MayAccess(cluster().client(), std::move(user), std::move(request), 10s));
-              if (!may) return may.error();
-              if (*may == allowed) return Ok();
-              return Error::NotFound(allowed ? "it may not" : "it still may");
-            }};
+  Condition OperatorMay(const std::string& verb, const std::string& resource, bool allowed,
+                        const std::string& group = "") {
+    return {
+        .name =
+            std::string("the operator ") + (allowed ? "may " : "may not ") + verb + " " + resource,
+        .holds = [this, verb, resource, allowed, group](Scene& scene) -> Result<> {
+          const std::string& ops = cluster().operator_namespace();
+          Json user = {{"username", "system:serviceaccount:" + ops + ":" + kOperator},
+                       {"groups",
+                        {"system:serviceaccounts", "system:serviceaccounts:" + ops,
+                         "system:authenticated"}}};
+          Json request = {
+              {"verb", verb}, {"group", group}, {"resource", resource}, {"namespace", scene.ns()}};
+          auto may = cluster().Run(
+              kube::MayAccess(cluster().client(), std::move(user), std::move(request), 10s));
+          if (!may) return may.error();
+          if (*may == allowed) return Ok();
+          return Error::NotFound(allowed ? "it may not" : "it still may");
+        }};
+  }
+  // `rules` without the right to patch `resource`.
+  static Json WithoutPatch(Json rules, const std::string& resource) {
+    for (Json& rule : rules) {
+      const std::string resources = kube::DumpJson(rule["resources"]);
+      if (resources.find("\"" + resource + "\"") == std::string::npos) continue;
+      Json verbs = Json::array();
+      for (const Json& verb : rule["verbs"]) {
+        if (verb != "patch") verbs.push_back(verb);
+      }
+      rule["verbs"] = std::move(verbs);
+    }
+    return rules;
+  }
+
+  // Replaces the CA bundle of all entries.
+  void SetCaBundle(const std::string& configuration, const std::string& base64) {
+    auto found = scene().Get(kMutatingWebhookConfigurations, configuration);
+    ASSERT_TRUE(found) << found.error();
+    Json webhooks = (*found)["webhooks"];
+    for (Json& webhook : webhooks) webhook["clientConfig"]["caBundle"] = base64;
+    Flow(scene(), "a CA bundle is changed")
+        .Do(Change(kMutatingWebhookConfigurations, configuration, {{"webhooks", webhooks}}));
   }
 };
 
@@ -63,13 +92,8 @@ TEST_F(MissingFlow, ARightThatIsTakenAwayIsNamed) {
   int restarts = Restarts();
   auto role = scene().Get(kClusterRoles, kOperator);
   ASSERT_TRUE(role) << role.error();
-  Json fewer = Json::array();
-  for (const Json& rule : (*role)["rules"]) {
-    bool of_services = kube::DumpJson(rule["resources"]).find("\"services\"") != std::string::npos;
-    bool writes = kube::DumpJson(rule["verbs"]).find("patch") != std::string::npos;
-    if (!(of_services && writes)) fewer.push_back(rule);
-  }
-  ASSERT_LT(fewer.size(), (*role)["rules"].size());
+  Json fewer = WithoutPatch((*role)["rules"], "services");
+  ASSERT_NE(fewer, (*role)["rules"]);
   Flow flow(scene(), "a right is taken away");
   flow.Do(Change(kClusterRoles, kOperator, {{"rules", fewer}}))
       .Await(OperatorMay("patch", "services", false))
@@ -108,6 +132,55 @@ TEST_F(MissingFlow, AllRightsAreTakenAway) {
       .Do(Create(MakeConfig("only").Prefer("arm64", 10)))
       .Await(ShardReady(), 120s);
   EXPECT_EQ(Restarts(), restarts);
+}
+
+// The webhooks' pods are ready, and the API server does not trust their certificates.
+TEST_F(MissingFlow, AWebhookWithAWrongCaBundleIsReported) {
+  constexpr char kNotAvailable[] = "MutatingWebhookConfigurationNotAvailable";
+  const std::string cluster_config(api::kClusterConfigName);
+  const std::string of_cluster(api::kMutatingWebhookConfigurationName);
+  const std::string of_shard = api::ShardWebhookConfigurationName(scene().ns());
+  auto role = scene().Get(kClusterRoles, kOperator);
+  ASSERT_TRUE(role) << role.error();
+  Json fewer = WithoutPatch((*role)["rules"], "mutatingwebhookconfigurations");
+  Flow flow(scene(), "wrong CA bundles");
+  flow.Do(Create(MakeConfig("only").Prefer("arm64", 10)))
+      .Await(ShardReady())
+      .Await(HasStatusCondition(kClusterConfigs, cluster_config, kNotAvailable, "False",
+                                "the API server calls the webhook"),
+             90s)
+      .Do(Change(kClusterRoles, kOperator, {{"rules", fewer}}))
+      .Await(OperatorMay("patch", "mutatingwebhookconfigurations", false,
+                         "admissionregistration.k8s.io"));
+  if (flow.failed()) return;
+  auto other = kube::NewCertificateAuthority("other", 1h, cluster().clock());
+  ASSERT_TRUE(other) << other.error();
+  const std::string wrong = kube::Base64Encode(other->certificate_pem);
+  ASSERT_NO_FATAL_FAILURE(SetCaBundle(of_cluster, wrong));
+  ASSERT_NO_FATAL_FAILURE(SetCaBundle(of_shard, wrong));
+  // A probe a minute, and two more.
+  flow.Await(HasStatusCondition(kClusterConfigs, cluster_config, kNotAvailable, "True",
+                                "WebhookUnreachable"),
+             120s)
+      .Check(HasStatusCondition(kClusterConfigs, cluster_config, "Available", "False"))
+      .Await(HasStatusCondition(kConfigs, "only", "Available", "False", "WebhookUnreachable"), 120s)
+      .Await(OperatorLogs("the API server cannot call the webhook of namespace " + scene().ns()));
+  // The calls fail, as the operator says: the pod has no gate of either kind.
+  flow.Do(Create(MakePod("web").Image(Image("demo/multi:1"))))
+      .Await(OfPod("web", "exists", [](const Json&) { return true; }));
+  if (!flow.failed()) {
+    const Json& created = scene().pods().Find("web")->events.front().pod;
+    EXPECT_FALSE(HasGate(created, api::kClusterGate)) << created;
+    EXPECT_FALSE(HasGate(created, api::kLocalGate)) << created;
+  }
+  // Whatever failed, the next flows need the right.
+  Flow repair(scene(), "the right is back");
+  repair.Do(Change(kClusterRoles, kOperator, {{"rules", (*role)["rules"]}}))
+      .Await(HasStatusCondition(kClusterConfigs, cluster_config, kNotAvailable, "False",
+                                "the API server calls the webhook"),
+             180s)
+      .Await(HasStatusCondition(kConfigs, "only", "Available", "True"), 120s)
+      .Await(ShardReady());
 }
 
 TEST_F(MissingFlow, ACrdThatIsMissingAtTheStart) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "api/names.h"
+#include "api/webhook_probe.h"
 #include "e2e/framework/objects.h"
 #include "e2e/framework/resources.h"
 #include "kube/client/typed.h"
@@ -50,13 +51,17 @@ Result<> DeploymentIsRolledOut(Scene& scene, const std::string& ns, std::string_
   return IsRolledOut(found->body());
 }
 
-// Ok when the configuration has `entries` entries (0: at least one), each with a CA bundle.
+// Ok when the configuration has `entries` entries that gate pods (0: at least one), and each of all
+// has a CA bundle.
 Result<> WebhooksAreComplete(Scene& scene, const std::string& name, size_t entries) {
   Result<Json> configuration = scene.Get(kMutatingWebhookConfigurations, name);
   if (!configuration) return configuration.error();
   const Json* webhooks = kube::Find(*configuration, "webhooks");
-  size_t count = webhooks == nullptr ? 0 : webhooks->size();
-  if (entries == 0 ? count == 0 : count != entries)
+  auto gates = [](const Json& webhook) {
+    return kube::StringAt(webhook, "clientConfig.service.path") != api::kWebhookProbePath;
+  };
+  auto count = webhooks == nullptr ? 0 : std::count_if(webhooks->begin(), webhooks->end(), gates);
+  if (entries == 0 ? count == 0 : size_t(count) != entries)
     return Missing(name + " has " + std::to_string(count) + " entries");
   for (const Json& webhook : *webhooks) {
     if (kube::StringAt(webhook, "clientConfig.caBundle").empty())

@@ -3,6 +3,7 @@
 
 #include "api/excluded_namespaces.h"
 #include "api/names.h"
+#include "api/webhook_probe.h"
 #include "kube/base/base64.h"
 #include "kube/types/kinds.h"
 #include "operator/objects/hash.h"
@@ -34,6 +35,25 @@ Json GatingWebhook(const std::string& name, Json client_config) {
           {"reinvocationPolicy", "Never"},
           {"timeoutSeconds", 5},
           {"admissionReviewVersions", Json::array({"v1"})}};
+}
+
+// For the operator's probe of the webhook of `client_config`. `scope`: the value of the label.
+Json ProbeWebhook(const std::string& name, std::string_view scope, Json client_config,
+                  const OperandOptions& options) {
+  client_config["service"]["path"] = std::string(api::kWebhookProbePath);
+  Json webhook = GatingWebhook(name, std::move(client_config));
+  webhook["rules"] =
+      Json::array({{{"operations", Json::array({"CREATE"})},
+                    {"apiGroups", Json::array({std::string(kube::kDeployments.group)})},
+                    {"apiVersions", Json::array({std::string(kube::kDeployments.version)})},
+                    {"resources", Json::array({std::string(kube::kDeployments.plural)})},
+                    {"scope", "Namespaced"}}});
+  webhook["matchConditions"] =
+      Json::array({Condition("by-the-operator", IsBy(options.ns, kManagedBy))});
+  webhook["namespaceSelector"] = SelectNamespace(options.ns);
+  webhook["objectSelector"] = {
+      {"matchLabels", {{std::string(api::kWebhookProbeLabel), std::string(scope)}}}};
+  return webhook;
 }
 
 // `side_effects`: of allowed writes; the announcement of a PodPlacementConfig
@@ -114,6 +134,8 @@ Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& config,
     webhooks.push_back(std::move(webhook));
   }
   if (!options.excluded_namespaces.empty()) AddIncludedNamespaces(webhooks, options);
+  webhooks.push_back(ProbeWebhook("pod-placement-probe.multiarch.openshift.io",
+                                  api::kClusterWebhookProbe, webhooks[0]["clientConfig"], options));
   Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::kMutatingWebhookConfigurationName, options);
   object["webhooks"] = std::move(webhooks);
@@ -157,6 +179,11 @@ Json ShardWebhookConfiguration(const std::string& ns, const api::PodPlacementCon
       webhook["matchConditions"].push_back(RuleCondition(rule.expression));
       webhooks.push_back(std::move(webhook));
     }
+  }
+  if (!webhooks.empty()) {
+    // No shard is in a namespace kube-*, so this is never the entry of a config "probe".
+    std::string name = "probe." + ns + ".kube-probe." + std::string(api::kGroup);
+    webhooks.push_back(ProbeWebhook(name, ns, webhooks[0]["clientConfig"], options));
   }
   Json object = NewClusterScoped(kube::kMutatingWebhookConfigurations,
                                  api::ShardWebhookConfigurationName(ns), options);

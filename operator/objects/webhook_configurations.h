@@ -4,6 +4,10 @@
 // matchConditions (pod_conditions.h) repeat the rules of placement/gating.h that the API server can
 // evaluate itself, so it makes no call for pods that are never gated. The webhook applies the same
 // rules to the requests that it gets.
+//
+// Each configuration that gates pods has one more entry, the last one, by which the operator finds
+// out whether calls reach the webhook (probes/). It has the Service and the CA bundle of the
+// others, and matches only the operator's dry run of a Deployment in its own namespace.
 #pragma once
 
 #include <string>
@@ -50,7 +54,8 @@ kube::Json ClusterWebhookConfiguration(const api::ClusterPodPlacementConfig& con
 // architecture, and one for each rule that is not in `left_out`, for the pods that the rule
 // matches; the API server calls them in that order. A config whose plugin is disabled, or whose
 // spec is invalid, has no entry: its pods would wait without need. A config with only other plugins
-// has no entry either: the cluster controller applies them.
+// has no entry either: the cluster controller applies them. Without any entry, there is none for
+// the probe either.
 kube::Json ShardWebhookConfiguration(const std::string& ns,
                                      const api::PodPlacementConfigs& in_force,
                                      const LeftOutRulesOf& left_out,

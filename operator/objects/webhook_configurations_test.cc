@@ -37,7 +37,7 @@ TEST(ShardWebhookConfigurationTest, HasAnEntryForEachConfigInTheirOrder) {
   api::PodPlacementConfig b = Config("b", 1);
   Json object = ShardWebhookConfiguration("shop", {&a, &b}, {}, "PEM", kOptions);
   EXPECT_EQ(object["metadata"]["name"], "pod-placement-shard-shop");
-  ASSERT_EQ(object["webhooks"].size(), 2u);
+  ASSERT_EQ(object["webhooks"].size(), 3u);
   Json first = object["webhooks"][0];
   EXPECT_EQ(first["name"], "a.shop.multiarch.openshift.io");
   EXPECT_EQ(first["clientConfig"]["service"], (Json{{"namespace", "shop"},
@@ -80,7 +80,7 @@ TEST(ShardWebhookConfigurationTest, ARuleHasAnEntryForThePodsThatItMatches) {
     names.insert(webhook["name"].get<std::string>());
   }
   EXPECT_THAT(paths, testing::ElementsAre("/local/a", "/local/a/large", "/local/a/small",
-                                          "/local/b/large"));
+                                          "/local/b/large", "/probe"));
   EXPECT_EQ(names.size(), paths.size());
   EXPECT_EQ(webhooks[1]["objectSelector"], webhooks[0]["objectSelector"]);
   EXPECT_EQ(webhooks[1]["failurePolicy"], "Ignore");
@@ -121,6 +121,45 @@ TEST(ShardWebhookConfigurationTest, EntryNamesAreUniqueAndWithinTheApisLimit) {
   EXPECT_NE(ShardWebhookEntryName(ns, a), ShardWebhookEntryName(ns, b));
 }
 
+// The probe shows whether calls of the other entries arrive, and nothing else ever matches it.
+TEST(WebhookConfigurationTest, TheLastEntryIsForTheProbeOfTheOperatorAlone) {
+  api::PodPlacementConfig config = Config("probe", 1).ForLabel("app", "web");
+  OperandOptions excluding = kOptions;
+  excluding.excluded_namespaces = *api::ExcludedNamespaces::Parse("openshift-*");
+  struct Case {
+    Json webhooks;
+    const char* scope;
+  };
+  for (const Case& c :
+       {Case{ShardWebhookConfiguration("shop", {&config}, {}, "PEM", kOptions)["webhooks"], "shop"},
+        Case{ClusterWebhookConfiguration({}, {"shop"}, "PEM", kOptions)["webhooks"], "Cluster"},
+        Case{ClusterWebhookConfiguration({}, {}, "PEM", excluding)["webhooks"], "Cluster"}}) {
+    const Json& probe = c.webhooks.back();
+    Json client_config = c.webhooks[0]["clientConfig"];
+    client_config["service"]["path"] = "/probe";
+    EXPECT_EQ(probe["clientConfig"], client_config);
+    EXPECT_EQ(probe["timeoutSeconds"], c.webhooks[0]["timeoutSeconds"]);
+    EXPECT_EQ(probe["failurePolicy"], "Ignore");
+    EXPECT_EQ(probe["sideEffects"], "None");
+    ASSERT_EQ(probe["rules"].size(), 1u);
+    EXPECT_EQ(probe["rules"][0]["resources"], Json::array({"deployments"}));
+    EXPECT_EQ(probe["rules"][0]["operations"], Json::array({"CREATE"}));
+    EXPECT_EQ(probe["namespaceSelector"],
+              kube::MustParseJson(R"({"matchExpressions": [{"key": "kubernetes.io/metadata.name",
+                                      "operator": "In", "values": ["ops"]}]})"));
+    EXPECT_EQ(probe["objectSelector"],
+              (Json{{"matchLabels", {{"multiarch.openshift.io/webhook-probe", c.scope}}}}));
+    ASSERT_EQ(probe["matchConditions"].size(), 1u);
+    EXPECT_EQ(probe["matchConditions"][0]["expression"],
+              "request.userInfo.username == "
+              "'system:serviceaccount:ops:multiarch-tuning-operator'");
+    for (size_t i = 0; i + 1 < c.webhooks.size(); ++i) {
+      EXPECT_NE(c.webhooks[i]["name"], probe["name"]);
+      EXPECT_EQ(c.webhooks[i]["rules"][0]["resources"], Json::array({"pods"}));
+    }
+  }
+}
+
 // I8, and what the API server can decide without a call
 TEST(WebhookConfigurationTest, PodsThatAreNeverGatedCostNoCall) {
   api::PodPlacementConfig config = Config("a", 1);
@@ -141,7 +180,7 @@ TEST(ClusterWebhookConfigurationTest, ExcludedNamespacesAreCalledForOnlyWithTheL
                                               {"shop"}, "PEM", options)["webhooks"];
   constexpr char kExcluded[] =
       "(request.namespace.startsWith('openshift-') || request.namespace.startsWith('hypershift-'))";
-  ASSERT_EQ(webhooks.size(), 4u);
+  ASSERT_EQ(webhooks.size(), 5u);
   std::set<std::string> names;
   for (size_t i : {0, 1}) {
     const Json& others = webhooks[i];
@@ -163,12 +202,12 @@ TEST(ClusterWebhookConfigurationTest, ExcludedNamespacesAreCalledForOnlyWithTheL
 TEST(ClusterWebhookConfigurationTest,
      PodsThatRequireTheirArchitectureAreCalledForOnlyWherePreferencesAreInForce) {
   Json none = ClusterWebhookConfiguration({}, {}, "PEM", kOptions)["webhooks"];
-  EXPECT_EQ(none.size(), 1u);
+  EXPECT_EQ(none.size(), 2u);
 
   // A PodPlacementConfig: in its namespace, by an entry of its own.
   MakeClusterConfig config = MakeClusterConfig().ForNamespaces("team", "a");
   Json webhooks = ClusterWebhookConfiguration(config, {"db", "shop"}, "PEM", kOptions)["webhooks"];
-  ASSERT_EQ(webhooks.size(), 2u);
+  ASSERT_EQ(webhooks.size(), 3u);
   EXPECT_TRUE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
   EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"], "/add-pod-scheduling-gate");
   EXPECT_TRUE(ConditionNames(webhooks[1]).contains("architecture-required"));
@@ -185,7 +224,7 @@ TEST(ClusterWebhookConfigurationTest,
   // The ClusterPodPlacementConfig: everywhere.
   config.Prefer("arm64", 5);
   webhooks = ClusterWebhookConfiguration(config, {"shop"}, "PEM", kOptions)["webhooks"];
-  ASSERT_EQ(webhooks.size(), 1u);
+  ASSERT_EQ(webhooks.size(), 2u);
   EXPECT_FALSE(ConditionNames(webhooks[0]).contains("architecture-not-required"));
   EXPECT_EQ(webhooks[0]["clientConfig"]["service"]["path"],
             "/add-pod-scheduling-gate/with-preferences");

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "operator/status/cluster_status.h"
 
+#include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
 
 namespace operator_ {
@@ -83,10 +84,15 @@ api::ClusterPodPlacementConfigStatus ClusterStatus(const api::ClusterPodPlacemen
   } else if (by_policy) {
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
         "the policies that gate pods are created when the controller is available");
+  } else if (operands.webhook_configured && operands.reach == Reach::kUnreachable) {
+    set(api::kMutatingWebhookConfigurationNotAvailable, true, std::string(kWebhookUnreachable),
+        "the API server cannot call the cluster's webhook: new pods are created without a gate");
   } else if (operands.webhook_configured) {
     set(api::kMutatingWebhookConfigurationNotAvailable, false, "AsExpected",
-        "the webhook configuration makes the API server call the webhook; whether its calls arrive "
-        "is not checked");
+        operands.reach == Reach::kReached
+            ? "the API server calls the webhook"
+            : "the webhook configuration makes the API server call the webhook; whether its calls "
+              "arrive is not known yet");
   } else {
     set(api::kMutatingWebhookConfigurationNotAvailable, true, "NotConfigured",
         "the API server does not call the webhook: the webhook configuration is created when "

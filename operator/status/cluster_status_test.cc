@@ -44,7 +44,7 @@ TEST(ClusterStatusTest, SaysNoMoreOfTheWebhookThanTheOperatorKnows) {
   api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, Running(), kNow);
   EXPECT_THAT(api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable)
                   ->message,
-              testing::HasSubstr("not checked"));
+              testing::HasSubstr("is not known yet"));
 }
 
 TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
@@ -52,6 +52,26 @@ TEST(ClusterStatusTest, AnUpdateIsAvailableAndProgressing) {
   view.operands.webhook.complete = false;
   EXPECT_EQ(TrueOnes(view),
             "Available Progressing PodPlacementWebhookNotRolledOut ShardsUpToDate ");
+}
+
+TEST(ClusterStatusTest, AWebhookThatCallsDoNotReachIsNamed) {
+  ClusterView view = Running();
+  auto condition = [&] {
+    api::ClusterPodPlacementConfigStatus status = ClusterStatus({}, view, kNow);
+    return *api::FindCondition(status.conditions, api::kMutatingWebhookConfigurationNotAvailable);
+  };
+  view.operands.reach = Reach::kReached;
+  EXPECT_EQ(condition().status, "False");
+  EXPECT_EQ(condition().message, "the API server calls the webhook");
+  view.operands.reach = Reach::kUnreachable;
+  EXPECT_EQ(TrueOnes(view), "MutatingWebhookConfigurationNotAvailable ShardsUpToDate ");
+  EXPECT_EQ(condition().reason, "WebhookUnreachable");
+  EXPECT_THAT(condition().message, testing::HasSubstr("the cluster's webhook"));
+
+  // Policies gate the pods already.
+  view.operands.by_policy = true;
+  view.operands.gating_policies_configured = true;
+  EXPECT_EQ(TrueOnes(view), "Available ShardsUpToDate ");
 }
 
 // Gating by policy.

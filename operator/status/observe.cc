@@ -85,6 +85,15 @@ Async<> FindProblem(kube::Client& client, OperandNames names, Result<> applied, 
   co_return Ok();
 }
 
+void SetReach(const OperandNames& names, Reach reach, OperandHealth& health) {
+  health.reach = reach;
+  if (health.problem || reach != Reach::kUnreachable) return;
+  health.problem =
+      Problem{std::string(kWebhookUnreachable),
+              "the API server cannot call the webhook (Service " + names.ns + "/" + names.webhook +
+                  ") although its pods are ready, so new pods do not get its gate"};
+}
+
 Async<std::optional<Problem>> FindProblemOf(kube::Client& client, std::string ns, std::string name,
                                             const Rollout& rollout) {
   Result<std::optional<Problem>> pods = co_await PodProblem(client, std::move(ns), std::move(name));

@@ -10,6 +10,7 @@
 #include "kube/base/async.h"
 #include "kube/client/client.h"
 #include "operator/objects/operand_store.h"
+#include "operator/probes/reach.h"
 #include "operator/status/rollout.h"
 
 namespace operator_ {
@@ -33,6 +34,10 @@ OperandHealth Observe(const OperandStore& store, const OperandNames& names);
 // for a status (ProblemOf()); those of listing pods.
 kube::Async<> FindProblem(kube::Client& client, OperandNames names, kube::Result<> applied,
                           bool list_pods, OperandHealth& health);
+
+// Sets `health.reach`, and `health.problem` if calls do not reach the webhook and nothing else is
+// known to be wrong.
+void SetReach(const OperandNames& names, Reach reach, OperandHealth& health);
 
 // Why the pods of Deployment ns/name do not run; nullopt if no reason is known. Errors: those of
 // listing pods.

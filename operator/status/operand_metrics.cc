@@ -13,6 +13,10 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
   metrics.AddComputedGauge("mto_ppo_operand_unavailable",
                            "1 for each operand whose Deployment has no available replica",
                            [this] { return Unavailable(); });
+  metrics.AddComputedGauge("mto_ppo_webhook_unreachable",
+                           "1 for each webhook whose pods are ready, and that calls of the API "
+                           "server do not reach; 0 for the cluster's if they do",
+                           [this] { return Unreachable(); });
   // A gauge with one series, while this replica leads.
   auto add = [&](const char* name, const char* help, auto value) {
     metrics.AddComputedGauge(name, help, [this, value]() -> kube::Metrics::Series {
@@ -23,17 +27,31 @@ OperandMetrics::OperandMetrics(kube::Metrics& metrics, std::string ns) : ns_(std
   add("mto_ppo_shards", "Namespaces with a shard",
       [this] { return store_->ShardNamespaces().size(); });
   add("mto_ppo_configs_left_out", "PodPlacementConfigs that are over a budget and not in force",
-      [this] { return left_out_(); });
+      [this] { return sources_.left_out(); });
   add("mto_ppo_shards_outdated", "Namespaces whose shard waits for its turn to be upgraded",
-      [this] { return upgrade_().outdated; });
+      [this] { return sources_.upgrade().outdated; });
   add("mto_ppo_shards_upgrade_failed",
       "Namespaces whose shard could not be upgraded, or does not run since its upgrade",
-      [this] { return upgrade_().failed.size(); });
+      [this] { return sources_.upgrade().failed.size(); });
   add("mto_ppo_shard_upgrade_stopped",
       "The same while so many failed that the upgrade is stopped, else 0", [this] {
-        UpgradeProgress progress = upgrade_();
+        UpgradeProgress progress = sources_.upgrade();
         return progress.stopped ? progress.failed.size() : 0;
       });
+}
+
+kube::Metrics::Series OperandMetrics::Unreachable() const {
+  kube::Metrics::Series series;
+  if (store_ == nullptr) return series;
+  auto add = [&](std::string_view operand, const std::string& ns, double value) {
+    series.push_back({{{"operand", std::string(operand)}, {"operand_namespace", ns}}, value});
+  };
+  if (sources_.cluster_reach() == Reach::kReached) add(api::kWebhookName, ns_, 0);
+  for (const std::string& ns : sources_.unreachable()) {
+    bool cluster = ns.empty();
+    add(cluster ? api::kWebhookName : api::kShardWebhookName, cluster ? ns_ : ns, 1);
+  }
+  return series;
 }
 
 kube::Metrics::Series OperandMetrics::Unavailable() const {

@@ -58,8 +58,13 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   OperandMetrics of_operands(metrics_, "ops");
   EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_shards "))) << "does not lead";
   UpgradeProgress upgrade;
-  of_operands.Follow(
-      store, {"feature"}, [&] { return upgrade; }, [] { return 3u; });
+  std::vector<std::string> unreachable = {"", "shop"};
+  Reach cluster_reach = Reach::kUnreachable;
+  of_operands.Follow(store, {"feature"},
+                     {.upgrade = [&] { return upgrade; },
+                      .left_out = [] { return 3u; },
+                      .unreachable = [&] { return unreachable; },
+                      .cluster_reach = [&] { return cluster_reach; }});
   std::string text = metrics_.Render();
   EXPECT_THAT(text, HasSubstr("mto_ppo_operand_unavailable{operand=\"pod-placement-web-hook\","
                               "operand_namespace=\"ops\"} 1\n"));
@@ -75,6 +80,20 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   EXPECT_EQ(series, 3u) << text;
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards 2\n"));
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_configs_left_out 3\n"));
+  EXPECT_THAT(text, HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-web-hook\","
+                              "operand_namespace=\"ops\"} 1\n"));
+  EXPECT_THAT(text,
+              HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-shard-web-hook\","
+                        "operand_namespace=\"shop\"} 1\n"));
+
+  unreachable.clear();
+  cluster_reach = Reach::kReached;
+  text = metrics_.Render();
+  EXPECT_THAT(text, HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-web-hook\","
+                              "operand_namespace=\"ops\"} 0\n"));
+  EXPECT_THAT(text, Not(HasSubstr("mto_ppo_webhook_unreachable{operand=\"pod-placement-shard")));
+  cluster_reach = Reach::kUnknown;
+  EXPECT_THAT(metrics_.Render(), Not(HasSubstr("\nmto_ppo_webhook_unreachable{")));
 
   upgrade = {.outdated = 3, .failed = {{"shop", {}}}};
   text = metrics_.Render();
@@ -85,10 +104,12 @@ TEST_F(OperandMetricsTest, NameTheOperandsThatAreNotAvailableWhileThisReplicaLea
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shard_upgrade_stopped 1\n"));
   EXPECT_THAT(text, HasSubstr("\nmto_ppo_shards_outdated 3\n"));
 
+  unreachable = {"shop"};
   of_operands.Stop();
   text = metrics_.Render();
-  for (const char* series : {"\nmto_ppo_operand_unavailable{", "\nmto_ppo_shards ",
-                             "\nmto_ppo_shards_outdated ", "\nmto_ppo_shard_upgrade_stopped "}) {
+  for (const char* series :
+       {"\nmto_ppo_operand_unavailable{", "\nmto_ppo_shards ", "\nmto_ppo_shards_outdated ",
+        "\nmto_ppo_shard_upgrade_stopped ", "\nmto_ppo_webhook_unreachable{"}) {
     EXPECT_THAT(text, Not(HasSubstr(series)));
   }
   EXPECT_TRUE(kube::Run(io_, tasks.Stop(clock_, 10s)).has_value());

@@ -33,7 +33,7 @@ constexpr std::string_view kCrashRemedy = "read the log of the container: kubect
 constexpr std::string_view kDescribeRemedy =
     "kubectl describe shows the events of the Deployment's ReplicaSets and pods";
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kRemedies = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 25> kRemedies = {{
     {"QuotaExceeded",
      "raise the ResourceQuota: a shard needs two pods, and a third one during an upgrade"},
     {"LimitRange",
@@ -62,6 +62,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 24> kRemedie
     {"ProgressDeadlineExceeded", kDescribeRemedy},
     {"UpgradeTimeout",
      "check that no user changes the Deployments or deletes their pods in a loop"},
+    {"WebhookUnreachable",
+     "check that policies and firewalls let the API servers reach the pods of the Service, port "
+     "9443; the log of the API server has the error (\"failed calling webhook\")"},
     {"MinimumReplicasUnavailable", "check the node of the pod; a new pod is created elsewhere"},
     {"InvalidReference", "correct the field or the object that it names"},
     {"InvalidSpec", "correct the fields that the message names"},

@@ -10,6 +10,7 @@
 #include "kube/base/error.h"
 #include "kube/types/unstructured.h"
 #include "operator/objects/template_mark.h"
+#include "operator/probes/reach.h"
 #include "operator/status/problem.h"
 
 namespace operator_ {
@@ -40,6 +41,8 @@ struct OperandHealth {
   Rollout webhook;
   // The webhook configuration exists, with the entries that it has to have.
   bool webhook_configured = false;
+  // Whether the calls of the API server reach the webhook.
+  Reach reach = Reach::kUnknown;
   // The same for the policies that gate pods.
   bool gating_policies_configured = false;
   // Policies gate the pods: the webhook is not needed.
@@ -57,7 +60,8 @@ struct OperandHealth {
   // New pods are gated, and released; while `switching`, by either mechanism.
   bool works() const {
     return controller.available &&
-           (gating_policies_configured || (webhook.available && webhook_configured));
+           (gating_policies_configured ||
+            (webhook.available && webhook_configured && reach != Reach::kUnreachable));
   }
 };
 

@@ -3,6 +3,7 @@
 
 #include "api/excluded_namespaces.h"
 #include "api/names.h"
+#include "operator/probes/reach.h"
 #include "operator/status/remedies.h"
 #include "operator/status/upgrade_progress.h"
 
@@ -57,6 +58,11 @@ Verdict AvailableOf(const ShardView& shard, const api::PodPlacementConfig* prior
   if (!shard.operands.webhook_configured) {
     return {false, "WebhookNotConfigured",
             "the API server does not call the namespace's webhook yet"};
+  }
+  if (shard.operands.reach == Reach::kUnreachable) {
+    return {false, std::string(kWebhookUnreachable),
+            "the API server cannot call the namespace's webhook; the cluster controller applies "
+            "this config to new pods"};
   }
   return {true, "AsExpected",
           std::string("controller and webhook of this namespace are available") +

@@ -62,6 +62,10 @@ TEST(ShardStatusTest, NamesTheFirstMissingPart) {
        "False WebhookNotAvailable", "True RollingOut"},
       {"not configured", [](ShardView& view) { view.operands.webhook_configured = false; },
        "False WebhookNotConfigured", "True RollingOut"},
+      {"unreachable", [](ShardView& view) { view.operands.reach = Reach::kUnreachable; },
+       "False WebhookUnreachable", "False AsExpected"},
+      {"reached", [](ShardView& view) { view.operands.reach = Reach::kReached; }, "True AsExpected",
+       "False AsExpected"},
       {"policies",
        [](ShardView& view) {
          view.operands = {.controller = view.operands.controller,

@@ -30,6 +30,7 @@
 #include "operator/feature.h"
 #include "operator/leader.h"
 #include "operator/status/operand_metrics.h"
+#include "operator/testing/probed_webhooks.h"
 
 namespace operator_ {
 
@@ -56,7 +57,7 @@ class Harness {
                         .architectures = {"amd64"}};
     options.upgrades.at_a_time = shard_upgrades;
     options.operand_metrics = &operand_metrics_;
-    leader_ = std::make_unique<Leader>(*client, clock, options, certificate_, features);
+    leader_ = std::make_unique<Leader>(webhooks, clock, options, certificate_, features);
     tasks_->Spawn("leader", leader_->Run(*tasks_));
     kube::Drain(io);
   }
@@ -239,6 +240,10 @@ class Harness {
     if (at == std::string::npos) return std::nullopt;
     return std::strtod(text.c_str() + at + name.size() + 2, nullptr);
   }
+  // The same of the first series with `labels`: R"(a="b")".
+  std::optional<double> Metric(const std::string& name, const std::string& labels) {
+    return Metric(name + "{" + labels + "}");
+  }
   // The position of the first call that contains `text`, or -1.
   int CallIndex(std::string_view text) {
     for (size_t i = 0; i < api.calls().size(); ++i) {
@@ -262,6 +267,8 @@ class Harness {
   kube::FakeApiServer api{clock};
   // The client with which operators that are started from now on call `api`.
   kube::Client* client = &api;
+  // Its probes reach all webhooks, unless the test says otherwise.
+  ProbedWebhooks webhooks{client};
   // UpgradeOptions::at_a_time of operators that are started from now on.
   int shard_upgrades = 4;
   Features features;

@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """Counts test cases over all results and prints `N passed, N failed` as its last line.
 
-  sum_results.py [--bep FILE]... [--stopped FILE]... [--xml FILE]... [--failed TEXT]...
+  sum_results.py [--bep FILE]... [--stopped FILE]... [--xml FILE]... [--crashed FILE]...
+                 [--failed TEXT]...
 
 --bep is a build event file of `bazel test` (--build_event_json_file), --stopped one of a Bazel that
-was stopped on purpose, of which only the results count, --xml a result in JUnit's format, which
-GoogleTest writes, --failed a failure that no test reports. Exits with 1 if a test failed or none
-passed.
+was stopped on purpose, of which only the results and the failed builds count, --xml a result in
+JUnit's format, which GoogleTest writes, --crashed such a result whose program ended with an error,
+--failed a failure that no test reports. Exits with 1 if a test failed or none passed.
 """
 
 import argparse
@@ -64,9 +65,17 @@ def xml_of(result):
     return ""
 
 
+def build_failed(event):
+    """Whether this is the end of a target that cannot be built, not one that was not built."""
+    completed = event.get("completed")
+    return (completed is not None and not completed.get("success") and "aborted" not in event
+            and "interrupted" not in completed.get("failureDetail", {}))
+
+
 def add_build(totals, path, stopped=False):
-    """Adds the test targets of a `bazel test`. Unless it was stopped, a target that was not built
-    has failed; so has a Bazel that did not come to its end, or whose failure no target reports."""
+    """Adds the test targets of a `bazel test`. A target whose build failed has failed. Unless it
+    was stopped, so has a target that was not built, and a Bazel that did not come to its end, or
+    whose failure no target reports."""
     built = set()
     failed_at_first = len(totals.failed)
     with open(path, encoding="utf-8") as lines:
@@ -86,13 +95,15 @@ def add_build(totals, path, stopped=False):
         elif len(totals.failed) == failed_before:
             # It crashed or timed out, so no test case has failed.
             totals.failed.append(f"{label} {result.get('status', 'without status')}")
-    if stopped:
-        return
     for event in events:
         completed = event.get("id", {}).get("targetCompleted")
         succeeded = event.get("completed", {}).get("success")
-        if completed and completed["label"] not in built and not succeeded:
+        counts = build_failed(event) if stopped else not succeeded
+        if completed and completed["label"] not in built and counts:
             totals.failed.append(f"{completed['label']} was not built")
+    if stopped:
+        return
+    for event in events:
         failed_action = event.get("id", {}).get("pattern")
         if failed_action and "aborted" in event:
             patterns = " ".join(failed_action.get("pattern", []))
@@ -111,6 +122,7 @@ def main():
     parser.add_argument("--bep", action="append", default=[])
     parser.add_argument("--stopped", metavar="BEP", action="append", default=[])
     parser.add_argument("--xml", action="append", default=[])
+    parser.add_argument("--crashed", metavar="XML", action="append", default=[])
     parser.add_argument("--failed", metavar="TEXT", action="append", default=[])
     args = parser.parse_args()
 
@@ -124,9 +136,12 @@ def main():
     for path in args.stopped:
         if os.path.exists(path):
             add_build(totals, path, stopped=True)
-    for path in args.xml:
+    for path in dict.fromkeys(args.xml + args.crashed):
+        failed_before = len(totals.failed)
         if not totals.add_xml(os.path.basename(path), path):
             totals.failed.append(f"{path}: no results")
+        elif path in args.crashed and len(totals.failed) == failed_before:
+            totals.failed.append(f"{path}: its program ended with an error that no test reports")
 
     for name in totals.failed:
         print(f"FAILED {name}")

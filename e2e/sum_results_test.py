@@ -52,6 +52,18 @@ class SumResultsTest(unittest.TestCase):
         self.assertEqual(lines, ["FAILED kind tier: none", "1 passed, 1 failed"])
         self.assertEqual(status, 1)
 
+    def test_a_program_that_crashes_after_its_results_has_failed(self):
+        path = self.file("a.xml", PASSED)
+        lines, status = self.sum("--crashed", path)
+        self.assertEqual(lines, [f"FAILED {path}: its program ended with an error that no test "
+                                 "reports", "1 passed, 1 failed"])
+        self.assertEqual(status, 1)
+        self.assertEqual(self.sum("--xml", path, "--crashed", path)[0], lines)
+        # The reason of the error is counted once.
+        self.assertEqual(self.sum("--crashed", self.file("b.xml", FAILED))[0][-1],
+                         "0 passed, 1 failed")
+        self.assertEqual(self.sum("--crashed", "/no.xml")[0][-1], "0 passed, 1 failed")
+
     def test_counts_the_shards_of_a_target(self):
         events = []
         for shard in (1, 2):
@@ -97,6 +109,23 @@ class SumResultsTest(unittest.TestCase):
         self.assertEqual(self.sum("--bep", path)[1], 1)
         failed = {"id": {"testResult": {"label": "//a:t3"}}, "testResult": {"status": "FAILED"}}
         self.assertEqual(self.sum("--stopped", self.events([*results, failed]))[1], 1)
+
+    def test_a_build_that_failed_counts_also_if_bazel_was_stopped(self):
+        uri = "file://" + self.file("1.xml", PASSED)
+        passed = {"id": {"testResult": {"label": "//a:t1"}},
+                  "testResult": {"status": "PASSED",
+                                 "testActionOutput": [{"name": "test.xml", "uri": uri}]}}
+
+        def ended(label, **event):
+            return {"id": {"targetCompleted": {"label": label}}, **event}
+
+        events = [passed, ended("//a:t1", completed={"success": True}),
+                  ended("//a:broken", completed={"failureDetail": {"message": "no such header"}}),
+                  ended("//a:later", aborted={"reason": "USER_INTERRUPTED"}),
+                  ended("//a:now", completed={"failureDetail": {"interrupted": {}}}),
+                  {"finished": {"exitCode": {"name": "INTERRUPTED", "code": 8}}}]
+        self.assertEqual(self.sum("--stopped", self.events(events)),
+                         (["FAILED //a:broken was not built", "1 passed, 1 failed"], 1))
 
     def test_a_failure_of_a_test_is_reported_once(self):
         events = [{"id": {"testResult": {"label": "//a:t1"}}, "testResult": {"status": "TIMEOUT"}},

@@ -33,9 +33,10 @@ readonly parts=(asan tsan fuzz kind install)
 readonly part_minutes=(asan=45 tsan=45 fuzz=15 kind=15 install=20)
 readonly ci_minutes=90
 readonly rotation_state=${POD_PLACEMENT_CACHE:-$HOME/.cache/pod-placement}/test-parts
-rotated=  # the part that the rotation has chosen
-deadline= # of that part, in seconds since 1970; empty: none
-stopped=  # not empty: that part was stopped at its deadline
+rotated=       # the part that the rotation has chosen
+rotated_sum=() # the results of that part, as arguments of sum_results.py
+deadline=      # of that part, in seconds since 1970; empty: none
+stopped=       # not empty: that part was stopped at its deadline
 started=${CI_STARTED:-$(date +%s)}
 
 # Two at once, each of which needs two thirds of a processor. More of them would delay each other on
@@ -60,6 +61,13 @@ failed() {
   sum+=(--failed "$*")
 }
 
+# stopped_at_deadline STATUS - whether timeout says so: 137 if Bazel had to be killed, which is also
+# the status of a Bazel that something else killed.
+stopped_at_deadline() {
+  [[ -n $deadline ]] || return 1
+  [[ $1 -eq 124 || ($1 -eq 137 && $(date +%s) -ge $deadline) ]]
+}
+
 # bazel_test NAME ARGS... - failures are in the results; the next tests run nevertheless. What is
 # not done at the deadline is stopped: it is not a failure, but due again.
 bazel_test() {
@@ -70,7 +78,7 @@ bazel_test() {
   fi
   shift
   "${limit[@]}" bazel test --keep_going --build_event_json_file="$events" "$@" || status=$?
-  if [[ -n $deadline && $status -eq 124 ]]; then
+  if stopped_at_deadline "$status"; then
     say "STOPPED: $* (no time is left; it goes on in the next run)"
     stopped=1
     sum+=(--stopped "$events")
@@ -160,18 +168,21 @@ install_flows() {
   build_images || return 0
   bazel build //operator/helm:chart //operator/olm:bundle || return 0
   load_images "$PWD" "${IMAGES[@]}" || return 0
-  e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$xml" "$@" || true
+  e2e/cluster/with-cluster.sh python3 e2e/install/install_flows.py --xml "$xml" "$@" ||
+    sum+=(--crashed "$xml")
 }
 
 # Hub and agent of a fleet on the cluster, which is a member of itself and has the operator.
 fleet_flows() {
   cluster_to_change "fleet flows" || return 0
-  sum+=(--xml "$results/fleet.xml")
+  local xml=$results/fleet.xml
+  sum+=(--xml "$xml")
   deploy_operator || return 0
   bazel build "${FLEET_IMAGES[@]/%/:image}" //fleet/deploy:{deploy_hub,undeploy_hub} \
     //fleet/standalone/deploy:{join,leave} //fleet/helm:multiarch-fleet-{hub,agent} || return 0
   load_images "$PWD" "${FLEET_IMAGES[@]}" || return 0
-  e2e/cluster/with-cluster.sh python3 fleet/e2e/fleet_flows.py --xml "$results/fleet.xml" || true
+  e2e/cluster/with-cluster.sh python3 fleet/e2e/fleet_flows.py --xml "$xml" ||
+    sum+=(--crashed "$xml")
 }
 
 # Some flows need a cluster without other configs: deletes those of an earlier run and of the demo.
@@ -199,7 +210,7 @@ kind_tier() {
   (
     cd "bazel-bin/e2e/$1.runfiles/pod_placement"
     GTEST_OUTPUT=xml:$xml GTEST_FILTER=$filter "$here/e2e/cluster/with-cluster.sh" "./e2e/$1"
-  ) || true
+  ) || sum+=(--crashed "$xml")
 }
 
 # --- Parts
@@ -250,7 +261,16 @@ run_rotation() {
   say "rotation: ${choice[0]}"
   rotated=${choice[1]:-}
   deadline=$((started + (ci_minutes - 5) * 60))
+  local first=${#sum[@]}
   [[ -z $rotated ]] || "run_$rotated"
+  rotated_sum=("${sum[@]:first}")
+}
+
+# rotated_failed - whether the part that the rotation has chosen is due again: it was stopped, or
+# failed. Failures of other parts do not count: they are in every run.
+rotated_failed() {
+  [[ -n $stopped ]] && return
+  [[ ${#rotated_sum[@]} -gt 0 ]] && ! python3 e2e/sum_results.py "${rotated_sum[@]}" >/dev/null
 }
 
 main() {
@@ -267,7 +287,7 @@ main() {
   say "total of ${wanted[*]}, after $((SECONDS / 60)) minutes"
   local status=0
   "${sum[@]}" || status=$?
-  if [[ -n $rotated && ($status -ne 0 || -n $stopped) ]]; then
+  if [[ -n $rotated ]] && rotated_failed; then
     python3 e2e/rotation.py --state="$rotation_state" --failed="$rotated"
   fi
   return "$status"

@@ -89,21 +89,33 @@ Questions CachedSelectors::TakeQuestions() {
   return questions;
 }
 
-bool CachedSelectors::Full(const std::string& ns, const Selector& selector) const {
+std::optional<std::string> CachedSelectors::Full(const std::string& ns,
+                                                 const Selector& selector) const {
   size_t bytes = BytesOf(selector);
   auto full = [bytes](const Size& size, const Size& max) {
     return size.selectors >= max.selectors || size.bytes + bytes > max.bytes;
   };
   auto found = namespaces_.find(ns);
   const Size own = found == namespaces_.end() ? Size() : found->second.size;
-  if (full(size_, kMax) || full(own, kMaxOfNamespace)) return true;
-  if (!full(own, kOfEach)) return false;
+  if (full(own, kMaxOfNamespace)) {
+    return "the namespace has more than " + std::to_string(kMaxOfNamespace.selectors) +
+           " of them, or their texts are too long";
+  }
+  if (full(size_, kMax)) {
+    return "all namespaces of the hub have more than " + std::to_string(kMax.selectors) +
+           " of them, or their texts are too long";
+  }
+  if (!full(own, kOfEach)) return std::nullopt;
   Size beyond;
   for (const auto& [name, other] : namespaces_) {
     beyond.selectors += other.size.selectors - std::min(other.size.selectors, kOfEach.selectors);
     beyond.bytes += other.size.bytes - std::min(other.size.bytes, kOfEach.bytes);
   }
-  return full(beyond, {kMax.selectors / 2, kMax.bytes / 2});
+  constexpr Size kMaxBeyond{kMax.selectors / 2, kMax.bytes / 2};
+  if (!full(beyond, kMaxBeyond)) return std::nullopt;
+  return "all namespaces of the hub have more than " + std::to_string(kMaxBeyond.selectors) +
+         " of them beyond the first " + std::to_string(kOfEach.selectors) +
+         " of each, or their texts are too long";
 }
 
 std::optional<size_t> CachedSelectors::IndexIn(const std::string& ns,
@@ -128,11 +140,8 @@ std::optional<size_t> CachedSelectors::IndexOf(const Selector& selector) {
     reads.scores.insert(reads.scores.end(), text->expression.scores.begin(),
                         text->expression.scores.end());
   }
-  if (Full(questions_.ns, selector)) {
-    refusal_ = "celSelector: not evaluated: the namespace has more than " +
-               std::to_string(kMaxOfNamespace.selectors) + " of them, or all beyond the first " +
-               std::to_string(kOfEach.selectors) + " of each are more than " +
-               std::to_string(kMax.selectors / 2) + ", or their texts are too long";
+  if (std::optional<std::string> limit = Full(questions_.ns, selector)) {
+    refusal_ = "celSelector: not evaluated: " + *limit;
     return std::nullopt;
   }
   Add({.of = UsedSelector{questions_.ns, selector},
@@ -159,12 +168,19 @@ void CachedSelectors::Add(Known known) {
 
 Async<Duration> CachedSelectors::Answer(Questions questions) {
   co_await kube::IgnoreCancellation();
+  if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
+  // Nothing else charges the namespace meanwhile: a budget that is left before the wait for the
+  // evaluator's turn is left after it.
+  const kube::TimePoint start = clock_.Now();
+  std::optional<Answering::Turn> turn = answering_.Begin(questions.ns, start);
+  if (!turn) co_return Answering::kRetry;
   for (const std::string& text : questions.expressions) {
     if (Duration wait = WaitOf(questions.ns); wait > Duration::zero()) co_return wait;
     Result<> compiled = co_await Compile(questions.ns, text);
     if (!compiled) co_return compiled.error();
   }
   for (const std::string& cluster : questions.clusters) {
+    if (answering_.Over(start, clock_.Now())) co_return Answering::kRetry;
     Result<Duration> wait = co_await Evaluate(questions.ns, cluster);
     if (!wait || *wait > Duration::zero()) co_return wait;
   }

@@ -15,7 +15,8 @@
 // cluster is most of the work, so the selectors of the namespace are evaluated for it together,
 // never with those of another one. A selector that was never evaluated, or was in a failed request,
 // is evaluated alone. Each namespace has a budget of time (budget.h); one that has used it up
-// waits. A selector that ended the evaluator alone, or took too long, is refused for some time.
+// waits. It is answered for one caller at a time (answering.h), so that nothing is evaluated twice.
+// A selector that ended the evaluator alone, or took too long, is refused for some time.
 // Thread: one executor.
 #pragma once
 
@@ -31,6 +32,7 @@
 #include <utility>
 #include <vector>
 
+#include "fleet/cel/answering.h"
 #include "fleet/cel/budget.h"
 #include "fleet/cel/evaluator.h"
 #include "fleet/cel/questions.h"
@@ -82,9 +84,13 @@ class CachedSelectors final : public CelSelectors {
   static constexpr std::chrono::minutes kRefusal{10};
   static constexpr int kFatalFactor = 10;
 
-  // The references outlive this.
-  CachedSelectors(Evaluator& evaluator, ClusterTexts& clusters, kube::Clock& clock)
-      : evaluator_(evaluator), clusters_(clusters), clock_(clock) {}
+  // The namespaces that are answered at a time, by default.
+  static constexpr size_t kMaxAnswered = 4;
+
+  // The references outlive this. `max_answered`: namespaces that are answered at a time.
+  CachedSelectors(Evaluator& evaluator, ClusterTexts& clusters, kube::Clock& clock,
+                  size_t max_answered = kMaxAnswered)
+      : evaluator_(evaluator), clusters_(clusters), clock_(clock), answering_(max_answered) {}
 
   // A pass for a Placement of this namespace begins.
   void Begin(const std::string& ns);
@@ -97,9 +103,12 @@ class CachedSelectors final : public CelSelectors {
   // Why a selector of the pass is refused, or "". If one is, the result must not be used.
   std::string TakeRefusal() { return std::exchange(refusal_, std::string()); }
 
-  // Evaluates the questions. Returns: zero, or after which time to ask again, because the namespace
-  // has used up its budget. Errors: those of the evaluator; they say nothing about an expression.
+  // Evaluates the questions. Returns: zero, or after which time to ask again: the namespace has
+  // used up its budget, or is being answered for another caller, or enough others are. Errors:
+  // those of the evaluator; they say nothing about an expression.
   kube::Async<kube::Duration> Answer(Questions questions);
+  // Whether Answer() would not answer the namespace now, so that a pass would only be repeated.
+  bool Busy(const std::string& ns) const { return answering_.Busy(ns, clock_.Now()); }
 
   // These calls drop outdated verdicts. A changed or deleted ManagedCluster:
   void ClusterChanged(const std::string& cluster);
@@ -107,8 +116,9 @@ class CachedSelectors final : public CelSelectors {
   void ScoresChanged(const std::string& cluster, const std::string& name);
   // Selectors that are not in `used` are not evaluated any more. For changed Placements.
   void Retain(std::span<const UsedSelector> used);
-  // Whether `selector` would be refused if it is a new one of this namespace.
-  bool Full(const std::string& ns, const Selector& selector) const;
+  // Why `selector` would be refused if it is a new one of this namespace: the limit that is
+  // reached. nullopt: it would not be.
+  std::optional<std::string> Full(const std::string& ns, const Selector& selector) const;
 
  private:
   // An outcome: one of these (kOtherError: an error that is not kept), or kFirstError plus the
@@ -159,6 +169,7 @@ class CachedSelectors final : public CelSelectors {
   Evaluator& evaluator_;
   ClusterTexts& clusters_;
   kube::Clock& clock_;
+  Answering answering_;
   Budget budget_;
   kube::LruMap<Text> texts_{4 * kMax.selectors};  // by a digest: texts may be long
   std::vector<Known> selectors_;

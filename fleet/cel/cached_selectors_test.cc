@@ -158,6 +158,77 @@ TEST_F(CachedSelectorsTest, AVerdictOfAClusterThatChangedMeanwhileIsNotUsed) {
   EXPECT_FALSE(Matches(kOne, "c1"));
 }
 
+// The second caller is a worker that would wait, for verdicts that the first one is finding out.
+TEST_F(CachedSelectorsTest, ANamespaceIsAnsweredForOneCallerAtATime) {
+  Matches(kOne, "c2");
+  auto questions = [&] {
+    selectors_.Begin("ns");
+    selectors_.Matches(kOne, "c1");
+    return selectors_.TakeQuestions();
+  };
+  std::optional<Result<Duration>> first;
+  std::optional<Result<Duration>> second;
+  auto answer = [&](std::optional<Result<Duration>>& result) {
+    boost::asio::co_spawn(io_, selectors_.Answer(questions()),
+                          [&](std::exception_ptr, Result<Duration> wait) { result = wait; });
+  };
+  answer(first);
+  answer(second);
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return second.has_value(); }));
+  EXPECT_FALSE(first.has_value());
+  ASSERT_THAT(*second, kube::IsOk());
+  EXPECT_GT(**second, Duration::zero());
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return first.has_value(); }));
+  EXPECT_EQ(**first, Duration::zero());
+  EXPECT_EQ(clusters_.reads, 2);
+  EXPECT_TRUE(Matches(kOne, "c1"));
+}
+
+// Callers of many namespaces leave room for other work.
+TEST_F(CachedSelectorsTest, AFewNamespacesAreAnsweredAtATime) {
+  CachedSelectors selectors(evaluator_, clusters_, clock_, /*max_answered=*/2);
+  std::vector<Result<Duration>> waits;
+  for (const char* ns : {"a", "b", "c", "d"}) {
+    selectors.Begin(ns);
+    selectors.Matches({"true"}, "c1");
+    boost::asio::co_spawn(
+        io_, selectors.Answer(selectors.TakeQuestions()),
+        [&](std::exception_ptr, Result<Duration> wait) { waits.push_back(std::move(wait)); });
+  }
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 2; }));
+  for (const Result<Duration>& wait : waits) EXPECT_EQ(*wait, Answering::kRetry);
+  EXPECT_TRUE(selectors.Busy("a")) << "it is being answered";
+  EXPECT_TRUE(selectors.Busy("c")) << "it was told to wait";
+  EXPECT_FALSE(selectors.Busy("e"));
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 4; }));
+  EXPECT_EQ(*waits[2], Duration::zero());
+  EXPECT_FALSE(selectors.Busy("a"));
+  clock_.Advance(Answering::kRetry);
+  EXPECT_FALSE(selectors.Busy("c"));
+  EXPECT_TRUE(Ask(selectors, "c", {"true"}, "c1").verdict.matches);
+}
+
+TEST_F(CachedSelectorsTest, ALongAnswerIsInterruptedForAnotherNamespace) {
+  CachedSelectors selectors(evaluator_, clusters_, clock_, /*max_answered=*/1);
+  EXPECT_TRUE(Ask(selectors, "a", {"true"}, "c1").verdict.matches);
+  clusters_.texts["c3"] = clusters_.texts["c1"];
+  std::vector<Result<Duration>> waits;
+  for (const char* ns : {"a", "b"}) {
+    selectors.Begin(ns);
+    for (const char* cluster : {"c2", "c3"}) selectors.Matches({"true"}, cluster);
+    boost::asio::co_spawn(
+        io_, selectors.Answer(selectors.TakeQuestions()),
+        [&](std::exception_ptr, Result<Duration> wait) { waits.push_back(std::move(wait)); });
+  }
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 1; }));
+  clock_.Advance(Answering::kMaxTurn);
+  const int reads = clusters_.reads;
+  ASSERT_TRUE(kube::RunUntil(io_, [&] { return waits.size() == 2; }));
+  EXPECT_EQ(*waits[1], Answering::kRetry);
+  EXPECT_EQ(clusters_.reads, reads) << "c3 comes later";
+  EXPECT_TRUE(Ask(selectors, "b", {"true"}, "c1").verdict.matches);
+}
+
 TEST_F(CachedSelectorsTest, ErrorsAreKept) {
   const Selector selector{"managedCluster.none == managedCluster.a"};
   for (int pass = 0; pass < 2; ++pass) {
@@ -231,6 +302,30 @@ TEST_F(CachedSelectorsTest, AFewNamespacesLeaveRoomForOthers) {
   for (int i = 0; i < 10; ++i) EXPECT_EQ(add("late", i), "");
   EXPECT_NE(add("late", 10), "");
   EXPECT_EQ(add("ns0", 199), "") << "what was accepted stays";
+}
+
+TEST_F(CachedSelectorsTest, ARefusalNamesTheLimitOfTheHub) {
+  for (const char* text : {"true", "false"}) Matches({text}, "c1");
+  auto add = [&](const std::string& ns, int number) {
+    Selector selector;
+    for (int bit = 0; bit < 4; ++bit)
+      selector.push_back((number >> bit) % 2 != 0 ? "true" : "false");
+    selectors_.Begin(ns);
+    selectors_.Matches(selector, "c1");
+    return selectors_.TakeRefusal();
+  };
+  std::string refusal;
+  size_t accepted = 2;
+  for (int ns = 0; refusal.empty() && ns < 300; ++ns) {
+    for (int i = 0; refusal.empty() && i < 10; ++i) {
+      refusal = add("ns" + std::to_string(ns), i);
+      if (refusal.empty()) ++accepted;
+    }
+  }
+  EXPECT_EQ(accepted, CachedSelectors::kMax.selectors);
+  EXPECT_THAT(refusal, HasSubstr("all namespaces of the hub have more than 2000"));
+  // Of a tenant without any selector.
+  EXPECT_THAT(add("new", 0), HasSubstr("all namespaces of the hub have more than 2000"));
 }
 
 TEST_F(CachedSelectorsTest, ErrorsOfANamespaceAreBounded) {

@@ -286,8 +286,13 @@ class FleetDeployTest : public FleetFixture {
     const std::string lease = "lease/managed-cluster-lease --namespace=c1";
     ExpectDenied("patch " + lease + as_agent + " --type=merge --patch", kDeniedLeasePatch,
                  kAgentLimits);
+    const std::string token = "create token " + std::string(kAgent) + " --namespace=c1 --duration=";
+    const std::string by_agent = " --as=system:serviceaccount:c1:" + std::string(kAgent);
+    ExpectDenied(token + "168h1s" + by_agent, "", kAgentLimits);
+    Kubectl(token + "168h" + by_agent);
     // Other users are not limited.
     Kubectl("patch " + work + " --dry-run=server --type=merge --patch", kDeniedPatches[0]);
+    Kubectl(token + "1000h");
   }
   // Every call is a dry run.
   void TryAsTheHub() {

@@ -24,10 +24,10 @@ void Trim(Unstructured& object) {
 }  // namespace
 
 ClusterCel::ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator,
-                       FleetStore& store, kube::TaskGroup& tasks)
+                       FleetStore& store, kube::TaskGroup& tasks, size_t max_answered)
     : store_(store),
       tasks_(tasks),
-      selectors_(evaluator, *this, clock),
+      selectors_(evaluator, *this, clock, max_answered),
       clusters_(client, clock, {.trim = Trim, .resource = kManagedClusters}) {
   clusters_.OnChange([this](kube::EventType, const kube::ObjectKey& cluster) {
     selectors_.ClusterChanged(cluster.name);

@@ -4,6 +4,7 @@
 // Thread: the client's.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -24,12 +25,14 @@ namespace fleet {
 
 class ClusterCel final : public PlacementCel, private cel::ClusterTexts {
  public:
-  // The references outlive this; `tasks` ends the watch.
+  // The references outlive this; `tasks` ends the watch. `max_answered`: namespaces whose questions
+  // are answered at a time, each for one caller.
   ClusterCel(kube::Client& client, kube::Clock& clock, cel::Evaluator& evaluator, FleetStore& store,
-             kube::TaskGroup& tasks);
+             kube::TaskGroup& tasks, size_t max_answered = cel::CachedSelectors::kMaxAnswered);
 
   // PlacementCel
   bool Prepare() override;
+  bool Busy(const std::string& ns) const override { return selectors_.Busy(ns); }
   CelSelectors& Begin(const std::string& ns) override;
   cel::Questions TakeQuestions() override { return selectors_.TakeQuestions(); }
   std::string TakeRefusal() override { return selectors_.TakeRefusal(); }

@@ -51,8 +51,10 @@ kube::Async<Json> Explain(const FleetStore& store, PlacementCel& cel, const kube
     if (questions.empty()) co_return DebugAnswer(*subject, result);
     Result<kube::Duration> wait = co_await cel.Answer(std::move(questions));
     if (!wait) co_return wait.error();
-    if (*wait > kube::Duration::zero())
-      co_return Error::Unavailable("the namespace has used up its time for CEL; try again later");
+    if (*wait > kube::Duration::zero()) {
+      co_return Error::Unavailable(
+          "the namespace is being evaluated, or has used up its time for CEL; retry later");
+    }
   }
   co_return Error::Unavailable("CEL cannot be evaluated yet");
 }

@@ -15,7 +15,8 @@ Leader::Leader(LeaderParts parts, LeaderOptions options, kube::TaskGroup& tasks)
       store_(parts_.clock,
              [this](const ObjectKey& key) { controller_.EnqueueAfter(key, kCoalesce); }),
       watch_(parts_.client, parts_.clock, store_),
-      cel_(parts_.client, parts_.clock, parts_.evaluator, store_, tasks),
+      // Half of the workers decide Placements without CEL, whatever expressions do.
+      cel_(parts_.client, parts_.clock, parts_.evaluator, store_, tasks, options_.workers / 2),
       reconciler_(parts_.client, parts_.clock, store_, cel_, parts_.events, options_.reconciler),
       controller_({.name = kPlacementController, .workers = options_.workers}, reconciler_,
                   parts_.clock, parts_.observer),

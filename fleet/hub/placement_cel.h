@@ -13,8 +13,8 @@
 
 namespace fleet {
 
-// How long to wait before PlacementCel::Prepare() is asked again, or a pass is made whose questions
-// were answered, but changed meanwhile.
+// How long to wait before PlacementCel::Prepare() or Busy() is asked again, or a pass is made whose
+// questions were answered, but changed meanwhile.
 inline constexpr std::chrono::milliseconds kCelRetry{200};
 // Passes with questions in a row, normally two: the expressions, then the clusters.
 inline constexpr int kMaxCelPasses = 4;
@@ -26,6 +26,8 @@ class PlacementCel {
   // Before the passes for a Placement with CEL: whether expressions can be evaluated. The first
   // call starts what that needs.
   virtual bool Prepare() = 0;
+  // Whether questions of this namespace would not be answered now: a pass would only be repeated.
+  virtual bool Busy(const std::string& ns) const = 0;
   // A pass for a Placement of `ns` begins. Returns what it reads, valid until the next pass.
   virtual CelSelectors& Begin(const std::string& ns) = 0;
   // What the pass asked and is not known. If there is any, its result must not be used.

@@ -59,7 +59,8 @@ Async<Outcome> PlacementReconciler::Reconcile(kube::Request request) {
       co_return Outcome::Done();
     }
     if (placement->deleting || !IsOurs(*placement)) co_return Outcome::Done();
-    if (store_.HasCel(request.key) && !cel_.Prepare()) co_return Outcome::After(kCelRetry);
+    if (store_.HasCel(request.key) && (!cel_.Prepare() || cel_.Busy(placement->ns)))
+      co_return Outcome::After(kCelRetry);
 
     Pass pass = Decide(*placement);
     cel::Questions questions = cel_.TakeQuestions();

@@ -327,6 +327,12 @@ TEST_F(PlacementReconcilerTest, WithoutAnAnswerOfCelDecisionsStay) {
 
   cel_.prepared = cel_.compiles = true;
   cel_.questions = 100;
+  cel_.busy = true;
+  outcome = Reconcile();
+  ASSERT_THAT(outcome, IsOk());
+  EXPECT_EQ(outcome->delay(), kCelRetry);
+  EXPECT_EQ(cel_.questions, 100) << "a pass that would only be repeated";
+  cel_.busy = false;
   outcome = Reconcile();
   ASSERT_THAT(outcome, IsOk());
   EXPECT_EQ(outcome->delay(), kCelRetry);

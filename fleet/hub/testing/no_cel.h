@@ -16,6 +16,7 @@ namespace fleet {
 class NoCel final : public PlacementCel, public CelSelectors {
  public:
   bool Prepare() override { return prepared; }
+  bool Busy(const std::string&) const override { return busy; }
   CelSelectors& Begin(const std::string&) override { return *this; }
   cel::Questions TakeQuestions() override {
     cel::Questions taken;
@@ -35,6 +36,7 @@ class NoCel final : public PlacementCel, public CelSelectors {
   Verdict Matches(const std::vector<std::string>&, const std::string&) override { return {}; }
 
   bool prepared = true;
+  bool busy = false;
   bool compiles = false;
   int questions = 0;  // passes that have one
   std::string refusal;

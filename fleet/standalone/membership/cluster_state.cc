@@ -78,6 +78,18 @@ void SetAccepted(Json& conditions, const Json& cluster, const MemberFacts& facts
   }
 }
 
+// Keeps the first condition of each type of the hub.
+void DropBeyondBound(Json& conditions) {
+  auto type_at = [&](size_t i) { return kube::StringAt(conditions[i], "type"); };
+  for (size_t i = conditions.size(); i-- > 0 && conditions.size() > kMaxConditions;) {
+    const std::string type = type_at(i);
+    size_t first = 0;
+    while (type_at(first) != type) ++first;
+    const bool hubs = type == kHubAccepted || type == kClusterJoined || type == kClusterAvailable;
+    if (!hubs || first < i) conditions.erase(i);
+  }
+}
+
 }  // namespace
 
 bool IsAccepted(const Json& cluster) { return kube::BoolAt(cluster, "spec.hubAcceptsClient"); }
@@ -123,6 +135,7 @@ std::optional<Json> StatusPatch(const Json& cluster, const MemberFacts& facts, W
                  now);
   }
   if (conditions == before) return std::nullopt;
+  DropBeyondBound(conditions);
   Json patch = Guarded(cluster);
   patch["status"]["conditions"] = std::move(conditions);
   return patch;

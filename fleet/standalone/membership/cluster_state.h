@@ -8,6 +8,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -52,7 +53,10 @@ bool AgentCanRemove(const kube::Json& cluster, kube::Duration silence, kube::Wal
 // is to be given.
 std::optional<kube::Json> ObjectPatch(const kube::Json& cluster, bool gives_access,
                                       kube::WallTime now);
-// The conditions.
+// The conditions that a ManagedCluster may have (fleet/api/crds/managedclusters.yaml).
+inline constexpr size_t kMaxConditions = 32;
+// The conditions. If a member has filled the list, the last ones of types that are not the hub's
+// are dropped, as the API server refuses a longer list.
 std::optional<kube::Json> StatusPatch(const kube::Json& cluster, const MemberFacts& facts,
                                       kube::WallTime now);
 

@@ -169,6 +169,36 @@ TEST(StatusPatch, SilenceIsUnknown) {
   EXPECT_EQ(available(Cluster("True"), {.access = true}).substr(0, 4), "True");
 }
 
+// A list beyond the schema's bound is refused, whoever writes it.
+TEST(StatusPatch, AListThatAMemberHasFilledDoesNotStopIt) {
+  Json cluster = Cluster();
+  Json& conditions = cluster["status"]["conditions"];
+  conditions = Json::array();
+  auto add = [&](const std::string& type) {
+    conditions.push_back({{"type", type}, {"status", "True"}});
+  };
+  for (int i = 0; i < 31; ++i) add("Junk" + std::to_string(i));
+  add("ManagedClusterConditionAvailable");
+  std::optional<Json> patch =
+      StatusPatch(cluster, {.access = true, .joined = true, .silent = true}, kNow);
+  ASSERT_TRUE(patch);
+  const Json& after = (*patch)["status"]["conditions"];
+  EXPECT_EQ(after.size(), kMaxConditions);
+  EXPECT_EQ(after[28]["type"], "Junk28") << "the last ones are dropped";
+  EXPECT_EQ(after[29]["type"], "ManagedClusterConditionAvailable");
+  EXPECT_EQ(Condition(patch, "ManagedClusterConditionAvailable").substr(0, 7), "Unknown");
+  EXPECT_EQ(Condition(patch, "HubAcceptedManagedCluster").substr(0, 4), "True");
+  EXPECT_EQ(Condition(patch, "ManagedClusterJoined").substr(0, 4), "True");
+
+  // The same type many times.
+  for (Json& condition : conditions) condition["type"] = "ManagedClusterConditionAvailable";
+  patch = StatusPatch(cluster, {.access = true, .joined = true, .silent = true}, kNow);
+  ASSERT_TRUE(patch);
+  EXPECT_EQ((*patch)["status"]["conditions"].size(), kMaxConditions);
+  EXPECT_EQ(Condition(patch, "HubAcceptedManagedCluster").substr(0, 4), "True");
+  EXPECT_EQ(Condition(patch, "ManagedClusterJoined").substr(0, 4), "True");
+}
+
 TEST(StatusPatch, NothingAtRest) {
   Json cluster = Cluster("True");
   MemberFacts facts{.access = true, .joined = true};

@@ -15,6 +15,7 @@
 #include "kube/testing/fake_clock.h"
 #include "kube/testing/matchers.h"
 #include "kube/testing/run.h"
+#include "kube/testing/slow_client.h"
 #include "watches/config_lists.h"
 
 namespace watches {
@@ -161,30 +162,26 @@ TEST_F(ConfigCacheTest, ListsAreBoundedAsTheCacheIs) {
   Create(Large("huge", "shop", 9, 70'000));
   Create(api::MakeConfig("a", "blog").Prefer("arm64", 50));
   ConfigLists lists(api_, clock_);
-  kube::Result<ConfigCache::Configs> shop = kube::Run(io_, lists.Read("shop"));
+  kube::Result<ConfigCache::Configs> shop = kube::Run(io_, lists.Read("shop", clock_.Now() + 5s));
   ASSERT_THAT(shop, IsOk());
   EXPECT_THAT(InForce(*shop), ElementsAre("c3", "c2", "c1", "c0"));
   EXPECT_EQ((*shop)->size(), 7u);
   EXPECT_GT((*shop)->front().spec_bytes, 65'536u);
-  kube::Result<ConfigCache::Configs> blog = kube::Run(io_, lists.Read("blog"));
+  kube::Result<ConfigCache::Configs> blog = kube::Run(io_, lists.Read("blog", clock_.Now() + 5s));
   ASSERT_THAT(blog, IsOk());
   EXPECT_THAT(InForce(*blog), ElementsAre("a"));
 }
 
-// A tenant's many slow lists take the memory of one.
-TEST_F(ConfigCacheTest, OneListIsReadAtATime) {
+// One of a namespace at a time, which all callers share.
+TEST_F(ConfigCacheTest, ConcurrentCallersShareLists) {
   Create(api::MakeConfig("a", "shop"));
   Create(api::MakeConfig("a", "blog"));
   ConfigLists lists(api_, clock_);
   int lists_begun = 0;
-  std::vector<std::string> order;
-  api_.BeforeEach([&](const std::string& call) {
-    if (call.find("podplacementconfigs") != std::string::npos) order.push_back(call);
-    ++lists_begun;
-  });
+  api_.BeforeEach([&](const std::string&) { ++lists_begun; });
   int done = 0;
   auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
-    auto listed = co_await lists.Read(std::move(ns));
+    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
     EXPECT_THAT(listed, IsOk());
     ++done;
   };
@@ -197,6 +194,96 @@ TEST_F(ConfigCacheTest, OneListIsReadAtATime) {
   EXPECT_EQ(done, 20);
   EXPECT_EQ(lists_begun, 4) << "each namespace's first call, and one for all others";
   EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+TEST_F(ConfigCacheTest, ASlowListOfOneNamespaceDelaysNoOther) {
+  Create(api::MakeConfig("a", "hog"));
+  Create(api::MakeConfig("a", "shop"));
+  kube::SlowClient slow(api_);
+  slow.Hold("namespaces/hog/");
+  ConfigLists lists(slow, clock_);
+  std::map<std::string, int> done;
+  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
+    auto listed = co_await lists.Read(ns, clock_.Now() + 5s);
+    EXPECT_THAT(listed, IsOk());
+    ++done[ns];
+  };
+  kube::TaskGroup readers(io_.get_executor());
+  for (int i = 0; i < 10; ++i) readers.Spawn("hog", read("hog"));
+  kube::Drain(io_);
+  readers.Spawn("shop", read("shop"));
+  kube::Drain(io_);
+  EXPECT_EQ(done["shop"], 1);
+  EXPECT_EQ(done["hog"], 0);
+  slow.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(done["hog"], 10);
+  EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+// Lists of that many namespaces take the memory.
+TEST_F(ConfigCacheTest, AFewListsAreReadAtATime) {
+  kube::SlowClient slow(api_);
+  slow.Hold("podplacementconfigs");
+  ConfigLists lists(slow, clock_);
+  int asked = 0;
+  api_.BeforeEach([&](const std::string&) { ++asked; });
+  int done = 0;
+  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
+    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
+    EXPECT_THAT(listed, IsOk());
+    ++done;
+  };
+  kube::TaskGroup readers(io_.get_executor());
+  for (int i = 0; i < 10; ++i) readers.Spawn("list", read("ns-" + std::to_string(i)));
+  kube::Drain(io_);
+  EXPECT_EQ(asked, 0);
+  EXPECT_EQ(slow.waiting(), 3);
+  slow.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(done, 10);
+  EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+TEST_F(ConfigCacheTest, LongListsDelayNoShortOne) {
+  const std::vector<std::string> hogs = {"hog-0", "hog-1", "hog-2", "hog-3"};
+  kube::SlowClient slow(api_);
+  ConfigLists lists(slow, clock_);
+  for (const std::string& hog : hogs) {
+    Create(api::MakeConfig("a", hog).Annotation("fill", std::string(1'100'000, 'x')));
+    EXPECT_THAT(kube::Run(io_, lists.Read(hog, clock_.Now() + 5s)), IsOk());
+  }
+  slow.Hold("namespaces/hog-");
+  int done = 0;
+  auto read = [&](std::string ns) -> kube::asio::awaitable<void> {
+    auto listed = co_await lists.Read(std::move(ns), clock_.Now() + 5s);
+    EXPECT_THAT(listed, IsOk());
+    ++done;
+  };
+  kube::TaskGroup readers(io_.get_executor());
+  for (const std::string& hog : hogs) readers.Spawn("hog", read(hog));
+  kube::Drain(io_);
+  EXPECT_EQ(slow.waiting(), 1);
+  readers.Spawn("shop", read("shop"));
+  kube::Drain(io_);
+  EXPECT_EQ(done, 1);
+  slow.Release();
+  kube::Drain(io_);
+  EXPECT_EQ(done, 5);
+  EXPECT_THAT(kube::Run(io_, readers.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
+TEST_F(ConfigCacheTest, AListEndsAtTheDeadlineOfItsCaller) {
+  for (int i = 0; i < 5; ++i) Create(api::MakeConfig("c" + std::to_string(i), "shop").Priority(i));
+  ConfigLists lists(api_, clock_);
+  int pages = 0;
+  api_.BeforeEach([&](const std::string&) {
+    if (++pages == 1) clock_.Advance(5s);
+  });
+  EXPECT_THAT(kube::Run(io_, lists.Read("shop", clock_.Now() + 5s)),
+              kube::FailsWith(kube::Code::kDeadlineExceeded));
+  EXPECT_EQ(pages, 1);
+  EXPECT_THAT(kube::Run(io_, lists.Read("shop", clock_.Now() + 5s)), IsOk());
 }
 
 }  // namespace

@@ -121,8 +121,23 @@ TEST_F(ConfigCacheTest, OfAllNamespacesTheOldestStayInForce) {
 
   changed_.clear();
   Delete("ns-0-0", "c");
-  EXPECT_THAT(changed_, ElementsAre("ns-0-0", "ns-32-2")) << "which has room now";
+  EXPECT_THAT(changed_, ElementsAre("ns-0-0", "ns-32-2", "ns-32-2")) << "has room, is read again";
   EXPECT_THAT(InForce(configs_.In("ns-32-2")), ElementsAre("c"));
+}
+
+TEST_F(ConfigCacheTest, AFailedReadOfASpecIsRetried) {
+  for (int i = 0; i < 5; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
+  EXPECT_EQ(configs_.LeftOut(), 1u);
+  api_.FailNext(kube::Error::Unavailable("503"), "GET", 2);
+  Delete("shop", "c0");
+  EXPECT_THAT(ProblemOf("shop", "c4"), HasSubstr("there is room again"));
+  EXPECT_EQ(configs_.LeftOut(), 1u);
+  for (int i = 0; i < 2; ++i) {
+    clock_.Advance(1s);
+    kube::Drain(io_);
+  }
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("c4", "c3", "c2", "c1"));
+  EXPECT_EQ(configs_.LeftOut(), 0u);
 }
 
 TEST_F(ConfigCacheTest, OneThatIsTooLargeIsNotInForceAndDisplacesNoOther) {
@@ -142,19 +157,37 @@ TEST_F(ConfigCacheTest, KeepsOnlyTheMetadataThatIsUsed) {
   const PodPlacementConfig kept = configs_.In("shop")->front();
   EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("a"));
   EXPECT_LT(kept.metadata().ByteSizeLong(), 1'000u);
-  EXPECT_EQ(kept.metadata().finalizers_size(), 8);
+  EXPECT_EQ(kept.metadata().finalizers_size(), 4);
 }
 
-// So many that not even their packed form is kept.
-TEST_F(ConfigCacheTest, BeyondThePackedBudgetAConfigIsNotInForceWhateverItsAge) {
-  for (int i = 0; i < 150; ++i)
+// Nothing but the budget decides, whatever arrived before.
+TEST_F(ConfigCacheTest, AmongManyTheOldestAreInForceInWhateverOrderTheyArrive) {
+  for (int i = 0; i < 40; ++i)
     Create(Large("c" + std::to_string(i % 4), "ns-" + std::to_string(i / 4), i % 4, 60'000));
-  EXPECT_EQ(configs_.LeftOut(), 150u - 34u);
+  EXPECT_EQ(configs_.LeftOut(), 40u - 34u);
   Create(Large("old", "late", 0, 60'000).Created(1));
-  EXPECT_EQ(configs_.LeftOut(), 151u - 34u) << "displaces no other";
-  EXPECT_THAT(ProblemOf("late", "old"), HasSubstr("all namespaces have more than"));
-  Create(api::MakeConfig("small", "late").Prefer("arm64", 50));
-  EXPECT_THAT(ProblemOf("late", "small"), HasSubstr("all namespaces have more than"));
+  EXPECT_EQ(configs_.LeftOut(), 41u - 34u);
+  EXPECT_THAT(InForce(configs_.In("late")), ElementsAre("old"));
+  Create(Large("young", "late", 1, 60'000).Created(9'000));
+  EXPECT_THAT(ProblemOf("late", "young"), HasSubstr("all namespaces have more than"));
+  for (int i = 0; i < 40; ++i) Delete("ns-" + std::to_string(i / 4), "c" + std::to_string(i % 4));
+  EXPECT_EQ(configs_.LeftOut(), 0u);
+  EXPECT_THAT(InForce(configs_.In("late")), ElementsAre("young", "old"));
+}
+
+TEST_F(ConfigCacheTest, SmallConfigsOfOthersDisplaceNoOlderOne) {
+  for (int i = 0; i < 12 * 256; ++i) {
+    api::MakeConfig config("c" + std::to_string(i / 12), "ns-" + std::to_string(i % 12));
+    config.Priority(i / 12).Created(2'000).Prefer("arm64", 50);
+    for (int f = 0; f < 8; ++f)
+      config.Finalizer(std::to_string(f) + std::string(251, 'x') + "/" + std::string(63, 'y'));
+    api_.CreateJson(kube::ResourceOf<PodPlacementConfig>::value, config.Build());
+  }
+  kube::Drain(io_);
+  EXPECT_EQ(configs_.LeftOut(), 0u);
+  Create(Large("old", "z", 0, 20'000).Created(1));
+  EXPECT_THAT(InForce(configs_.In("z")), ElementsAre("old"));
+  EXPECT_EQ(configs_.LeftOut(), 0u);
 }
 
 TEST_F(ConfigCacheTest, ListsAreBoundedAsTheCacheIs) {

@@ -26,6 +26,8 @@ using namespace std::chrono_literals;
 constexpr kube::CacheBudget kBudget{.object = api::kMaxConfigBytes,
                                     .one_namespace = api::kMaxNamespaceConfigBytes,
                                     .total = api::kMaxConfigsBytes};
+// The oldest configs of a namespace up to here are in force whatever other namespaces have.
+constexpr size_t kNamespaceShare = 4 * 1024;
 constexpr size_t kMaxObjects = 20'000;
 // The operator writes less (operator/status/shard_status.cc).
 constexpr size_t kMaxStatusBytes = 16 * 1024;
@@ -132,7 +134,7 @@ ConfigCache::ConfigCache(kube::Client& client, kube::Clock& clock, std::string n
     : client_(client),
       clock_(clock),
       watch_(client, clock, Options(ns, [this](Unstructured& object) { Receive(object); })),
-      budget_(kBudget) {
+      budget_(kBudget, kNamespaceShare) {
   watch_.OnEvent(
       [this](kube::EventType type, const Unstructured& object) { OnEvent(type, object); });
 }
@@ -318,7 +320,7 @@ bool ConfigCache::GatedByPolicy(const std::string& ns) const {
                      [](const auto& entry) { return entry.second.gated_by_policy; });
 }
 
-BoundedConfigs::BoundedConfigs() : budget_(kBudget) {}
+BoundedConfigs::BoundedConfigs() : budget_(kBudget, kNamespaceShare) {}
 
 void BoundedConfigs::Add(const Unstructured& object) {
   Unstructured trimmed = Trimmed(object);

@@ -190,6 +190,16 @@ TEST_F(ConfigCacheTest, SmallConfigsOfOthersDisplaceNoOlderOne) {
   EXPECT_EQ(configs_.LeftOut(), 0u);
 }
 
+TEST_F(ConfigCacheTest, ASmallConfigIsInForceWhateverOthersHave) {
+  for (int i = 0; i < 40; ++i)
+    Create(Large("c", "ns-" + std::to_string(i), /*priority=*/0, 60'000));
+  Create(Large("first", "shop", 1, 1'000));
+  Create(Large("second", "shop", 2, 1'000));
+  Create(Large("third", "shop", 3, 4'000));
+  EXPECT_THAT(InForce(configs_.In("shop")), ElementsAre("second", "first"));
+  EXPECT_THAT(ProblemOf("shop", "third"), HasSubstr("all namespaces have more than"));
+}
+
 TEST_F(ConfigCacheTest, ListsAreBoundedAsTheCacheIs) {
   for (int i = 0; i < 6; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
   Create(Large("huge", "shop", 9, 70'000));

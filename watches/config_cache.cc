@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "api/conditions.h"
+#include "api/find_condition.h"
 #include "api/validation.h"
 #include "kube/base/backoff.h"
 #include "kube/base/task_group.h"
@@ -102,13 +104,23 @@ std::string Describe(AgeBudget::Limit limit) {
          std::to_string(bytes) + " bytes as JSON, and the oldest ones stay in force";
 }
 
+// Whether the operator, which knows all namespaces, says so of this generation.
+bool IsOverTotal(const PodPlacementConfig& config) {
+  const api::Condition* degraded = api::FindCondition(config.status.conditions, api::kDegraded);
+  return degraded != nullptr && degraded->status == "True" &&
+         degraded->observed_generation == config.metadata().generation() &&
+         degraded->message.find(Describe(AgeBudget::Limit::kTotal)) != std::string::npos;
+}
+
 // The config of a trimmed object, without its spec if it is too large.
-Result<PodPlacementConfig> ConfigOf(const Json& object) {
+Result<PodPlacementConfig> ConfigOf(const Json& object, bool one_namespace) {
   Result<PodPlacementConfig> config = PodPlacementConfig::FromJson(object);
   if (!config) return config.error();
   config->spec_bytes = static_cast<size_t>(kube::IntAt(object, kSpecBytes));
   if (config->spec_bytes > api::kMaxConfigBytes) {
     config->LeaveOut(api::TooManyBytes(config->spec_bytes));
+  } else if (one_namespace && IsOverTotal(*config)) {
+    config->LeaveOut(Describe(AgeBudget::Limit::kTotal));
   }
   return config;
 }
@@ -133,6 +145,7 @@ ConfigCache::Configs InOrder(std::vector<PodPlacementConfig> configs) {
 ConfigCache::ConfigCache(kube::Client& client, kube::Clock& clock, std::string ns)
     : client_(client),
       clock_(clock),
+      one_namespace_(!ns.empty()),
       watch_(client, clock, Options(ns, [this](Unstructured& object) { Receive(object); })),
       budget_(kBudget, kNamespaceShare) {
   watch_.OnEvent(
@@ -187,7 +200,7 @@ void ConfigCache::Notify(const std::string& ns) {
 }
 
 void ConfigCache::Put(const ObjectKey& key, Unstructured object) {
-  Result<PodPlacementConfig> config = ConfigOf(object.body());
+  Result<PodPlacementConfig> config = ConfigOf(object.body(), one_namespace_);
   Entry& entry = namespaces_[key.ns].entries[key.name];
   entry.version = {object.metadata().uid(), object.metadata().generation()};
   entry.may_prefer = config && config->MayPrefer();
@@ -270,7 +283,7 @@ ConfigCache::Configs ConfigCache::In(const std::string& ns) {
     ObjectKey key{ns, name};
     Result<Json> object = kube::UnpackJson(entry.packed);
     if (!object) continue;
-    Result<PodPlacementConfig> config = ConfigOf(*object);
+    Result<PodPlacementConfig> config = ConfigOf(*object, one_namespace_);
     if (!config) continue;
     ApplyLimit(budget_.Exceeds(key), *config);
     if (missing_.contains(key))
@@ -324,7 +337,7 @@ BoundedConfigs::BoundedConfigs() : budget_(kBudget, kNamespaceShare) {}
 
 void BoundedConfigs::Add(const Unstructured& object) {
   Unstructured trimmed = Trimmed(object);
-  Result<PodPlacementConfig> config = ConfigOf(trimmed.body());
+  Result<PodPlacementConfig> config = ConfigOf(trimmed.body(), /*one_namespace=*/true);
   if (!config) return;
   ObjectKey key = kube::KeyOf(object);
   budget_.Put(key, CreatedAt(object), config->BudgetBytes());

@@ -107,6 +107,7 @@ class ConfigCache {
 
   kube::Client& client_;
   kube::Clock& clock_;
+  bool one_namespace_;
   kube::Informer<kube::Unstructured> watch_;
   kube::AgeBudget budget_;
   std::map<std::string, Namespace> namespaces_;

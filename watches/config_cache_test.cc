@@ -125,6 +125,47 @@ TEST_F(ConfigCacheTest, OfAllNamespacesTheOldestStayInForce) {
   EXPECT_THAT(InForce(configs_.In("ns-32-2")), ElementsAre("c"));
 }
 
+// Which others there are, only the operator and the cluster controller know.
+TEST_F(ConfigCacheTest, ACacheOfOneNamespaceFollowsTheStatusForTheBudgetOfAll) {
+  for (int i = 0; i < 40; ++i)
+    Create(Large("c", "ns-" + std::to_string(i), /*priority=*/0, 60'000));
+  api::MakeConfig config = Large("late", "shop", 1, 60'000);
+  Create(config);
+  const std::string problem = ProblemOf("shop", "late");
+  EXPECT_THAT(problem, HasSubstr("all namespaces have more than"));
+
+  ConfigCache shop(api_, clock_, "shop");
+  ConfigLists lists(api_, clock_);
+  kube::TaskGroup tasks(io_.get_executor());
+  tasks.Spawn("shop", shop.Run());
+  auto in_force = [&] {
+    kube::Drain(io_);
+    auto listed = kube::Run(io_, lists.Read("shop", clock_.Now() + 5s));
+    EXPECT_THAT(listed, IsOk());
+    std::vector<std::string> names = InForce(shop.In("shop"));
+    EXPECT_EQ(InForce(*listed), names);
+    return names;
+  };
+  EXPECT_THAT(in_force(), ElementsAre("late")) << "nobody has said that it is not";
+  auto say = [&](int64_t generation, const std::string& message) {
+    config.Set("/status/conditions",
+               kube::Json::array({{{"type", "Degraded"},
+                                   {"status", "True"},
+                                   {"reason", "TooLarge"},
+                                   {"message", message},
+                                   {"observedGeneration", generation},
+                                   {"lastTransitionTime", "2026-01-01T00:00:00Z"}}}));
+    api_.UpdateJson(kube::ResourceOf<PodPlacementConfig>::value, config.Build());
+  };
+  say(1, problem);
+  EXPECT_THAT(in_force(), IsEmpty());
+  say(0, problem);
+  EXPECT_THAT(in_force(), ElementsAre("late")) << "of an older spec";
+  say(1, "another problem");
+  EXPECT_THAT(in_force(), ElementsAre("late"));
+  EXPECT_THAT(kube::Run(io_, tasks.Stop(kube::RealClock(), 5s)), IsOk());
+}
+
 TEST_F(ConfigCacheTest, AFailedReadOfASpecIsRetried) {
   for (int i = 0; i < 5; ++i) Create(Large("c" + std::to_string(i), "shop", i, 60'000));
   EXPECT_EQ(configs_.LeftOut(), 1u);
